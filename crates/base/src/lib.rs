@@ -1,1 +1,11 @@
-//! (under construction)
+//! The ground floor: ids, values, keys, row layouts, time, latches, bounded queues, per-thread
+//! counters.
+//!
+//! Should I be using this? Only inside Hotrow's own crates; an embedder wants the crate `hotrow`.
+//!
+//! Architecture invariant: this crate knows no table, no transaction and no protocol. It is the
+//! only one that names fences, threads and clocks.
+
+pub mod datum;
+pub mod ids;
+pub mod types;

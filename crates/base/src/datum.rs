@@ -1,0 +1,156 @@
+//! A datum: the 16-byte, untyped run-time form of one SQL value.
+//!
+//! Role         what slots hold and expressions compute on; its type is static, known to the
+//!              program, and never stored with it
+//! Invariants   I1 NULL is `hi == i64::MIN`, `lo == 0`: no other datum has that `hi`, because
+//!              integers, floats and ranges keep `hi == 0` and a numeric's magnitude stays below
+//!              10^38 < 2^127
+//!              I2 a byte range or array range is only valid with the heap it was made for
+
+/// One SQL value: 16 bytes, `Copy`.
+///
+/// | type | lo | hi |
+/// |---|---|---|
+/// | boolean, integers, date, timestamps | the value as `i64` | 0 |
+/// | real, double precision | the bits of the `f64` | 0 |
+/// | numeric | low half of the scaled `i128` | high half |
+/// | text, varchar, char, bytea, uuid | start (low 32 bits) and length (high 32) in a heap | 0 |
+/// | array | start and count in an element list | 0 |
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C, align(16))]
+pub struct Datum {
+    lo: u64,
+    hi: u64,
+}
+
+const NULL_HI: u64 = 1 << 63;
+
+/// A range of a byte heap or of an element list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeapRange {
+    /// first byte or element
+    pub start: u32,
+    /// bytes or elements
+    pub len: u32,
+}
+
+impl HeapRange {
+    /// The range for indexing a slice.
+    #[inline]
+    pub const fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.start as usize + self.len as usize
+    }
+}
+
+impl Datum {
+    /// SQL NULL of any type.
+    pub const NULL: Self = Self { lo: 0, hi: NULL_HI };
+    /// boolean true
+    pub const TRUE: Self = Self { lo: 1, hi: 0 };
+    /// boolean false
+    pub const FALSE: Self = Self { lo: 0, hi: 0 };
+
+    /// Whether this is NULL.
+    #[inline]
+    pub const fn is_null(self) -> bool {
+        self.hi == NULL_HI
+    }
+
+    /// An integer, date or timestamp.
+    #[inline]
+    pub const fn int(value: i64) -> Self {
+        Self { lo: value as u64, hi: 0 }
+    }
+
+    /// The integer, date or timestamp. Meaningless for NULL.
+    #[inline]
+    pub const fn as_int(self) -> i64 {
+        self.lo as i64
+    }
+
+    /// A boolean.
+    #[inline]
+    pub const fn bool(value: bool) -> Self {
+        Self { lo: value as u64, hi: 0 }
+    }
+
+    /// The boolean; NULL reads as false, which is what WHERE and IF want.
+    #[inline]
+    pub const fn is_true(self) -> bool {
+        self.lo == 1 && self.hi == 0
+    }
+
+    /// A real or double precision.
+    #[inline]
+    pub const fn float(value: f64) -> Self {
+        Self { lo: value.to_bits(), hi: 0 }
+    }
+
+    /// The float. Meaningless for NULL.
+    #[inline]
+    pub const fn as_float(self) -> f64 {
+        f64::from_bits(self.lo)
+    }
+
+    /// A numeric's scaled units. `|units|` must be below 10^38.
+    #[inline]
+    pub const fn numeric(units: i128) -> Self {
+        Self { lo: units as u64, hi: (units >> 64) as u64 }
+    }
+
+    /// The numeric's scaled units. Meaningless for NULL.
+    #[inline]
+    pub const fn as_numeric(self) -> i128 {
+        ((self.hi as i128) << 64) | self.lo as i128
+    }
+
+    /// A range: of the heap for text, bytea and uuid; of the element list for arrays.
+    #[inline]
+    pub const fn range(start: u32, len: u32) -> Self {
+        Self { lo: start as u64 | (len as u64) << 32, hi: 0 }
+    }
+
+    /// The range. Meaningless for NULL.
+    #[inline]
+    pub const fn as_range(self) -> HeapRange {
+        HeapRange { start: self.lo as u32, len: (self.lo >> 32) as u32 }
+    }
+}
+
+impl Default for Datum {
+    fn default() -> Self {
+        Self::NULL
+    }
+}
+
+impl std::fmt::Debug for Datum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_null() {
+            f.write_str("NULL")
+        } else {
+            write!(f, "Datum({:#x},{:#x})", self.lo, self.hi)
+        }
+    }
+}
+
+const _: () = assert!(size_of::<Datum>() == 16);
+
+#[cfg(test)]
+mod tests {
+    use super::Datum;
+
+    #[test]
+    fn forms_round_trip_and_only_null_is_null() {
+        for units in [0, 1, -1, 10_i128.pow(38) - 1, -(10_i128.pow(38)) + 1] {
+            assert_eq!(Datum::numeric(units).as_numeric(), units);
+            assert!(!Datum::numeric(units).is_null());
+        }
+        for value in [0, 1, -1, i64::MIN, i64::MAX] {
+            assert_eq!(Datum::int(value).as_int(), value);
+            assert!(!Datum::int(value).is_null());
+        }
+        assert_eq!(Datum::range(7, u32::MAX).as_range().len, u32::MAX);
+        assert!(Datum::NULL.is_null() && !Datum::NULL.is_true());
+        assert!(Datum::TRUE.is_true() && !Datum::FALSE.is_true());
+    }
+}

@@ -1,0 +1,113 @@
+//! SQL data types as Hotrow stores them.
+//!
+//! Role         shared by catalog, rows, keys, expressions and the API; knows no SQL text
+
+use std::fmt;
+
+/// The type of one column, or of one element of an array parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DataType {
+    /// `boolean`
+    Boolean,
+    /// `smallint`, 16 bits
+    SmallInt,
+    /// `integer`, 32 bits
+    Integer,
+    /// `bigint`, 64 bits
+    BigInt,
+    /// `real`, 32 bits
+    Real,
+    /// `double precision`, 64 bits
+    Double,
+    /// `numeric(precision, scale)`: a 128-bit integer scaled by `10^scale`; in rows 64 bits where
+    /// `precision <= 18`
+    Numeric {
+        /// decimal digits in all, 1 to 38
+        precision: u8,
+        /// digits behind the point, 0 to `precision`
+        scale: u8,
+    },
+    /// `text`
+    Text,
+    /// `varchar(n)`, n characters at most
+    Varchar(u32),
+    /// `char(n)`, blank padded; n bytes, stored in place
+    Char(u32),
+    /// `bytea`
+    Bytea,
+    /// `timestamp`: microseconds since 2000-01-01 00:00
+    Timestamp,
+    /// `timestamptz`: microseconds since 2000-01-01 00:00 UTC
+    TimestampTz,
+    /// `date`: days since 2000-01-01
+    Date,
+    /// `uuid`
+    Uuid,
+}
+
+impl DataType {
+    /// smallint, integer or bigint.
+    pub const fn is_integer(self) -> bool {
+        matches!(self, Self::SmallInt | Self::Integer | Self::BigInt)
+    }
+
+    /// real or double precision.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Self::Real | Self::Double)
+    }
+
+    /// text, varchar or char.
+    pub const fn is_text(self) -> bool {
+        matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
+    }
+
+    /// Whether a datum of this type points into a byte heap (text, bytea, uuid).
+    pub const fn is_bytes(self) -> bool {
+        self.is_text() || matches!(self, Self::Bytea | Self::Uuid)
+    }
+
+    /// Any of the numeric types: integers, floats, numeric.
+    pub const fn is_number(self) -> bool {
+        self.is_integer() || self.is_float() || matches!(self, Self::Numeric { .. })
+    }
+}
+
+impl fmt::Display for DataType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Boolean => f.write_str("boolean"),
+            Self::SmallInt => f.write_str("smallint"),
+            Self::Integer => f.write_str("integer"),
+            Self::BigInt => f.write_str("bigint"),
+            Self::Real => f.write_str("real"),
+            Self::Double => f.write_str("double precision"),
+            Self::Numeric { precision, scale } => write!(f, "numeric({precision},{scale})"),
+            Self::Text => f.write_str("text"),
+            Self::Varchar(n) => write!(f, "varchar({n})"),
+            Self::Char(n) => write!(f, "char({n})"),
+            Self::Bytea => f.write_str("bytea"),
+            Self::Timestamp => f.write_str("timestamp"),
+            Self::TimestampTz => f.write_str("timestamptz"),
+            Self::Date => f.write_str("date"),
+            Self::Uuid => f.write_str("uuid"),
+        }
+    }
+}
+
+/// The type of a parameter or of a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SqlType {
+    /// one value
+    Scalar(DataType),
+    /// an array of values, none of them an array
+    Array(DataType),
+}
+
+impl fmt::Display for SqlType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scalar(data_type) => data_type.fmt(f),
+            Self::Array(element) => write!(f, "{element}[]"),
+        }
+    }
+}
