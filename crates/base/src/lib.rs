@@ -8,4 +8,5 @@
 
 pub mod datum;
 pub mod ids;
+pub mod sync;
 pub mod types;

@@ -1,0 +1,18 @@
+//! Synchronisation primitives: latches, bounded queues, parking.
+//!
+//! Role         every crate above takes its latches and queues from here; this module knows nothing
+//!              of records, transactions or engines
+//! Concurrency  every primitive is written against [`facade`], so that loom can run all its
+//!              interleavings:
+//!
+//! ```text
+//! CARGO_TARGET_DIR=target/loom RUSTFLAGS="--cfg loom" \
+//!     cargo test -p hotrow-base --release --lib loom
+//! ```
+
+pub mod facade;
+pub mod spin;
+pub mod version_latch;
+
+pub use spin::SpinWait;
+pub use version_latch::{Version, VersionLatch};

@@ -1,0 +1,103 @@
+//! Every interleaving of one or two writers with a reader, on two protected words.
+
+use super::*;
+use loom::sync::Arc;
+use loom::thread;
+
+struct Node {
+    latch: VersionLatch,
+    words: [AtomicU64; 2],
+}
+
+impl Node {
+    fn new() -> Arc<Self> {
+        let words = [AtomicU64::new(0), AtomicU64::new(0)];
+        Arc::new(Self { latch: VersionLatch::new(), words })
+    }
+
+    fn load(&self) -> (u64, u64) {
+        (self.words[0].load(Ordering::Relaxed), self.words[1].load(Ordering::Relaxed))
+    }
+
+    fn bump(&self) {
+        let (first, _) = self.load();
+        self.words[0].store(first + 1, Ordering::Relaxed);
+        self.words[1].store(first + 1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_validated_read_is_not_torn() {
+    loom::model(|| {
+        let node = Node::new();
+        let writer = {
+            let node = Arc::clone(&node);
+            thread::spawn(move || {
+                node.latch.lock().expect("never obsolete");
+                node.bump();
+                node.latch.unlock();
+            })
+        };
+        if let Some(version) = node.latch.try_read_begin() {
+            let (first, second) = node.load();
+            if node.latch.validate(version) {
+                assert_eq!(first, second);
+                assert_eq!(first, version.to_word() / STEP);
+            }
+        }
+        writer.join().expect("the writer does not panic");
+    });
+}
+
+#[test]
+fn an_upgrade_loses_no_update() {
+    loom::model(|| {
+        let node = Node::new();
+        let upgrade = |node: &Node| {
+            loop {
+                let version = node.latch.read_begin().expect("never obsolete");
+                let (first, second) = node.load();
+                if node.latch.try_upgrade(version) {
+                    assert_eq!(first, second, "a successful upgrade validates earlier loads");
+                    node.words[0].store(first + 1, Ordering::Relaxed);
+                    node.words[1].store(first + 1, Ordering::Relaxed);
+                    return node.latch.unlock();
+                }
+            }
+        };
+        let other = {
+            let node = Arc::clone(&node);
+            thread::spawn(move || upgrade(&node))
+        };
+        let mine = upgrade(&node);
+        let theirs = other.join().expect("the other writer does not panic");
+        assert_ne!(mine, theirs);
+        assert!(node.latch.read_begin().is_some());
+        assert_eq!(node.load(), (2, 2));
+    });
+}
+
+#[test]
+fn a_reader_of_a_dead_node_never_validates_its_next_life() {
+    loom::model(|| {
+        let node = Node::new();
+        let owner = {
+            let node = Arc::clone(&node);
+            thread::spawn(move || {
+                node.latch.lock().expect("first life");
+                node.latch.unlock_obsolete();
+                assert!(node.latch.lock_for_reuse());
+                node.bump();
+                node.latch.unlock();
+            })
+        };
+        if let Some(version) = node.latch.try_read_begin() {
+            let (first, second) = node.load();
+            if node.latch.validate(version) {
+                assert_eq!(first, second);
+                assert_eq!(first == 0, version.to_word() == 0);
+            }
+        }
+        owner.join().expect("the owner does not panic");
+    });
+}
