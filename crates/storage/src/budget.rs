@@ -1,0 +1,121 @@
+//! The memory budget: how many bytes records and indexes may take together.
+//!
+//! Role         record stores charge it per chunk and indexes per node block, never per record;
+//!              it knows nothing of what the bytes hold
+//! Invariants   I1 the sum of all charges never exceeds the limit (`try_charge` is a
+//!              compare-and-swap loop on one word)
+//! Concurrency  `used` and the counters by kind: any thread, atomically; they order nothing,
+//!              so Relaxed is enough
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crossbeam_utils::CachePadded;
+
+/// What charged bytes are used for; one usage figure each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryKind {
+    /// Slabs of record stores.
+    Records,
+    /// Hash buckets and B+-tree nodes.
+    Indexes,
+}
+
+/// The memory budget is used up: a write was refused. Reads and deletes go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "memory budget exhausted: {used} of {limit} bytes are in use and {wanted} more were wanted; \
+     delete rows or raise the limit"
+)]
+pub struct OutOfMemoryBudget {
+    /// Bytes in use when the charge was refused.
+    pub used: u64,
+    /// The limit in bytes.
+    pub limit: u64,
+    /// Bytes the refused charge asked for.
+    pub wanted: u64,
+}
+
+/// A limit on bytes, shared (by `Arc`) among all record stores and indexes of a database.
+#[derive(Debug)]
+pub struct MemoryBudget {
+    limit: u64,
+    /// Touched once per chunk or node block (64 KiB and more), so one word for all threads
+    /// is not contended.
+    used: CachePadded<AtomicU64>,
+    records: AtomicU64,
+    indexes: AtomicU64,
+}
+
+impl MemoryBudget {
+    /// A budget of `limit` bytes.
+    #[must_use]
+    pub fn new(limit: u64) -> Self {
+        Self {
+            limit,
+            used: CachePadded::new(AtomicU64::new(0)),
+            records: AtomicU64::new(0),
+            indexes: AtomicU64::new(0),
+        }
+    }
+
+    /// A budget that never refuses.
+    #[must_use]
+    pub fn unlimited() -> Self {
+        Self::new(u64::MAX)
+    }
+
+    /// Charges `bytes` for `kind`.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfMemoryBudget`], with nothing charged, when the limit would be passed.
+    pub fn try_charge(&self, kind: MemoryKind, bytes: u64) -> Result<(), OutOfMemoryBudget> {
+        self.used
+            .fetch_update(Relaxed, Relaxed, |used| {
+                used.checked_add(bytes).filter(|&sum| sum <= self.limit)
+            })
+            .map_err(|used| OutOfMemoryBudget { used, limit: self.limit, wanted: bytes })?;
+        self.counter(kind).fetch_add(bytes, Relaxed);
+        Ok(())
+    }
+
+    /// Gives back `bytes` charged earlier for `kind`.
+    pub fn release(&self, kind: MemoryKind, bytes: u64) {
+        self.counter(kind).fetch_sub(bytes, Relaxed);
+        self.used.fetch_sub(bytes, Relaxed);
+    }
+
+    /// Bytes charged now, of all kinds.
+    #[must_use]
+    pub fn used(&self) -> u64 {
+        self.used.load(Relaxed)
+    }
+
+    /// Bytes charged now for `kind`.
+    #[must_use]
+    pub fn used_by(&self, kind: MemoryKind) -> u64 {
+        self.counter(kind).load(Relaxed)
+    }
+
+    /// The limit in bytes.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The error for `wanted` bytes that were charged but that the operating system refused.
+    #[must_use]
+    pub fn refused(&self, wanted: u64) -> OutOfMemoryBudget {
+        OutOfMemoryBudget { used: self.used(), limit: self.limit, wanted }
+    }
+
+    fn counter(&self, kind: MemoryKind) -> &AtomicU64 {
+        match kind {
+            MemoryKind::Records => &self.records,
+            MemoryKind::Indexes => &self.indexes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! Reclamation epochs: when memory that was unlinked may be used again.
+//!
+//! Role         every thread that follows ids out of an index pins an epoch for as long as it
+//!              holds them; whoever unlinks a record or node retires its id with the epoch of
+//!              that moment and reuses it once every pin is younger. Knows no ids' meaning;
+//!              not related to Silo's commit epochs
+//! States       a slot is unpinned (0) or pinned at the epoch its worker read
+//! Invariants   I1 an id retired at `e` is reused only if `e < safe_epoch()`
+//!              I2 `safe_epoch()` is at most the epoch of every pinned slot
+//! Concurrency  `current`: any thread may advance it; a read that is too old only delays reuse.
+//!              `pinned`, `depth` of a slot: written by the one thread that is this worker,
+//!              read by any thread that computes the safe epoch
+//! Source       Fraser, "Practical lock-freedom" (2004), section 5.2.3. We differ: advancing
+//!              never waits for the pinned (a slow reader holds back reuse, not the clock), and
+//!              what is free is derived from the oldest pin instead of from three generations
+//!
+//! Why it is sound. A reader pins (load `current`, store it in the slot, fence R) and then follows
+//! links; a writer unlinks, passes fence W in [`ReclaimEpochs::retire_epoch`], reads the epoch `e`,
+//! and later passes fence S in [`ReclaimEpochs::safe_epoch`] before it looks at the slots.
+//!
+//! - S does not see the pin: then S precedes R in the total order of fences, so the reader sees the
+//!   unlinking and cannot reach the id.
+//! - S sees a pin `p <= e`: the id is kept.
+//! - S sees a pin `p > e`: had R preceded W, the writer would have read an epoch of at least `p`;
+//!   so W precedes R, and the reader sees the unlinking.
+
+use hotrow_base::ids::WorkerId;
+use hotrow_base::sync::facade::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Relaxed, Release, SeqCst},
+    fence,
+};
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+
+use crossbeam_utils::CachePadded;
+
+/// A moment of the reclamation clock. The first one is 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReclaimEpoch(u64);
+
+impl ReclaimEpoch {
+    /// The epoch as a number.
+    #[must_use]
+    pub fn get(self) -> u64 {
+        self.0
+    }
+}
+
+const UNPINNED: u64 = 0;
+
+#[derive(Debug, Default)]
+struct Slot {
+    /// `UNPINNED` or the epoch at which the worker pinned.
+    pinned: AtomicU64,
+    /// How many guards the worker holds.
+    depth: AtomicU64,
+}
+
+/// The reclamation clock and one slot for each worker.
+#[derive(Debug)]
+pub struct ReclaimEpochs {
+    current: CachePadded<AtomicU64>,
+    slots: Box<[CachePadded<Slot>]>,
+}
+
+impl ReclaimEpochs {
+    /// A clock for the workers `0..workers`.
+    #[must_use]
+    pub fn new(workers: usize) -> Self {
+        Self {
+            current: CachePadded::new(AtomicU64::new(1)),
+            slots: (0..workers).map(|_| CachePadded::default()).collect(),
+        }
+    }
+
+    /// Keeps everything that is reachable now from being reused until the guard is dropped.
+    ///
+    /// A pin inside a pin costs two plain stores; the outermost one costs a full fence, so a thread
+    /// that runs many short transactions may hold one pin over a batch of them.
+    ///
+    /// # Panics
+    ///
+    /// If `worker` is not below the number of workers. Two threads must not use one worker at a
+    /// time: ids might then be reused too early (which is wrong data, not undefined behaviour).
+    #[inline]
+    pub fn pin(&self, worker: WorkerId) -> EpochGuard<'_> {
+        let slot = &*self.slots[worker.index()];
+        // Relaxed: only this worker's thread writes its own slot.
+        let depth = slot.depth.load(Relaxed);
+        slot.depth.store(depth + 1, Relaxed);
+        if depth == 0 {
+            // Relaxed: an old epoch only delays reuse.
+            let epoch = self.current.load(Relaxed);
+            // Release, as in the guard's drop: whoever sees this pin and not the one before
+            // must also see that the reads under the one before are over.
+            slot.pinned.store(epoch, Release);
+            // Fence R of the module's proof; partners: W in `retire_epoch`, S in `safe_epoch`.
+            fence(SeqCst);
+        }
+        EpochGuard { slot, not_send: PhantomData }
+    }
+
+    /// Moves the clock on by one and returns the new epoch. Never waits.
+    pub fn advance(&self) -> ReclaimEpoch {
+        ReclaimEpoch(self.current.fetch_add(1, Relaxed) + 1)
+    }
+
+    /// The epoch to retire an id with, called after the id was unlinked everywhere.
+    #[must_use]
+    pub fn retire_epoch(&self) -> ReclaimEpoch {
+        // Fence W of the module's proof; partner: R in `pin`.
+        fence(SeqCst);
+        ReclaimEpoch(self.current.load(Relaxed))
+    }
+
+    /// Ids retired before this epoch are out of everybody's reach.
+    ///
+    /// To be asked by the thread that retired the ids (or one that synchronised with it since).
+    #[must_use]
+    pub fn safe_epoch(&self) -> ReclaimEpoch {
+        // Fence S of the module's proof; partner: R in `pin`.
+        fence(SeqCst);
+        let current = self.current.load(Relaxed);
+        let oldest = self
+            .slots
+            .iter()
+            // Acquire; partner: the Release stores of `pin` and of the guard's drop. What the
+            // reader read was read before we reuse it.
+            .map(|slot| slot.pinned.load(Acquire))
+            .filter(|&pinned| pinned != UNPINNED)
+            .min();
+        ReclaimEpoch(oldest.map_or(current, |oldest| oldest.min(current)))
+    }
+
+    /// How many workers may pin.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.slots.len()
+    }
+}
+
+/// A pin: while it lives, no id that its thread can reach is reused.
+#[derive(Debug)]
+#[must_use = "dropping the guard ends the protection"]
+pub struct EpochGuard<'a> {
+    slot: &'a Slot,
+    /// The depth counter belongs to one thread.
+    not_send: PhantomData<*const ()>,
+}
+
+impl EpochGuard<'_> {
+    /// The epoch this worker is pinned at.
+    #[must_use]
+    pub fn epoch(&self) -> ReclaimEpoch {
+        ReclaimEpoch(self.slot.pinned.load(Relaxed))
+    }
+}
+
+impl Drop for EpochGuard<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let depth = self.slot.depth.load(Relaxed) - 1;
+        self.slot.depth.store(depth, Relaxed);
+        if depth == 0 {
+            // Release; partner: the Acquire load in `safe_epoch`.
+            self.slot.pinned.store(UNPINNED, Release);
+        }
+    }
+}
+
+/// Ids one worker has unlinked, oldest first, each waiting for its epoch to be safe.
+///
+/// Keeps its buffer, so that after warm-up nothing is allocated.
+#[derive(Debug)]
+pub struct Retired<T> {
+    queue: VecDeque<(ReclaimEpoch, T)>,
+}
+
+impl<T> Default for Retired<T> {
+    fn default() -> Self {
+        Self { queue: VecDeque::new() }
+    }
+}
+
+impl<T> Retired<T> {
+    /// Appends `id`; `epoch` comes from [`ReclaimEpochs::retire_epoch`].
+    ///
+    /// An epoch older than the newest one in the list counts as that newest one, which is later
+    /// than necessary and never too early.
+    pub fn retire(&mut self, epoch: ReclaimEpoch, id: T) {
+        let newest = self.queue.back().map_or(epoch, |&(newest, _)| newest.max(epoch));
+        self.queue.push_back((newest, id));
+    }
+
+    /// Takes out, oldest first, all ids retired before `safe`.
+    pub fn drain_safe(&mut self, safe: ReclaimEpoch, mut reuse: impl FnMut(T)) {
+        while let Some((_, id)) = self.queue.pop_front_if(|&mut (epoch, _)| epoch < safe) {
+            reuse(id);
+        }
+    }
+
+    /// How many ids wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether none waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;
