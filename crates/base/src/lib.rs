@@ -7,6 +7,8 @@
 //! only one that names fences, threads and clocks.
 
 pub mod datum;
+pub mod decimal;
 pub mod ids;
+pub mod row;
 pub mod sync;
 pub mod types;

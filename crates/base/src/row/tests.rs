@@ -1,0 +1,277 @@
+use super::bytes::{fit_characters, trim_blanks};
+use super::*;
+use crate::datum::Datum;
+use crate::ids::ColumnId;
+use crate::types::DataType;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+fn column(data_type: DataType, nullable: bool) -> ColumnType {
+    ColumnType { data_type, nullable }
+}
+
+fn layout(columns: &[ColumnType]) -> RowLayout {
+    RowLayout::new(columns).expect("small enough")
+}
+
+/// A value apart from any heap, as a test compares it.
+#[derive(Clone, PartialEq, Debug)]
+enum Plain {
+    Null,
+    Int(i64),
+    Float(u64),
+    Numeric(i128),
+    Bytes(Vec<u8>),
+}
+
+impl Plain {
+    fn datum(&self, heap: &mut Vec<u8>) -> Datum {
+        match self {
+            Self::Null => Datum::NULL,
+            Self::Int(value) => Datum::int(*value),
+            Self::Float(bits) => Datum::float(f64::from_bits(*bits)),
+            Self::Numeric(units) => Datum::numeric(*units),
+            Self::Bytes(bytes) => {
+                heap.extend_from_slice(bytes);
+                Datum::range((heap.len() - bytes.len()) as u32, bytes.len() as u32)
+            }
+        }
+    }
+
+    fn read<W: Words + ?Sized>(layout: &RowLayout, row: &W, i: usize) -> Self {
+        let mut heap = vec![b'#'; 3];
+        let datum = layout.read(row, ColumnId(i as u16), &mut heap);
+        match layout.columns()[i].data_type {
+            _ if datum.is_null() => Self::Null,
+            data_type if data_type.is_bytes() => {
+                Self::Bytes(heap[datum.as_range().range()].to_vec())
+            }
+            data_type if data_type.is_float() => Self::Float(datum.as_float().to_bits()),
+            DataType::Numeric { .. } => Self::Numeric(datum.as_numeric()),
+            _ => Self::Int(datum.as_int()),
+        }
+    }
+}
+
+fn data_type() -> impl Strategy<Value = DataType> {
+    prop_oneof![
+        Just(DataType::Boolean),
+        Just(DataType::SmallInt),
+        Just(DataType::Integer),
+        Just(DataType::BigInt),
+        Just(DataType::Real),
+        Just(DataType::Double),
+        (1..=38_u8).prop_map(|precision| DataType::Numeric { precision, scale: 0 }),
+        Just(DataType::Text),
+        (1..30_u32).prop_map(DataType::Varchar),
+        (1..30_u32).prop_map(DataType::Char),
+        Just(DataType::Bytea),
+        Just(DataType::Timestamp),
+        Just(DataType::Date),
+        Just(DataType::Uuid),
+    ]
+}
+
+fn plain(column: ColumnType) -> BoxedStrategy<Plain> {
+    let value = match column.data_type {
+        DataType::Boolean => (0..=1_i64).prop_map(Plain::Int).boxed(),
+        DataType::SmallInt => any::<i16>().prop_map(|v| Plain::Int(v.into())).boxed(),
+        DataType::Integer | DataType::Date => {
+            any::<i32>().prop_map(|v| Plain::Int(v.into())).boxed()
+        }
+        DataType::Real => any::<f32>().prop_map(|v| Plain::Float(f64::from(v).to_bits())).boxed(),
+        DataType::Double => any::<f64>().prop_map(|v| Plain::Float(v.to_bits())).boxed(),
+        DataType::Numeric { precision, .. } => {
+            let limit = 10_i128.pow(precision.into()) - 1;
+            (-limit..=limit).prop_map(Plain::Numeric).boxed()
+        }
+        DataType::Text | DataType::Bytea => vec(any::<u8>(), 0..40).prop_map(Plain::Bytes).boxed(),
+        DataType::Varchar(n) => vec(b'a'..=b'z', 0..=n as usize).prop_map(Plain::Bytes).boxed(),
+        DataType::Char(n) => vec(prop_oneof![Just(b' '), b'a'..=b'z'], 0..=n as usize)
+            .prop_map(|bytes| Plain::Bytes(trim_blanks(&bytes).to_vec()))
+            .boxed(),
+        DataType::Uuid => vec(any::<u8>(), 16).prop_map(Plain::Bytes).boxed(),
+        _ => any::<i64>().prop_map(Plain::Int).boxed(),
+    };
+    match column.nullable {
+        true => prop_oneof![1 => Just(Plain::Null), 3 => value].boxed(),
+        false => value,
+    }
+}
+
+/// Columns, a row of them, and changes to some of its columns.
+type Case = (Vec<ColumnType>, Vec<Plain>, Vec<(usize, Plain)>);
+
+fn case() -> impl Strategy<Value = Case> {
+    let columns = vec((data_type(), any::<bool>()).prop_map(|(t, n)| column(t, n)), 1..90);
+    columns.prop_flat_map(|columns| {
+        let row = columns.iter().map(|&column| plain(column)).collect::<Vec<_>>();
+        let change = (0..columns.len()).prop_flat_map({
+            let columns = columns.clone();
+            move |i| (Just(i), plain(columns[i]))
+        });
+        (Just(columns), row, vec(change, 0..12))
+    })
+}
+
+fn build(layout: &RowLayout, values: &[Plain]) -> Vec<u64> {
+    let (mut heap, mut out) = (vec![], vec![7; 3]);
+    let datums: Vec<_> = values.iter().map(|value| value.datum(&mut heap)).collect();
+    layout.build(&datums, &heap, &mut out).expect("values are in range");
+    out
+}
+
+fn read_all<W: Words + ?Sized>(layout: &RowLayout, row: &W) -> Vec<Plain> {
+    (0..layout.columns().len()).map(|i| Plain::read(layout, row, i)).collect()
+}
+
+proptest! {
+    #[test]
+    fn what_was_built_is_read((columns, values, _) in case()) {
+        let layout = layout(&columns);
+        let row = build(&layout, &values);
+        prop_assert_eq!(read_all(&layout, row.as_slice()), values.clone());
+        let shared: Vec<AtomicU64> = row.iter().map(|&word| AtomicU64::new(word)).collect();
+        prop_assert_eq!(read_all(&layout, shared.as_slice()), values);
+    }
+
+    #[test]
+    fn updates_in_place_equal_a_rebuild((columns, values, changes) in case()) {
+        let layout = layout(&columns);
+        let row = build(&layout, &values);
+        let (mut heap, mut expected) = (vec![], values);
+        let mut datums = vec![];
+        let mut in_place = row.clone();
+        for (i, value) in &changes {
+            let datum = value.datum(&mut heap);
+            let id = ColumnId(*i as u16);
+            let cells = Cell::from_mut(in_place.as_mut_slice()).as_slice_of_cells();
+            let written = layout
+                .write_field(layout.field(id), datum, &heap, cells, |i, word| cells[i].set(word))
+                .expect("in range");
+            if written == Written::InPlace {
+                expected[*i] = value.clone();
+                datums.push((id, datum));
+            } else {
+                prop_assert_eq!(layout.field(id).kind(), FieldKind::Var);
+                let mut grown = vec![];
+                layout.rebuild(in_place.as_slice(), &[(id, datum)], &heap, &mut grown)
+                    .expect("in range");
+                let mut with_it = expected.clone();
+                with_it[*i] = value.clone();
+                prop_assert_eq!(read_all(&layout, grown.as_slice()), with_it);
+            }
+        }
+        prop_assert_eq!(read_all(&layout, in_place.as_slice()), expected.clone());
+        let mut rebuilt = vec![];
+        layout.rebuild(row.as_slice(), &datums, &heap, &mut rebuilt).expect("in range");
+        prop_assert_eq!(read_all(&layout, rebuilt.as_slice()), expected);
+    }
+
+    #[test]
+    fn rubbish_never_panics((columns, _, _) in case(), words in vec(any::<u64>(), 0..20)) {
+        let layout = layout(&columns);
+        let _rubbish = read_all(&layout, words.as_slice());
+        let _bytes = layout.raw_bytes(words.as_slice());
+        let mut out = vec![];
+        let _unspecified = layout.rebuild(words.as_slice(), &[], &[], &mut out);
+    }
+
+    #[test]
+    fn no_two_cells_overlap((columns, _, _) in case()) {
+        let layout = layout(&columns);
+        let mut used = vec![0_u64; layout.fixed_words()];
+        for bit in 0..layout.null_bits {
+            used[bit / 64] |= 1 << (bit % 64);
+        }
+        for field in layout.fields() {
+            let words = match field.kind {
+                FieldKind::N128 | FieldKind::Bytes16 => 2,
+                FieldKind::CharWords => field.limit().div_ceil(8),
+                _ => 1,
+            };
+            for word in &mut used[field.word()..field.word() + words] {
+                prop_assert_eq!(*word & field.mask(), 0);
+                *word |= field.mask();
+            }
+        }
+    }
+}
+
+#[test]
+fn narrow_cells_fill_the_word_of_the_null_bits() {
+    use DataType::{BigInt, Boolean, Integer, SmallInt};
+    let columns = [
+        column(Boolean, true),
+        column(BigInt, false),
+        column(SmallInt, false),
+        column(Integer, true),
+    ];
+    assert_eq!(layout(&columns).fixed_words(), 2);
+}
+
+#[test]
+fn wrong_values_are_refused() {
+    let check = |data_type, value: Datum, heap: &[u8], expected: RowError| {
+        let layout = layout(&[column(data_type, false)]);
+        assert_eq!(layout.build(&[value], heap, &mut vec![]), Err(expected));
+        let row = vec![0; layout.fixed_words()];
+        let field = layout.field(ColumnId(0));
+        let stored = |_, _| panic!("nothing may be stored");
+        let written = layout.write_field(field, value, heap, row.as_slice(), stored);
+        assert_eq!(written, Err(expected));
+    };
+    let column = ColumnId(0);
+    let out_of_range = RowError::OutOfRange { column };
+    check(DataType::SmallInt, Datum::int(32_768), b"", out_of_range);
+    check(DataType::Integer, Datum::int(-1 << 32), b"", out_of_range);
+    check(DataType::Real, Datum::float(1e300), b"", out_of_range);
+    let numeric = DataType::Numeric { precision: 4, scale: 2 };
+    check(numeric, Datum::numeric(10_000), b"", out_of_range);
+    check(numeric, Datum::NULL, b"", RowError::NullInNotNull { column });
+    let too_long = RowError::TooLong { column, limit: 3 };
+    check(DataType::Char(3), Datum::range(0, 4), b"abcd", too_long);
+    check(DataType::Varchar(3), Datum::range(0, 4), b"abcd", too_long);
+    check(DataType::Text, Datum::NULL, b"", RowError::NullInNotNull { column });
+}
+
+#[test]
+fn only_blanks_are_cut() {
+    assert_eq!(fit_characters("äöü  ".as_bytes(), 4), Some("äöü ".as_bytes()));
+    assert_eq!(fit_characters("äöüx".as_bytes(), 3), None);
+    assert_eq!(fit_characters(b"abc ", 3), Some(b"abc".as_slice()));
+}
+
+#[test]
+fn rows_and_layouts_too_large_are_refused() {
+    let huge = [column(DataType::Char(600_000), false)];
+    assert!(matches!(RowLayout::new(&huge), Err(RowError::RowTooLarge { .. })));
+    let text = layout(&[column(DataType::Text, false)]);
+    let heap = vec![b'x'; ROW_WORDS_MAX * 8];
+    let value = Datum::range(0, heap.len() as u32);
+    let built = text.build(&[value], &heap, &mut vec![]);
+    assert_eq!(built, Err(RowError::RowTooLarge { words: ROW_WORDS_MAX + 1 }));
+}
+
+#[test]
+fn raw_bytes_count_values_only() {
+    let columns = [
+        column(DataType::Integer, false),
+        column(DataType::Text, true),
+        column(DataType::Char(5), false),
+        column(DataType::BigInt, true),
+    ];
+    let layout = layout(&columns);
+    let values =
+        [Plain::Int(1), Plain::Bytes(b"hello".to_vec()), Plain::Bytes(b"a".to_vec()), Plain::Null];
+    assert_eq!(layout.raw_bytes(build(&layout, &values).as_slice()), 4 + 5 + 5);
+}
+
+#[test]
+fn a_layout_prints_one_line_per_column() {
+    let columns = [column(DataType::Integer, false), column(DataType::Text, true)];
+    let expected = "2 fixed words, 1 null bits, 1 variable\n\
+        column 0   integer              word 0    bits 32..=63 I32\n\
+        column 1   text                 word 1    bits  0..=63 Var null bit 0\n";
+    assert_eq!(layout(&columns).to_string(), expected);
+}

@@ -1,0 +1,287 @@
+//! Making and changing rows.
+
+use super::bytes::{blank_padded, fit_characters, trim_blanks, word_bytes};
+use super::field::{Field, FieldKind, descriptor, split_descriptor};
+use super::{ROW_WORDS_MAX, RowError, RowLayout, Words};
+use crate::datum::Datum;
+use crate::decimal::POWERS_OF_TEN;
+use crate::ids::ColumnId;
+use std::cell::Cell;
+
+/// What became of an update in place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Written {
+    /// The word stores were emitted.
+    InPlace,
+    /// Nothing was emitted: the bytes need more words than the column has; see
+    /// [`RowLayout::rebuild`].
+    DoesNotFit,
+}
+
+impl RowLayout {
+    /// Makes a row of one value per column. `out` is cleared and reused; `heap` is what the byte
+    /// ranges of `values` point into. Texts are cut to varchar(n) and char(n) where only blanks
+    /// are lost.
+    ///
+    /// # Panics
+    /// If there is not one value per column.
+    pub fn build(&self, values: &[Datum], heap: &[u8], out: &mut Vec<u64>) -> Result<(), RowError> {
+        assert_eq!(values.len(), self.fields.len(), "one value per column");
+        out.clear();
+        out.resize(self.fixed_words, 0);
+        for (&field, &value) in self.fields.iter().zip(values) {
+            put(field, value, heap, out)?;
+        }
+        check_size(out)
+    }
+
+    /// Emits the word stores that change one column of `row` where it lies. The stores of one call
+    /// must be visible in `row` before the next call on the same row. Writing fixed columns and
+    /// NULL always succeeds in place.
+    #[inline]
+    pub fn write_field<W: Words + ?Sized>(
+        &self,
+        field: Field,
+        value: Datum,
+        heap: &[u8],
+        row: &W,
+        mut store: impl FnMut(usize, u64),
+    ) -> Result<Written, RowError> {
+        if value.is_null() {
+            write_null(field, row, store)?;
+            return Ok(Written::InPlace);
+        }
+        match field.kind {
+            FieldKind::Var => return self.write_variable(field, value, heap, row, store),
+            FieldKind::N128 | FieldKind::Bytes16 | FieldKind::CharWords => {
+                clear_null(field, row, &mut store);
+                for_each_word(field, value, heap, |i, word| store(field.word() + i, word))?;
+            }
+            _ => {
+                let cell = cell(field, value, heap)? << field.shift;
+                let mut word = row.word(field.word()) & !field.mask() | cell;
+                if field.is_nullable() {
+                    let (null_word, bit) = field.null_place();
+                    // The bit may share its word with the cell: one store then does both.
+                    if null_word == field.word() {
+                        word &= !bit;
+                    } else {
+                        clear_null(field, row, &mut store);
+                    }
+                }
+                store(field.word(), word);
+            }
+        }
+        Ok(Written::InPlace)
+    }
+
+    /// Makes the row that `row` becomes by `changes` (for a column given twice, the last counts).
+    /// `out` is cleared and reused, and has no slack: each variable column has just the words it
+    /// needs.
+    pub fn rebuild<W: Words + ?Sized>(
+        &self,
+        row: &W,
+        changes: &[(ColumnId, Datum)],
+        heap: &[u8],
+        out: &mut Vec<u64>,
+    ) -> Result<(), RowError> {
+        out.clear();
+        out.extend((0..self.fixed_words).map(|i| row.word(i)));
+        for &column in &self.variable {
+            let field = self.fields[usize::from(column)];
+            let change = changes.iter().rev().find(|(changed, _)| changed.0 == column);
+            match change {
+                Some(&(_, value)) => put(field, value, heap, out)?,
+                None => copy_variable(field, row, out),
+            }
+        }
+        for &(column, value) in changes {
+            let field = self.field(column);
+            if field.kind != FieldKind::Var {
+                let cells = Cell::from_mut(out.as_mut_slice()).as_slice_of_cells();
+                let store = |i: usize, word| cells[i].set(word);
+                let _always_fits = self.write_field(field, value, heap, cells, store)?;
+            }
+        }
+        check_size(out)
+    }
+
+    fn write_variable<W: Words + ?Sized>(
+        &self,
+        field: Field,
+        value: Datum,
+        heap: &[u8],
+        row: &W,
+        mut store: impl FnMut(usize, u64),
+    ) -> Result<Written, RowError> {
+        let bytes = variable_bytes(field, value, heap)?;
+        let (start, _) = split_descriptor(row.word(field.word()));
+        let capacity = self.variable_end(field, row).saturating_sub(start);
+        if bytes.len().div_ceil(8) > capacity {
+            return Ok(Written::DoesNotFit);
+        }
+        clear_null(field, row, &mut store);
+        for (i, chunk) in bytes.chunks(8).enumerate() {
+            store(start + i, word_bytes(chunk));
+        }
+        store(field.word(), descriptor(start, bytes.len()));
+        Ok(Written::InPlace)
+    }
+
+    /// The word behind the last one a variable column may use: where the next one starts (I2).
+    fn variable_end<W: Words + ?Sized>(&self, field: Field, row: &W) -> usize {
+        match self.variable.last() {
+            Some(&last) if last != field.column => {
+                split_descriptor(row.word(field.word() + 1)).0.min(row.len())
+            }
+            _ => row.len(),
+        }
+    }
+}
+
+/// Puts one value into a row whose cell for it is still zero, or whose descriptor may be replaced.
+fn put(field: Field, value: Datum, heap: &[u8], out: &mut Vec<u64>) -> Result<(), RowError> {
+    if value.is_null() {
+        let (word, bit) = nullable_place(field)?;
+        out[word] |= bit;
+        if field.kind == FieldKind::Var {
+            out[field.word()] = descriptor(out.len(), 0);
+        }
+        return Ok(());
+    }
+    match field.kind {
+        FieldKind::Var => {
+            let bytes = variable_bytes(field, value, heap)?;
+            if field.is_nullable() {
+                let (word, bit) = field.null_place();
+                out[word] &= !bit;
+            }
+            out[field.word()] = descriptor(out.len(), bytes.len());
+            out.extend(bytes.chunks(8).map(word_bytes));
+        }
+        FieldKind::N128 | FieldKind::Bytes16 | FieldKind::CharWords => {
+            for_each_word(field, value, heap, |i, word| out[field.word() + i] = word)?;
+        }
+        _ => out[field.word()] |= cell(field, value, heap)? << field.shift,
+    }
+    Ok(())
+}
+
+fn copy_variable<W: Words + ?Sized>(field: Field, row: &W, out: &mut Vec<u64>) {
+    let (start, len) = field.descriptor(row);
+    out[field.word()] = descriptor(out.len(), len);
+    out.extend((0..len.div_ceil(8)).map(|i| row.word(start + i)));
+}
+
+fn write_null<W: Words + ?Sized>(
+    field: Field,
+    row: &W,
+    mut store: impl FnMut(usize, u64),
+) -> Result<(), RowError> {
+    let (word, bit) = nullable_place(field)?;
+    if field.kind == FieldKind::Var {
+        let (start, _) = split_descriptor(row.word(field.word()));
+        store(field.word(), descriptor(start, 0));
+    }
+    store(word, row.word(word) | bit);
+    Ok(())
+}
+
+fn nullable_place(field: Field) -> Result<(usize, u64), RowError> {
+    if field.is_nullable() {
+        Ok(field.null_place())
+    } else {
+        Err(RowError::NullInNotNull { column: field.column() })
+    }
+}
+
+/// Clears the null bit of a column whose cell lies in another word, if it is set.
+#[inline]
+fn clear_null<W: Words + ?Sized>(field: Field, row: &W, store: &mut impl FnMut(usize, u64)) {
+    if field.is_null(row) {
+        let (word, bit) = field.null_place();
+        store(word, row.word(word) & !bit);
+    }
+}
+
+/// The cell of a value that takes at most 8 bytes, checked against the column's range.
+#[inline]
+fn cell(field: Field, value: Datum, heap: &[u8]) -> Result<u64, RowError> {
+    let int = value.as_int();
+    let cell = match field.kind {
+        FieldKind::Bool => Some(int as u64 & 1),
+        FieldKind::I16 => i16::try_from(int).ok().map(|int| u64::from(int as u16)),
+        FieldKind::I32 => i32::try_from(int).ok().map(|int| u64::from(int as u32)),
+        FieldKind::F32 => narrow(value.as_float()).map(|float| u64::from(float.to_bits())),
+        FieldKind::N64 => numeric(field, value).map(|units| units as u64),
+        FieldKind::CharCell => {
+            return char_bytes(field, value, heap).map(|bytes| blank_padded(bytes, field.limit()));
+        }
+        _ => Some(int as u64),
+    };
+    cell.ok_or(RowError::OutOfRange { column: field.column() })
+}
+
+/// The words of a value that takes whole words of the fixed part.
+fn for_each_word(
+    field: Field,
+    value: Datum,
+    heap: &[u8],
+    mut store: impl FnMut(usize, u64),
+) -> Result<(), RowError> {
+    match field.kind {
+        FieldKind::N128 => {
+            let out_of_range = RowError::OutOfRange { column: field.column() };
+            let units = numeric(field, value).ok_or(out_of_range)?;
+            store(0, units as u64);
+            store(1, (units >> 64) as u64);
+        }
+        FieldKind::CharWords => {
+            let bytes = char_bytes(field, value, heap)?;
+            for i in 0..field.limit().div_ceil(8) {
+                let from = (i * 8).min(bytes.len());
+                store(i, blank_padded(&bytes[from..], field.limit() - i * 8));
+            }
+        }
+        _ => {
+            let bytes = &heap[value.as_range().range()];
+            debug_assert_eq!(bytes.len(), 16, "a uuid has 16 bytes");
+            store(0, word_bytes(bytes));
+            store(1, word_bytes(bytes.get(8..).unwrap_or(&[])));
+        }
+    }
+    Ok(())
+}
+
+fn numeric(field: Field, value: Datum) -> Option<i128> {
+    let units = value.as_numeric();
+    (units.unsigned_abs() < POWERS_OF_TEN[field.limit()].unsigned_abs()).then_some(units)
+}
+
+/// A double as a real, unless it is finite and its real is not.
+fn narrow(value: f64) -> Option<f32> {
+    let narrow = value as f32;
+    (narrow.is_finite() || !value.is_finite()).then_some(narrow)
+}
+
+fn char_bytes(field: Field, value: Datum, heap: &[u8]) -> Result<&[u8], RowError> {
+    let bytes = trim_blanks(&heap[value.as_range().range()]);
+    if bytes.len() > field.limit() {
+        return Err(RowError::TooLong { column: field.column(), limit: field.limit });
+    }
+    Ok(bytes)
+}
+
+fn variable_bytes(field: Field, value: Datum, heap: &[u8]) -> Result<&[u8], RowError> {
+    let bytes = &heap[value.as_range().range()];
+    fit_characters(bytes, field.limit)
+        .ok_or(RowError::TooLong { column: field.column(), limit: field.limit })
+}
+
+fn check_size(out: &[u64]) -> Result<(), RowError> {
+    if out.len() > ROW_WORDS_MAX {
+        return Err(RowError::RowTooLarge { words: out.len() });
+    }
+    Ok(())
+}
