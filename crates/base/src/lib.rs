@@ -9,6 +9,10 @@
 pub mod datum;
 pub mod decimal;
 pub mod ids;
+pub mod key;
 pub mod row;
 pub mod sync;
 pub mod types;
+
+#[cfg(test)]
+mod plain;

@@ -30,8 +30,10 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use bytes::{bytes_equal, trim_blanks};
 pub use error::RowError;
 pub use field::{Field, FieldKind, read_field};
+pub(crate) use layout::NUMERIC_DIGITS_IN_WORD;
 pub use layout::{ColumnType, ROW_WORDS_MAX, RowLayout};
 pub use write::Written;
 

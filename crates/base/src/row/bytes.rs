@@ -41,6 +41,14 @@ pub(crate) fn append_bytes<W: Words + ?Sized>(
     heap.truncate(start + len);
 }
 
+/// Whether the bytes from a word boundary on equal `bytes`.
+pub(crate) fn bytes_equal<W: Words + ?Sized>(row: &W, word: usize, bytes: &[u8]) -> bool {
+    bytes
+        .chunks(8)
+        .enumerate()
+        .all(|(i, chunk)| row.word(word + i) & low_bytes(chunk.len()) == word_bytes(chunk))
+}
+
 /// Length without trailing blanks of the up to 8 bytes in a word.
 #[inline]
 pub(crate) fn trimmed_len_of_word(word: u64, len: usize) -> usize {

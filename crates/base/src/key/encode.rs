@@ -1,0 +1,145 @@
+//! From values to key bytes.
+
+use super::layout::{MARKER_NULL, MARKER_VALUE, Part, PartKind};
+use super::{KEY_BYTES_MAX, KeyError, KeyLayout, KeySink};
+use crate::datum::Datum;
+use crate::row::trim_blanks;
+
+impl KeyLayout {
+    /// Appends one part to a key that has all parts before it. `heap` is what a byte range of
+    /// `value` points into; `value` must already have the part's type. After an error the sink
+    /// holds an incomplete key.
+    #[inline]
+    pub fn encode_part<S: KeySink>(
+        &self,
+        part_index: usize,
+        value: Datum,
+        heap: &[u8],
+        out: &mut S,
+    ) -> Result<(), KeyError> {
+        let part = self.parts[part_index];
+        if put_marker(part, value.is_null(), part_index, out)? {
+            return Ok(());
+        }
+        let out_of_range = KeyError::OutOfRange { part: part_index };
+        let int = value.as_int();
+        match part.kind {
+            PartKind::Bool => out.put([int as u8 & 1]),
+            PartKind::I16 => out.put(ordered_16(i16::try_from(int).map_err(|_| out_of_range)?)),
+            PartKind::I32 => out.put(ordered_32(i32::try_from(int).map_err(|_| out_of_range)?)),
+            PartKind::I64 => out.put(ordered_64(int)),
+            PartKind::N64 => {
+                out.put(ordered_64(i64::try_from(value.as_numeric()).map_err(|_| out_of_range)?));
+            }
+            PartKind::N128 => out.put(ordered_128(value.as_numeric())),
+            PartKind::F32 => out.put(ordered_real(value.as_float() as f32)),
+            PartKind::F64 => out.put(ordered_double(value.as_float())),
+            PartKind::Escaped => put_escaped(&heap[value.as_range().range()], out),
+            PartKind::Char => {
+                put_char(part, &heap[value.as_range().range()], out).ok_or(out_of_range)?
+            }
+            PartKind::Bytes16 => {
+                let bytes = heap[value.as_range().range()].try_into().map_err(|_| out_of_range)?;
+                out.put::<16>(bytes);
+            }
+        }
+        check_length(out)
+    }
+
+    /// Appends the parts of `values`, which may be fewer than the layout has: a key prefix.
+    pub fn encode<S: KeySink>(
+        &self,
+        values: &[Datum],
+        heap: &[u8],
+        out: &mut S,
+    ) -> Result<(), KeyError> {
+        values
+            .iter()
+            .enumerate()
+            .try_for_each(|(part, &value)| self.encode_part(part, value, heap, out))
+    }
+}
+
+/// Puts the marker of a part that may be NULL; true if nothing follows it.
+#[inline(always)]
+pub(super) fn put_marker<S: KeySink>(
+    part: Part,
+    is_null: bool,
+    part_index: usize,
+    out: &mut S,
+) -> Result<bool, KeyError> {
+    match (part.nullable, is_null) {
+        (true, true) => out.put([MARKER_NULL]),
+        (true, false) => out.put([MARKER_VALUE]),
+        (false, true) => return Err(KeyError::NullInNotNull { part: part_index }),
+        (false, false) => {}
+    }
+    Ok(is_null)
+}
+
+#[inline(always)]
+pub(super) fn check_length<S: KeySink>(out: &S) -> Result<(), KeyError> {
+    let bytes = out.key_len();
+    if bytes > KEY_BYTES_MAX { Err(KeyError::TooLong { bytes }) } else { Ok(()) }
+}
+
+#[inline(always)]
+pub(super) const fn ordered_16(value: i16) -> [u8; 2] {
+    (value as u16 ^ 1 << 15).to_be_bytes()
+}
+
+#[inline(always)]
+pub(super) const fn ordered_32(value: i32) -> [u8; 4] {
+    (value as u32 ^ 1 << 31).to_be_bytes()
+}
+
+#[inline(always)]
+pub(super) const fn ordered_64(value: i64) -> [u8; 8] {
+    (value as u64 ^ 1 << 63).to_be_bytes()
+}
+
+#[inline(always)]
+pub(super) const fn ordered_128(value: i128) -> [u8; 16] {
+    (value as u128 ^ 1 << 127).to_be_bytes()
+}
+
+/// Adding 0.0 turns -0.0 into 0.0 and nothing else; every NaN becomes the one that sorts last.
+#[inline]
+pub(super) fn ordered_double(value: f64) -> [u8; 8] {
+    let bits =
+        if value.is_nan() { f64::NAN.to_bits() & !(1 << 63) } else { (value + 0.0).to_bits() };
+    let flip = ((bits as i64 >> 63) as u64) | 1 << 63;
+    (bits ^ flip).to_be_bytes()
+}
+
+/// As [`ordered_double`].
+#[inline]
+pub(super) fn ordered_real(value: f32) -> [u8; 4] {
+    let bits =
+        if value.is_nan() { f32::NAN.to_bits() & !(1 << 31) } else { (value + 0.0).to_bits() };
+    let flip = ((bits as i32 >> 31) as u32) | 1 << 31;
+    (bits ^ flip).to_be_bytes()
+}
+
+/// Bytes with each 0x00 followed by 0xFF, and the end mark. Cut where the key is too long anyway,
+/// so that a huge text costs no more than a long one.
+pub(super) fn put_escaped<S: KeySink>(bytes: &[u8], out: &mut S) {
+    let bytes = &bytes[..bytes.len().min(KEY_BYTES_MAX)];
+    let mut pieces = bytes.split(|&byte| byte == 0);
+    // `split` yields at least one piece.
+    out.put_slice(pieces.next().unwrap_or(&[]));
+    for piece in pieces {
+        out.put([0, u8::MAX]);
+        out.put_slice(piece);
+    }
+    out.put([0, 0]);
+}
+
+/// Blank-padded bytes; `None` if more than blanks would be lost.
+fn put_char<S: KeySink>(part: Part, bytes: &[u8], out: &mut S) -> Option<()> {
+    let bytes = trim_blanks(bytes);
+    let padding = usize::from(part.width).checked_sub(bytes.len())?;
+    out.put_slice(bytes);
+    out.put_slice(&[b' '; KEY_BYTES_MAX][..padding]);
+    Some(())
+}

@@ -1,0 +1,174 @@
+//! The compiled layout of one index's keys.
+
+use super::{KEY_BYTES_MAX, KeyError};
+use crate::row::NUMERIC_DIGITS_IN_WORD;
+use crate::types::DataType;
+
+/// What a key layout must know of a column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyPart {
+    /// its type
+    pub data_type: DataType,
+    /// whether it may be NULL
+    pub nullable: bool,
+}
+
+/// How a part's value is encoded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum PartKind {
+    Bool,
+    I16,
+    I32,
+    I64,
+    N64,
+    N128,
+    F32,
+    F64,
+    Escaped,
+    Char,
+    Bytes16,
+}
+
+pub(super) const MARKER_VALUE: u8 = 1;
+pub(super) const MARKER_NULL: u8 = 2;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Part {
+    pub(super) kind: PartKind,
+    pub(super) nullable: bool,
+    /// bytes of the value without marker; 0 if it varies
+    pub(super) width: u16,
+}
+
+/// How the values of an index's columns become one key; see the module for the encodings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeyLayout {
+    pub(super) parts: Box<[Part]>,
+    pub(super) types: Box<[KeyPart]>,
+    /// `ends[n]` is the byte length of the first n parts, as far as it is constant
+    ends: Box<[u16]>,
+}
+
+impl KeyLayout {
+    /// A layout of `parts`. Fails if every key would exceed `KEY_BYTES_MAX`.
+    pub fn new(parts: &[KeyPart]) -> Result<Self, KeyError> {
+        let least = |part: &KeyPart| match width(part.data_type) {
+            _ if part.nullable => 1,
+            Some(width) => width,
+            None => 2,
+        };
+        let bytes: usize = parts.iter().map(least).sum();
+        if bytes > KEY_BYTES_MAX || parts.iter().any(|part| too_wide(part.data_type)) {
+            return Err(KeyError::TooLong { bytes: bytes.max(KEY_BYTES_MAX + 1) });
+        }
+        Ok(Self {
+            parts: parts.iter().map(compile).collect(),
+            types: parts.into(),
+            ends: constant_ends(parts),
+        })
+    }
+
+    /// The parts this layout was made for.
+    pub fn parts(&self) -> &[KeyPart] {
+        &self.types
+    }
+
+    /// The byte length of all keys, if it is the same for all.
+    #[inline]
+    pub fn fixed_len(&self) -> Option<usize> {
+        self.ends.get(self.parts.len()).map(|&end| usize::from(end))
+    }
+
+    /// The byte length of the first `parts` parts of `key`: a constant as far as parts are NOT NULL
+    /// and of fixed width, and never more than the key has.
+    #[inline]
+    pub fn prefix_bytes(&self, key: &[u8], parts: usize) -> usize {
+        match self.ends.get(parts) {
+            Some(&end) => usize::from(end).min(key.len()),
+            None => self.walk(key, parts),
+        }
+    }
+
+    fn walk(&self, key: &[u8], parts: usize) -> usize {
+        let known = self.ends.len() - 1;
+        let mut at = usize::from(self.ends[known]).min(key.len());
+        for part in self.parts.iter().take(parts).skip(known) {
+            at += part.len_at(&key[at..]);
+        }
+        at
+    }
+}
+
+impl Part {
+    /// Byte length of this part at the start of `key`, marker included; at most the key's.
+    pub(super) fn len_at(&self, key: &[u8]) -> usize {
+        let marker = usize::from(self.nullable);
+        if self.nullable && key.first() != Some(&MARKER_VALUE) {
+            return marker.min(key.len());
+        }
+        let value = match self.kind {
+            PartKind::Escaped => escaped_len(&key[marker..]),
+            _ => usize::from(self.width),
+        };
+        (marker + value).min(key.len())
+    }
+}
+
+/// Byte length of an escaped value with its terminator.
+pub(super) fn escaped_len(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(zero) = bytes[at..].iter().position(|&byte| byte == 0) {
+        at += zero + 2;
+        if bytes.get(at - 1) != Some(&u8::MAX) {
+            return at.min(bytes.len());
+        }
+    }
+    bytes.len()
+}
+
+fn compile(part: &KeyPart) -> Part {
+    let kind = match part.data_type {
+        DataType::Boolean => PartKind::Bool,
+        DataType::SmallInt => PartKind::I16,
+        DataType::Integer | DataType::Date => PartKind::I32,
+        DataType::BigInt | DataType::Timestamp | DataType::TimestampTz => PartKind::I64,
+        DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => PartKind::N64,
+        DataType::Numeric { .. } => PartKind::N128,
+        DataType::Real => PartKind::F32,
+        DataType::Double => PartKind::F64,
+        DataType::Text | DataType::Varchar(_) | DataType::Bytea => PartKind::Escaped,
+        DataType::Char(_) => PartKind::Char,
+        DataType::Uuid => PartKind::Bytes16,
+    };
+    // `too_wide` was refused before, so the width fits.
+    let width = width(part.data_type).unwrap_or(0) as u16;
+    Part { kind, nullable: part.nullable, width }
+}
+
+/// Bytes of a value of this type in a key, without marker; `None` if they vary.
+fn width(data_type: DataType) -> Option<usize> {
+    Some(match data_type {
+        DataType::Boolean => 1,
+        DataType::SmallInt => 2,
+        DataType::Integer | DataType::Date | DataType::Real => 4,
+        DataType::BigInt | DataType::Timestamp | DataType::TimestampTz | DataType::Double => 8,
+        DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => 8,
+        DataType::Numeric { .. } | DataType::Uuid => 16,
+        DataType::Char(n) => n as usize,
+        DataType::Text | DataType::Varchar(_) | DataType::Bytea => return None,
+    })
+}
+
+fn too_wide(data_type: DataType) -> bool {
+    width(data_type).is_some_and(|width| width > KEY_BYTES_MAX)
+}
+
+fn constant_ends(parts: &[KeyPart]) -> Box<[u16]> {
+    let fixed = parts.iter().map_while(|part| width(part.data_type).filter(|_| !part.nullable));
+    let ends = fixed.scan(0, |end, width| {
+        *end += width;
+        Some(*end as u16)
+    });
+    std::iter::once(0).chain(ends).collect()
+}
