@@ -8,3 +8,5 @@ pub mod reclaim;
 pub mod budget;
 pub mod latching;
 pub mod prefetch;
+pub mod record;
+pub mod slab;
