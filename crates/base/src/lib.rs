@@ -12,6 +12,7 @@ pub mod ids;
 pub mod key;
 pub mod row;
 pub mod sync;
+pub mod temporal;
 pub mod types;
 
 #[cfg(test)]

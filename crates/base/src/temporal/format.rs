@@ -1,0 +1,40 @@
+//! Dates and timestamps as PostgreSQL's ISO text.
+
+use super::{MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days};
+use std::fmt;
+
+/// Writes `2026-11-21`, years before 1 as `0044-03-15 BC`.
+pub fn write_date(days: i32, out: &mut impl fmt::Write) -> fmt::Result {
+    let era = write_day(days.into(), out)?;
+    out.write_str(era)
+}
+
+/// Writes `2026-11-21 10:00:00.123`, without the fraction's trailing zeros.
+pub fn write_timestamp(micros: i64, out: &mut impl fmt::Write) -> fmt::Result {
+    write_moment(micros, "", out)
+}
+
+/// Writes `2026-11-21 10:00:00.123+00`.
+pub fn write_timestamp_tz(micros: i64, out: &mut impl fmt::Write) -> fmt::Result {
+    write_moment(micros, "+00", out)
+}
+
+fn write_moment(micros: i64, zone: &str, out: &mut impl fmt::Write) -> fmt::Result {
+    let (days, time) = (micros.div_euclid(MICROS_PER_DAY), micros.rem_euclid(MICROS_PER_DAY));
+    let era = write_day(days, out)?;
+    let (seconds, fraction) = (time / MICROS_PER_SECOND, time % MICROS_PER_SECOND);
+    let (hour, minute) = (seconds / 3_600, seconds / 60 % 60);
+    write!(out, " {hour:02}:{minute:02}:{:02}", seconds % 60)?;
+    if fraction > 0 {
+        write!(out, ".{}", format!("{fraction:06}").trim_end_matches('0'))?;
+    }
+    write!(out, "{zone}{era}")
+}
+
+/// Writes the date and returns what ends the text.
+fn write_day(days: i64, out: &mut impl fmt::Write) -> Result<&'static str, fmt::Error> {
+    let date = civil_from_days(days);
+    let (year, era) = if date.year > 0 { (date.year, "") } else { (1 - date.year, " BC") };
+    write!(out, "{year:04}-{:02}-{:02}", date.month, date.day)?;
+    Ok(era)
+}
