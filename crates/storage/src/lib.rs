@@ -6,6 +6,7 @@
 pub mod reclaim;
 
 pub mod budget;
+pub mod hash_index;
 pub mod latching;
 pub mod prefetch;
 pub mod record;
