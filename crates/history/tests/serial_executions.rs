@@ -119,7 +119,11 @@ fn perform(state: &mut BTreeMap<u64, Vec<i64>>, step: Step, value: i64) -> Op {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn serial_executions_are_clean(programs in prop::collection::vec(program(4), 0..60)) {

@@ -227,8 +227,8 @@ pub(super) fn intermediate(
 ) -> Anomaly {
     let (reader_id, writer_id) = (facts.transaction(reader).id, facts.transaction(writer).id);
     let what = format!(
-        "T{reader_id} read {value} from key {} as the newest, but T{writer_id} wrote that key again \
-         after {value}",
+        "T{reader_id} read {value} from key {} as the newest, but T{writer_id} wrote that key \
+         again after {value}",
         facts.keys[key].name
     );
     facts.plain(AnomalyClass::IntermediateRead, &[reader, writer], &what)

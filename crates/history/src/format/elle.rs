@@ -141,7 +141,7 @@ impl<W: Write> Writer<'_, W> {
     }
 }
 
-/// Reads a history that [`write`] or Jepsen wrote: maps one after another, or in one vector.
+/// Reads a history that [`write()`] or Jepsen wrote: maps one after another, or in one vector.
 ///
 /// Operations with a process that is no number (the nemesis) and without `:value` are skipped.
 /// Keys and values must be integers. An operation without `:time` gets its place as time, in
