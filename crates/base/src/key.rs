@@ -22,6 +22,7 @@
 //! A part that may be NULL starts with a marker: 0x01 and the value, or 0x02 alone for NULL.
 
 mod buffer;
+mod decode;
 mod encode;
 mod error;
 mod hash;

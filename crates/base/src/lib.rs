@@ -14,6 +14,7 @@ pub mod row;
 pub mod sync;
 pub mod temporal;
 pub mod types;
+pub mod value;
 
 #[cfg(test)]
 mod plain;

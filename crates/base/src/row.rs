@@ -30,7 +30,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use bytes::{bytes_equal, trim_blanks};
+pub(crate) use bytes::{bytes_equal, fit_characters, trim_blanks};
 pub use error::RowError;
 pub use field::{Field, FieldKind, read_field};
 pub(crate) use layout::NUMERIC_DIGITS_IN_WORD;

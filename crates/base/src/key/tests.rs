@@ -3,6 +3,7 @@ use crate::datum::Datum;
 use crate::plain::{Plain, data_type, plain};
 use crate::row::{ColumnType, RowLayout};
 use crate::types::DataType;
+use crate::value::Value;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::cmp::Ordering;
@@ -225,5 +226,41 @@ fn hashes_tell_lengths_apart() {
     let mut seen = std::collections::HashSet::new();
     for len in 0..100 {
         assert!(seen.insert(hash(&vec![0; len])), "length {len}");
+    }
+}
+
+fn is_zero(value: &Value) -> bool {
+    matches!(value, Value::Double(0.0) | Value::Real(0.0))
+}
+
+proptest! {
+    #[test]
+    fn keys_decode_to_their_values((parts, left, _) in tuples()) {
+        let layout = layout(&parts);
+        let key = encode(&layout, &left);
+        for n in 0..=parts.len() {
+            let decoded = layout.decode(&key[..layout.prefix_bytes(&key, n)]).expect("a key");
+            prop_assert_eq!(decoded.len(), n);
+            for ((part, plain), value) in parts.iter().zip(&left).zip(decoded) {
+                let mut heap = vec![];
+                let datum = plain.datum(&mut heap);
+                let expected = Value::from_datum(datum, part.data_type, &heap);
+                // NaN is no equal of itself, and -0 becomes 0.
+                prop_assert!(is_zero(&expected) && is_zero(&value)
+                    || expected.to_string() == value.to_string());
+            }
+        }
+    }
+
+    #[test]
+    fn rubbish_does_not_panic((parts, _, _) in tuples(), key in vec(any::<u8>(), 0..40)) {
+        let layout = layout(&parts);
+        let _decoded = layout.decode(&key);
+        let rows: Vec<_> = parts
+            .iter()
+            .map(|part| ColumnType { data_type: part.data_type, nullable: part.nullable })
+            .collect();
+        let rows = RowLayout::new(&rows).expect("small enough");
+        let _matched = layout.matches_row(rows.fields(), [0_u64; 4].as_slice(), &key);
     }
 }

@@ -1,0 +1,118 @@
+//! Values: SQL values with their type and their memory, for the edges of the engine.
+//!
+//! Role         parameters and results of the API, literals, text protocols, errors and tests; the
+//!              transaction path works on datums, which this converts to and from
+//! Invariants   I1 text output and input are PostgreSQL's (ISO dates, UTC), and input undoes output
+//!              I2 a value becomes a datum of a column's type only by an assignment cast that loses
+//!                 no more than rounding and trailing blanks; else it is an error with a SQLSTATE
+
+mod array;
+mod cast;
+mod convert;
+mod error;
+mod format;
+mod parse;
+
+#[cfg(test)]
+mod tests;
+
+pub use convert::FromValue;
+pub use error::ValueError;
+
+use crate::datum::Datum;
+use crate::decimal::Decimal;
+use crate::types::DataType;
+
+/// One SQL value, owned.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum Value {
+    /// NULL of any type
+    #[default]
+    Null,
+    /// `boolean`
+    Bool(bool),
+    /// `smallint`
+    SmallInt(i16),
+    /// `integer`
+    Int(i32),
+    /// `bigint`
+    BigInt(i64),
+    /// `real`
+    Real(f32),
+    /// `double precision`
+    Double(f64),
+    /// `numeric`
+    Numeric(Decimal),
+    /// `text`, `varchar`, `char`, or a literal of a type still to be found
+    Text(String),
+    /// `bytea`
+    Bytea(Vec<u8>),
+    /// `timestamp`: microseconds since 2000-01-01
+    Timestamp(i64),
+    /// `timestamptz`: microseconds since 2000-01-01 UTC
+    TimestampTz(i64),
+    /// `date`: days since 2000-01-01
+    Date(i32),
+    /// `uuid`
+    Uuid([u8; 16]),
+    /// an array of values of one type, none of them an array
+    Array(Vec<Value>),
+}
+
+impl Value {
+    /// Whether this is NULL.
+    pub const fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// The value of a datum of a static type; `heap` is what its byte range points into. A char(n)
+    /// gets its trailing blanks back.
+    pub fn from_datum(datum: Datum, data_type: DataType, heap: &[u8]) -> Self {
+        if datum.is_null() {
+            return Self::Null;
+        }
+        let bytes = || &heap[datum.as_range().range()];
+        // Text was checked when it came in; a lossy copy is better than a panic if it was not.
+        let text = || String::from_utf8_lossy(bytes()).into_owned();
+        let int = datum.as_int();
+        match data_type {
+            DataType::Boolean => Self::Bool(datum.is_true()),
+            DataType::SmallInt => Self::SmallInt(int as i16),
+            DataType::Integer => Self::Int(int as i32),
+            DataType::BigInt => Self::BigInt(int),
+            DataType::Real => Self::Real(datum.as_float() as f32),
+            DataType::Double => Self::Double(datum.as_float()),
+            DataType::Numeric { scale, .. } => {
+                Decimal::new(datum.as_numeric(), scale).map_or(Self::Null, Self::Numeric)
+            }
+            DataType::Text | DataType::Varchar(_) => Self::Text(text()),
+            DataType::Char(n) => Self::Text(cast::padded(text(), n)),
+            DataType::Bytea => Self::Bytea(bytes().to_vec()),
+            DataType::Timestamp => Self::Timestamp(int),
+            DataType::TimestampTz => Self::TimestampTz(int),
+            DataType::Date => Self::Date(int as i32),
+            DataType::Uuid => Self::Uuid(bytes().try_into().unwrap_or_default()),
+        }
+    }
+
+    /// The type's name in messages.
+    fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => "unknown",
+            Self::Bool(_) => "boolean",
+            Self::SmallInt(_) => "smallint",
+            Self::Int(_) => "integer",
+            Self::BigInt(_) => "bigint",
+            Self::Real(_) => "real",
+            Self::Double(_) => "double precision",
+            Self::Numeric(_) => "numeric",
+            Self::Text(_) => "text",
+            Self::Bytea(_) => "bytea",
+            Self::Timestamp(_) => "timestamp without time zone",
+            Self::TimestampTz(_) => "timestamp with time zone",
+            Self::Date(_) => "date",
+            Self::Uuid(_) => "uuid",
+            Self::Array(_) => "array",
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Arrays: one-dimensional, as parameters only.
+
+use super::{Value, ValueError};
+use crate::datum::Datum;
+use crate::types::{DataType, SqlType};
+use std::fmt;
+
+impl Value {
+    /// The value as a datum of a parameter's type: a scalar as [`Value::to_datum`] makes it, an
+    /// array as a range of `elements`, to which its elements are appended. A text is read as an
+    /// array literal.
+    pub fn to_parameter(
+        &self,
+        sql_type: SqlType,
+        heap: &mut Vec<u8>,
+        elements: &mut Vec<Datum>,
+    ) -> Result<Datum, ValueError> {
+        let (element, values) = match (sql_type, self) {
+            (SqlType::Scalar(data_type), _) => return self.to_datum(data_type, heap),
+            (_, Self::Null) => return Ok(Datum::NULL),
+            (SqlType::Array(element), Self::Array(values)) => (element, values),
+            (SqlType::Array(element), Self::Text(text)) => {
+                let array = Self::parse_array(element, text)?;
+                return array.to_parameter(sql_type, heap, elements);
+            }
+            _ => return Err(ValueError::no_cast(self.type_name(), sql_type)),
+        };
+        let start = elements.len();
+        for value in values {
+            elements.push(value.to_datum(element, heap)?);
+        }
+        Ok(Datum::range(start as u32, values.len() as u32))
+    }
+
+    /// The value of a datum of a parameter's type.
+    pub fn from_parameter(
+        datum: Datum,
+        sql_type: SqlType,
+        heap: &[u8],
+        elements: &[Datum],
+    ) -> Self {
+        match sql_type {
+            SqlType::Scalar(data_type) => Self::from_datum(datum, data_type, heap),
+            SqlType::Array(_) if datum.is_null() => Self::Null,
+            SqlType::Array(element) => Self::Array(
+                elements[datum.as_range().range()]
+                    .iter()
+                    .map(|&datum| Self::from_datum(datum, element, heap))
+                    .collect(),
+            ),
+        }
+    }
+
+    /// The value of an array literal, `{1,2,NULL}` or `{"a b",c}`.
+    pub fn parse_array(element: DataType, text: &str) -> Result<Self, ValueError> {
+        let malformed = || ValueError::malformed_array(text);
+        let inner = text.trim_ascii().strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+        let mut rest = inner.ok_or_else(malformed)?.trim_ascii();
+        let mut values = vec![];
+        while !rest.is_empty() {
+            let (item, behind) = split_item(rest).ok_or_else(malformed)?;
+            values.push(match item {
+                Item::Bare(word) if word.eq_ignore_ascii_case("null") => Self::Null,
+                Item::Bare(word) => Self::parse(element, word)?,
+                Item::Quoted(word) => Self::parse(element, &word)?,
+            });
+            rest = match behind.strip_prefix(',') {
+                Some(next) if !next.trim_ascii_start().is_empty() => next.trim_ascii_start(),
+                None if behind.is_empty() => behind,
+                _ => return Err(malformed()),
+            };
+        }
+        Ok(Self::Array(values))
+    }
+}
+
+enum Item<'a> {
+    Bare(&'a str),
+    Quoted(String),
+}
+
+/// The first item of a list that is not empty, and what lies behind it, a comma first.
+fn split_item(text: &str) -> Option<(Item<'_>, &str)> {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let (word, behind) = text.split_at(text.find(',').unwrap_or(text.len()));
+        let word = word.trim_ascii();
+        let is_bare = !word.is_empty() && !word.contains(['{', '}', '"', '\\']);
+        return is_bare.then_some((Item::Bare(word), behind));
+    };
+    let (mut word, mut chars) = (String::new(), quoted.char_indices());
+    loop {
+        match chars.next()? {
+            (end, '"') => {
+                return Some((Item::Quoted(word), quoted[end + 1..].trim_ascii_start()));
+            }
+            (_, '\\') => word.push(chars.next()?.1),
+            (_, other) => word.push(other),
+        }
+    }
+}
+
+pub(super) fn write_array(elements: &[Value], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("{")?;
+    for (i, element) in elements.iter().enumerate() {
+        f.write_str(if i > 0 { "," } else { "" })?;
+        let text = element.to_string();
+        if element.is_null() || !needs_quotes(&text) {
+            f.write_str(&text)?;
+        } else {
+            write!(f, "\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))?;
+        }
+    }
+    f.write_str("}")
+}
+
+fn needs_quotes(text: &str) -> bool {
+    let special = |c: char| matches!(c, '{' | '}' | ',' | '"' | '\\') || c.is_ascii_whitespace();
+    // A vertical tab is white space to PostgreSQL, though not to Rust.
+    text.is_empty()
+        || text.eq_ignore_ascii_case("null")
+        || text.contains(special)
+        || text.contains('\u{b}')
+}

@@ -1,0 +1,179 @@
+//! Assignment casts: what becomes of a value that is put into a column or parameter.
+
+use super::error::name;
+use super::{Value, ValueError};
+use crate::datum::Datum;
+use crate::decimal::{self, POWERS_OF_TEN};
+use crate::row::{fit_characters, trim_blanks};
+use crate::temporal::{date_of_timestamp, timestamp_of_date};
+use crate::types::DataType;
+
+impl Value {
+    /// The value as a datum of `data_type`; bytes are appended to `heap`. Texts are read as
+    /// literals of other types; every value but an array or bytea can become text; numbers become
+    /// other numbers if they are in range after rounding (decimals half away from zero, floats half
+    /// to even); dates and timestamps become each other, in UTC.
+    pub fn to_datum(&self, data_type: DataType, heap: &mut Vec<u8>) -> Result<Datum, ValueError> {
+        match (self, data_type) {
+            (Self::Null, _) => Ok(Datum::NULL),
+            (_, DataType::Text | DataType::Varchar(_) | DataType::Char(_)) => {
+                self.to_text(data_type, heap)
+            }
+            (Self::Text(text), _) => Self::parse(data_type, text)?.to_datum(data_type, heap),
+            (Self::Bool(value), DataType::Boolean) => Ok(Datum::bool(*value)),
+            (Self::Bytea(bytes), DataType::Bytea) => Ok(append(bytes, heap)),
+            (Self::Uuid(bytes), DataType::Uuid) => Ok(append(bytes, heap)),
+            (_, DataType::SmallInt | DataType::Integer | DataType::BigInt) => {
+                self.to_integer(data_type).map(Datum::int)
+            }
+            (_, DataType::Real | DataType::Double) => self.to_float(data_type).map(Datum::float),
+            (_, DataType::Numeric { precision, scale }) => {
+                self.to_numeric(precision, scale).map(Datum::numeric)
+            }
+            (_, DataType::Timestamp | DataType::TimestampTz | DataType::Date) => {
+                self.to_temporal(data_type).map(Datum::int)
+            }
+            _ => Err(self.no_cast(data_type)),
+        }
+    }
+
+    fn no_cast(&self, data_type: DataType) -> ValueError {
+        ValueError::no_cast(self.type_name(), name(data_type))
+    }
+
+    fn to_text(&self, data_type: DataType, heap: &mut Vec<u8>) -> Result<Datum, ValueError> {
+        let shown = match self {
+            Self::Text(text) => return fit_text(data_type, text).map(|text| append(text, heap)),
+            Self::Bool(value) => value.to_string(),
+            Self::Bytea(_) | Self::Array(_) => return Err(self.no_cast(data_type)),
+            _ => self.to_string(),
+        };
+        fit_text(data_type, &shown).map(|text| append(text, heap))
+    }
+
+    fn to_integer(&self, data_type: DataType) -> Result<i64, ValueError> {
+        let integer = match *self {
+            Self::SmallInt(value) => Some(value.into()),
+            Self::Int(value) => Some(value.into()),
+            Self::BigInt(value) => Some(value),
+            Self::Real(value) => round(value.into()),
+            Self::Double(value) => round(value),
+            Self::Numeric(value) => decimal::to_i64(value.units(), value.scale()),
+            _ => return Err(self.no_cast(data_type)),
+        };
+        let in_range = |value: &i64| match data_type {
+            DataType::SmallInt => i16::try_from(*value).is_ok(),
+            DataType::Integer => i32::try_from(*value).is_ok(),
+            _ => true,
+        };
+        integer.filter(in_range).ok_or_else(|| ValueError::out_of_range(data_type))
+    }
+
+    fn to_float(&self, data_type: DataType) -> Result<f64, ValueError> {
+        let float = match *self {
+            Self::SmallInt(value) => value.into(),
+            Self::Int(value) => value.into(),
+            Self::BigInt(value) if data_type == DataType::Real => f64::from(value as f32),
+            Self::BigInt(value) => value as f64,
+            Self::Real(value) => value.into(),
+            Self::Double(value) => value,
+            Self::Numeric(value) => decimal::to_f64(value.units(), value.scale()),
+            _ => return Err(self.no_cast(data_type)),
+        };
+        if data_type == DataType::Double {
+            return Ok(float);
+        }
+        let real = f64::from(float as f32);
+        if real.is_infinite() && float.is_finite() || real == 0.0 && float != 0.0 {
+            return Err(ValueError::out_of_range(data_type));
+        }
+        Ok(real)
+    }
+
+    fn to_numeric(&self, precision: u8, scale: u8) -> Result<i128, ValueError> {
+        let data_type = DataType::Numeric { precision, scale };
+        let units = match *self {
+            Self::SmallInt(value) => decimal::from_i64(value.into(), scale),
+            Self::Int(value) => decimal::from_i64(value.into(), scale),
+            Self::BigInt(value) => decimal::from_i64(value, scale),
+            Self::Real(value) if !value.is_finite() => {
+                return Err(ValueError::unsupported(data_type, &self.to_string()));
+            }
+            Self::Double(value) if !value.is_finite() => {
+                return Err(ValueError::unsupported(data_type, &self.to_string()));
+            }
+            Self::Real(value) => decimal::from_f32(value, scale),
+            Self::Double(value) => decimal::from_f64(value, scale),
+            Self::Numeric(value) => decimal::rescale(value.units(), value.scale(), scale),
+            _ => return Err(self.no_cast(data_type)),
+        };
+        units
+            .and_then(|units| in_precision(units, precision))
+            .ok_or_else(|| ValueError::out_of_range(data_type))
+    }
+
+    fn to_temporal(&self, data_type: DataType) -> Result<i64, ValueError> {
+        match (self, data_type) {
+            (Self::Date(days), DataType::Date) => Ok((*days).into()),
+            (Self::Date(days), _) => {
+                timestamp_of_date(*days).ok_or_else(ValueError::timestamp_out_of_range)
+            }
+            (Self::Timestamp(micros) | Self::TimestampTz(micros), DataType::Date) => {
+                Ok(date_of_timestamp(*micros).into())
+            }
+            (Self::Timestamp(micros) | Self::TimestampTz(micros), _) => Ok(*micros),
+            _ => Err(self.no_cast(data_type)),
+        }
+    }
+}
+
+/// The units, if they have at most `precision` digits.
+pub(super) fn in_precision(units: i128, precision: u8) -> Option<i128> {
+    let limit = POWERS_OF_TEN[usize::from(precision)];
+    (units.unsigned_abs() < limit.unsigned_abs()).then_some(units)
+}
+
+/// The part of a text that a text type keeps; of char(n), without trailing blanks.
+fn fit_text(data_type: DataType, text: &str) -> Result<&str, ValueError> {
+    if text.contains('\0') {
+        return Err(ValueError::zero_byte());
+    }
+    let kept = match data_type {
+        DataType::Varchar(n) => fit_characters(text.as_bytes(), n),
+        DataType::Char(n) => {
+            Some(trim_blanks(text.as_bytes())).filter(|bytes| bytes.len() <= n as usize)
+        }
+        _ => Some(text.as_bytes()),
+    };
+    let kept = kept.ok_or_else(|| ValueError::too_long(data_type))?.len();
+    Ok(&text[..kept])
+}
+
+/// A text as it is read back from a column of a text type.
+pub(super) fn stored_text(data_type: DataType, text: &str) -> Result<String, ValueError> {
+    let kept = fit_text(data_type, text)?.to_owned();
+    Ok(match data_type {
+        DataType::Char(n) => padded(kept, n),
+        _ => kept,
+    })
+}
+
+/// A text with blanks up to `len` bytes.
+pub(super) fn padded(mut text: String, len: u32) -> String {
+    let blanks = (len as usize).saturating_sub(text.len());
+    text.extend(std::iter::repeat_n(' ', blanks));
+    text
+}
+
+fn append(bytes: impl AsRef<[u8]>, heap: &mut Vec<u8>) -> Datum {
+    let (start, bytes) = (heap.len(), bytes.as_ref());
+    heap.extend_from_slice(bytes);
+    Datum::range(start as u32, bytes.len() as u32)
+}
+
+/// Half to even; `None` for NaN and beyond 64 bits.
+fn round(value: f64) -> Option<i64> {
+    const LIMIT: f64 = (1_u64 << 63) as f64;
+    let rounded = value.round_ties_even();
+    (-LIMIT..LIMIT).contains(&rounded).then_some(rounded as i64)
+}

@@ -1,0 +1,69 @@
+//! Values as PostgreSQL's text.
+
+use super::{Value, array};
+use crate::temporal::{write_date, write_timestamp, write_timestamp_tz};
+use std::fmt;
+
+impl fmt::Display for Value {
+    /// The text form that PostgreSQL sends; NULL, which it sends without text, as `NULL`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("NULL"),
+            Self::Bool(value) => f.write_str(if *value { "t" } else { "f" }),
+            Self::SmallInt(value) => write!(f, "{value}"),
+            Self::Int(value) => write!(f, "{value}"),
+            Self::BigInt(value) => write!(f, "{value}"),
+            Self::Real(value) => write_float(&format!("{value:e}"), 6, f),
+            Self::Double(value) => write_float(&format!("{value:e}"), 15, f),
+            Self::Numeric(value) => write!(f, "{value}"),
+            Self::Text(text) => f.write_str(text),
+            Self::Bytea(bytes) => {
+                f.write_str("\\x")?;
+                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
+            Self::Timestamp(micros) => write_timestamp(*micros, f),
+            Self::TimestampTz(micros) => write_timestamp_tz(*micros, f),
+            Self::Date(days) => write_date(*days, f),
+            Self::Uuid(bytes) => write_uuid(*bytes, f),
+            Self::Array(elements) => array::write_array(elements, f),
+        }
+    }
+}
+
+fn write_uuid(bytes: [u8; 16], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (i, byte) in bytes.iter().enumerate() {
+        let hyphen = if matches!(i, 4 | 6 | 8 | 10) { "-" } else { "" };
+        write!(f, "{hyphen}{byte:02x}")?;
+    }
+    Ok(())
+}
+
+/// Writes a float given in shortest scientific form, as `1.5e-7`: with a point while the exponent
+/// is in `-4..digits`, else as `1.5e-07`.
+fn write_float(text: &str, digits: i32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let (sign, magnitude) = match text.strip_prefix('-') {
+        Some(magnitude) => ("-", magnitude),
+        None => ("", text),
+    };
+    let Some((mantissa, exponent)) = magnitude.split_once('e') else {
+        let word = if magnitude == "inf" { "Infinity" } else { magnitude };
+        return write!(f, "{sign}{word}");
+    };
+    let exponent: i32 = exponent.parse().map_err(|_| fmt::Error)?;
+    if !(-4..digits).contains(&exponent) {
+        let direction = if exponent < 0 { '-' } else { '+' };
+        return write!(f, "{sign}{mantissa}e{direction}{:02}", exponent.unsigned_abs());
+    }
+    let significant = mantissa.replace('.', "");
+    f.write_str(sign)?;
+    match usize::try_from(exponent) {
+        Ok(exponent) if significant.len() > exponent + 1 => {
+            write!(f, "{}.{}", &significant[..=exponent], &significant[exponent + 1..])
+        }
+        Ok(exponent) => write!(f, "{significant:0<width$}", width = exponent + 1),
+        Err(_) => {
+            let zeros = "0".repeat(exponent.unsigned_abs() as usize - 1);
+            write!(f, "0.{zeros}{significant}")
+        }
+    }
+}
