@@ -79,7 +79,8 @@ pub enum Dependency {
     WriteRead,
     /// The first did not see what the second wrote (anti-dependency).
     ReadWrite,
-    /// The first completed before the second was invoked.
+    /// The first completed before the second was invoked; or, with a key, real time shows that
+    /// the second wrote a later version of a register than the first wrote or read.
     RealTime,
 }
 
@@ -104,7 +105,7 @@ pub struct Step {
     pub to: u64,
     /// Why.
     pub dependency: Dependency,
-    /// The key it is about; `None` for real time.
+    /// The key it is about; `None` where it is about time only.
     pub key: Option<u64>,
     /// The operations that show it, in words.
     pub why: String,

@@ -4,7 +4,7 @@
 
 mod toy;
 
-use hotrow_history::{AnomalyClass, Report, check};
+use hotrow_history::{AnomalyClass, History, Report, check, format};
 use rand::Rng;
 use rand::rngs::StdRng;
 
@@ -22,7 +22,7 @@ fn plan(seed: u64) -> Plan {
 }
 
 /// Runs many seeds: no report may hold another class, and nearly every run must show this one.
-fn convict(class: AnomalyClass, history: impl Fn(u64) -> hotrow_history::History) {
+fn convict(class: AnomalyClass, history: impl Fn(u64) -> History) {
     let reports: Vec<Report> = (0..SEEDS).map(|seed| check(&history(seed))).collect();
     for (seed, report) in reports.iter().enumerate() {
         assert!(report.classes().iter().all(|found| *found == class), "seed {seed}: {report}");
@@ -206,4 +206,21 @@ fn a_lagging_replica_gives_stale_reads() {
             }
         })
     });
+}
+
+#[test]
+fn histories_survive_the_formats() {
+    for seed in 0..SEEDS {
+        let plan = Plan { rollback_percent: 10, ..plan(seed) };
+        let history = run(&mut LockStore::new(DIRTY_READS), plan, |random, process| {
+            mixed(random, process).into_iter().filter(|step| *step != Read(FIRST_INDEX)).collect()
+        });
+        let mut lines = Vec::new();
+        history.write_json_lines(&mut lines).expect("writing to memory");
+        assert_eq!(History::read_json_lines(lines.as_slice()).expect("just written"), history);
+        let mut text = Vec::new();
+        format::elle::write(&history, &mut text).expect("writing to memory");
+        let text = String::from_utf8(text).expect("EDN is text");
+        assert_eq!(format::elle::read(&text).expect("just written"), history);
+    }
 }

@@ -9,7 +9,7 @@ mod toy;
 
 use std::collections::BTreeMap;
 
-use hotrow_history::{History, Op, Status, Transaction, check};
+use hotrow_history::{History, Op, Status, Transaction, check, format};
 use proptest::prelude::*;
 use rand::Rng;
 
@@ -118,6 +118,31 @@ fn perform(state: &mut BTreeMap<u64, Vec<i64>>, step: Step, value: i64) -> Op {
     }
 }
 
+fn nonsense() -> impl Strategy<Value = Transaction> {
+    let values = || prop::collection::vec(0..5i64, 0..5);
+    let op = prop_oneof![
+        (0..4u64, 0..5i64).prop_map(|(key, value)| Op::append(key, value)),
+        (0..3u64, values()).prop_map(|(key, values)| Op::read(key, values)),
+        (1..4u64, values()).prop_map(|(key, values)| Op::scan(key, values)),
+        (3..6u64, 0..5i64).prop_map(|(key, value)| Op::write(key, value)),
+        (3..6u64, prop::option::of(0..5i64)).prop_map(|(key, value)| Op::read_register(key, value)),
+    ];
+    let status = prop_oneof![
+        4 => Just(Status::Committed), 1 => Just(Status::Aborted), 1 => Just(Status::Unknown),
+    ];
+    let completed = prop::option::weighted(0.9, 0..100u64);
+    (0..20u64, 0..4u64, 0..100u64, completed, status, prop::collection::vec(op, 0..6)).prop_map(
+        |(id, process, invoked_ns, completed_ns, status, ops)| Transaction {
+            id,
+            process,
+            invoked_ns,
+            completed_ns,
+            status,
+            ops,
+        },
+    )
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 400,
@@ -137,6 +162,24 @@ proptest! {
     ) {
         let report = check(&execute(&programs));
         prop_assert!(report.is_clean(), "{report}");
+    }
+
+    /// Nonsense is judged, not panicked at; and neither format chokes on it.
+    #[test]
+    fn arbitrary_histories_are_survived(transactions in prop::collection::vec(nonsense(), 0..20)) {
+        let history = History::new(transactions);
+        prop_assert!(!check(&history).to_string().is_empty());
+        let mut text = Vec::new();
+        format::elle::write(&history, &mut text).expect("everything can be written");
+        let text = String::from_utf8(text).expect("EDN is text");
+        let back = format::elle::read(&text).expect("just written");
+        prop_assert_eq!(back.transactions.len(), history.transactions.len());
+        let _ = format::dbcop::write(&history, std::io::sink());
+    }
+
+    #[test]
+    fn arbitrary_text_is_survived(text in "[\\[\\]{}()#:;\"\\\\ 0-9a-dé\u{a0}-]{0,40}") {
+        let _ = format::elle::read(&text);
     }
 
     /// A store without any lock, few transactions: often right, often wrong.

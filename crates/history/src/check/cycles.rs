@@ -51,7 +51,7 @@ fn backward(facts: &Facts<'_>, graph: &Graph, members: &[Txn]) -> Option<Vec<Edg
     let edges = members.iter().flat_map(|txn| graph.outgoing(*txn));
     let mut edges = edges.map(|position| graph.edges[position as usize]);
     let edge = edges.find(|edge| {
-        let known = edge.kind != RT && edge.to < graph.transactions;
+        let known = edge.key != NO_KEY && edge.to < graph.transactions;
         let invoked = facts.transaction(edge.from).invoked_ns;
         known && facts.known_completion(edge.to).is_some_and(|completed| completed < invoked)
     })?;

@@ -7,7 +7,7 @@ use crate::report::{AnomalyClass, Dependency, Step};
 
 use super::cycles::Link;
 use super::facts::{Facts, Txn};
-use super::graph::{RW, WR, WW};
+use super::graph::{NO_KEY, RW, WR, WW};
 
 /// Elements of a long list that are printed, the newest.
 const ELEMENTS_MAX: usize = 12;
@@ -85,6 +85,7 @@ pub(super) fn link(facts: &Facts<'_>, link: &Link) -> String {
             missed(facts, link, key),
             to.id
         ),
+        _ if link.key != NO_KEY => version_time(facts, link, key),
         _ => format!(
             "T{} completed at {} ns, before T{} was invoked at {} ns",
             from.id,
@@ -93,6 +94,29 @@ pub(super) fn link(facts: &Facts<'_>, link: &Link) -> String {
             to.invoked_ns
         ),
     }
+}
+
+/// Why a register's version is the later one, by time.
+fn version_time(facts: &Facts<'_>, link: &Link, key: u64) -> String {
+    let [from, to] = [link.from, link.to].map(|txn| facts.transaction(txn));
+    let reads = &facts.keys[link.key as usize].reads;
+    let readers = reads.iter().map(|read| read.txn).chain([link.to]);
+    let own = written(facts, link.to, key).last().copied();
+    let current = readers
+        .filter(|txn| {
+            *txn == link.to || own.is_some_and(|own| seen_by(facts, *txn, key).contains(&own))
+        })
+        .max_by_key(|txn| facts.transaction(*txn).invoked_ns)
+        .map_or(to, |txn| facts.transaction(txn));
+    format!(
+        "the version of key {key} that T{} wrote or read was in place before T{} was invoked at {} \
+         ns, which found or made the version {} of T{}",
+        from.id,
+        current.id,
+        current.invoked_ns,
+        own.unwrap_or_default(),
+        to.id
+    )
 }
 
 fn written(facts: &Facts<'_>, txn: Txn, key: u64) -> Vec<i64> {

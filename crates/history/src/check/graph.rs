@@ -74,20 +74,22 @@ impl Edges {
         range: Range,
         holes: impl IntoIterator<Item = usize>,
     ) {
-        let mut holes: Vec<usize> = holes.into_iter().filter(|hole| range.contains(hole)).collect();
-        holes.sort_unstable();
-        let mut start = range.start;
-        for end in holes.into_iter().chain([range.end]) {
-            tree.cover(start..end.max(start), |node| self.add(from, kind, key, node));
-            start = end + 1;
-        }
+        tree.cover_all_but(range, holes, |node| self.add(from, kind, key, node));
     }
 
-    /// Adds every leaf in the range -> `to`; the tree must lead toward one, with the same label.
-    pub fn add_from_range(&mut self, tree: &RangeTree, range: Range, label: (Kinds, u32), to: Txn) {
+    /// Adds every leaf in the range except at the `holes` -> `to`; the tree must lead toward one,
+    /// with the same label.
+    pub fn add_from_range(
+        &mut self,
+        tree: &RangeTree,
+        range: Range,
+        holes: impl IntoIterator<Item = usize>,
+        (kind, key): (Kinds, u32),
+        to: Txn,
+    ) {
         let transactions = self.transactions;
-        tree.cover(range, |node| match node < transactions {
-            true => self.add(node, label.0, label.1, to),
+        tree.cover_all_but(range, holes, |node| match node < transactions {
+            true => self.add(node, kind, key, to),
             false => self.add_inner(node, to),
         });
     }
@@ -248,6 +250,21 @@ impl RangeTree {
             }
         }
         RangeTree { width: width as u32, nodes }
+    }
+
+    fn cover_all_but(
+        &self,
+        range: Range,
+        holes: impl IntoIterator<Item = usize>,
+        mut visit: impl FnMut(u32),
+    ) {
+        let mut holes: Vec<usize> = holes.into_iter().filter(|hole| range.contains(hole)).collect();
+        holes.sort_unstable();
+        let mut start = range.start;
+        for end in holes.into_iter().chain([range.end]) {
+            self.cover(start..end.max(start), &mut visit);
+            start = end + 1;
+        }
     }
 
     /// Calls `visit` with few nodes that together cover exactly the range of leaves.

@@ -126,7 +126,7 @@ fn add_edges(
         let mut held: Vec<usize> = own_places(facts, key, &chain, scan.reader);
         if fits {
             let length = scan.seen.len();
-            edges.add_from_range(&seen, 0..length, (WR, key as u32), scan.reader);
+            edges.add_from_range(&seen, 0..length, [], (WR, key as u32), scan.reader);
             edges.add_to_range(scan.reader, label, &missed, length..leaves.len(), held);
             continue;
         }

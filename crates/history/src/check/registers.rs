@@ -4,18 +4,20 @@
 //! - the initial state comes before every write;
 //! - a transaction that read version v and wrote the register made the version right after v:
 //!   every other reader of v precedes it (two such writers are a lost update);
-//! - a write that was invoked after another one completed is the later version: readers of the
-//!   earlier one precede it.
+//! - a version is in place once its writer or any reader of it completed; it is current when a
+//!   reader of it is invoked. What is in place before another version was last current, or before
+//!   its writer was invoked, is the earlier version of the two: its readers and its writer
+//!   precede the writer of the later one.
 //!
-//! Concurrent blind writes stay unordered; the report says how many there are.
+//! Concurrent writes that no reader tells apart stay unordered; the report counts them.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::history::{Op, Status};
+use crate::history::Op;
 use crate::report::{AnomalyClass, Report};
 
 use super::facts::{Facts, Txn};
-use super::graph::{Edges, RW, RangeTree, Toward, WR, WW};
+use super::graph::{Edges, RT, RW, RangeTree, Toward, WR, WW};
 use super::lists::{bad_element, intermediate};
 
 /// A transaction's first read of the register before it wrote it.
@@ -37,8 +39,10 @@ pub(super) fn infer(facts: &mut Facts<'_>, key: usize, edges: &mut Edges, report
     }
     let overwriters = overwriters(&reads);
     add_version_edges(facts, key, &reads, &overwriters, edges);
-    add_time_edges(facts, key, &reads, edges);
-    note_undecided(facts, key, &reads, report);
+    let mut times = times(facts, key, &reads);
+    add_later_writers(facts, key, &reads, &times, edges);
+    add_earlier_versions(key, &mut times, edges);
+    note_undecided(facts, key, &reads, &times, report);
 }
 
 fn external_reads(facts: &Facts<'_>, key: usize, report: &mut Report) -> Vec<ExternalRead> {
@@ -122,28 +126,60 @@ fn add_version_edges(
     }
 }
 
-/// Live transactions that wrote the register, by invocation time.
-fn writers_by_time(facts: &Facts<'_>, key: usize) -> Vec<Txn> {
-    let writes = facts.keys[key].writes.iter();
-    let last = writes.filter(|write| write.last && facts.live[write.txn as usize]);
-    let mut writers: Vec<Txn> = last.map(|write| write.txn).collect();
-    writers.sort_by_key(|txn| facts.transaction(*txn).invoked_ns);
-    writers
+/// What time tells about one version.
+struct Times {
+    /// Position in the key's writes.
+    version: u32,
+    writer: Txn,
+    readers: Vec<Txn>,
+    /// From when on it, or a later version, is in place.
+    in_place_ns: Option<u64>,
+    /// Until when it is surely not overwritten.
+    current_ns: u64,
 }
 
-/// Readers precede every writer that began after the version they read was complete.
-fn add_time_edges(facts: &Facts<'_>, key: usize, reads: &[ExternalRead], edges: &mut Edges) {
-    let writers = writers_by_time(facts, key);
+/// The times of every version that a live transaction left behind.
+fn times(facts: &Facts<'_>, key: usize, reads: &[ExternalRead]) -> Vec<Times> {
+    let mut readers: HashMap<u32, Vec<Txn>> = HashMap::new();
+    for read in reads {
+        readers.entry(read.version.unwrap_or(u32::MAX)).or_default().push(read.reader);
+    }
+    let mut times = Vec::new();
+    for (version, write) in (0..).zip(&facts.keys[key].writes) {
+        if !write.last || !facts.live[write.txn as usize] {
+            continue;
+        }
+        let readers = readers.remove(&version).unwrap_or_default();
+        let witnesses = || readers.iter().copied().chain([write.txn]);
+        let in_place_ns = witnesses().filter_map(|txn| facts.known_completion(txn)).min();
+        let invoked = witnesses().map(|txn| facts.transaction(txn).invoked_ns);
+        let current_ns = invoked.max().unwrap_or(0);
+        times.push(Times { version, writer: write.txn, readers, in_place_ns, current_ns });
+    }
+    times
+}
+
+/// Readers precede every writer that was invoked after the version they read was in place.
+fn add_later_writers(
+    facts: &Facts<'_>,
+    key: usize,
+    reads: &[ExternalRead],
+    times: &[Times],
+    edges: &mut Edges,
+) {
+    let mut writers: Vec<Txn> = times.iter().map(|times| times.writer).collect();
+    writers.sort_by_key(|txn| facts.transaction(*txn).invoked_ns);
     let places: HashMap<Txn, usize> =
         (0..).zip(&writers).map(|(place, txn)| (*txn, place)).collect();
+    let in_place: HashMap<u32, Option<u64>> =
+        times.iter().map(|times| (times.version, times.in_place_ns)).collect();
     let tree = RangeTree::new(edges, &writers, Toward::Range);
     for read in reads {
-        let start = match read.version {
+        let start = match read.version.map(|version| in_place.get(&version).copied().flatten()) {
             None => 0,
-            Some(version) => {
-                let writer = facts.keys[key].writes[version as usize].txn;
-                let Some(completed) = facts.known_completion(writer) else { continue };
-                writers.partition_point(|txn| facts.transaction(*txn).invoked_ns <= completed)
+            Some(None) => continue,
+            Some(Some(in_place)) => {
+                writers.partition_point(|txn| facts.transaction(*txn).invoked_ns <= in_place)
             }
         };
         let own = places.get(&read.reader).copied();
@@ -151,18 +187,50 @@ fn add_time_edges(facts: &Facts<'_>, key: usize, reads: &[ExternalRead], edges: 
     }
 }
 
-/// Counts neighbouring writes that overlap in time and that no read orders.
-fn note_undecided(facts: &Facts<'_>, key: usize, reads: &[ExternalRead], report: &mut Report) {
+/// Writers and readers of versions in place precede the writer of one that is current later.
+/// These edges rest on time alone, and so do the anomalies found by them.
+fn add_earlier_versions(key: usize, times: &mut [Times], edges: &mut Edges) {
+    times.sort_by_key(|times| times.in_place_ns.unwrap_or(u64::MAX));
+    let mut leaves: Vec<Txn> = Vec::new();
+    let mut starts = Vec::with_capacity(times.len() + 1);
+    let mut places: HashMap<Txn, Vec<usize>> = HashMap::new();
+    for version in times.iter() {
+        starts.push(leaves.len());
+        for txn in version.readers.iter().copied().chain([version.writer]) {
+            places.entry(txn).or_default().push(leaves.len());
+            leaves.push(txn);
+        }
+    }
+    starts.push(leaves.len());
+    let label = (RT, key as u32);
+    let tree = RangeTree::new(edges, &leaves, Toward::One(label.0, label.1));
+    for (place, version) in times.iter().enumerate() {
+        let earlier = times.partition_point(|other| {
+            other.in_place_ns.is_some_and(|in_place| in_place < version.current_ns)
+        });
+        let own = (starts[place]..starts[place + 1]).chain(places[&version.writer].iter().copied());
+        edges.add_from_range(&tree, 0..starts[earlier], own, label, version.writer);
+    }
+}
+
+/// Counts versions that neither reads nor time order against the one in place before them.
+fn note_undecided(
+    facts: &Facts<'_>,
+    key: usize,
+    reads: &[ExternalRead],
+    times: &[Times],
+    report: &mut Report,
+) {
     let ordered: HashSet<Txn> =
         reads.iter().filter(|read| read.overwrites).map(|read| read.reader).collect();
-    let writers = writers_by_time(facts, key);
-    let overlap = |pair: &&[Txn]| {
-        let [first, second] = [pair[0], pair[1]].map(|txn| facts.transaction(txn));
-        let completed = facts.known_completion(pair[0]);
-        let overlapping = completed.is_none_or(|completed| completed >= second.invoked_ns);
-        overlapping && first.status != Status::Aborted && !ordered.contains(&pair[1])
+    let before = |first: &Times, second: &Times| {
+        first.in_place_ns.is_some_and(|in_place| in_place < second.current_ns)
     };
-    let open = writers.windows(2).filter(overlap).count();
+    let is_open = |pair: &&[Times]| {
+        let (first, second) = (&pair[0], &pair[1]);
+        !before(first, second) && !before(second, first) && !ordered.contains(&second.writer)
+    };
+    let open = times.windows(2).filter(is_open).count();
     if open > 0 {
         report.undecided.push(format!(
             "register {}: {open} pairs of concurrent writes whose order no read shows",

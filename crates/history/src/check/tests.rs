@@ -212,6 +212,15 @@ fn real_time_violations() {
     let overwritten =
         [timed(1, 0, 10, [w(1, 1)]), timed(2, 20, 30, [w(1, 2)]), timed(3, 40, 50, [g(1, 1)])];
     expect("stale register, overwritten", &[StaleRead], overwritten.to_vec());
+    let flip = [
+        timed(1, 0, 100, [w(1, 1)]),
+        timed(2, 0, 100, [w(1, 2)]),
+        timed(3, 5, 10, [g(1, 1)]),
+        timed(4, 15, 20, [g(1, 2)]),
+        timed(5, 25, 30, [g(1, 1)]),
+    ];
+    expect("a register turns back", &[StaleRead], flip.to_vec());
+    expect("a register turns once", &[], flip[..4].to_vec());
     let future = [timed(1, 20, 30, [a(1, 1)]), timed(2, 0, 10, [r(1, [1])])];
     expect("read from the future", &[StaleRead], future.to_vec());
     let session = [

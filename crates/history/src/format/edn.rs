@@ -72,7 +72,7 @@ impl Reader<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Skips blanks, commas and comments.
+    /// Skips blanks, commas, comments and tags.
     fn skip(&mut self) {
         while let Some(byte) = self.peek() {
             match byte {
@@ -81,6 +81,10 @@ impl Reader<'_> {
                     self.at += rest.find('\n').unwrap_or(rest.len());
                 }
                 b',' => self.at += 1,
+                b'#' => {
+                    self.at += 1;
+                    self.token();
+                }
                 blank if blank.is_ascii_whitespace() => self.at += 1,
                 _ => return,
             }
@@ -98,11 +102,6 @@ impl Reader<'_> {
             b'[' => Value::Sequence(self.sequence(b']')?),
             b'(' => Value::Sequence(self.sequence(b')')?),
             b'"' => self.string()?,
-            b'#' => {
-                self.at += 1;
-                self.token();
-                return self.node();
-            }
             b':' => {
                 self.at += 1;
                 Value::Keyword(self.token().to_owned())
@@ -169,6 +168,9 @@ impl Reader<'_> {
 
     fn atom(&mut self) -> Result<Value, Error> {
         let token = self.token().to_owned();
+        if token.is_empty() {
+            return Err(self.error("a blank that EDN does not know"));
+        }
         if token == "nil" {
             return Ok(Value::Nil);
         }

@@ -63,7 +63,14 @@ fn reads_what_jepsen_writes() {
 
 #[test]
 fn errors_say_where() {
-    for (text, offset) in [("{:type :ok, :value 3}", 19), ("  [", 3), ("{:a 1.5}", 7), ("]", 0)] {
+    for (text, offset) in [
+        ("{:type :ok, :value 3}", 19),
+        ("  [", 3),
+        ("{:a 1.5}", 7),
+        ("]", 0),
+        ("\u{a0}", 0),
+        ("#a #b {\"", 7),
+    ] {
         match read(text) {
             Err(Error::Edn { offset: at, .. }) => assert_eq!(at, offset, "{text}"),
             other => panic!("{text}: {other:?}"),
