@@ -1,1 +1,20 @@
-//! (under construction)
+//! The description of a transaction: what every engine lowers and nobody writes twice.
+//!
+//! Should I be using this? To embed Hotrow, use the crate `hotrow`. Read this one to learn how a
+//! procedure becomes data: a [`program::Procedure`] (a small structured program whose only effects
+//! are accesses) is *lowered* to bytecode once, and each call is either interpreted straight away
+//! or *planned* first, by running the part of the program that decides keys.
+//!
+//! Reading order: [`catalog`] (tables and indexes), [`program`] (the procedure as a tree),
+//! [`access`] (what an engine gives the interpreter), `lower` and `interpret` (bytecode),
+//! [`granule`] (what planned engines lock), `slice` and [`plan`] (planning), [`explain`].
+//!
+//! Architecture invariants: this crate knows no storage, no engine, no thread and no SQL text.
+
+#![forbid(unsafe_code)]
+
+pub mod access;
+pub mod catalog;
+pub mod invocation;
+pub mod outcome;
+pub mod program;

@@ -1,0 +1,126 @@
+//! The access path: what an engine gives the interpreter to reach records.
+//!
+//! Role         implemented once per way of protecting records (a reference model, in place under
+//!              locks, optimistic copies, planning itself); the interpreter is generic over it and
+//!              monomorphised, so there is no dynamic call per record
+//! Invariants   I1 a record handle stays valid until the transaction ends
+//!              I2 `row` shows the transaction's own changes
+//! Source       DESIGN section 1 ("Access path")
+
+use std::ops::{Bound, ControlFlow};
+
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::{ColumnId, IndexId, TableId};
+use hotrow_base::row::Words;
+
+use crate::outcome::Stop;
+
+/// Why rows are reached.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Intent {
+    /// to read them
+    Read,
+    /// to change or remove them
+    Write,
+}
+
+/// A full key of a unique index.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyAt<'a> {
+    /// the table
+    pub table: TableId,
+    /// the index
+    pub index: IndexId,
+    /// memcomparable bytes of the whole key
+    pub key: &'a [u8],
+    /// [`hotrow_base::key::hash`] of `key`
+    pub hash: u64,
+    /// the plan's entry this key was planned as; none when there is no plan
+    pub entry: Option<u32>,
+}
+
+/// A range of an index.
+#[derive(Clone, Copy, Debug)]
+pub struct RangeAt<'a> {
+    /// the table
+    pub table: TableId,
+    /// the index
+    pub index: IndexId,
+    /// memcomparable bytes of the columns bound by equality; both ends start with it
+    pub prefix: &'a [u8],
+    /// how many key columns `prefix` holds
+    pub prefix_parts: usize,
+    /// lower end as bytes of key columns
+    pub lower: Bound<&'a [u8]>,
+    /// upper end as bytes of key columns; rows whose key merely *starts* with an included upper
+    /// end belong to the range (the encoder passes an exclusive successor instead)
+    pub upper: Bound<&'a [u8]>,
+    /// visits from the upper end down
+    pub descending: bool,
+    /// the plan's entry this range was planned as
+    pub entry: Option<u32>,
+}
+
+/// What happened to an insert.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Inserted {
+    /// the row is there
+    Yes,
+    /// a row with the same key in this unique index was there already; nothing was changed
+    Duplicate(IndexId),
+}
+
+/// The records an engine lets a transaction see and change.
+///
+/// Errors: a [`Stop`] ends the execution; the engine that returned it undoes the transaction.
+pub trait RecordAccess {
+    /// A record, found and protected.
+    type Record: Copy;
+    /// A row's words.
+    type Row: Words + ?Sized;
+
+    /// Finds the record with this key.
+    fn find(&mut self, at: &KeyAt<'_>, intent: Intent) -> Result<Option<Self::Record>, Stop>;
+
+    /// The row of a record found before.
+    fn row(&self, table: TableId, record: Self::Record) -> &Self::Row;
+
+    /// Visits the rows of an index range in order until `visit` breaks.
+    fn scan(
+        &mut self,
+        range: &RangeAt<'_>,
+        intent: Intent,
+        visit: impl FnMut(Self::Record, &Self::Row) -> ControlFlow<()>,
+    ) -> Result<(), Stop>;
+
+    /// Visits every row of a table, in no particular order, until `visit` breaks.
+    fn scan_table(
+        &mut self,
+        table: TableId,
+        intent: Intent,
+        visit: impl FnMut(Self::Record, &Self::Row) -> ControlFlow<()>,
+    ) -> Result<(), Stop>;
+
+    /// Sets columns of a record found with [`Intent::Write`]; byte-like values lie in `heap`.
+    /// Never called for primary-key columns. `Ok(Duplicate)`: a unique index forbids it and
+    /// nothing was changed.
+    fn update(
+        &mut self,
+        table: TableId,
+        record: Self::Record,
+        changes: &[(ColumnId, Datum)],
+        heap: &[u8],
+    ) -> Result<Inserted, Stop>;
+
+    /// Inserts a row (laid out by the table's layout) under all indexes of the table. `primary`
+    /// is the key of its primary index, where it has one.
+    fn insert(
+        &mut self,
+        table: TableId,
+        row: &[u64],
+        primary: Option<&KeyAt<'_>>,
+    ) -> Result<Inserted, Stop>;
+
+    /// Removes a record found with [`Intent::Write`] from the table and all its indexes.
+    fn remove(&mut self, table: TableId, record: Self::Record) -> Result<(), Stop>;
+}

@@ -1,0 +1,247 @@
+//! The catalog: tables, columns, indexes and constraints, by dense ids.
+//!
+//! Role         written by `sql` at a quiet point, read by everybody; immutable while transactions
+//!              run (a change makes a new catalog)
+//! Invariants   I1 `tables[i].id == i`, `indexes[i].id == i` (asserted in `add_table`, `add_index`)
+//!              I2 a non-unique index's key ends with the primary key's columns that it does not
+//!              have already, so that every index entry is unique
+
+use hotrow_base::ids::{ColumnId, IndexId, TableId};
+use hotrow_base::key::{KeyLayout, KeyPart};
+use hotrow_base::row::{ColumnType, Field, RowLayout};
+use hotrow_base::types::DataType;
+
+use crate::program::Expr;
+
+/// A column of a table.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// lower-case name, or as quoted
+    pub name: String,
+    /// its type
+    pub data_type: DataType,
+    /// false for NOT NULL and primary-key columns
+    pub nullable: bool,
+    /// DEFAULT: an expression over constants and the call's time only
+    pub default: Option<Expr>,
+}
+
+/// A CHECK constraint: `condition` over slots, where slot `i` stands for `columns[i]`.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// constraint name, given or made as PostgreSQL does (`table_column_check`)
+    pub name: String,
+    /// the columns it reads
+    pub columns: Vec<ColumnId>,
+    /// holds unless it is false; slot `i` (see [`crate::program::SlotId`]) is `columns[i]`
+    pub condition: Expr,
+}
+
+/// A foreign key; `sql` enforces it by adding accesses to the procedures that write either side.
+#[derive(Clone, Debug)]
+pub struct ForeignKey {
+    /// constraint name
+    pub name: String,
+    /// referencing table
+    pub child: TableId,
+    /// referencing columns
+    pub child_columns: Vec<ColumnId>,
+    /// referenced table
+    pub parent: TableId,
+    /// unique index of the parent that holds the referenced columns, in `child_columns`' order
+    pub parent_index: IndexId,
+}
+
+/// How an index is built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IndexKind {
+    /// point look-ups of the whole key only
+    Hash,
+    /// ordered: points, prefixes and ranges
+    BTree,
+}
+
+/// An index, primary or secondary.
+#[derive(Clone, Debug)]
+pub struct Index {
+    /// its id, also the name of its lock space
+    pub id: IndexId,
+    /// its name
+    pub name: String,
+    /// the table it belongs to
+    pub table: TableId,
+    /// declared key columns
+    pub columns: Vec<ColumnId>,
+    /// no two rows have equal declared columns (rows with a NULL in them aside)
+    pub unique: bool,
+    /// hash or B+-tree
+    pub kind: IndexKind,
+    /// columns of the entry's key: `columns`, then what makes a non-unique entry unique (I2)
+    pub entry_columns: Vec<ColumnId>,
+    /// encoding of `entry_columns`
+    pub key: KeyLayout,
+    /// where `entry_columns` lie in a row
+    pub fields: Vec<Field>,
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// its id
+    pub id: TableId,
+    /// its name
+    pub name: String,
+    /// its columns
+    pub columns: Vec<Column>,
+    /// its row layout
+    pub layout: RowLayout,
+    /// the primary key's index; none: rows can only be inserted and scanned
+    pub primary: Option<IndexId>,
+    /// secondary indexes, unique or not
+    pub secondary: Vec<IndexId>,
+    /// CHECK constraints
+    pub checks: Vec<Check>,
+    /// foreign keys of which this table is the child
+    pub foreign_keys: Vec<ForeignKey>,
+}
+
+impl Table {
+    /// The column with this name.
+    pub fn column(&self, name: &str) -> Option<ColumnId> {
+        self.columns.iter().position(|c| c.name == name).map(|i| ColumnId(i as u16))
+    }
+
+    /// All indexes, the primary one first.
+    pub fn indexes(&self) -> impl Iterator<Item = IndexId> + '_ {
+        self.primary.into_iter().chain(self.secondary.iter().copied())
+    }
+}
+
+/// What CREATE INDEX and PRIMARY KEY say.
+#[derive(Clone, Debug)]
+pub struct IndexDefinition {
+    /// its name
+    pub name: String,
+    /// declared key columns
+    pub columns: Vec<ColumnId>,
+    /// UNIQUE
+    pub unique: bool,
+    /// hash or B+-tree
+    pub kind: IndexKind,
+}
+
+/// All tables and indexes of a database.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    tables: Vec<Table>,
+    indexes: Vec<Index>,
+}
+
+impl Catalog {
+    /// Adds a table without constraints or secondary indexes; `primary` names its key columns.
+    pub fn add_table(
+        &mut self,
+        name: &str,
+        columns: Vec<Column>,
+        primary: Option<IndexDefinition>,
+    ) -> TableId {
+        let id = TableId(self.tables.len() as u16);
+        let types: Vec<_> = columns
+            .iter()
+            .map(|c| ColumnType { data_type: c.data_type, nullable: c.nullable })
+            .collect();
+        self.tables.push(Table {
+            id,
+            name: name.to_owned(),
+            layout: RowLayout::new(&types),
+            columns,
+            primary: None,
+            secondary: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+        });
+        if let Some(definition) = primary {
+            assert!(definition.unique, "a primary key is unique");
+            let index = self.push_index(id, definition);
+            self.tables[id.index()].primary = Some(index);
+        }
+        id
+    }
+
+    /// Adds a secondary index.
+    pub fn add_index(&mut self, table: TableId, definition: IndexDefinition) -> IndexId {
+        let index = self.push_index(table, definition);
+        self.tables[table.index()].secondary.push(index);
+        index
+    }
+
+    fn push_index(&mut self, table: TableId, definition: IndexDefinition) -> IndexId {
+        let id = IndexId(self.indexes.len() as u16);
+        let owner = &self.tables[table.index()];
+        let mut entry_columns = definition.columns.clone();
+        if !definition.unique
+            && let Some(primary) = owner.primary
+        {
+            for &column in &self.indexes[primary.index()].columns {
+                if !entry_columns.contains(&column) {
+                    entry_columns.push(column);
+                }
+            }
+        }
+        let parts: Vec<_> = entry_columns
+            .iter()
+            .map(|c| &owner.columns[c.index()])
+            .map(|c| KeyPart { data_type: c.data_type, nullable: c.nullable })
+            .collect();
+        let fields = entry_columns.iter().map(|&c| owner.layout.field(c)).collect();
+        self.indexes.push(Index {
+            id,
+            name: definition.name,
+            table,
+            columns: definition.columns,
+            unique: definition.unique,
+            kind: definition.kind,
+            entry_columns,
+            key: KeyLayout::new(&parts),
+            fields,
+        });
+        id
+    }
+
+    /// The table with this id.
+    #[inline]
+    pub fn table(&self, id: TableId) -> &Table {
+        &self.tables[id.index()]
+    }
+
+    /// The table with this id, for adding constraints.
+    pub fn table_mut(&mut self, id: TableId) -> &mut Table {
+        &mut self.tables[id.index()]
+    }
+
+    /// The index with this id.
+    #[inline]
+    pub fn index(&self, id: IndexId) -> &Index {
+        &self.indexes[id.index()]
+    }
+
+    /// All tables.
+    pub fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// All indexes.
+    pub fn indexes(&self) -> &[Index] {
+        &self.indexes
+    }
+
+    /// The table with this name.
+    pub fn table_named(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|t| t.name == name)
+    }
+
+    /// The index with this name.
+    pub fn index_named(&self, name: &str) -> Option<&Index> {
+        self.indexes.iter().find(|i| i.name == name)
+    }
+}

@@ -1,0 +1,105 @@
+//! An invocation: one call of a procedure, its arguments as datums in reused memory.
+//!
+//! Role         filled by sessions, generators and log replay; read by interpreter and planner.
+//!              Filling it allocates nothing once its buffers have grown.
+
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::ProcedureId;
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::{Value, ValueError};
+
+/// The arguments of one call.
+#[derive(Clone, Default, Debug)]
+pub struct Arguments {
+    /// one datum per parameter
+    pub datums: Vec<Datum>,
+    /// elements of array arguments, which are ranges of this list
+    pub elements: Vec<Datum>,
+    /// bytes of text, bytea and uuid arguments, which are ranges of this heap
+    pub heap: Vec<u8>,
+}
+
+impl Arguments {
+    /// Forgets all arguments, keeps the memory.
+    pub fn clear(&mut self) {
+        self.datums.clear();
+        self.elements.clear();
+        self.heap.clear();
+    }
+
+    /// Appends NULL.
+    pub fn push_null(&mut self) {
+        self.datums.push(Datum::NULL);
+    }
+
+    /// Appends a smallint, integer, bigint, date or timestamp. The caller keeps to the range.
+    pub fn push_int(&mut self, value: i64) {
+        self.datums.push(Datum::int(value));
+    }
+
+    /// Appends a boolean.
+    pub fn push_bool(&mut self, value: bool) {
+        self.datums.push(Datum::bool(value));
+    }
+
+    /// Appends a real or double precision.
+    pub fn push_float(&mut self, value: f64) {
+        self.datums.push(Datum::float(value));
+    }
+
+    /// Appends a numeric as units of the parameter's scale.
+    pub fn push_numeric(&mut self, units: i128) {
+        self.datums.push(Datum::numeric(units));
+    }
+
+    /// Appends a text, bytea or uuid.
+    pub fn push_bytes(&mut self, bytes: &[u8]) {
+        let datum = self.keep(bytes);
+        self.datums.push(datum);
+    }
+
+    /// Appends an array of integers.
+    pub fn push_int_array(&mut self, values: impl IntoIterator<Item = i64>) {
+        let start = self.elements.len() as u32;
+        self.elements.extend(values.into_iter().map(Datum::int));
+        self.datums.push(Datum::range(start, self.elements.len() as u32 - start));
+    }
+
+    /// Appends a value, converted to the parameter's type.
+    pub fn push_value(&mut self, sql_type: SqlType, value: &Value) -> Result<(), ValueError> {
+        let datum = match (sql_type, value) {
+            (SqlType::Scalar(data_type), value) => value.to_datum(data_type, &mut self.heap)?,
+            (SqlType::Array(_), Value::Null) => Datum::NULL,
+            (SqlType::Array(element), Value::Array(values)) => self.keep_array(element, values)?,
+            (SqlType::Array(element), other) => self.keep_array(element, &[other.clone()])?,
+        };
+        self.datums.push(datum);
+        Ok(())
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Datum {
+        let start = self.heap.len() as u32;
+        self.heap.extend_from_slice(bytes);
+        Datum::range(start, bytes.len() as u32)
+    }
+
+    fn keep_array(&mut self, element: DataType, values: &[Value]) -> Result<Datum, ValueError> {
+        let start = self.elements.len() as u32;
+        for value in values {
+            let datum = value.to_datum(element, &mut self.heap)?;
+            self.elements.push(datum);
+        }
+        Ok(Datum::range(start, values.len() as u32))
+    }
+}
+
+/// One call: which procedure, with what, and when.
+#[derive(Clone, Default, Debug)]
+pub struct Invocation {
+    /// the procedure
+    pub procedure: ProcedureId,
+    /// its arguments
+    pub arguments: Arguments,
+    /// the call's time (what now() gives), microseconds since 2000-01-01 UTC
+    pub now_us: i64,
+}

@@ -1,0 +1,128 @@
+//! Outcomes: how a transaction ends, and why.
+//!
+//! Role         the interpreter and engines stop with a [`Stop`]; the caller gets an [`Outcome`].
+//!              An abort is an outcome, not an error of the system.
+
+use hotrow_base::value::Value;
+
+use crate::program::Place;
+
+macro_rules! conflicts {
+    ($($(#[$doc:meta])* $name:ident => $text:literal),+ $(,)?) => {
+        /// Why an engine undid a transaction that the procedure itself did not abort. The engine
+        /// tries again; a client never sees these for a procedure.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr(u8)]
+        pub enum Conflict {
+            $($(#[$doc])* $name),+
+        }
+
+        impl Conflict {
+            /// Every reason, in the order of their counters.
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            /// The reason's name in reports.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text),+ }
+            }
+        }
+    };
+}
+
+conflicts! {
+    /// a lock was not free and the policy never waits
+    NoWait => "no-wait",
+    /// wait-die: the younger transaction may not wait for the older one
+    Die => "die",
+    /// the deadlock policy chose this transaction
+    Victim => "victim",
+    /// an optimistic read was overtaken
+    Validation => "validation",
+}
+
+/// Why execution stops before the end of the procedure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// the procedure failed or raised; the [`SqlError`] lies in the frame
+    Error,
+    /// the engine's protocol gave way; to be tried again
+    Conflict(Conflict),
+    /// reconnaissance guessed wrong; to be planned again with what was seen
+    Replan,
+    /// storage's memory budget is spent
+    OutOfMemory,
+}
+
+/// An error of SQL execution, PostgreSQL style.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SqlError {
+    /// five characters
+    pub sqlstate: [u8; 5],
+    /// what happened
+    pub message: String,
+    /// more about it
+    pub detail: Option<String>,
+    /// what to do
+    pub hint: Option<String>,
+    /// statement of the procedure where it happened
+    pub place: Place,
+    /// table concerned
+    pub table: Option<String>,
+    /// column concerned
+    pub column: Option<String>,
+    /// constraint concerned
+    pub constraint: Option<String>,
+}
+
+impl SqlError {
+    /// An error with nothing but a code and a message.
+    pub fn new(sqlstate: &[u8; 5], message: impl Into<String>) -> Self {
+        Self {
+            sqlstate: *sqlstate,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            place: Place::default(),
+            table: None,
+            column: None,
+            constraint: None,
+        }
+    }
+
+    /// The code as text.
+    pub fn code(&self) -> &str {
+        std::str::from_utf8(&self.sqlstate).unwrap_or("XX000")
+    }
+}
+
+impl std::fmt::Display for SqlError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ERROR {}: {}", self.code(), self.message)?;
+        if let Some(detail) = &self.detail {
+            write!(f, "\nDETAIL: {detail}")?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\nHINT: {hint}")?;
+        }
+        if self.place.line > 0 {
+            write!(f, "\nAT: line {}, column {}", self.place.line, self.place.column)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for SqlError {}
+
+/// What a caller gets back: rows, or an error after which nothing of the call remains.
+pub type Outcome = Result<Rows, SqlError>;
+
+/// The rows a call returned.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Rows {
+    /// column names
+    pub columns: Vec<String>,
+    /// values, row by row
+    pub rows: Vec<Vec<Value>>,
+    /// rows the last statement touched, for ad-hoc INSERT, UPDATE and DELETE
+    pub touched: u64,
+}

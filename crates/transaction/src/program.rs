@@ -1,0 +1,548 @@
+//! The procedure program: a structured, typed tree whose only effects are accesses.
+//!
+//! Role         made by `sql` from text (or by hand in tests); `lower` turns it into bytecode,
+//!              `slice` cuts out what decides keys. Nothing here knows SQL text but the places
+//!              kept for error messages.
+//! Invariants   I1 every expression is typed; operands have been cast, so operators never convert
+//!              I2 slots 0, 1, 2 are FOUND, the call's time and the last row count; parameters
+//!              follow from [`FIRST_PARAMETER`], then local variables and temporaries
+//!              I3 loops are bounded: integer ranges, arrays, materialised query results
+
+use hotrow_base::ids::{ColumnId, IndexId, TableId};
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+
+/// A local variable, parameter or temporary of a procedure.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SlotId(pub u16);
+
+impl SlotId {
+    /// The slot as an index.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// boolean: whether the last access touched a row (PL/pgSQL's FOUND)
+pub const FOUND: SlotId = SlotId(0);
+/// timestamptz: the call's time, decided once per call
+pub const NOW: SlotId = SlotId(1);
+/// bigint: rows the last access touched
+pub const ROW_COUNT: SlotId = SlotId(2);
+/// slot of the first parameter
+pub const FIRST_PARAMETER: u16 = 3;
+
+/// Line and column (both from 1) in the text the procedure came from; 0, 0 when unknown.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Place {
+    /// line, from 1
+    pub line: u32,
+    /// column in characters, from 1
+    pub column: u32,
+}
+
+/// A declared slot.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// its name, for EXPLAIN and messages; temporaries have names with a leading `$`
+    pub name: String,
+    /// its type
+    pub sql_type: SqlType,
+}
+
+/// A column of what a procedure returns.
+#[derive(Clone, Debug)]
+pub struct ResultColumn {
+    /// its name
+    pub name: String,
+    /// its type
+    pub data_type: DataType,
+}
+
+/// A stored procedure or function, or one ad-hoc statement.
+#[derive(Clone, Debug)]
+pub struct Procedure {
+    /// its name
+    pub name: String,
+    /// how many of `slots`, from [`FIRST_PARAMETER`], are parameters
+    pub parameters: u16,
+    /// all slots (I2)
+    pub slots: Vec<Slot>,
+    /// what it does
+    pub body: Vec<Statement>,
+    /// columns of its result; empty for none
+    pub result: Vec<ResultColumn>,
+    /// whether the result is a set (RETURN QUERY / RETURN NEXT) rather than one row (RETURN)
+    pub returns_set: bool,
+    /// how many row sets FOR-over-query loops need at once (`RowSetId` < this)
+    pub row_sets: u16,
+}
+
+impl Procedure {
+    /// The parameters, in order.
+    pub fn parameters(&self) -> &[Slot] {
+        let first = FIRST_PARAMETER as usize;
+        &self.slots[first..first + self.parameters as usize]
+    }
+}
+
+/// A statement and where it stands.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// what it does
+    pub kind: StatementKind,
+    /// where it stands
+    pub place: Place,
+}
+
+/// The result rows of one FOR-over-query, kept until its loop ends.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RowSetId(pub u16);
+
+/// What a statement does.
+#[derive(Clone, Debug)]
+pub enum StatementKind {
+    /// `slot := value`
+    Assign {
+        /// target
+        slot: SlotId,
+        /// new value, of the slot's type
+        value: Expr,
+    },
+    /// select, update or delete rows of one table
+    Access(Box<Access>),
+    /// insert one row
+    Insert(Box<Insert>),
+    /// IF; ELSIF is an IF in `otherwise`. NULL counts as false.
+    If {
+        /// boolean
+        condition: Expr,
+        /// THEN
+        then: Vec<Statement>,
+        /// ELSE
+        otherwise: Vec<Statement>,
+    },
+    /// `FOR slot IN [REVERSE] from..to BY step`; bounds are read once
+    ForRange {
+        /// loop variable, integer
+        slot: SlotId,
+        /// first value
+        from: Expr,
+        /// last value, included
+        to: Expr,
+        /// positive step
+        step: Expr,
+        /// counts down
+        reverse: bool,
+        /// body
+        body: Vec<Statement>,
+    },
+    /// `FOREACH slot IN ARRAY array`
+    ForEach {
+        /// loop variable, of the array's element type
+        slot: SlotId,
+        /// the array
+        array: SlotId,
+        /// body
+        body: Vec<Statement>,
+    },
+    /// `FOR row IN query`: `query` must be a read that consumes [`Consume::Rows`] into `rows`
+    ForQuery {
+        /// where the rows are kept
+        rows: RowSetId,
+        /// the read
+        query: Box<Access>,
+        /// slots that receive the columns of each row
+        into: Vec<SlotId>,
+        /// body
+        body: Vec<Statement>,
+    },
+    /// RAISE EXCEPTION: undoes the transaction
+    Raise(Raise),
+    /// RETURN: ends the procedure; values for a row result (empty for procedures and sets)
+    Return(Vec<Expr>),
+    /// RETURN NEXT: appends one row to the result set
+    ReturnNext(Vec<Expr>),
+    /// no SQL: a point where the interpreter calls its [`crate::interpret::Hook`] with this
+    /// number. The planner's programs are procedures with marks in them.
+    Mark(u32),
+}
+
+/// RAISE EXCEPTION.
+#[derive(Clone, Debug)]
+pub struct Raise {
+    /// five characters; `P0001` when none is given
+    pub sqlstate: [u8; 5],
+    /// pieces of the message; argument `i` stands between pieces `i` and `i + 1`
+    pub message: Vec<String>,
+    /// arguments of the message
+    pub arguments: Vec<Expr>,
+    /// USING DETAIL
+    pub detail: Option<Expr>,
+    /// USING HINT
+    pub hint: Option<Expr>,
+}
+
+/// How an access finds its rows.
+#[derive(Clone, Debug)]
+pub enum Path {
+    /// at most one row: every declared column of a unique index bound by equality
+    Point {
+        /// a unique index
+        index: IndexId,
+        /// one expression per declared column
+        key: Vec<Expr>,
+    },
+    /// rows in index order
+    Range {
+        /// an index; one with [`crate::catalog::IndexKind::Hash`] only when `prefix` binds all its
+        /// declared columns and there are no bounds
+        index: IndexId,
+        /// the leading declared columns bound by equality
+        prefix: Vec<Expr>,
+        /// lower end on the column after the prefix
+        lower: Option<RangeEnd>,
+        /// upper end on the column after the prefix
+        upper: Option<RangeEnd>,
+        /// visits from the upper end down
+        descending: bool,
+    },
+    /// every row of the table, in no order that may be relied upon
+    Whole,
+}
+
+/// One end of a range.
+#[derive(Clone, Debug)]
+pub struct RangeEnd {
+    /// the bound
+    pub value: Expr,
+    /// whether the bound itself belongs to the range
+    pub inclusive: bool,
+}
+
+/// A select, update or delete on one table.
+///
+/// For each row on the `path`, in path order: `bind` loads columns into slots, `filter` is
+/// evaluated over them (NULL counts as false), and matching rows go to `effect`.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// the table
+    pub table: TableId,
+    /// how rows are found
+    pub path: Path,
+    /// columns loaded for each visited row; everything below reads them through these slots
+    pub bind: Vec<(ColumnId, SlotId)>,
+    /// residual condition
+    pub filter: Option<Expr>,
+    /// what happens to matching rows
+    pub effect: Effect,
+}
+
+/// What an access does to its matching rows.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// reads them
+    Read(Consume),
+    /// changes columns; never those of the primary key. `consume` (RETURNING) sees the new values
+    /// through `bind`
+    Update {
+        /// new values, computed from the row's old values
+        set: Vec<(ColumnId, Expr)>,
+        /// RETURNING
+        consume: Consume,
+    },
+    /// removes them; `consume` (RETURNING) sees the removed values
+    Delete {
+        /// RETURNING
+        consume: Consume,
+    },
+}
+
+impl Effect {
+    /// What is done with the matching rows' values.
+    pub fn consume(&self) -> &Consume {
+        match self {
+            Self::Read(consume) | Self::Update { consume, .. } | Self::Delete { consume } => consume,
+        }
+    }
+}
+
+/// What becomes of matching rows' values.
+#[derive(Clone, Debug)]
+pub enum Consume {
+    /// nothing; FOUND and the row count are still set
+    Discard,
+    /// SELECT ... INTO, RETURNING ... INTO: values of the first row; all targets NULL when none
+    First {
+        /// targets and values, over bound slots
+        into: Vec<(SlotId, Expr)>,
+        /// STRICT: an error (P0002, P0003) unless there is exactly one row
+        strict: bool,
+        /// ORDER BY that the path's order does not give already; empty: path order
+        order_by: Vec<OrderKey>,
+        /// rows skipped first; bigint
+        offset: Option<Expr>,
+    },
+    /// aggregates without GROUP BY; always exactly one result
+    Aggregate {
+        /// aggregates computed over the rows
+        aggregates: Vec<Aggregate>,
+        /// targets and values, over the aggregates' result slots
+        into: Vec<(SlotId, Expr)>,
+    },
+    /// rows kept for a loop or returned
+    Rows {
+        /// where they go
+        to: RowsTo,
+        /// values of each row, over bound slots
+        columns: Vec<Expr>,
+        /// DISTINCT over `columns`
+        distinct: bool,
+        /// ORDER BY that the path's order does not give already; empty: path order
+        order_by: Vec<OrderKey>,
+        /// LIMIT; bigint
+        limit: Option<Expr>,
+        /// OFFSET; bigint
+        offset: Option<Expr>,
+    },
+}
+
+/// Where the rows of a query go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RowsTo {
+    /// the row set of a FOR loop
+    Loop(RowSetId),
+    /// the procedure's result (RETURN QUERY)
+    Result,
+}
+
+/// One ORDER BY key.
+#[derive(Clone, Debug)]
+pub struct OrderKey {
+    /// value, over bound slots
+    pub value: Expr,
+    /// DESC
+    pub descending: bool,
+    /// NULLS FIRST
+    pub nulls_first: bool,
+}
+
+/// One aggregate over the matching rows.
+#[derive(Clone, Debug)]
+pub struct Aggregate {
+    /// which
+    pub function: AggregateFunction,
+    /// argument, over bound slots; none for count(*)
+    pub argument: Option<Expr>,
+    /// counts, sums or averages each distinct value once
+    pub distinct: bool,
+    /// receives the result, of this slot's type
+    pub result: SlotId,
+}
+
+/// The aggregates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AggregateFunction {
+    /// rows, or non-NULL arguments
+    Count,
+    /// NULL without rows; bigint for smallint and integer, numeric for bigint and numeric, float
+    /// for floats
+    Sum,
+    /// NULL without rows
+    Min,
+    /// NULL without rows
+    Max,
+    /// NULL without rows; numeric or double precision
+    Avg,
+}
+
+/// INSERT of one row.
+#[derive(Clone, Debug)]
+pub struct Insert {
+    /// the table
+    pub table: TableId,
+    /// one value per column of the table, in its order, defaults filled in
+    pub values: Vec<Expr>,
+    /// RETURNING ... INTO: targets and columns
+    pub returning: Vec<(SlotId, ColumnId)>,
+    /// ON CONFLICT DO NOTHING: a duplicate key leaves FOUND false instead of raising
+    pub ignore_conflict: bool,
+}
+
+/// A typed expression over slots.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// what it computes
+    pub kind: ExprKind,
+    /// type of the result
+    pub sql_type: SqlType,
+}
+
+impl Expr {
+    /// The scalar type. Arrays only occur as slots.
+    pub fn data_type(&self) -> DataType {
+        match self.sql_type {
+            SqlType::Scalar(data_type) | SqlType::Array(data_type) => data_type,
+        }
+    }
+}
+
+/// What an expression computes. NULL in, NULL out, unless said otherwise.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// the value of a slot
+    Slot(SlotId),
+    /// a constant of the expression's type
+    Constant(Value),
+    /// `- operand`
+    Negate(Box<Expr>),
+    /// arithmetic; both operands have the result's type kind (integers: same width; numerics may
+    /// differ in scale; date/timestamp arithmetic is in [`Function`])
+    Arithmetic(ArithmeticOp, Box<Expr>, Box<Expr>),
+    /// comparison of two operands of one type; boolean
+    Compare(CompareOp, Box<Expr>, Box<Expr>),
+    /// IS NOT DISTINCT FROM; never NULL
+    NotDistinct(Box<Expr>, Box<Expr>),
+    /// three-valued AND
+    And(Box<Expr>, Box<Expr>),
+    /// three-valued OR
+    Or(Box<Expr>, Box<Expr>),
+    /// three-valued NOT
+    Not(Box<Expr>),
+    /// IS NULL; never NULL
+    IsNull(Box<Expr>),
+    /// searched CASE: the first arm whose condition is true; evaluates no other arm
+    Case {
+        /// conditions and values
+        arms: Vec<(Expr, Expr)>,
+        /// ELSE; NULL when absent
+        otherwise: Option<Box<Expr>>,
+    },
+    /// the first operand that is not NULL
+    Coalesce(Vec<Expr>),
+    /// conversion of the operand to the expression's type; fails with 22003, 22001 or 22P02
+    Cast(Box<Expr>),
+    /// text || text
+    Concat(Box<Expr>, Box<Expr>),
+    /// a scalar function
+    Call(Function, Vec<Expr>),
+    /// `array[index]`, from 1; NULL outside
+    Element(SlotId, Box<Expr>),
+    /// number of elements of an array slot, as integer; NULL for an empty array as PostgreSQL's
+    /// array_length does; `cardinality` gives 0
+    ArrayLength(SlotId),
+}
+
+/// Arithmetic operators.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ArithmeticOp {
+    /// +
+    Add,
+    /// -
+    Subtract,
+    /// *
+    Multiply,
+    /// /; 22012 for a zero divisor; integers truncate
+    Divide,
+    /// %; sign of the dividend
+    Modulo,
+}
+
+/// Comparison operators.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CompareOp {
+    /// =
+    Equal,
+    /// <>
+    NotEqual,
+    /// <
+    Less,
+    /// <=
+    LessOrEqual,
+    /// >
+    Greater,
+    /// >=
+    GreaterOrEqual,
+}
+
+/// Scalar functions, each with argument and result types already fixed by the compiler.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Function {
+    /// absolute value
+    Abs,
+    /// largest whole number not above
+    Floor,
+    /// smallest whole number not below
+    Ceil,
+    /// round half away from zero; with a second argument, to that many digits
+    Round,
+    /// cut towards zero; with a second argument, to that many digits
+    Trunc,
+    /// -1, 0, 1
+    Sign,
+    /// square root; double precision
+    Sqrt,
+    /// power; double precision
+    Power,
+    /// natural exponential; double precision
+    Exp,
+    /// natural logarithm; double precision
+    Ln,
+    /// modulo as a function
+    Mod,
+    /// greatest non-NULL argument
+    Greatest,
+    /// least non-NULL argument
+    Least,
+    /// NULL when both arguments are equal, else the first
+    NullIf,
+    /// characters in a text
+    Length,
+    /// bytes in a text or bytea
+    OctetLength,
+    /// lower case
+    Lower,
+    /// upper case
+    Upper,
+    /// substring(text, start [, count])
+    Substring,
+    /// left(text, n)
+    Left,
+    /// right(text, n)
+    Right,
+    /// position(needle in text): arguments (text, needle)
+    Position,
+    /// trim both ends [of these characters]
+    Trim,
+    /// trim the left end
+    LTrim,
+    /// trim the right end
+    RTrim,
+    /// lpad(text, n [, fill])
+    LPad,
+    /// rpad(text, n [, fill])
+    RPad,
+    /// replace(text, from, to)
+    Replace,
+    /// repeat(text, n)
+    Repeat,
+    /// reverse(text)
+    Reverse,
+    /// concat(...): NULLs count as empty
+    Concat,
+    /// text LIKE pattern
+    Like,
+    /// extract(field from date/timestamp): arguments (value, field code as integer)
+    Extract,
+    /// date_trunc(field, timestamp): arguments (field code as integer, value)
+    DateTrunc,
+    /// date + days
+    DateAdd,
+    /// date - date, in days
+    DateDiff,
+    /// timestamp + microseconds (an interval without months)
+    TimestampAdd,
+    /// elements in an array: 0 for an empty one
+    Cardinality,
+}
