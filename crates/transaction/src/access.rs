@@ -35,6 +35,8 @@ pub struct KeyAt<'a> {
     pub key: &'a [u8],
     /// [`hotrow_base::key::hash`] of `key`
     pub hash: u64,
+    /// only columns of the index's entries are read: the row itself needs no protection
+    pub covered: bool,
     /// the plan's entry this key was planned as; none when there is no plan
     pub entry: Option<u32>,
 }
@@ -57,6 +59,8 @@ pub struct RangeAt<'a> {
     pub upper: Bound<&'a [u8]>,
     /// visits from the upper end down
     pub descending: bool,
+    /// only columns of the index's entries are read: the rows themselves need no protection
+    pub covered: bool,
     /// the plan's entry this range was planned as
     pub entry: Option<u32>,
 }

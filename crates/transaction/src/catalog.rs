@@ -11,6 +11,7 @@ use hotrow_base::key::{KeyLayout, KeyPart};
 use hotrow_base::row::{ColumnType, Field, RowLayout};
 use hotrow_base::types::DataType;
 
+use crate::outcome::SqlError;
 use crate::program::Expr;
 
 /// A column of a table.
@@ -82,6 +83,8 @@ pub struct Index {
     pub key: KeyLayout,
     /// where `entry_columns` lie in a row
     pub fields: Vec<Field>,
+    /// dropped; only its id remains
+    pub dropped: bool,
 }
 
 /// A table.
@@ -103,6 +106,8 @@ pub struct Table {
     pub checks: Vec<Check>,
     /// foreign keys of which this table is the child
     pub foreign_keys: Vec<ForeignKey>,
+    /// dropped; only its id remains
+    pub dropped: bool,
 }
 
 impl Table {
@@ -139,43 +144,71 @@ pub struct Catalog {
 
 impl Catalog {
     /// Adds a table without constraints or secondary indexes; `primary` names its key columns.
+    /// Fails with 54011 when a row, or 54001 when a key, could never fit.
     pub fn add_table(
         &mut self,
         name: &str,
         columns: Vec<Column>,
         primary: Option<IndexDefinition>,
-    ) -> TableId {
+    ) -> Result<TableId, SqlError> {
         let id = TableId(self.tables.len() as u16);
         let types: Vec<_> = columns
             .iter()
             .map(|c| ColumnType { data_type: c.data_type, nullable: c.nullable })
             .collect();
+        let layout = RowLayout::new(&types).map_err(|error| {
+            let mut refused = SqlError::new(b"54011", format!("table \"{name}\": {error}"));
+            refused.hint = Some("Use fewer or shorter columns.".to_owned());
+            refused
+        })?;
         self.tables.push(Table {
             id,
             name: name.to_owned(),
-            layout: RowLayout::new(&types),
+            layout,
             columns,
             primary: None,
             secondary: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            dropped: false,
         });
         if let Some(definition) = primary {
             assert!(definition.unique, "a primary key is unique");
-            let index = self.push_index(id, definition);
-            self.tables[id.index()].primary = Some(index);
+            match self.push_index(id, definition) {
+                Ok(index) => self.tables[id.index()].primary = Some(index),
+                Err(refused) => {
+                    self.tables.pop();
+                    return Err(refused);
+                }
+            }
         }
-        id
+        Ok(id)
     }
 
-    /// Adds a secondary index.
-    pub fn add_index(&mut self, table: TableId, definition: IndexDefinition) -> IndexId {
-        let index = self.push_index(table, definition);
+    /// Adds a secondary index. Fails with 54001 when a key could never fit, and with 0A000 when
+    /// the table has no primary key: its rows would have no granule of their own.
+    pub fn add_index(
+        &mut self,
+        table: TableId,
+        definition: IndexDefinition,
+    ) -> Result<IndexId, SqlError> {
+        let owner = &self.tables[table.index()];
+        if owner.primary.is_none() {
+            let text = format!("table \"{}\" has no primary key to index by", owner.name);
+            let mut refused = SqlError::new(b"0A000", text);
+            refused.hint = Some("Declare a PRIMARY KEY in CREATE TABLE.".to_owned());
+            return Err(refused);
+        }
+        let index = self.push_index(table, definition)?;
         self.tables[table.index()].secondary.push(index);
-        index
+        Ok(index)
     }
 
-    fn push_index(&mut self, table: TableId, definition: IndexDefinition) -> IndexId {
+    fn push_index(
+        &mut self,
+        table: TableId,
+        definition: IndexDefinition,
+    ) -> Result<IndexId, SqlError> {
         let id = IndexId(self.indexes.len() as u16);
         let owner = &self.tables[table.index()];
         let mut entry_columns = definition.columns.clone();
@@ -193,6 +226,12 @@ impl Catalog {
             .map(|c| &owner.columns[c.index()])
             .map(|c| KeyPart { data_type: c.data_type, nullable: c.nullable })
             .collect();
+        let key = KeyLayout::new(&parts).map_err(|error| {
+            let mut refused =
+                SqlError::new(b"54001", format!("index \"{}\": {error}", definition.name));
+            refused.hint = Some("Index fewer or shorter columns.".to_owned());
+            refused
+        })?;
         let fields = entry_columns.iter().map(|&c| owner.layout.field(c)).collect();
         self.indexes.push(Index {
             id,
@@ -202,10 +241,27 @@ impl Catalog {
             unique: definition.unique,
             kind: definition.kind,
             entry_columns,
-            key: KeyLayout::new(&parts),
+            key,
             fields,
+            dropped: false,
         });
-        id
+        Ok(id)
+    }
+
+    /// Drops a table and its indexes; their ids stay taken.
+    pub fn drop_table(&mut self, id: TableId) {
+        let table = &mut self.tables[id.index()];
+        table.dropped = true;
+        for index in table.primary.into_iter().chain(std::mem::take(&mut table.secondary)) {
+            self.indexes[index.index()].dropped = true;
+        }
+    }
+
+    /// Drops a secondary index; its id stays taken.
+    pub fn drop_index(&mut self, id: IndexId) {
+        let index = &mut self.indexes[id.index()];
+        index.dropped = true;
+        self.tables[index.table.index()].secondary.retain(|&other| other != id);
     }
 
     /// The table with this id.
@@ -225,23 +281,23 @@ impl Catalog {
         &self.indexes[id.index()]
     }
 
-    /// All tables.
+    /// All tables, dropped ones included, by id.
     pub fn tables(&self) -> &[Table] {
         &self.tables
     }
 
-    /// All indexes.
+    /// All indexes, dropped ones included, by id.
     pub fn indexes(&self) -> &[Index] {
         &self.indexes
     }
 
     /// The table with this name.
     pub fn table_named(&self, name: &str) -> Option<&Table> {
-        self.tables.iter().find(|t| t.name == name)
+        self.tables.iter().find(|t| !t.dropped && t.name == name)
     }
 
     /// The index with this name.
     pub fn index_named(&self, name: &str) -> Option<&Index> {
-        self.indexes.iter().find(|i| i.name == name)
+        self.indexes.iter().find(|i| !i.dropped && i.name == name)
     }
 }
