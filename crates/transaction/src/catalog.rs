@@ -277,6 +277,7 @@ impl Catalog {
 
     /// The index with this id.
     #[inline]
+    #[expect(clippy::should_implement_trait, reason = "the field's word; ids index two lists here")]
     pub fn index(&self, id: IndexId) -> &Index {
         &self.indexes[id.index()]
     }

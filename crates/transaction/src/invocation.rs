@@ -71,7 +71,9 @@ impl Arguments {
             (SqlType::Scalar(data_type), value) => value.to_datum(data_type, &mut self.heap)?,
             (SqlType::Array(_), Value::Null) => Datum::NULL,
             (SqlType::Array(element), Value::Array(values)) => self.keep_array(element, values)?,
-            (SqlType::Array(element), other) => self.keep_array(element, &[other.clone()])?,
+            (SqlType::Array(element), other) => {
+                self.keep_array(element, std::slice::from_ref(other))?
+            }
         };
         self.datums.push(datum);
         Ok(())

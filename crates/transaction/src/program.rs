@@ -263,7 +263,9 @@ impl Effect {
     /// What is done with the matching rows' values.
     pub fn consume(&self) -> &Consume {
         match self {
-            Self::Read(consume) | Self::Update { consume, .. } | Self::Delete { consume } => consume,
+            Self::Read(consume) | Self::Update { consume, .. } | Self::Delete { consume } => {
+                consume
+            }
         }
     }
 }
