@@ -1,0 +1,166 @@
+//! YCSB's calls: which keys, in which order, read or incremented.
+//!
+//! Role         one [`Client`] per worker. Keys are drawn as (partition, local number): the first
+//!              local numbers of each partition are its hot records.
+//! Invariants   I1 the keys of one transaction are all different
+//!              I2 a transaction of `spread` partitions has a key in each, operations permitting
+
+use hotrow_base::ids::ProcedureId;
+use hotrow_transaction::invocation::Invocation;
+use rand::Rng;
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
+
+use super::{KeyOrder, MIXED, PROCEDURES, READ, UPDATE, YcsbParameters, Zipf};
+use crate::random::{happens, stream};
+use crate::workload::{Generator, Resolve, Share, TransactionKind};
+
+/// Place of the clients' random streams.
+const CLIENT: u64 = 201;
+/// Draws for one key before the next free one is taken instead.
+const DRAWS_MAX: u32 = 64;
+
+pub(super) struct Client {
+    parameters: YcsbParameters,
+    procedures: [ProcedureId; 3],
+    rng: SmallRng,
+    zipf: Option<Zipf>,
+    /// popular rank -> local number: multiplied by this, modulo the records of a partition
+    scatter: u64,
+    partitions: Vec<u32>,
+    keys: Vec<u64>,
+    writes: Vec<bool>,
+    increments: u64,
+}
+
+impl Client {
+    pub(super) fn new(
+        parameters: &YcsbParameters,
+        worker: Share,
+        seed: u64,
+        resolve: &Resolve<'_>,
+    ) -> Self {
+        let per_partition = parameters.per_partition();
+        let zipf = (parameters.theta > 0.0).then(|| Zipf::new(per_partition, parameters.theta));
+        let operations = parameters.operations as usize;
+        Self {
+            parameters: parameters.clone(),
+            procedures: PROCEDURES.map(resolve),
+            rng: stream(seed, CLIENT, worker.index.into()),
+            zipf,
+            scatter: if parameters.scatter { coprime_near_golden(per_partition) } else { 1 },
+            partitions: Vec::with_capacity(parameters.partitions as usize),
+            keys: Vec::with_capacity(operations),
+            writes: Vec::with_capacity(operations),
+            increments: 0,
+        }
+    }
+
+    /// The partitions of the next transaction, all different.
+    fn choose_partitions(&mut self) {
+        let all = self.parameters.partitions;
+        let active = if self.parameters.active == 0 { all } else { self.parameters.active };
+        self.partitions.clear();
+        self.partitions.push(self.rng.random_range(0..active));
+        if all == 1 || !happens(&mut self.rng, self.parameters.multi_partition) {
+            return;
+        }
+        while self.partitions.len() < self.parameters.spread.min(all) as usize {
+            let other = self.rng.random_range(0..all);
+            if !self.partitions.contains(&other) {
+                self.partitions.push(other);
+            }
+        }
+    }
+
+    /// Draws a local number; gives it, and the bounds within which another one would do.
+    fn draw(&mut self, hot: bool) -> (u64, u64, u64) {
+        let (p, records) = (&self.parameters, self.parameters.per_partition());
+        if let Some(zipf) = &self.zipf {
+            return (zipf.draw(&mut self.rng) * self.scatter % records, 0, records);
+        }
+        let border = p.hot_per_partition();
+        let (from, to) = if hot { (0, border) } else { (border, records) };
+        (self.rng.random_range(from..to), from, to)
+    }
+
+    fn choose_keys(&mut self) {
+        self.keys.clear();
+        for operation in 0..self.parameters.operations {
+            let hot = self.parameters.hot > 0 && operation < self.parameters.hot_operations;
+            let partition = self.partitions[operation as usize % self.partitions.len()];
+            let key = (0..DRAWS_MAX).find_map(|_| {
+                let (local, _, _) = self.draw(hot);
+                Some(self.parameters.key(partition, local)).filter(|key| !self.keys.contains(key))
+            });
+            let key = key.unwrap_or_else(|| self.next_free(partition, hot));
+            self.keys.push(key);
+        }
+        match self.parameters.order {
+            KeyOrder::HotFirst => {}
+            KeyOrder::HotLast => self.keys.reverse(),
+            KeyOrder::Sorted => self.keys.sort_unstable(),
+            KeyOrder::Shuffled => self.keys.shuffle(&mut self.rng),
+        }
+    }
+
+    /// The next key after a drawn one that the transaction has not yet; there is one, because
+    /// parameters were validated.
+    #[cold]
+    fn next_free(&mut self, partition: u32, hot: bool) -> u64 {
+        let (drawn, from, to) = self.draw(hot);
+        (drawn..to)
+            .chain(from..drawn)
+            .map(|local| self.parameters.key(partition, local))
+            .find(|key| !self.keys.contains(key))
+            .expect("validated: each partition has as many records as operations")
+    }
+
+    fn choose_writes(&mut self) {
+        self.writes.clear();
+        for _ in 0..self.keys.len() {
+            let reads = happens(&mut self.rng, self.parameters.reads);
+            self.writes.push(!reads);
+        }
+        self.increments = self.writes.iter().filter(|&&write| write).count() as u64;
+    }
+}
+
+impl Generator for Client {
+    fn next(&mut self, invocation: &mut Invocation) -> TransactionKind {
+        self.choose_partitions();
+        self.choose_keys();
+        self.choose_writes();
+        let kind = match self.increments {
+            0 => READ,
+            all if all == self.keys.len() as u64 => UPDATE,
+            _ => MIXED,
+        };
+        invocation.procedure = self.procedures[kind.index()];
+        invocation.arguments.clear();
+        invocation.arguments.push_int_array(self.keys.iter().map(|&key| key as i64));
+        if kind == MIXED {
+            // A boolean's datum is that of the integer 0 or 1.
+            invocation.arguments.push_int_array(self.writes.iter().map(|&write| write.into()));
+        }
+        kind
+    }
+
+    fn tally(&self) -> u64 {
+        self.increments
+    }
+}
+
+/// A number coprime to `n`, about 0.618 n: multiples of it modulo `n` visit every number once, and
+/// neighbours land far apart.
+fn coprime_near_golden(n: u64) -> u64 {
+    let mut step = (n as f64 * 0.618_033_988_75) as u64 | 1;
+    while gcd(step, n) != 1 {
+        step += 2;
+    }
+    step
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
