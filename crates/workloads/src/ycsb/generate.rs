@@ -27,6 +27,12 @@ pub(super) struct Client {
     zipf: Option<Zipf>,
     /// popular rank -> local number: multiplied by this, modulo the records of a partition
     scatter: u64,
+    /// records in each partition, and how many of them, the first, are hot
+    records: u64,
+    hot: u64,
+    /// key of a partition's local number: its base, plus the number times the stride
+    bases: Vec<u64>,
+    stride: u64,
     partitions: Vec<u32>,
     keys: Vec<u64>,
     writes: Vec<bool>,
@@ -49,6 +55,10 @@ impl Client {
             rng: stream(seed, CLIENT, worker.index.into()),
             zipf,
             scatter: if parameters.scatter { coprime_near_golden(per_partition) } else { 1 },
+            records: per_partition,
+            hot: parameters.hot_per_partition(),
+            bases: (0..parameters.partitions).map(|p| parameters.key(p, 0)).collect(),
+            stride: parameters.key(0, 1) - parameters.key(0, 0),
             partitions: Vec::with_capacity(parameters.partitions as usize),
             keys: Vec::with_capacity(operations),
             writes: Vec::with_capacity(operations),
@@ -73,25 +83,29 @@ impl Client {
         }
     }
 
-    /// Draws a local number; gives it, and the bounds within which another one would do.
-    fn draw(&mut self, hot: bool) -> (u64, u64, u64) {
-        let (p, records) = (&self.parameters, self.parameters.per_partition());
+    fn key(&self, partition: u32, local: u64) -> u64 {
+        self.bases[partition as usize] + local * self.stride
+    }
+
+    /// Draws a local number.
+    fn draw(&mut self, hot: bool) -> u64 {
         if let Some(zipf) = &self.zipf {
-            return (zipf.draw(&mut self.rng) * self.scatter % records, 0, records);
+            return zipf.draw(&mut self.rng) * self.scatter % self.records;
         }
-        let border = p.hot_per_partition();
-        let (from, to) = if hot { (0, border) } else { (border, records) };
-        (self.rng.random_range(from..to), from, to)
+        let (from, to) = if hot { (0, self.hot) } else { (self.hot, self.records) };
+        self.rng.random_range(from..to)
     }
 
     fn choose_keys(&mut self) {
         self.keys.clear();
+        let mut turn = 0;
         for operation in 0..self.parameters.operations {
             let hot = self.parameters.hot > 0 && operation < self.parameters.hot_operations;
-            let partition = self.partitions[operation as usize % self.partitions.len()];
+            let partition = self.partitions[turn];
+            turn = if turn + 1 == self.partitions.len() { 0 } else { turn + 1 };
             let key = (0..DRAWS_MAX).find_map(|_| {
-                let (local, _, _) = self.draw(hot);
-                Some(self.parameters.key(partition, local)).filter(|key| !self.keys.contains(key))
+                let local = self.draw(hot);
+                Some(self.key(partition, local)).filter(|key| !self.keys.contains(key))
             });
             let key = key.unwrap_or_else(|| self.next_free(partition, hot));
             self.keys.push(key);
@@ -104,21 +118,24 @@ impl Client {
         }
     }
 
-    /// The next key after a drawn one that the transaction has not yet; there is one, because
-    /// parameters were validated.
+    /// The first key of the partition's hot or cold records that the transaction has not yet; there
+    /// is one, because parameters were validated.
     #[cold]
-    fn next_free(&mut self, partition: u32, hot: bool) -> u64 {
-        let (drawn, from, to) = self.draw(hot);
-        (drawn..to)
-            .chain(from..drawn)
-            .map(|local| self.parameters.key(partition, local))
+    fn next_free(&self, partition: u32, hot: bool) -> u64 {
+        let (from, to) = if hot { (0, self.hot) } else { (self.hot, self.records) };
+        (from..to)
+            .map(|local| self.key(partition, local))
             .find(|key| !self.keys.contains(key))
             .expect("validated: each partition has as many records as operations")
     }
 
     fn choose_writes(&mut self) {
+        let count = self.keys.len();
         self.writes.clear();
-        for _ in 0..self.keys.len() {
+        if self.parameters.reads == 0.0 {
+            self.writes.resize(count, true);
+        }
+        while self.writes.len() < count {
             let reads = happens(&mut self.rng, self.parameters.reads);
             self.writes.push(!reads);
         }
