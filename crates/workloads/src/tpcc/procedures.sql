@@ -222,8 +222,8 @@ BEGIN
 END;
 $$;
 
--- Clause 2.7, Delivery: the oldest undelivered order of each district, all ten in one transaction
--- (2.7.2.2 allows one to ten). One row per district that had one; 2.7.2.2 has the others skipped.
+-- Clause 2.7, Delivery: the oldest undelivered order of each district, all ten in one transaction.
+-- One row per district that had one; the others are skipped, as clause 2.7.4 has it.
 CREATE FUNCTION delivery(p_w_id integer, p_carrier_id smallint)
 RETURNS TABLE (district_id smallint, order_id integer)
 LANGUAGE plpgsql AS $$
