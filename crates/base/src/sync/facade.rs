@@ -4,18 +4,34 @@
 //! Invariants   I1  outside loom every item here compiles to the plain standard one: no wrapper
 //!                  costs an instruction
 
+#[cfg(loom)]
+#[path = "facade/loom_atomic.rs"]
+pub mod atomic;
+
 #[cfg(not(loom))]
 pub use std::sync::atomic;
+#[cfg(not(loom))]
+pub use std::sync::{Arc, Condvar, Mutex};
 #[cfg(not(loom))]
 pub use std::thread;
 
 #[cfg(loom)]
-pub use loom::sync::atomic;
+pub use loom::cell::UnsafeCell;
+#[cfg(loom)]
+pub use loom::sync::{Arc, Condvar, Mutex};
 #[cfg(loom)]
 pub use loom::thread;
 
+/// Runs `body` under loom in every interleaving of at most three preemptions (`LOOM_MAX_PREEMPTIONS`
+/// sets another bound). Loom's authors find two or three enough in practice; an unbounded search of
+/// the larger models takes hours.
 #[cfg(loom)]
-pub use loom::cell::UnsafeCell;
+pub fn model(body: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = builder.preemption_bound.or(Some(3));
+    builder.max_branches = 10_000;
+    builder.check(body);
+}
 
 /// One pause of a spin loop (`pause` on x86-64); under loom it lets another thread run.
 #[inline]

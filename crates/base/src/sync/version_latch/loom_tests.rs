@@ -1,6 +1,7 @@
 //! Every interleaving of one or two writers with a reader, on two protected words.
 
 use super::*;
+use crate::sync::facade;
 use loom::sync::Arc;
 use loom::thread;
 
@@ -28,7 +29,7 @@ impl Node {
 
 #[test]
 fn a_validated_read_is_not_torn() {
-    loom::model(|| {
+    facade::model(|| {
         let node = Node::new();
         let writer = {
             let node = Arc::clone(&node);
@@ -51,7 +52,7 @@ fn a_validated_read_is_not_torn() {
 
 #[test]
 fn an_upgrade_loses_no_update() {
-    loom::model(|| {
+    facade::model(|| {
         let node = Node::new();
         let upgrade = |node: &Node| {
             loop {
@@ -79,7 +80,7 @@ fn an_upgrade_loses_no_update() {
 
 #[test]
 fn a_reader_of_a_dead_node_never_validates_its_next_life() {
-    loom::model(|| {
+    facade::model(|| {
         let node = Node::new();
         let owner = {
             let node = Arc::clone(&node);
