@@ -6,6 +6,8 @@
 //! Architecture invariant: this crate knows no table, no transaction and no protocol. It is the
 //! only one that names fences, threads and clocks.
 
+pub mod clock;
+pub mod counters;
 pub mod datum;
 pub mod decimal;
 pub mod ids;
@@ -13,6 +15,7 @@ pub mod key;
 pub mod row;
 pub mod sync;
 pub mod temporal;
+pub mod thread;
 pub mod types;
 pub mod value;
 

@@ -11,8 +11,13 @@
 //! ```
 
 pub mod facade;
+pub mod futex;
+pub mod latch;
+pub mod parker;
 pub mod spin;
 pub mod version_latch;
 
+pub use latch::{Latch, LatchGuard, RawLatch, RawLatchGuard};
+pub use parker::Parker;
 pub use spin::SpinWait;
 pub use version_latch::{Version, VersionLatch};

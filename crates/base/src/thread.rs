@@ -1,0 +1,87 @@
+//! Threads: names, cores, pinning.
+//!
+//! Role         every thread of Hotrow is started here, so that it has a name in a debugger and a
+//!              profile; which thread does what is its engine's business
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::io;
+pub use std::thread::{JoinHandle, Scope, scope, sleep, yield_now};
+
+/// How a thread is started.
+#[derive(Clone, Debug)]
+pub struct ThreadOptions {
+    /// Its name; Linux shows the first 15 bytes.
+    pub name: String,
+    /// The core it is pinned to, if any; a refusal by the system is ignored.
+    pub core: Option<usize>,
+}
+
+impl ThreadOptions {
+    /// A thread called `name`, not pinned.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), core: None }
+    }
+
+    /// The same, pinned to `core` where the system allows it.
+    #[must_use]
+    pub fn on_core(self, core: usize) -> Self {
+        Self { core: Some(core), ..self }
+    }
+
+    /// Starts the thread. An error means that the system has no room for another one.
+    pub fn spawn<T: Send + 'static>(
+        self,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<JoinHandle<T>> {
+        let core = self.core;
+        std::thread::Builder::new().name(self.name).spawn(move || {
+            if let Some(core) = core {
+                pin_current_thread(core);
+            }
+            body()
+        })
+    }
+}
+
+/// Pins the calling thread to `core`. `false` when the system refuses (no such core, not in this
+/// process's set, or a system without pinning); the thread then runs anywhere, as before.
+#[cfg(target_os = "linux")]
+pub fn pin_current_thread(core: usize) -> bool {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+    if core >= CpuSet::MAX_CPU {
+        return false;
+    }
+    let mut cores = CpuSet::new();
+    cores.set(core);
+    sched_setaffinity(None, &cores).is_ok()
+}
+
+/// Pins the calling thread to `core`; not on this system.
+#[cfg(not(target_os = "linux"))]
+pub fn pin_current_thread(_core: usize) -> bool {
+    false
+}
+
+/// The cores the calling thread may run on, ascending; never empty. In a container these are not
+/// always 0, 1, 2.
+pub fn available_cores() -> Vec<usize> {
+    allowed_cores().unwrap_or_else(|| {
+        let count = std::thread::available_parallelism().map_or(1, usize::from);
+        (0..count).collect()
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn allowed_cores() -> Option<Vec<usize>> {
+    use rustix::thread::{CpuSet, sched_getaffinity};
+    let allowed = sched_getaffinity(None).ok()?;
+    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect();
+    (!cores.is_empty()).then_some(cores)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allowed_cores() -> Option<Vec<usize>> {
+    None
+}
