@@ -10,14 +10,21 @@
 //!     cargo test -p hotrow-base --release --lib loom
 //! ```
 
+pub mod event_count;
 pub mod facade;
 pub mod futex;
 pub mod latch;
 pub mod parker;
+pub mod queue;
+pub mod reply;
 pub mod spin;
+pub mod spsc;
 pub mod version_latch;
 
+pub use event_count::EventCount;
 pub use latch::{Latch, LatchGuard, RawLatch, RawLatchGuard};
 pub use parker::Parker;
+pub use queue::{BlockingQueue, BoundedQueue, PopError, PushError};
+pub use reply::ReplySlot;
 pub use spin::SpinWait;
 pub use version_latch::{Version, VersionLatch};

@@ -1,0 +1,38 @@
+//! No change between the last attempt and sleep is missed.
+
+use super::*;
+use crate::sync::facade::{self, Arc, thread};
+
+/// Takes one of `count`, if there is one; never fails while there is.
+fn take_one(count: &AtomicU32) -> Option<()> {
+    let mut seen = count.load(Ordering::Relaxed);
+    while seen > 0 {
+        let order = Ordering::Relaxed;
+        match count.compare_exchange(seen, seen - 1, order, order) {
+            Ok(_) => return Some(()),
+            Err(current) => seen = current,
+        }
+    }
+    None
+}
+
+#[test]
+fn a_waiter_never_misses_its_change() {
+    facade::model(|| {
+        let shared = Arc::new((EventCount::new(), AtomicU32::new(0)));
+        let takers: Vec<_> = (0..2)
+            .map(|_| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || shared.0.wait_for(None, || take_one(&shared.1)))
+            })
+            .collect();
+        for _ in 0..2 {
+            shared.1.fetch_add(1, Ordering::Relaxed);
+            shared.0.notify_one();
+        }
+        for taker in takers {
+            assert!(taker.join().expect("it does not panic").is_some());
+        }
+        assert_eq!(shared.1.load(Ordering::Relaxed), 0);
+    });
+}
