@@ -54,7 +54,7 @@ pub struct RecordStore {
     chunks: Chunks,
     workers: Box<[CachePadded<WorkerSlab>]>,
     /// Batches of free slots by class, from workers that free more than they allocate.
-    spilled: Mutex<Vec<Vec<RecordId>>>,
+    spilled: CachePadded<Mutex<Vec<Vec<RecordId>>>>,
     budget: Arc<MemoryBudget>,
 }
 
@@ -73,7 +73,7 @@ impl RecordStore {
             segments: Segments::new(),
             chunks: Chunks::new(),
             workers: (0..workers).map(|_| CachePadded::new(WorkerSlab::new())).collect(),
-            spilled: Mutex::new(vec![Vec::new(); SizeClass::COUNT]),
+            spilled: CachePadded::new(Mutex::new(vec![Vec::new(); SizeClass::COUNT])),
             budget,
         }
     }

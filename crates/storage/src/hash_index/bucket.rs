@@ -168,6 +168,7 @@ impl<'a> Bucket<'a> {
         None
     }
 
+    #[inline]
     pub(super) fn free_slot(self) -> Option<usize> {
         (0..ENTRIES).find(|&slot| self.load(slot) == 0)
     }

@@ -41,11 +41,10 @@ impl<'a> Chain<'a> {
 
     /// Adds `entry`.
     pub(super) fn add(&mut self, entry: Entry) -> Result<(), OutOfMemoryBudget> {
-        let bucket = match self.with_room() {
-            Some(bucket) => bucket,
-            None => self.prepend(self.overflow.take()?),
+        let (bucket, slot) = match self.room() {
+            Some(room) => room,
+            None => (self.prepend(self.overflow.take()?), 0),
         };
-        let slot = bucket.free_slot().expect("the bucket was chosen for its room");
         bucket.store(slot, Some(entry));
         Ok(())
     }
@@ -92,13 +91,12 @@ impl<'a> Chain<'a> {
         }
         for &entry in scratch.iter() {
             let chain = if leaves(entry) { &mut *other } else { &mut *self };
-            let bucket = chain.with_room().unwrap_or_else(|| {
+            let (bucket, slot) = chain.room().unwrap_or_else(|| {
                 let number = spare;
                 assert!(number != 0, "both parts fit into the buckets of the whole");
                 spare = chain.overflow.bucket(number).header().link();
-                chain.prepend(number)
+                (chain.prepend(number), 0)
             });
-            let slot = bucket.free_slot().expect("the bucket was chosen for its room");
             bucket.store(slot, Some(entry));
         }
         while spare != 0 {
@@ -108,10 +106,17 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// By I1, only these two can have room.
-    fn with_room(&self) -> Option<Bucket<'a>> {
-        let first = (self.first != 0).then(|| self.overflow.bucket(self.first));
-        [Some(self.head), first].into_iter().flatten().find(|bucket| bucket.free_slot().is_some())
+    /// A free slot. By I1, only the head and the first overflow bucket can have one.
+    #[inline]
+    fn room(&self) -> Option<(Bucket<'a>, usize)> {
+        if let Some(slot) = self.head.free_slot() {
+            return Some((self.head, slot));
+        }
+        if self.first == 0 {
+            return None;
+        }
+        let first = self.overflow.bucket(self.first);
+        first.free_slot().map(|slot| (first, slot))
     }
 
     /// Makes the empty bucket `number` the first overflow bucket.

@@ -7,6 +7,8 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crossbeam_utils::CachePadded;
+
 use super::bucket::{BUCKET_WORDS, Bucket};
 use crate::budget::{MemoryBudget, MemoryKind, OutOfMemoryBudget};
 use crate::slab::segments::{FIRST, Segments, segment_words_at};
@@ -24,7 +26,8 @@ const CHARGE_WORDS_MAX: u64 = 1 << 17;
 #[derive(Debug)]
 pub(super) struct BucketSpace {
     segments: Segments,
-    ends: Mutex<Ends>,
+    /// Padded, because lookups read the line of `segments`.
+    ends: CachePadded<Mutex<Ends>>,
     charged_bytes: AtomicU64,
     budget: Arc<MemoryBudget>,
 }
@@ -44,7 +47,7 @@ impl BucketSpace {
         let ends = Ends { next: FIRST, charged: FIRST, recycled: 0 };
         Self {
             segments: Segments::new(),
-            ends: Mutex::new(ends),
+            ends: CachePadded::new(Mutex::new(ends)),
             charged_bytes: AtomicU64::new(0),
             budget,
         }

@@ -9,6 +9,8 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+use crossbeam_utils::CachePadded;
+
 use super::segments::{FIRST, POSITION_BITS, Segments, segment_words_at};
 use crate::budget::{MemoryBudget, MemoryKind, OutOfMemoryBudget};
 
@@ -30,7 +32,7 @@ pub(crate) struct Chunk {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Chunks {
-    carved: Mutex<Carved>,
+    carved: CachePadded<Mutex<Carved>>,
     bytes: AtomicU64,
 }
 
@@ -43,7 +45,7 @@ struct Carved {
 impl Chunks {
     pub(crate) fn new() -> Self {
         let carved = Carved { next: FIRST, chunks: Vec::new() };
-        Self { carved: Mutex::new(carved), bytes: AtomicU64::new(0) }
+        Self { carved: CachePadded::new(Mutex::new(carved)), bytes: AtomicU64::new(0) }
     }
 
     /// A new chunk with room for a slot of `slot_words`.
