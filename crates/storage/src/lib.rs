@@ -2,12 +2,29 @@
 //!
 //! Use it to write a transaction engine. To run transactions, use crate `hotrow`, which brings
 //! engines, SQL and durability; this crate alone isolates nothing and survives no crash.
+//!
+//! ```text
+//! table ──┬── slab::RecordStore ──── record::Record     rows as atomic words behind stable ids
+//!         └── hash_index, btree                         hash or key -> RecordId
+//! undo    what an in-place engine needs to roll back    budget    how much memory there is
+//! reclaim when an unlinked id may be used again         latching  shared or split indexes
+//! ```
+//!
+//! Architecture invariants: storage knows no protocol (a record's control word is opaque to it), no
+//! columns and no log. All shared memory is atomic words, so engines need no `unsafe`, and an
+//! engine's bug reads wrong data but is never undefined behaviour.
 
-pub mod reclaim;
+pub mod table;
 
-pub mod budget;
-pub mod hash_index;
-pub mod latching;
-pub mod prefetch;
 pub mod record;
 pub mod slab;
+
+pub mod hash_index;
+pub mod latching;
+
+pub mod undo;
+
+pub mod budget;
+pub mod reclaim;
+
+pub mod prefetch;

@@ -63,7 +63,7 @@ pub struct RecordStore {
 /// rolls back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the old place leaks unless it is settled or restored"]
-pub struct PriorRow(Meta);
+pub struct PriorRow(pub(crate) Meta);
 
 impl RecordStore {
     /// An empty store for the workers `0..workers`, whose bytes are charged to `budget`.

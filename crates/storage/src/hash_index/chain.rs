@@ -29,17 +29,29 @@ impl<'a> Chain<'a> {
     }
 
     /// The first entry of the tag of `hash` that `matches`, and where it is.
+    #[inline]
     pub(super) fn find(
         &self,
         hash: u64,
         mut matches: impl FnMut(RecordId) -> bool,
     ) -> Option<(Bucket<'a>, usize, RecordId)> {
-        self.buckets().find_map(|bucket| {
-            bucket.find(tag(hash), &mut matches).map(|(slot, id)| (bucket, slot, id))
-        })
+        let tag = tag(hash);
+        let mut bucket = self.head;
+        let mut link = self.first;
+        loop {
+            if let Some((slot, id)) = bucket.find(tag, &mut matches) {
+                return Some((bucket, slot, id));
+            }
+            if link == 0 {
+                return None;
+            }
+            bucket = self.overflow.bucket(link);
+            link = bucket.header().link();
+        }
     }
 
     /// Adds `entry`.
+    #[inline]
     pub(super) fn add(&mut self, entry: Entry) -> Result<(), OutOfMemoryBudget> {
         let (bucket, slot) = match self.room() {
             Some(room) => room,

@@ -1,0 +1,181 @@
+//! A table in memory: its records and the indexes over them.
+//!
+//! Role         what engines hold for each table, or for each table and partition (then unlatched).
+//!              Knows no column, key layout or name: keys come in as hashes and bytes
+//! Invariants   I1 undoing an entry needs no memory and cannot fail
+//! Concurrency  as its parts have it
+
+use std::sync::Arc;
+
+use hotrow_base::ids::WorkerId;
+
+use crate::budget::{MemoryBudget, OutOfMemoryBudget};
+use crate::hash_index::HashIndex;
+use crate::latching::{Latched, Latching};
+use crate::reclaim::ReclaimEpochs;
+use crate::record::RecordId;
+use crate::slab::RecordStore;
+use crate::undo::{IndexChange, IndexKey, Undo};
+
+/// What kind of index to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IndexKind {
+    /// A hash index: equality only.
+    Hash,
+}
+
+/// An index of a table.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Index<L: Latching = Latched> {
+    /// See [`HashIndex`].
+    Hash(HashIndex<L>),
+}
+
+impl<L: Latching> Index<L> {
+    /// An empty index.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfMemoryBudget`] when the budget has no room for its first block.
+    pub fn new(kind: IndexKind, budget: Arc<MemoryBudget>) -> Result<Self, OutOfMemoryBudget> {
+        match kind {
+            IndexKind::Hash => HashIndex::new(budget).map(Self::Hash),
+        }
+    }
+
+    /// The hash index that this is, if it is one.
+    #[inline]
+    #[must_use]
+    pub fn as_hash(&self) -> Option<&HashIndex<L>> {
+        match self {
+            Self::Hash(index) => Some(index),
+        }
+    }
+
+    /// Asks for the first cache lines that a lookup of `key` needs.
+    #[inline]
+    pub fn prefetch(&self, key: IndexKey<'_>) {
+        match (self, key) {
+            (Self::Hash(index), IndexKey::Hash(hash)) => index.prefetch(hash),
+            _ => wrong_key(),
+        }
+    }
+
+    /// Bytes charged to the budget for this index.
+    #[must_use]
+    pub fn bytes_used(&self) -> u64 {
+        match self {
+            Self::Hash(index) => index.bytes_used(),
+        }
+    }
+
+    /// Takes back `change` of the entry of `id` under `key`.
+    fn undo(&self, change: IndexChange, key: IndexKey<'_>, id: RecordId) {
+        match (self, key) {
+            (Self::Hash(index), IndexKey::Hash(hash)) => {
+                debug_assert_eq!(change, IndexChange::Added, "a hash index has no ghost entries");
+                let removed = index.remove(hash, id);
+                debug_assert!(removed, "the entry was added by the transaction being undone");
+            }
+            _ => wrong_key(),
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Table<L: Latching = Latched> {
+    records: RecordStore,
+    indexes: Box<[Index<L>]>,
+}
+
+impl<L: Latching> Table<L> {
+    /// An empty table for the workers `0..workers`, with an index for each of `kinds`; by
+    /// convention number 0 is the primary key's.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfMemoryBudget`] when the budget has no room for the indexes' first blocks.
+    pub fn new(
+        workers: usize,
+        kinds: &[IndexKind],
+        budget: &Arc<MemoryBudget>,
+    ) -> Result<Self, OutOfMemoryBudget> {
+        let indexes = kinds
+            .iter()
+            .map(|&kind| Index::new(kind, Arc::clone(budget)))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { records: RecordStore::new(workers, Arc::clone(budget)), indexes })
+    }
+
+    /// The records.
+    #[inline]
+    #[must_use]
+    pub fn records(&self) -> &RecordStore {
+        &self.records
+    }
+
+    /// Index number `index`.
+    ///
+    /// # Panics
+    ///
+    /// If the table has fewer indexes.
+    #[inline]
+    #[must_use]
+    pub fn index_at(&self, index: usize) -> &Index<L> {
+        &self.indexes[index]
+    }
+
+    /// All indexes, by number.
+    #[must_use]
+    pub fn indexes(&self) -> &[Index<L>] {
+        &self.indexes
+    }
+
+    /// Asks for the cache lines of the record that index `index` most probably has under `hash`.
+    /// The bucket should have been asked for some time before, or this waits for it.
+    #[inline]
+    pub fn prefetch_record(&self, index: usize, hash: u64) {
+        if let Some(id) = self.indexes[index].as_hash().and_then(|index| index.candidate(hash)) {
+            self.records.prefetch(id);
+        }
+    }
+
+    /// Takes back one change of an undo log. The caller still holds the record exclusively, and
+    /// goes on to older entries.
+    pub fn undo(&self, worker: WorkerId, epochs: &ReclaimEpochs, id: RecordId, undo: Undo<'_>) {
+        let record = self.records.record(id);
+        match undo {
+            Undo::Word { index, old } => record.store_word(index, old),
+            Undo::Row { old } => {
+                let stored = record.try_store_row(old);
+                debug_assert!(stored, "the old row was in this slot");
+            }
+            Undo::Grown { prior } => {
+                self.records.restore(worker, id, prior, epochs.retire_epoch());
+            }
+            // Its index entries are younger and gone by now.
+            Undo::Inserted => self.records.retire(worker, id, epochs.retire_epoch()),
+            Undo::Deleted => record.clear_ghost(),
+            Undo::Revived => record.set_ghost(),
+            Undo::Index { index, change, key } => self.indexes[index].undo(change, key, id),
+        }
+    }
+
+    /// Bytes charged to the budget for records and indexes.
+    #[must_use]
+    pub fn bytes_used(&self) -> u64 {
+        self.records.bytes_used() + self.indexes.iter().map(Index::bytes_used).sum::<u64>()
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn wrong_key() -> ! {
+    panic!("hash indexes take hashes and B+-trees take bytes")
+}
+
+#[cfg(test)]
+mod tests;

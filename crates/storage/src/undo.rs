@@ -1,0 +1,309 @@
+//! The undo log of one transaction in flight: what to do to memory to make it not have happened.
+//!
+//! Role         an engine that updates in place writes an entry before each change, and on a
+//!              rollback applies the entries newest first. Never written to disk (the log crate
+//!              has its own entries), and read by its own thread only
+//! States       empty -> entries -> rolled back to a savepoint, or cleared at commit -> empty ...
+//! Invariants   I1 undoing needs no memory, so a rollback cannot fail. That is why no entry stands
+//!              for a physical removal from an index: whoever deletes makes a ghost, and removes
+//!              it after commit
+//! Concurrency  none: one owner
+//!
+//! Entries, row words and key bytes lie in three buffers that are kept from transaction to
+//! transaction, so after warm-up nothing is allocated.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+
+use hotrow_base::ids::TableId;
+
+use crate::record::{Record, RecordId};
+use crate::slab::PriorRow;
+
+/// Entries kept room for after a clear. One huge transaction shall not hold its memory for ever.
+const ENTRIES_KEPT: usize = 1 << 14;
+/// Row words kept room for after a clear: 1 MiB.
+const WORDS_KEPT: usize = 1 << 17;
+/// Key bytes kept room for after a clear: 1 MiB.
+const KEY_BYTES_KEPT: usize = 1 << 20;
+
+/// One change, and what is needed to take it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undo<'a> {
+    /// A word of a row was overwritten.
+    Word {
+        /// The word's index in the row.
+        index: usize,
+        /// What it was.
+        old: u64,
+    },
+    /// A row was overwritten within its slot, its length perhaps included.
+    Row {
+        /// What it was.
+        old: &'a [u64],
+    },
+    /// A row was moved to a new place by the store's `grow`.
+    Grown {
+        /// Where it was; also what to settle at commit.
+        prior: PriorRow,
+    },
+    /// The record was allocated. At commit there is nothing to do.
+    Inserted,
+    /// The record was made a ghost. At commit it is due for removal.
+    Deleted,
+    /// The record, a ghost before, was made a live one by an insert of the same key.
+    Revived,
+    /// An entry of the record in an index was changed.
+    Index {
+        /// The number of the index in its table.
+        index: usize,
+        /// What was done.
+        change: IndexChange,
+        /// Under which key.
+        key: IndexKey<'a>,
+    },
+}
+
+/// What was done to an index entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexChange {
+    /// It was added.
+    Added,
+    /// It was made a ghost (B+-tree only).
+    Ghosted,
+    /// It was a ghost and was made a live entry (B+-tree only).
+    Revived,
+}
+
+/// A key as the index takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexKey<'a> {
+    /// The hash, for a hash index.
+    Hash(u64),
+    /// The memcomparable bytes, for a B+-tree.
+    Bytes(&'a [u8]),
+}
+
+/// A change with the record it was made to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UndoEntry<'a> {
+    /// The record's table.
+    pub table: TableId,
+    /// The record.
+    pub record: RecordId,
+    /// The change.
+    pub undo: Undo<'a>,
+}
+
+/// A place in the log to roll back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Savepoint {
+    entries: usize,
+    words: usize,
+    key_bytes: usize,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct UndoLog {
+    entries: Vec<Stored>,
+    words: Vec<u64>,
+    key_bytes: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stored {
+    record: RecordId,
+    table: TableId,
+    change: Change,
+}
+
+/// [`Undo`] with places in the buffers instead of slices.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Word { index: u32, old: u64 },
+    Row(Place),
+    Grown(PriorRow),
+    Inserted,
+    Deleted,
+    Revived,
+    HashEntry { index: u16, hash: u64 },
+    TreeEntry { index: u16, change: IndexChange, key: Place },
+}
+
+const _: () = assert!(size_of::<Stored>() <= 32, "two entries to a cache line");
+
+/// A range of a buffer.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    start: u32,
+    length: u32,
+}
+
+impl Place {
+    fn range(self) -> Range<usize> {
+        let start = self.start as usize;
+        start..start + self.length as usize
+    }
+}
+
+impl UndoLog {
+    /// An empty log.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Where the log ends now.
+    #[must_use]
+    pub fn savepoint(&self) -> Savepoint {
+        Savepoint {
+            entries: self.entries.len(),
+            words: self.words.len(),
+            key_bytes: self.key_bytes.len(),
+        }
+    }
+
+    /// Notes word `index` of the row before it is overwritten.
+    #[inline]
+    pub fn log_word(&mut self, table: TableId, id: RecordId, record: Record<'_>, index: usize) {
+        let old = record.row()[index].load(Relaxed);
+        let index = u32::try_from(index).expect("a row has at most 2^17 words");
+        self.push(table, id, Change::Word { index, old });
+    }
+
+    /// Notes the whole row before it is overwritten.
+    pub fn log_row(&mut self, table: TableId, id: RecordId, record: Record<'_>) {
+        let start = self.words.len();
+        self.words.extend(record.row().iter().map(|word| word.load(Relaxed)));
+        let place = place(start, self.words.len());
+        self.push(table, id, Change::Row(place));
+    }
+
+    /// Notes that the store's `grow` moved the row from `prior`. The only entry written after its
+    /// change, which by itself leaves the old row as it was.
+    pub fn log_grown(&mut self, table: TableId, id: RecordId, prior: PriorRow) {
+        self.push(table, id, Change::Grown(prior));
+    }
+
+    /// Notes that the record was allocated, before an index links it.
+    pub fn log_inserted(&mut self, table: TableId, id: RecordId) {
+        self.push(table, id, Change::Inserted);
+    }
+
+    /// Notes that the record will be made a ghost.
+    pub fn log_deleted(&mut self, table: TableId, id: RecordId) {
+        self.push(table, id, Change::Deleted);
+    }
+
+    /// Notes that the record, a ghost, will be made a live one.
+    pub fn log_revived(&mut self, table: TableId, id: RecordId) {
+        self.push(table, id, Change::Revived);
+    }
+
+    /// Notes a change of the record's entry under `key` in index number `index` of its table.
+    ///
+    /// # Panics
+    ///
+    /// If the key is a hash and the change is not [`IndexChange::Added`]: a hash index has no
+    /// ghost entries, its records tell.
+    pub fn log_index(
+        &mut self,
+        table: TableId,
+        id: RecordId,
+        index: usize,
+        change: IndexChange,
+        key: IndexKey<'_>,
+    ) {
+        let index = u16::try_from(index).expect("a table has few indexes");
+        let change = match key {
+            IndexKey::Hash(hash) => {
+                assert_eq!(change, IndexChange::Added, "a hash index has no ghost entries");
+                Change::HashEntry { index, hash }
+            }
+            IndexKey::Bytes(bytes) => {
+                let start = self.key_bytes.len();
+                self.key_bytes.extend_from_slice(bytes);
+                Change::TreeEntry { index, change, key: place(start, self.key_bytes.len()) }
+            }
+        };
+        self.push(table, id, change);
+    }
+
+    /// Gives the entries since `savepoint` to `apply`, newest first, and forgets them.
+    pub fn rollback_to(&mut self, savepoint: Savepoint, mut apply: impl FnMut(UndoEntry<'_>)) {
+        for stored in self.entries[savepoint.entries..].iter().rev() {
+            apply(self.resolve(stored));
+        }
+        self.entries.truncate(savepoint.entries);
+        self.words.truncate(savepoint.words);
+        self.key_bytes.truncate(savepoint.key_bytes);
+    }
+
+    /// Gives all entries to `apply`, newest first, and forgets them.
+    pub fn rollback(&mut self, apply: impl FnMut(UndoEntry<'_>)) {
+        self.rollback_to(Savepoint { entries: 0, words: 0, key_bytes: 0 }, apply);
+    }
+
+    /// The entries, oldest first: at commit they tell what to settle and what to remove.
+    pub fn iter(&self) -> impl Iterator<Item = UndoEntry<'_>> {
+        self.entries.iter().map(|stored| self.resolve(stored))
+    }
+
+    /// Whether nothing was changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Number of entries.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Forgets all entries, and keeps the buffers up to a bound.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.words.clear();
+        self.key_bytes.clear();
+        self.entries.shrink_to(ENTRIES_KEPT);
+        self.words.shrink_to(WORDS_KEPT);
+        self.key_bytes.shrink_to(KEY_BYTES_KEPT);
+    }
+
+    #[inline]
+    fn push(&mut self, table: TableId, record: RecordId, change: Change) {
+        self.entries.push(Stored { record, table, change });
+    }
+
+    fn resolve(&self, stored: &Stored) -> UndoEntry<'_> {
+        let undo = match stored.change {
+            Change::Word { index, old } => Undo::Word { index: index as usize, old },
+            Change::Row(place) => Undo::Row { old: &self.words[place.range()] },
+            Change::Grown(prior) => Undo::Grown { prior },
+            Change::Inserted => Undo::Inserted,
+            Change::Deleted => Undo::Deleted,
+            Change::Revived => Undo::Revived,
+            Change::HashEntry { index, hash } => Undo::Index {
+                index: index.into(),
+                change: IndexChange::Added,
+                key: IndexKey::Hash(hash),
+            },
+            Change::TreeEntry { index, change, key } => Undo::Index {
+                index: index.into(),
+                change,
+                key: IndexKey::Bytes(&self.key_bytes[key.range()]),
+            },
+        };
+        UndoEntry { table: stored.table, record: stored.record, undo }
+    }
+}
+
+fn place(start: usize, end: usize) -> Place {
+    let narrow = |n| u32::try_from(n).expect("a transaction's step budget ends before 4 GiB");
+    Place { start: narrow(start), length: narrow(end - start) }
+}
+
+#[cfg(test)]
+mod tests;
