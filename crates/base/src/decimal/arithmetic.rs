@@ -84,6 +84,7 @@ pub fn mul(a: i128, a_scale: u8, b: i128, b_scale: u8, scale: u8) -> Option<i128
 
 #[cold]
 fn mul_slow(a: i128, b: i128, product_scale: u8, scale: u8) -> Option<i128> {
+    let (a, b) = (in_range(a)?, in_range(b)?);
     let negative = (a < 0) != (b < 0);
     let (high, low) = mul_wide(a.unsigned_abs(), b.unsigned_abs());
     let magnitude = match product_scale.checked_sub(scale) {
@@ -110,9 +111,7 @@ fn divide_wide_by_power(high: u128, low: u128, digits: u8) -> Option<u128> {
 /// `a / b`, rounded once to `scale`; `None` also for `b == 0`.
 #[inline]
 pub fn div(a: i128, a_scale: u8, b: i128, b_scale: u8, scale: u8) -> Option<i128> {
-    if b == 0 {
-        return None;
-    }
+    let (a, b) = (in_range(a)?, in_range(b).filter(|&b| b != 0)?);
     let negative = (a < 0) != (b < 0);
     let (a, b) = (a.unsigned_abs(), b.unsigned_abs());
     let magnitude = match (scale + b_scale).checked_sub(a_scale) {

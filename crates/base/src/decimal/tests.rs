@@ -89,6 +89,13 @@ impl Digits {
     }
 }
 
+/// Whether a literal has a value of at most 38 digits before the point after rounding.
+fn digits_fit(whole: &str, fraction: &str) -> bool {
+    let whole = whole.trim_start_matches('0');
+    let carries = whole.bytes().all(|digit| digit == b'9') && fraction.as_bytes()[0] >= b'5';
+    whole.len() < 38 || whole.len() == 38 && !carries
+}
+
 proptest! {
     #[test]
     fn rescaling_is_multiplying_or_rounding(a in units(), from in scale(), to in scale()) {
@@ -168,6 +175,28 @@ proptest! {
     fn no_text_panics(text in "[-+.e0-9]{0,60}") {
         let _parsed = text.parse::<Decimal>();
     }
+
+    #[test]
+    fn long_numbers_are_refused_or_rounded(
+        whole in "[0-9]{0,45}", fraction in "[0-9]{1,45}", scale in scale(),
+    ) {
+        let text = format!("{whole}.{fraction}");
+        let digits = Digits(format!("{whole}{fraction}").bytes().rev().map(|b| b - b'0').collect());
+        let divisor = Digits::of(1).shifted(fraction.len());
+        let expected = digits.trimmed().shifted(scale.into()).over(&divisor);
+        prop_assert_eq!(parse_units(&text, scale).ok(), expected);
+        prop_assert_eq!(text.parse::<Decimal>().is_ok(), digits_fit(&whole, &fraction));
+    }
+
+    #[test]
+    fn rubbish_does_not_panic(a in any::<i128>(), b in any::<i128>(), a_scale in scale(), b_scale in scale()) {
+        let _results = (
+            (rescale(a, a_scale, b_scale), to_i64(a, a_scale), to_f64(a, a_scale)),
+            (add(a, a_scale, b, b_scale), sub(a, a_scale, b, b_scale), rem(a, a_scale, b, b_scale)),
+            (mul(a, a_scale, b, b_scale, b_scale), div(a, a_scale, b, b_scale, b_scale)),
+            compare(a, a_scale, b, b_scale),
+        );
+    }
 }
 
 #[test]
@@ -187,6 +216,8 @@ fn literals() {
     check("1e-40", Some("0.00000000000000000000000000000000000000"));
     check("1e37", Some("10000000000000000000000000000000000000"));
     check("1e38", None);
+    check("265892510000000000000000000000000000000", None);
+    check("999999999999999999999999999999999999999999", None);
     check("0e999999999", Some("0"));
     check("99999999999999999999999999999999999999.9", None);
     check(

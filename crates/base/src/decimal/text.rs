@@ -120,8 +120,12 @@ impl<'a> Literal<'a> {
     }
 }
 
+/// One more digit. The product may exceed 128 bits: 10^38 is 0.6 times 2^127.
 fn push(magnitude: i128, digit: u8) -> Result<i128, DecimalError> {
-    super::in_range(magnitude * 10 + i128::from(digit)).ok_or(DecimalError::OutOfRange)
+    magnitude
+        .checked_mul(10)
+        .and_then(|magnitude| super::in_range(magnitude + i128::from(digit)))
+        .ok_or(DecimalError::OutOfRange)
 }
 
 fn leading_digits(text: &[u8]) -> (&[u8], &[u8]) {

@@ -10,6 +10,8 @@ pub const KEY_BYTES_INLINE: usize = 32;
 pub trait KeySink {
     /// Appends a fixed number of bytes.
     fn put<const N: usize>(&mut self, bytes: [u8; N]);
+    /// Appends the highest `count` bytes of `word`, 1 to 8 of them.
+    fn put_high(&mut self, word: u64, count: usize);
     /// Appends bytes.
     fn put_slice(&mut self, bytes: &[u8]);
     /// Bytes of the key so far.
@@ -65,6 +67,11 @@ impl KeyBuffer {
         self.len = len;
     }
 
+    #[inline(never)]
+    fn put_slice_slowly(&mut self, bytes: &[u8]) {
+        self.put_slice(bytes);
+    }
+
     #[cold]
     #[inline(never)]
     fn put_spilled(&mut self, bytes: &[u8]) {
@@ -88,6 +95,18 @@ impl KeySink for KeyBuffer {
                 self.len += N;
             }
             None => self.put_spilled(&bytes),
+        }
+    }
+
+    #[inline(always)]
+    fn put_high(&mut self, word: u64, count: usize) {
+        match self.inline.get_mut(self.len..self.len + 8) {
+            // What is written behind the key is written over, or not looked at.
+            Some(place) => {
+                place.copy_from_slice(&word.to_be_bytes());
+                self.len += count;
+            }
+            None => self.put_slice_slowly(&word.to_be_bytes()[..count]),
         }
     }
 
@@ -156,6 +175,11 @@ impl KeySink for ArenaKey<'_> {
     #[inline(always)]
     fn put<const N: usize>(&mut self, bytes: [u8; N]) {
         self.arena.extend_from_slice(&bytes);
+    }
+
+    #[inline]
+    fn put_high(&mut self, word: u64, count: usize) {
+        self.arena.extend_from_slice(&word.to_be_bytes()[..count]);
     }
 
     #[inline]

@@ -10,7 +10,7 @@ impl KeyLayout {
     /// The values of a key, or of a key prefix: as many as it has parts.
     pub fn decode(&self, key: &[u8]) -> Result<Vec<Value>, KeyError> {
         let (mut rest, mut values) = (key, vec![]);
-        for (i, (&part, column)) in self.parts.iter().zip(&self.types).enumerate() {
+        for (i, (part, column)) in self.parts.iter().zip(&self.types).enumerate() {
             if rest.is_empty() {
                 break;
             }
@@ -24,7 +24,7 @@ impl KeyLayout {
 }
 
 impl Part {
-    fn decode(self, data_type: DataType, mut key: &[u8]) -> Option<(Value, &[u8])> {
+    fn decode<'k>(&self, data_type: DataType, mut key: &'k [u8]) -> Option<(Value, &'k [u8])> {
         if self.nullable {
             let (&marker, rest) = key.split_first()?;
             match marker {
@@ -42,14 +42,12 @@ impl Part {
     }
 
     /// The value of just this part's bytes.
-    fn value(self, data_type: DataType, bytes: &[u8]) -> Option<Value> {
+    fn value(&self, data_type: DataType, bytes: &[u8]) -> Option<Value> {
         let (mut heap, unsigned) = (vec![], big_endian(bytes));
         let datum = match self.kind {
             PartKind::Bool => Datum::bool(unsigned == 1),
-            PartKind::I16 => Datum::int((unsigned as u16 ^ 1 << 15) as i16 as i64),
-            PartKind::I32 => Datum::int((unsigned as u32 ^ 1 << 31) as i32 as i64),
-            PartKind::I64 => Datum::int((unsigned as u64 ^ 1 << 63) as i64),
-            PartKind::N64 => Datum::numeric(((unsigned as u64 ^ 1 << 63) as i64).into()),
+            PartKind::Int => Datum::int(self.int((unsigned as u64) << self.shift)),
+            PartKind::N64 => Datum::numeric(self.int(unsigned as u64).into()),
             PartKind::N128 => Datum::numeric((unsigned ^ 1 << 127) as i128),
             PartKind::F32 => Datum::float(real(unsigned as u32).into()),
             PartKind::F64 => Datum::float(double(unsigned as u64)),

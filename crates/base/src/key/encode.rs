@@ -17,31 +17,9 @@ impl KeyLayout {
         heap: &[u8],
         out: &mut S,
     ) -> Result<(), KeyError> {
-        let part = self.parts[part_index];
-        if put_marker(part, value.is_null(), part_index, out)? {
-            return Ok(());
-        }
-        let out_of_range = KeyError::OutOfRange { part: part_index };
-        let int = value.as_int();
-        match part.kind {
-            PartKind::Bool => out.put([int as u8 & 1]),
-            PartKind::I16 => out.put(ordered_16(i16::try_from(int).map_err(|_| out_of_range)?)),
-            PartKind::I32 => out.put(ordered_32(i32::try_from(int).map_err(|_| out_of_range)?)),
-            PartKind::I64 => out.put(ordered_64(int)),
-            PartKind::N64 => {
-                out.put(ordered_64(i64::try_from(value.as_numeric()).map_err(|_| out_of_range)?));
-            }
-            PartKind::N128 => out.put(ordered_128(value.as_numeric())),
-            PartKind::F32 => out.put(ordered_real(value.as_float() as f32)),
-            PartKind::F64 => out.put(ordered_double(value.as_float())),
-            PartKind::Escaped => put_escaped(&heap[value.as_range().range()], out),
-            PartKind::Char => {
-                put_char(part, &heap[value.as_range().range()], out).ok_or(out_of_range)?
-            }
-            PartKind::Bytes16 => {
-                let bytes = heap[value.as_range().range()].try_into().map_err(|_| out_of_range)?;
-                out.put::<16>(bytes);
-            }
+        let part = &self.parts[part_index];
+        if !put_plain(part, value, out) {
+            put_other(part, part_index, value, heap, out)?;
         }
         check_length(out)
     }
@@ -53,17 +31,74 @@ impl KeyLayout {
         heap: &[u8],
         out: &mut S,
     ) -> Result<(), KeyError> {
-        values
-            .iter()
-            .enumerate()
-            .try_for_each(|(part, &value)| self.encode_part(part, value, heap, out))
+        debug_assert!(values.len() <= self.parts.len(), "no more values than parts");
+        for (i, (part, &value)) in self.parts.iter().zip(values).enumerate() {
+            if !put_plain(part, value, out) {
+                put_other(part, i, value, heap, out)?;
+            }
+        }
+        check_length(out)
     }
+}
+
+/// Puts a plain integer in range; false, and nothing is put, if it is anything else.
+#[inline(always)]
+fn put_plain<S: KeySink>(part: &Part, value: Datum, out: &mut S) -> bool {
+    if !part.is_plain || value.is_null() {
+        return false;
+    }
+    let int = value.as_int();
+    // A numeric of more than 64 bits shows in its high half.
+    if part.kind != PartKind::Int && value.as_numeric() != i128::from(int) {
+        return false;
+    }
+    put_int(part, int, out).is_some()
+}
+
+#[inline(always)]
+fn put_int<S: KeySink>(part: &Part, value: i64, out: &mut S) -> Option<()> {
+    let ordered = part.ordered(value);
+    (part.int(ordered) == value).then(|| out.put_high(ordered, part.width.into()))
+}
+
+#[inline(never)]
+fn put_other<S: KeySink>(
+    part: &Part,
+    part_index: usize,
+    value: Datum,
+    heap: &[u8],
+    out: &mut S,
+) -> Result<(), KeyError> {
+    if put_marker(part, value.is_null(), part_index, out)? {
+        return Ok(());
+    }
+    let out_of_range = KeyError::OutOfRange { part: part_index };
+    match part.kind {
+        PartKind::Int => put_int(part, value.as_int(), out).ok_or(out_of_range)?,
+        PartKind::N64 => {
+            let units = i64::try_from(value.as_numeric()).map_err(|_| out_of_range)?;
+            put_int(part, units, out).ok_or(out_of_range)?;
+        }
+        PartKind::Bool => out.put([value.as_int() as u8 & 1]),
+        PartKind::N128 => out.put(ordered_128(value.as_numeric())),
+        PartKind::F32 => out.put(ordered_real(value.as_float() as f32)),
+        PartKind::F64 => out.put(ordered_double(value.as_float())),
+        PartKind::Escaped => put_escaped(&heap[value.as_range().range()], out),
+        PartKind::Char => {
+            put_char(part, &heap[value.as_range().range()], out).ok_or(out_of_range)?;
+        }
+        PartKind::Bytes16 => {
+            let bytes = heap[value.as_range().range()].try_into().map_err(|_| out_of_range)?;
+            out.put::<16>(bytes);
+        }
+    }
+    Ok(())
 }
 
 /// Puts the marker of a part that may be NULL; true if nothing follows it.
 #[inline(always)]
 pub(super) fn put_marker<S: KeySink>(
-    part: Part,
+    part: &Part,
     is_null: bool,
     part_index: usize,
     out: &mut S,
@@ -81,21 +116,6 @@ pub(super) fn put_marker<S: KeySink>(
 pub(super) fn check_length<S: KeySink>(out: &S) -> Result<(), KeyError> {
     let bytes = out.key_len();
     if bytes > KEY_BYTES_MAX { Err(KeyError::TooLong { bytes }) } else { Ok(()) }
-}
-
-#[inline(always)]
-pub(super) const fn ordered_16(value: i16) -> [u8; 2] {
-    (value as u16 ^ 1 << 15).to_be_bytes()
-}
-
-#[inline(always)]
-pub(super) const fn ordered_32(value: i32) -> [u8; 4] {
-    (value as u32 ^ 1 << 31).to_be_bytes()
-}
-
-#[inline(always)]
-pub(super) const fn ordered_64(value: i64) -> [u8; 8] {
-    (value as u64 ^ 1 << 63).to_be_bytes()
 }
 
 #[inline(always)]
@@ -136,7 +156,7 @@ pub(super) fn put_escaped<S: KeySink>(bytes: &[u8], out: &mut S) {
 }
 
 /// Blank-padded bytes; `None` if more than blanks would be lost.
-fn put_char<S: KeySink>(part: Part, bytes: &[u8], out: &mut S) -> Option<()> {
+fn put_char<S: KeySink>(part: &Part, bytes: &[u8], out: &mut S) -> Option<()> {
     let bytes = trim_blanks(bytes);
     let padding = usize::from(part.width).checked_sub(bytes.len())?;
     out.put_slice(bytes);

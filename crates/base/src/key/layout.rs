@@ -17,11 +17,10 @@ pub struct KeyPart {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum PartKind {
-    Bool,
-    I16,
-    I32,
-    I64,
+    /// integer, date or timestamp of 2, 4 or 8 bytes
+    Int,
     N64,
+    Bool,
     N128,
     F32,
     F64,
@@ -39,6 +38,10 @@ pub(super) struct Part {
     pub(super) nullable: bool,
     /// bytes of the value without marker; 0 if it varies
     pub(super) width: u16,
+    /// bits that a value of kind `Int` or `N64` must be moved up to fill a word
+    pub(super) shift: u8,
+    /// whether the part is one integer of 2, 4 or 8 bytes and nothing else
+    pub(super) is_plain: bool,
 }
 
 /// How the values of an index's columns become one key; see the module for the encodings.
@@ -101,6 +104,17 @@ impl KeyLayout {
 }
 
 impl Part {
+    /// An integer in range as the highest `width` bytes of a big-endian word, sign flipped.
+    #[inline(always)]
+    pub(super) const fn ordered(&self, value: i64) -> u64 {
+        ((value as u64) << (self.shift & 63)) ^ 1 << 63
+    }
+
+    /// Undoes [`Part::ordered`].
+    pub(super) const fn int(&self, ordered: u64) -> i64 {
+        (ordered ^ 1 << 63) as i64 >> (self.shift & 63)
+    }
+
     /// Byte length of this part at the start of `key`, marker included; at most the key's.
     pub(super) fn len_at(&self, key: &[u8]) -> usize {
         let marker = usize::from(self.nullable);
@@ -130,9 +144,8 @@ pub(super) fn escaped_len(bytes: &[u8]) -> usize {
 fn compile(part: &KeyPart) -> Part {
     let kind = match part.data_type {
         DataType::Boolean => PartKind::Bool,
-        DataType::SmallInt => PartKind::I16,
-        DataType::Integer | DataType::Date => PartKind::I32,
-        DataType::BigInt | DataType::Timestamp | DataType::TimestampTz => PartKind::I64,
+        DataType::SmallInt | DataType::Integer | DataType::BigInt => PartKind::Int,
+        DataType::Date | DataType::Timestamp | DataType::TimestampTz => PartKind::Int,
         DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => PartKind::N64,
         DataType::Numeric { .. } => PartKind::N128,
         DataType::Real => PartKind::F32,
@@ -143,7 +156,9 @@ fn compile(part: &KeyPart) -> Part {
     };
     // `too_wide` was refused before, so the width fits.
     let width = width(part.data_type).unwrap_or(0) as u16;
-    Part { kind, nullable: part.nullable, width }
+    let shift = 64_u16.saturating_sub(width * 8) as u8;
+    let is_plain = !part.nullable && matches!(kind, PartKind::Int | PartKind::N64);
+    Part { kind, nullable: part.nullable, width, shift, is_plain }
 }
 
 /// Bytes of a value of this type in a key, without marker; `None` if they vary.

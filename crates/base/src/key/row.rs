@@ -1,7 +1,7 @@
 //! Keys and rows: making a row's key, and asking whether a row has a key.
 
-use super::encode::{check_length, ordered_16, ordered_32, ordered_64, ordered_128};
-use super::encode::{ordered_double, ordered_real, put_escaped, put_marker};
+use super::encode::{check_length, ordered_128, ordered_double, ordered_real};
+use super::encode::{put_escaped, put_marker};
 use super::layout::{MARKER_NULL, MARKER_VALUE, Part, PartKind, escaped_len};
 use super::{KEY_BYTES_MAX, KeyError, KeyLayout, KeySink};
 use crate::row::{Field, FieldKind, Words, bytes_equal};
@@ -17,8 +17,10 @@ impl KeyLayout {
         out: &mut S,
     ) -> Result<(), KeyError> {
         debug_assert_eq!(columns.len(), self.parts.len(), "one column per part");
-        for (i, (&part, &field)) in self.parts.iter().zip(columns).enumerate() {
-            if !put_marker(part, field.is_null(row), i, out)? {
+        for (i, (part, &field)) in self.parts.iter().zip(columns).enumerate() {
+            if part.is_plain {
+                out.put_high(part.ordered(field.read_int(row)), part.width.into());
+            } else if !put_marker(part, field.is_null(row), i, out)? {
                 put_cell(part, field, row, out);
             }
         }
@@ -31,8 +33,13 @@ impl KeyLayout {
     pub fn matches_row<W: Words + ?Sized>(&self, columns: &[Field], row: &W, key: &[u8]) -> bool {
         debug_assert_eq!(columns.len(), self.parts.len(), "one column per part");
         let mut rest = key;
-        for (&part, &field) in self.parts.iter().zip(columns) {
-            match part.matches(field, row, rest) {
+        for (part, &field) in self.parts.iter().zip(columns) {
+            let behind = if part.is_plain {
+                part.matches_int(field, row, rest)
+            } else {
+                part.matches(field, row, rest)
+            };
+            match behind {
                 Some(behind) => rest = behind,
                 None => return false,
             }
@@ -42,10 +49,25 @@ impl KeyLayout {
 }
 
 impl Part {
-    /// What of `key` lies behind this part, if the part equals the row's column.
     #[inline(always)]
+    fn matches_int<'k, W: Words + ?Sized>(
+        &self,
+        field: Field,
+        row: &W,
+        key: &'k [u8],
+    ) -> Option<&'k [u8]> {
+        let ordered = self.ordered(field.read_int(row));
+        match self.width {
+            4 => strip(key, ((ordered >> 32) as u32).to_be_bytes()),
+            2 => strip(key, ((ordered >> 48) as u16).to_be_bytes()),
+            _ => strip(key, ordered.to_be_bytes()),
+        }
+    }
+
+    /// What of `key` lies behind this part, if the part equals the row's column.
+    #[inline(never)]
     fn matches<'k, W: Words + ?Sized>(
-        self,
+        &self,
         field: Field,
         row: &W,
         mut key: &'k [u8],
@@ -59,15 +81,13 @@ impl Part {
             key = rest;
         }
         match self.kind {
-            PartKind::I16 => strip(key, ordered_16(field.read_int(row) as i16)),
-            PartKind::I32 => strip(key, ordered_32(field.read_int(row) as i32)),
-            PartKind::I64 | PartKind::N64 => strip(key, ordered_64(field.read_int(row))),
+            PartKind::Int | PartKind::N64 => self.matches_int(field, row, key),
             _ => self.matches_wide(field, row, key),
         }
     }
 
     fn matches_wide<'k, W: Words + ?Sized>(
-        self,
+        &self,
         field: Field,
         row: &W,
         key: &'k [u8],
@@ -98,12 +118,12 @@ fn strip<const N: usize>(key: &[u8], expected: [u8; N]) -> Option<&[u8]> {
 }
 
 /// Puts the value of a column that is not NULL.
-#[inline(always)]
-fn put_cell<W: Words + ?Sized, S: KeySink>(part: Part, field: Field, row: &W, out: &mut S) {
+#[inline(never)]
+fn put_cell<W: Words + ?Sized, S: KeySink>(part: &Part, field: Field, row: &W, out: &mut S) {
     match part.kind {
-        PartKind::I16 => out.put(ordered_16(field.read_int(row) as i16)),
-        PartKind::I32 => out.put(ordered_32(field.read_int(row) as i32)),
-        PartKind::I64 | PartKind::N64 => out.put(ordered_64(field.read_int(row))),
+        PartKind::Int | PartKind::N64 => {
+            out.put_high(part.ordered(field.read_int(row)), part.width.into());
+        }
         PartKind::Bool => out.put([field.cell(row) as u8 & 1]),
         PartKind::N128 => out.put(ordered_128(field.wide(row) as i128)),
         PartKind::F32 => out.put(ordered_real(f32::from_bits(field.cell(row) as u32))),
@@ -166,6 +186,11 @@ impl KeySink for Cell {
     #[inline(always)]
     fn put<const N: usize>(&mut self, bytes: [u8; N]) {
         self.put_slice(&bytes);
+    }
+
+    #[inline(always)]
+    fn put_high(&mut self, word: u64, count: usize) {
+        self.put_slice(&word.to_be_bytes()[..count]);
     }
 
     #[inline(always)]

@@ -47,6 +47,7 @@ impl RowLayout {
             let (word, shift) = space.take(byte_width(columns[i].data_type));
             fields[i].word = u16::try_from(word).map_err(|_| too_large(columns))?;
             fields[i].shift = shift;
+            fields[i].up = fields[i].down - shift;
         }
         if space.words > ROW_WORDS_MAX || columns.len() >= usize::from(u16::MAX) {
             return Err(too_large(columns));
@@ -115,13 +116,16 @@ fn bare_fields(columns: &[ColumnType]) -> Vec<Field> {
     let mut null_bits = 0..NEVER_NULL;
     let field = |(i, column): (usize, &ColumnType)| {
         let null_bit = if column.nullable { null_bits.next() } else { None };
+        let bits = (byte_width(column.data_type).min(8) * 8) as u8;
         Field {
             limit: limit(column.data_type),
             word: 0,
             null_bit: null_bit.unwrap_or(NEVER_NULL),
             column: i as u16,
             shift: 0,
-            bits: (byte_width(column.data_type).min(8) * 8) as u8,
+            bits,
+            up: 0,
+            down: 64 - bits,
             kind: kind(column.data_type),
         }
     };

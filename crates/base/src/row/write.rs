@@ -59,7 +59,7 @@ impl RowLayout {
                 for_each_word(field, value, heap, |i, word| store(field.word() + i, word))?;
             }
             _ => {
-                let cell = cell(field, value, heap)? << field.shift;
+                let cell = cell(field, value, heap)?;
                 let mut word = row.word(field.word()) & !field.mask() | cell;
                 if field.is_nullable() {
                     let (null_word, bit) = field.null_place();
@@ -141,7 +141,17 @@ impl RowLayout {
 }
 
 /// Puts one value into a row whose cell for it is still zero, or whose descriptor may be replaced.
+#[inline(always)]
 fn put(field: Field, value: Datum, heap: &[u8], out: &mut Vec<u64>) -> Result<(), RowError> {
+    if field.takes_words() || value.is_null() {
+        return put_other(field, value, heap, out);
+    }
+    out[field.word()] |= cell(field, value, heap)?;
+    Ok(())
+}
+
+#[inline(never)]
+fn put_other(field: Field, value: Datum, heap: &[u8], out: &mut Vec<u64>) -> Result<(), RowError> {
     if value.is_null() {
         let (word, bit) = nullable_place(field)?;
         out[word] |= bit;
@@ -150,21 +160,16 @@ fn put(field: Field, value: Datum, heap: &[u8], out: &mut Vec<u64>) -> Result<()
         }
         return Ok(());
     }
-    match field.kind {
-        FieldKind::Var => {
-            let bytes = variable_bytes(field, value, heap)?;
-            if field.is_nullable() {
-                let (word, bit) = field.null_place();
-                out[word] &= !bit;
-            }
-            out[field.word()] = descriptor(out.len(), bytes.len());
-            out.extend(bytes.chunks(8).map(word_bytes));
-        }
-        FieldKind::N128 | FieldKind::Bytes16 | FieldKind::CharWords => {
-            for_each_word(field, value, heap, |i, word| out[field.word() + i] = word)?;
-        }
-        _ => out[field.word()] |= cell(field, value, heap)? << field.shift,
+    if field.kind != FieldKind::Var {
+        return for_each_word(field, value, heap, |i, word| out[field.word() + i] = word);
     }
+    let bytes = variable_bytes(field, value, heap)?;
+    if field.is_nullable() {
+        let (word, bit) = field.null_place();
+        out[word] &= !bit;
+    }
+    out[field.word()] = descriptor(out.len(), bytes.len());
+    out.extend(bytes.chunks(8).map(word_bytes));
     Ok(())
 }
 
@@ -205,22 +210,33 @@ fn clear_null<W: Words + ?Sized>(field: Field, row: &W, store: &mut impl FnMut(u
     }
 }
 
-/// The cell of a value that takes at most 8 bytes, checked against the column's range.
-#[inline]
+/// The cell of a value that takes at most 8 bytes, at its place in its word, checked against the
+/// column's range.
+#[inline(always)]
 fn cell(field: Field, value: Datum, heap: &[u8]) -> Result<u64, RowError> {
-    let int = value.as_int();
-    let cell = match field.kind {
-        FieldKind::Bool => Some(int as u64 & 1),
-        FieldKind::I16 => i16::try_from(int).ok().map(|int| u64::from(int as u16)),
-        FieldKind::I32 => i32::try_from(int).ok().map(|int| u64::from(int as u32)),
-        FieldKind::F32 => narrow(value.as_float()).map(|float| u64::from(float.to_bits())),
-        FieldKind::N64 => numeric(field, value).map(|units| units as u64),
-        FieldKind::CharCell => {
-            return char_bytes(field, value, heap).map(|bytes| blank_padded(bytes, field.limit()));
-        }
-        _ => Some(int as u64),
+    let cell = if field.is_int() {
+        field.int_cell(value.as_int())
+    } else if field.kind == FieldKind::N64 {
+        let limit = POWERS_OF_TEN[field.limit()] as u64;
+        i64::try_from(value.as_numeric())
+            .ok()
+            .filter(|units| units.unsigned_abs() < limit)
+            .map(|units| units as u64)
+    } else {
+        return other_cell(field, value, heap);
     };
     cell.ok_or(RowError::OutOfRange { column: field.column() })
+}
+
+#[inline(never)]
+fn other_cell(field: Field, value: Datum, heap: &[u8]) -> Result<u64, RowError> {
+    let out_of_range = RowError::OutOfRange { column: field.column() };
+    let cell = match field.kind {
+        FieldKind::F32 => narrow(value.as_float()).ok_or(out_of_range)?.to_bits().into(),
+        FieldKind::CharCell => blank_padded(char_bytes(field, value, heap)?, field.limit()),
+        _ => value.as_float().to_bits(),
+    };
+    Ok(cell << field.shift)
 }
 
 /// The words of a value that takes whole words of the fixed part.

@@ -33,7 +33,9 @@ fn is_writable(value: &Value) -> bool {
 proptest! {
     #[test]
     fn texts_are_read_back((data_type, value) in value()) {
-        prop_assume!(is_writable(&value));
+        if !is_writable(&value) {
+            return Ok(());
+        }
         let text = value.to_string();
         let read = Value::parse(data_type, &text);
         prop_assert_eq!(read.map(|value| value.to_string()), Ok(text.clone()));
