@@ -6,7 +6,7 @@
 //! of those calls must leave. See `docs/workloads.md`.
 //!
 //! Reading order: [`workload`] (the trait), [`parameter`], [`row`] and [`random`] (what loaders
-//! use), [`check`], then the workloads: [`tpcc`], [`ycsb`].
+//! use), [`check`], [`stored`], then the workloads: [`tpcc`], [`ycsb`].
 //!
 //! Architecture invariants: this crate knows no engine, no storage and no thread; it reads no
 //! clock and no file; everything it produces is a function of parameters and seed.
@@ -17,6 +17,7 @@ pub mod check;
 pub mod parameter;
 pub mod random;
 pub mod row;
+pub mod stored;
 pub mod tpcc;
 pub mod workload;
 pub mod ycsb;
@@ -24,6 +25,7 @@ pub mod ycsb;
 pub use check::{Check, CheckContext, CheckResult, Finding};
 pub use parameter::{ParameterError, ParameterInfo, Parameters};
 pub use row::RowSink;
+pub use stored::{LoadError, StoredContext, StoredRows, load_rows};
 pub use workload::{Generator, KindInfo, Resolve, Share, TransactionKind, Workload};
 
 /// The names [`workload_named`] knows.

@@ -109,7 +109,7 @@ BEGIN
     warehouse_tax := v_w_tax;
     district_tax := v_d_tax;
     entered := now();
-    total := v_sum * (1 - v_discount) * (1 + v_w_tax + v_d_tax);
+    total := round(v_sum * (1 - v_discount) * (1 + v_w_tax + v_d_tax), 2);
     RETURN NEXT;
 END;
 $$;
