@@ -12,7 +12,7 @@
 //! | type | bytes |
 //! |---|---|
 //! | boolean | 1 |
-//! | smallint, integer, bigint, date, timestamps | big-endian in 2, 4, 8, 4, 8 bytes, sign flipped |
+//! | smallint, integer, bigint, date, timestamps | big-endian, 2, 4, 8, 4, 8 bytes, sign flipped |
 //! | numeric | as an integer of 8 (precision <= 18) or 16 bytes |
 //! | real, double precision | 4, 8 bytes; negative values complemented, others sign flipped |
 //! | text, varchar, bytea | 0x00 written 0x00 0xFF; end 0x00 0x00 |

@@ -11,7 +11,7 @@
 //!
 //! ```text
 //! word 0          | null bits | narrow cells ... |     bits first, if any column is nullable
-//! words 1..       | 16-byte cells | long char(n) | 8-byte cells | descriptors | 4, 2, 1-byte cells |
+//! words 1..       | 16-byte cells, long char(n) | 8-byte cells | descriptors | narrow cells |
 //! words fixed..   | bytes of the variable columns, in column order, each from a word boundary |
 //! ```
 //!

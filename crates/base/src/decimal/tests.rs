@@ -135,7 +135,9 @@ proptest! {
     }
 
     #[test]
-    fn sums_and_remainders_are_exact(a in units(), b in units(), a_scale in scale(), b_scale in scale()) {
+    fn sums_and_remainders_are_exact(
+        a in units(), b in units(), a_scale in scale(), b_scale in scale(),
+    ) {
         let common = a_scale.max(b_scale);
         let pair = rescale(a, a_scale, common).zip(rescale(b, b_scale, common));
         prop_assert_eq!(add(a, a_scale, b, b_scale), pair.and_then(|(a, b)| in_range(a + b)));
@@ -164,7 +166,9 @@ proptest! {
     }
 
     #[test]
-    fn doubles_of_fifteen_digits_round_trip(units in -(10_i64.pow(15))..10_i64.pow(15), scale in 0..=15_u8) {
+    fn doubles_of_fifteen_digits_round_trip(
+        units in -(10_i64.pow(15))..10_i64.pow(15), scale in 0..=15_u8,
+    ) {
         let float = to_f64(units.into(), scale);
         prop_assert_eq!(from_f64(float, scale), Some(units.into()));
         let text = Decimal::new(units.into(), scale).expect("in range").to_string();
@@ -189,7 +193,9 @@ proptest! {
     }
 
     #[test]
-    fn rubbish_does_not_panic(a in any::<i128>(), b in any::<i128>(), a_scale in scale(), b_scale in scale()) {
+    fn rubbish_does_not_panic(
+        a in any::<i128>(), b in any::<i128>(), a_scale in scale(), b_scale in scale(),
+    ) {
         let _results = (
             (rescale(a, a_scale, b_scale), to_i64(a, a_scale), to_f64(a, a_scale)),
             (add(a, a_scale, b, b_scale), sub(a, a_scale, b, b_scale), rem(a, a_scale, b, b_scale)),

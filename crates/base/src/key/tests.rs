@@ -133,7 +133,9 @@ proptest! {
     }
 
     #[test]
-    fn buffers_hold_what_was_put(pieces in vec(vec(any::<u8>(), 0..20), 0..12), cut in 0..100_usize) {
+    fn buffers_hold_what_was_put(
+        pieces in vec(vec(any::<u8>(), 0..20), 0..12), cut in 0..100_usize,
+    ) {
         let mut buffer = KeyBuffer::new();
         for _ in 0..2 {
             buffer.clear();
@@ -217,6 +219,33 @@ fn hashes_of_sequential_keys_spread_over_low_and_high_bits() {
             let chi_square = squares / mean;
             // Degrees of freedom 4095, deviation 90: within about 6 deviations.
             assert!((3_550..4_650).contains(&chi_square), "{parts} parts: {chi_square}");
+        }
+    }
+}
+
+#[test]
+fn floats_that_are_equal_have_one_key() {
+    let key = |data_type, value: f64| {
+        encode(&layout(&[part(data_type, false)]), &[Plain::Float(value.to_bits())])
+    };
+    for data_type in [DataType::Real, DataType::Double] {
+        assert_eq!(key(data_type, -0.0), key(data_type, 0.0));
+        assert_eq!(key(data_type, -f64::NAN), key(data_type, f64::NAN));
+        assert!(key(data_type, f64::NAN).as_slice() > key(data_type, f64::INFINITY).as_slice());
+        let smallest = key(data_type, f64::NEG_INFINITY);
+        assert!(smallest.as_slice() < key(data_type, -1.0).as_slice());
+    }
+}
+
+#[test]
+fn hashes_depend_on_every_byte() {
+    for len in 1..100 {
+        let mut key = vec![7; len];
+        let before = hash(&key);
+        for i in 0..len {
+            key[i] ^= 1;
+            assert_ne!(hash(&key), before, "byte {i} of {len}");
+            key[i] ^= 1;
         }
     }
 }

@@ -31,7 +31,9 @@ proptest! {
     }
 
     #[test]
-    fn timestamps_round_trip_through_text(micros in at("4713-01-01 BC")..at("294276-12-31 23:59:59")) {
+    fn timestamps_round_trip_through_text(
+        micros in at("4713-01-01 BC")..at("294276-12-31 23:59:59"),
+    ) {
         prop_assert_eq!(parse_timestamp(&timestamp(micros)), Ok(micros));
         let mut text = String::new();
         write_timestamp_tz(micros, &mut text).expect("a string");
@@ -52,6 +54,25 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn each_day_follows_the_day_before() {
+    let start = Civil { year: -400, month: 1, day: 1 };
+    let (mut date, first) = (start, days_from_civil(start));
+    // Two cycles of the calendar, through year 0.
+    for days in first..first + 2 * 146_097 {
+        assert_eq!(civil_from_days(days), date);
+        assert_eq!(days_from_civil(date), days);
+        date.day += 1;
+        if date.day > calendar::days_in_month(date.year, date.month) {
+            (date.day, date.month) = (1, date.month + 1);
+        }
+        if date.month > 12 {
+            (date.month, date.year) = (1, date.year + 1);
+        }
+    }
+    assert_eq!(date, Civil { year: 400, ..start });
 }
 
 #[test]
