@@ -19,6 +19,10 @@
 //! | char(n) | n, blank padded |
 //! | uuid | 16 |
 //!
+//! Instructions for a key of int4, int2, int4, the call included (callgrind on
+//! `examples/row_key_cost`, baseline x86-64): encode from values 145, from a row 114, compare with
+//! a row 142, hash 28.
+//!
 //! A part that may be NULL starts with a marker: 0x01 and the value, or 0x02 alone for NULL.
 
 mod buffer;

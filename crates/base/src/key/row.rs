@@ -17,7 +17,7 @@ impl KeyLayout {
         out: &mut S,
     ) -> Result<(), KeyError> {
         debug_assert_eq!(columns.len(), self.parts.len(), "one column per part");
-        for (i, (part, &field)) in self.parts.iter().zip(columns).enumerate() {
+        for (i, (part, field)) in self.parts.iter().zip(columns).enumerate() {
             if part.is_plain {
                 out.put_high(part.ordered(field.read_int(row)), part.width.into());
             } else if !put_marker(part, field.is_null(row), i, out)? {
@@ -33,7 +33,7 @@ impl KeyLayout {
     pub fn matches_row<W: Words + ?Sized>(&self, columns: &[Field], row: &W, key: &[u8]) -> bool {
         debug_assert_eq!(columns.len(), self.parts.len(), "one column per part");
         let mut rest = key;
-        for (part, &field) in self.parts.iter().zip(columns) {
+        for (part, field) in self.parts.iter().zip(columns) {
             let behind = if part.is_plain {
                 part.matches_int(field, row, rest)
             } else {
@@ -52,7 +52,7 @@ impl Part {
     #[inline(always)]
     fn matches_int<'k, W: Words + ?Sized>(
         &self,
-        field: Field,
+        field: &Field,
         row: &W,
         key: &'k [u8],
     ) -> Option<&'k [u8]> {
@@ -68,7 +68,7 @@ impl Part {
     #[inline(never)]
     fn matches<'k, W: Words + ?Sized>(
         &self,
-        field: Field,
+        field: &Field,
         row: &W,
         mut key: &'k [u8],
     ) -> Option<&'k [u8]> {
@@ -88,7 +88,7 @@ impl Part {
 
     fn matches_wide<'k, W: Words + ?Sized>(
         &self,
-        field: Field,
+        field: &Field,
         row: &W,
         key: &'k [u8],
     ) -> Option<&'k [u8]> {
@@ -119,7 +119,7 @@ fn strip<const N: usize>(key: &[u8], expected: [u8; N]) -> Option<&[u8]> {
 
 /// Puts the value of a column that is not NULL.
 #[inline(never)]
-fn put_cell<W: Words + ?Sized, S: KeySink>(part: &Part, field: Field, row: &W, out: &mut S) {
+fn put_cell<W: Words + ?Sized, S: KeySink>(part: &Part, field: &Field, row: &W, out: &mut S) {
     match part.kind {
         PartKind::Int | PartKind::N64 => {
             out.put_high(part.ordered(field.read_int(row)), part.width.into());
@@ -140,7 +140,7 @@ fn put_cell<W: Words + ?Sized, S: KeySink>(part: &Part, field: Field, row: &W, o
 }
 
 /// A text, put by pieces of 512 bytes; what is behind them is too long anyway.
-fn put_text<W: Words + ?Sized, S: KeySink>(field: Field, row: &W, out: &mut S) {
+fn put_text<W: Words + ?Sized, S: KeySink>(field: &Field, row: &W, out: &mut S) {
     let (word, len) = field.descriptor(row);
     let mut text = [0; KEY_BYTES_MAX];
     let (kept, mut at) = (len.min(KEY_BYTES_MAX), 0);
