@@ -109,7 +109,7 @@ impl<L: Latching> HashIndex<L> {
         if header.link() == 0 && self.is_undisturbed(hash, number, header) {
             return None;
         }
-        self.get_slowly(hash, matches)
+        self.get_slowly(hash, number, header, matches)
     }
 
     /// All records with `hash`, and some with another one, in no order. `ids` is cleared first;
@@ -275,14 +275,23 @@ impl<L: Latching> HashIndex<L> {
                 && self.address(hash) == number
     }
 
+    /// Goes on where the head bucket, read at `header`, had no match.
     #[cold]
-    fn get_slowly(&self, hash: u64, mut matches: impl FnMut(RecordId) -> bool) -> Option<RecordId> {
+    fn get_slowly(
+        &self,
+        hash: u64,
+        number: u64,
+        header: Header,
+        mut matches: impl FnMut(RecordId) -> bool,
+    ) -> Option<RecordId> {
         let mut wait = SpinWait::new();
+        let mut searched = self.search_overflow(hash, number, header, &mut matches);
         loop {
-            match self.search(hash, &mut matches) {
+            match searched {
                 Ok(found) => return found,
                 Err(Disturbed) => wait.wait(),
             }
+            searched = self.search(hash, &mut matches);
         }
     }
 
@@ -295,12 +304,22 @@ impl<L: Latching> HashIndex<L> {
         let number = self.address(hash);
         let head = self.buckets.bucket(number);
         let header = head.header();
-        let mut bucket = head;
+        match head.find(tag(hash), &mut matches) {
+            Some((_, id)) => Ok(Some(id)),
+            None => self.search_overflow(hash, number, header, matches),
+        }
+    }
+
+    /// A walk through the overflow buckets of bucket `number`, which had no match itself.
+    fn search_overflow(
+        &self,
+        hash: u64,
+        number: u64,
+        header: Header,
+        mut matches: impl FnMut(RecordId) -> bool,
+    ) -> Result<Option<RecordId>, Disturbed> {
         let mut link = header.link();
         loop {
-            if let Some((_, id)) = bucket.find(tag(hash), &mut matches) {
-                return Ok(Some(id));
-            }
             // At every step, because an overflow bucket that was recycled leads elsewhere.
             if !self.is_undisturbed(hash, number, header) {
                 return Err(Disturbed);
@@ -308,8 +327,11 @@ impl<L: Latching> HashIndex<L> {
             if link == 0 {
                 return Ok(None);
             }
-            bucket = self.overflow.bucket(link);
+            let bucket = self.overflow.bucket(link);
             link = bucket.header().link();
+            if let Some((_, id)) = bucket.find(tag(hash), &mut matches) {
+                return Ok(Some(id));
+            }
         }
     }
 
