@@ -8,7 +8,7 @@
 //! Invariants   I1 every entry is in the chain that its hash addresses, once, at the moment the
 //!              chain's head is unlatched
 //!              I2 whoever moves an entry holds the latch of the chain it leaves, so a reader that
-//!              misses it sees a changed version, or a changed address, and looks again
+//!              misses it sees a changed version, or a changed count, and looks again
 //! Concurrency  entries, headers: written by whoever latched the head bucket, read by any thread;
 //!              see `bucket` and `chain`. `count`: written under `growth`, read by any thread.
 //!              `sampled`: any thread, at every 64th entry. Ids found stay resolvable only while
@@ -35,6 +35,14 @@
 //! doubled) to 7.2 % (half-way: unsplit buckets have 6.75 entries in the mean) of all entries are in
 //! overflow buckets, a second cache miss away. The number of entries is not counted but sampled:
 //! ids that a multiplicative hash maps to one value in 64 are counted, as they come and as they go.
+//!
+//! # Measured
+//!
+//! Instructions (callgrind, `examples/record_count.rs`, 1 million entries, the loop and the hash, 13
+//! together, included): lookup 71 in the mean, 94 with the key compared in the record; 44 of
+//! the index's own when the first entry matches (counted in the disassembly), and 5 for each entry
+//! before the one that matches. Miss 143. Unique insert 349, its share of the splits included.
+//! Removal 166. 16.2 bytes an entry.
 
 mod bucket;
 mod chain;
@@ -100,16 +108,14 @@ impl<L: Latching> HashIndex<L> {
     /// just been removed; if it panics, the index is unharmed.
     #[inline]
     pub fn get(&self, hash: u64, mut matches: impl FnMut(RecordId) -> bool) -> Option<RecordId> {
-        let number = self.address(hash);
-        let head = self.buckets.bucket(number);
-        let header = head.header();
-        if let Some((_, id)) = head.find(tag(hash), &mut matches) {
+        let probe = self.probe(hash);
+        if let Some((_, id)) = probe.head.find(tag(hash), &mut matches) {
             return Some(id);
         }
-        if header.link() == 0 && self.is_undisturbed(hash, number, header) {
+        if probe.header.link() == 0 && self.is_undisturbed(&probe) {
             return None;
         }
-        self.get_slowly(hash, number, header, matches)
+        self.get_slowly(hash, probe, matches)
     }
 
     /// All records with `hash`, and some with another one, in no order. `ids` is cleared first;
@@ -133,14 +139,14 @@ impl<L: Latching> HashIndex<L> {
     #[inline]
     #[must_use]
     pub fn candidate(&self, hash: u64) -> Option<RecordId> {
-        let head = self.buckets.bucket(self.address(hash));
-        head.find(tag(hash), &mut |_| true).map(|(_, id)| id)
+        self.probe(hash).head.find(tag(hash), &mut |_| true).map(|(_, id)| id)
     }
 
     /// Asks for the cache line that a lookup of `hash` starts at.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
-        prefetch(self.buckets.bucket(self.address(hash)).header_word());
+        let number = Self::address(hash, self.bucket_count());
+        prefetch(self.buckets.bucket(number).header_word());
     }
 
     /// Adds `id` unless a record with `hash` already `matches`, which is returned then.
@@ -255,9 +261,9 @@ impl<L: Latching> HashIndex<L> {
         self.buckets.bytes() + self.overflow.bytes()
     }
 
+    /// The number of the bucket for `hash` in an array of `count` buckets.
     #[inline(always)]
-    fn address(&self, hash: u64) -> u64 {
-        let count = self.bucket_count();
+    fn address(hash: u64, count: u64) -> u64 {
         // `| 1` spares a check for zero.
         let half = 1 << (count | 1).ilog2();
         let number = hash & (half * 2 - 1);
@@ -265,27 +271,33 @@ impl<L: Latching> HashIndex<L> {
         if number < count { number } else { number ^ half }
     }
 
-    /// Whether a miss in the chain of bucket `number`, begun at `header`, can be trusted.
+    /// Begins a walk.
     #[inline(always)]
-    fn is_undisturbed(&self, hash: u64, number: u64, header: Header) -> bool {
-        // The address is computed again because the bucket may have been split before `header`
-        // was read; the Acquire load of that header makes the new count visible.
-        !L::LATCHED
-            || self.buckets.bucket(number).is_unchanged_since(header)
-                && self.address(hash) == number
+    fn probe(&self, hash: u64) -> Probe<'_> {
+        let count = self.bucket_count();
+        let head = self.buckets.bucket(Self::address(hash, count));
+        Probe { count, head, header: head.header() }
     }
 
-    /// Goes on where the head bucket, read at `header`, had no match.
+    /// Whether a miss in the chain can be trusted.
+    #[inline(always)]
+    fn is_undisturbed(&self, probe: &Probe<'_>) -> bool {
+        // The count, because the bucket may have been split before its header was read. The
+        // Acquire load of that header then makes the new count visible.
+        !L::LATCHED
+            || probe.head.is_unchanged_since(probe.header) && self.bucket_count() == probe.count
+    }
+
+    /// Goes on where the head bucket had no match.
     #[cold]
     fn get_slowly(
         &self,
         hash: u64,
-        number: u64,
-        header: Header,
+        probe: Probe<'_>,
         mut matches: impl FnMut(RecordId) -> bool,
     ) -> Option<RecordId> {
         let mut wait = SpinWait::new();
-        let mut searched = self.search_overflow(hash, number, header, &mut matches);
+        let mut searched = self.search_overflow(hash, &probe, &mut matches);
         loop {
             match searched {
                 Ok(found) => return found,
@@ -301,27 +313,24 @@ impl<L: Latching> HashIndex<L> {
         hash: u64,
         mut matches: impl FnMut(RecordId) -> bool,
     ) -> Result<Option<RecordId>, Disturbed> {
-        let number = self.address(hash);
-        let head = self.buckets.bucket(number);
-        let header = head.header();
-        match head.find(tag(hash), &mut matches) {
+        let probe = self.probe(hash);
+        match probe.head.find(tag(hash), &mut matches) {
             Some((_, id)) => Ok(Some(id)),
-            None => self.search_overflow(hash, number, header, matches),
+            None => self.search_overflow(hash, &probe, matches),
         }
     }
 
-    /// A walk through the overflow buckets of bucket `number`, which had no match itself.
+    /// A walk through the overflow buckets, when the head had no match itself.
     fn search_overflow(
         &self,
         hash: u64,
-        number: u64,
-        header: Header,
+        probe: &Probe<'_>,
         mut matches: impl FnMut(RecordId) -> bool,
     ) -> Result<Option<RecordId>, Disturbed> {
-        let mut link = header.link();
+        let mut link = probe.header.link();
         loop {
             // At every step, because an overflow bucket that was recycled leads elsewhere.
-            if !self.is_undisturbed(hash, number, header) {
+            if !self.is_undisturbed(probe) {
                 return Err(Disturbed);
             }
             if link == 0 {
@@ -340,13 +349,13 @@ impl<L: Latching> HashIndex<L> {
     fn latch(&self, hash: u64) -> Chain<'_> {
         let mut wait = SpinWait::new();
         loop {
-            let number = self.address(hash);
-            let head = self.buckets.bucket(number);
-            let header = head.header();
+            let Probe { count, head, header } = self.probe(hash);
             if self.try_latch(head, header) {
                 let chain = Chain::owned(head, header, &self.overflow);
                 // A split may have come between; the latch makes its count visible.
-                if !L::LATCHED || self.address(hash) == number {
+                if !L::LATCHED
+                    || Self::address(hash, self.bucket_count()) == Self::address(hash, count)
+                {
                     return chain;
                 }
             } else {
@@ -372,6 +381,13 @@ impl<L: Latching> HashIndex<L> {
     fn try_latch(&self, head: Bucket<'_>, header: Header) -> bool {
         !L::LATCHED || !header.is_latched() && head.try_latch(header)
     }
+}
+
+/// The beginning of a walk: what must be the same at its end if nothing was found.
+struct Probe<'a> {
+    count: u64,
+    head: Bucket<'a>,
+    header: Header,
 }
 
 /// A writer was at work: the walk proves nothing.
