@@ -12,7 +12,9 @@
 //!                  So **every success passes the wake-up on**: a pop that leaves values wakes
 //!                  another pop, a push that leaves room another push, and on a closed queue every
 //!                  pop wakes all, for the last value's taker is the only one to know that the queue
-//!                  is drained. Found by `two_waiting_pops_end_when_the_last_value_is_gone`.
+//!                  is drained. The closing case is modelled
+//!                  (`two_waiting_pops_end_when_the_last_value_is_gone`); the case of positions 0
+//!                  and 1 needs four threads, too many for loom, and rests on this argument.
 
 use super::{BoundedQueue, PopError, PushError};
 use crate::clock::Ticks;
