@@ -83,8 +83,8 @@ impl EventCount {
         }
     }
 
-    /// Whether some thread sleeps or is about to. Meant to be called after a `notify_*` of any event
-    /// count, whose fence it relies on.
+    /// Whether some thread sleeps or is about to. Meant to be called after a `notify_*` of any
+    /// event count, whose fence it relies on.
     #[inline]
     pub fn has_sleepers(&self) -> bool {
         self.sleepers.load(Ordering::Relaxed) != 0 // the caller's fence orders it

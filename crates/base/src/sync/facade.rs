@@ -22,9 +22,9 @@ pub use loom::sync::{Arc, Condvar, Mutex};
 #[cfg(loom)]
 pub use loom::thread;
 
-/// Runs `body` under loom in every interleaving of at most three preemptions (`LOOM_MAX_PREEMPTIONS`
-/// sets another bound). Loom's authors find two or three enough in practice; an unbounded search of
-/// the larger models takes hours.
+/// Runs `body` under loom in every interleaving of at most three preemptions
+/// (`LOOM_MAX_PREEMPTIONS` sets another bound). A bound of two missed the lost wake-up that shaped
+/// `queue/blocking.rs`, three found it; with four threads even three takes minutes.
 #[cfg(loom)]
 pub fn model(body: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
