@@ -3,8 +3,8 @@
 //! Role         everything that measures a latency or waits for a deadline; it does not know the
 //!              time of day
 //! Invariants   I1  an interval is never negative: stamps of two cores that disagree give 0
-//! Source       the processor's invariant counter through `quanta`, and the system's monotonic clock
-//!              where there is none
+//! Source       the processor's invariant counter through `quanta`, and the system's monotonic
+//!              clock where there is none
 
 #[cfg(all(test, not(loom)))]
 mod tests;

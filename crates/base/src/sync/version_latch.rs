@@ -25,8 +25,8 @@
 //!  - P1  `unlock*` stores the word **Release**; `read_begin`, `lock`, `try_upgrade` load it
 //!    **Acquire**: who sees version v sees all that was written before v was published.
 //!  - P2  `lock`, `try_upgrade`, `lock_for_reuse` put a **Release fence** after the word's LOCKED
-//!    and before any protected store; `validate` puts an **Acquire fence** after the protected loads
-//!    and before its load of the word. A reader that loaded even one word stored under the latch
+//!    and before any protected store; `validate` puts an **Acquire fence** after the protected
+//!    loads and before its load of the word. A reader that loaded even one word stored under the latch
 //!    therefore loads LOCKED or a later version, and fails. Without the two fences the processor
 //!    (not x86-64, but ARM) and the compiler (anywhere) may move the loads past the check.
 //!  - P3  `try_upgrade` needs no Acquire fence before its compare-exchange: when it succeeds no one
@@ -196,8 +196,8 @@ impl VersionLatch {
         self.word.store(self.held_word() - LOCKED, Ordering::Release);
     }
 
-    /// Releases the latch and marks what it protects obsolete: every `read_begin` and `lock` returns
-    /// `None` from now on, until `lock_for_reuse`. The caller holds it.
+    /// Releases the latch and marks what it protects obsolete: every `read_begin` and `lock`
+    /// returns `None` from now on, until `lock_for_reuse`. The caller holds it.
     #[inline]
     pub fn unlock_obsolete(&self) {
         let published = (self.held_word() - LOCKED + STEP) | OBSOLETE;
@@ -213,7 +213,8 @@ impl VersionLatch {
             return false;
         }
         let locked = (word & !OBSOLETE) | LOCKED;
-        let result = self.word.compare_exchange(word, locked, Ordering::Acquire, Ordering::Relaxed); // P1
+        // Acquire: P1.
+        let result = self.word.compare_exchange(word, locked, Ordering::Acquire, Ordering::Relaxed);
         if result.is_ok() {
             fence(Ordering::Release); // P2
         }

@@ -8,11 +8,11 @@
 //!
 //! Race guarded     push A has claimed position 0 and not yet stored, push B has finished position
 //!                  1 and wakes a pop, which still meets `Empty` at position 0 and sleeps again. A
-//!                  wakes one pop; without more, a second one sleeps beside the value of position 1.
+//!                  wakes one pop; without more, a second one sleeps beside position 1's value.
 //!                  So **every success passes the wake-up on**: a pop that leaves values wakes
 //!                  another pop, a push that leaves room another push, and on a closed queue every
-//!                  pop wakes all, for the last value's taker is the only one to know that the queue
-//!                  is drained. The closing case is modelled
+//!                  pop wakes all, for only the last value's taker knows that the queue is drained.
+//!                  The closing case is modelled
 //!                  (`two_waiting_pops_end_when_the_last_value_is_gone`); the case of positions 0
 //!                  and 1 needs four threads, too many for loom, and rests on this argument.
 
