@@ -27,8 +27,9 @@
 //!  - P2  `lock`, `try_upgrade`, `lock_for_reuse` put a **Release fence** after the word's LOCKED
 //!    and before any protected store; `validate` puts an **Acquire fence** after the protected
 //!    loads and before its load of the word. A reader that loaded even one word stored under
-//!    the latch therefore loads LOCKED or a later version, and fails. Without the two fences the processor
-//!    (not x86-64, but ARM) and the compiler (anywhere) may move the loads past the check.
+//!    the latch therefore loads LOCKED or a later version, and fails. Without the two fences the
+//!    processor (not x86-64, but ARM) and the compiler (anywhere) may move the loads past the
+//!    check.
 //!  - P3  `try_upgrade` needs no Acquire fence before its compare-exchange: when it succeeds no one
 //!    has locked since v, and who locks later does so after our unlock, so no load made before the
 //!    upgrade can have read a later writer's store (read-write coherence).
