@@ -125,6 +125,15 @@ pub trait RecordAccess {
         primary: Option<&KeyAt<'_>>,
     ) -> Result<Inserted, Stop>;
 
+    /// A list for the interpreter to collect records in, empty. Engines that want no allocation
+    /// hand out the one given back last.
+    fn take_records(&mut self) -> Vec<Self::Record> {
+        Vec::new()
+    }
+
+    /// Takes the list back for reuse.
+    fn give_back_records(&mut self, _records: Vec<Self::Record>) {}
+
     /// Removes a record found with [`Intent::Write`] from the table and all its indexes.
     fn remove(&mut self, table: TableId, record: Self::Record) -> Result<(), Stop>;
 }

@@ -14,7 +14,14 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod bytecode;
 pub mod catalog;
+pub mod constant;
+pub mod frame;
+pub mod functions;
+pub mod interpret;
 pub mod invocation;
+pub mod lower;
 pub mod outcome;
 pub mod program;
+pub mod reference;

@@ -1,0 +1,441 @@
+//! Bytecode: what a procedure is lowered to once and interpreted from at every call.
+//!
+//! Role         made by [`crate::lower`], run by [`crate::interpret`], looked into by the planner
+//!              (keys and planned sites). Refers to nothing by name: every place of a column, every
+//!              key layout and every message part is precomputed.
+//! Invariants   I1 an op takes at most 16 bytes and addresses slots by `u16`
+//!              I2 slots are the procedure's own, then constants and temporaries; constants are
+//!                 never written, so one copy of [`Program::image`] starts a call
+//!              I3 code of one row (`AccessCode::visit`, `change`, `returning`) is pure: no access,
+//!                 no loop, ends with `RowKeep` or `RowSkip`
+
+mod access;
+
+pub use access::{
+    AccessCode, AggregateCode, AggregateKind, Bind, CheckCode, Convert, Gather, InsertCode,
+    KeyCode, KeyPartCode, NO_CODE, OrderCode, PathCode, RangeCode, RangeEndCode, RowRun, SetCode,
+    TableCode, UpdateCode,
+};
+
+use std::ops::Range;
+
+use hotrow_base::datum::Datum;
+use hotrow_base::types::{DataType, SqlType};
+
+use crate::program::{ArithmeticOp, CompareOp, Function, Place, ResultColumn, RowSetId};
+
+/// How two datums are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CompareKind {
+    /// booleans, integers, dates, timestamps
+    Int,
+    /// numerics of one scale
+    Numeric,
+    /// floats: NaN equals itself and is greatest
+    Float,
+    /// texts, bytea, uuid: by bytes
+    Bytes,
+}
+
+impl CompareKind {
+    /// The kind for values of a type.
+    pub const fn of(data_type: DataType) -> Self {
+        match data_type {
+            DataType::Numeric { .. } => Self::Numeric,
+            DataType::Real | DataType::Double => Self::Float,
+            _ if data_type.is_bytes() => Self::Bytes,
+            _ => Self::Int,
+        }
+    }
+}
+
+/// One instruction. `dst`, `a`, `b` are slots; `to` is a position in the code. NULL in any operand
+/// gives NULL unless said otherwise.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[expect(missing_docs, reason = "operands are described once, above")]
+pub enum Op {
+    /// ends the entry
+    End,
+    /// `dst := a`
+    Move {
+        dst: u16,
+        a: u16,
+    },
+    Jump {
+        to: u32,
+    },
+    JumpIfTrue {
+        a: u16,
+        to: u32,
+    },
+    JumpIfNotTrue {
+        a: u16,
+        to: u32,
+    },
+    /// false itself, not NULL
+    JumpIfFalse {
+        a: u16,
+        to: u32,
+    },
+    JumpIfNull {
+        a: u16,
+        to: u32,
+    },
+    JumpIfNotNull {
+        a: u16,
+        to: u32,
+    },
+    /// Integers; jumps also when an operand is NULL.
+    JumpUnlessEqual {
+        a: u16,
+        b: u16,
+        to: u32,
+    },
+    JumpUnlessNotEqual {
+        a: u16,
+        b: u16,
+        to: u32,
+    },
+    JumpUnlessLess {
+        a: u16,
+        b: u16,
+        to: u32,
+    },
+    JumpUnlessLessOrEqual {
+        a: u16,
+        b: u16,
+        to: u32,
+    },
+    /// Integers of `bits` bits; 22003 when the result does not fit.
+    IntAdd {
+        dst: u16,
+        a: u16,
+        b: u16,
+        bits: u8,
+    },
+    IntSubtract {
+        dst: u16,
+        a: u16,
+        b: u16,
+        bits: u8,
+    },
+    IntMultiply {
+        dst: u16,
+        a: u16,
+        b: u16,
+        bits: u8,
+    },
+    /// divide or modulo; 22012
+    IntDivide {
+        dst: u16,
+        a: u16,
+        b: u16,
+        bits: u8,
+        op: ArithmeticOp,
+    },
+    /// integer to fewer bits; 22003
+    IntNarrow {
+        dst: u16,
+        a: u16,
+        bits: u8,
+    },
+    /// Numerics of one scale.
+    NumericAdd {
+        dst: u16,
+        a: u16,
+        b: u16,
+    },
+    NumericSubtract {
+        dst: u16,
+        a: u16,
+        b: u16,
+    },
+    /// numerics of any scales
+    NumericArithmetic {
+        dst: u16,
+        a: u16,
+        b: u16,
+        op: ArithmeticOp,
+        a_scale: u8,
+        b_scale: u8,
+        scale: u8,
+    },
+    /// floats; `real`: rounded to 32 bits
+    FloatArithmetic {
+        dst: u16,
+        a: u16,
+        b: u16,
+        op: ArithmeticOp,
+        real: bool,
+    },
+    Compare {
+        dst: u16,
+        a: u16,
+        b: u16,
+        op: CompareOp,
+        kind: CompareKind,
+    },
+    /// never NULL
+    NotDistinct {
+        dst: u16,
+        a: u16,
+        b: u16,
+        kind: CompareKind,
+    },
+    /// three-valued
+    And {
+        dst: u16,
+        a: u16,
+        b: u16,
+    },
+    Or {
+        dst: u16,
+        a: u16,
+        b: u16,
+    },
+    Not {
+        dst: u16,
+        a: u16,
+    },
+    /// never NULL
+    IsNull {
+        dst: u16,
+        a: u16,
+    },
+    Concat {
+        dst: u16,
+        a: u16,
+        b: u16,
+    },
+    /// `array[index]`, NULL outside
+    Element {
+        dst: u16,
+        array: u16,
+        index: u16,
+    },
+    /// `empty_is_null`: array_length rather than cardinality
+    ArrayLength {
+        dst: u16,
+        array: u16,
+        empty_is_null: bool,
+    },
+    /// conversion number `cast`
+    Cast {
+        dst: u16,
+        a: u16,
+        cast: u16,
+    },
+    /// call number `call`
+    Call {
+        call: u16,
+    },
+    /// FOUND
+    SetFound {
+        found: bool,
+    },
+    /// FOUND and the row count, from a constant
+    Touched {
+        rows: u8,
+    },
+    /// FOUND and the row count, from the last visit
+    TouchedByVisit,
+    /// `state`: counter, last value, step. Sets `slot` or jumps when there is no iteration.
+    RangeBegin {
+        state: u16,
+        slot: u16,
+        reverse: bool,
+        to: u32,
+    },
+    /// next iteration: jumps back to the body
+    RangeNext {
+        state: u16,
+        slot: u16,
+        reverse: bool,
+        to: u32,
+    },
+    /// `cursor` := elements of `array`; `slot` := first one, or jumps when there is none
+    EachBegin {
+        array: u16,
+        cursor: u16,
+        slot: u16,
+        to: u32,
+    },
+    EachNext {
+        cursor: u16,
+        slot: u16,
+        to: u32,
+    },
+    /// first row of a row set, or jumps when there is none
+    RowsBegin {
+        rows: u16,
+        to: u32,
+    },
+    RowsNext {
+        rows: u16,
+        to: u32,
+    },
+    /// finds one row and binds it, or jumps
+    Point {
+        site: u16,
+        missing: u32,
+    },
+    /// visits all rows of a site, natively; jumps when none was gathered
+    Visit {
+        site: u16,
+        missing: u32,
+    },
+    /// changes the record found by `Point`. `last`: sets FOUND and the row count as well
+    Update {
+        site: u16,
+        last: bool,
+    },
+    /// removes the record found by `Point`
+    Remove {
+        site: u16,
+        last: bool,
+    },
+    /// inserts, or jumps on an ignored conflict
+    Insert {
+        site: u16,
+        conflict: u32,
+    },
+    /// ends the code of one row: it matches
+    RowKeep,
+    /// ends the code of one row: it does not
+    RowSkip,
+    /// check number `check`: an error when the condition in `a` is false
+    Check {
+        a: u16,
+        check: u16,
+    },
+    /// an error when `a` is NULL; table number `table` of the program
+    NotNull {
+        a: u16,
+        table: u16,
+        column: u16,
+    },
+    Raise {
+        raise: u16,
+    },
+    /// appends a row to the result: operands `row`
+    ReturnRow {
+        row: u16,
+    },
+    Fail {
+        failure: Failure,
+    },
+    Mark {
+        id: u32,
+    },
+}
+
+const _: () = assert!(size_of::<Op>() <= 16);
+
+/// Errors that need no operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// STRICT without a row
+    NoDataFound,
+    /// a function ended without RETURN
+    NoReturn,
+}
+
+/// A function call.
+#[derive(Clone, Debug)]
+pub struct CallCode {
+    /// which function
+    pub function: Function,
+    /// slot of the result
+    pub dst: u16,
+    /// type of the result
+    pub result: DataType,
+    /// slots and types of the arguments
+    pub arguments: Box<[(u16, DataType)]>,
+}
+
+/// A conversion.
+#[derive(Clone, Copy, Debug)]
+pub struct CastCode {
+    /// type of the operand
+    pub from: DataType,
+    /// type of the result
+    pub to: DataType,
+}
+
+/// RAISE, ready to be formatted.
+#[derive(Clone, Debug)]
+pub struct RaiseCode {
+    /// five characters
+    pub sqlstate: [u8; 5],
+    /// argument `i` stands between pieces `i` and `i + 1`
+    pub message: Box<[String]>,
+    /// slots and types
+    pub arguments: Box<[(u16, SqlType)]>,
+    /// slot and type of DETAIL
+    pub detail: Option<(u16, SqlType)>,
+    /// slot and type of HINT
+    pub hint: Option<(u16, SqlType)>,
+}
+
+/// A loop over a row set.
+#[derive(Clone, Debug)]
+pub struct RowsCode {
+    /// which row set
+    pub rows: RowSetId,
+    /// slots that receive the columns
+    pub into: Box<[u16]>,
+}
+
+/// A lowered procedure.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// the procedure's name
+    pub name: String,
+    /// all instructions
+    pub code: Vec<Op>,
+    /// entry points: the whole procedure, or its parts
+    pub entries: Vec<Range<u32>>,
+    /// initial slots (I2)
+    pub image: Vec<Datum>,
+    /// bytes of constants, copied to the start of the frame's heap
+    pub constants: Vec<u8>,
+    /// types of the parameters, from slot [`crate::program::FIRST_PARAMETER`] on
+    pub parameters: Vec<SqlType>,
+    /// whether any parameter is an array or lies in a heap, so that ranges must be moved
+    pub has_range_parameters: bool,
+    /// accesses, by site
+    pub access: Vec<AccessCode>,
+    /// tables touched
+    pub tables: Vec<TableCode>,
+    /// result columns
+    pub result: Vec<ResultColumn>,
+    /// row sets needed
+    pub row_sets: u16,
+    /// function calls
+    pub calls: Vec<CallCode>,
+    /// conversions
+    pub casts: Vec<CastCode>,
+    /// RAISE statements
+    pub raises: Vec<RaiseCode>,
+    /// CHECK constraints compiled in
+    pub checks: Vec<CheckCode>,
+    /// loops over row sets
+    pub loops: Vec<RowsCode>,
+    /// slots of returned rows
+    pub returns: Vec<Box<[u16]>>,
+    /// where code comes from: (first position, place), ascending
+    pub places: Vec<(u32, Place)>,
+}
+
+impl Program {
+    /// Says whether the hook hands out this site's keys.
+    pub fn set_planned(&mut self, site: u16, planned: bool) {
+        self.access[site as usize].planned = planned;
+    }
+
+    /// Where the instruction at `at` comes from.
+    pub fn place(&self, at: usize) -> Place {
+        let after = self.places.partition_point(|&(first, _)| first as usize <= at);
+        after.checked_sub(1).map_or(Place::default(), |i| self.places[i].1)
+    }
+}

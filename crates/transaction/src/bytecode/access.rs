@@ -1,0 +1,290 @@
+//! Access sites, ready to run: keys, binds, effects and what happens to matching rows.
+
+use hotrow_base::ids::{ColumnId, IndexId, TableId};
+use hotrow_base::key::KeyLayout;
+use hotrow_base::row::Field;
+use hotrow_base::types::DataType;
+
+use crate::access::Intent;
+use crate::bytecode::CompareKind;
+use crate::catalog::{Index, Table};
+use crate::program::{AggregateFunction, RowsTo};
+
+/// A code position that means "no code".
+pub const NO_CODE: u32 = u32::MAX;
+
+/// What the interpreter must know of a table for errors and inserts.
+#[derive(Clone, Debug)]
+pub struct TableCode {
+    /// the table
+    pub table: Table,
+    /// all its indexes
+    pub indexes: Vec<Index>,
+}
+
+/// Loads one column into a slot.
+#[derive(Clone, Copy, Debug)]
+pub struct Bind {
+    /// where the column lies
+    pub field: Field,
+    /// the slot
+    pub slot: u16,
+}
+
+/// How a key expression's value becomes one of the key column's type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Convert {
+    /// it has the type already
+    Same,
+    /// anything else, by the values
+    Other {
+        /// type of the expression
+        from: DataType,
+        /// type of the column
+        to: DataType,
+    },
+}
+
+/// One part of a key.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyPartCode {
+    /// slot of its value
+    pub slot: u16,
+    /// what to do with it
+    pub convert: Convert,
+}
+
+/// A whole key, or the prefix of a range.
+#[derive(Clone, Debug)]
+pub struct KeyCode {
+    /// the index
+    pub index: IndexId,
+    /// its parts, leading columns first
+    pub parts: Box<[KeyPartCode]>,
+    /// the index's encoding
+    pub layout: KeyLayout,
+    /// no part is nullable or converted: a planned key may be taken as it is
+    pub is_plain: bool,
+}
+
+/// One end of a range.
+#[derive(Clone, Copy, Debug)]
+pub struct RangeEndCode {
+    /// the bound
+    pub part: KeyPartCode,
+    /// whether it belongs to the range
+    pub inclusive: bool,
+}
+
+/// A range of an index.
+#[derive(Clone, Debug)]
+pub struct RangeCode {
+    /// the columns bound by equality
+    pub prefix: KeyCode,
+    /// lower end on the next column
+    pub lower: Option<RangeEndCode>,
+    /// upper end on the next column
+    pub upper: Option<RangeEndCode>,
+    /// from the upper end down
+    pub descending: bool,
+    /// the next column may be NULL: a range with a lower end only must stop before the NULLs
+    pub next_nullable: bool,
+}
+
+/// How a site finds its rows.
+#[derive(Clone, Debug)]
+pub enum PathCode {
+    /// at most one row
+    Point(KeyCode),
+    /// rows in index order
+    Range(RangeCode),
+    /// all rows
+    Whole,
+    /// none: an insert
+    Insert,
+}
+
+/// Consecutive slots: order keys, then values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RowRun {
+    /// first slot
+    pub first: u16,
+    /// order keys
+    pub keys: u16,
+    /// values
+    pub values: u16,
+}
+
+impl RowRun {
+    /// The slots of keys and values.
+    #[inline]
+    pub fn slots(self) -> std::ops::Range<usize> {
+        self.first as usize..self.first as usize + self.width()
+    }
+
+    /// Keys and values together.
+    #[inline]
+    pub fn width(self) -> usize {
+        self.keys as usize + self.values as usize
+    }
+}
+
+/// One ORDER BY key.
+#[derive(Clone, Copy, Debug)]
+pub struct OrderCode {
+    /// how keys compare
+    pub kind: CompareKind,
+    /// DESC
+    pub descending: bool,
+    /// NULLS FIRST
+    pub nulls_first: bool,
+}
+
+/// What an aggregate adds up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AggregateKind {
+    /// integers
+    Int,
+    /// numerics of this scale
+    Numeric {
+        /// digits behind the point
+        scale: u8,
+    },
+    /// floats
+    Float,
+    /// texts, bytea, uuid
+    Bytes,
+}
+
+/// One aggregate.
+#[derive(Clone, Copy, Debug)]
+pub struct AggregateCode {
+    /// which
+    pub function: AggregateFunction,
+    /// slot of the argument; none for count(*)
+    pub argument: Option<u16>,
+    /// kind of the argument
+    pub kind: AggregateKind,
+    /// each distinct value once
+    pub distinct: bool,
+    /// slot of the result
+    pub result: u16,
+    /// type of the result
+    pub result_type: DataType,
+}
+
+/// What is done with the rows of a visit.
+#[derive(Clone, Debug)]
+pub enum Gather {
+    /// counts them
+    Count,
+    /// keeps the values of the first one in `row`'s slots
+    First {
+        /// keys and values
+        row: RowRun,
+        /// exactly one row wanted
+        strict: bool,
+        /// ORDER BY
+        order: Box<[OrderCode]>,
+        /// slot of OFFSET
+        offset: Option<u16>,
+    },
+    /// aggregates
+    Aggregate(Box<[AggregateCode]>),
+    /// keeps all rows
+    Rows {
+        /// where
+        to: RowsTo,
+        /// keys and values
+        row: RowRun,
+        /// how values compare, for DISTINCT; empty without
+        distinct: Box<[CompareKind]>,
+        /// ORDER BY
+        order: Box<[OrderCode]>,
+        /// slot of LIMIT
+        limit: Option<u16>,
+        /// slot of OFFSET
+        offset: Option<u16>,
+        /// whether values point into the heap
+        has_bytes: bool,
+    },
+}
+
+/// One column to be set.
+#[derive(Clone, Copy, Debug)]
+pub struct SetCode {
+    /// the column
+    pub column: ColumnId,
+    /// slot of its new value
+    pub slot: u16,
+}
+
+/// An update's columns.
+#[derive(Clone, Debug, Default)]
+pub struct UpdateCode {
+    /// columns and new values
+    pub sets: Box<[SetCode]>,
+    /// whether a column of varying size is among them, or one of an index in `long_keys`
+    pub has_variable: bool,
+    /// indexes (by number in the table's code) whose keys may become too long
+    pub long_keys: Box<[u16]>,
+}
+
+/// An insert's row.
+#[derive(Clone, Debug)]
+pub struct InsertCode {
+    /// first of the consecutive slots of the row's values
+    pub first: u16,
+    /// how many
+    pub columns: u16,
+    /// the primary index's encoding of the key, over the values
+    pub primary: Option<KeyCode>,
+    /// ON CONFLICT DO NOTHING
+    pub ignore_conflict: bool,
+    /// indexes (by number in the table's code) whose keys may become too long
+    pub long_keys: Box<[u16]>,
+}
+
+/// A CHECK constraint at one site.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckCode {
+    /// table number of the program
+    pub table: u16,
+    /// number of the check in its table
+    pub check: u16,
+    /// first of the row's values, for the message; none for updates
+    pub values: Option<u16>,
+}
+
+/// An access site.
+#[derive(Clone, Debug)]
+pub struct AccessCode {
+    /// the table
+    pub table: TableId,
+    /// its number in [`crate::bytecode::Program::tables`]
+    pub table_code: u16,
+    /// whether the hook hands out its keys
+    pub planned: bool,
+    /// how rows are found
+    pub path: PathCode,
+    /// only columns of the index's entries are read
+    pub covered: bool,
+    /// why
+    pub intent: Intent,
+    /// columns loaded for each row
+    pub binds: Box<[Bind]>,
+    /// code of one visited row, after its binds: filter and, for reads, values
+    pub visit: u32,
+    /// code of one row to be changed, after its binds: new values and checks
+    pub change: u32,
+    /// code of one changed or removed row: values
+    pub returning: u32,
+    /// columns to be set
+    pub update: Option<UpdateCode>,
+    /// whether rows are removed
+    pub remove: bool,
+    /// the row of an insert
+    pub insert: Option<InsertCode>,
+    /// what is done with the rows, by `Visit`
+    pub gather: Gather,
+}

@@ -1,0 +1,113 @@
+//! Constant expressions, evaluated outside any call: defaults, tests, EXPLAIN.
+
+use std::ops::ControlFlow;
+
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::value::Value;
+
+use crate::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use crate::catalog::Catalog;
+use crate::frame::Frame;
+use crate::interpret::{NoHook, run};
+use crate::invocation::Invocation;
+use crate::lower::lower;
+use crate::outcome::{SqlError, Stop};
+use crate::program::{Expr, Place, Procedure, ResultColumn, Slot, Statement, StatementKind};
+
+/// The value of an expression that reads no slot but the call's time, which is `now_us`.
+pub fn evaluate(expr: &Expr, now_us: i64) -> Result<Value, SqlError> {
+    let result = vec![ResultColumn { name: "value".into(), data_type: expr.data_type() }];
+    let body = vec![Statement {
+        kind: StatementKind::Return(vec![expr.clone()]),
+        place: Place::default(),
+    }];
+    let procedure = Procedure {
+        name: "constant".into(),
+        parameters: 0,
+        slots: special_slots(),
+        body,
+        result,
+        returns_set: false,
+        row_sets: 0,
+    };
+    let program = lower(&Catalog::default(), &procedure)?;
+    let mut frame = Frame::new();
+    frame.begin(&program, &Invocation { now_us, ..Invocation::default() });
+    if run(&program, 0, &mut frame, &mut NoRecords, &mut NoHook).is_err() {
+        let unknown = || SqlError::new(b"XX000", "constant expression stopped without an error");
+        return Err(frame.take_error().unwrap_or_else(unknown));
+    }
+    let rows = frame.take_rows(&program).rows;
+    Ok(rows.into_iter().flatten().next().unwrap_or(Value::Null))
+}
+
+/// FOUND, the call's time and the row count, as every procedure's first slots.
+pub fn special_slots() -> Vec<Slot> {
+    use hotrow_base::types::{DataType, SqlType};
+    let slot =
+        |name: &str, data_type| Slot { name: name.into(), sql_type: SqlType::Scalar(data_type) };
+    vec![
+        slot("found", DataType::Boolean),
+        slot("now", DataType::TimestampTz),
+        slot("row_count", DataType::BigInt),
+    ]
+}
+
+/// Records for programs that have none: finds nothing, refuses to write.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct NoRecords;
+
+impl RecordAccess for NoRecords {
+    type Record = ();
+    type Row = [u64];
+
+    fn find(&mut self, _at: &KeyAt<'_>, _intent: Intent) -> Result<Option<()>, Stop> {
+        Ok(None)
+    }
+
+    fn row(&self, _table: TableId, _record: ()) -> &[u64] {
+        &[]
+    }
+
+    fn scan(
+        &mut self,
+        _range: &RangeAt<'_>,
+        _intent: Intent,
+        _visit: impl FnMut((), &[u64]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn scan_table(
+        &mut self,
+        _table: TableId,
+        _intent: Intent,
+        _visit: impl FnMut((), &[u64]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn update(
+        &mut self,
+        _table: TableId,
+        _record: (),
+        _changes: &[(ColumnId, Datum)],
+        _heap: &[u8],
+    ) -> Result<Inserted, Stop> {
+        Err(Stop::OutOfMemory)
+    }
+
+    fn insert(
+        &mut self,
+        _table: TableId,
+        _row: &[u64],
+        _primary: Option<&KeyAt<'_>>,
+    ) -> Result<Inserted, Stop> {
+        Err(Stop::OutOfMemory)
+    }
+
+    fn remove(&mut self, _table: TableId, _record: ()) -> Result<(), Stop> {
+        Err(Stop::OutOfMemory)
+    }
+}

@@ -1,0 +1,237 @@
+//! A frame: the memory of one running call, reused from call to call.
+//!
+//! Role         one per transaction in flight; filled by [`Frame::begin`], worked on by
+//!              [`crate::interpret::run`]. Knows no table.
+//! Invariants   I1 after warm-up a call allocates nothing: every buffer is cleared, never freed
+//!              I2 ranges in slots point into `heap` (bytes) or `elements` (arrays); both only grow
+//!                 during a call, but for the bytes of rows that a visit did not keep
+
+mod result;
+
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::ColumnId;
+use hotrow_base::key::KeyBuffer;
+use hotrow_base::types::SqlType;
+
+use crate::bytecode::Program;
+use crate::interpret::{Fault, Totals};
+use crate::invocation::{Arguments, Invocation};
+use crate::outcome::SqlError;
+use crate::program::{FIRST_PARAMETER, FOUND, NOW, ROW_COUNT, SlotId};
+
+/// Loop iterations and visited rows that one call may use, unless said otherwise.
+pub const STEPS_DEFAULT: u64 = 100_000_000;
+
+/// Bytes that the texts of one call may take.
+pub const HEAP_BYTES_MAX: usize = 1 << 30;
+
+/// Slots and heap: what pure code works on.
+#[derive(Default, Debug)]
+pub struct Machine {
+    /// the program's slots
+    pub slots: Vec<Datum>,
+    /// bytes of texts
+    pub heap: Vec<u8>,
+    /// elements of arrays
+    pub elements: Vec<Datum>,
+    /// loop iterations and visited rows left
+    pub steps_left: u64,
+    /// what went wrong, when execution stopped with [`crate::outcome::Stop::Error`]
+    pub error: Option<SqlError>,
+}
+
+/// Keys being encoded.
+#[derive(Default, Debug)]
+pub(crate) struct Keys {
+    pub(crate) key: KeyBuffer,
+    pub(crate) lower: KeyBuffer,
+    pub(crate) upper: KeyBuffer,
+}
+
+/// The rows of a FOR loop's query.
+#[derive(Default, Debug)]
+pub(crate) struct RowSet {
+    pub(crate) datums: Vec<Datum>,
+    pub(crate) next: usize,
+}
+
+/// What a visit gathers.
+#[derive(Default, Debug)]
+pub(crate) struct Gathered {
+    /// rows, `width` datums each
+    pub(crate) datums: Vec<Datum>,
+    /// row numbers, for sorting
+    pub(crate) order: Vec<u32>,
+    /// running aggregates
+    pub(crate) totals: Vec<Totals>,
+}
+
+/// The memory of one call.
+#[derive(Debug)]
+pub struct Frame {
+    /// slots and heap
+    pub machine: Machine,
+    pub(crate) keys: Keys,
+    pub(crate) row_sets: Vec<RowSet>,
+    pub(crate) gathered: Gathered,
+    pub(crate) row_words: Vec<u64>,
+    pub(crate) changes: Vec<(ColumnId, Datum)>,
+    /// rows touched by the last visit
+    pub(crate) touched: u64,
+    pub(crate) result: Vec<Datum>,
+    pub(crate) result_rows: u64,
+    step_budget: u64,
+}
+
+impl Default for Frame {
+    fn default() -> Self {
+        Self {
+            machine: Machine::default(),
+            keys: Keys::default(),
+            row_sets: Vec::new(),
+            gathered: Gathered::default(),
+            row_words: Vec::new(),
+            changes: Vec::new(),
+            touched: 0,
+            result: Vec::new(),
+            result_rows: 0,
+            step_budget: STEPS_DEFAULT,
+        }
+    }
+}
+
+impl Frame {
+    /// An empty frame.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how many loop iterations and visited rows each following call may use.
+    pub fn set_step_budget(&mut self, steps: u64) {
+        self.step_budget = steps;
+    }
+
+    /// Prepares for running `program`. The caller has checked number and types of the arguments.
+    pub fn begin(&mut self, program: &Program, invocation: &Invocation) {
+        let machine = &mut self.machine;
+        machine.slots.clear();
+        machine.slots.extend_from_slice(&program.image);
+        machine.heap.clear();
+        machine.elements.clear();
+        machine.steps_left = self.step_budget;
+        machine.error = None;
+        machine.slots[FOUND.index()] = Datum::FALSE;
+        machine.slots[NOW.index()] = Datum::int(invocation.now_us);
+        machine.slots[ROW_COUNT.index()] = Datum::int(0);
+        machine.heap.extend_from_slice(&program.constants);
+        machine.put_arguments(program, &invocation.arguments);
+        self.touched = 0;
+        self.result.clear();
+        self.result_rows = 0;
+        if self.row_sets.len() < program.row_sets as usize {
+            self.row_sets.resize_with(program.row_sets as usize, RowSet::default);
+        }
+    }
+
+    /// The value of a slot.
+    #[inline]
+    pub fn slot(&self, slot: SlotId) -> Datum {
+        self.machine.slots[slot.index()]
+    }
+
+    /// Sets a slot. Ranges must point into this frame's heap or elements.
+    #[inline]
+    pub fn set_slot(&mut self, slot: SlotId, value: Datum) {
+        self.machine.slots[slot.index()] = value;
+    }
+
+    /// What byte ranges of slots point into.
+    #[inline]
+    pub fn heap(&self) -> &[u8] {
+        &self.machine.heap
+    }
+
+    /// What array ranges of slots point into.
+    #[inline]
+    pub fn elements(&self) -> &[Datum] {
+        &self.machine.elements
+    }
+
+    /// What went wrong.
+    pub fn error(&self) -> Option<&SqlError> {
+        self.machine.error.as_ref()
+    }
+
+    /// What went wrong, taken out.
+    pub fn take_error(&mut self) -> Option<SqlError> {
+        self.machine.error.take()
+    }
+}
+
+impl Machine {
+    fn put_arguments(&mut self, program: &Program, arguments: &Arguments) {
+        let first = FIRST_PARAMETER as usize;
+        let count = arguments.datums.len().min(program.parameters.len());
+        self.slots[first..first + count].copy_from_slice(&arguments.datums[..count]);
+        if !program.has_range_parameters {
+            return;
+        }
+        let heap_start = self.heap.len() as u32;
+        self.heap.extend_from_slice(&arguments.heap);
+        self.elements.extend_from_slice(&arguments.elements);
+        if heap_start == 0 {
+            return;
+        }
+        for (i, sql_type) in program.parameters[..count].iter().enumerate() {
+            let slot = &mut self.slots[first + i];
+            match sql_type {
+                SqlType::Scalar(data_type) if data_type.is_bytes() => {
+                    *slot = moved(*slot, heap_start);
+                }
+                SqlType::Array(data_type) if data_type.is_bytes() && !slot.is_null() => {
+                    for element in &mut self.elements[slot.as_range().range()] {
+                        *element = moved(*element, heap_start);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The bytes of a text, bytea or uuid.
+    #[inline]
+    pub fn bytes(&self, datum: Datum) -> &[u8] {
+        &self.heap[datum.as_range().range()]
+    }
+
+    /// Appends bytes to the heap.
+    pub(crate) fn keep(&mut self, bytes: &[u8]) -> Datum {
+        let start = self.heap.len() as u32;
+        self.heap.extend_from_slice(bytes);
+        Datum::range(start, bytes.len() as u32)
+    }
+
+    /// Takes one step off the budget; looks at the heap's size as well.
+    #[inline(always)]
+    pub(crate) fn step(&mut self) -> Result<(), Fault> {
+        if self.steps_left == 0 {
+            return Err(Fault::StepBudget);
+        }
+        self.steps_left -= 1;
+        Ok(())
+    }
+
+    /// Refuses to let texts grow without bound.
+    #[inline]
+    pub(crate) fn check_heap(&self) -> Result<(), Fault> {
+        if self.heap.len() > HEAP_BYTES_MAX { Err(Fault::HeapFull) } else { Ok(()) }
+    }
+}
+
+fn moved(datum: Datum, by: u32) -> Datum {
+    if datum.is_null() {
+        return datum;
+    }
+    let range = datum.as_range();
+    Datum::range(range.start + by, range.len)
+}

@@ -1,0 +1,98 @@
+//! Scalar functions and conversions, on datums.
+//!
+//! Role         called by the interpreter for everything that is not arithmetic or comparison;
+//!              semantics are PostgreSQL 15's, differences are said at each function
+//! Invariants   I1 results lie at the end of the machine's heap; nothing is allocated but the
+//!                 heap's growth and errors (exceptions: casts from text, lower, upper)
+
+pub mod cast;
+mod like;
+mod number;
+pub mod raise;
+pub mod text;
+mod text_pad;
+pub mod time;
+
+use std::cmp::Ordering;
+
+use hotrow_base::datum::Datum;
+use hotrow_base::types::DataType;
+
+use crate::bytecode::{CallCode, CompareKind};
+use crate::frame::Machine;
+use crate::interpret::{Fault, compare};
+use crate::program::Function;
+
+/// Calls a function on slots.
+#[inline(never)]
+pub fn call(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
+    match code.function {
+        Function::Greatest => return Ok(choose(machine, code, Ordering::Greater)),
+        Function::Least => return Ok(choose(machine, code, Ordering::Less)),
+        Function::Concat => return text::concat_all(machine, code),
+        Function::NullIf => return Ok(null_if(machine, code)),
+        _ => {}
+    }
+    let mut arguments = [Datum::NULL; 3];
+    let count = code.arguments.len().min(3);
+    for (argument, (slot, _)) in arguments.iter_mut().zip(code.arguments.iter()) {
+        *argument = machine.slots[*slot as usize];
+        if argument.is_null() {
+            return Ok(Datum::NULL);
+        }
+    }
+    let arguments = &arguments[..count];
+    match code.function {
+        Function::Abs
+        | Function::Floor
+        | Function::Ceil
+        | Function::Round
+        | Function::Trunc
+        | Function::Sign
+        | Function::Sqrt
+        | Function::Power
+        | Function::Exp
+        | Function::Ln
+        | Function::Mod => number::call(code, arguments),
+        Function::Extract
+        | Function::DateTrunc
+        | Function::DateAdd
+        | Function::DateDiff
+        | Function::TimestampAdd => time::call(code, arguments),
+        Function::Cardinality => Ok(Datum::int(i64::from(arguments[0].as_range().len))),
+        Function::Like => {
+            like::like(machine.bytes(arguments[0]), machine.bytes(arguments[1])).map(Datum::bool)
+        }
+        _ => text::call(machine, code, arguments),
+    }
+}
+
+/// The greatest or least argument that is not NULL.
+fn choose(machine: &Machine, code: &CallCode, wanted: Ordering) -> Datum {
+    let kind = CompareKind::of(code.result);
+    let mut best = Datum::NULL;
+    for (slot, _) in &code.arguments {
+        let value = machine.slots[*slot as usize];
+        if value.is_null() {
+            continue;
+        }
+        if best.is_null() || compare(kind, value, best, &machine.heap) == wanted {
+            best = value;
+        }
+    }
+    best
+}
+
+fn null_if(machine: &Machine, code: &CallCode) -> Datum {
+    let [(first, data_type), (second, _)] = code.arguments[..] else { return Datum::NULL };
+    let [a, b] = [first, second].map(|slot| machine.slots[slot as usize]);
+    let is_equal = !a.is_null()
+        && !b.is_null()
+        && compare(CompareKind::of(data_type), a, b, &machine.heap).is_eq();
+    if is_equal { Datum::NULL } else { a }
+}
+
+/// Argument `i`'s type.
+fn type_of(code: &CallCode, i: usize) -> DataType {
+    code.arguments[i].1
+}

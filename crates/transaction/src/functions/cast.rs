@@ -1,0 +1,295 @@
+//! Conversions between types: casts, and the fitting of key values to a column's type.
+
+use std::fmt::Write;
+
+use hotrow_base::datum::Datum;
+use hotrow_base::decimal::{self, Decimal, POWERS_OF_TEN};
+use hotrow_base::temporal;
+use hotrow_base::types::DataType;
+use hotrow_base::value::Value;
+
+use crate::frame::Machine;
+use crate::interpret::Fault;
+use crate::outcome::SqlError;
+
+const MICROS_PER_DAY: i64 = 86_400_000_000;
+
+/// Converts a value; NULL stays NULL. A float becomes an integer by rounding half to even, a numeric
+/// by rounding half away from zero, both as PostgreSQL. A text that is too long for varchar(n) or
+/// char(n) is refused (22001) unless only blanks are cut off: an assignment's rule, which Hotrow
+/// applies to explicit casts as well.
+pub fn cast(
+    machine: &mut Machine,
+    value: Datum,
+    from: DataType,
+    to: DataType,
+) -> Result<Datum, Fault> {
+    if value.is_null() {
+        return Ok(value);
+    }
+    if to.is_text() {
+        let text = if from.is_text() { value } else { to_text(machine, value, from) };
+        return limit_text(machine, text, to);
+    }
+    if from.is_text() {
+        return parse(machine, value, to);
+    }
+    match to {
+        DataType::SmallInt => to_int(value, from, 16),
+        DataType::Integer => to_int(value, from, 32),
+        DataType::BigInt => to_int(value, from, 64),
+        DataType::Numeric { precision, scale } => to_numeric(value, from, precision, scale),
+        DataType::Real => to_float(value, from).and_then(to_real),
+        DataType::Double => to_float(value, from).map(Datum::float),
+        DataType::Boolean => Ok(Datum::bool(value.as_int() != 0)),
+        DataType::Date if from != DataType::Date => {
+            Ok(Datum::int(value.as_int().div_euclid(MICROS_PER_DAY)))
+        }
+        DataType::Timestamp | DataType::TimestampTz if from == DataType::Date => value
+            .as_int()
+            .checked_mul(MICROS_PER_DAY)
+            .map(Datum::int)
+            .ok_or_else(|| Fault::new(b"22008", "date out of range for timestamp")),
+        _ => Ok(value),
+    }
+}
+
+fn to_int(value: Datum, from: DataType, bits: u8) -> Result<Datum, Fault> {
+    let wide = match from {
+        DataType::Numeric { scale, .. } => decimal::to_i64(value.as_numeric(), scale),
+        DataType::Real | DataType::Double => {
+            let rounded = value.as_float().round_ties_even();
+            // 2^63 is a float, 2^63 - 1 is not.
+            let is_in_range =
+                (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&rounded);
+            is_in_range.then_some(rounded as i64)
+        }
+        _ => Some(value.as_int()),
+    };
+    let spare = (64 - u32::from(bits)) & 63;
+    wide.filter(|&int| (int << spare) >> spare == int)
+        .map(Datum::int)
+        .ok_or(Fault::IntRange { bits })
+}
+
+fn to_numeric(value: Datum, from: DataType, precision: u8, scale: u8) -> Result<Datum, Fault> {
+    let units = match from {
+        DataType::Numeric { scale: from, .. } => decimal::rescale(value.as_numeric(), from, scale),
+        DataType::Real => decimal::from_f32(value.as_float() as f32, scale),
+        DataType::Double => decimal::from_f64(value.as_float(), scale),
+        _ => decimal::from_i64(value.as_int(), scale),
+    };
+    units
+        .filter(|units| units.unsigned_abs() < POWERS_OF_TEN[precision as usize].unsigned_abs())
+        .map(Datum::numeric)
+        .ok_or_else(|| numeric_overflow(precision, scale))
+}
+
+#[cold]
+fn numeric_overflow(precision: u8, scale: u8) -> Fault {
+    let mut error = SqlError::new(b"22003", "numeric field overflow");
+    error.detail = Some(format!(
+        "A field with precision {precision}, scale {scale} must round to an absolute value less \
+         than 10^{}.",
+        precision.saturating_sub(scale)
+    ));
+    error.into()
+}
+
+/// A number as a double.
+pub(super) fn to_float(value: Datum, from: DataType) -> Result<f64, Fault> {
+    Ok(match from {
+        DataType::Numeric { scale, .. } => decimal::to_f64(value.as_numeric(), scale),
+        DataType::Real | DataType::Double => value.as_float(),
+        _ => value.as_int() as f64,
+    })
+}
+
+fn to_real(value: f64) -> Result<Datum, Fault> {
+    let real = value as f32;
+    if real.is_infinite() && value.is_finite() {
+        return Err(Fault::FloatOverflow);
+    }
+    if real == 0.0 && value != 0.0 {
+        return Err(Fault::FloatUnderflow);
+    }
+    Ok(Datum::float(f64::from(real)))
+}
+
+/// Appends to a byte heap what is formatted.
+struct HeapWriter<'a>(&'a mut Vec<u8>);
+
+impl Write for HeapWriter<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// The text form of a value that is not a text.
+pub(crate) fn to_text(machine: &mut Machine, value: Datum, from: DataType) -> Datum {
+    let start = machine.heap.len();
+    let mut out = HeapWriter(&mut machine.heap);
+    let written = match from {
+        DataType::SmallInt | DataType::Integer | DataType::BigInt => {
+            write!(out, "{}", value.as_int())
+        }
+        DataType::Boolean => out.write_str(if value.is_true() { "true" } else { "false" }),
+        DataType::Numeric { scale, .. } => match Decimal::new(value.as_numeric(), scale) {
+            Some(decimal) => write!(out, "{decimal}"),
+            None => Ok(()),
+        },
+        DataType::Date => temporal::write_date(value.as_int() as i32, &mut out),
+        DataType::Timestamp => temporal::write_timestamp(value.as_int(), &mut out),
+        DataType::TimestampTz => temporal::write_timestamp_tz(value.as_int(), &mut out),
+        _ => {
+            let value = Value::from_datum(value, from, out.0);
+            write!(out, "{value}")
+        }
+    };
+    debug_assert!(written.is_ok(), "a heap takes any text");
+    Datum::range(start as u32, (machine.heap.len() - start) as u32)
+}
+
+fn limit_text(machine: &Machine, text: Datum, to: DataType) -> Result<Datum, Fault> {
+    let bytes = machine.bytes(text);
+    let range = text.as_range();
+    let (limit, name) = match to {
+        DataType::Varchar(n) => (n, "character varying"),
+        DataType::Char(n) => (n, "character"),
+        _ => return Ok(text),
+    };
+    let trimmed = trimmed_len(bytes);
+    let len = match to {
+        // char(n) is stored in n bytes, and read without its trailing blanks.
+        DataType::Char(_) => Some(trimmed).filter(|&len| len <= limit as usize),
+        _ if bytes.len() <= limit as usize => Some(bytes.len()),
+        _ => {
+            let cut = super::text::char_offset(bytes, limit as usize);
+            Some(cut).filter(|&cut| trimmed <= cut)
+        }
+    };
+    match len {
+        Some(len) => Ok(Datum::range(range.start, len as u32)),
+        None => Err(Fault::new(b"22001", format!("value too long for type {name}({limit})"))),
+    }
+}
+
+fn trimmed_len(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1)
+}
+
+fn parse(machine: &mut Machine, value: Datum, to: DataType) -> Result<Datum, Fault> {
+    let text = String::from_utf8_lossy(machine.bytes(value)).into_owned();
+    let value = Value::parse(to, &text).map_err(value_error)?;
+    value.to_datum(to, &mut machine.heap).map_err(value_error)
+}
+
+/// A base error as an SQL error.
+pub(crate) fn value_error(error: hotrow_base::value::ValueError) -> Fault {
+    let code = error.code().as_bytes().first_chunk().copied().unwrap_or(*b"XX000");
+    Fault::new(&code, error.message())
+}
+
+/// How a value lies among the values of another type.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Fitted {
+    /// it is one of them
+    Exact(Datum),
+    /// this one is the greatest below it
+    Below(Datum),
+    /// it is greater than all
+    AboveAll,
+    /// it is less than all
+    BelowAll,
+}
+
+/// Fits a number into the type of a key column, without rounding.
+pub fn fit(value: Datum, from: DataType, to: DataType) -> Fitted {
+    match (from, to) {
+        (DataType::Real | DataType::Double, DataType::Real) => fit_real(value.as_float()),
+        (_, DataType::Real | DataType::Double) => {
+            to_float(value, from).map_or(Fitted::Exact(value), |v| Fitted::Exact(Datum::float(v)))
+        }
+        (DataType::Real | DataType::Double, _) => fit_float(value.as_float(), to),
+        (DataType::Date, DataType::Timestamp | DataType::TimestampTz) => {
+            Fitted::Exact(Datum::int(value.as_int().saturating_mul(MICROS_PER_DAY)))
+        }
+        (DataType::Timestamp | DataType::TimestampTz, DataType::Date) => {
+            let micros = value.as_int();
+            let day = Datum::int(micros.div_euclid(MICROS_PER_DAY));
+            let is_midnight = micros.rem_euclid(MICROS_PER_DAY) == 0;
+            if is_midnight { Fitted::Exact(day) } else { Fitted::Below(day) }
+        }
+        _ => fit_exact_number(value, from, to),
+    }
+}
+
+fn fit_real(value: f64) -> Fitted {
+    let real = value as f32;
+    if f64::from(real) == value || value.is_nan() {
+        return Fitted::Exact(Datum::float(f64::from(real)));
+    }
+    let below = if f64::from(real) > value { real.next_down() } else { real };
+    Fitted::Below(Datum::float(f64::from(below)))
+}
+
+fn fit_float(value: f64, to: DataType) -> Fitted {
+    let scale = scale_of(to);
+    let scaled = value * 10_f64.powi(scale.into());
+    if value.is_nan() || scaled >= 1e38 {
+        return Fitted::AboveAll;
+    }
+    if scaled <= -1e38 {
+        return Fitted::BelowAll;
+    }
+    place(scaled.floor() as i128, scaled.floor() == scaled, to)
+}
+
+fn fit_exact_number(value: Datum, from: DataType, to: DataType) -> Fitted {
+    let units = match from {
+        DataType::Numeric { .. } => value.as_numeric(),
+        _ => i128::from(value.as_int()),
+    };
+    let (from_scale, to_scale) = (scale_of(from), scale_of(to));
+    if to_scale >= from_scale {
+        return match units.checked_mul(POWERS_OF_TEN[(to_scale - from_scale) as usize]) {
+            Some(units) => place(units, true, to),
+            None if units > 0 => Fitted::AboveAll,
+            None => Fitted::BelowAll,
+        };
+    }
+    let power = POWERS_OF_TEN[(from_scale - to_scale) as usize];
+    place(units.div_euclid(power), units.rem_euclid(power) == 0, to)
+}
+
+fn scale_of(data_type: DataType) -> u8 {
+    match data_type {
+        DataType::Numeric { scale, .. } => scale,
+        _ => 0,
+    }
+}
+
+/// Whole units of `to`'s scale as a datum of `to`, if it has such a value.
+fn place(units: i128, is_exact: bool, to: DataType) -> Fitted {
+    let (least, greatest) = match to {
+        DataType::SmallInt => (i128::from(i16::MIN), i128::from(i16::MAX)),
+        DataType::Integer | DataType::Date => (i128::from(i32::MIN), i128::from(i32::MAX)),
+        DataType::Numeric { precision, .. } => {
+            let limit = POWERS_OF_TEN[precision as usize] - 1;
+            (-limit, limit)
+        }
+        _ => (i128::from(i64::MIN), i128::from(i64::MAX)),
+    };
+    if units > greatest {
+        return Fitted::AboveAll;
+    }
+    if units < least {
+        return Fitted::BelowAll;
+    }
+    let datum = match to {
+        DataType::Numeric { .. } => Datum::numeric(units),
+        _ => Datum::int(units as i64),
+    };
+    if is_exact { Fitted::Exact(datum) } else { Fitted::Below(datum) }
+}

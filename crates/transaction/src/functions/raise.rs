@@ -1,0 +1,53 @@
+//! RAISE EXCEPTION: formats the message as PL/pgSQL does. Allocates: the call ends here.
+
+use hotrow_base::datum::Datum;
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+
+use crate::bytecode::Program;
+use crate::frame::Machine;
+use crate::outcome::SqlError;
+
+/// The error of RAISE statement number `raise`.
+#[cold]
+pub(crate) fn error(program: &Program, raise: u16, machine: &Machine) -> SqlError {
+    let code = &program.raises[raise as usize];
+    let mut message = String::new();
+    for (i, piece) in code.message.iter().enumerate() {
+        message.push_str(piece);
+        if let Some(&(slot, sql_type)) = code.arguments.get(i) {
+            message.push_str(&text_of(machine, slot, sql_type));
+        }
+    }
+    let mut error = SqlError::new(&code.sqlstate, message);
+    let optional = |operand: Option<(u16, SqlType)>| {
+        let (slot, sql_type) = operand?;
+        Some(text_of(machine, slot, sql_type))
+    };
+    error.detail = optional(code.detail);
+    error.hint = optional(code.hint);
+    error
+}
+
+fn text_of(machine: &Machine, slot: u16, sql_type: SqlType) -> String {
+    let datum = machine.slots[slot as usize];
+    match sql_type {
+        _ if datum.is_null() => "<NULL>".into(),
+        SqlType::Scalar(data_type) => display(machine, datum, data_type),
+        SqlType::Array(data_type) => {
+            let elements = &machine.elements[datum.as_range().range()];
+            let texts: Vec<_> = elements
+                .iter()
+                .map(|&element| match element.is_null() {
+                    true => "NULL".into(),
+                    false => display(machine, element, data_type),
+                })
+                .collect();
+            format!("{{{}}}", texts.join(","))
+        }
+    }
+}
+
+fn display(machine: &Machine, datum: Datum, data_type: DataType) -> String {
+    Value::from_datum(datum, data_type, &machine.heap).to_string()
+}

@@ -1,0 +1,163 @@
+//! Functions of texts. Characters are those of UTF-8.
+
+use hotrow_base::datum::Datum;
+use hotrow_base::types::DataType;
+
+use super::text_pad;
+use crate::bytecode::CallCode;
+use crate::frame::{HEAP_BYTES_MAX, Machine};
+use crate::interpret::Fault;
+use crate::program::Function;
+
+/// Calls a function of texts; no argument is NULL.
+pub(super) fn call(
+    machine: &mut Machine,
+    code: &CallCode,
+    arguments: &[Datum],
+) -> Result<Datum, Fault> {
+    let text = arguments[0];
+    let int = |i: usize| arguments.get(i).map_or(0, |argument| argument.as_int());
+    Ok(match code.function {
+        Function::Length if code.arguments[0].1 == DataType::Bytea => {
+            Datum::int(i64::from(text.as_range().len))
+        }
+        Function::Length => Datum::int(char_count(machine.bytes(text)) as i64),
+        Function::OctetLength => Datum::int(i64::from(text.as_range().len)),
+        Function::Lower => map_case(machine, text, str::to_lowercase, u8::to_ascii_lowercase),
+        Function::Upper => map_case(machine, text, str::to_uppercase, u8::to_ascii_uppercase),
+        Function::Substring => substring(machine, arguments)?,
+        Function::Left => {
+            let count = char_count(machine.bytes(text)) as i64;
+            let end = if int(1) >= 0 { int(1) } else { count.saturating_add(int(1)) };
+            slice_chars(machine, text, 0, end)
+        }
+        Function::Right => {
+            let count = char_count(machine.bytes(text)) as i64;
+            let start = if int(1) >= 0 {
+                count.saturating_sub(int(1))
+            } else {
+                0_i64.saturating_sub(int(1))
+            };
+            slice_chars(machine, text, start, i64::MAX)
+        }
+        Function::Position => {
+            let bytes = machine.bytes(text);
+            let found = find(bytes, machine.bytes(arguments[1]));
+            Datum::int(found.map_or(0, |at| char_count(&bytes[..at]) as i64 + 1))
+        }
+        Function::Trim | Function::LTrim | Function::RTrim => {
+            text_pad::trim(machine, code.function, text, arguments.get(1).copied())
+        }
+        Function::LPad | Function::RPad => {
+            let fill = arguments.get(2).copied();
+            return text_pad::pad(machine, code.function == Function::LPad, text, int(1), fill);
+        }
+        Function::Replace => return text_pad::replace(machine, arguments),
+        Function::Repeat => return text_pad::repeat(machine, text, int(1)),
+        Function::Reverse => text_pad::reverse(machine, text),
+        other => unreachable!("{other:?} is not a function of texts"),
+    })
+}
+
+/// Appends two texts as one. Appends in place where the first one ends the heap.
+pub(crate) fn concat(machine: &mut Machine, a: Datum, b: Datum) -> Result<Datum, Fault> {
+    let (a, b) = (a.as_range(), b.as_range());
+    let is_last = a.start as usize + a.len as usize == machine.heap.len();
+    let start = if is_last && a.len > 0 {
+        a.start
+    } else {
+        let start = machine.heap.len() as u32;
+        machine.heap.extend_from_within(a.range());
+        start
+    };
+    machine.heap.extend_from_within(b.range());
+    machine.check_heap()?;
+    Ok(Datum::range(start, a.len + b.len))
+}
+
+/// concat(...): NULLs count as empty. All arguments are texts.
+pub(super) fn concat_all(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
+    let mut pieces = 0;
+    let start = machine.heap.len();
+    for &(slot, _) in &code.arguments {
+        let value = machine.slots[slot as usize];
+        if !value.is_null() {
+            machine.heap.extend_from_within(value.as_range().range());
+            pieces += value.as_range().len;
+        }
+    }
+    machine.check_heap()?;
+    Ok(Datum::range(start as u32, pieces))
+}
+
+/// Characters in a UTF-8 text.
+pub(super) fn char_count(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()
+}
+
+/// Byte offset of character `n`, or the text's length.
+pub(super) fn char_offset(bytes: &[u8], n: usize) -> usize {
+    // A character has at least one byte.
+    if n >= bytes.len() {
+        return bytes.len();
+    }
+    let starts = bytes.iter().enumerate().filter(|&(_, &byte)| byte & 0xc0 != 0x80);
+    starts.map(|(at, _)| at).nth(n).unwrap_or(bytes.len())
+}
+
+/// Position of the first `needle`.
+pub(super) fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
+    if needle.is_empty() {
+        return Some(0);
+    }
+    bytes.windows(needle.len()).position(|window| window == needle)
+}
+
+/// Characters `start..end` (from 0) of a text, which share its bytes.
+pub(super) fn slice_chars(machine: &Machine, text: Datum, start: i64, end: i64) -> Datum {
+    let bytes = machine.bytes(text);
+    let offset = |n: i64| char_offset(bytes, usize::try_from(n).unwrap_or(0));
+    let (from, to) = (offset(start), offset(end));
+    Datum::range(text.as_range().start + from as u32, to.saturating_sub(from) as u32)
+}
+
+/// substring(text, start [, count]): characters from 1; a start before the text uses up count.
+fn substring(machine: &Machine, arguments: &[Datum]) -> Result<Datum, Fault> {
+    let start = arguments[1].as_int();
+    let end = match arguments.get(2) {
+        None => i64::MAX,
+        Some(count) if count.as_int() < 0 => {
+            return Err(Fault::new(b"22011", "negative substring length not allowed"));
+        }
+        Some(count) => start.saturating_add(count.as_int()),
+    };
+    let (from, to) = (start.max(1) - 1, end.max(1) - 1);
+    Ok(slice_chars(machine, arguments[0], from, to))
+}
+
+fn map_case(
+    machine: &mut Machine,
+    text: Datum,
+    map: fn(&str) -> String,
+    map_ascii: fn(&u8) -> u8,
+) -> Datum {
+    let bytes = machine.bytes(text);
+    if !bytes.is_ascii() {
+        let mapped = map(&String::from_utf8_lossy(bytes));
+        return machine.keep(mapped.as_bytes());
+    }
+    let start = machine.heap.len();
+    machine.heap.extend_from_within(text.as_range().range());
+    for byte in &mut machine.heap[start..] {
+        *byte = map_ascii(byte);
+    }
+    Datum::range(start as u32, text.as_range().len)
+}
+
+/// Refuses a text of more bytes than a call may have.
+pub(super) fn check_len(bytes: u64) -> Result<(), Fault> {
+    if bytes > HEAP_BYTES_MAX as u64 / 4 {
+        return Err(Fault::new(b"54000", "requested length too large"));
+    }
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! The sink of a visit: what becomes of its matching rows.
+
+use hotrow_base::datum::Datum;
+
+use super::aggregate::Totals;
+use super::{Fault, order};
+use crate::bytecode::{Gather, RowRun};
+use crate::frame::{Frame, Gathered, Machine};
+use crate::program::RowsTo;
+
+/// What the visit does next with a row that was handed in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Added {
+    /// its bytes are needed no longer
+    Drop,
+    /// its bytes are kept
+    Keep,
+    /// it was the last one wanted; its bytes are kept
+    Last,
+}
+
+/// Counts, keeps or adds up rows.
+pub(super) struct Sink<'a> {
+    code: &'a Gather,
+    /// matching rows so far
+    seen: u64,
+    skip: u64,
+    take: u64,
+}
+
+impl<'a> Sink<'a> {
+    /// Reads OFFSET and LIMIT, clears buffers.
+    pub(super) fn begin(
+        code: &'a Gather,
+        machine: &Machine,
+        gathered: &mut Gathered,
+    ) -> Result<Self, Fault> {
+        let (mut skip, mut take) = (0, u64::MAX);
+        match code {
+            Gather::Count => {}
+            Gather::First { offset, .. } => {
+                gathered.datums.clear();
+                skip = offset_of(*offset, machine)?;
+                take = 1;
+            }
+            Gather::Rows { offset, limit, .. } => {
+                gathered.datums.clear();
+                skip = offset_of(*offset, machine)?;
+                take = limit_of(*limit, machine)?;
+            }
+            Gather::Aggregate(codes) => {
+                if gathered.totals.len() < codes.len() {
+                    gathered.totals.resize_with(codes.len(), Totals::default);
+                }
+                gathered.totals.iter_mut().for_each(Totals::clear);
+            }
+        }
+        Ok(Self { code, seen: 0, skip, take })
+    }
+
+    /// Whether the values of the next row are looked at.
+    pub(super) fn wants_values(&self) -> bool {
+        match self.code {
+            Gather::Count => false,
+            Gather::First { order, .. } => !order.is_empty() || self.seen == self.skip,
+            _ => true,
+        }
+    }
+
+    /// Takes a matching row, whose values lie in slots.
+    pub(super) fn add(
+        &mut self,
+        machine: &mut Machine,
+        gathered: &mut Gathered,
+    ) -> Result<Added, Fault> {
+        self.seen += 1;
+        Ok(match self.code {
+            Gather::Count => Added::Drop,
+            Gather::Aggregate(codes) => {
+                let mut added = Added::Drop;
+                for (code, totals) in codes.iter().zip(&mut gathered.totals) {
+                    if totals.add(code, machine)? {
+                        added = Added::Keep;
+                    }
+                }
+                added
+            }
+            Gather::First { row, order, .. } if !order.is_empty() => {
+                keep(*row, machine, gathered);
+                Added::Keep
+            }
+            Gather::First { strict, .. } => {
+                let wanted = self.skip.saturating_add(1);
+                match self.seen.cmp(&wanted) {
+                    std::cmp::Ordering::Less => Added::Drop,
+                    std::cmp::Ordering::Equal if *strict => Added::Keep,
+                    // An update goes on to its other rows; a read stops here.
+                    std::cmp::Ordering::Equal => Added::Last,
+                    std::cmp::Ordering::Greater if *strict => return Err(too_many_rows()),
+                    std::cmp::Ordering::Greater => Added::Drop,
+                }
+            }
+            Gather::Rows { row, distinct, order, has_bytes, .. } => {
+                let in_window = || self.seen > self.skip && self.seen - self.skip <= self.take;
+                let windowed = distinct.is_empty() && order.is_empty();
+                if !windowed || in_window() {
+                    keep(*row, machine, gathered);
+                }
+                if windowed && self.seen >= self.skip.saturating_add(self.take) {
+                    Added::Last
+                } else if *has_bytes {
+                    Added::Keep
+                } else {
+                    Added::Drop
+                }
+            }
+        })
+    }
+
+    /// Puts results where they belong. False: there is none.
+    pub(super) fn finish(self, frame: &mut Frame) -> Result<bool, Fault> {
+        let Frame { machine, gathered, .. } = frame;
+        frame.touched = self.seen;
+        Ok(match self.code {
+            Gather::Count => self.seen > 0,
+            Gather::Aggregate(codes) => {
+                for (code, totals) in codes.iter().zip(&mut gathered.totals) {
+                    let value = totals.result(code, machine)?;
+                    machine.slots[code.result as usize] = value;
+                }
+                frame.touched = 1;
+                true
+            }
+            Gather::First { order, .. } if order.is_empty() => {
+                frame.touched = self.seen.saturating_sub(self.skip);
+                frame.touched > 0
+            }
+            Gather::First { row, strict, order: keys, .. } => {
+                gathered.number(*row);
+                order::sort(&mut gathered.order, &gathered.datums, *row, keys, &machine.heap);
+                if *strict && gathered.order.len() as u64 > self.skip.saturating_add(1) {
+                    return Err(too_many_rows());
+                }
+                let Some(&first) = gathered.order.get(self.skip as usize) else {
+                    frame.touched = 0;
+                    return Ok(false);
+                };
+                let start = first as usize * row.width();
+                frame.touched = 1;
+                let values = &gathered.datums[start..start + row.width()];
+                machine.slots[row.slots()].copy_from_slice(values);
+                true
+            }
+            Gather::Rows { to, row, .. } => {
+                self.arrange(machine, gathered);
+                let rows = (gathered.datums.len() / row.width().max(1)) as u64;
+                frame.touched = rows;
+                match to {
+                    RowsTo::Loop(set) => {
+                        let set = &mut frame.row_sets[set.0 as usize];
+                        std::mem::swap(&mut set.datums, &mut gathered.datums);
+                        set.next = 0;
+                    }
+                    RowsTo::Result => {
+                        frame.result.extend_from_slice(&gathered.datums);
+                        frame.result_rows += rows;
+                    }
+                }
+                rows > 0
+            }
+        })
+    }
+
+    /// DISTINCT, ORDER BY, LIMIT and OFFSET over all rows, where they could not be applied on the
+    /// way; leaves values without keys, in order.
+    fn arrange(&self, machine: &Machine, gathered: &mut Gathered) {
+        let Gather::Rows { row, distinct, order: keys, .. } = self.code else { return };
+        if distinct.is_empty() && keys.is_empty() {
+            return;
+        }
+        gathered.number(*row);
+        if !distinct.is_empty() {
+            order::dedup(&mut gathered.order, &gathered.datums, *row, distinct, &machine.heap);
+        }
+        if !keys.is_empty() {
+            order::sort(&mut gathered.order, &gathered.datums, *row, keys, &machine.heap);
+        }
+        let all = gathered.datums.len();
+        let skip = usize::try_from(self.skip).unwrap_or(usize::MAX);
+        let take = usize::try_from(self.take).unwrap_or(usize::MAX);
+        for i in 0..gathered.order.len() {
+            if i < skip || i - skip >= take {
+                continue;
+            }
+            let start = gathered.order[i] as usize * row.width() + row.keys as usize;
+            gathered.datums.extend_from_within(start..start + row.values as usize);
+        }
+        gathered.datums.drain(..all);
+    }
+}
+
+impl Gathered {
+    /// Fills `order` with all row numbers.
+    fn number(&mut self, run: RowRun) {
+        let rows = self.datums.len() / run.width().max(1);
+        self.order.clear();
+        self.order.extend(0..rows as u32);
+    }
+}
+
+fn keep(run: RowRun, machine: &Machine, gathered: &mut Gathered) {
+    gathered.datums.extend_from_slice(&machine.slots[run.slots()]);
+}
+
+fn too_many_rows() -> Fault {
+    let mut error = crate::outcome::SqlError::new(b"P0003", "query returned more than one row");
+    error.hint = Some("Make sure the query returns a single row, or use LIMIT 1.".into());
+    error.into()
+}
+
+fn offset_of(slot: Option<u16>, machine: &Machine) -> Result<u64, Fault> {
+    let value = slot.map_or(Datum::NULL, |slot| machine.slots[slot as usize]);
+    if value.is_null() {
+        return Ok(0);
+    }
+    u64::try_from(value.as_int()).map_err(|_| Fault::new(b"2201X", "OFFSET must not be negative"))
+}
+
+fn limit_of(slot: Option<u16>, machine: &Machine) -> Result<u64, Fault> {
+    let value = slot.map_or(Datum::NULL, |slot| machine.slots[slot as usize]);
+    if value.is_null() {
+        return Ok(u64::MAX);
+    }
+    u64::try_from(value.as_int()).map_err(|_| Fault::new(b"2201W", "LIMIT must not be negative"))
+}

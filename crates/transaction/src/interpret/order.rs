@@ -1,0 +1,74 @@
+//! ORDER BY and DISTINCT over gathered rows, in reused memory.
+
+use std::cmp::Ordering;
+
+use hotrow_base::datum::Datum;
+
+use super::pure::compare;
+use crate::bytecode::{CompareKind, OrderCode, RowRun};
+
+/// Sorts the row numbers in `order` by the rows' keys; equal keys keep arrival order.
+pub(super) fn sort(
+    order: &mut [u32],
+    datums: &[Datum],
+    run: RowRun,
+    keys: &[OrderCode],
+    heap: &[u8],
+) {
+    let width = run.width();
+    order.sort_unstable_by(|&a, &b| {
+        let row = |n: u32| &datums[n as usize * width..];
+        let by_keys = keys.iter().zip(row(a).iter().zip(row(b))).find_map(|(key, (&a, &b))| {
+            Some(compare_key(key, a, b, heap)).filter(|ordering| ordering.is_ne())
+        });
+        by_keys.unwrap_or_else(|| a.cmp(&b))
+    });
+}
+
+fn compare_key(key: &OrderCode, a: Datum, b: Datum, heap: &[u8]) -> Ordering {
+    match (a.is_null(), b.is_null()) {
+        (true, true) => Ordering::Equal,
+        (true, false) if key.nulls_first => Ordering::Less,
+        (true, false) => Ordering::Greater,
+        (false, true) if key.nulls_first => Ordering::Greater,
+        (false, true) => Ordering::Less,
+        (false, false) => {
+            let ordering = compare(key.kind, a, b, heap);
+            if key.descending { ordering.reverse() } else { ordering }
+        }
+    }
+}
+
+/// Keeps the first of the rows with equal values, in arrival order.
+pub(super) fn dedup(
+    order: &mut Vec<u32>,
+    datums: &[Datum],
+    run: RowRun,
+    kinds: &[CompareKind],
+    heap: &[u8],
+) {
+    let width = run.width();
+    let values = |n: u32| {
+        let start = n as usize * width + run.keys as usize;
+        &datums[start..start + run.values as usize]
+    };
+    let compare_values = |a: u32, b: u32| {
+        kinds
+            .iter()
+            .zip(values(a).iter().zip(values(b)))
+            .map(|(&kind, (&a, &b))| compare_nulls_equal(kind, a, b, heap))
+            .find(|ordering| ordering.is_ne())
+            .unwrap_or(Ordering::Equal)
+    };
+    order.sort_unstable_by(|&a, &b| compare_values(a, b).then(a.cmp(&b)));
+    order.dedup_by(|later, first| compare_values(*later, *first).is_eq());
+    order.sort_unstable();
+}
+
+/// Order in which NULL equals NULL and is greatest.
+pub(super) fn compare_nulls_equal(kind: CompareKind, a: Datum, b: Datum, heap: &[u8]) -> Ordering {
+    match (a.is_null(), b.is_null()) {
+        (false, false) => compare(kind, a, b, heap),
+        (a, b) => a.cmp(&b),
+    }
+}

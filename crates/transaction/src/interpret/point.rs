@@ -1,0 +1,179 @@
+//! Accesses to one row: find, update, insert.
+
+use hotrow_base::ids::ColumnId;
+use hotrow_base::key;
+use hotrow_base::row::{Words, read_field};
+
+use super::fault::{stop, stop_machine};
+use super::keys::encode;
+use super::{Hook, PlannedKey, slow, violation};
+use crate::access::{Inserted, KeyAt, RecordAccess};
+use crate::bytecode::{AccessCode, Bind, InsertCode, KeyCode, PathCode, Program, UpdateCode};
+use crate::frame::{Frame, Machine};
+use crate::outcome::Stop;
+
+/// Finds the row of a point access and loads its columns.
+#[inline(always)]
+pub(super) fn find<A: RecordAccess, H: Hook>(
+    program: &Program,
+    site: u16,
+    frame: &mut Frame,
+    access: &mut A,
+    hook: &mut H,
+) -> Result<Option<A::Record>, Stop> {
+    let code = &program.access[site as usize];
+    let PathCode::Point(key) = &code.path else {
+        unreachable!("lowering emits Point for point paths only")
+    };
+    let Some(record) = look_up(code, key, site, frame, access, hook)? else {
+        return Ok(None);
+    };
+    bind(&code.binds, access.row(code.table, record), &mut frame.machine);
+    Ok(Some(record))
+}
+
+/// Finds the record of a point path.
+#[inline(always)]
+pub(super) fn look_up<A: RecordAccess, H: Hook>(
+    code: &AccessCode,
+    key: &KeyCode,
+    site: u16,
+    frame: &mut Frame,
+    access: &mut A,
+    hook: &mut H,
+) -> Result<Option<A::Record>, Stop> {
+    let bytes = &mut frame.keys.key;
+    let (table, index) = (code.table, key.index);
+    let covered = code.covered;
+    let mut entry = None;
+    if H::PLANNED
+        && code.planned
+        && let Some(planned) = hook.next_key(site)
+    {
+        entry = Some(planned.entry);
+        if planned.key.is_empty() {
+            return Ok(None);
+        }
+        if key.is_plain {
+            let PlannedKey { key, hash, .. } = planned;
+            return access.find(&KeyAt { table, index, key, hash, entry, covered }, code.intent);
+        }
+    }
+    if !encode(key, &frame.machine, bytes) {
+        return Ok(None);
+    }
+    let at = KeyAt { table, index, key: bytes, hash: key::hash(bytes), entry, covered };
+    access.find(&at, code.intent)
+}
+
+/// Loads columns into slots.
+#[inline(always)]
+pub(super) fn bind<W: Words + ?Sized>(binds: &[Bind], row: &W, machine: &mut Machine) {
+    for bind in binds {
+        machine.slots[bind.slot as usize] = read_field(bind.field, row, &mut machine.heap);
+    }
+}
+
+/// Changes the record that was found, to the new values in slots.
+#[inline(always)]
+pub(super) fn update<A: RecordAccess>(
+    program: &Program,
+    site: u16,
+    at: usize,
+    record: A::Record,
+    frame: &mut Frame,
+    access: &mut A,
+) -> Result<(), Stop> {
+    let code = &program.access[site as usize];
+    let Frame { machine, changes, row_words, .. } = frame;
+    let update = code.update.as_ref().expect("lowering emits Update for updates only");
+    if update.has_variable
+        && let Err(fault) =
+            violation::check_size(program, code, access.row(code.table, record), machine, row_words)
+    {
+        return Err(stop_machine(program, at, machine, fault));
+    }
+    let done = change(code, update, record, machine, changes, access)?;
+    if let Inserted::Duplicate(index) = done {
+        let row = access.row(code.table, record);
+        let fault = violation::duplicate_update(program, code, index, row, machine, row_words);
+        return Err(stop_machine(program, at, machine, fault));
+    }
+    Ok(())
+}
+
+#[inline(always)]
+fn change<A: RecordAccess>(
+    code: &AccessCode,
+    update: &UpdateCode,
+    record: A::Record,
+    machine: &Machine,
+    changes: &mut Vec<(ColumnId, hotrow_base::datum::Datum)>,
+    access: &mut A,
+) -> Result<Inserted, Stop> {
+    let value = |slot: u16| machine.slots[slot as usize];
+    if let [set] = &update.sets[..] {
+        let change = [(set.column, value(set.slot))];
+        return access.update(code.table, record, &change, &machine.heap);
+    }
+    changes.clear();
+    changes.extend(update.sets.iter().map(|set| (set.column, value(set.slot))));
+    access.update(code.table, record, changes, &machine.heap)
+}
+
+/// Inserts a row. False: a conflict was ignored.
+#[inline(never)]
+pub(super) fn insert<A: RecordAccess, H: Hook>(
+    program: &Program,
+    site: u16,
+    at: usize,
+    frame: &mut Frame,
+    access: &mut A,
+    hook: &mut H,
+) -> Result<bool, Stop> {
+    let code = &program.access[site as usize];
+    let insert = code.insert.as_ref().expect("lowering emits Insert for inserts only");
+    if let Err(fault) = violation::build_row(program, code, insert, frame) {
+        return Err(stop(program, at, frame, fault));
+    }
+    let inserted = put(code, insert, site, frame, access, hook)?;
+    match inserted {
+        Inserted::Yes => {
+            slow::touched(&mut frame.machine, 1);
+            Ok(true)
+        }
+        Inserted::Duplicate(_) if insert.ignore_conflict => Ok(false),
+        Inserted::Duplicate(index) => {
+            let fault = violation::duplicate(program, code, index, &frame.row_words);
+            Err(stop(program, at, frame, fault))
+        }
+    }
+}
+
+fn put<A: RecordAccess, H: Hook>(
+    code: &AccessCode,
+    insert: &InsertCode,
+    site: u16,
+    frame: &mut Frame,
+    access: &mut A,
+    hook: &mut H,
+) -> Result<Inserted, Stop> {
+    let Some(primary) = &insert.primary else {
+        return access.insert(code.table, &frame.row_words, None);
+    };
+    let (table, index) = (code.table, primary.index);
+    let covered = false;
+    if H::PLANNED
+        && code.planned
+        && let Some(planned) = hook.next_key(site)
+    {
+        let entry = Some(planned.entry);
+        let at = KeyAt { table, index, key: planned.key, hash: planned.hash, entry, covered };
+        return access.insert(table, &frame.row_words, Some(&at));
+    }
+    let bytes = &mut frame.keys.key;
+    let is_key = encode(primary, &frame.machine, bytes);
+    debug_assert!(is_key, "a row that was built has a key");
+    let at = KeyAt { table, index, key: bytes, hash: key::hash(bytes), entry: None, covered };
+    access.insert(table, &frame.row_words, Some(&at))
+}

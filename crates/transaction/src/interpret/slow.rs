@@ -1,0 +1,281 @@
+//! The other instructions: those that are rarer, longer or need the frame.
+
+use hotrow_base::datum::Datum;
+use hotrow_base::decimal;
+
+use super::pure::{compare, divide, fits, satisfies};
+use super::{Fault, violation};
+use crate::bytecode::{Failure, Op, Program};
+use crate::frame::{Frame, Machine};
+use crate::functions;
+use crate::outcome::SqlError;
+use crate::program::{ArithmeticOp, FOUND, ROW_COUNT};
+
+/// FOUND and the row count.
+#[inline(always)]
+pub(super) fn touched(machine: &mut Machine, rows: u64) {
+    machine.slots[FOUND.index()] = Datum::bool(rows > 0);
+    machine.slots[ROW_COUNT.index()] = Datum::int(rows as i64);
+}
+
+/// Runs one instruction outside visits; returns the next position.
+#[inline(never)]
+pub(super) fn step(
+    program: &Program,
+    at: usize,
+    op: Op,
+    frame: &mut Frame,
+) -> Result<usize, Fault> {
+    match op {
+        Op::TouchedByVisit => touched(&mut frame.machine, frame.touched),
+        Op::RowsBegin { rows, to } | Op::RowsNext { rows, to } => {
+            let is_begin = matches!(op, Op::RowsBegin { .. });
+            // Begin jumps when there is no row, Next when there is one.
+            if next_row(program, rows, frame)? != is_begin {
+                return Ok(to as usize);
+            }
+        }
+        Op::ReturnRow { row } => {
+            let slots = &frame.machine.slots;
+            let operands = &program.returns[row as usize];
+            frame.result.extend(operands.iter().map(|&slot| slots[slot as usize]));
+            frame.result_rows += 1;
+            frame.machine.step()?;
+        }
+        other => return pure(program, at, other, &mut frame.machine),
+    }
+    Ok(at + 1)
+}
+
+/// Loads the next row of a loop; false when there is none.
+fn next_row(program: &Program, number: u16, frame: &mut Frame) -> Result<bool, Fault> {
+    let code = &program.loops[number as usize];
+    let set = &mut frame.row_sets[code.rows.0 as usize];
+    let start = set.next * code.into.len();
+    let Some(row) = set.datums.get(start..start + code.into.len()).filter(|row| !row.is_empty())
+    else {
+        return Ok(false);
+    };
+    for (&slot, &value) in code.into.iter().zip(row) {
+        frame.machine.slots[slot as usize] = value;
+    }
+    set.next += 1;
+    frame.machine.step()?;
+    frame.machine.check_heap()?;
+    Ok(true)
+}
+
+/// Runs one pure instruction; returns the next position.
+#[inline(never)]
+pub(super) fn pure(
+    program: &Program,
+    at: usize,
+    op: Op,
+    machine: &mut Machine,
+) -> Result<usize, Fault> {
+    let slot = |slot: u16| machine.slots[slot as usize];
+    let (dst, value) = match op {
+        Op::IntDivide { dst, a, b, bits, op } => (dst, int_divide(slot(a), slot(b), bits, op)?),
+        Op::IntNarrow { dst, a, bits } => match slot(a) {
+            a if !a.is_null() && !fits(a.as_int(), bits) => return Err(Fault::IntRange { bits }),
+            a => (dst, a),
+        },
+        Op::NumericArithmetic { dst, a, b, op, a_scale, b_scale, scale } => {
+            (dst, numeric(slot(a), slot(b), op, [a_scale, b_scale, scale])?)
+        }
+        Op::FloatArithmetic { dst, a, b, op, real } => (dst, float(slot(a), slot(b), op, real)?),
+        Op::Compare { dst, a, b, op, kind } => {
+            let (a, b) = (slot(a), slot(b));
+            let value = if a.is_null() || b.is_null() {
+                Datum::NULL
+            } else {
+                Datum::bool(satisfies(op, compare(kind, a, b, &machine.heap)))
+            };
+            (dst, value)
+        }
+        Op::NotDistinct { dst, a, b, kind } => {
+            let order = super::order::compare_nulls_equal(kind, slot(a), slot(b), &machine.heap);
+            (dst, Datum::bool(order.is_eq()))
+        }
+        Op::And { dst, a, b } => (dst, and(slot(a), slot(b))),
+        Op::Or { dst, a, b } => (dst, not(and(not(slot(a)), not(slot(b))))),
+        Op::Not { dst, a } => (dst, not(slot(a))),
+        Op::IsNull { dst, a } => (dst, Datum::bool(slot(a).is_null())),
+        Op::ArrayLength { dst, array, empty_is_null } => {
+            (dst, array_length(slot(array), empty_is_null))
+        }
+        Op::Concat { dst, a, b } => {
+            let (a, b) = (slot(a), slot(b));
+            let value = if a.is_null() || b.is_null() {
+                Datum::NULL
+            } else {
+                functions::text::concat(machine, a, b)?
+            };
+            (dst, value)
+        }
+        Op::Cast { dst, a, cast } => {
+            let code = program.casts[cast as usize];
+            (dst, functions::cast::cast(machine, slot(a), code.from, code.to)?)
+        }
+        Op::Call { call } => {
+            let code = &program.calls[call as usize];
+            (code.dst, functions::call(machine, code)?)
+        }
+        other => return control(program, at, other, machine),
+    };
+    machine.slots[dst as usize] = value;
+    Ok(at + 1)
+}
+
+/// Loops' beginnings and errors.
+fn control(program: &Program, at: usize, op: Op, machine: &mut Machine) -> Result<usize, Fault> {
+    match op {
+        Op::RangeBegin { state, slot, reverse, to } => {
+            if !range_begin(machine, state, reverse)? {
+                return Ok(to as usize);
+            }
+            machine.slots[slot as usize] = machine.slots[state as usize];
+        }
+        Op::EachBegin { array, cursor, slot, to } => {
+            let array = machine.slots[array as usize];
+            if array.is_null() {
+                return Err(Fault::new(b"22004", "FOREACH expression must not be null"));
+            }
+            let range = array.as_range();
+            if range.len == 0 {
+                return Ok(to as usize);
+            }
+            machine.step()?;
+            machine.slots[slot as usize] = machine.elements[range.start as usize];
+            machine.slots[cursor as usize] = Datum::range(range.start + 1, range.len - 1);
+        }
+        Op::Check { a, check } => {
+            if machine.slots[a as usize] == Datum::FALSE {
+                return Err(violation::check(program, check, machine));
+            }
+        }
+        Op::NotNull { a, table, column } => {
+            if machine.slots[a as usize].is_null() {
+                return Err(violation::not_null(program, table, column));
+            }
+        }
+        Op::Raise { raise } => return Err(functions::raise::error(program, raise, machine).into()),
+        Op::Fail { failure } => {
+            return Err(match failure {
+                Failure::NoDataFound => SqlError::new(b"P0002", "query returned no rows"),
+                Failure::NoReturn => {
+                    SqlError::new(b"2F005", "control reached end of function without RETURN")
+                }
+            }
+            .into());
+        }
+        other => unreachable!("{other:?} is not an instruction of pure code"),
+    }
+    Ok(at + 1)
+}
+
+/// Checks a FOR loop's bounds; false when there is no iteration.
+fn range_begin(machine: &mut Machine, state: u16, reverse: bool) -> Result<bool, Fault> {
+    let [from, to, by] = [0, 1, 2].map(|i| machine.slots[state as usize + i]);
+    for (value, name) in [(from, "lower bound"), (to, "upper bound"), (by, "BY value")] {
+        if value.is_null() {
+            return Err(Fault::new(b"22004", format!("{name} of FOR loop cannot be null")));
+        }
+    }
+    if by.as_int() <= 0 {
+        return Err(Fault::new(b"22023", "BY value of FOR loop must be greater than zero"));
+    }
+    let any = if reverse { from.as_int() >= to.as_int() } else { from.as_int() <= to.as_int() };
+    if any {
+        machine.step()?;
+    }
+    Ok(any)
+}
+
+fn int_divide(a: Datum, b: Datum, bits: u8, op: ArithmeticOp) -> Result<Datum, Fault> {
+    if a.is_null() || b.is_null() {
+        return Ok(Datum::NULL);
+    }
+    divide(a.as_int(), b.as_int(), bits, op).map(Datum::int)
+}
+
+fn numeric(
+    a: Datum,
+    b: Datum,
+    op: ArithmeticOp,
+    [a_scale, b_scale, scale]: [u8; 3],
+) -> Result<Datum, Fault> {
+    if a.is_null() || b.is_null() {
+        return Ok(Datum::NULL);
+    }
+    let (a, b) = (a.as_numeric(), b.as_numeric());
+    let wide = a_scale.max(b_scale);
+    let to_scale = |units: i128| decimal::rescale(units, wide, scale);
+    let units = match op {
+        ArithmeticOp::Add => decimal::add(a, a_scale, b, b_scale).and_then(to_scale),
+        ArithmeticOp::Subtract => decimal::sub(a, a_scale, b, b_scale).and_then(to_scale),
+        ArithmeticOp::Multiply => decimal::mul(a, a_scale, b, b_scale, scale),
+        ArithmeticOp::Divide | ArithmeticOp::Modulo if b == 0 => {
+            return Err(Fault::DivisionByZero);
+        }
+        ArithmeticOp::Divide => decimal::div(a, a_scale, b, b_scale, scale),
+        ArithmeticOp::Modulo => decimal::rem(a, a_scale, b, b_scale).and_then(to_scale),
+    };
+    units.map(Datum::numeric).ok_or(Fault::NumericRange)
+}
+
+fn float(a: Datum, b: Datum, op: ArithmeticOp, real: bool) -> Result<Datum, Fault> {
+    if a.is_null() || b.is_null() {
+        return Ok(Datum::NULL);
+    }
+    let (a, b) = (a.as_float(), b.as_float());
+    let value = match op {
+        ArithmeticOp::Add => a + b,
+        ArithmeticOp::Subtract => a - b,
+        ArithmeticOp::Multiply => a * b,
+        ArithmeticOp::Divide | ArithmeticOp::Modulo if b == 0.0 => {
+            return Err(Fault::DivisionByZero);
+        }
+        ArithmeticOp::Divide => a / b,
+        ArithmeticOp::Modulo => a % b,
+    };
+    // Two operations on 32-bit operands in 64 bits, then one rounding: the same as in 32 bits.
+    let value = if real { f64::from(value as f32) } else { value };
+    if value.is_infinite() && a.is_finite() && b.is_finite() {
+        return Err(Fault::FloatOverflow);
+    }
+    let vanishes = match op {
+        ArithmeticOp::Multiply => a != 0.0 && b != 0.0,
+        ArithmeticOp::Divide => a != 0.0 && b.is_finite(),
+        _ => false,
+    };
+    if value == 0.0 && vanishes {
+        return Err(Fault::FloatUnderflow);
+    }
+    Ok(Datum::float(value))
+}
+
+fn array_length(array: Datum, empty_is_null: bool) -> Datum {
+    if array.is_null() {
+        return Datum::NULL;
+    }
+    match array.as_range().len {
+        0 if empty_is_null => Datum::NULL,
+        len => Datum::int(i64::from(len)),
+    }
+}
+
+/// Three-valued AND.
+fn and(a: Datum, b: Datum) -> Datum {
+    if a == Datum::FALSE || b == Datum::FALSE {
+        Datum::FALSE
+    } else if a.is_null() || b.is_null() {
+        Datum::NULL
+    } else {
+        Datum::TRUE
+    }
+}
+
+fn not(a: Datum) -> Datum {
+    if a.is_null() { a } else { Datum::bool(!a.is_true()) }
+}

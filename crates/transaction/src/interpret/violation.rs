@@ -1,0 +1,218 @@
+//! Violations: constraints that a row would break, told as PostgreSQL tells them.
+
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::{ColumnId, IndexId};
+use hotrow_base::key::{KEY_BYTES_MAX, KeyBuffer};
+use hotrow_base::row::{ROW_WORDS_MAX, RowError, Words};
+use hotrow_base::value::Value;
+
+use super::Fault;
+use crate::bytecode::{AccessCode, InsertCode, Program, TableCode};
+use crate::catalog::Index;
+use crate::frame::{Frame, Machine};
+use crate::outcome::SqlError;
+
+/// NULL for a column that is NOT NULL.
+#[cold]
+pub(super) fn not_null(program: &Program, table: u16, column: u16) -> Fault {
+    not_null_error(&program.tables[table as usize], column as usize).into()
+}
+
+fn not_null_error(code: &TableCode, column: usize) -> SqlError {
+    let (table, column) = (&code.table, &code.table.columns[column]);
+    let message = format!(
+        "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+        column.name, table.name
+    );
+    let mut error = SqlError::new(b"23502", message);
+    error.table = Some(table.name.clone());
+    error.column = Some(column.name.clone());
+    error
+}
+
+/// A CHECK constraint's condition is false.
+#[cold]
+pub(super) fn check(program: &Program, check: u16, machine: &Machine) -> Fault {
+    let code = program.checks[check as usize];
+    let table = &program.tables[code.table as usize].table;
+    let name = &table.checks[code.check as usize].name;
+    let message =
+        format!("new row for relation \"{}\" violates check constraint \"{name}\"", table.name);
+    let mut error = SqlError::new(b"23514", message);
+    error.table = Some(table.name.clone());
+    error.constraint = Some(name.clone());
+    if let Some(first) = code.values {
+        let values = &machine.slots[first as usize..first as usize + table.columns.len()];
+        error.detail = Some(failing_row(table, values, &machine.heap));
+    }
+    error.into()
+}
+
+fn failing_row(table: &crate::catalog::Table, values: &[Datum], heap: &[u8]) -> String {
+    let text = |(datum, column): (&Datum, &crate::catalog::Column)| match datum.is_null() {
+        true => "null".to_owned(),
+        false => Value::from_datum(*datum, column.data_type, heap).to_string(),
+    };
+    let texts: Vec<_> = values.iter().zip(&table.columns).map(text).collect();
+    format!("Failing row contains ({}).", texts.join(", "))
+}
+
+/// Builds the row of an insert.
+#[inline]
+pub(super) fn build_row(
+    program: &Program,
+    code: &AccessCode,
+    insert: &InsertCode,
+    frame: &mut Frame,
+) -> Result<(), Fault> {
+    let table = &program.tables[code.table_code as usize];
+    let Frame { machine, row_words, keys, .. } = frame;
+    let first = insert.first as usize;
+    let values = &machine.slots[first..first + insert.columns as usize];
+    if let Err(error) = table.table.layout.build(values, &machine.heap, row_words) {
+        let mut fault = row_error(table, error);
+        if let (RowError::NullInNotNull { .. }, Fault::Error(error)) = (error, &mut fault) {
+            error.detail = Some(failing_row(&table.table, values, &machine.heap));
+        }
+        return Err(fault);
+    }
+    for &index in &insert.long_keys {
+        check_key(&table.indexes[index as usize], row_words, &mut keys.key)?;
+    }
+    Ok(())
+}
+
+/// Whether the row fits and its keys are short enough, for an update of columns of varying size.
+#[cold]
+pub(super) fn check_size<W: Words + ?Sized>(
+    program: &Program,
+    code: &AccessCode,
+    row: &W,
+    machine: &Machine,
+    row_words: &mut Vec<u64>,
+) -> Result<(), Fault> {
+    let Some(update) = &code.update else { return Ok(()) };
+    let new_bytes: usize = update
+        .sets
+        .iter()
+        .map(|set| machine.slots[set.slot as usize])
+        .map(|value| if value.is_null() { 0 } else { value.as_range().len as usize })
+        .sum();
+    // Ranges' lengths of other types are rubbish, but then only cost the longer way.
+    let fits = new_bytes.div_ceil(8) + update.sets.len() + row.len() <= ROW_WORDS_MAX;
+    if fits && update.long_keys.is_empty() {
+        return Ok(());
+    }
+    let table = &program.tables[code.table_code as usize];
+    rebuild(table, code, row, machine, row_words)?;
+    let mut key = KeyBuffer::new();
+    for &index in &update.long_keys {
+        check_key(&table.indexes[index as usize], row_words, &mut key)?;
+    }
+    Ok(())
+}
+
+fn rebuild<W: Words + ?Sized>(
+    table: &TableCode,
+    code: &AccessCode,
+    row: &W,
+    machine: &Machine,
+    row_words: &mut Vec<u64>,
+) -> Result<(), Fault> {
+    let sets = code.update.iter().flat_map(|update| update.sets.iter());
+    let changes: Vec<(ColumnId, Datum)> =
+        sets.map(|set| (set.column, machine.slots[set.slot as usize])).collect();
+    table
+        .table
+        .layout
+        .rebuild(row, &changes, &machine.heap, row_words)
+        .map_err(|error| row_error(table, error))
+}
+
+fn check_key(index: &Index, row: &[u64], key: &mut KeyBuffer) -> Result<(), Fault> {
+    key.clear();
+    if index.key.encode_from_row(&index.fields, row, key).is_ok() {
+        return Ok(());
+    }
+    let message =
+        format!("index row size exceeds maximum {KEY_BYTES_MAX} for index \"{}\"", index.name);
+    let mut error = SqlError::new(b"54000", message);
+    error.hint = Some("Values larger than this cannot be indexed; index a shorter column.".into());
+    error.constraint = Some(index.name.clone());
+    Err(error.into())
+}
+
+#[cold]
+fn row_error(code: &TableCode, error: RowError) -> Fault {
+    let table = &code.table;
+    let name = |column: ColumnId| table.columns[column.index()].name.clone();
+    let mut sql = match error {
+        RowError::NullInNotNull { column } => return not_null_error(code, column.index()).into(),
+        RowError::OutOfRange { column } => {
+            let mut error = SqlError::new(b"22003", "value out of range for its column");
+            error.column = Some(name(column));
+            error
+        }
+        RowError::TooLong { column, .. } => {
+            let data_type = table.columns[column.index()].data_type;
+            let message = format!("value too long for type {data_type}");
+            let mut error = SqlError::new(b"22001", message);
+            error.column = Some(name(column));
+            error
+        }
+        RowError::RowTooLarge { words } => {
+            let size = words.saturating_mul(8);
+            let limit = ROW_WORDS_MAX * 8;
+            let message = format!("row is too big: size {size} bytes, maximum size {limit} bytes");
+            SqlError::new(b"54000", message)
+        }
+    };
+    sql.table = Some(table.name.clone());
+    sql.into()
+}
+
+/// Two rows with one key, by an update.
+#[cold]
+pub(super) fn duplicate_update<W: Words + ?Sized>(
+    program: &Program,
+    code: &AccessCode,
+    index: IndexId,
+    row: &W,
+    machine: &Machine,
+    row_words: &mut Vec<u64>,
+) -> Fault {
+    let table = &program.tables[code.table_code as usize];
+    match rebuild(table, code, row, machine, row_words) {
+        Ok(()) => duplicate(program, code, index, row_words),
+        Err(fault) => fault,
+    }
+}
+
+/// Two rows with one key; `row` is the later one.
+#[cold]
+pub(super) fn duplicate(
+    program: &Program,
+    code: &AccessCode,
+    index: IndexId,
+    row: &[u64],
+) -> Fault {
+    let code = &program.tables[code.table_code as usize];
+    let Some(index) = code.indexes.iter().find(|candidate| candidate.id == index) else {
+        return Fault::new(b"23505", "duplicate key value violates unique constraint");
+    };
+    let message = format!("duplicate key value violates unique constraint \"{}\"", index.name);
+    let mut error = SqlError::new(b"23505", message);
+    let mut key = KeyBuffer::new();
+    let values = match index.key.encode_from_row(&index.fields, row, &mut key) {
+        Ok(()) => index.key.decode(&key).unwrap_or_default(),
+        Err(_) => Vec::new(),
+    };
+    let names: Vec<_> =
+        index.columns.iter().map(|c| code.table.columns[c.index()].name.as_str()).collect();
+    let values: Vec<_> = values.iter().take(names.len()).map(Value::to_string).collect();
+    error.detail =
+        Some(format!("Key ({})=({}) already exists.", names.join(", "), values.join(", ")));
+    error.table = Some(code.table.name.clone());
+    error.constraint = Some(index.name.clone());
+    error.into()
+}

@@ -1,0 +1,221 @@
+//! Accesses: keys, binds, and the straight-line code of those that meet one row.
+
+use hotrow_base::ids::{ColumnId, IndexId};
+use hotrow_base::types::DataType;
+
+use super::Lowerer;
+use super::expr::is_same_datum;
+use crate::access::Intent;
+use crate::bytecode::{
+    AccessCode, Bind, Convert, Failure, Gather, KeyCode, KeyPartCode, NO_CODE, Op, PathCode,
+    RangeCode, RangeEndCode, SetCode, UpdateCode,
+};
+use crate::program::{Access, Consume, Effect, Expr, Path, RangeEnd};
+
+impl Lowerer<'_> {
+    /// Lowers an access that is a statement of its own.
+    pub(super) fn access(&mut self, access: &Access) {
+        let is_straight = match access.effect.consume() {
+            Consume::Discard => true,
+            Consume::First { order_by, offset, .. } => order_by.is_empty() && offset.is_none(),
+            _ => false,
+        };
+        match &access.path {
+            Path::Point { .. } if is_straight => self.point(access),
+            _ => self.query(access, None),
+        }
+    }
+
+    /// An access by whole key: find, filter, change and consume in the main code.
+    fn point(&mut self, access: &Access) {
+        let mut code = self.access_code(access);
+        let site = self.number(self.program.access.len());
+        let (missing, end) = (self.label(), self.label());
+        self.emit(Op::Point { site, missing: missing.0 });
+        if let Some(filter) = &access.filter {
+            self.jump_unless(filter, missing);
+        }
+        let last = matches!(access.effect.consume(), Consume::Discard);
+        match &access.effect {
+            Effect::Read(_) => {}
+            Effect::Update { set, .. } => {
+                let update = self.new_values(access, &mut code, set, !last);
+                code.update = Some(update);
+                self.emit(Op::Update { site, last });
+                if !last {
+                    self.show_new_values(access, &code);
+                }
+            }
+            Effect::Delete { .. } => self.emit(Op::Remove { site, last }),
+        }
+        if let Consume::First { into, .. } = access.effect.consume() {
+            self.assign_all(into);
+        }
+        if !last || matches!(access.effect, Effect::Read(_)) {
+            self.emit(Op::Touched { rows: 1 });
+        }
+        self.place(end);
+        self.program.access.push(code);
+        self.segments.open();
+        self.place(missing);
+        self.miss(access.effect.consume());
+        self.emit(Op::Touched { rows: 0 });
+        self.emit(Op::Jump { to: end.0 });
+        self.segments.close();
+    }
+
+    /// What happens when there is no row.
+    pub(super) fn miss(&mut self, consume: &Consume) {
+        let Consume::First { into, strict, .. } = consume else { return };
+        if *strict {
+            self.emit(Op::Fail { failure: Failure::NoDataFound });
+            return;
+        }
+        self.assign_nulls(into.iter().map(|(slot, value)| (*slot, value.sql_type)));
+    }
+
+    /// Everything of a site but its code; emits its key expressions.
+    pub(super) fn access_code(&mut self, access: &Access) -> AccessCode {
+        let table = self.catalog.table(access.table);
+        let binds = access
+            .bind
+            .iter()
+            .map(|&(column, slot)| {
+                self.not_null[slot.index()] = !table.columns[column.index()].nullable;
+                Bind { field: table.layout.field(column), slot: slot.0 }
+            })
+            .collect();
+        let (path, index) = match &access.path {
+            Path::Point { index, key } => (PathCode::Point(self.key(*index, key)), Some(*index)),
+            Path::Range { index, prefix, lower, upper, descending } => {
+                let ends = (lower.as_ref(), upper.as_ref());
+                (PathCode::Range(self.range(*index, prefix, ends, *descending)), Some(*index))
+            }
+            Path::Whole => (PathCode::Whole, None),
+        };
+        let is_read = matches!(access.effect, Effect::Read(_));
+        let covered = is_read
+            && index.is_some_and(|index| {
+                let entry = &self.catalog.index(index).entry_columns;
+                access.bind.iter().all(|(column, _)| entry.contains(column))
+            });
+        AccessCode {
+            table: access.table,
+            table_code: self.table_code(access.table),
+            planned: false,
+            path,
+            covered,
+            intent: if is_read { Intent::Read } else { Intent::Write },
+            binds,
+            visit: NO_CODE,
+            change: NO_CODE,
+            returning: NO_CODE,
+            update: None,
+            remove: matches!(access.effect, Effect::Delete { .. }),
+            insert: None,
+            gather: Gather::Count,
+        }
+    }
+
+    fn key(&mut self, index: IndexId, exprs: &[Expr]) -> KeyCode {
+        let layout = self.catalog.index(index).key.clone();
+        let parts: Box<[_]> = exprs
+            .iter()
+            .zip(layout.parts())
+            .map(|(expr, part)| self.key_part(expr, part.data_type))
+            .collect();
+        let is_plain = parts
+            .iter()
+            .zip(layout.parts())
+            .all(|(part, of)| part.convert == Convert::Same && !of.nullable);
+        KeyCode { index, parts, layout, is_plain }
+    }
+
+    fn key_part(&mut self, expr: &Expr, to: DataType) -> KeyPartCode {
+        let from = expr.data_type();
+        let slot = self.expr(expr);
+        let convert =
+            if is_encodable(from, to) { Convert::Same } else { Convert::Other { from, to } };
+        KeyPartCode { slot, convert }
+    }
+
+    fn range(
+        &mut self,
+        index: IndexId,
+        prefix: &[Expr],
+        (lower, upper): (Option<&RangeEnd>, Option<&RangeEnd>),
+        descending: bool,
+    ) -> RangeCode {
+        let prefix = self.key(index, prefix);
+        let next = prefix.layout.parts().get(prefix.parts.len()).copied();
+        let mut end = |end: Option<&RangeEnd>| {
+            let end = end?;
+            let part = self.key_part(&end.value, next?.data_type);
+            Some(RangeEndCode { part, inclusive: end.inclusive })
+        };
+        let (lower, upper) = (end(lower), end(upper));
+        let next_nullable = next.is_some_and(|part| part.nullable);
+        RangeCode { prefix, lower, upper, descending, next_nullable }
+    }
+
+    /// Code of an update's new values and of the constraints on them. `apart`: into temporaries,
+    /// because columns' slots will be overwritten.
+    pub(super) fn new_values(
+        &mut self,
+        access: &Access,
+        code: &mut AccessCode,
+        set: &[(ColumnId, Expr)],
+        apart: bool,
+    ) -> UpdateCode {
+        let table = self.catalog.table(access.table);
+        let mut sets = Vec::with_capacity(set.len());
+        for (column, value) in set {
+            let owner = &table.columns[column.index()];
+            let mut slot = self.expr_as(value, owner.data_type);
+            if apart {
+                let own = self.temporary();
+                self.copy(slot, own);
+                slot = own;
+            }
+            if !owner.nullable && self.is_nullable(value) {
+                let (table, column) = (code.table_code, column.0);
+                self.emit(Op::NotNull { a: slot, table, column });
+            }
+            sets.push(SetCode { column: *column, slot });
+        }
+        self.update_checks(access, code, &sets);
+        let is_set = |column: &ColumnId| sets.iter().any(|set| set.column == *column);
+        let long_keys = self.long_keys(access.table, is_set);
+        let is_variable = |set: &SetCode| {
+            let data_type = table.columns[set.column.index()].data_type;
+            matches!(data_type, DataType::Text | DataType::Varchar(_) | DataType::Bytea)
+        };
+        let has_variable = !long_keys.is_empty() || sets.iter().any(is_variable);
+        UpdateCode { sets: sets.into(), has_variable, long_keys }
+    }
+
+    /// After an update, RETURNING sees the new values through the bound slots.
+    pub(super) fn show_new_values(&mut self, access: &Access, code: &AccessCode) {
+        let sets = code.update.as_ref().map_or(&[][..], |update| &update.sets);
+        for set in sets {
+            for &(column, slot) in &access.bind {
+                if column == set.column {
+                    self.copy(set.slot, slot.0);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a datum of `from` can be handed to the key encoding of `to` as it is: it encodes what
+/// fits and refuses the rest.
+fn is_encodable(from: DataType, to: DataType) -> bool {
+    let scale = |data_type| match data_type {
+        DataType::Numeric { scale, .. } => Some(scale),
+        _ => None,
+    };
+    is_same_datum(from, to)
+        || from.is_integer() && to.is_integer()
+        || from.is_text() && to.is_text()
+        || scale(from).is_some() && scale(from) == scale(to)
+}

@@ -1,0 +1,80 @@
+//! INSERT of one row.
+
+use hotrow_base::types::SqlType;
+
+use super::Lowerer;
+use crate::access::Intent;
+use crate::bytecode::{
+    AccessCode, Convert, Gather, InsertCode, KeyCode, KeyPartCode, NO_CODE, Op, PathCode,
+};
+use crate::program::Insert;
+
+impl Lowerer<'_> {
+    pub(super) fn insert(&mut self, insert: &Insert) {
+        let table = self.catalog.table(insert.table);
+        let table_code = self.table_code(insert.table);
+        let first = self.temporaries(table.columns.len());
+        for ((dst, value), column) in (first..).zip(&insert.values).zip(&table.columns) {
+            self.expr_as_into(value, SqlType::Scalar(column.data_type), dst);
+        }
+        self.insert_checks(insert, table_code, first);
+        let site = self.number(self.program.access.len());
+        let code = InsertCode {
+            first,
+            columns: table.columns.len() as u16,
+            primary: self.primary_key(insert, first),
+            ignore_conflict: insert.ignore_conflict,
+            long_keys: self.long_keys(insert.table, |_| true),
+        };
+        self.program.access.push(AccessCode {
+            table: insert.table,
+            table_code,
+            planned: false,
+            path: PathCode::Insert,
+            covered: false,
+            intent: Intent::Write,
+            binds: Box::default(),
+            visit: NO_CODE,
+            change: NO_CODE,
+            returning: NO_CODE,
+            update: None,
+            remove: false,
+            insert: Some(code),
+            gather: Gather::Count,
+        });
+        let (conflict, end) = (self.label(), self.label());
+        self.emit(Op::Insert { site, conflict: conflict.0 });
+        for &(slot, column) in &insert.returning {
+            let data_type = table.columns[column.index()].data_type;
+            self.assign_slot(first + column.0, data_type, slot);
+        }
+        self.place(end);
+        if !insert.ignore_conflict {
+            return self.place(conflict);
+        }
+        self.segments.open();
+        self.place(conflict);
+        let targets = insert.returning.iter().map(|&(slot, column)| {
+            (slot, SqlType::Scalar(table.columns[column.index()].data_type))
+        });
+        self.assign_nulls(targets);
+        self.emit(Op::Touched { rows: 0 });
+        self.emit(Op::Jump { to: end.0 });
+        self.segments.close();
+    }
+
+    /// The primary key over the row's slots.
+    fn primary_key(&self, insert: &Insert, first: u16) -> Option<KeyCode> {
+        let index = self.catalog.index(self.catalog.table(insert.table).primary?);
+        let part = |column: &hotrow_base::ids::ColumnId| KeyPartCode {
+            slot: first + column.0,
+            convert: Convert::Same,
+        };
+        Some(KeyCode {
+            index: index.id,
+            parts: index.columns.iter().map(part).collect(),
+            layout: index.key.clone(),
+            is_plain: true,
+        })
+    }
+}

@@ -1,0 +1,212 @@
+//! Statements: control flow, assignment, RAISE, RETURN.
+
+use hotrow_base::types::{DataType, SqlType};
+
+use super::Lowerer;
+use super::expr::is_same_datum;
+use crate::bytecode::{Op, RaiseCode, RowsCode};
+use crate::program::{Access, Expr, Raise, RowSetId, SlotId, Statement, StatementKind};
+
+impl Lowerer<'_> {
+    pub(super) fn block(&mut self, body: &[Statement]) {
+        for statement in body {
+            let (outer, temporaries) = (self.segments.place, self.next_temporary);
+            self.segments.place = statement.place;
+            self.statement(statement);
+            self.segments.place = outer;
+            self.next_temporary = temporaries;
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match &statement.kind {
+            StatementKind::Assign { slot, value } => {
+                self.expr_as_into(value, self.slot_type(*slot, value.sql_type), slot.0);
+            }
+            StatementKind::Access(access) => self.access(access),
+            StatementKind::Insert(insert) => self.insert(insert),
+            StatementKind::If { condition, then, otherwise } => {
+                self.if_statement(condition, then, otherwise);
+            }
+            StatementKind::ForRange { slot, from, to, step, reverse, body } => {
+                self.for_range(*slot, [from, to, step], *reverse, body);
+            }
+            StatementKind::ForEach { slot, array, body } => self.for_each(*slot, *array, body),
+            StatementKind::ForQuery { rows, query, into, body } => {
+                self.for_query(*rows, query, into, body);
+            }
+            StatementKind::Raise(raise) => self.raise(raise),
+            StatementKind::Return(values) => {
+                if !values.is_empty() {
+                    self.return_row(values);
+                }
+                self.emit(Op::End);
+            }
+            StatementKind::ReturnNext(values) => self.return_row(values),
+            StatementKind::Mark(id) => self.emit(Op::Mark { id: *id }),
+        }
+    }
+
+    /// The declared type of a slot.
+    pub(super) fn slot_type(&self, slot: SlotId, otherwise: SqlType) -> SqlType {
+        self.procedure.slots.get(slot.index()).map_or(otherwise, |slot| slot.sql_type)
+    }
+
+    fn if_statement(&mut self, condition: &Expr, then: &[Statement], otherwise: &[Statement]) {
+        let (no, end) = (self.label(), self.label());
+        self.jump_unless(condition, no);
+        self.block(then);
+        if !otherwise.is_empty() {
+            self.emit(Op::Jump { to: end.0 });
+        }
+        self.place(no);
+        self.block(otherwise);
+        self.place(end);
+    }
+
+    fn for_range(&mut self, slot: SlotId, bounds: [&Expr; 3], reverse: bool, body: &[Statement]) {
+        let state = self.temporaries(3);
+        for (dst, bound) in (state..).zip(bounds) {
+            self.expr_as_into(bound, SqlType::Scalar(DataType::BigInt), dst);
+        }
+        let slot = slot.0;
+        self.loop_body(
+            body,
+            |to| Op::RangeBegin { state, slot, reverse, to },
+            |to| Op::RangeNext { state, slot, reverse, to },
+        );
+    }
+
+    fn for_each(&mut self, slot: SlotId, array: SlotId, body: &[Statement]) {
+        let cursor = self.temporary();
+        let (slot, array) = (slot.0, self.slot(array));
+        self.loop_body(
+            body,
+            |to| Op::EachBegin { array, cursor, slot, to },
+            |to| Op::EachNext { cursor, slot, to },
+        );
+    }
+
+    fn for_query(&mut self, rows: RowSetId, query: &Access, into: &[SlotId], body: &[Statement]) {
+        let types: Vec<_> = into
+            .iter()
+            .map(|&slot| self.slot_type(slot, SqlType::Scalar(DataType::Text)))
+            .collect();
+        self.query(query, Some(&types));
+        self.program.loops.push(RowsCode { rows, into: into.iter().map(|slot| slot.0).collect() });
+        let rows = self.number(self.program.loops.len() - 1);
+        self.loop_body(body, |to| Op::RowsBegin { rows, to }, |to| Op::RowsNext { rows, to });
+    }
+
+    /// A loop: `begin` jumps past it when there is no iteration, `next` back when there is one.
+    /// FOUND is then whether there was any.
+    fn loop_body(
+        &mut self,
+        body: &[Statement],
+        begin: impl FnOnce(u32) -> Op,
+        next: impl FnOnce(u32) -> Op,
+    ) {
+        let (again, none, end) = (self.label(), self.label(), self.label());
+        self.emit(begin(none.0));
+        self.place(again);
+        self.block(body);
+        self.emit(next(again.0));
+        self.emit(Op::SetFound { found: true });
+        self.place(end);
+        self.segments.open();
+        self.place(none);
+        self.emit(Op::SetFound { found: false });
+        self.emit(Op::Jump { to: end.0 });
+        self.segments.close();
+    }
+
+    fn raise(&mut self, raise: &Raise) {
+        let mut operand = |expr: &Expr| (self.expr(expr), expr.sql_type);
+        let code = RaiseCode {
+            sqlstate: raise.sqlstate,
+            message: raise.message.clone().into_boxed_slice(),
+            arguments: raise.arguments.iter().map(&mut operand).collect(),
+            detail: raise.detail.as_ref().map(&mut operand),
+            hint: raise.hint.as_ref().map(&mut operand),
+        };
+        self.program.raises.push(code);
+        let raise = self.number(self.program.raises.len() - 1);
+        self.emit(Op::Raise { raise });
+    }
+
+    fn return_row(&mut self, values: &[Expr]) {
+        let slots: Box<[u16]> = values
+            .iter()
+            .enumerate()
+            .map(|(i, value)| {
+                let column = self.procedure.result.get(i);
+                let to = column.map_or(value.data_type(), |column| column.data_type);
+                self.expr_as(value, to)
+            })
+            .collect();
+        self.program.returns.push(slots);
+        let row = self.number(self.program.returns.len() - 1);
+        self.emit(Op::ReturnRow { row });
+    }
+
+    /// Computes values, then assigns them: none sees another's target changed.
+    pub(super) fn assign_all(&mut self, into: &[(SlotId, Expr)]) {
+        let targets: Vec<_> = into.iter().map(|(slot, _)| *slot).collect();
+        let is_apart = into.len() == 1 || into.iter().all(|(_, value)| !reads_any(value, &targets));
+        if is_apart {
+            for (slot, value) in into {
+                let to = self.slot_type(*slot, value.sql_type);
+                self.expr_as_into(value, to, slot.0);
+            }
+            return;
+        }
+        let first = self.temporaries(into.len());
+        for (dst, (slot, value)) in (first..).zip(into) {
+            self.expr_as_into(value, self.slot_type(*slot, value.sql_type), dst);
+        }
+        for (from, (slot, _)) in (first..).zip(into) {
+            self.copy(from, slot.0);
+        }
+    }
+
+    /// Sets all targets to NULL.
+    pub(super) fn assign_nulls(&mut self, targets: impl IntoIterator<Item = (SlotId, SqlType)>) {
+        for (slot, sql_type) in targets {
+            let sql_type = self.slot_type(slot, sql_type);
+            self.null_into(sql_type, slot.0);
+        }
+    }
+
+    /// Copies a slot of some type to a slot of the tree, converted.
+    pub(super) fn assign_slot(&mut self, from: u16, data_type: DataType, target: SlotId) {
+        let to = match self.slot_type(target, SqlType::Scalar(data_type)) {
+            SqlType::Scalar(to) => to,
+            SqlType::Array(_) => data_type,
+        };
+        let from = if is_same_datum(data_type, to) { from } else { self.cast(from, data_type, to) };
+        self.copy(from, target.0);
+    }
+}
+
+/// Whether an expression reads one of these slots.
+pub(super) fn reads_any(expr: &Expr, slots: &[SlotId]) -> bool {
+    use crate::program::ExprKind as Kind;
+    let any = |expr: &Expr| reads_any(expr, slots);
+    match &expr.kind {
+        Kind::Slot(slot) | Kind::ArrayLength(slot) => slots.contains(slot),
+        Kind::Constant(_) => false,
+        Kind::Negate(a) | Kind::Not(a) | Kind::IsNull(a) | Kind::Cast(a) => any(a),
+        Kind::Arithmetic(_, a, b)
+        | Kind::Compare(_, a, b)
+        | Kind::NotDistinct(a, b)
+        | Kind::And(a, b)
+        | Kind::Or(a, b)
+        | Kind::Concat(a, b) => any(a) || any(b),
+        Kind::Case { arms, otherwise } => {
+            arms.iter().any(|(condition, value)| any(condition) || any(value))
+                || otherwise.as_deref().is_some_and(any)
+        }
+        Kind::Coalesce(operands) | Kind::Call(_, operands) => operands.iter().any(any),
+        Kind::Element(array, index) => slots.contains(array) || any(index),
+    }
+}
