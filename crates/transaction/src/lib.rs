@@ -14,14 +14,22 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod binding;
 pub mod bytecode;
 pub mod catalog;
+pub mod compiled;
 pub mod constant;
+pub mod explain;
 pub mod frame;
 pub mod functions;
+pub mod granule;
 pub mod interpret;
 pub mod invocation;
+pub mod locks;
 pub mod lower;
 pub mod outcome;
+pub mod plan;
 pub mod program;
 pub mod reference;
+pub mod slice;
+pub mod walk;

@@ -1,0 +1,86 @@
+//! Binding times: which slots a call's parameters alone decide.
+//!
+//! Role         first step of planning, once per procedure. A slot is **static** when every
+//!              definition of it computes from static slots under static control; everything a
+//!              row decides is **dynamic**.
+//! Source       offline partial evaluation (binding-time analysis, flow-insensitive, one
+//!              division per procedure). We analyse slots, not program points: a variable that is
+//!              static in one place and dynamic in another counts as dynamic.
+
+use crate::program::{Expr, Procedure, SlotId, Statement, StatementKind};
+use crate::walk;
+
+/// The static slots of one procedure.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    is_static: Vec<bool>,
+}
+
+impl Binding {
+    /// Analyses a procedure.
+    pub fn of(procedure: &Procedure) -> Self {
+        let mut binding = Self { is_static: vec![true; procedure.slots.len()] };
+        walk::statements(&procedure.body, &mut |statement| {
+            if let Some(walk::Site::Access(access)) = walk::own_site(statement) {
+                walk::private_slots(access, &mut |slot| {
+                    binding.is_static[slot.index()] = false;
+                });
+            }
+        });
+        while binding.pass(&procedure.body, true) {}
+        binding
+    }
+
+    /// One pass over a block; true when a slot turned dynamic.
+    fn pass(&mut self, block: &[Statement], static_control: bool) -> bool {
+        let mut changed = false;
+        for statement in block {
+            let known = static_control && self.defines_statically(statement);
+            if !known {
+                walk::defines(statement, &mut |slot| {
+                    changed |= std::mem::replace(&mut self.is_static[slot.index()], false);
+                });
+            }
+            let inner = static_control && self.controls_statically(statement);
+            for nested in walk::blocks(statement) {
+                changed |= self.pass(nested, inner);
+            }
+        }
+        changed
+    }
+
+    fn defines_statically(&self, statement: &Statement) -> bool {
+        match &statement.kind {
+            StatementKind::Assign { value, .. } => self.is_static(value),
+            StatementKind::ForRange { .. } | StatementKind::ForEach { .. } => {
+                self.controls_statically(statement)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether parameters decide which blocks of this statement run, and how often.
+    pub fn controls_statically(&self, statement: &Statement) -> bool {
+        match &statement.kind {
+            StatementKind::If { condition, .. } => self.is_static(condition),
+            StatementKind::ForRange { from, to, step, .. } => {
+                self.is_static(from) && self.is_static(to) && self.is_static(step)
+            }
+            StatementKind::ForEach { array, .. } => self.slot(*array),
+            StatementKind::ForQuery { .. } => false,
+            _ => true,
+        }
+    }
+
+    /// Whether parameters alone decide this slot.
+    pub fn slot(&self, slot: SlotId) -> bool {
+        self.is_static[slot.index()]
+    }
+
+    /// Whether parameters alone decide this expression.
+    pub fn is_static(&self, expr: &Expr) -> bool {
+        let mut known = true;
+        walk::expr_slots(expr, &mut |slot| known &= self.slot(slot));
+        known
+    }
+}

@@ -1,0 +1,57 @@
+//! A procedure, ready to be called: its bytecode and its planning program.
+//!
+//! Role         made at a quiet point when a procedure is registered (and again for all of them
+//!              when granules change); shared read-only by all threads
+
+use crate::bytecode::Program;
+use crate::catalog::Catalog;
+use crate::granule::Granules;
+use crate::lower;
+use crate::outcome::SqlError;
+use crate::program::Procedure;
+use crate::slice::{Knowledge, SiteMark, Slice};
+
+/// The program that plans a procedure's calls.
+#[derive(Clone, Debug)]
+pub struct PlanProgram {
+    /// the slice, lowered
+    pub program: Program,
+    /// its marks
+    pub marks: Vec<SiteMark>,
+    /// whether planning reads records
+    pub needs_reconnaissance: bool,
+}
+
+/// A procedure in all its forms.
+#[derive(Clone, Debug)]
+pub struct CompiledProcedure {
+    /// the tree
+    pub procedure: Procedure,
+    /// the bytecode; sites whose keys a plan holds are flagged in it
+    pub program: Program,
+    /// the planning program
+    pub plan: PlanProgram,
+    /// per site: how its granules become known
+    pub knowledge: Vec<Knowledge>,
+}
+
+impl CompiledProcedure {
+    /// Lowers and slices a procedure for a catalog and a set of granules.
+    pub fn new(
+        catalog: &Catalog,
+        granules: &Granules,
+        procedure: Procedure,
+    ) -> Result<Self, SqlError> {
+        let mut program = lower::lower(catalog, &procedure)?;
+        let slice = Slice::of(catalog, granules, &procedure);
+        for (site, &planned) in slice.planned.iter().enumerate() {
+            program.set_planned(site as u16, planned);
+        }
+        let plan = PlanProgram {
+            program: lower::lower(catalog, &slice.procedure)?,
+            marks: slice.marks,
+            needs_reconnaissance: slice.needs_reconnaissance,
+        };
+        Ok(Self { procedure, program, plan, knowledge: slice.knowledge })
+    }
+}

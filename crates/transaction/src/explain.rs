@@ -1,0 +1,115 @@
+//! EXPLAIN PROCEDURE: what planning knows of each access, as text.
+//!
+//! Role         for people; the text is for reading, not for parsing
+
+use std::fmt::Write;
+
+use crate::catalog::Catalog;
+use crate::compiled::CompiledProcedure;
+use crate::granule::{Granules, LockMode, Space};
+use crate::locks::{self, LockTemplate};
+use crate::program::{Effect, Path};
+use crate::slice::Knowledge;
+use crate::walk::{self, Site};
+
+/// Explains a procedure: one line per access with how its rows are found, what is locked and how
+/// that becomes known.
+pub fn explain(catalog: &Catalog, granules: &Granules, compiled: &CompiledProcedure) -> String {
+    let mut text = String::new();
+    let procedure = &compiled.procedure;
+    let sites = walk::sites(&procedure.body);
+    let _ = writeln!(text, "Procedure {}: {} accesses", procedure.name, sites.len());
+    for (number, ((site, statement), knowledge)) in
+        sites.iter().zip(&compiled.knowledge).enumerate()
+    {
+        let place = statement.place;
+        let _ = writeln!(text, "{:>3}. {}  (line {})", number + 1, head(catalog, site), place.line);
+        let locks = locks::site_locks(catalog, granules, site);
+        for lock in &locks.given {
+            let _ = writeln!(text, "       lock {}", lock_text(catalog, granules, lock));
+        }
+        if let Some((index, mode)) = locks.rows {
+            let name = &catalog.index(index).name;
+            let _ = writeln!(text, "       lock {} each row found, by {name}", mode.name());
+        }
+        let _ = writeln!(text, "       {}", knowledge_text(knowledge));
+    }
+    let reads = if compiled.plan.needs_reconnaissance {
+        "reads records on trial first (reconnaissance) and is planned again when a guess was wrong"
+    } else {
+        "needs its parameters only"
+    };
+    let _ = writeln!(text, "Planning a call {reads}.");
+    text
+}
+
+fn head(catalog: &Catalog, site: &Site<'_>) -> String {
+    match site {
+        Site::Insert(insert) => format!("insert into {}", catalog.table(insert.table).name),
+        Site::Access(access) => {
+            let verb = match access.effect {
+                Effect::Read(_) => "read",
+                Effect::Update { .. } => "update",
+                Effect::Delete { .. } => "delete from",
+            };
+            let table = &catalog.table(access.table).name;
+            format!("{verb} {table} {}", path_text(catalog, &access.path))
+        }
+    }
+}
+
+fn path_text(catalog: &Catalog, path: &Path) -> String {
+    let columns = |index, count: usize| {
+        let index = catalog.index(index);
+        let table = catalog.table(index.table);
+        let names: Vec<_> =
+            index.columns[..count].iter().map(|c| table.columns[c.index()].name.as_str()).collect();
+        (index.name.clone(), names.join(", "))
+    };
+    match path {
+        Path::Point { index, key } => {
+            let (name, names) = columns(*index, key.len());
+            format!("by key ({names}) of {name}")
+        }
+        Path::Range { index, prefix, lower, upper, .. } => {
+            let (name, names) = columns(*index, prefix.len());
+            let ends =
+                if lower.is_some() || upper.is_some() { ", a range of the next" } else { "" };
+            format!("by prefix ({names}){ends} of {name}")
+        }
+        Path::Whole => "as a whole".to_owned(),
+    }
+}
+
+fn lock_text(catalog: &Catalog, granules: &Granules, lock: &LockTemplate<'_>) -> String {
+    let mode = lock.mode.name();
+    match lock.space {
+        Space::Table(table) if lock.mode >= LockMode::Shared => {
+            format!("{mode} table {} as a whole", catalog.table(table).name)
+        }
+        Space::Table(table) => format!("{mode} table {}", catalog.table(table).name),
+        Space::Index(index) if lock.parts.is_empty() => {
+            format!("{mode} all of {}: no key column is known early", catalog.index(index).name)
+        }
+        Space::Index(index) => {
+            let index = catalog.index(index);
+            let table = catalog.table(index.table);
+            let names: Vec<_> = index.columns[..granules.parts(index.id)]
+                .iter()
+                .map(|c| table.columns[c.index()].name.as_str())
+                .collect();
+            format!("{mode} granule ({}) of {}", names.join(", "), index.name)
+        }
+    }
+}
+
+fn knowledge_text(knowledge: &Knowledge) -> String {
+    match knowledge {
+        Knowledge::Parameters => "known from parameters".to_owned(),
+        Knowledge::Reconnaissance(why) => format!("by reconnaissance, because {why}"),
+        Knowledge::Unlocked => "no lock: no registered procedure writes this table".to_owned(),
+        Knowledge::WholeTable => {
+            "the whole table, because no key column is bound by equality".to_owned()
+        }
+    }
+}

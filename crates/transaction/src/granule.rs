@@ -1,0 +1,268 @@
+//! Granules: what planned engines lock, queue or route by.
+//!
+//! Role         a granule is a prefix of an index key; every index is a lock space of its own.
+//!              Prefix lengths are inferred from the registered procedures and change only at a
+//!              quiet point. Engines that lock as they go use the same granules.
+//! Invariants   I1 whoever reads a row or its absence holds a granule that covers it in the index
+//!              it used; whoever makes, moves or removes an index entry holds its granule
+//!              exclusively: so a held granule also keeps phantoms out
+//!              I2 a range binds at least its index's granule by equality, or it is **coarse**
+//!              and locks the table; then all other accesses to that table announce themselves
+//!              with intent modes
+//!              I3 a table that no registered procedure writes needs no locks
+//! Source       DESIGN section 1 (granule); dora.txt 4.1.2 (action identifiers); lads.txt 4.1
+//!              (coarser record actions). The inference rule differs from DESIGN's first wording
+//!              ("every access binds it by equality"): only ranges and the making or removing of
+//!              entries shorten a granule. A point read or update whose key is not known from
+//!              parameters goes through reconnaissance instead, which keeps `customer` and
+//!              `stock` granules as fine as one row.
+
+use hotrow_base::ids::{ColumnId, IndexId, TableId};
+use hotrow_base::key;
+
+use crate::binding::Binding;
+use crate::catalog::Catalog;
+use crate::program::{Access, Effect, Expr, Insert, Path, Procedure};
+use crate::walk::{self, Site};
+
+/// What a lock protects: one index (its granules) or one table as a whole.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Space {
+    /// the whole of a table
+    Table(TableId),
+    /// granules of an index
+    Index(IndexId),
+}
+
+impl Space {
+    /// Identity of the lock on the granule with these key bytes. Two granules with one identity
+    /// (a 64-bit hash collision) merely share a lock.
+    #[inline]
+    pub fn lock_id(self, granule: &[u8]) -> u64 {
+        self.lock_id_hashed(key::hash(granule))
+    }
+
+    /// As [`Space::lock_id`], for a granule whose [`key::hash`] is known.
+    #[inline]
+    pub fn lock_id_hashed(self, hash: u64) -> u64 {
+        let tag = match self {
+            Self::Table(table) => (table.0 as u64) << 1,
+            Self::Index(index) => (index.0 as u64) << 1 | 1,
+        };
+        hash ^ (tag + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+/// How a lock is held. Intent modes are for tables only.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum LockMode {
+    /// some granules of the table are read
+    IntentShared,
+    /// some granules of the table are written
+    IntentExclusive,
+    /// read
+    Shared,
+    /// written
+    Exclusive,
+}
+
+impl LockMode {
+    /// Whether two transactions may hold these modes at once.
+    #[inline]
+    pub const fn compatible(self, other: Self) -> bool {
+        use LockMode::{Exclusive, IntentExclusive, IntentShared, Shared};
+        match (self, other) {
+            (Exclusive, _) | (_, Exclusive) => false,
+            (IntentShared, _) | (_, IntentShared) => true,
+            (IntentExclusive, IntentExclusive) | (Shared, Shared) => true,
+            (IntentExclusive, Shared) | (Shared, IntentExclusive) => false,
+        }
+    }
+
+    /// The weakest mode that grants what both grant. Shared with intent exclusive gives exclusive:
+    /// there is no SIX, because the pair only meets in one transaction that scans a whole table
+    /// and writes rows of it by other keys.
+    #[inline]
+    pub const fn join(self, other: Self) -> Self {
+        use LockMode::{Exclusive, IntentExclusive, IntentShared, Shared};
+        match (self, other) {
+            (Exclusive, _) | (_, Exclusive) => Exclusive,
+            (IntentExclusive, Shared) | (Shared, IntentExclusive) => Exclusive,
+            (Shared, _) | (_, Shared) => Shared,
+            (IntentExclusive, _) | (_, IntentExclusive) => IntentExclusive,
+            (IntentShared, IntentShared) => IntentShared,
+        }
+    }
+
+    /// Whether holding `self` includes what `other` grants.
+    #[inline]
+    pub const fn covers(self, other: Self) -> bool {
+        self.join(other) as u8 == self as u8
+    }
+
+    /// `IS`, `IX`, `S` or `X`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::IntentShared => "IS",
+            Self::IntentExclusive => "IX",
+            Self::Shared => "S",
+            Self::Exclusive => "X",
+        }
+    }
+}
+
+/// What is known about a table's accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TableUse {
+    /// some registered procedure writes it
+    pub written: bool,
+    /// some registered procedure visits it more coarsely than by granule
+    pub coarse: bool,
+}
+
+/// Granule lengths of all indexes, inferred from a set of procedures.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Granules {
+    parts: Vec<u8>,
+    tables: Vec<TableUse>,
+}
+
+impl Granules {
+    /// Infers granules for a set of procedures.
+    pub fn infer<'a>(
+        catalog: &Catalog,
+        procedures: impl IntoIterator<Item = &'a Procedure>,
+    ) -> Self {
+        let mut granules = Self {
+            parts: catalog.indexes().iter().map(|index| index.columns.len() as u8).collect(),
+            tables: vec![TableUse::default(); catalog.tables().len()],
+        };
+        for procedure in procedures {
+            let binding = Binding::of(procedure);
+            for (site, _) in walk::sites(&procedure.body) {
+                match site {
+                    Site::Access(access) => granules.note_access(catalog, &binding, access),
+                    Site::Insert(insert) => granules.note_insert(catalog, &binding, insert),
+                }
+            }
+        }
+        granules
+    }
+
+    fn note_access(&mut self, catalog: &Catalog, binding: &Binding, access: &Access) {
+        if is_coarse(access) {
+            self.tables[access.table.index()].coarse = true;
+        } else if let Path::Range { index, prefix, .. } = &access.path {
+            self.shorten(*index, prefix.len());
+        }
+        if matches!(access.effect, Effect::Read(_)) {
+            return;
+        }
+        self.tables[access.table.index()].written = true;
+        for (index, new) in moved_entries(catalog, access) {
+            let columns = &catalog.index(index).columns;
+            let known = columns.iter().take_while(|&&column| {
+                let old = bound_column(catalog, access, column);
+                let new = new.iter().find(|(changed, _)| *changed == column);
+                old.is_some_and(|e| binding.is_static(e))
+                    && new.is_none_or(|(_, e)| binding.is_static(e))
+            });
+            self.shorten(index, known.count());
+        }
+    }
+
+    fn note_insert(&mut self, catalog: &Catalog, binding: &Binding, insert: &Insert) {
+        self.tables[insert.table.index()].written = true;
+        for index in catalog.table(insert.table).indexes() {
+            let columns = &catalog.index(index).columns;
+            let known = columns
+                .iter()
+                .take_while(|column| binding.is_static(&insert.values[column.index()]))
+                .count();
+            self.shorten(index, known);
+        }
+    }
+
+    fn shorten(&mut self, index: IndexId, parts: usize) {
+        let kept = &mut self.parts[index.index()];
+        *kept = (*kept).min(parts as u8);
+    }
+
+    /// How many leading key columns make a granule of this index; 0: the index as a whole.
+    #[inline]
+    pub fn parts(&self, index: IndexId) -> usize {
+        self.parts[index.index()] as usize
+    }
+
+    /// What is known about a table's accesses.
+    #[inline]
+    pub fn table(&self, table: TableId) -> TableUse {
+        self.tables[table.index()]
+    }
+}
+
+/// Whether an access visits rows without binding any key column by equality.
+pub fn is_coarse(access: &Access) -> bool {
+    match &access.path {
+        Path::Point { .. } => false,
+        Path::Range { prefix, .. } => prefix.is_empty(),
+        Path::Whole => true,
+    }
+}
+
+/// The index an access goes through.
+pub fn path_index(access: &Access) -> Option<IndexId> {
+    match &access.path {
+        Path::Point { index, .. } | Path::Range { index, .. } => Some(*index),
+        Path::Whole => None,
+    }
+}
+
+/// The expression that binds a column by equality in an access's path.
+pub fn bound_column<'a>(
+    catalog: &Catalog,
+    access: &'a Access,
+    column: ColumnId,
+) -> Option<&'a Expr> {
+    let (index, exprs) = match &access.path {
+        Path::Point { index, key } => (*index, key),
+        Path::Range { index, prefix, .. } => (*index, prefix),
+        Path::Whole => return None,
+    };
+    let at = catalog.index(index).columns.iter().position(|&c| c == column)?;
+    exprs.get(at)
+}
+
+/// New column values, by column.
+type Changes<'a> = Vec<(ColumnId, &'a Expr)>;
+
+/// The secondary indexes whose entries an access removes or moves, with the columns' new values
+/// (none for a delete).
+pub fn moved_entries<'a>(catalog: &Catalog, access: &'a Access) -> Vec<(IndexId, Changes<'a>)> {
+    let secondary = catalog.table(access.table).secondary.iter().copied();
+    match &access.effect {
+        Effect::Read(_) => Vec::new(),
+        Effect::Delete { .. } => secondary.map(|index| (index, Vec::new())).collect(),
+        Effect::Update { set, .. } => secondary
+            .filter_map(|index| {
+                let columns = &catalog.index(index).entry_columns;
+                let changed: Changes<'a> = set
+                    .iter()
+                    .filter(|(column, _)| columns.contains(column))
+                    .map(|(column, value)| (*column, value))
+                    .collect();
+                (!changed.is_empty()).then_some((index, changed))
+            })
+            .collect(),
+    }
+}
+
+/// Whether an access reads nothing but columns that its index's entries hold: then the index's
+/// granule protects all it reads, and the rows themselves need none.
+pub fn is_covered(catalog: &Catalog, access: &Access) -> bool {
+    let Some(index) = path_index(access) else { return false };
+    let entry = &catalog.index(index).entry_columns;
+    matches!(access.effect, Effect::Read(_))
+        && access.bind.iter().all(|(column, _)| entry.contains(column))
+}

@@ -1,0 +1,465 @@
+//! The key slice: the part of a procedure that decides which granules a call touches.
+//!
+//! Role         made once per procedure and set of granules; running it (with the ordinary
+//!              interpreter) plans a call. It is the procedure with everything left out that no
+//!              key, bound or deciding condition depends on, and with a *mark* where each access
+//!              site stood; the mark tells the planner which slots hold the granule's key.
+//! Invariants   I1 whatever path the procedure takes at run time, every site it reaches on
+//!              predicted values has had its mark run with the same granule: branches on unknown
+//!              conditions contribute both arms, unknown loops their body
+//!              I2 a slice only reads; reads in it are reconnaissance
+//! Source       partial evaluation, off-line: binding times first, then a residual program.
+//!              Reconnaissance: orthrus.txt 3.2 (OLLP). We differ from OLLP in what is checked at
+//!              execution: not the values read, but whether each access stays inside the
+//!              footprint, so that a stale guess with the same granules still commits.
+
+mod needs;
+mod recon;
+
+use hotrow_base::ids::{IndexId, TableId};
+use hotrow_base::types::{DataType, SqlType};
+
+use crate::catalog::Catalog;
+use crate::granule::{Granules, LockMode, Space};
+use crate::locks;
+use crate::program::{
+    Access, Effect, Expr, ExprKind, Insert, Path, Place, Procedure, RowSetId, Slot, SlotId,
+    Statement, StatementKind,
+};
+use crate::walk::{self, Site};
+use needs::Needs;
+
+/// What the planner does when a mark is reached.
+#[derive(Clone, Debug)]
+pub struct SiteMark {
+    /// the access site, numbered in the whole procedure
+    pub site: u16,
+    /// the site's whole key, when parameters alone decide it and the site runs exactly once per
+    /// mark: kept in the plan and not computed again
+    pub key: Option<KeyMark>,
+    /// the granules to hold
+    pub locks: Vec<LockMark>,
+}
+
+/// A key to encode.
+#[derive(Clone, Debug)]
+pub struct KeyMark {
+    /// the table
+    pub table: TableId,
+    /// the index
+    pub index: IndexId,
+    /// one slot per key column
+    pub parts: Vec<SlotId>,
+}
+
+/// A granule to hold.
+#[derive(Clone, Debug)]
+pub struct LockMark {
+    /// its lock space
+    pub space: Space,
+    /// the slots of its key parts
+    pub parts: Vec<SlotId>,
+    /// its mode
+    pub mode: LockMode,
+    /// the granule is this site's [`SiteMark::key`] as a whole
+    pub is_key: bool,
+}
+
+/// How the granules of a site become known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Knowledge {
+    /// parameters alone decide them
+    Parameters,
+    /// an unlocked trial read decides them; the text says why
+    Reconnaissance(String),
+    /// nothing to know: the table is never written
+    Unlocked,
+    /// the table as a whole
+    WholeTable,
+}
+
+/// A procedure's slice.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// the residual procedure, with marks
+    pub procedure: Procedure,
+    /// marks, by number
+    pub marks: Vec<SiteMark>,
+    /// per site of the whole procedure: how its granules become known
+    pub knowledge: Vec<Knowledge>,
+    /// per site of the whole procedure: its key is taken from the plan
+    pub planned: Vec<bool>,
+    /// whether the slice reads records
+    pub needs_reconnaissance: bool,
+}
+
+impl Slice {
+    /// Cuts a procedure.
+    pub fn of(catalog: &Catalog, granules: &Granules, procedure: &Procedure) -> Self {
+        let needs = Needs::of(catalog, granules, procedure);
+        let sites = walk::sites(&needs.procedure.body).len();
+        let mut cutter = Cutter {
+            catalog,
+            granules,
+            needs: &needs,
+            slots: needs.procedure.slots.clone(),
+            row_sets: needs.procedure.row_sets,
+            marks: Vec::new(),
+            knowledge: vec![Knowledge::Parameters; sites],
+            planned: vec![false; sites],
+            reads: false,
+            next_site: 0,
+        };
+        let body = cutter.block(&needs.procedure.body, Control { known: true, once: true });
+        let Cutter { slots, row_sets, marks, knowledge, planned, reads, .. } = cutter;
+        let procedure = Procedure {
+            name: procedure.name.clone(),
+            parameters: procedure.parameters,
+            slots,
+            body,
+            result: Vec::new(),
+            returns_set: false,
+            row_sets,
+        };
+        Self { procedure, marks, knowledge, planned, needs_reconnaissance: reads }
+    }
+}
+
+/// Whether values of two types are the same datums, so that a key encodes either; a value out of
+/// the key column's range is then refused by the encoding.
+fn same_datums(a: DataType, b: DataType) -> bool {
+    a == b || a.is_integer() && b.is_integer() || a.is_text() && b.is_text()
+}
+
+/// Under what control a statement stands.
+#[derive(Clone, Copy)]
+struct Control {
+    /// parameters alone decide whether and how often it runs
+    known: bool,
+    /// the slice runs it exactly as often as the procedure does
+    once: bool,
+}
+
+impl Control {
+    fn under(self, known: bool) -> Self {
+        Self { known: self.known && known, once: self.once && known }
+    }
+}
+
+struct Cutter<'a> {
+    catalog: &'a Catalog,
+    granules: &'a Granules,
+    needs: &'a Needs,
+    slots: Vec<Slot>,
+    row_sets: u16,
+    marks: Vec<SiteMark>,
+    knowledge: Vec<Knowledge>,
+    planned: Vec<bool>,
+    reads: bool,
+    next_site: u16,
+}
+
+impl Cutter<'_> {
+    fn block(&mut self, block: &[Statement], control: Control) -> Vec<Statement> {
+        let mut out = Vec::new();
+        for statement in block {
+            self.statement(statement, control, &mut out);
+        }
+        out
+    }
+
+    fn statement(&mut self, statement: &Statement, control: Control, out: &mut Vec<Statement>) {
+        let place = statement.place;
+        let keep = |kind| Statement { kind, place };
+        match &statement.kind {
+            StatementKind::Assign { slot, value } => {
+                let found = self.needs.found_of(*slot).is_some();
+                if self.needs.slot(*slot) && (!found || self.reads_kept_before(*slot)) {
+                    out.push(keep(StatementKind::Assign { slot: *slot, value: value.clone() }));
+                }
+            }
+            StatementKind::Access(access) => {
+                let site = self.take_site();
+                self.mark_site(site, &Site::Access(access), control, place, out);
+                if self.needs.reads(site) {
+                    self.reads = true;
+                    out.push(keep(StatementKind::Access(Box::new(recon::read_of(access)))));
+                }
+            }
+            StatementKind::Insert(insert) => {
+                let site = self.take_site();
+                self.mark_site(site, &Site::Insert(insert), control, place, out);
+                for (slot, column) in &insert.returning {
+                    if self.needs.slot(*slot) {
+                        let value = insert.values[column.index()].clone();
+                        out.push(keep(StatementKind::Assign { slot: *slot, value }));
+                    }
+                }
+            }
+            StatementKind::If { condition, then, otherwise } => {
+                let known = self.needs.binding.is_static(condition);
+                let inner = control.under(known);
+                let then = self.block(then, inner);
+                let otherwise = self.block(otherwise, inner);
+                if self.needs.condition(statement) {
+                    if !then.is_empty() || !otherwise.is_empty() {
+                        let condition = condition.clone();
+                        out.push(keep(StatementKind::If { condition, then, otherwise }));
+                    }
+                } else {
+                    out.extend(then);
+                    out.extend(otherwise);
+                }
+            }
+            StatementKind::ForRange { body, .. }
+            | StatementKind::ForEach { body, .. }
+            | StatementKind::ForQuery { body, .. } => {
+                self.loop_statement(statement, body, control, out);
+            }
+            StatementKind::Return(_) if control.known => {
+                out.push(keep(StatementKind::Return(Vec::new())));
+            }
+            StatementKind::Return(_)
+            | StatementKind::ReturnNext(_)
+            | StatementKind::Raise(_)
+            | StatementKind::Mark(_) => {}
+        }
+    }
+
+    /// A FOUND copy is only meaningful in the slice when its access was kept as a read.
+    fn reads_kept_before(&self, slot: SlotId) -> bool {
+        self.needs.found_of(slot).is_some_and(|site| self.needs.reads(site))
+    }
+
+    fn loop_statement(
+        &mut self,
+        statement: &Statement,
+        body: &[Statement],
+        control: Control,
+        out: &mut Vec<Statement>,
+    ) {
+        let known = self.needs.binding.controls_statically(statement);
+        let site = match &statement.kind {
+            StatementKind::ForQuery { query, .. } => {
+                let site = self.take_site();
+                self.mark_site(site, &Site::Access(query), control, statement.place, out);
+                Some(site)
+            }
+            _ => None,
+        };
+        let mut body = self.block(body, control.under(known));
+        if body.is_empty() && !self.needs.condition(statement) {
+            return;
+        }
+        if !self.needs.condition(statement) {
+            out.append(&mut body);
+            return;
+        }
+        self.reads |= site.is_some();
+        let kind = match statement.kind.clone() {
+            StatementKind::ForRange { slot, from, to, step, reverse, .. } => {
+                StatementKind::ForRange { slot, from, to, step, reverse, body }
+            }
+            StatementKind::ForEach { slot, array, .. } => {
+                StatementKind::ForEach { slot, array, body }
+            }
+            StatementKind::ForQuery { rows, query, into, .. } => {
+                let query = Box::new(recon::read_of(&query));
+                StatementKind::ForQuery { rows, query, into, body }
+            }
+            other => other,
+        };
+        out.push(Statement { kind, place: statement.place });
+    }
+
+    fn take_site(&mut self) -> u16 {
+        self.next_site += 1;
+        self.next_site - 1
+    }
+
+    /// Puts the mark of a site (and what computes its keys) into the slice.
+    fn mark_site(
+        &mut self,
+        site: u16,
+        what: &Site<'_>,
+        control: Control,
+        place: Place,
+        out: &mut Vec<Statement>,
+    ) {
+        let locks = locks::site_locks(self.catalog, self.granules, what);
+        let key = self.planned_key(what, control, place, out);
+        self.planned[site as usize] = key.is_some();
+        self.knowledge[site as usize] = self.knowledge_of(what, &locks);
+        let mut held = Vec::new();
+        for lock in &locks.given {
+            let parts = self.key_slots(lock.space, &lock.parts, place, out);
+            let is_key = key.as_ref().is_some_and(|key: &KeyMark| {
+                lock.space == Space::Index(key.index) && lock.parts.len() == key.parts.len()
+            });
+            held.push(LockMark { space: lock.space, parts, mode: lock.mode, is_key });
+        }
+        if key.is_some() || !held.is_empty() {
+            let mark = self.push_mark(SiteMark { site, key, locks: held });
+            out.push(Statement { kind: mark, place });
+        }
+        if let (Some((primary, mode)), Site::Access(access)) = (locks.rows, what) {
+            self.mark_rows(site, access, (primary, mode), place, out);
+        }
+    }
+
+    fn push_mark(&mut self, mark: SiteMark) -> StatementKind {
+        self.marks.push(mark);
+        StatementKind::Mark(self.marks.len() as u32 - 1)
+    }
+
+    fn knowledge_of(&self, what: &Site<'_>, locks: &locks::SiteLocks<'_>) -> Knowledge {
+        if locks.given.is_empty() && locks.rows.is_none() {
+            return Knowledge::Unlocked;
+        }
+        if let Site::Access(access) = what
+            && crate::granule::is_coarse(access)
+        {
+            return Knowledge::WholeTable;
+        }
+        if let Some((primary, _)) = locks.rows {
+            let name = &self.catalog.index(primary).name;
+            return Knowledge::Reconnaissance(format!(
+                "the rows found tell their own keys in {name}"
+            ));
+        }
+        let mut unknown = None;
+        for part in locks.given.iter().flat_map(|lock| &lock.parts) {
+            walk::expr_slots(part, &mut |slot| {
+                if !self.needs.binding.slot(slot) {
+                    unknown.get_or_insert(slot);
+                }
+            });
+        }
+        unknown.map_or(Knowledge::Parameters, |slot| {
+            let name = &self.slots[slot.index()].name;
+            Knowledge::Reconnaissance(format!("{name} is read from a row"))
+        })
+    }
+
+    /// The slots of a site's whole key, if the plan can keep it.
+    fn planned_key(
+        &mut self,
+        what: &Site<'_>,
+        control: Control,
+        place: Place,
+        out: &mut Vec<Statement>,
+    ) -> Option<KeyMark> {
+        if !control.once {
+            return None;
+        }
+        let (table, index, exprs) = self.whole_key(what)?;
+        if !exprs.iter().all(|e| self.needs.binding.is_static(e)) {
+            return None;
+        }
+        let parts = self.key_slots(Space::Index(index), &exprs, place, out);
+        Some(KeyMark { table, index, parts })
+    }
+
+    fn whole_key<'s>(&self, what: &Site<'s>) -> Option<(TableId, IndexId, Vec<&'s Expr>)> {
+        match what {
+            Site::Access(access) => match &access.path {
+                Path::Point { index, key } => Some((access.table, *index, key.iter().collect())),
+                _ => None,
+            },
+            Site::Insert(Insert { table, values, .. }) => {
+                let index = self.catalog.table(*table).primary?;
+                let columns = &self.catalog.index(index).columns;
+                Some((*table, index, columns.iter().map(|c| &values[c.index()]).collect()))
+            }
+        }
+    }
+
+    /// Slots that hold key parts at this point of the slice, in their columns' types.
+    fn key_slots(
+        &mut self,
+        space: Space,
+        parts: &[&Expr],
+        place: Place,
+        out: &mut Vec<Statement>,
+    ) -> Vec<SlotId> {
+        let Space::Index(index) = space else { return Vec::new() };
+        let columns = self.catalog.index(index).key.parts();
+        let parts = parts.iter().zip(columns);
+        parts.map(|(part, column)| self.slot_of(part, column.data_type, place, out)).collect()
+    }
+
+    fn slot_of(
+        &mut self,
+        expr: &Expr,
+        data_type: DataType,
+        place: Place,
+        out: &mut Vec<Statement>,
+    ) -> SlotId {
+        let is_same = same_datums(expr.data_type(), data_type);
+        if let ExprKind::Slot(slot) = expr.kind
+            && is_same
+        {
+            return slot;
+        }
+        let mut value = expr.clone();
+        if !is_same {
+            let sql_type = SqlType::Scalar(data_type);
+            value = Expr { kind: ExprKind::Cast(Box::new(value)), sql_type };
+        }
+        let slot = self.new_slot(&value);
+        out.push(Statement { kind: StatementKind::Assign { slot, value }, place });
+        slot
+    }
+
+    fn new_slot(&mut self, expr: &Expr) -> SlotId {
+        let name = format!("$key{}", self.slots.len());
+        self.slots.push(Slot { name, sql_type: expr.sql_type });
+        SlotId(self.slots.len() as u16 - 1)
+    }
+
+    /// A trial read of all rows an access may visit, with a mark for each row's own granule.
+    fn mark_rows(
+        &mut self,
+        site: u16,
+        access: &Access,
+        (primary, mode): (IndexId, LockMode),
+        place: Place,
+        out: &mut Vec<Statement>,
+    ) {
+        self.reads = true;
+        let columns = &self.catalog.index(primary).columns[..self.granules.parts(primary)];
+        let owner = self.catalog.table(access.table);
+        let fresh = |sql_type, slots: &mut Vec<Slot>| {
+            slots.push(Slot { name: format!("$row{}", slots.len()), sql_type });
+            SlotId(slots.len() as u16 - 1)
+        };
+        let mut bind = Vec::new();
+        let mut values = Vec::new();
+        let mut into = Vec::new();
+        for &column in columns {
+            let data_type = owner.columns[column.index()].data_type;
+            let sql_type = SqlType::Scalar(data_type);
+            let bound = fresh(sql_type, &mut self.slots);
+            bind.push((column, bound));
+            values.push(Expr { kind: ExprKind::Slot(bound), sql_type });
+            into.push(fresh(sql_type, &mut self.slots));
+        }
+        let rows = RowSetId(self.row_sets);
+        self.row_sets += 1;
+        let query = Access {
+            table: access.table,
+            path: access.path.clone(),
+            bind,
+            filter: None,
+            effect: Effect::Read(recon::all_rows(rows, values)),
+        };
+        let lock =
+            LockMark { space: Space::Index(primary), parts: into.clone(), mode, is_key: false };
+        let mark = self.push_mark(SiteMark { site, key: None, locks: vec![lock] });
+        let body = vec![Statement { kind: mark, place }];
+        out.push(Statement {
+            kind: StatementKind::ForQuery { rows, query: Box::new(query), into, body },
+            place,
+        });
+    }
+}

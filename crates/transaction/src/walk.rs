@@ -1,0 +1,278 @@
+//! Walks over the procedure tree: expressions' slots, statements' definitions, access sites.
+//!
+//! Role         shared by everything that analyses a procedure (binding times, granules, slices,
+//!              actions, EXPLAIN); changes nothing
+
+use crate::program::{
+    Access, Consume, Effect, Expr, ExprKind, Insert, Path, RangeEnd, SlotId, Statement,
+    StatementKind,
+};
+
+/// One place where a procedure touches rows. Sites are numbered in preorder; the query of a FOR
+/// loop comes before the sites of its body.
+#[derive(Clone, Copy, Debug)]
+pub enum Site<'a> {
+    /// select, update, delete
+    Access(&'a Access),
+    /// insert
+    Insert(&'a Insert),
+}
+
+/// Calls `visit` with every statement of `body`, in preorder.
+pub fn statements<'a>(body: &'a [Statement], visit: &mut impl FnMut(&'a Statement)) {
+    for statement in body {
+        visit(statement);
+        for block in blocks(statement) {
+            statements(block, visit);
+        }
+    }
+}
+
+/// The statement lists nested in a statement.
+pub fn blocks(statement: &Statement) -> Vec<&[Statement]> {
+    match &statement.kind {
+        StatementKind::If { then, otherwise, .. } => vec![then, otherwise],
+        StatementKind::ForRange { body, .. }
+        | StatementKind::ForEach { body, .. }
+        | StatementKind::ForQuery { body, .. } => vec![body],
+        _ => Vec::new(),
+    }
+}
+
+/// The access site a statement itself is, if any.
+pub fn own_site(statement: &Statement) -> Option<Site<'_>> {
+    match &statement.kind {
+        StatementKind::Access(access) => Some(Site::Access(access)),
+        StatementKind::Insert(insert) => Some(Site::Insert(insert)),
+        StatementKind::ForQuery { query, .. } => Some(Site::Access(query)),
+        _ => None,
+    }
+}
+
+/// All sites of a body, in site order, with the statements they belong to.
+pub fn sites(body: &[Statement]) -> Vec<(Site<'_>, &Statement)> {
+    let mut found = Vec::new();
+    statements(body, &mut |statement| {
+        if let Some(site) = own_site(statement) {
+            found.push((site, statement));
+        }
+    });
+    found
+}
+
+/// Calls `visit` with every slot an expression reads.
+pub fn expr_slots(expr: &Expr, visit: &mut impl FnMut(SlotId)) {
+    match &expr.kind {
+        ExprKind::Slot(slot) | ExprKind::ArrayLength(slot) => visit(*slot),
+        ExprKind::Element(slot, index) => {
+            visit(*slot);
+            expr_slots(index, visit);
+        }
+        _ => operands(expr, &mut |operand| expr_slots(operand, visit)),
+    }
+}
+
+/// Calls `visit` with the direct operands of an expression.
+pub fn operands<'a>(expr: &'a Expr, visit: &mut impl FnMut(&'a Expr)) {
+    match &expr.kind {
+        ExprKind::Slot(_) | ExprKind::Constant(_) | ExprKind::ArrayLength(_) => {}
+        ExprKind::Negate(a)
+        | ExprKind::Not(a)
+        | ExprKind::IsNull(a)
+        | ExprKind::Cast(a)
+        | ExprKind::Element(_, a) => visit(a),
+        ExprKind::Arithmetic(_, a, b)
+        | ExprKind::Compare(_, a, b)
+        | ExprKind::NotDistinct(a, b)
+        | ExprKind::And(a, b)
+        | ExprKind::Or(a, b)
+        | ExprKind::Concat(a, b) => {
+            visit(a);
+            visit(b);
+        }
+        ExprKind::Case { arms, otherwise } => {
+            for (condition, value) in arms {
+                visit(condition);
+                visit(value);
+            }
+            if let Some(value) = otherwise {
+                visit(value);
+            }
+        }
+        ExprKind::Coalesce(list) | ExprKind::Call(_, list) => list.iter().for_each(visit),
+    }
+}
+
+/// Calls `visit` with the direct operands of an expression, to change them.
+pub fn operands_mut(expr: &mut Expr, visit: &mut impl FnMut(&mut Expr)) {
+    match &mut expr.kind {
+        ExprKind::Slot(_) | ExprKind::Constant(_) | ExprKind::ArrayLength(_) => {}
+        ExprKind::Negate(a)
+        | ExprKind::Not(a)
+        | ExprKind::IsNull(a)
+        | ExprKind::Cast(a)
+        | ExprKind::Element(_, a) => visit(a),
+        ExprKind::Arithmetic(_, a, b)
+        | ExprKind::Compare(_, a, b)
+        | ExprKind::NotDistinct(a, b)
+        | ExprKind::And(a, b)
+        | ExprKind::Or(a, b)
+        | ExprKind::Concat(a, b) => {
+            visit(a);
+            visit(b);
+        }
+        ExprKind::Case { arms, otherwise } => {
+            for (condition, value) in arms {
+                visit(condition);
+                visit(value);
+            }
+            if let Some(value) = otherwise {
+                visit(value);
+            }
+        }
+        ExprKind::Coalesce(list) | ExprKind::Call(_, list) => list.iter_mut().for_each(visit),
+    }
+}
+
+/// Replaces slots by expressions.
+pub fn substitute(expr: &mut Expr, replacements: &[(SlotId, &Expr)]) {
+    if let ExprKind::Slot(slot) = expr.kind {
+        if let Some((_, new)) = replacements.iter().find(|(old, _)| *old == slot) {
+            *expr = (*new).clone();
+        }
+        return;
+    }
+    operands_mut(expr, &mut |operand| substitute(operand, replacements));
+}
+
+/// Whether evaluating an expression can fail (overflow, division by zero, bad cast).
+pub fn can_fail(expr: &Expr) -> bool {
+    let mut fails = matches!(
+        expr.kind,
+        ExprKind::Arithmetic(..) | ExprKind::Negate(_) | ExprKind::Cast(_) | ExprKind::Call(..)
+    );
+    operands(expr, &mut |operand| fails |= can_fail(operand));
+    fails
+}
+
+/// The expressions of a path: key parts, prefix, range ends.
+pub fn path_exprs(path: &Path) -> Vec<&Expr> {
+    match path {
+        Path::Point { key, .. } => key.iter().collect(),
+        Path::Range { prefix, lower, upper, .. } => {
+            let ends = lower.iter().chain(upper).map(|end: &RangeEnd| &end.value);
+            prefix.iter().chain(ends).collect()
+        }
+        Path::Whole => Vec::new(),
+    }
+}
+
+/// Every expression of an access that is evaluated per row or after the rows, path excluded.
+pub fn row_exprs(access: &Access) -> Vec<&Expr> {
+    let mut found: Vec<&Expr> = access.filter.iter().collect();
+    if let Effect::Update { set, .. } = &access.effect {
+        found.extend(set.iter().map(|(_, value)| value));
+    }
+    found.extend(consume_exprs(access.effect.consume()));
+    found
+}
+
+fn consume_exprs(consume: &Consume) -> Vec<&Expr> {
+    match consume {
+        Consume::Discard => Vec::new(),
+        Consume::First { into, order_by, offset, .. } => into
+            .iter()
+            .map(|(_, value)| value)
+            .chain(order_by.iter().map(|key| &key.value))
+            .chain(offset)
+            .collect(),
+        Consume::Aggregate { aggregates, into } => aggregates
+            .iter()
+            .filter_map(|aggregate| aggregate.argument.as_ref())
+            .chain(into.iter().map(|(_, value)| value))
+            .collect(),
+        Consume::Rows { columns, order_by, limit, offset, .. } => columns
+            .iter()
+            .chain(order_by.iter().map(|key| &key.value))
+            .chain(limit)
+            .chain(offset)
+            .collect(),
+    }
+}
+
+/// Calls `visit` with every slot an access writes for its own use: bound columns and aggregate
+/// results. They are dead once the access ends.
+pub fn private_slots(access: &Access, visit: &mut impl FnMut(SlotId)) {
+    access.bind.iter().for_each(|&(_, slot)| visit(slot));
+    if let Consume::Aggregate { aggregates, .. } = access.effect.consume() {
+        aggregates.iter().for_each(|aggregate| visit(aggregate.result));
+    }
+}
+
+/// Calls `visit` with every slot a statement itself (not its nested blocks) defines, FOUND and
+/// the row count included, [`private_slots`] excluded.
+pub fn defines(statement: &Statement, visit: &mut impl FnMut(SlotId)) {
+    match &statement.kind {
+        StatementKind::Assign { slot, .. } => visit(*slot),
+        StatementKind::Access(access) => access_defines(access, visit),
+        StatementKind::Insert(insert) => {
+            visit(crate::program::FOUND);
+            visit(crate::program::ROW_COUNT);
+            insert.returning.iter().for_each(|&(slot, _)| visit(slot));
+        }
+        StatementKind::ForRange { slot, .. } | StatementKind::ForEach { slot, .. } => visit(*slot),
+        StatementKind::ForQuery { query, into, .. } => {
+            access_defines(query, visit);
+            into.iter().copied().for_each(visit);
+        }
+        _ => {}
+    }
+}
+
+fn access_defines(access: &Access, visit: &mut impl FnMut(SlotId)) {
+    visit(crate::program::FOUND);
+    visit(crate::program::ROW_COUNT);
+    match access.effect.consume() {
+        Consume::First { into, .. } | Consume::Aggregate { into, .. } => {
+            into.iter().for_each(|&(slot, _)| visit(slot));
+        }
+        Consume::Discard | Consume::Rows { .. } => {}
+    }
+}
+
+/// Calls `visit` with every slot a statement itself (not its nested blocks) reads.
+pub fn uses(statement: &Statement, visit: &mut impl FnMut(SlotId)) {
+    let mut exprs = |list: Vec<&Expr>| list.iter().for_each(|e| expr_slots(e, visit));
+    match &statement.kind {
+        StatementKind::Assign { value, .. } => exprs(vec![value]),
+        StatementKind::Access(access) => access_uses(access, visit),
+        StatementKind::Insert(insert) => exprs(insert.values.iter().collect()),
+        StatementKind::If { condition, .. } => exprs(vec![condition]),
+        StatementKind::ForRange { from, to, step, .. } => exprs(vec![from, to, step]),
+        StatementKind::ForEach { array, .. } => visit(*array),
+        StatementKind::ForQuery { query, .. } => access_uses(query, visit),
+        StatementKind::Raise(raise) => {
+            exprs(raise.arguments.iter().chain(&raise.detail).chain(&raise.hint).collect());
+        }
+        StatementKind::Return(values) | StatementKind::ReturnNext(values) => {
+            exprs(values.iter().collect());
+        }
+        StatementKind::Mark(_) => {}
+    }
+}
+
+/// The slots an access reads from outside: those of all its expressions but its private ones.
+pub fn access_uses(access: &Access, visit: &mut impl FnMut(SlotId)) {
+    let mut private = Vec::new();
+    private_slots(access, &mut |slot| private.push(slot));
+    for expr in path_exprs(&access.path) {
+        expr_slots(expr, visit);
+    }
+    for expr in row_exprs(access) {
+        expr_slots(expr, &mut |slot| {
+            if !private.contains(&slot) {
+                visit(slot);
+            }
+        });
+    }
+}
