@@ -23,24 +23,25 @@
 //! # What an entry remembers of its hash
 //!
 //! Splitting a bucket must decide for each entry whether it leaves, by one bit of its hash that no
-//! split has used before. Reading the records for it would be a cache miss each, and wrong where the
-//! key has just been changed in place. The 24 tag bits are those bits: splits use them up from the
-//! lowest, and the rest tells entries apart. With 4.5 entries a bucket, an index of 4 million
+//! split has used before. Reading the records for it would be a cache miss each, and wrong where
+//! the key has just been changed in place. The 24 tag bits are those bits: splits use them up from
+//! the lowest, and the rest tells entries apart. With 4.5 entries a bucket, an index of 4 million
 //! entries has 14 bits left and one of 1,000 million 6: one needless look at a record in 14 hits.
 //!
 //! # Load
 //!
 //! A bucket is added whenever there are more than 4.5 entries for each. With Poisson's distribution
-//! that is 15.5 to 16.2 bytes an entry, overflow buckets included, and 3.4 % (when the array has just
-//! doubled) to 7.2 % (half-way: unsplit buckets have 6.75 entries in the mean) of all entries are in
-//! overflow buckets, a second cache miss away. The number of entries is not counted but sampled:
-//! ids that a multiplicative hash maps to one value in 64 are counted, as they come and as they go.
+//! that is 15.5 to 16.2 bytes an entry, overflow buckets included, and 3.4 % (when the array has
+//! just doubled) to 7.2 % (half-way: unsplit buckets have 6.75 entries in the mean) of all entries
+//! are in overflow buckets, a second cache miss away. The number of entries is not counted but
+//! sampled: ids that a multiplicative hash maps to one value in 64 are counted, as they come and as
+//! they go.
 //!
 //! # Measured
 //!
-//! Instructions (callgrind, `examples/record_count.rs`, 1 million entries, the loop and the hash, 13
-//! together, included): lookup 71 in the mean, 94 with the key compared in the record; 44 of
-//! the index's own when the first entry matches (counted in the disassembly), and 5 for each entry
+//! Instructions (callgrind, `examples/record_count.rs`, 1 million entries, the loop and the hash,
+//! 13 together, included): lookup 71 in the mean, 94 with the key compared in the record; 44 of the
+//! index's own when the first entry matches (counted in the disassembly), and 5 for each entry
 //! before the one that matches. Miss 143. Unique insert 349, its share of the splits included.
 //! Removal 166. 16.2 bytes an entry.
 

@@ -51,12 +51,19 @@ impl ReclaimEpoch {
 
 const UNPINNED: u64 = 0;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Slot {
     /// `UNPINNED` or the epoch at which the worker pinned.
     pinned: AtomicU64,
     /// How many guards the worker holds.
     depth: AtomicU64,
+}
+
+impl Slot {
+    /// An unpinned slot. (Loom's atomics have no `Default`.)
+    fn new() -> Self {
+        Self { pinned: AtomicU64::new(UNPINNED), depth: AtomicU64::new(0) }
+    }
 }
 
 /// The reclamation clock and one slot for each worker.
@@ -72,7 +79,7 @@ impl ReclaimEpochs {
     pub fn new(workers: usize) -> Self {
         Self {
             current: CachePadded::new(AtomicU64::new(1)),
-            slots: (0..workers).map(|_| CachePadded::default()).collect(),
+            slots: (0..workers).map(|_| CachePadded::new(Slot::new())).collect(),
         }
     }
 

@@ -8,7 +8,7 @@
 //!              I2 a retired record's words stay as they are until its epoch is safe
 //!              I3 the bytes of all chunks are charged to the budget
 //! Concurrency  see `worker` (a worker's own state), `record` (a record's words); `spilled` is
-//!              latched once per [`BATCH`] slots at most
+//!              latched once per `BATCH` slots at most
 //! Source       Bonwick, "The slab allocator" (1994), and per-thread magazines of Bonwick and
 //!              Adams (2001); we differ: no slab is ever returned to the operating system
 //!
@@ -20,8 +20,8 @@
 //! hot rows live and fit into 2 MiB whole. What that costs at most: a slot of 9 words takes 16, so
 //! 2 MiB hold 7/16 air, 0.9 MiB a table.
 //!
-//! Packed, a TPC-C order line (54 bytes raw, 8 row words) takes 80 bytes with its header, where lines
-//! would take 128; a stock row (306 raw, 39 words) takes 41 words rounded to 42, 336 bytes; a
+//! Packed, a TPC-C order line (54 bytes raw, 8 row words) takes 80 bytes with its header, where
+//! lines would take 128; a stock row (306 raw, 39 words) takes 41 words rounded to 42, 336 bytes; a
 //! customer (655 raw, 82 words) 84 words, 672 bytes. Per warehouse, 30,000 customers, 100,000 stock
 //! rows and 300,000 order lines are 66.5 MB raw and 77.8 MB here: 1.17 times, of the 1.5 allowed.
 //! (Row lengths are estimates: columns of 4 bytes packed, two words for nulls and lengths.)

@@ -239,7 +239,9 @@ proptest! {
     /// Any sequence of allocations, changes, growths, deletions and reclamations leaves every live
     /// record with the row it was last given.
     #[test]
-    fn records_behave_like_a_map(steps in prop::collection::vec((0..6_u8, 0..120_usize, any::<u64>()), 1..400)) {
+    fn records_behave_like_a_map(
+        steps in prop::collection::vec((0..6_u8, 0..120_usize, any::<u64>()), 1..400),
+    ) {
         let (store, epochs) = (store(), ReclaimEpochs::new(2));
         let mut model: HashMap<RecordId, Vec<u64>> = HashMap::new();
         for (step, length, value) in steps {

@@ -25,7 +25,7 @@ pub(crate) struct ZeroedWords {
     skipped: usize,
 }
 
-// SAFETY: the block is owned memory that is reached only as `&[AtomicU64]`, which threads may share.
+// SAFETY: the block is owned memory, reached only as `&[AtomicU64]`, which threads may share.
 unsafe impl Send for ZeroedWords {}
 // SAFETY: as above.
 unsafe impl Sync for ZeroedWords {}
