@@ -19,6 +19,7 @@ pub mod table;
 pub mod record;
 pub mod slab;
 
+pub mod btree;
 pub mod hash_index;
 pub mod latching;
 

@@ -1,0 +1,401 @@
+//! Scans: entries of a key range in ascending or descending order.
+//!
+//! Role         called by engines for range reads; knows nothing of ghosts' meaning, it returns them
+//! States       probe (a key, not a place) ─▶ a batch copied from one leaf ─▶ ... ─▶ finished
+//! Invariants   I1  a batch is copied under one version of one leaf, whose stamp is noted
+//!              I2  a scan goes on from a key, the last one returned or the fence of the leaf left
+//!                  behind. So a key present throughout is returned once, whatever splits and
+//!                  merges happen meanwhile, and keys are returned strictly in order
+//! Concurrency  latch-free, but for merging an empty leaf it meets
+//!
+//! Batches begin at 4 entries, so that a scan for one row copies little, and double up to 64.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+
+use hotrow_base::sync::{SpinWait, Version};
+
+use crate::latching::Latching;
+
+use super::arena::{Node, ROOT};
+use super::descend::Towards;
+use super::key::{KeyBuffer, MAX_KEY_BYTES, compare_padded};
+use super::latch;
+use super::layout::{Found, View, key_length_in, value_in};
+use super::stamp::NodeStamp;
+use super::tree::Tree;
+
+const BATCH_FIRST: usize = 4;
+const BATCH_MOST: usize = 64;
+
+/// The order of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the least key up.
+    Ascending,
+    /// From the greatest key down.
+    Descending,
+}
+
+/// The keys a scan is for. Ends compare by bytes, so the keys that begin with `p` are
+/// `Included(p)` to `Excluded(p's successor)`.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyRange<'k> {
+    /// The end with the lesser keys.
+    pub lower: Bound<&'k [u8]>,
+    /// The end with the greater keys.
+    pub upper: Bound<&'k [u8]>,
+}
+
+impl KeyRange<'_> {
+    /// All keys.
+    pub const ALL: Self = Self { lower: Bound::Unbounded, upper: Bound::Unbounded };
+}
+
+/// An entry as a scan returns it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanEntry<'b> {
+    /// The key's bytes, as they were inserted.
+    pub key: &'b [u8],
+    /// The value, with its ghost flag.
+    pub value: u64,
+    /// The leaf the entry was read from.
+    pub stamp: NodeStamp,
+}
+
+/// A key end that owns its bytes; `Open` where there is no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Open,
+    Included,
+    Excluded,
+    /// Below a fence: a descending scan that leaves a leaf.
+    BelowFence,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct BatchEntry {
+    key_start: u32,
+    key_length: u32,
+    value: u64,
+}
+
+/// The memory of a scan. Reuse it: after the first few scans nothing is allocated any more.
+#[derive(Debug, Default)]
+pub struct ScanBuffers {
+    /// Where the scan goes on.
+    probe: KeyBuffer,
+    /// The probe after this leaf, before the leaf is validated.
+    next_probe: KeyBuffer,
+    /// The end the scan moves towards.
+    limit: KeyBuffer,
+    keys: Vec<u8>,
+    entries: Vec<BatchEntry>,
+    stamps: Vec<NodeStamp>,
+}
+
+/// What is left of a leaf after a batch; good as long as the leaf is at `stamp`'s version.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    stamp: NodeStamp,
+    /// The entries not copied yet.
+    from: usize,
+    to: usize,
+}
+
+/// A scan in progress: [`BTree::cursor`](super::BTree::cursor).
+pub struct Cursor<'t, 'b, L: Latching> {
+    scan: AnyCursor<'t, 'b, L>,
+}
+
+/// A cursor over whichever node size the tree has.
+pub(super) enum AnyCursor<'t, 'b, L: Latching> {
+    Small(SizedCursor<'t, 'b, L, 128>),
+    Medium(SizedCursor<'t, 'b, L, 256>),
+    Large(SizedCursor<'t, 'b, L, 512>),
+}
+
+impl<'t, 'b, L: Latching> Cursor<'t, 'b, L> {
+    pub(super) fn new(scan: AnyCursor<'t, 'b, L>) -> Self {
+        Self { scan }
+    }
+
+    /// The next entry, ghosts included.
+    #[expect(clippy::should_implement_trait, reason = "an entry borrows the cursor's buffers")]
+    #[inline]
+    pub fn next(&mut self) -> Option<ScanEntry<'_>> {
+        match &mut self.scan {
+            AnyCursor::Small(cursor) => cursor.next(),
+            AnyCursor::Medium(cursor) => cursor.next(),
+            AnyCursor::Large(cursor) => cursor.next(),
+        }
+    }
+
+    /// The stamps of all leaves the scan has looked into so far, those without an entry in the
+    /// range as well: the node set that protects what was returned against phantoms. A leaf that
+    /// changed while the scan was in it is there with both versions.
+    #[must_use]
+    pub fn stamps(&self) -> &[NodeStamp] {
+        match &self.scan {
+            AnyCursor::Small(cursor) => &cursor.buffers.stamps,
+            AnyCursor::Medium(cursor) => &cursor.buffers.stamps,
+            AnyCursor::Large(cursor) => &cursor.buffers.stamps,
+        }
+    }
+}
+
+/// A cursor over nodes of `N` words.
+pub(super) struct SizedCursor<'t, 'b, L: Latching, const N: usize> {
+    tree: &'t Tree<L, N>,
+    buffers: &'b mut ScanBuffers,
+    direction: Direction,
+    probe_end: End,
+    limit_end: End,
+    rest: Option<Rest>,
+    /// The next entry of the batch to return.
+    position: usize,
+    batch_size: usize,
+    finished: bool,
+    /// Whether a merge of the empty leaf at the probe was tried.
+    tidied: bool,
+}
+
+impl<L: Latching, const N: usize> Tree<L, N> {
+    pub(super) fn cursor<'t, 'b>(
+        &'t self,
+        buffers: &'b mut ScanBuffers,
+        range: KeyRange<'_>,
+        direction: Direction,
+    ) -> SizedCursor<'t, 'b, L, N> {
+        let lower = match range.lower {
+            Bound::Included(key) if key.len() > MAX_KEY_BYTES => Bound::Excluded(key),
+            lower => lower,
+        };
+        let upper = match range.upper {
+            Bound::Excluded(key) if key.len() > MAX_KEY_BYTES => Bound::Included(key),
+            upper => upper,
+        };
+        let (probe, limit) = match direction {
+            Direction::Ascending => (lower, upper),
+            Direction::Descending => (upper, lower),
+        };
+        buffers.entries.clear();
+        buffers.stamps.clear();
+        SizedCursor {
+            tree: self,
+            direction,
+            probe_end: copy_end(probe, &mut buffers.probe),
+            limit_end: copy_end(limit, &mut buffers.limit),
+            buffers,
+            rest: None,
+            position: 0,
+            batch_size: BATCH_FIRST,
+            finished: false,
+            tidied: false,
+        }
+    }
+}
+
+/// Cutting a longer key is right after `cursor` turned its end: no key of the tree is as long, so
+/// those above (or below) the cut key are those above (or below) the whole one.
+fn copy_end(bound: Bound<&[u8]>, key: &mut KeyBuffer) -> End {
+    match bound {
+        Bound::Unbounded => {
+            key.copy_from(&[]);
+            End::Open
+        }
+        Bound::Included(bytes) => {
+            key.copy_from(bytes);
+            End::Included
+        }
+        Bound::Excluded(bytes) => {
+            key.copy_from(bytes);
+            End::Excluded
+        }
+    }
+}
+
+impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
+    #[inline]
+    fn next(&mut self) -> Option<ScanEntry<'_>> {
+        if self.position == self.buffers.entries.len() && !self.fill() {
+            return None;
+        }
+        let entry = self.buffers.entries[self.position];
+        self.position += 1;
+        let key = &self.buffers.keys[entry.key_start as usize..][..entry.key_length as usize];
+        let stamp = *self.buffers.stamps.last()?;
+        Some(ScanEntry { key, value: entry.value, stamp })
+    }
+
+    /// Copies the next batch; `false` at the end of the range.
+    #[cold]
+    fn fill(&mut self) -> bool {
+        if let Some(last) = self.buffers.entries.last() {
+            let key = &self.buffers.keys[last.key_start as usize..][..last.key_length as usize];
+            if self.rest.is_some() {
+                self.buffers.probe.copy_from(key);
+                self.probe_end = End::Excluded;
+            }
+            self.batch_size = (2 * self.batch_size).min(BATCH_MOST);
+        }
+        self.position = 0;
+        let mut spin = SpinWait::new();
+        loop {
+            self.buffers.entries.clear();
+            self.buffers.keys.clear();
+            if self.finished {
+                return false;
+            }
+            match self.try_fill() {
+                Some(()) if self.buffers.entries.is_empty() => {}
+                Some(()) => return true,
+                None => {
+                    self.rest = None;
+                    spin.wait();
+                }
+            }
+        }
+    }
+
+    /// Copies a batch from the leaf where the scan stands, perhaps an empty one, and moves the
+    /// probe. `None`: try again, the leaf changed or was merged away.
+    fn try_fill(&mut self) -> Option<()> {
+        let (node, version, kept) = self.locate()?;
+        let view = View::new(node.words);
+        let (from, to) = match kept {
+            Some(rest) => (rest.from, rest.to),
+            None => self.entries_in_range(&view),
+        };
+        let size = (to - from).min(self.batch_size);
+        let rest = match self.direction {
+            Direction::Ascending => (from + size, to),
+            Direction::Descending => (from, to - size),
+        };
+        for number in 0..size {
+            self.copy_entry(
+                &view,
+                match self.direction {
+                    Direction::Ascending => from + number,
+                    Direction::Descending => to - 1 - number,
+                },
+            );
+        }
+        let more_here = rest.0 < rest.1;
+        let finished = !more_here && self.copy_next_probe(&view);
+        if !latch::validate::<L>(&node.words[0], version) {
+            return None;
+        }
+        if view.count() == 0 && node.id != ROOT && !self.tidied {
+            self.tidied = true;
+            let key = match self.direction {
+                Direction::Ascending => &self.buffers.probe,
+                Direction::Descending => &self.buffers.next_probe, // the leaf's lower fence
+            };
+            self.tree.tidy(key.as_bytes());
+            return None;
+        }
+        self.tidied = false;
+        let stamp = NodeStamp { node: node.id, version };
+        self.rest = more_here.then_some(Rest { stamp, from: rest.0, to: rest.1 });
+        self.finished = finished;
+        if self.buffers.stamps.last() != Some(&stamp) {
+            self.buffers.stamps.push(stamp);
+        }
+        if !more_here {
+            std::mem::swap(&mut self.buffers.probe, &mut self.buffers.next_probe);
+            self.probe_end = match self.direction {
+                Direction::Ascending => End::Included,
+                Direction::Descending => End::BelowFence,
+            };
+        }
+        Some(())
+    }
+
+    /// The leaf to read: the one the last batch is from, if it has more and did not change, or else
+    /// where the probe leads.
+    fn locate(&self) -> Option<(Node<'t, N>, Version, Option<Rest>)> {
+        let tree = self.tree;
+        if let Some(rest) = self.rest {
+            let node = tree.arena.node(rest.stamp.node)?;
+            let version = rest.stamp.version;
+            return latch::is_at(&node.words[0], version).then_some((node, version, Some(rest)));
+        }
+        let probe = self.buffers.probe.as_bytes();
+        let towards = match (self.probe_end, self.direction) {
+            (End::Open, Direction::Descending) => Towards::End,
+            (End::BelowFence, _) => Towards::Below(probe),
+            _ => Towards::Key(probe),
+        };
+        let (node, version) = tree.descend_towards(towards)?;
+        Some((node, version, None))
+    }
+
+    /// The entries of a leaf that are in the range and not behind the scan.
+    fn entries_in_range(&self, view: &View<'_, N>) -> (usize, usize) {
+        let probe = (self.probe_end, self.buffers.probe.as_bytes());
+        let limit = (self.limit_end, self.buffers.limit.as_bytes());
+        let (lower, upper) = match self.direction {
+            Direction::Ascending => (probe, limit),
+            Direction::Descending => (limit, probe),
+        };
+        let from = match lower.0 {
+            End::Open => 0,
+            End::Included | End::BelowFence => view.find(lower.1).index(),
+            End::Excluded => behind(view.find(lower.1)),
+        };
+        let to = match upper.0 {
+            End::Open => view.count(),
+            End::Included => behind(view.find(upper.1)),
+            End::Excluded | End::BelowFence => view.find(upper.1).index(),
+        };
+        (from, to.max(from))
+    }
+
+    fn copy_entry(&mut self, view: &View<'_, N>, index: usize) {
+        let word = view.value_word(index);
+        // The bound matters only while the leaf is changing, before the batch is thrown away.
+        let length = key_length_in(word).min(view.reach());
+        let keys = &mut self.buffers.keys;
+        let start = keys.len();
+        for offset in (0..length).step_by(8) {
+            keys.extend_from_slice(&view.key_word(index, offset).to_be_bytes());
+        }
+        keys.truncate(start + length);
+        let (key_start, key_length) = (start as u32, length as u32);
+        self.buffers.entries.push(BatchEntry { key_start, key_length, value: value_in(word) });
+    }
+
+    /// Notes where to go on behind this leaf; whether the range ends in it.
+    fn copy_next_probe(&mut self, view: &View<'_, N>) -> bool {
+        let ScanBuffers { next_probe, limit, .. } = &mut *self.buffers;
+        let bounded = match self.direction {
+            Direction::Ascending => view.copy_upper_fence(next_probe),
+            Direction::Descending => {
+                view.copy_lower_fence(next_probe);
+                !next_probe.as_bytes().is_empty()
+            }
+        };
+        let (fence, limit) = (next_probe.as_bytes(), limit.as_bytes());
+        if !bounded || self.limit_end == End::Open {
+            return !bounded;
+        }
+        match (compare_padded(limit, fence), self.direction) {
+            (Ordering::Less, Direction::Ascending) => true,
+            // A limit longer than the fence it equals in padding may have the fence's key below it.
+            (Ordering::Equal, Direction::Ascending) => {
+                self.limit_end == End::Excluded && limit.len() <= fence.len()
+            }
+            (Ordering::Greater, Direction::Ascending) => false,
+            (ordering, Direction::Descending) => ordering.is_ge(),
+        }
+    }
+}
+
+/// The first entry behind a key.
+fn behind(found: Found) -> usize {
+    match found {
+        Found::Entry(index) => index + 1,
+        Found::Gap(index) | Found::Padded(index) => index,
+    }
+}

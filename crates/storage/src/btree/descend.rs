@@ -1,0 +1,91 @@
+//! Ways from the root to a leaf, latch-free.
+//!
+//! Concurrency  optimistic lock coupling: the child's version is read before the parent's is
+//!              checked, so at the moment of the check the parent led to the child at that version.
+//!              `None` always means: something changed on the way, start again
+
+use hotrow_base::sync::Version;
+
+use crate::latching::Latching;
+
+use super::arena::Node;
+use super::key::SearchKey;
+use super::latch;
+use super::layout::View;
+use super::tree::Tree;
+
+/// A node reached, the version it is read at, and its parent.
+pub(super) struct Target<'t, const N: usize> {
+    pub(super) node: Node<'t, N>,
+    pub(super) version: Version,
+    pub(super) parent: Option<(Node<'t, N>, Version)>,
+}
+
+/// Where to go at every inner node.
+#[derive(Clone, Copy)]
+pub(super) enum Towards<'k> {
+    /// The leaf that covers a key.
+    Key(&'k [u8]),
+    /// The leaf that covers the keys just below a fence.
+    Below(&'k [u8]),
+    /// The right-most leaf.
+    End,
+}
+
+impl<L: Latching, const N: usize> Tree<L, N> {
+    /// The leaf that covers `key`.
+    #[inline(always)]
+    pub(super) fn descend(&self, key: SearchKey<'_>) -> Option<(Node<'_, N>, Version)> {
+        self.descend_by(|view| view.child_for(key))
+    }
+
+    pub(super) fn descend_towards(&self, towards: Towards<'_>) -> Option<(Node<'_, N>, Version)> {
+        match towards {
+            Towards::Key(key) => self.descend(SearchKey::new(key)),
+            Towards::Below(fence) => self.descend_by(|view| view.child_below(fence)),
+            Towards::End => self.descend_by(|view| view.count().saturating_sub(1)),
+        }
+    }
+
+    #[inline(always)]
+    fn descend_by(
+        &self,
+        child_of: impl Fn(&View<'_, N>) -> usize,
+    ) -> Option<(Node<'_, N>, Version)> {
+        let mut node = self.arena.root();
+        let mut version = latch::read_begin::<L>(&node.words[0])?;
+        loop {
+            let view = View::new(node.words);
+            if view.is_leaf() {
+                return Some((node, version));
+            }
+            let child = self.arena.node(view.child(child_of(&view)))?;
+            let child_version = latch::read_begin::<L>(&child.words[0])?;
+            if !latch::validate::<L>(&node.words[0], version) {
+                return None;
+            }
+            (node, version) = (child, child_version);
+        }
+    }
+
+    /// The node at `level` (leaves are level 0) that covers `key`.
+    pub(super) fn descend_to(&self, key: &[u8], level: usize) -> Option<Target<'_, N>> {
+        let mut node = self.arena.root();
+        let mut version = latch::read_begin::<L>(&node.words[0])?;
+        let mut parent = None;
+        loop {
+            let view = View::new(node.words);
+            if view.header.level() <= level {
+                let reached = view.header.level() == level;
+                return reached.then_some(Target { node, version, parent });
+            }
+            let child = self.arena.node(view.child(view.child_covering(key)))?;
+            let child_version = latch::read_begin::<L>(&child.words[0])?;
+            if !latch::validate::<L>(&node.words[0], version) {
+                return None;
+            }
+            parent = Some((node, version));
+            (node, version) = (child, child_version);
+        }
+    }
+}
