@@ -1,10 +1,12 @@
-//! All interleavings of a reader and a writer that reuses what the reader may hold:
+//! A reader, and a writer that reuses what the reader may hold, in every interleaving of at most
+//! three preemptions:
 //!
 //! ```text
 //! CARGO_TARGET_DIR=target/loom RUSTFLAGS="--cfg loom" \
 //!     cargo test -p hotrow-storage --release --lib loom
 //! ```
 
+use hotrow_base::sync::facade::model;
 use loom::sync::Arc;
 use loom::thread;
 
@@ -44,7 +46,7 @@ fn unlink_and_reuse(shared: &Shared) {
 
 #[test]
 fn loom_a_pinned_reader_never_sees_a_reused_cell() {
-    loom::model(|| {
+    model(|| {
         let shared = shared();
         let reader = thread::spawn({
             let shared = Arc::clone(&shared);
@@ -57,7 +59,7 @@ fn loom_a_pinned_reader_never_sees_a_reused_cell() {
 
 #[test]
 fn loom_pinning_again_does_not_unprotect() {
-    loom::model(|| {
+    model(|| {
         let shared = shared();
         let reader = thread::spawn({
             let shared = Arc::clone(&shared);
@@ -73,7 +75,7 @@ fn loom_pinning_again_does_not_unprotect() {
 
 #[test]
 fn loom_a_third_thread_may_advance() {
-    loom::model(|| {
+    model(|| {
         let shared = shared();
         let reader = thread::spawn({
             let shared = Arc::clone(&shared);
