@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use hotrow_base::ids::WorkerId;
 
-use crate::budget::{MemoryBudget, OutOfMemoryBudget};
+use crate::btree::{BTree, BTreeError};
+use crate::budget::MemoryBudget;
 use crate::hash_index::HashIndex;
 use crate::latching::{Latched, Latching};
 use crate::reclaim::ReclaimEpochs;
@@ -19,18 +20,27 @@ use crate::undo::{IndexChange, IndexKey, Undo};
 
 /// What kind of index to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum IndexKind {
     /// A hash index: equality only.
     Hash,
+    /// A B+-tree: equality, ranges and order. Its values are record ids, with the ghost flag.
+    BTree {
+        /// Bytes of the longest key that the schema allows.
+        max_key_bytes: usize,
+    },
 }
 
 /// An index of a table.
 #[derive(Debug)]
-#[non_exhaustive]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a table has a few, which never move; a box would cost each access a load"
+)]
 pub enum Index<L: Latching = Latched> {
     /// See [`HashIndex`].
     Hash(HashIndex<L>),
+    /// See [`BTree`].
+    BTree(BTree<L>),
 }
 
 impl<L: Latching> Index<L> {
@@ -38,10 +48,14 @@ impl<L: Latching> Index<L> {
     ///
     /// # Errors
     ///
-    /// [`OutOfMemoryBudget`] when the budget has no room for its first block.
-    pub fn new(kind: IndexKind, budget: Arc<MemoryBudget>) -> Result<Self, OutOfMemoryBudget> {
+    /// [`BTreeError::OutOfMemoryBudget`] when the budget has no room for its first block (of a hash
+    /// index too), and [`BTreeError::KeyTooLong`] for a tree of keys that no tree takes.
+    pub fn new(kind: IndexKind, budget: Arc<MemoryBudget>) -> Result<Self, BTreeError> {
         match kind {
-            IndexKind::Hash => HashIndex::new(budget).map(Self::Hash),
+            IndexKind::Hash => Ok(Self::Hash(HashIndex::new(budget)?)),
+            IndexKind::BTree { max_key_bytes } => {
+                BTree::new(max_key_bytes, budget).map(Self::BTree)
+            }
         }
     }
 
@@ -51,6 +65,17 @@ impl<L: Latching> Index<L> {
     pub fn as_hash(&self) -> Option<&HashIndex<L>> {
         match self {
             Self::Hash(index) => Some(index),
+            Self::BTree(_) => None,
+        }
+    }
+
+    /// The B+-tree that this is, if it is one.
+    #[inline]
+    #[must_use]
+    pub fn as_btree(&self) -> Option<&BTree<L>> {
+        match self {
+            Self::Hash(_) => None,
+            Self::BTree(index) => Some(index),
         }
     }
 
@@ -59,6 +84,7 @@ impl<L: Latching> Index<L> {
     pub fn prefetch(&self, key: IndexKey<'_>) {
         match (self, key) {
             (Self::Hash(index), IndexKey::Hash(hash)) => index.prefetch(hash),
+            (Self::BTree(index), IndexKey::Bytes(key)) => index.prefetch(key),
             _ => wrong_key(),
         }
     }
@@ -68,6 +94,7 @@ impl<L: Latching> Index<L> {
     pub fn bytes_used(&self) -> u64 {
         match self {
             Self::Hash(index) => index.bytes_used(),
+            Self::BTree(index) => index.bytes_used(),
         }
     }
 
@@ -78,6 +105,14 @@ impl<L: Latching> Index<L> {
                 debug_assert_eq!(change, IndexChange::Added, "a hash index has no ghost entries");
                 let removed = index.remove(hash, id);
                 debug_assert!(removed, "the entry was added by the transaction being undone");
+            }
+            (Self::BTree(index), IndexKey::Bytes(key)) => {
+                let undone = match change {
+                    IndexChange::Added => index.remove(key, id.bits()),
+                    IndexChange::Ghosted => index.set_ghost(key, id.bits(), false),
+                    IndexChange::Revived => index.set_ghost(key, id.bits(), true),
+                };
+                debug_assert!(undone, "the entry is as the transaction being undone left it");
             }
             _ => wrong_key(),
         }
@@ -97,12 +132,13 @@ impl<L: Latching> Table<L> {
     ///
     /// # Errors
     ///
-    /// [`OutOfMemoryBudget`] when the budget has no room for the indexes' first blocks.
+    /// [`BTreeError::OutOfMemoryBudget`] when the budget has no room for the indexes' first blocks,
+    /// and [`BTreeError::KeyTooLong`] for a tree of keys that no tree takes.
     pub fn new(
         workers: usize,
         kinds: &[IndexKind],
         budget: &Arc<MemoryBudget>,
-    ) -> Result<Self, OutOfMemoryBudget> {
+    ) -> Result<Self, BTreeError> {
         let indexes = kinds
             .iter()
             .map(|&kind| Index::new(kind, Arc::clone(budget)))

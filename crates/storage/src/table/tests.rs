@@ -5,6 +5,7 @@ use hotrow_base::ids::TableId;
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 
 use super::*;
+use crate::btree::GHOST;
 use crate::undo::UndoLog;
 
 const WORKER: WorkerId = WorkerId(0);
@@ -14,7 +15,8 @@ fn hash(key: u64) -> u64 {
     key.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31)
 }
 
-/// A table whose key is the row's first word, used the way an engine that updates in place does.
+/// A table whose key is the row's first word, in a hash index and in a B+-tree, used the way an
+/// engine that updates in place does.
 struct Fixture {
     table: Table,
     epochs: ReclaimEpochs,
@@ -24,7 +26,8 @@ struct Fixture {
 impl Fixture {
     fn new() -> Self {
         let budget = Arc::new(MemoryBudget::unlimited());
-        let table = Table::new(1, &[IndexKind::Hash], &budget).expect("the budget is unlimited");
+        let kinds = [IndexKind::Hash, IndexKind::BTree { max_key_bytes: 8 }];
+        let table = Table::new(1, &kinds, &budget).expect("the budget is unlimited");
         Self { table, epochs: ReclaimEpochs::new(1), log: UndoLog::new() }
     }
 
@@ -34,6 +37,14 @@ impl Fixture {
         index.get(hash(key), |id| records.record(id).row()[0].load(Relaxed) == key)
     }
 
+    fn tree(&self) -> &BTree<Latched> {
+        self.table.index_at(1).as_btree().expect("index 1 is a B+-tree")
+    }
+
+    fn log_tree(&mut self, id: RecordId, key: u64, change: IndexChange) {
+        self.log.log_index(TABLE, id, 1, change, IndexKey::Bytes(&key.to_be_bytes()));
+    }
+
     fn insert(&mut self, row: &[u64]) {
         let key = row[0];
         let records = self.table.records();
@@ -41,6 +52,8 @@ impl Fixture {
             if records.record(id).is_ghost() {
                 self.log.log_revived(TABLE, id);
                 records.record(id).clear_ghost();
+                assert!(self.tree().set_ghost(&key.to_be_bytes(), id.bits(), false));
+                self.log_tree(id, key, IndexChange::Revived);
                 self.update(row);
             }
             return;
@@ -50,6 +63,8 @@ impl Fixture {
         let index = self.table.index_at(0).as_hash().expect("index 0 is a hash index");
         assert_eq!(index.insert_unique(hash(key), id, |_| false), Ok(None));
         self.log.log_index(TABLE, id, 0, IndexChange::Added, IndexKey::Hash(hash(key)));
+        assert_eq!(self.tree().insert(&key.to_be_bytes(), id.bits()), Ok(None));
+        self.log_tree(id, key, IndexChange::Added);
     }
 
     fn update(&mut self, row: &[u64]) {
@@ -74,6 +89,8 @@ impl Fixture {
         if !self.table.records().record(id).is_ghost() {
             self.log.log_deleted(TABLE, id);
             self.table.records().record(id).set_ghost();
+            assert!(self.tree().set_ghost(&key.to_be_bytes(), id.bits(), true));
+            self.log_tree(id, key, IndexChange::Ghosted);
         }
     }
 
@@ -98,7 +115,10 @@ impl Fixture {
         let mut contents = BTreeMap::new();
         self.table.records().for_each_record(|id, record| {
             let row: Vec<u64> = record.row().iter().map(|word| word.load(Relaxed)).collect();
-            assert_eq!(self.find(row[0]), Some(id), "the index leads to every record");
+            assert_eq!(self.find(row[0]), Some(id), "the hash index leads to every record");
+            let ghost = if record.is_ghost() { GHOST } else { 0 };
+            let in_tree = self.tree().get(&row[0].to_be_bytes());
+            assert_eq!(in_tree, Some(id.bits() | ghost), "so does the tree, and knows ghosts");
             if !record.is_ghost() {
                 contents.insert(row[0], row);
             }
@@ -134,7 +154,7 @@ fn a_rolled_back_transaction_leaves_no_trace() {
 #[test]
 fn a_table_accounts_for_its_parts() {
     let budget = Arc::new(MemoryBudget::unlimited());
-    let kinds = [IndexKind::Hash, IndexKind::Hash];
+    let kinds = [IndexKind::Hash, IndexKind::BTree { max_key_bytes: 100 }];
     let table = Table::<Latched>::new(1, &kinds, &budget).expect("the budget is unlimited");
     table.records().allocate(WORKER, &[1]).expect("the budget is unlimited");
     assert_eq!(table.indexes().len(), 2);
@@ -157,6 +177,16 @@ fn prefetching_finds_its_way_or_does_nothing() {
     fixture.table.prefetch_record(0, hash(5));
     fixture.insert(&[5, 6]);
     fixture.table.index_at(0).prefetch(IndexKey::Hash(hash(5)));
+    fixture.table.index_at(1).prefetch(IndexKey::Bytes(&5_u64.to_be_bytes()));
+    fixture.table.prefetch_record(1, hash(5));
     fixture.table.prefetch_record(0, hash(5));
     assert!(fixture.find(5).is_some());
+}
+
+#[test]
+fn a_tree_of_longer_keys_than_trees_take_is_refused() {
+    let budget = Arc::new(MemoryBudget::unlimited());
+    let kinds = [IndexKind::BTree { max_key_bytes: 100_000 }];
+    let refused = Table::<Latched>::new(1, &kinds, &budget).err();
+    assert!(matches!(refused, Some(BTreeError::KeyTooLong { .. })));
 }
