@@ -18,6 +18,7 @@
 pub mod event_count;
 pub mod facade;
 pub mod futex;
+pub mod gate;
 pub mod latch;
 pub mod parker;
 pub mod queue;

@@ -1,1 +1,24 @@
-//! (under construction)
+//! The contract every engine meets, and what engines have in common.
+//!
+//! Should I be using this? Only to write an engine. An engine lowers a [`hotrow_transaction`] plan
+//! to its own form; this crate gives it calls to run ([`source`]), the tables and procedures to
+//! run them on ([`schema`]) with a gate for quiet points, records changed in place with
+//! undo ([`in_place`]), trial reads ([`reconnaissance`]) and the books to keep ([`statistics`]).
+//!
+//! Reading order: [`contract`], [`source`], [`schema`], [`worker`], [`protection`],
+//! [`in_place`], [`reconnaissance`], [`statistics`], [`trace`].
+//!
+//! Architecture invariants: no engine's name occurs here; nothing here knows SQL text, files or
+//! the network.
+
+#![forbid(unsafe_code)]
+
+pub mod contract;
+pub mod in_place;
+pub mod protection;
+pub mod reconnaissance;
+pub mod schema;
+pub mod source;
+pub mod statistics;
+pub mod trace;
+pub mod worker;

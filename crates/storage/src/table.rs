@@ -34,7 +34,7 @@ pub enum IndexKind {
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "a table has a few, which never move; a box would cost each access a load"
+    reason = "a table has a few, each behind an Arc; a box would cost each access a load"
 )]
 pub enum Index<L: Latching = Latched> {
     /// See [`HashIndex`].
@@ -122,28 +122,32 @@ impl<L: Latching> Index<L> {
 /// See the module.
 #[derive(Debug)]
 pub struct Table<L: Latching = Latched> {
-    records: RecordStore,
-    indexes: Box<[Index<L>]>,
+    records: Arc<RecordStore>,
+    indexes: Box<[Arc<Index<L>>]>,
 }
 
 impl<L: Latching> Table<L> {
-    /// An empty table for the workers `0..workers`, with an index for each of `kinds`; by
+    /// An empty table without indexes for the workers `0..workers`.
+    #[must_use]
+    pub fn new(workers: usize, budget: &Arc<MemoryBudget>) -> Self {
+        let records = Arc::new(RecordStore::new(workers, Arc::clone(budget)));
+        Self { records, indexes: Box::new([]) }
+    }
+
+    /// The same table (records and indexes are shared) with one more index, an empty one; by
     /// convention number 0 is the primary key's.
     ///
     /// # Errors
     ///
-    /// [`BTreeError::OutOfMemoryBudget`] when the budget has no room for the indexes' first blocks,
-    /// and [`BTreeError::KeyTooLong`] for a tree of keys that no tree takes.
-    pub fn new(
-        workers: usize,
-        kinds: &[IndexKind],
+    /// As [`Index::new`].
+    pub fn with_index(
+        &self,
+        kind: IndexKind,
         budget: &Arc<MemoryBudget>,
     ) -> Result<Self, BTreeError> {
-        let indexes = kinds
-            .iter()
-            .map(|&kind| Index::new(kind, Arc::clone(budget)))
-            .collect::<Result<_, _>>()?;
-        Ok(Self { records: RecordStore::new(workers, Arc::clone(budget)), indexes })
+        let added = Arc::new(Index::new(kind, Arc::clone(budget))?);
+        let indexes = self.indexes.iter().cloned().chain([added]).collect();
+        Ok(Self { records: Arc::clone(&self.records), indexes })
     }
 
     /// The records.
@@ -166,7 +170,7 @@ impl<L: Latching> Table<L> {
 
     /// All indexes, by number.
     #[must_use]
-    pub fn indexes(&self) -> &[Index<L>] {
+    pub fn indexes(&self) -> &[Arc<Index<L>>] {
         &self.indexes
     }
 
@@ -203,7 +207,7 @@ impl<L: Latching> Table<L> {
     /// Bytes charged to the budget for records and indexes.
     #[must_use]
     pub fn bytes_used(&self) -> u64 {
-        self.records.bytes_used() + self.indexes.iter().map(Index::bytes_used).sum::<u64>()
+        self.records.bytes_used() + self.indexes.iter().map(|index| index.bytes_used()).sum::<u64>()
     }
 }
 

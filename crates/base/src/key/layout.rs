@@ -83,6 +83,19 @@ impl KeyLayout {
         self.ends.get(self.parts.len()).map(|&end| usize::from(end))
     }
 
+    /// The most bytes a key can have: text holds no zero byte to be escaped and at most four bytes
+    /// a character; text and bytea without a length may fill a key alone.
+    pub fn bytes_max(&self) -> usize {
+        let most = |part: &KeyPart| {
+            let value = match part.data_type {
+                DataType::Varchar(n) => (n as usize).saturating_mul(4).saturating_add(2),
+                other => width(other).unwrap_or(KEY_BYTES_MAX),
+            };
+            value.saturating_add(usize::from(part.nullable))
+        };
+        self.types.iter().map(most).fold(0, usize::saturating_add).min(KEY_BYTES_MAX)
+    }
+
     /// The byte length of the first `parts` parts of `key`: a constant as far as parts are NOT NULL
     /// and of fixed width, and never more than the key has.
     #[inline]

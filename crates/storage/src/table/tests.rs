@@ -15,6 +15,10 @@ fn hash(key: u64) -> u64 {
     key.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31)
 }
 
+fn with_indexes(kinds: &[IndexKind], budget: &Arc<MemoryBudget>) -> Result<Table, BTreeError> {
+    kinds.iter().try_fold(Table::new(1, budget), |table, &kind| table.with_index(kind, budget))
+}
+
 /// A table whose key is the row's first word, in a hash index and in a B+-tree, used the way an
 /// engine that updates in place does.
 struct Fixture {
@@ -27,7 +31,7 @@ impl Fixture {
     fn new() -> Self {
         let budget = Arc::new(MemoryBudget::unlimited());
         let kinds = [IndexKind::Hash, IndexKind::BTree { max_key_bytes: 8 }];
-        let table = Table::new(1, &kinds, &budget).expect("the budget is unlimited");
+        let table = with_indexes(&kinds, &budget).expect("the budget is unlimited");
         Self { table, epochs: ReclaimEpochs::new(1), log: UndoLog::new() }
     }
 
@@ -155,7 +159,7 @@ fn a_rolled_back_transaction_leaves_no_trace() {
 fn a_table_accounts_for_its_parts() {
     let budget = Arc::new(MemoryBudget::unlimited());
     let kinds = [IndexKind::Hash, IndexKind::BTree { max_key_bytes: 100 }];
-    let table = Table::<Latched>::new(1, &kinds, &budget).expect("the budget is unlimited");
+    let table = with_indexes(&kinds, &budget).expect("the budget is unlimited");
     table.records().allocate(WORKER, &[1]).expect("the budget is unlimited");
     assert_eq!(table.indexes().len(), 2);
     assert_eq!(table.bytes_used(), budget.used());
@@ -167,7 +171,7 @@ fn a_table_accounts_for_its_parts() {
 fn a_table_that_the_budget_has_no_room_for_is_not_made() {
     let budget = Arc::new(MemoryBudget::new(100_000));
     let kinds = [IndexKind::Hash, IndexKind::Hash];
-    assert!(Table::<Latched>::new(1, &kinds, &budget).is_err());
+    assert!(with_indexes(&kinds, &budget).is_err());
     assert_eq!(budget.used(), 0);
 }
 
@@ -187,6 +191,6 @@ fn prefetching_finds_its_way_or_does_nothing() {
 fn a_tree_of_longer_keys_than_trees_take_is_refused() {
     let budget = Arc::new(MemoryBudget::unlimited());
     let kinds = [IndexKind::BTree { max_key_bytes: 100_000 }];
-    let refused = Table::<Latched>::new(1, &kinds, &budget).err();
+    let refused = with_indexes(&kinds, &budget).err();
     assert!(matches!(refused, Some(BTreeError::KeyTooLong { .. })));
 }

@@ -1,0 +1,99 @@
+//! A gate: many threads pass it often and cheaply, one closes it now and then and waits until
+//! nobody is inside.
+//!
+//! Role         quiet points: DDL and whatever must run while no transaction does
+//! States       open -> closing (`closed`, some still inside) -> quiet (all out) -> open
+//! Invariants   I1  between [`Gate::close`] and the drop of its guard nobody is inside
+//! Concurrency  `inside[i]` -> written by thread i alone; `closed` -> written by the closer, who
+//!              holds `turn`.
+//!
+//!  - G1  `enter` stores `inside` and then loads `closed`; `close` stores `closed` and then loads
+//!    `inside`; both pass a **SeqCst fence** in between (store buffering): one of them sees the
+//!    other, so a thread that the closer missed turns back.
+//!  - G2  `leave` stores **Release**, the closer loads **Acquire**: what was done inside is seen by
+//!    the closer. Opening stores Release, `enter` loads Acquire: the reverse.
+
+use super::facade::atomic::{AtomicBool, Ordering, fence};
+use super::latch::{RawLatch, RawLatchGuard};
+use super::spin::SpinWait;
+use crossbeam_utils::CachePadded;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Gate {
+    inside: Box<[CachePadded<AtomicBool>]>,
+    closed: CachePadded<AtomicBool>,
+    turn: RawLatch,
+}
+
+/// Keeps the gate closed.
+#[derive(Debug)]
+#[must_use = "dropping the guard opens the gate"]
+pub struct Closed<'a> {
+    gate: &'a Gate,
+    _turn: RawLatchGuard<'a>,
+}
+
+impl Gate {
+    /// An open gate for the threads `0..threads`.
+    pub fn new(threads: usize) -> Self {
+        Self {
+            inside: (0..threads).map(|_| CachePadded::new(AtomicBool::new(false))).collect(),
+            closed: CachePadded::new(AtomicBool::new(false)),
+            turn: RawLatch::new(),
+        }
+    }
+
+    /// Goes inside; waits while the gate is closed.
+    #[inline]
+    pub fn enter(&self, thread: usize) {
+        let inside = &self.inside[thread];
+        loop {
+            inside.store(true, Ordering::Relaxed); // ordered by the fence: G1
+            fence(Ordering::SeqCst); // G1
+            if !self.closed.load(Ordering::Acquire) {
+                return; // Acquire: G2
+            }
+            inside.store(false, Ordering::Release); // G2: nothing was done inside
+            self.wait_until_open();
+        }
+    }
+
+    /// Goes outside.
+    #[inline]
+    pub fn leave(&self, thread: usize) {
+        self.inside[thread].store(false, Ordering::Release); // G2
+    }
+
+    /// Whether somebody wants the gate closed: a thread inside should leave soon.
+    #[inline]
+    pub fn wants_quiet(&self) -> bool {
+        self.closed.load(Ordering::Relaxed) // a hint
+    }
+
+    /// Closes the gate and waits until nobody is inside. Callers queue.
+    pub fn close(&self) -> Closed<'_> {
+        let turn = self.turn.lock();
+        self.closed.store(true, Ordering::Relaxed); // ordered by the fence: G1
+        fence(Ordering::SeqCst); // G1
+        for inside in &self.inside {
+            let mut wait = SpinWait::new();
+            while inside.load(Ordering::Acquire) {
+                wait.wait(); // Acquire: G2
+            }
+        }
+        Closed { gate: self, _turn: turn }
+    }
+
+    #[cold]
+    fn wait_until_open(&self) {
+        // The closer holds the latch until the gate is open again.
+        drop(self.turn.lock());
+    }
+}
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        self.gate.closed.store(false, Ordering::Release); // G2
+    }
+}

@@ -1,0 +1,118 @@
+//! What an engine is to everybody else: a thing that starts, runs calls, and stops.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hotrow_base::ids::WorkerId;
+
+use crate::schema::SharedSchema;
+use crate::source::CallSource;
+use crate::statistics::Statistics;
+use crate::trace::SerialTrace;
+
+/// What an engine is given to run on.
+#[derive(Clone)]
+pub struct Ground {
+    /// tables, procedures and granules; changed only at quiet points
+    pub schema: Arc<SharedSchema>,
+    /// records the serial order of commits, for tests; off in production
+    pub trace: Option<Arc<SerialTrace>>,
+}
+
+/// How an engine is to run.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// threads that run calls
+    pub threads: usize,
+    /// the first worker id the engine may use; it uses `threads` of them unless it says otherwise
+    pub first_worker: WorkerId,
+    /// pins threads to cores when there are at least as many cores
+    pub pin_threads: bool,
+    /// loop iterations and rows one call may visit before it is ended with an error
+    pub step_budget: u64,
+    /// calls a thread plans ahead, so that their cache misses overlap
+    pub in_flight: usize,
+    /// the engine's own settings, by name; an unknown one is refused
+    pub settings: BTreeMap<String, String>,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self {
+            threads: 1,
+            first_worker: WorkerId(1),
+            pin_threads: true,
+            step_budget: 10_000_000,
+            in_flight: 8,
+            settings: BTreeMap::new(),
+        }
+    }
+}
+
+/// A setting that an engine does not know or cannot use.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum OptionError {
+    /// no such setting
+    #[error("engine {engine} has no setting \"{setting}\"; it has: {known}")]
+    Unknown {
+        /// the engine
+        engine: &'static str,
+        /// the setting
+        setting: String,
+        /// the ones it has
+        known: &'static str,
+    },
+    /// no such value
+    #[error("setting {setting} of engine {engine} cannot be \"{value}\"; it can be: {known}")]
+    Value {
+        /// the engine
+        engine: &'static str,
+        /// the setting
+        setting: String,
+        /// the value
+        value: String,
+        /// the ones it can have
+        known: &'static str,
+    },
+    /// a thread count it cannot run with
+    #[error("engine {engine} runs with {allowed} threads, not {threads}")]
+    Threads {
+        /// the engine
+        engine: &'static str,
+        /// the count asked for
+        threads: usize,
+        /// the counts it can run with
+        allowed: &'static str,
+    },
+}
+
+/// An engine that runs.
+pub trait RunningEngine: Send + Sync {
+    /// Its books, summed over its threads.
+    fn statistics(&self) -> Statistics;
+
+    /// Ends it: every call already fetched is finished, then the threads end. Sources are dropped.
+    fn stop(self: Box<Self>) -> Statistics;
+}
+
+/// Starts an engine: one source of calls per thread (`options.threads` of them).
+pub type Start = fn(
+    Ground,
+    &EngineOptions,
+    Vec<Box<dyn CallSource>>,
+) -> Result<Box<dyn RunningEngine>, OptionError>;
+
+/// One row of the engine table.
+#[derive(Clone, Copy)]
+pub struct EngineEntry {
+    /// its name, as options spell it
+    pub name: &'static str,
+    /// one line for `--help`
+    pub summary: &'static str,
+    /// how it starts
+    pub start: Start,
+    /// the settings in which tests and benchmarks run it, each `(setting, value)` lists
+    pub variants: &'static [&'static [(&'static str, &'static str)]],
+    /// the most threads it can use; none: any number
+    pub threads_max: Option<usize>,
+}

@@ -1,0 +1,274 @@
+//! Records changed in place, with undo: the access path of every engine that holds what it
+//! touches until it commits.
+//!
+//! Role         [`RecordAccess`] over stored tables, generic over how granules are protected
+//! States       running -> committed (removed entries and records go) or undone (all as before)
+//! Invariants   I1 an entry made by the transaction is in its index at once, and leaves on undo;
+//!              a row removed by it stays as a ghost until commit, and is live again on undo
+//!              I2 whoever could meet another transaction's ghost or new entry has not been let in
+//!              by the protection; trial reads, which ask for none, check nothing they see
+//!              I3 undo runs newest first and needs no memory
+//! Source       ghosts: locking.txt 2.2; undo in memory: partitioned.txt 3.1
+
+mod change;
+mod finish;
+mod visit;
+
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicU64;
+
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::{ColumnId, IndexId, TableId, WorkerId};
+use hotrow_base::key::KeyBuffer;
+use hotrow_storage::btree::ScanBuffers;
+use hotrow_storage::record::RecordId;
+use hotrow_storage::table::Index as StoredIndex;
+use hotrow_storage::undo::UndoLog;
+use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use hotrow_transaction::catalog::Index;
+use hotrow_transaction::granule::{LockMode, Space};
+use hotrow_transaction::locks;
+use hotrow_transaction::outcome::Stop;
+
+use crate::protection::Protection;
+use crate::schema::Schema;
+
+/// Buffers of one worker, kept from transaction to transaction.
+#[derive(Debug)]
+pub struct Scratch {
+    worker: WorkerId,
+    undo: UndoLog,
+    /// the undo log has entries that commit must look at
+    unsettled: bool,
+    key: KeyBuffer,
+    other_key: KeyBuffer,
+    row: Vec<u64>,
+    found: Vec<RecordId>,
+    scan: ScanBuffers,
+    /// hash entries that commit removes: the rows moved on to other keys
+    moved: Vec<MovedEntry>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct MovedEntry {
+    index: IndexId,
+    hash: u64,
+    record: RecordId,
+}
+
+impl Scratch {
+    /// Buffers for one worker.
+    pub fn new(worker: WorkerId) -> Self {
+        Self {
+            worker,
+            undo: UndoLog::new(),
+            unsettled: false,
+            key: KeyBuffer::new(),
+            other_key: KeyBuffer::new(),
+            row: Vec::new(),
+            found: Vec::new(),
+            scan: ScanBuffers::default(),
+            moved: Vec::new(),
+        }
+    }
+
+    /// The worker.
+    pub fn worker(&self) -> WorkerId {
+        self.worker
+    }
+}
+
+/// The access path of one transaction. Ends with [`InPlace::commit`] or [`InPlace::undo`].
+pub struct InPlace<'a, P: Protection> {
+    schema: &'a Schema,
+    scratch: &'a mut Scratch,
+    protection: P,
+    hints: &'a [u64],
+}
+
+impl<'a, P: Protection> InPlace<'a, P> {
+    /// An access path for a transaction that begins.
+    pub fn new(schema: &'a Schema, scratch: &'a mut Scratch, protection: P) -> Self {
+        debug_assert!(scratch.undo.is_empty(), "the last transaction was committed or undone");
+        Self { schema, scratch, protection, hints: &[] }
+    }
+
+    /// Adds hints: per plan entry, the bits of the record found while planning plus one, or 0.
+    pub fn with_hints(mut self, hints: &'a [u64]) -> Self {
+        self.hints = hints;
+        self
+    }
+
+    /// The protection, for releasing what it holds.
+    pub fn protection(&mut self) -> &mut P {
+        &mut self.protection
+    }
+
+    /// Whether the transaction has changed anything.
+    pub fn has_written(&self) -> bool {
+        !self.scratch.undo.is_empty()
+    }
+
+    /// Holds the granule of a key or key prefix of `index`.
+    #[inline]
+    fn hold_granule(
+        protection: &mut P,
+        schema: &Schema,
+        index: &Index,
+        key: &[u8],
+        mode: LockMode,
+    ) -> Result<(), Stop> {
+        if !P::ACTIVE || !schema.granules.table(index.table).written {
+            return Ok(());
+        }
+        let parts = schema.granules.parts(index.id);
+        let bytes = index.key.prefix_bytes(key, parts);
+        let space = Space::Index(index.id);
+        protection.hold(space.lock_id(&key[..bytes]), space, mode)
+    }
+
+    /// Holds a whole table, or announces granule locks in it where somebody might do so.
+    #[inline]
+    fn hold_table(&mut self, table: TableId, mode: LockMode) -> Result<(), Stop> {
+        let usage = self.schema.granules.table(table);
+        let announces = mode < LockMode::Shared;
+        if !P::ACTIVE || !usage.written || announces && !usage.coarse {
+            return Ok(());
+        }
+        let space = Space::Table(table);
+        self.protection.hold(space.lock_id(&[]), space, mode)
+    }
+
+    /// Mode for the granule of the index an access goes through.
+    fn path_mode(&self, index: &Index, intent: Intent) -> LockMode {
+        if self.schema.is_primary(index.id) {
+            locks::granule_mode(intent)
+        } else {
+            LockMode::Shared
+        }
+    }
+
+    /// Holds the primary granule of a row reached through a secondary index.
+    fn hold_row(
+        protection: &mut P,
+        schema: &Schema,
+        buffer: &mut KeyBuffer,
+        table: TableId,
+        row: &[AtomicU64],
+        intent: Intent,
+    ) -> Result<(), Stop> {
+        let Some(primary) = schema.catalog.table(table).primary else { return Ok(()) };
+        let index = schema.catalog.index(primary);
+        buffer.clear();
+        if index.key.encode_from_row(&index.fields, row, buffer).is_err() {
+            return Ok(());
+        }
+        let mode = locks::granule_mode(intent);
+        Self::hold_granule(protection, schema, index, buffer.as_slice(), mode)
+    }
+
+    /// The live record under a key, through the plan's hint where it has one.
+    #[inline]
+    fn look_up(&mut self, at: &KeyAt<'_>, index: &Index) -> Option<RecordId> {
+        let table = self.schema.table(at.table);
+        let records = table.records();
+        if let Some(&hint) = at.entry.and_then(|entry| self.hints.get(entry as usize))
+            && hint != 0
+        {
+            let id = RecordId::from_bits(hint - 1);
+            let record = records.record(id);
+            if !record.is_retired()
+                && !record.is_ghost()
+                && index.key.matches_row(&index.fields, record.row(), at.key)
+            {
+                return Some(id);
+            }
+        }
+        match self.schema.stored_index(index.id) {
+            StoredIndex::Hash(stored) => stored.get(at.hash, |id| {
+                let record = records.record(id);
+                !record.is_ghost() && index.key.matches_row(&index.fields, record.row(), at.key)
+            }),
+            StoredIndex::BTree(stored) => {
+                let id = visit::live_record(stored.get(at.key)?)?;
+                (!records.record(id).is_ghost()).then_some(id)
+            }
+        }
+    }
+}
+
+impl<P: Protection> RecordAccess for InPlace<'_, P> {
+    type Record = RecordId;
+    type Row = [AtomicU64];
+
+    #[inline]
+    fn find(&mut self, at: &KeyAt<'_>, intent: Intent) -> Result<Option<RecordId>, Stop> {
+        if at.key.is_empty() {
+            return Ok(None); // a planned key with a NULL in it
+        }
+        let schema = self.schema;
+        let index = schema.catalog.index(at.index);
+        if P::ACTIVE && at.entry.is_none() {
+            self.hold_table(at.table, locks::intent_mode(intent))?;
+            let mode = self.path_mode(index, intent);
+            Self::hold_granule(&mut self.protection, schema, index, at.key, mode)?;
+        }
+        let found = self.look_up(at, index);
+        if P::ACTIVE
+            && !at.covered
+            && let Some(id) = found
+            && !schema.is_primary(at.index)
+        {
+            let row = schema.table(at.table).records().record(id).row();
+            let buffer = &mut self.scratch.key;
+            Self::hold_row(&mut self.protection, schema, buffer, at.table, row, intent)?;
+        }
+        Ok(found)
+    }
+
+    #[inline]
+    fn row(&self, table: TableId, record: RecordId) -> &[AtomicU64] {
+        self.schema.table(table).records().record(record).row()
+    }
+
+    fn scan(
+        &mut self,
+        range: &RangeAt<'_>,
+        intent: Intent,
+        visit: impl FnMut(RecordId, &[AtomicU64]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        self.scan_range(range, intent, visit)
+    }
+
+    fn scan_table(
+        &mut self,
+        table: TableId,
+        intent: Intent,
+        visit: impl FnMut(RecordId, &[AtomicU64]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        self.scan_whole(table, intent, visit)
+    }
+
+    fn update(
+        &mut self,
+        table: TableId,
+        record: RecordId,
+        changes: &[(ColumnId, Datum)],
+        heap: &[u8],
+    ) -> Result<Inserted, Stop> {
+        self.change_row(table, record, changes, heap)
+    }
+
+    fn insert(
+        &mut self,
+        table: TableId,
+        row: &[u64],
+        primary: Option<&KeyAt<'_>>,
+    ) -> Result<Inserted, Stop> {
+        self.insert_row(table, row, primary)
+    }
+
+    fn remove(&mut self, table: TableId, record: RecordId) -> Result<(), Stop> {
+        self.remove_row(table, record)
+    }
+}

@@ -1,0 +1,369 @@
+//! Changing rows: columns in place, rows in and out, and the index entries that follow.
+
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::row::Written;
+use hotrow_storage::record::RecordId;
+use hotrow_storage::table::Index as StoredIndex;
+use hotrow_storage::undo::{IndexChange, IndexKey};
+use hotrow_transaction::access::{Inserted, KeyAt};
+use hotrow_transaction::catalog::Index;
+use hotrow_transaction::granule::LockMode;
+use hotrow_transaction::outcome::Stop;
+
+use super::visit::live_record;
+use super::{InPlace, MovedEntry};
+use crate::protection::Protection;
+
+impl<P: Protection> InPlace<'_, P> {
+    pub(super) fn change_row(
+        &mut self,
+        table: TableId,
+        id: RecordId,
+        changes: &[(ColumnId, Datum)],
+        heap: &[u8],
+    ) -> Result<Inserted, Stop> {
+        let schema = self.schema;
+        for &secondary in &schema.catalog.table(table).secondary {
+            let index = schema.catalog.index(secondary);
+            if changes.iter().any(|(column, _)| index.entry_columns.contains(column))
+                && let Inserted::Duplicate(index) = self.move_entry(index, id, changes, heap)?
+            {
+                return Ok(Inserted::Duplicate(index));
+            }
+        }
+        self.write_columns(table, id, changes, heap)?;
+        Ok(Inserted::Yes)
+    }
+
+    #[inline]
+    fn write_columns(
+        &mut self,
+        table: TableId,
+        id: RecordId,
+        changes: &[(ColumnId, Datum)],
+        heap: &[u8],
+    ) -> Result<(), Stop> {
+        let layout = &self.schema.catalog.table(table).layout;
+        let record = self.schema.table(table).records().record(id);
+        let undo = &mut self.scratch.undo;
+        for (at, &(column, datum)) in changes.iter().enumerate() {
+            let row = record.row();
+            let written =
+                layout.write_field(layout.field(column), datum, heap, row, |word, new| {
+                    undo.log_word(table, id, record, word);
+                    record.store_word(word, new);
+                });
+            match written {
+                Ok(Written::InPlace) => {}
+                Ok(Written::DoesNotFit) => {
+                    return self.rebuild_row(table, id, &changes[at..], heap);
+                }
+                Err(_) => unreachable!("the interpreter checked the values it sets"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a row that outgrew its place a new one.
+    #[cold]
+    fn rebuild_row(
+        &mut self,
+        table: TableId,
+        id: RecordId,
+        changes: &[(ColumnId, Datum)],
+        heap: &[u8],
+    ) -> Result<(), Stop> {
+        let layout = &self.schema.catalog.table(table).layout;
+        let records = self.schema.table(table).records();
+        let record = records.record(id);
+        let scratch = &mut *self.scratch;
+        if layout.rebuild(record.row(), changes, heap, &mut scratch.row).is_err() {
+            // Values were checked one by one; only the row's size as a whole is left to fail.
+            return Err(Stop::OutOfMemory);
+        }
+        if scratch.row.len() <= record.capacity_words() {
+            scratch.undo.log_row(table, id, record);
+            let stored = record.try_store_row(&scratch.row);
+            debug_assert!(stored, "the capacity was looked at");
+            return Ok(());
+        }
+        let prior =
+            records.grow(scratch.worker, id, &scratch.row).map_err(|_| Stop::OutOfMemory)?;
+        scratch.undo.log_grown(table, id, prior);
+        scratch.unsettled = true;
+        Ok(())
+    }
+
+    /// Moves a row's entry in a secondary index to the key it will have.
+    fn move_entry(
+        &mut self,
+        index: &Index,
+        id: RecordId,
+        changes: &[(ColumnId, Datum)],
+        heap: &[u8],
+    ) -> Result<Inserted, Stop> {
+        let schema = self.schema;
+        let row = schema.table(index.table).records().record(id).row();
+        self.scratch.key.clear();
+        self.scratch.other_key.clear();
+        let encoded = index.key.encode_from_row(&index.fields, row, &mut self.scratch.key).is_ok()
+            && schema
+                .encode_changed(index, row, changes, heap, &mut self.scratch.other_key)
+                .is_ok();
+        if !encoded {
+            return Err(Stop::OutOfMemory);
+        }
+        if self.scratch.key.as_slice() == self.scratch.other_key.as_slice() {
+            return Ok(Inserted::Yes);
+        }
+        let (protection, scratch) = (&mut self.protection, &mut *self.scratch);
+        let old = scratch.key.as_slice();
+        let new = scratch.other_key.as_slice();
+        Self::hold_granule(protection, schema, index, old, LockMode::Exclusive)?;
+        Self::hold_granule(protection, schema, index, new, LockMode::Exclusive)?;
+        if let Inserted::Duplicate(index) = self.add_entry(index, id, true)? {
+            return Ok(Inserted::Duplicate(index));
+        }
+        self.drop_entry(index, id);
+        Ok(Inserted::Yes)
+    }
+
+    /// Adds the entry for the key in `other_key` (of a moved row) or `key` (of a new one).
+    fn add_entry(&mut self, index: &Index, id: RecordId, moved: bool) -> Result<Inserted, Stop> {
+        let schema = self.schema;
+        let number = schema.index_number(index.id);
+        let scratch = &mut *self.scratch;
+        let new = if moved { scratch.other_key.as_slice() } else { scratch.key.as_slice() };
+        match schema.stored_index(index.id) {
+            StoredIndex::BTree(tree) => {
+                let key = IndexKey::Bytes(new);
+                match tree.insert(new, id.bits()).map_err(|_| Stop::OutOfMemory)? {
+                    None => {
+                        let added = IndexChange::Added;
+                        scratch.undo.log_index(index.table, id, number, added, key);
+                    }
+                    Some(existing) if live_record(existing).is_some() => {
+                        return Ok(Inserted::Duplicate(index.id));
+                    }
+                    Some(existing) if RecordId::from_bits(existing) == id => {
+                        tree.set_ghost(new, existing, false);
+                        let revived = IndexChange::Revived;
+                        scratch.undo.log_index(index.table, id, number, revived, key);
+                    }
+                    // A ghost entry of another row that this transaction moved away or removed:
+                    // it cannot be replaced with undo, so the value counts as taken.
+                    Some(_) => return Ok(Inserted::Duplicate(index.id)),
+                }
+            }
+            StoredIndex::Hash(hash_index) => {
+                let hash = schema.entry_hash(index, new);
+                let records = schema.table(index.table).records();
+                let taken = index.unique
+                    && hash_index
+                        .get(hash, |other| {
+                            let record = records.record(other);
+                            other != id
+                                && !record.is_ghost()
+                                && index.key.matches_row(&index.fields, record.row(), new)
+                        })
+                        .is_some();
+                if taken {
+                    return Ok(Inserted::Duplicate(index.id));
+                }
+                hash_index.insert(hash, id).map_err(|_| Stop::OutOfMemory)?;
+                let key = IndexKey::Hash(hash);
+                scratch.undo.log_index(index.table, id, number, IndexChange::Added, key);
+            }
+        }
+        Ok(Inserted::Yes)
+    }
+
+    /// Takes the entry for the key in `key` out, finally at commit.
+    fn drop_entry(&mut self, index: &Index, id: RecordId) {
+        let number = self.schema.index_number(index.id);
+        let scratch = &mut *self.scratch;
+        let old = scratch.key.as_slice();
+        match self.schema.stored_index(index.id) {
+            StoredIndex::BTree(tree) => {
+                tree.set_ghost(old, id.bits(), true);
+                let (ghosted, key) = (IndexChange::Ghosted, IndexKey::Bytes(old));
+                scratch.undo.log_index(index.table, id, number, ghosted, key);
+            }
+            StoredIndex::Hash(_) => {
+                let hash = self.schema.entry_hash(index, old);
+                scratch.moved.push(MovedEntry { index: index.id, hash, record: id });
+            }
+        }
+        scratch.unsettled = true;
+    }
+
+    pub(super) fn insert_row(
+        &mut self,
+        table: TableId,
+        row: &[u64],
+        primary: Option<&KeyAt<'_>>,
+    ) -> Result<Inserted, Stop> {
+        let schema = self.schema;
+        self.hold_table(table, LockMode::IntentExclusive)?;
+        if P::ACTIVE {
+            self.hold_entries(table, row, primary)?;
+        }
+        let scratch = &mut *self.scratch;
+        let records = schema.table(table).records();
+        if let Some(at) = primary
+            && let Some(ghost) = schema.find_any(at)
+        {
+            let record = records.record(ghost);
+            if !record.is_ghost() {
+                return Ok(Inserted::Duplicate(at.index));
+            }
+            return self.revive_row(table, ghost, row);
+        }
+        let id = records.allocate(scratch.worker, row).map_err(|_| Stop::OutOfMemory)?;
+        scratch.undo.log_inserted(table, id);
+        if let Some(at) = primary {
+            self.scratch.key.set(at.key);
+            let index = schema.catalog.index(at.index);
+            if let Inserted::Duplicate(index) = self.add_primary(index, id, at)? {
+                return Ok(Inserted::Duplicate(index));
+            }
+        }
+        self.add_secondary_entries(table, id, row)
+    }
+
+    /// Adds the primary entry; the key was found free just before, under protection.
+    #[inline]
+    fn add_primary(
+        &mut self,
+        index: &Index,
+        id: RecordId,
+        at: &KeyAt<'_>,
+    ) -> Result<Inserted, Stop> {
+        let number = self.schema.index_number(index.id);
+        let undo = &mut self.scratch.undo;
+        match self.schema.stored_index(index.id) {
+            StoredIndex::BTree(tree) => {
+                let there = tree.insert(at.key, id.bits()).map_err(|_| Stop::OutOfMemory)?;
+                if there.is_some() {
+                    return Ok(Inserted::Duplicate(index.id));
+                }
+                let key = IndexKey::Bytes(at.key);
+                undo.log_index(index.table, id, number, IndexChange::Added, key);
+            }
+            StoredIndex::Hash(hash_index) => {
+                hash_index.insert(at.hash, id).map_err(|_| Stop::OutOfMemory)?;
+                let key = IndexKey::Hash(at.hash);
+                undo.log_index(index.table, id, number, IndexChange::Added, key);
+            }
+        }
+        Ok(Inserted::Yes)
+    }
+
+    fn add_secondary_entries(
+        &mut self,
+        table: TableId,
+        id: RecordId,
+        row: &[u64],
+    ) -> Result<Inserted, Stop> {
+        let schema = self.schema;
+        for &secondary in &schema.catalog.table(table).secondary {
+            let index = schema.catalog.index(secondary);
+            let key = &mut self.scratch.key;
+            key.clear();
+            if index.key.encode_from_row(&index.fields, row, key).is_err() {
+                return Err(Stop::OutOfMemory);
+            }
+            if let Inserted::Duplicate(index) = self.add_entry(index, id, false)? {
+                return Ok(Inserted::Duplicate(index));
+            }
+        }
+        Ok(Inserted::Yes)
+    }
+
+    /// Holds the granules of all entries a new row will have.
+    fn hold_entries(
+        &mut self,
+        table: TableId,
+        row: &[u64],
+        primary: Option<&KeyAt<'_>>,
+    ) -> Result<(), Stop> {
+        let schema = self.schema;
+        let exclusive = LockMode::Exclusive;
+        let protection = &mut self.protection;
+        if let Some(at) = primary.filter(|at| at.entry.is_none()) {
+            let index = schema.catalog.index(at.index);
+            Self::hold_granule(protection, schema, index, at.key, exclusive)?;
+        }
+        for &secondary in &schema.catalog.table(table).secondary {
+            let index = schema.catalog.index(secondary);
+            let key = &mut self.scratch.key;
+            key.clear();
+            if index.key.encode_from_row(&index.fields, row, key).is_ok() {
+                Self::hold_granule(protection, schema, index, key.as_slice(), exclusive)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An insert under the key of a row that this transaction removed: the record lives again.
+    #[cold]
+    fn revive_row(&mut self, table: TableId, id: RecordId, row: &[u64]) -> Result<Inserted, Stop> {
+        let schema = self.schema;
+        let records = schema.table(table).records();
+        let record = records.record(id);
+        for &secondary in &schema.catalog.table(table).secondary {
+            self.move_revived_entry(schema.catalog.index(secondary), id, row)?;
+        }
+        let scratch = &mut *self.scratch;
+        if row.len() <= record.capacity_words() {
+            scratch.undo.log_row(table, id, record);
+            let stored = record.try_store_row(row);
+            debug_assert!(stored, "the capacity was looked at");
+        } else {
+            let prior = records.grow(scratch.worker, id, row).map_err(|_| Stop::OutOfMemory)?;
+            scratch.undo.log_grown(table, id, prior);
+        }
+        scratch.undo.log_revived(table, id);
+        record.clear_ghost();
+        scratch.unsettled = true;
+        Ok(Inserted::Yes)
+    }
+
+    fn move_revived_entry(&mut self, index: &Index, id: RecordId, row: &[u64]) -> Result<(), Stop> {
+        let old = self.schema.table(index.table).records().record(id).row();
+        let scratch = &mut *self.scratch;
+        scratch.key.clear();
+        scratch.other_key.clear();
+        let encoded = index.key.encode_from_row(&index.fields, old, &mut scratch.key).is_ok()
+            && index.key.encode_from_row(&index.fields, row, &mut scratch.other_key).is_ok();
+        if !encoded {
+            return Err(Stop::OutOfMemory);
+        }
+        if scratch.key.as_slice() != scratch.other_key.as_slice() {
+            self.add_entry(index, id, true)?;
+            self.drop_entry(index, id);
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove_row(&mut self, table: TableId, id: RecordId) -> Result<(), Stop> {
+        let schema = self.schema;
+        let record = schema.table(table).records().record(id);
+        if P::ACTIVE {
+            for &secondary in &schema.catalog.table(table).secondary {
+                let index = schema.catalog.index(secondary);
+                let key = &mut self.scratch.key;
+                key.clear();
+                if index.key.encode_from_row(&index.fields, record.row(), key).is_ok() {
+                    let (protection, key) = (&mut self.protection, key.as_slice());
+                    Self::hold_granule(protection, schema, index, key, LockMode::Exclusive)?;
+                }
+            }
+        }
+        self.scratch.undo.log_deleted(table, id);
+        record.set_ghost();
+        self.scratch.unsettled = true;
+        Ok(())
+    }
+}

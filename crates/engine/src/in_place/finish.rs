@@ -1,0 +1,95 @@
+//! Commit and undo.
+
+use hotrow_base::ids::TableId;
+use hotrow_storage::btree::GHOST;
+use hotrow_storage::record::RecordId;
+use hotrow_storage::table::Index as StoredIndex;
+use hotrow_storage::undo::{IndexChange, IndexKey, Undo};
+
+use super::{InPlace, Scratch};
+use crate::protection::Protection;
+use crate::schema::Schema;
+
+impl<P: Protection> InPlace<'_, P> {
+    /// Makes the changes final. Called with everything still held: removed rows and entries leave
+    /// their indexes here, while nobody can look for them.
+    #[inline]
+    pub fn commit(self) {
+        let Self { schema, scratch, .. } = self;
+        if scratch.unsettled {
+            settle(schema, scratch);
+        }
+        scratch.undo.clear();
+    }
+
+    /// Takes all changes back, newest first.
+    pub fn undo(self) {
+        let Self { schema, scratch, .. } = self;
+        let worker = scratch.worker;
+        let epochs = schema.memory.epochs();
+        scratch.undo.rollback(|entry| {
+            schema.table(entry.table).undo(worker, epochs, entry.record, entry.undo);
+        });
+        scratch.moved.clear();
+        scratch.unsettled = false;
+    }
+}
+
+#[cold]
+fn settle(schema: &Schema, scratch: &mut Scratch) {
+    let Scratch { worker, undo, key, moved, .. } = scratch;
+    for entry in undo.iter() {
+        let (table, id) = (entry.table, entry.record);
+        match entry.undo {
+            Undo::Grown { prior } => {
+                let epoch = schema.memory.epochs().retire_epoch();
+                schema.table(table).records().settle(*worker, prior, epoch);
+            }
+            Undo::Deleted => {
+                let record = schema.table(table).records().record(id);
+                if record.is_ghost() && !record.is_retired() {
+                    remove_entries(schema, table, id, key);
+                    let epoch = schema.memory.epochs().retire_epoch();
+                    schema.table(table).records().retire(*worker, id, epoch);
+                }
+            }
+            Undo::Index { index, change: IndexChange::Ghosted, key: IndexKey::Bytes(bytes) } => {
+                if let StoredIndex::BTree(tree) = &*schema.table(table).indexes()[index] {
+                    tree.remove(bytes, id.bits() | GHOST);
+                }
+            }
+            _ => {}
+        }
+    }
+    for entry in moved.drain(..) {
+        if let StoredIndex::Hash(index) = schema.stored_index(entry.index) {
+            index.remove(entry.hash, entry.record);
+        }
+    }
+    scratch.unsettled = false;
+}
+
+/// Removes a dead row's entries from all indexes.
+fn remove_entries(
+    schema: &Schema,
+    table: TableId,
+    id: RecordId,
+    key: &mut hotrow_base::key::KeyBuffer,
+) {
+    let row = schema.table(table).records().record(id).row();
+    for index in schema.catalog.table(table).indexes() {
+        let index = schema.catalog.index(index);
+        key.clear();
+        if index.key.encode_from_row(&index.fields, row, key).is_err() {
+            continue;
+        }
+        match schema.stored_index(index.id) {
+            StoredIndex::BTree(tree) => {
+                tree.remove(key.as_slice(), id.bits());
+            }
+            StoredIndex::Hash(hash_index) => {
+                hash_index.remove(schema.entry_hash(index, key.as_slice()), id);
+            }
+        }
+    }
+}

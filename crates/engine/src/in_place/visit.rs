@@ -1,0 +1,111 @@
+//! Visiting rows of ranges and tables.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicU64;
+
+use hotrow_base::ids::TableId;
+use hotrow_base::key;
+use hotrow_storage::btree::{Direction, GHOST, KeyRange};
+use hotrow_storage::record::RecordId;
+use hotrow_storage::table::Index as StoredIndex;
+use hotrow_transaction::access::{Intent, RangeAt};
+use hotrow_transaction::catalog::Index;
+use hotrow_transaction::locks;
+use hotrow_transaction::outcome::Stop;
+
+use super::{InPlace, Scratch};
+use crate::protection::Protection;
+
+/// The record of a B+-tree entry that is not a ghost.
+#[inline]
+pub(super) fn live_record(value: u64) -> Option<RecordId> {
+    (value & GHOST == 0).then(|| RecordId::from_bits(value))
+}
+
+impl<P: Protection> InPlace<'_, P> {
+    pub(super) fn scan_range(
+        &mut self,
+        range: &RangeAt<'_>,
+        intent: Intent,
+        mut visit: impl FnMut(RecordId, &[AtomicU64]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        let schema = self.schema;
+        let index = schema.catalog.index(range.index);
+        if P::ACTIVE {
+            self.hold_range(range, index, intent)?;
+        }
+        let records = schema.table(range.table).records();
+        let rows = P::ACTIVE && !range.covered && !schema.is_primary(range.index);
+        let protection = &mut self.protection;
+        let Scratch { key: buffer, scan, found, .. } = &mut *self.scratch;
+        let mut stopped = Ok(());
+        let mut step = |id: RecordId| {
+            let record = records.record(id);
+            if record.is_ghost() {
+                return ControlFlow::Continue(());
+            }
+            let row = record.row();
+            if rows {
+                stopped = Self::hold_row(protection, schema, buffer, range.table, row, intent);
+                if stopped.is_err() {
+                    return ControlFlow::Break(());
+                }
+            }
+            visit(id, row)
+        };
+        match schema.stored_index(range.index) {
+            StoredIndex::BTree(tree) => {
+                let direction =
+                    if range.descending { Direction::Descending } else { Direction::Ascending };
+                let keys = KeyRange { lower: range.lower, upper: range.upper };
+                let buffers = scan;
+                let _ = tree.scan(buffers, keys, direction, |entry| {
+                    live_record(entry.value).map_or(ControlFlow::Continue(()), &mut step)
+                });
+            }
+            StoredIndex::Hash(hash_index) => {
+                // Equality on all declared columns; entries of a non-unique index have longer
+                // keys, so the index hashes its declared columns only.
+                hash_index.get_all(key::hash(range.prefix), found);
+                for &id in found.iter() {
+                    let row = records.record(id).row();
+                    if schema.row_has_prefix(index, row, range.prefix) && step(id).is_break() {
+                        break;
+                    }
+                }
+            }
+        }
+        stopped
+    }
+
+    /// Holds what covers a range: its granule, or the table when it binds less than one.
+    fn hold_range(
+        &mut self,
+        range: &RangeAt<'_>,
+        index: &Index,
+        intent: Intent,
+    ) -> Result<(), Stop> {
+        if range.prefix_parts == 0 {
+            return self.hold_table(range.table, locks::granule_mode(intent));
+        }
+        self.hold_table(range.table, locks::intent_mode(intent))?;
+        let mode = self.path_mode(index, intent);
+        Self::hold_granule(&mut self.protection, self.schema, index, range.prefix, mode)
+    }
+
+    pub(super) fn scan_whole(
+        &mut self,
+        table: TableId,
+        intent: Intent,
+        mut visit: impl FnMut(RecordId, &[AtomicU64]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        self.hold_table(table, locks::granule_mode(intent))?;
+        let mut done = false;
+        self.schema.table(table).records().for_each_record(|id, record| {
+            if !done && !record.is_ghost() {
+                done = visit(id, record.row()).is_break();
+            }
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! Trial reads: what planning looks at before anything is held.
+//!
+//! Role         [`RecordAccess`] that only reads, asks for no protection and trusts nothing: what
+//!              it sees decides a plan, and the planned execution checks that it stays inside it
+//! Invariants   I1 under the worker's epoch pin, so that what it reaches stays readable; rows are
+//!              atomic words, so a torn row is a wrong guess and nothing worse
+//! Source       orthrus.txt 3.2 (OLLP)
+
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicU64;
+
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_storage::record::RecordId;
+use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use hotrow_transaction::outcome::Stop;
+
+use crate::in_place::{InPlace, Scratch};
+use crate::protection::Alone;
+use crate::schema::Schema;
+
+/// Reads without protection.
+pub struct TrialReads<'a>(InPlace<'a, Alone>);
+
+impl<'a> TrialReads<'a> {
+    /// Reads a schema's tables. `scratch` is only used for buffers.
+    pub fn new(schema: &'a Schema, scratch: &'a mut Scratch) -> Self {
+        Self(InPlace::new(schema, scratch, Alone))
+    }
+}
+
+impl RecordAccess for TrialReads<'_> {
+    type Record = RecordId;
+    type Row = [AtomicU64];
+
+    fn find(&mut self, at: &KeyAt<'_>, intent: Intent) -> Result<Option<RecordId>, Stop> {
+        self.0.find(at, intent)
+    }
+
+    fn row(&self, table: TableId, record: RecordId) -> &[AtomicU64] {
+        self.0.row(table, record)
+    }
+
+    fn scan(
+        &mut self,
+        range: &RangeAt<'_>,
+        intent: Intent,
+        visit: impl FnMut(RecordId, &[AtomicU64]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        self.0.scan(range, intent, visit)
+    }
+
+    fn scan_table(
+        &mut self,
+        table: TableId,
+        intent: Intent,
+        visit: impl FnMut(RecordId, &[AtomicU64]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        self.0.scan_table(table, intent, visit)
+    }
+
+    fn update(
+        &mut self,
+        _: TableId,
+        _: RecordId,
+        _: &[(ColumnId, Datum)],
+        _: &[u8],
+    ) -> Result<Inserted, Stop> {
+        unreachable!("slices only read (slice, I2)")
+    }
+
+    fn insert(&mut self, _: TableId, _: &[u64], _: Option<&KeyAt<'_>>) -> Result<Inserted, Stop> {
+        unreachable!("slices only read (slice, I2)")
+    }
+
+    fn remove(&mut self, _: TableId, _: RecordId) -> Result<(), Stop> {
+        unreachable!("slices only read (slice, I2)")
+    }
+}

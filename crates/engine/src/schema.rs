@@ -1,0 +1,364 @@
+//! The schema in force: catalog, granules, compiled procedures and the storage behind them.
+//!
+//! Role         read by every worker at every call; replaced as a whole at a quiet point
+//! Invariants   I1 tables and indexes of storage are addressed by the catalog's ids
+//!              I2 a schema never changes; a worker keeps one `Arc` of it for a whole turn
+//! Concurrency  `current` -> replaced only while the gate is closed; `generation` tells a worker
+//!              that its copy is old without touching the latch
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::{ColumnId, IndexId, ProcedureId, TableId, WorkerId};
+use hotrow_base::key::{self, KeyBuffer, KeyError};
+use hotrow_base::row::{Words, read_field};
+use hotrow_base::sync::Latch;
+use hotrow_base::sync::gate::{Closed, Gate};
+use hotrow_storage::budget::{MemoryBudget, OutOfMemoryBudget};
+use hotrow_storage::reclaim::ReclaimEpochs;
+use hotrow_storage::record::RecordId;
+use hotrow_storage::table::{Index as StoredIndex, IndexKind as StoredKind, Table as StoredTable};
+use hotrow_transaction::access::KeyAt;
+use hotrow_transaction::catalog::{Catalog, Index, IndexKind};
+use hotrow_transaction::compiled::CompiledProcedure;
+use hotrow_transaction::granule::Granules;
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::Procedure;
+
+/// What all tables of a database share.
+pub struct Memory {
+    epochs: ReclaimEpochs,
+    budget: Arc<MemoryBudget>,
+    workers: usize,
+}
+
+impl Memory {
+    /// Memory for the workers `0..workers`, of `limit` bytes at most.
+    pub fn new(workers: usize, limit: u64) -> Self {
+        let budget = Arc::new(MemoryBudget::new(limit));
+        Self { epochs: ReclaimEpochs::new(workers), budget, workers }
+    }
+
+    /// The reclamation clock.
+    #[inline]
+    pub fn epochs(&self) -> &ReclaimEpochs {
+        &self.epochs
+    }
+
+    /// The budget.
+    pub fn budget(&self) -> &Arc<MemoryBudget> {
+        &self.budget
+    }
+
+    /// How many workers may touch records.
+    pub fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// The error of a call that the budget had no room for.
+    pub fn out_of_memory(&self) -> SqlError {
+        let (used, limit) = (self.budget.used(), self.budget.limit());
+        let text = format!("memory budget reached: {used} of {limit} bytes are in use");
+        let mut error = SqlError::new(b"53200", text);
+        error.hint = Some("Delete rows or raise the limit; reads and deletes go on.".to_owned());
+        error
+    }
+}
+
+/// Where an index of the catalog lies in storage.
+#[derive(Clone)]
+struct Placed {
+    /// its number in its table
+    number: usize,
+    is_primary: bool,
+    stored: Arc<StoredIndex>,
+}
+
+/// One version of everything calls refer to.
+#[derive(Clone)]
+pub struct Schema {
+    /// tables and indexes by id
+    pub catalog: Catalog,
+    /// granules inferred from the procedures
+    pub granules: Granules,
+    /// procedures by id; none where one was dropped
+    pub procedures: Vec<Option<Arc<CompiledProcedure>>>,
+    /// epochs, budget
+    pub memory: Arc<Memory>,
+    tables: Vec<Arc<StoredTable>>,
+    indexes: Vec<Placed>,
+}
+
+impl Schema {
+    /// A schema without tables.
+    pub fn empty(memory: Arc<Memory>) -> Self {
+        Self {
+            catalog: Catalog::default(),
+            granules: Granules::default(),
+            procedures: Vec::new(),
+            memory,
+            tables: Vec::new(),
+            indexes: Vec::new(),
+        }
+    }
+
+    /// Makes storage for tables and indexes that the catalog has gained; new indexes on tables
+    /// with rows are filled. Fails with 53200, or with 23505 when rows violate a unique index.
+    pub fn adopt(&mut self, catalog: Catalog) -> Result<(), SqlError> {
+        let (mut tables, mut indexes) = (self.tables.clone(), self.indexes.clone());
+        let budget = self.memory.budget();
+        for table in &catalog.tables()[tables.len()..] {
+            debug_assert_eq!(table.id.index(), tables.len(), "ids are dense");
+            let stored = StoredTable::new(self.memory.workers(), budget);
+            tables.push(Arc::new(stored));
+        }
+        let mut fresh = Vec::new();
+        for index in &catalog.indexes()[indexes.len()..] {
+            let kind = match index.kind {
+                IndexKind::Hash => StoredKind::Hash,
+                IndexKind::BTree => StoredKind::BTree { max_key_bytes: index.key.bytes_max() },
+            };
+            let owner = &tables[index.table.index()];
+            let grown = owner.with_index(kind, budget).map_err(|_| self.memory.out_of_memory())?;
+            let number = grown.indexes().len() - 1;
+            indexes.push(Placed {
+                number,
+                is_primary: catalog.table(index.table).primary == Some(index.id),
+                stored: Arc::clone(&grown.indexes()[number]),
+            });
+            tables[index.table.index()] = Arc::new(grown);
+            fresh.push(index.id);
+        }
+        self.catalog = catalog;
+        self.tables = tables;
+        self.indexes = indexes;
+        fresh.into_iter().try_for_each(|index| self.fill_index(index))
+    }
+
+    /// Enters all rows of a table into a new index of it.
+    fn fill_index(&self, id: IndexId) -> Result<(), SqlError> {
+        let index = self.catalog.index(id);
+        let records = self.table(index.table).records();
+        let mut key = KeyBuffer::new();
+        let mut failed = None;
+        records.for_each_record(|record, view| {
+            if failed.is_none() && !view.is_ghost() {
+                failed = self.fill_entry(index, record, view.row(), &mut key).err();
+            }
+        });
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn fill_entry<W: Words + ?Sized>(
+        &self,
+        index: &Index,
+        id: RecordId,
+        row: &W,
+        key: &mut KeyBuffer,
+    ) -> Result<(), SqlError> {
+        key.clear();
+        if let Err(error) = index.key.encode_from_row(&index.fields, row, key) {
+            return Err(SqlError::new(b"54000", format!("index \"{}\": {error}", index.name)));
+        }
+        let out = |_: OutOfMemoryBudget| self.memory.out_of_memory();
+        let there = match self.stored_index(index.id) {
+            StoredIndex::Hash(stored) if index.unique => {
+                let records = self.table(index.table).records();
+                let hash = self.entry_hash(index, key.as_slice());
+                let same = |other| {
+                    let row = records.record(other).row();
+                    index.key.matches_row(&index.fields, row, key.as_slice())
+                };
+                stored.insert_unique(hash, id, same).map_err(out)?.is_some()
+            }
+            StoredIndex::Hash(stored) => {
+                stored.insert(self.entry_hash(index, key.as_slice()), id).map_err(out)?;
+                false
+            }
+            StoredIndex::BTree(stored) => {
+                let inserted = stored.insert(key.as_slice(), id.bits());
+                inserted.map_err(|_| self.memory.out_of_memory())?.is_some()
+            }
+        };
+        if there {
+            let name = &index.name;
+            let mut error =
+                SqlError::new(b"23505", format!("could not create unique index \"{name}\""));
+            error.detail = Some("Two rows have the same key.".to_owned());
+            error.constraint = Some(name.clone());
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// Infers granules from all procedures and compiles each for them.
+    pub fn recompile(&mut self, trees: Vec<Option<Procedure>>) -> Result<(), SqlError> {
+        let granules = Granules::infer(&self.catalog, trees.iter().flatten());
+        let compiled: Result<Vec<_>, SqlError> = trees
+            .into_iter()
+            .map(|tree| match tree {
+                Some(tree) => {
+                    CompiledProcedure::new(&self.catalog, &granules, tree).map(Arc::new).map(Some)
+                }
+                None => Ok(None),
+            })
+            .collect();
+        self.procedures = compiled?;
+        self.granules = granules;
+        Ok(())
+    }
+
+    /// The trees of all procedures, by id.
+    pub fn trees(&self) -> Vec<Option<Procedure>> {
+        let tree = |compiled: &Arc<CompiledProcedure>| compiled.procedure.clone();
+        self.procedures.iter().map(|compiled| compiled.as_ref().map(tree)).collect()
+    }
+
+    /// The stored table with this id.
+    #[inline]
+    pub fn table(&self, id: TableId) -> &StoredTable {
+        &self.tables[id.index()]
+    }
+
+    /// The stored index with this id.
+    #[inline]
+    pub fn stored_index(&self, id: IndexId) -> &StoredIndex {
+        &self.indexes[id.index()].stored
+    }
+
+    /// The number of an index in its table.
+    #[inline]
+    pub fn index_number(&self, id: IndexId) -> usize {
+        self.indexes[id.index()].number
+    }
+
+    /// Whether an index is its table's primary one.
+    #[inline]
+    pub fn is_primary(&self, id: IndexId) -> bool {
+        self.indexes[id.index()].is_primary
+    }
+
+    /// The procedure with this id.
+    #[inline]
+    pub fn procedure(&self, id: ProcedureId) -> Option<&Arc<CompiledProcedure>> {
+        self.procedures.get(id.index())?.as_ref()
+    }
+
+    /// The hash under which an entry lies in a hash index: that of its declared columns.
+    pub fn entry_hash(&self, index: &Index, entry_key: &[u8]) -> u64 {
+        let bytes = index.key.prefix_bytes(entry_key, index.columns.len());
+        key::hash(&entry_key[..bytes])
+    }
+
+    /// Whether a row's declared columns in an index are these key bytes.
+    pub fn row_has_prefix<W: Words + ?Sized>(&self, index: &Index, row: &W, prefix: &[u8]) -> bool {
+        let mut key = KeyBuffer::new();
+        index.key.encode_from_row(&index.fields, row, &mut key).is_ok()
+            && key.as_slice().starts_with(prefix)
+    }
+
+    /// The record under a primary key, a ghost or not.
+    pub fn find_any(&self, at: &KeyAt<'_>) -> Option<RecordId> {
+        let index = self.catalog.index(at.index);
+        let records = self.table(at.table).records();
+        match self.stored_index(at.index) {
+            StoredIndex::Hash(stored) => stored.get(at.hash, |id| {
+                let row = records.record(id).row();
+                index.key.matches_row(&index.fields, row, at.key)
+            }),
+            StoredIndex::BTree(stored) => stored.get(at.key).map(RecordId::from_bits),
+        }
+    }
+
+    /// Encodes the key a row's entry will have after changes.
+    pub fn encode_changed<W: Words + ?Sized>(
+        &self,
+        index: &Index,
+        row: &W,
+        changes: &[(ColumnId, Datum)],
+        heap: &[u8],
+        out: &mut KeyBuffer,
+    ) -> Result<(), KeyError> {
+        let mut own_heap = Vec::new();
+        for (part, (&column, &field)) in index.entry_columns.iter().zip(&index.fields).enumerate() {
+            match changes.iter().find(|(changed, _)| *changed == column) {
+                Some(&(_, datum)) => index.key.encode_part(part, datum, heap, out)?,
+                None => {
+                    let datum = read_field(field, row, &mut own_heap);
+                    index.key.encode_part(part, datum, &own_heap, out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives memory that nobody can reach any more back to a worker's slabs.
+    pub fn reclaim(&self, worker: WorkerId) {
+        self.memory.epochs().advance();
+        let safe = self.memory.epochs().safe_epoch();
+        for table in &self.tables {
+            table.records().reclaim(worker, safe);
+        }
+    }
+}
+
+/// The current schema and the gate around its changes.
+pub struct SharedSchema {
+    gate: Gate,
+    generation: AtomicU64,
+    current: Latch<Arc<Schema>>,
+}
+
+impl SharedSchema {
+    /// Shares a schema among the workers `0..workers`.
+    pub fn new(schema: Schema, workers: usize) -> Self {
+        Self {
+            gate: Gate::new(workers),
+            generation: AtomicU64::new(0),
+            current: Latch::new(Arc::new(schema)),
+        }
+    }
+
+    /// The current schema, for reading its definitions. Touching rows takes a turn or a quiet
+    /// point.
+    pub fn current(&self) -> Arc<Schema> {
+        Arc::clone(&self.current.lock())
+    }
+
+    /// The gate.
+    pub fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// Number of replacements so far.
+    #[inline]
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire) // partner: the Release in `replace`
+    }
+
+    /// Waits until no transaction runs and keeps new ones out until the guard is dropped.
+    pub fn quiet(&self) -> Quiet<'_> {
+        Quiet { _closed: self.gate.close(), shared: self }
+    }
+}
+
+/// A quiet point: nothing runs while it lives.
+pub struct Quiet<'a> {
+    _closed: Closed<'a>,
+    shared: &'a SharedSchema,
+}
+
+impl Quiet<'_> {
+    /// The schema in force.
+    pub fn schema(&self) -> Arc<Schema> {
+        self.shared.current()
+    }
+
+    /// Puts another schema in force.
+    pub fn replace(&self, schema: Schema) {
+        *self.shared.current.lock() = Arc::new(schema);
+        // Release; partner: the Acquire in `generation`.
+        self.shared.generation.fetch_add(1, Ordering::Release);
+    }
+}

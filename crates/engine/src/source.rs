@@ -1,0 +1,54 @@
+//! Where calls come from and where their ends are told: the seam between engines and their users.
+//!
+//! Role         implemented by client queues (`database`) and by worker-local generators
+//!              (`bench`); pulled by worker threads, so that nobody pushes into an engine faster
+//!              than it works
+
+use hotrow_transaction::bytecode::Program;
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::SqlError;
+
+/// A source's own name for a call it handed out.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Ticket(pub u64);
+
+/// The answer to a fetch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fetch {
+    /// a call is there
+    Ready(Ticket),
+    /// none now
+    Empty,
+    /// none ever again
+    Closed,
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub enum End<'a> {
+    /// it committed; its result rows lie in the frame
+    Committed {
+        /// holds the result
+        frame: &'a mut Frame,
+        /// tells the result's columns
+        program: &'a Program,
+        /// the engine undid and repeated it this many times before
+        attempts: u32,
+    },
+    /// it failed or aborted itself; nothing of it remains
+    Aborted(SqlError),
+}
+
+/// A source of calls for one thread.
+pub trait CallSource: Send {
+    /// Fetches the next call into `invocation`, whose buffers are reused.
+    fn fetch(&mut self, invocation: &mut Invocation) -> Fetch;
+
+    /// Waits until there may be something to fetch, for a bounded time (at most 10 ms): spins
+    /// briefly, then parks.
+    fn wait(&mut self);
+
+    /// Tells the end of a call.
+    fn finish(&mut self, ticket: Ticket, end: End<'_>);
+}

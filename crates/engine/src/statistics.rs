@@ -1,0 +1,132 @@
+//! What threads did with their time, and how their calls ended.
+//!
+//! Role         kept per worker without sharing, summed when asked; the figures of the papers
+//!              (execute, plan, lock, wait, log, idle) are differences of two sums
+
+use hotrow_base::clock::Ticks;
+use hotrow_base::counters::Counter;
+use hotrow_transaction::outcome::Conflict;
+
+/// What a thread spends its time on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(usize)]
+pub enum Activity {
+    /// running procedures, commit and undo included
+    Execute,
+    /// planning, prefetching, reconnaissance
+    Plan,
+    /// lock manager's work
+    Lock,
+    /// waiting for a lock
+    Wait,
+    /// writing the log
+    Log,
+    /// nothing to do
+    Idle,
+}
+
+impl Activity {
+    /// All activities, in the order of [`Statistics::nanos`].
+    pub const ALL: [Self; 6] =
+        [Self::Execute, Self::Plan, Self::Lock, Self::Wait, Self::Log, Self::Idle];
+
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Execute => "execute",
+            Self::Plan => "plan",
+            Self::Lock => "lock",
+            Self::Wait => "wait",
+            Self::Log => "log",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+/// One worker's books. One writer.
+#[derive(Debug, Default)]
+pub struct WorkerBooks {
+    /// calls committed
+    pub committed: Counter,
+    /// calls that failed or aborted themselves
+    pub user_aborts: Counter,
+    /// calls undone and repeated, by reason
+    pub conflicts: [Counter; Conflict::ALL.len()],
+    /// calls planned again after a wrong guess
+    pub replans: Counter,
+    /// calls run alone because they could not be planned otherwise
+    pub exclusive: Counter,
+    /// nanoseconds by [`Activity`]
+    pub nanos: [Counter; 6],
+}
+
+/// The sum over workers.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Statistics {
+    /// calls committed
+    pub committed: u64,
+    /// calls that failed or aborted themselves
+    pub user_aborts: u64,
+    /// calls undone and repeated, by reason, in the order of [`Conflict::ALL`]
+    pub conflicts: [u64; Conflict::ALL.len()],
+    /// calls planned again after a wrong guess
+    pub replans: u64,
+    /// calls run alone because they could not be planned otherwise
+    pub exclusive: u64,
+    /// nanoseconds by [`Activity`], summed over threads
+    pub nanos: [u64; 6],
+}
+
+impl Statistics {
+    /// Adds one worker's books.
+    pub fn add(&mut self, books: &WorkerBooks) {
+        self.committed += books.committed.get();
+        self.user_aborts += books.user_aborts.get();
+        self.replans += books.replans.get();
+        self.exclusive += books.exclusive.get();
+        for (sum, one) in self.conflicts.iter_mut().zip(&books.conflicts) {
+            *sum += one.get();
+        }
+        for (sum, one) in self.nanos.iter_mut().zip(&books.nanos) {
+            *sum += one.get();
+        }
+    }
+
+    /// Conflict aborts of all reasons.
+    pub fn conflict_aborts(&self) -> u64 {
+        self.conflicts.iter().sum()
+    }
+}
+
+/// Splits a thread's time among activities.
+#[derive(Debug)]
+pub struct Stopwatch {
+    since: Ticks,
+    activity: Activity,
+    nanos: [u64; 6],
+}
+
+impl Default for Stopwatch {
+    fn default() -> Self {
+        Self { since: Ticks::now(), activity: Activity::Idle, nanos: [0; 6] }
+    }
+}
+
+impl Stopwatch {
+    /// Ends the current activity and begins another; returns the one that ended.
+    #[inline]
+    pub fn switch(&mut self, to: Activity) -> Activity {
+        let now = Ticks::now();
+        self.nanos[self.activity as usize] += now.nanos_since(self.since);
+        self.since = now;
+        std::mem::replace(&mut self.activity, to)
+    }
+
+    /// Writes the sums to the books.
+    pub fn publish(&mut self, books: &WorkerBooks) {
+        self.switch(self.activity);
+        for (counter, nanos) in books.nanos.iter().zip(&mut self.nanos) {
+            counter.add(std::mem::take(nanos));
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! The worker: a thread that fetches calls and runs each as a whole.
+//!
+//! Role         shared by engines whose threads run whole transactions; the engine supplies a
+//!              [`Runner`] for what differs
+//! States       turn: enter the gate -> fetch up to `in_flight` calls -> prepare all of them ->
+//!              run one after the other, telling each end -> leave the gate; idle between turns
+//! Invariants   I1 records are touched only between enter and leave, under one epoch pin
+//!              I2 a call fetched is finished, whatever happens
+//!              I3 a call that meets conflicts or wrong guesses is repeated until it ends; after
+//!                 [`REPLANS_MAX`] wrong guesses it runs alone, at a quiet point
+//! Source       preparing several calls before running the first overlaps their cache misses
+//!              (DESIGN section 1, "what planning buys")
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use hotrow_base::counters::PerWorker;
+use hotrow_base::ids::WorkerId;
+use hotrow_base::thread::{self, ThreadOptions};
+use hotrow_transaction::bytecode::Program;
+use hotrow_transaction::compiled::CompiledProcedure;
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::interpret::{self, NoHook};
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::{SqlError, Stop};
+use hotrow_transaction::plan::Plan;
+
+use crate::contract::{EngineOptions, Ground, RunningEngine};
+use crate::in_place::{InPlace, Scratch};
+use crate::protection::Alone;
+use crate::schema::{Schema, SharedSchema};
+use crate::source::{CallSource, End, Fetch, Ticket};
+use crate::statistics::{Activity, Statistics, Stopwatch, WorkerBooks};
+use crate::trace::SerialTrace;
+
+/// Wrong guesses of reconnaissance before a call runs alone.
+const REPLANS_MAX: u32 = 32;
+/// Turns between two publications of the stopwatch and two looks at reclaimed memory.
+const TURNS_PER_HOUSEKEEPING: u32 = 64;
+
+/// A call in the hands of a worker.
+pub struct Call {
+    /// what was called
+    pub invocation: Invocation,
+    /// the procedure, in all its forms
+    pub procedure: Option<Arc<CompiledProcedure>>,
+    /// execution state; holds the result afterwards
+    pub frame: Frame,
+    /// keys and footprint, where the engine plans
+    pub plan: Plan,
+    /// per plan entry: the record found while preparing (bits of its id plus one, 0 for none)
+    pub hints: Vec<u64>,
+    /// times undone so far
+    pub attempts: u32,
+    ticket: Ticket,
+    /// must run alone, at a quiet point
+    exclusive: bool,
+}
+
+impl Call {
+    fn new(step_budget: u64) -> Self {
+        let mut frame = Frame::new();
+        frame.set_step_budget(step_budget);
+        Self {
+            invocation: Invocation::default(),
+            procedure: None,
+            frame,
+            plan: Plan::default(),
+            hints: Vec::new(),
+            attempts: 0,
+            ticket: Ticket::default(),
+            exclusive: false,
+        }
+    }
+}
+
+/// What an engine's worker does with a call.
+pub trait Runner: Send {
+    /// First look at a call: plan it and ask for the memory it will need. Called for all calls of
+    /// a turn before [`Runner::resolve`].
+    fn prepare(&mut self, _schema: &Schema, _call: &mut Call) {}
+
+    /// Second look, when what `prepare` asked for is likely in the cache.
+    fn resolve(&mut self, _schema: &Schema, _call: &mut Call) {}
+
+    /// Runs a call to its commit, or undoes everything it did and says why. `attempts` tells
+    /// whether it is a repetition; the runner plans again by itself where it must.
+    fn attempt(
+        &mut self,
+        schema: &Schema,
+        call: &mut Call,
+        watch: &mut Stopwatch,
+    ) -> Result<(), Stop>;
+
+    /// Lets other transactions go first after a conflict.
+    fn back_off(&mut self, _call: &Call) {
+        std::thread::yield_now();
+    }
+}
+
+/// A set of worker threads.
+pub struct Workers {
+    stopping: Arc<AtomicBool>,
+    books: Arc<PerWorker<WorkerBooks>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Workers {
+    /// Starts one thread per source; `runner` makes the part of thread `i`.
+    pub fn start<R: Runner + 'static>(
+        ground: &Ground,
+        options: &EngineOptions,
+        sources: Vec<Box<dyn CallSource>>,
+        mut runner: impl FnMut(usize, WorkerId) -> R,
+    ) -> Self {
+        let stopping = Arc::new(AtomicBool::new(false));
+        let books = Arc::new(PerWorker::with_defaults(sources.len()));
+        let cores = thread::available_cores();
+        let pin = options.pin_threads && cores.len() >= sources.len();
+        let threads = sources
+            .into_iter()
+            .enumerate()
+            .map(|(number, source)| {
+                let id = WorkerId(options.first_worker.0 + number as u16);
+                let worker = Worker {
+                    id,
+                    number,
+                    schema: Arc::clone(&ground.schema),
+                    trace: ground.trace.clone(),
+                    stopping: Arc::clone(&stopping),
+                    books: Arc::clone(&books),
+                    runner: runner(number, id),
+                    source,
+                    calls: (0..options.in_flight.max(1))
+                        .map(|_| Call::new(options.step_budget))
+                        .collect(),
+                    watch: Stopwatch::default(),
+                    alone: Scratch::new(id),
+                };
+                let mut thread = ThreadOptions::named(format!("worker-{number}"));
+                if pin {
+                    thread = thread.on_core(cores[number]);
+                }
+                thread.spawn(move || worker.run()).expect("the system can start another thread")
+            })
+            .collect();
+        Self { stopping, books, threads }
+    }
+}
+
+impl RunningEngine for Workers {
+    fn statistics(&self) -> Statistics {
+        let mut sum = Statistics::default();
+        self.books.iter().for_each(|books| sum.add(books));
+        sum
+    }
+
+    fn stop(mut self: Box<Self>) -> Statistics {
+        self.stopping.store(true, Ordering::Release); // partner: the Acquire in `Worker::run`
+        for thread in self.threads.drain(..) {
+            if let Err(panic) = thread.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+        self.statistics()
+    }
+}
+
+struct Worker<R> {
+    id: WorkerId,
+    number: usize,
+    schema: Arc<SharedSchema>,
+    trace: Option<Arc<SerialTrace>>,
+    stopping: Arc<AtomicBool>,
+    books: Arc<PerWorker<WorkerBooks>>,
+    runner: R,
+    source: Box<dyn CallSource>,
+    calls: Vec<Call>,
+    watch: Stopwatch,
+    alone: Scratch,
+}
+
+impl<R: Runner> Worker<R> {
+    fn run(mut self) {
+        let mut schema = self.schema.current();
+        let mut generation = self.schema.generation();
+        let mut turns = 0_u32;
+        // Acquire; partner: the Release in `Workers::stop`.
+        while !self.stopping.load(Ordering::Acquire) {
+            self.schema.gate().enter(self.id.index());
+            if self.schema.generation() != generation {
+                generation = self.schema.generation();
+                schema = self.schema.current();
+            }
+            let (fetched, closed) = self.turn(&schema);
+            self.schema.gate().leave(self.id.index());
+            self.run_exclusive_calls(fetched);
+            turns = turns.wrapping_add(1);
+            if turns.is_multiple_of(TURNS_PER_HOUSEKEEPING) || fetched == 0 {
+                self.watch.publish(self.books.of(self.number));
+                schema.reclaim(self.id);
+            }
+            if closed {
+                break;
+            }
+            if fetched == 0 {
+                self.source.wait();
+            }
+        }
+        self.watch.publish(self.books.of(self.number));
+    }
+
+    /// Fetches and runs calls; how many, and whether the source is closed.
+    fn turn(&mut self, schema: &Schema) -> (usize, bool) {
+        let mut fetched = 0;
+        let mut closed = false;
+        while fetched < self.calls.len() && !closed {
+            let call = &mut self.calls[fetched];
+            match self.source.fetch(&mut call.invocation) {
+                Fetch::Ready(ticket) => {
+                    call.ticket = ticket;
+                    call.attempts = 0;
+                    call.exclusive = false;
+                    call.procedure = schema.procedure(call.invocation.procedure).cloned();
+                    fetched += 1;
+                }
+                Fetch::Empty => break,
+                Fetch::Closed => closed = true,
+            }
+        }
+        if fetched > 0 {
+            self.run_calls(schema, fetched);
+        }
+        (fetched, closed)
+    }
+
+    fn run_calls(&mut self, schema: &Schema, fetched: usize) {
+        let _pin = schema.memory.epochs().pin(self.id);
+        self.watch.switch(Activity::Plan);
+        for call in self.calls[..fetched].iter_mut().filter(|call| call.procedure.is_some()) {
+            self.runner.prepare(schema, call);
+        }
+        for call in self.calls[..fetched].iter_mut().filter(|call| call.procedure.is_some()) {
+            self.runner.resolve(schema, call);
+        }
+        for at in 0..fetched {
+            self.watch.switch(Activity::Execute);
+            if self.calls[at].procedure.is_some() {
+                self.run_call(schema, at);
+            } else {
+                self.finish(at, Err(unknown_procedure()));
+            }
+        }
+        self.watch.switch(Activity::Idle);
+    }
+
+    fn run_call(&mut self, schema: &Schema, at: usize) {
+        let books = self.books.of(self.number);
+        let call = &mut self.calls[at];
+        loop {
+            match self.runner.attempt(schema, call, &mut self.watch) {
+                Ok(()) => return self.finish(at, Ok(())),
+                Err(Stop::Error) => {
+                    let error = call.frame.take_error().unwrap_or_else(unexplained);
+                    return self.finish(at, Err(error));
+                }
+                Err(Stop::OutOfMemory) => {
+                    let error = schema.memory.out_of_memory();
+                    return self.finish(at, Err(error));
+                }
+                Err(Stop::Replan) if call.attempts >= REPLANS_MAX => {
+                    call.exclusive = true;
+                    return;
+                }
+                Err(Stop::Replan) => books.replans.increment(),
+                Err(Stop::Conflict(reason)) => {
+                    books.conflicts[reason as usize].increment();
+                    self.runner.back_off(call);
+                }
+            }
+            call.attempts += 1;
+        }
+    }
+
+    fn finish(&mut self, at: usize, end: Result<(), SqlError>) {
+        let books = self.books.of(self.number);
+        let call = &mut self.calls[at];
+        match (end, &call.procedure) {
+            (Ok(()), Some(procedure)) => {
+                books.committed.increment();
+                let (frame, program) = (&mut call.frame, &procedure.program);
+                let attempts = call.attempts;
+                self.source.finish(call.ticket, End::Committed { frame, program, attempts });
+            }
+            (Ok(()), None) => unreachable!("only procedures that exist are run"),
+            (Err(error), _) => {
+                books.user_aborts.increment();
+                self.source.finish(call.ticket, End::Aborted(error));
+            }
+        }
+    }
+
+    /// Runs calls that could not be planned, each alone.
+    fn run_exclusive_calls(&mut self, fetched: usize) {
+        for at in 0..fetched {
+            if !self.calls[at].exclusive {
+                continue;
+            }
+            let quiet = self.schema.quiet();
+            let schema = quiet.schema();
+            let call = &mut self.calls[at];
+            let procedure = schema.procedure(call.invocation.procedure).cloned();
+            call.procedure = procedure;
+            self.books.of(self.number).exclusive.increment();
+            let end = match &call.procedure {
+                None => Err(unknown_procedure()),
+                Some(procedure) => run_alone(
+                    &schema,
+                    &mut self.alone,
+                    &procedure.program,
+                    &call.invocation,
+                    &mut call.frame,
+                    self.trace.as_deref(),
+                ),
+            };
+            drop(quiet);
+            self.finish(at, end);
+        }
+    }
+}
+
+/// Runs one call while nothing else runs: at a quiet point, or in a serial engine.
+pub fn run_alone(
+    schema: &Schema,
+    scratch: &mut Scratch,
+    program: &Program,
+    invocation: &Invocation,
+    frame: &mut Frame,
+    trace: Option<&SerialTrace>,
+) -> Result<(), SqlError> {
+    let _pin = schema.memory.epochs().pin(scratch.worker());
+    frame.begin(program, invocation);
+    let mut access = InPlace::new(schema, scratch, Alone);
+    match interpret::run(program, 0, frame, &mut access, &mut NoHook) {
+        Ok(()) => {
+            if let Some(trace) = trace {
+                trace.record(trace.position(), invocation, program, frame);
+            }
+            access.commit();
+            Ok(())
+        }
+        Err(stop) => {
+            access.undo();
+            Err(match stop {
+                Stop::OutOfMemory => schema.memory.out_of_memory(),
+                _ => frame.take_error().unwrap_or_else(unexplained),
+            })
+        }
+    }
+}
+
+fn unknown_procedure() -> SqlError {
+    let mut error = SqlError::new(b"42883", "the procedure was dropped before the call ran");
+    error.hint = Some("Create it again, then call it.".to_owned());
+    error
+}
+
+fn unexplained() -> SqlError {
+    SqlError::new(b"XX000", "the call stopped without saying why; this is a bug in Hotrow")
+}
