@@ -6,7 +6,7 @@
 //! undo ([`in_place`]), trial reads ([`reconnaissance`]) and the books to keep ([`statistics`]).
 //!
 //! Reading order: [`contract`], [`source`], [`schema`], [`worker`], [`protection`],
-//! [`in_place`], [`reconnaissance`], [`statistics`], [`trace`].
+//! [`in_place`], [`reconnaissance`], [`planning`], [`statistics`], [`trace`].
 //!
 //! Architecture invariants: no engine's name occurs here; nothing here knows SQL text, files or
 //! the network.
@@ -15,6 +15,7 @@
 
 pub mod contract;
 pub mod in_place;
+pub mod planning;
 pub mod protection;
 pub mod reconnaissance;
 pub mod schema;

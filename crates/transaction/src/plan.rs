@@ -119,6 +119,13 @@ impl Footprint {
         }
     }
 
+    /// Adds a granule or strengthens it. For engines that lock as they go and keep what they hold
+    /// in a footprint; such granules carry no key bytes.
+    #[inline]
+    pub fn join(&mut self, lock: u64, space: Space, mode: LockMode) {
+        self.add(Granule { key: KeyRange::default(), lock, space, mode });
+    }
+
     fn add(&mut self, granule: Granule) {
         if let Some(at) = self.find(granule.lock) {
             let held = &mut self.granules[at];

@@ -1,0 +1,56 @@
+//! Planning a call and asking for the memory it will need.
+//!
+//! Role         the first two looks at a call, shared by every engine that plans
+//! Invariants   I1 hints are guesses: whoever uses one compares the record's key, under protection
+//! Source       DESIGN section 1, "what planning buys"
+
+use hotrow_storage::table::Index as StoredIndex;
+use hotrow_storage::undo::IndexKey;
+use hotrow_transaction::outcome::Stop;
+
+use crate::in_place::Scratch;
+use crate::reconnaissance::TrialReads;
+use crate::schema::Schema;
+use crate::worker::Call;
+
+impl Call {
+    /// Makes the call's plan, with trial reads where the procedure needs them. What was planned
+    /// before is forgotten. `scratch` is only used for buffers.
+    ///
+    /// Errors: trial reads met something that ends the call, or the plan is of no use; nothing is
+    /// to be undone.
+    pub fn make_plan(&mut self, schema: &Schema, scratch: &mut Scratch) -> Result<(), Stop> {
+        let Self { invocation, procedure, frame, plan, hints, .. } = self;
+        let procedure = procedure.as_deref().expect("only procedures that exist are run");
+        let mut access = TrialReads::new(schema, scratch);
+        let made = plan.make(&schema.catalog, &procedure.plan, invocation, frame, &mut access);
+        hints.clear();
+        hints.resize(plan.entries().len(), 0);
+        made
+    }
+
+    /// Asks for the cache lines of the indexes in which the planned keys will be looked up.
+    pub fn prefetch_indexes(&self, schema: &Schema) {
+        for entry in self.plan.entries() {
+            match schema.stored_index(entry.index) {
+                StoredIndex::Hash(index) => index.prefetch(entry.hash),
+                tree @ StoredIndex::BTree(_) => {
+                    tree.prefetch(IndexKey::Bytes(self.plan.key(entry)));
+                }
+            }
+        }
+    }
+
+    /// Notes the record that each planned key most probably leads to, and asks for its cache
+    /// lines. Only hash indexes tell without a search.
+    pub fn resolve_hints(&mut self, schema: &Schema) {
+        for (entry, hint) in self.plan.entries().iter().zip(&mut self.hints) {
+            let StoredIndex::Hash(index) = schema.stored_index(entry.index) else { continue };
+            if let Some(id) = index.candidate(entry.hash) {
+                *hint = id.bits() + 1;
+                let table = schema.catalog.index(entry.index).table;
+                schema.table(table).records().prefetch(id);
+            }
+        }
+    }
+}
