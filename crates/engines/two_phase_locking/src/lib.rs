@@ -1,1 +1,130 @@
-//! (under construction)
+//! Two-phase locking on one shared lock table: the classic, and its planned, deadlock-free form.
+//!
+//! Should I be using this? `acquisition=ordered` is the one to start with: it plans every call,
+//! takes all its locks in one global order before it runs, and therefore never deadlocks and never
+//! undoes a call because of another one. `no-wait` and `wait-die` lock as they go, need no plan,
+//! and are the baselines that papers compare with: under contention they spend their time on
+//! undoing and repeating.
+//!
+//! ```text
+//! ordered    plan ─ prefetch ─▶ sort footprint ─ acquire all ─▶ execute ─▶ commit ─ release all
+//! dynamic    execute, acquiring at each access ─────────────────────────▶ commit ─ release all
+//!               ▲        └── refused: undo, release all, back off ──┐
+//!               └───────────────────────────────────────────────────┘
+//! ```
+//!
+//! Reading order: [`lock_table`], [`policy`], [`waiting`], [`ordered`], [`dynamic`], [`back_off`].
+//!
+//! Invariants   I1 strict two-phase locking: a lock is held until the transaction's changes are
+//!              final or undone; so the order in which conflicting transactions commit is a serial
+//!              order of all of them
+//! Source       orthrus.txt 3.2 and 4 (ordered acquisition, "deadlock free locking"; wait-die;
+//!              per-bucket latches). We differ: locks are granules of indexes, prefixes of keys,
+//!              so that they keep phantoms out; and a table that somebody visits as a whole has
+//!              intent locks, which that baseline does without
+
+#![forbid(unsafe_code)]
+
+pub mod back_off;
+pub mod dynamic;
+pub mod lock_table;
+pub mod ordered;
+pub mod policy;
+pub mod waiting;
+
+#[cfg(test)]
+mod option_tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hotrow_base::clock::Ticks;
+use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
+use hotrow_engine::source::CallSource;
+use hotrow_engine::worker::Workers;
+
+use crate::dynamic::DynamicRunner;
+use crate::lock_table::LockTable;
+use crate::ordered::OrderedRunner;
+use crate::policy::Policy;
+
+const NAME: &str = "two_phase_locking";
+const SETTINGS: &str = "acquisition";
+const ACQUISITIONS: &str = "ordered, no-wait, wait-die";
+
+/// This engine's row in the engine table.
+pub const ENTRY: EngineEntry = EngineEntry {
+    name: NAME,
+    summary: "two-phase locking: planned and deadlock-free, or locking as it goes",
+    start,
+    variants: &[
+        &[("acquisition", "ordered")],
+        &[("acquisition", "no-wait")],
+        &[("acquisition", "wait-die")],
+    ],
+    threads_max: None,
+};
+
+/// When and how locks are acquired.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Acquisition {
+    /// all before execution, in one order
+    #[default]
+    Ordered,
+    /// at each access, under a deadlock policy
+    Dynamic(Policy),
+}
+
+impl Acquisition {
+    fn from_settings(settings: &BTreeMap<String, String>) -> Result<Self, OptionError> {
+        let mut acquisition = Self::default();
+        for (setting, value) in settings {
+            if setting != "acquisition" {
+                let setting = setting.clone();
+                return Err(OptionError::Unknown { engine: NAME, setting, known: SETTINGS });
+            }
+            acquisition = match value.as_str() {
+                "ordered" => Self::Ordered,
+                "no-wait" => Self::Dynamic(Policy::NoWait),
+                "wait-die" => Self::Dynamic(Policy::WaitDie),
+                _ => {
+                    return Err(OptionError::Value {
+                        engine: NAME,
+                        setting: setting.clone(),
+                        value: value.clone(),
+                        known: ACQUISITIONS,
+                    });
+                }
+            };
+        }
+        Ok(acquisition)
+    }
+}
+
+fn start(
+    ground: Ground,
+    options: &EngineOptions,
+    sources: Vec<Box<dyn CallSource>>,
+) -> Result<Box<dyn RunningEngine>, OptionError> {
+    let acquisition = Acquisition::from_settings(&options.settings)?;
+    let threads = options.threads;
+    if threads == 0 {
+        return Err(OptionError::Threads { engine: NAME, threads, allowed: "1 or more" });
+    }
+    assert_eq!(sources.len(), threads, "one source per thread");
+    let table = Arc::new(LockTable::new(threads));
+    let trace = ground.trace.clone();
+    let workers = match acquisition {
+        Acquisition::Ordered => Workers::start(&ground, options, sources, |number, worker| {
+            OrderedRunner::new(Arc::clone(&table), number, worker, trace.clone())
+        }),
+        Acquisition::Dynamic(policy) => {
+            let started = Ticks::now();
+            Workers::start(&ground, options, sources, |number, worker| {
+                let table = Arc::clone(&table);
+                DynamicRunner::new(table, policy, started, number, worker, trace.clone())
+            })
+        }
+    };
+    Ok(Box::new(workers))
+}

@@ -1,0 +1,177 @@
+//! Dynamic acquisition: each access locks what it touches, under a deadlock policy.
+//!
+//! Role         the runner behind `acquisition=no-wait` and `acquisition=wait-die`; needs no plan
+//! States       running, holding what it touched so far -> committed -> released; refused a lock:
+//!              undone -> released -> backed off -> running again
+//! Invariants   I1 strict: all locks are held until the changes are final or undone
+//!              I2 a transaction keeps the age of its first attempt, so that under wait-die it is
+//!              the oldest some day, and the oldest is never refused
+//! Source       orthrus.txt 4 (wait-die with a processor's time stamp)
+//!
+//! Time spent in acquiring without waiting counts as execution here: reading the clock twice per
+//! lock would cost as much as the lock. Waiting and releasing are told apart.
+
+use std::sync::Arc;
+
+use hotrow_base::clock::Ticks;
+use hotrow_base::ids::WorkerId;
+use hotrow_engine::in_place::{InPlace, Scratch};
+use hotrow_engine::protection::Protection;
+use hotrow_engine::schema::Schema;
+use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_engine::trace::SerialTrace;
+use hotrow_engine::worker::{Call, Runner};
+use hotrow_transaction::granule::{LockMode, Space};
+use hotrow_transaction::interpret::{self, NoHook};
+use hotrow_transaction::outcome::Stop;
+use hotrow_transaction::plan::Footprint;
+
+use crate::back_off::BackOff;
+use crate::lock_table::{Acquired, LockTable, Owner};
+use crate::policy::Policy;
+
+/// What a transaction holds, and how it gets more.
+struct Locking {
+    table: Arc<LockTable>,
+    owner: Owner,
+    policy: Policy,
+    held: Footprint,
+}
+
+impl Locking {
+    fn hold(
+        &mut self,
+        lock: u64,
+        space: Space,
+        mode: LockMode,
+        watch: &mut Stopwatch,
+    ) -> Result<(), Stop> {
+        if self.held.covers(lock, mode) {
+            return Ok(());
+        }
+        match self.table.acquire(&mut self.owner, lock, mode, self.policy) {
+            Acquired::Granted => {}
+            Acquired::Waiting => {
+                let before = watch.switch(Activity::Wait);
+                let waited = self.table.wait(&self.owner);
+                watch.switch(before);
+                waited.map_err(Stop::Conflict)?;
+            }
+            Acquired::Refused(conflict) => return Err(Stop::Conflict(conflict)),
+        }
+        self.held.join(lock, space, mode);
+        Ok(())
+    }
+
+    fn release_all(&mut self) {
+        for granule in self.held.granules() {
+            self.table.release(&mut self.owner, granule.lock);
+        }
+        self.held.clear();
+    }
+}
+
+/// Protection that locks at each access.
+struct LockNow<'a> {
+    locking: &'a mut Locking,
+    watch: &'a mut Stopwatch,
+}
+
+impl Protection for LockNow<'_> {
+    const ACTIVE: bool = true;
+
+    #[inline]
+    fn hold(&mut self, lock: u64, space: Space, mode: LockMode) -> Result<(), Stop> {
+        self.locking.hold(lock, space, mode, self.watch)
+    }
+}
+
+/// Runs the calls of one worker; see the module.
+pub struct DynamicRunner {
+    locking: Locking,
+    scratch: Scratch,
+    trace: Option<Arc<SerialTrace>>,
+    back_off: BackOff,
+    /// ages are counted from here
+    started: Ticks,
+}
+
+impl DynamicRunner {
+    /// The runner of worker thread `number`. `started` is the same for all workers.
+    pub fn new(
+        table: Arc<LockTable>,
+        policy: Policy,
+        started: Ticks,
+        number: usize,
+        worker: WorkerId,
+        trace: Option<Arc<SerialTrace>>,
+    ) -> Self {
+        let owner = table.owner(number);
+        let mut held = Footprint::default();
+        held.clear();
+        Self {
+            locking: Locking { table, owner, policy, held },
+            scratch: Scratch::new(worker),
+            trace,
+            back_off: BackOff::new(number as u64),
+            started,
+        }
+    }
+
+    /// Runs the call; its position in the serial order where that is traced.
+    fn execute(
+        &mut self,
+        schema: &Schema,
+        call: &mut Call,
+        watch: &mut Stopwatch,
+    ) -> Result<Option<u64>, Stop> {
+        let Call { invocation, procedure, frame, .. } = call;
+        let procedure = procedure.as_deref().expect("only procedures that exist are run");
+        frame.begin(&procedure.program, invocation);
+        let protection = LockNow { locking: &mut self.locking, watch };
+        let mut access = InPlace::new(schema, &mut self.scratch, protection);
+        match interpret::run(&procedure.program, 0, frame, &mut access, &mut NoHook) {
+            Ok(()) => {
+                let position = self.trace.as_ref().map(|trace| trace.position());
+                access.commit();
+                Ok(position)
+            }
+            Err(stop) => {
+                access.undo();
+                Err(stop)
+            }
+        }
+    }
+}
+
+impl Runner for DynamicRunner {
+    fn attempt(
+        &mut self,
+        schema: &Schema,
+        call: &mut Call,
+        watch: &mut Stopwatch,
+    ) -> Result<(), Stop> {
+        if call.attempts == 0 {
+            let age = Ticks::now().nanos_since(self.started);
+            self.locking.table.begin(&self.locking.owner, age);
+        } else {
+            watch.switch(Activity::Execute);
+        }
+        let executed = self.execute(schema, call, watch);
+        watch.switch(Activity::Lock);
+        self.locking.release_all();
+        // After a conflict comes the back-off, which is waiting.
+        let conflict = matches!(executed, Err(Stop::Conflict(_)));
+        watch.switch(if conflict { Activity::Wait } else { Activity::Execute });
+        let position = executed?;
+        if let (Some(trace), Some(position)) = (&self.trace, position) {
+            let procedure = call.procedure.as_deref().expect("it has just been run");
+            trace.record(position, &call.invocation, &procedure.program, &call.frame);
+        }
+        Ok(())
+    }
+
+    fn back_off(&mut self, call: &Call) {
+        self.back_off.wait(call.attempts);
+    }
+}

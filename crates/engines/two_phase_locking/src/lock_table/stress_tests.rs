@@ -1,0 +1,185 @@
+//! Many threads on few locks: mutual exclusion, no lost wake-up, no deadlock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::*;
+
+const LOCKS: usize = 12;
+const THREADS: usize = 8;
+const TRANSACTIONS: usize = 20_000;
+/// Far longer than any of these tests takes: a test that is not over by then hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Two counters that only a holder of their lock changes, and always together.
+#[derive(Default)]
+struct Protected {
+    one: AtomicU64,
+    other: AtomicU64,
+}
+
+impl Protected {
+    fn read(&self) -> u64 {
+        let (one, other) = (self.one.load(Ordering::Relaxed), self.other.load(Ordering::Relaxed));
+        assert_eq!(one, other, "read while another holder writes");
+        one
+    }
+
+    /// A load and a store: loses counts unless holders exclude each other.
+    fn write(&self) {
+        let count = self.read();
+        self.one.store(count + 1, Ordering::Relaxed);
+        std::hint::spin_loop();
+        self.other.store(count + 1, Ordering::Relaxed);
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    Ascending,
+    Random,
+}
+
+struct Stress {
+    table: LockTable,
+    cells: [Protected; LOCKS],
+    policy: Policy,
+    order: Order,
+    clock: AtomicU64,
+}
+
+impl Stress {
+    fn run(policy: Policy, order: Order) {
+        let stress = Arc::new(Self {
+            table: LockTable::with_buckets(THREADS, 4),
+            cells: Default::default(),
+            policy,
+            order,
+            clock: AtomicU64::new(0),
+        });
+        let (done, ends) = mpsc::channel();
+        for number in 0..THREADS {
+            let (stress, done) = (Arc::clone(&stress), done.clone());
+            std::thread::spawn(move || {
+                let writes = Thread::new(&stress, number).run();
+                done.send(writes).expect("the test waits for all threads");
+            });
+        }
+        drop(done);
+        let mut writes = 0;
+        for _ in 0..THREADS {
+            writes += ends.recv_timeout(PATIENCE).expect("no thread panics, no thread hangs");
+        }
+        assert_eq!(stress.cells.iter().map(Protected::read).sum::<u64>(), writes);
+        assert_eq!(stress.table.requests(), 0);
+    }
+}
+
+struct Thread<'a> {
+    stress: &'a Stress,
+    owner: Owner,
+    random: u64,
+    held: Vec<(usize, LockMode)>,
+}
+
+impl<'a> Thread<'a> {
+    fn new(stress: &'a Stress, number: usize) -> Self {
+        let random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(number as u64 + 1);
+        Self { stress, owner: stress.table.owner(number), random, held: Vec::new() }
+    }
+
+    fn random(&mut self, below: usize) -> usize {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random >> 33) as usize % below
+    }
+
+    fn run(mut self) -> u64 {
+        let mut writes = 0;
+        for _ in 0..TRANSACTIONS {
+            let locks = self.choose();
+            let age = self.stress.clock.fetch_add(1, Ordering::Relaxed);
+            self.stress.table.begin(&self.owner, age);
+            while !self.acquire_all(&locks) {
+                assert!(self.stress.policy != Policy::Wait, "ordered acquisition never conflicts");
+                self.release_all();
+                std::thread::yield_now();
+            }
+            for &(lock, mode) in &self.held {
+                if mode == LockMode::Exclusive {
+                    self.stress.cells[lock].write();
+                    writes += 1;
+                } else {
+                    self.stress.cells[lock].read();
+                }
+            }
+            self.release_all();
+        }
+        writes
+    }
+
+    /// Up to 5 locks; out of order, a lock may come twice and be converted.
+    fn choose(&mut self) -> Vec<(usize, LockMode)> {
+        let count = 1 + self.random(5);
+        let mut locks: Vec<_> = (0..count)
+            .map(|_| {
+                let mode = if self.random(2) == 0 { LockMode::Shared } else { LockMode::Exclusive };
+                (self.random(LOCKS), mode)
+            })
+            .collect();
+        if self.stress.order == Order::Ascending {
+            // Strongest mode first, so that it is the one that stays.
+            locks.sort_by_key(|&(lock, mode)| (lock, std::cmp::Reverse(mode)));
+            locks.dedup_by_key(|&mut (lock, _)| lock);
+        }
+        locks
+    }
+
+    fn acquire_all(&mut self, locks: &[(usize, LockMode)]) -> bool {
+        for &(lock, mode) in locks {
+            let (table, policy) = (&self.stress.table, self.stress.policy);
+            let granted = match table.acquire(&mut self.owner, identity(lock), mode, policy) {
+                Acquired::Granted => true,
+                Acquired::Waiting => table.wait(&self.owner).is_ok(),
+                Acquired::Refused(_) => false,
+            };
+            if !granted {
+                return false;
+            }
+            match self.held.iter_mut().find(|(held, _)| *held == lock) {
+                Some((_, held)) => *held = held.join(mode),
+                None => self.held.push((lock, mode)),
+            }
+        }
+        true
+    }
+
+    fn release_all(&mut self) {
+        for (lock, _) in self.held.drain(..) {
+            self.stress.table.release(&mut self.owner, identity(lock));
+        }
+    }
+}
+
+/// Spreads locks over the 4 buckets.
+fn identity(lock: usize) -> u64 {
+    (lock as u64) << 62 | lock as u64
+}
+
+#[test]
+fn ordered_acquisition_always_gets_through() {
+    Stress::run(Policy::Wait, Order::Ascending);
+}
+
+#[test]
+fn no_wait_gets_through_in_random_order() {
+    Stress::run(Policy::NoWait, Order::Random);
+}
+
+#[test]
+fn wait_die_gets_through_in_random_order() {
+    Stress::run(Policy::WaitDie, Order::Random);
+}

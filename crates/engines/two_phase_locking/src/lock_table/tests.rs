@@ -1,0 +1,262 @@
+use super::*;
+use LockMode::{Exclusive as X, IntentExclusive as IX, IntentShared as IS, Shared as S};
+
+const LOCK: u64 = 42;
+
+/// A table whose owners ask by script; nobody really waits.
+struct Scene {
+    table: LockTable,
+    owners: Vec<Owner>,
+    policy: Policy,
+}
+
+impl Scene {
+    /// Owner 0 is the oldest.
+    fn new(policy: Policy) -> Self {
+        let table = LockTable::with_buckets(16, 2);
+        let owners: Vec<Owner> = (0..16).map(|number| table.owner(number)).collect();
+        owners.iter().enumerate().for_each(|(age, owner)| table.begin(owner, age as u64));
+        Self { table, owners, policy }
+    }
+
+    fn ask(&mut self, owner: usize, mode: LockMode) -> Acquired {
+        self.table.acquire(&mut self.owners[owner], LOCK, mode, self.policy)
+    }
+
+    fn release(&mut self, owner: usize) {
+        self.table.release(&mut self.owners[owner], LOCK);
+    }
+
+    /// Requests for the lock: owner, held, wanted.
+    fn queue(&self) -> String {
+        let name = |mode: Option<LockMode>| mode.map_or("-", LockMode::name);
+        let requests = self.table.bucket(LOCK).of_lock(LOCK);
+        let texts = requests
+            .into_iter()
+            .map(|(owner, held, wanted)| format!("{owner}:{}/{}", name(held), name(wanted)));
+        texts.collect::<Vec<_>>().join(" ")
+    }
+
+    /// What became of an owner's request.
+    fn verdict(&self, owner: usize) -> Option<Result<(), Conflict>> {
+        let decided = self.table.cells[owner].is_decided();
+        decided.then(|| self.table.wait(&self.owners[owner]))
+    }
+}
+
+#[test]
+fn two_modes_are_granted_together_only_when_compatible() {
+    for (first, second, together) in [
+        (IS, IS, true),
+        (IS, IX, true),
+        (IS, S, true),
+        (IS, X, false),
+        (IX, IX, true),
+        (IX, S, false),
+        (IX, X, false),
+        (S, S, true),
+        (S, X, false),
+        (X, X, false),
+    ] {
+        for (first, second) in [(first, second), (second, first)] {
+            let mut scene = Scene::new(Policy::NoWait);
+            assert_eq!(scene.ask(0, first), Acquired::Granted);
+            let expected =
+                if together { Acquired::Granted } else { Acquired::Refused(Conflict::NoWait) };
+            assert_eq!(scene.ask(1, second), expected, "{first:?} then {second:?}");
+        }
+    }
+}
+
+#[test]
+fn a_lock_held_strongly_enough_is_granted_again() {
+    let mut scene = Scene::new(Policy::NoWait);
+    for mode in [IS, S, X, S, IX, IS] {
+        assert_eq!(scene.ask(3, mode), Acquired::Granted);
+    }
+    assert_eq!(scene.queue(), "3:X/-");
+    scene.release(3);
+    assert_eq!(scene.table.requests(), 0);
+}
+
+#[test]
+fn a_reader_does_not_pass_a_waiting_writer() {
+    let mut scene = Scene::new(Policy::Wait);
+    assert_eq!(scene.ask(0, S), Acquired::Granted);
+    assert_eq!(scene.ask(1, X), Acquired::Waiting);
+    assert_eq!(scene.ask(2, S), Acquired::Waiting);
+    assert_eq!(scene.ask(3, S), Acquired::Waiting);
+    scene.release(0);
+    assert_eq!(scene.queue(), "1:X/- 2:-/S 3:-/S");
+    assert_eq!(scene.verdict(1), Some(Ok(())));
+    assert_eq!(scene.verdict(2), None);
+    scene.release(1);
+    assert_eq!(scene.queue(), "2:S/- 3:S/-");
+    assert_eq!((scene.verdict(2), scene.verdict(3)), (Some(Ok(())), Some(Ok(()))));
+}
+
+#[test]
+fn a_request_that_disturbs_nobody_passes_waiting_ones() {
+    let mut scene = Scene::new(Policy::Wait);
+    assert_eq!(scene.ask(0, IX), Acquired::Granted);
+    assert_eq!(scene.ask(1, S), Acquired::Waiting);
+    assert_eq!(scene.ask(2, IS), Acquired::Granted);
+    assert_eq!(scene.ask(3, IX), Acquired::Waiting);
+    scene.release(0);
+    assert_eq!(scene.queue(), "1:S/- 2:IS/- 3:-/IX");
+}
+
+#[test]
+fn a_conversion_passes_ordinary_requests() {
+    let mut scene = Scene::new(Policy::Wait);
+    assert_eq!(scene.ask(0, S), Acquired::Granted);
+    assert_eq!(scene.ask(1, S), Acquired::Granted);
+    assert_eq!(scene.ask(2, X), Acquired::Waiting);
+    assert_eq!(scene.ask(0, X), Acquired::Waiting);
+    assert_eq!(scene.ask(3, S), Acquired::Waiting);
+    assert_eq!(scene.queue(), "0:S/X 1:S/- 2:-/X 3:-/S");
+    scene.release(1);
+    assert_eq!(scene.queue(), "0:X/- 2:-/X 3:-/S");
+    scene.release(0);
+    assert_eq!(scene.queue(), "2:X/- 3:-/S");
+}
+
+#[test]
+fn a_conversion_that_disturbs_no_holder_is_granted_at_once() {
+    let mut scene = Scene::new(Policy::Wait);
+    assert_eq!(scene.ask(0, IS), Acquired::Granted);
+    assert_eq!(scene.ask(1, IX), Acquired::Granted);
+    assert_eq!(scene.ask(2, S), Acquired::Waiting);
+    assert_eq!(scene.ask(0, IX), Acquired::Granted);
+    assert_eq!(scene.queue(), "0:IX/- 1:IX/- 2:-/S");
+}
+
+#[test]
+fn no_wait_refuses_and_keeps_what_is_held() {
+    let mut scene = Scene::new(Policy::NoWait);
+    assert_eq!(scene.ask(0, S), Acquired::Granted);
+    assert_eq!(scene.ask(1, S), Acquired::Granted);
+    assert_eq!(scene.ask(0, X), Acquired::Refused(Conflict::NoWait));
+    assert_eq!(scene.queue(), "0:S/- 1:S/-");
+}
+
+#[test]
+fn the_old_wait_and_the_young_die() {
+    let mut scene = Scene::new(Policy::WaitDie);
+    assert_eq!(scene.ask(5, X), Acquired::Granted);
+    assert_eq!(scene.ask(3, X), Acquired::Waiting);
+    assert_eq!(scene.ask(7, S), Acquired::Refused(Conflict::Die));
+    assert_eq!(scene.ask(4, S), Acquired::Refused(Conflict::Die), "3 waits before it");
+    assert_eq!(scene.ask(2, S), Acquired::Waiting);
+    scene.release(5);
+    assert_eq!(scene.queue(), "3:X/- 2:-/S");
+}
+
+#[test]
+fn of_two_conversions_the_younger_dies() {
+    let mut scene = Scene::new(Policy::WaitDie);
+    assert_eq!(scene.ask(1, S), Acquired::Granted);
+    assert_eq!(scene.ask(2, S), Acquired::Granted);
+    assert_eq!(scene.ask(1, X), Acquired::Waiting);
+    assert_eq!(scene.ask(2, X), Acquired::Refused(Conflict::Die));
+    scene.release(2);
+    assert_eq!(scene.queue(), "1:X/-");
+}
+
+/// Without the refusal 3 would wait for 1, which is older: with a fourth lock, a deadlock.
+#[test]
+fn a_conversion_refuses_younger_requests_that_it_passes() {
+    let mut scene = Scene::new(Policy::WaitDie);
+    assert_eq!(scene.ask(1, IS), Acquired::Granted);
+    assert_eq!(scene.ask(5, S), Acquired::Granted);
+    assert_eq!(scene.ask(3, IX), Acquired::Waiting, "only 5 is in its way");
+    assert_eq!(scene.ask(1, S), Acquired::Granted);
+    assert_eq!(scene.verdict(3), Some(Err(Conflict::Die)));
+    assert_eq!(scene.queue(), "1:S/- 5:S/-");
+}
+
+#[test]
+fn a_refused_conversion_keeps_its_old_mode() {
+    let mut scene = Scene::new(Policy::WaitDie);
+    assert_eq!(scene.ask(1, IS), Acquired::Granted);
+    assert_eq!(scene.ask(3, IS), Acquired::Granted);
+    assert_eq!(scene.ask(5, S), Acquired::Granted);
+    assert_eq!(scene.ask(3, IX), Acquired::Refused(Conflict::Die), "1 is older and holds");
+    scene.release(1);
+    assert_eq!(scene.ask(3, IX), Acquired::Waiting);
+    assert_eq!(scene.ask(2, X), Acquired::Waiting, "older than all it waits for");
+    assert_eq!(scene.queue(), "3:IS/IX 5:S/- 2:-/X");
+    scene.release(5);
+    assert_eq!(scene.queue(), "3:IX/- 2:-/X");
+}
+
+/// The conversion that waits is itself passed by an older one.
+#[test]
+fn a_conversion_refuses_a_younger_conversion_that_waits() {
+    let mut scene = Scene::new(Policy::WaitDie);
+    assert_eq!(scene.ask(3, IS), Acquired::Granted);
+    assert_eq!(scene.ask(5, S), Acquired::Granted);
+    assert_eq!(scene.ask(3, IX), Acquired::Waiting);
+    assert_eq!(scene.ask(1, IS), Acquired::Granted);
+    assert_eq!(scene.ask(1, S), Acquired::Granted);
+    assert_eq!(scene.verdict(3), Some(Err(Conflict::Die)));
+    assert_eq!(scene.queue(), "3:IS/- 5:S/- 1:S/-");
+}
+
+#[test]
+fn a_bucket_spills_and_keeps_order() {
+    let mut scene = Scene::new(Policy::Wait);
+    assert_eq!(scene.ask(0, X), Acquired::Granted);
+    for owner in 1..16 {
+        assert_eq!(scene.ask(owner, X), Acquired::Waiting);
+    }
+    for owner in 0..15 {
+        scene.release(owner);
+        assert_eq!(scene.verdict(owner + 1), Some(Ok(())));
+    }
+    scene.release(15);
+    assert_eq!(scene.table.requests(), 0);
+    assert_eq!(scene.ask(0, X), Acquired::Granted);
+}
+
+#[test]
+fn locks_of_one_bucket_do_not_meet() {
+    let table = LockTable::with_buckets(2, 2);
+    let (mut one, mut other) = (table.owner(0), table.owner(1));
+    for lock in 0..20 {
+        let owner = if lock % 2 == 0 { &mut one } else { &mut other };
+        assert_eq!(table.acquire(owner, lock, X, Policy::NoWait), Acquired::Granted);
+    }
+    assert_eq!(table.acquire(&mut one, 1, S, Policy::NoWait), Acquired::Refused(Conflict::NoWait));
+    for lock in (0..20).rev() {
+        let owner = if lock % 2 == 0 { &mut one } else { &mut other };
+        table.release(owner, lock);
+    }
+    assert_eq!(table.requests(), 0);
+}
+
+#[test]
+fn a_bucket_is_two_cache_lines() {
+    assert_eq!(size_of::<CachePadded<Latch<Bucket>>>(), 128);
+}
+
+/// Sleeping and waking for real: the owner waits until another thread releases.
+#[test]
+fn a_release_wakes_a_sleeper() {
+    let table = LockTable::with_buckets(2, 2);
+    let (mut one, mut other) = (table.owner(0), table.owner(1));
+    assert_eq!(table.acquire(&mut one, LOCK, X, Policy::Wait), Acquired::Granted);
+    std::thread::scope(|scope| {
+        let table = &table;
+        let sleeper = scope.spawn(move || {
+            assert_eq!(table.acquire(&mut other, LOCK, X, Policy::Wait), Acquired::Waiting);
+            table.wait(&other)
+        });
+        while table.requests() < 2 {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20)); // long enough to fall asleep
+        table.release(&mut one, LOCK);
+        assert_eq!(sleeper.join().expect("the sleeper ends well"), Ok(()));
+    });
+}

@@ -1,0 +1,148 @@
+//! Whole calls on the whole engine: money is conserved, every reader sees all of it, and the
+//! calls in the order of the trace, run serially, give the same results and the same rows.
+
+mod bank;
+mod build;
+mod script;
+
+use bank::call;
+use hotrow_engine::schema::Schema;
+use hotrow_transaction::invocation::Invocation;
+use script::{Run, Serially, run, sorted};
+
+const ACCOUNTS: i64 = 16;
+const OWNERS: i64 = 4;
+const ALIASES: i64 = 3;
+const BALANCE: i64 = 100;
+const THREADS: usize = 4;
+const CALLS: usize = 6000;
+
+fn loaded_bank() -> Schema {
+    let schema = bank::schema(THREADS + 1);
+    let mut serially = Serially::new(&schema);
+    let accounts = (0..ACCOUNTS).map(|id| call(bank::OPEN, &[id, id % OWNERS, BALANCE]));
+    let aliases = (0..ALIASES).map(|id| call(bank::OPEN_ALIAS, &[id, id]));
+    for invocation in accounts.chain(aliases) {
+        serially.call(&invocation).expect("keys are new");
+    }
+    schema
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: i64) -> i64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 33) as i64 % limit
+    }
+
+    /// Two accounts, which may be the same; one of two hot ones half of the time.
+    fn account(&mut self) -> i64 {
+        if self.below(2) == 0 { self.below(2) } else { self.below(ACCOUNTS) }
+    }
+
+    fn mixed_call(&mut self) -> Invocation {
+        let (one, other) = (self.account(), self.account());
+        match self.below(20) {
+            0..=8 => call(bank::TRANSFER, &[one, other, self.below(60), self.below(400)]),
+            9..=11 => call(bank::PAY_ALIAS, &[self.below(ALIASES), one, self.below(60)]),
+            12 | 13 => call(bank::REPOINT, &[self.below(ALIASES), one]),
+            14 => call(bank::TOTAL, &[]),
+            15 | 16 => call(bank::OWNED, &[self.below(OWNERS)]),
+            17 => call(bank::MOVE, &[one, self.below(OWNERS)]),
+            18 => call(bank::JOURNAL, &[one]),
+            _ => call(bank::FORGET, &[one]),
+        }
+    }
+
+    fn transfer(&mut self) -> Invocation {
+        call(bank::TRANSFER, &[self.account(), self.account(), self.below(60), self.below(400)])
+    }
+}
+
+fn scripts(mut next: impl FnMut(&mut Random) -> Invocation) -> Vec<Vec<Invocation>> {
+    (1..=THREADS as u64)
+        .map(|seed| {
+            let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            (0..CALLS).map(|_| next(&mut random)).collect()
+        })
+        .collect()
+}
+
+/// All rows, table by table.
+fn all_rows(schema: &Schema) -> Vec<Vec<Vec<i64>>> {
+    let mut serially = Serially::new(schema);
+    let mut reads = vec![call(bank::TOTAL, &[]), call(bank::ALIASES, &[])];
+    reads.extend((0..OWNERS).map(|owner| call(bank::OWNED, &[owner])));
+    reads.extend((0..ACCOUNTS).map(|id| call(bank::JOURNAL, &[id])));
+    reads.iter().map(|read| sorted(&serially.call(read).expect("reads do not fail"))).collect()
+}
+
+fn check(run: &Run) {
+    let aborts = run.outcomes.iter().filter(|outcome| outcome.is_err()).count();
+    for error in run.outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
+        assert_eq!(error.code(), "P0001", "only the bank refuses: {error}");
+    }
+    assert_eq!(run.statistics.user_aborts, aborts as u64);
+    assert_eq!(run.trace.len() + aborts, THREADS * CALLS);
+    assert!(aborts > 0, "some transfers are too large");
+    let replayed = loaded_bank();
+    let mut serially = Serially::new(&replayed);
+    for traced in &run.trace {
+        let result = serially.call(&traced.invocation).expect("it committed before");
+        let (seen, expected) = (sorted(&traced.result), sorted(&result));
+        assert_eq!(seen, expected, "call {} of the trace", traced.position);
+        if traced.invocation.procedure.0 == bank::TOTAL {
+            let money: i64 = seen.iter().map(|row| row[1]).sum();
+            assert_eq!(money, ACCOUNTS * BALANCE, "money is conserved");
+        }
+    }
+    assert_eq!(all_rows(&run.schema.current()), all_rows(&replayed));
+}
+
+fn mixed(acquisition: &str) -> Run {
+    let run = run(loaded_bank(), scripts(Random::mixed_call), acquisition);
+    check(&run);
+    run
+}
+
+fn transfers(acquisition: &str) -> Run {
+    let run = run(loaded_bank(), scripts(Random::transfer), acquisition);
+    check(&run);
+    run
+}
+
+#[test]
+fn ordered_acquisition_is_serial_and_never_conflicts() {
+    let run = mixed("ordered");
+    assert_eq!(run.statistics.conflict_aborts(), 0);
+    println!("{:?}", run.statistics);
+}
+
+#[test]
+fn no_wait_is_serial() {
+    println!("{:?}", mixed("no-wait").statistics);
+}
+
+#[test]
+fn wait_die_is_serial() {
+    println!("{:?}", mixed("wait-die").statistics);
+}
+
+#[test]
+fn ordered_transfers_conserve_money() {
+    let run = transfers("ordered");
+    assert_eq!((run.statistics.conflict_aborts(), run.statistics.replans), (0, 0));
+}
+
+#[test]
+fn no_wait_transfers_conserve_money() {
+    transfers("no-wait");
+}
+
+#[test]
+fn wait_die_transfers_conserve_money() {
+    transfers("wait-die");
+}
