@@ -1,0 +1,535 @@
+//! PL/pgSQL blocks: parsed by hand, statements and expressions handed to `sqlparser`.
+//!
+//! Role         makes [`Block`]s of the tokens of a routine's body; refuses what the subset leaves
+//!              out (docs/plpgsql-subset.md) with what to write instead
+//! Invariants   I1 blocks nest at most [`NESTING_MAX`] deep
+
+use hotrow_transaction::program::Place;
+use sqlparser::ast;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use crate::error::{Advice, Result, syntax, too_complex, unsupported};
+use crate::raise::raise;
+use crate::syntax::{
+    Block, BlockStatement, BlockStatementKind as Kind, Body, Declaration, ForRange, Into, Target,
+    TypeName, TypeNameKind,
+};
+use crate::token::{Cursor, NESTING_MAX, is_word, parse_expression, parse_statement, parse_type};
+
+/// Parses a whole body; returns it and the place of its final END.
+pub(crate) fn parse_body(cursor: &mut Cursor<'_>) -> Result<(Block, Place)> {
+    refuse_label(cursor)?;
+    let block = block(cursor, 0)?;
+    let end = cursor.place();
+    cursor.expect("end")?;
+    if !cursor.at_end() && cursor.peek() != Some(&Token::SemiColon) {
+        cursor.identifier()?;
+    }
+    cursor.accept_token(&Token::SemiColon);
+    if cursor.at_end() { Ok((block, end)) } else { Err(cursor.unexpected("the end of the body")) }
+}
+
+/// `[DECLARE ...] BEGIN statements`, up to END.
+fn block(cursor: &mut Cursor<'_>, depth: usize) -> Result<Block> {
+    if depth > NESTING_MAX {
+        return Err(too_complex(cursor.place(), "blocks are nested too deeply"));
+    }
+    let mut declarations = Vec::new();
+    if cursor.accept("declare") {
+        while !cursor.is("begin") {
+            if cursor.at_end() {
+                return Err(cursor.unexpected("BEGIN"));
+            }
+            declarations.push(declaration(cursor)?);
+        }
+    }
+    cursor.expect("begin")?;
+    let statements = body(cursor, &["end", "exception"], depth)?;
+    if cursor.is("exception") {
+        return Err(unsupported(
+            cursor.place(),
+            "an EXCEPTION block",
+            "an error undoes the whole call: test the condition before (IF NOT FOUND, \
+             ON CONFLICT DO NOTHING) and let the caller handle the error",
+        ));
+    }
+    Ok(Block { declarations, statements })
+}
+
+fn declaration(cursor: &mut Cursor<'_>) -> Result<Declaration> {
+    let place = cursor.place();
+    let name = cursor.identifier()?;
+    if cursor.is("cursor") || cursor.is("scroll") || cursor.is("alias") {
+        return Err(unsupported(
+            cursor.place(),
+            "CURSOR or ALIAS in DECLARE",
+            "declare a variable; read rows with FOR r IN SELECT ... LOOP",
+        ));
+    }
+    let constant = cursor.accept("constant");
+    let type_place = cursor.place();
+    let tokens = cursor.take_until(|_, t| {
+        matches!(t, Token::Assignment | Token::Eq | Token::SemiColon)
+            || is_word(t, "default")
+            || is_word(t, "not")
+            || is_word(t, "collate")
+    });
+    let type_name = type_name(cursor.inside(tokens), type_place)?;
+    let not_null = cursor.accept_all(&["not", "null"]);
+    let default = if cursor.accept("default")
+        || cursor.accept_token(&Token::Assignment)
+        || cursor.accept_token(&Token::Eq)
+    {
+        Some(expression_to_semicolon(cursor)?)
+    } else {
+        None
+    };
+    cursor.expect_token(&Token::SemiColon)?;
+    if not_null && default.is_none() {
+        return Err(syntax(
+            place,
+            format!("variable \"{name}\" must have a default value, since it's declared NOT NULL"),
+        ));
+    }
+    Ok(Declaration { name, place, constant, not_null, type_name, default })
+}
+
+/// A type: plain, `x%TYPE`, `t%ROWTYPE` or RECORD.
+pub(crate) fn type_name(mut cursor: Cursor<'_>, place: Place) -> Result<TypeName> {
+    if cursor.is("record") && cursor.peek_at(1).is_none() {
+        return Ok(TypeName { place, kind: TypeNameKind::Record });
+    }
+    let mut ahead = cursor.clone();
+    let names = ahead.take_until(|_, t| *t == Token::Mod);
+    if ahead.accept_token(&Token::Mod) {
+        let parts = dotted(&mut ahead.inside(names))?;
+        let kind = if ahead.accept("rowtype") {
+            TypeNameKind::RowOf(parts.last().cloned().unwrap_or_default())
+        } else {
+            ahead.expect("type")?;
+            TypeNameKind::SameAs(parts)
+        };
+        if !ahead.at_end() {
+            return Err(ahead.unexpected("the end of the type"));
+        }
+        return Ok(TypeName { place, kind });
+    }
+    if cursor.at_end() {
+        return Err(cursor.unexpected("a type"));
+    }
+    let tokens = cursor.rest();
+    let parsed = parse_type(tokens, cursor.place())?;
+    Ok(TypeName { place, kind: TypeNameKind::Plain(Box::new(parsed)) })
+}
+
+fn dotted(cursor: &mut Cursor<'_>) -> Result<Vec<String>> {
+    let mut parts = vec![cursor.identifier()?];
+    while cursor.accept_token(&Token::Period) {
+        parts.push(cursor.identifier()?);
+    }
+    Ok(parts)
+}
+
+/// Statements up to one of the `ends`, which stays unread.
+fn body(cursor: &mut Cursor<'_>, ends: &[&str], depth: usize) -> Result<Body> {
+    if depth > NESTING_MAX {
+        return Err(too_complex(cursor.place(), "blocks are nested too deeply"));
+    }
+    let mut statements = Vec::new();
+    loop {
+        if cursor.at_end() {
+            return Err(cursor.unexpected("END"));
+        }
+        if ends.iter().any(|word| cursor.is(word)) {
+            return Ok(statements);
+        }
+        let place = cursor.place();
+        let kind = statement(cursor, depth + 1)?;
+        statements.push(BlockStatement { place, kind });
+    }
+}
+
+fn statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Kind> {
+    refuse_label(cursor)?;
+    let Some(Token::Word(word)) = cursor.peek() else {
+        return Err(cursor.unexpected("a statement"));
+    };
+    let assigns =
+        matches!(cursor.peek_at(1), Some(Token::Assignment | Token::Eq | Token::LBracket))
+            || (cursor.peek_at(1) == Some(&Token::Period)
+                && matches!(cursor.peek_at(3), Some(Token::Assignment | Token::Eq)));
+    if word.quote_style.is_some() || assigns {
+        return assignment(cursor);
+    }
+    match word.value.to_ascii_lowercase().as_str() {
+        "null" => {
+            cursor.bump();
+            cursor.expect_token(&Token::SemiColon)?;
+            Ok(Kind::Null)
+        }
+        "declare" | "begin" => {
+            let inner = block(cursor, depth)?;
+            cursor.expect("end")?;
+            cursor.expect_token(&Token::SemiColon)?;
+            Ok(Kind::Block(inner))
+        }
+        "if" => if_statement(cursor, depth),
+        "case" => case_statement(cursor, depth),
+        "for" => for_statement(cursor, depth),
+        "foreach" => foreach_statement(cursor, depth),
+        "raise" => raise(cursor),
+        "assert" => assert_statement(cursor),
+        "return" => return_statement(cursor),
+        "get" => get_diagnostics(cursor),
+        "perform" => perform(cursor),
+        "select" | "insert" | "update" | "delete" => sql_statement(cursor),
+        _ => Err(refused(cursor)),
+    }
+}
+
+fn refuse_label(cursor: &Cursor<'_>) -> Result<()> {
+    if cursor.peek() == Some(&Token::ShiftLeft) {
+        return Err(unsupported(
+            cursor.place(),
+            "a label",
+            "loops have no EXIT or CONTINUE, so labels name nothing: leave it out",
+        ));
+    }
+    Ok(())
+}
+
+/// Statements of PL/pgSQL that the subset leaves out, and what to write instead.
+fn refused(cursor: &Cursor<'_>) -> hotrow_transaction::outcome::SqlError {
+    const ADVICE: &[(&str, &str)] = &[
+        ("while", "loops must be bounded: write FOR i IN 1..n LOOP ... END LOOP"),
+        ("loop", "loops must be bounded: write FOR i IN 1..n LOOP ... END LOOP"),
+        ("exit", "put the rest of the loop's body in IF ... END IF, guarded by a boolean variable"),
+        ("continue", "put the rest of the loop's body in IF ... END IF"),
+        ("execute", "statements must be known when the procedure is created: write them out"),
+        ("commit", "a call is one transaction, committed when it returns: leave it out"),
+        ("rollback", "a call is one transaction: RAISE EXCEPTION undoes it"),
+        ("savepoint", "a call is one transaction: RAISE EXCEPTION undoes it"),
+        ("call", "procedures do not call each other: write the statements here"),
+        ("open", "read rows with FOR r IN SELECT ... LOOP"),
+        ("fetch", "read rows with FOR r IN SELECT ... LOOP"),
+        ("move", "read rows with FOR r IN SELECT ... LOOP"),
+        ("close", "read rows with FOR r IN SELECT ... LOOP"),
+        ("with", "store the first query's result in variables, or write a FOR loop over it"),
+        ("merge", "write INSERT ... ON CONFLICT DO NOTHING, IF NOT FOUND THEN UPDATE ..."),
+        ("truncate", "write DELETE FROM table"),
+        ("create", "tables and indexes are made outside of procedures"),
+        ("alter", "tables and indexes are changed outside of procedures"),
+        ("drop", "tables and indexes are dropped outside of procedures"),
+        ("lock", "the engine locks by itself: leave it out"),
+        ("copy", "load data outside of procedures"),
+    ];
+    let Some(Token::Word(word)) = cursor.peek() else {
+        return cursor.unexpected("a statement");
+    };
+    match ADVICE.iter().find(|(name, _)| word.value.eq_ignore_ascii_case(name)) {
+        Some((name, hint)) => unsupported(cursor.place(), name.to_ascii_uppercase(), *hint),
+        None => cursor.unexpected("a statement"),
+    }
+}
+
+pub(crate) fn expression_to_semicolon(cursor: &mut Cursor<'_>) -> Result<ast::Expr> {
+    let tokens = cursor.take_until(|_, t| *t == Token::SemiColon);
+    parse_expression(tokens, cursor.place())
+}
+
+fn expression_to_word(cursor: &mut Cursor<'_>, word: &str) -> Result<ast::Expr> {
+    let tokens = cursor.take_until_word(word)?;
+    parse_expression(tokens, cursor.place())
+}
+
+fn target(cursor: &mut Cursor<'_>) -> Result<Target> {
+    let place = cursor.place();
+    Ok(Target { parts: dotted(cursor)?, place })
+}
+
+fn targets(cursor: &mut Cursor<'_>) -> Result<Vec<Target>> {
+    let mut all = vec![target(cursor)?];
+    while cursor.accept_token(&Token::Comma) {
+        all.push(target(cursor)?);
+    }
+    Ok(all)
+}
+
+fn assignment(cursor: &mut Cursor<'_>) -> Result<Kind> {
+    let target = target(cursor)?;
+    if cursor.peek() == Some(&Token::LBracket) {
+        return Err(unsupported(
+            cursor.place(),
+            "assignment to an array element",
+            "arrays are read-only parameters: keep values in a table or in scalar variables",
+        ));
+    }
+    if !cursor.accept_token(&Token::Assignment) {
+        cursor.expect_token(&Token::Eq)?;
+    }
+    let value = expression_to_semicolon(cursor)?;
+    cursor.expect_token(&Token::SemiColon)?;
+    Ok(Kind::Assign { target, value })
+}
+
+fn if_statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Kind> {
+    cursor.expect("if")?;
+    let mut arms = Vec::new();
+    let mut otherwise = Vec::new();
+    loop {
+        let condition = expression_to_word(cursor, "then")?;
+        arms.push((condition, body(cursor, &["elsif", "elseif", "else", "end"], depth)?));
+        if cursor.accept("elsif") || cursor.accept("elseif") {
+            continue;
+        }
+        if cursor.accept("else") {
+            otherwise = body(cursor, &["end"], depth)?;
+        }
+        cursor.expect("end")?;
+        cursor.expect("if")?;
+        cursor.expect_token(&Token::SemiColon)?;
+        return Ok(Kind::If { arms, otherwise });
+    }
+}
+
+fn case_statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Kind> {
+    cursor.expect("case")?;
+    let operand =
+        if cursor.is("when") { None } else { Some(expression_before(cursor, &["when"])?) };
+    let mut arms = Vec::new();
+    while cursor.accept("when") {
+        let tokens = cursor.take_until_word("then")?;
+        let mut values = Vec::new();
+        if operand.is_some() {
+            for item in cursor.inside(tokens).split_commas() {
+                let mut item = item;
+                let tokens = item.rest();
+                values.push(parse_expression(tokens, item.place())?);
+            }
+        } else {
+            values.push(parse_expression(tokens, cursor.place())?);
+        }
+        arms.push((values, body(cursor, &["when", "else", "end"], depth)?));
+    }
+    if arms.is_empty() {
+        return Err(cursor.unexpected("WHEN"));
+    }
+    let otherwise = if cursor.accept("else") { Some(body(cursor, &["end"], depth)?) } else { None };
+    cursor.expect("end")?;
+    cursor.expect("case")?;
+    cursor.expect_token(&Token::SemiColon)?;
+    Ok(Kind::Case { operand, arms, otherwise })
+}
+
+fn expression_before(cursor: &mut Cursor<'_>, words: &[&str]) -> Result<ast::Expr> {
+    let tokens = cursor.take_until(|_, t| words.iter().any(|w| is_word(t, w)));
+    parse_expression(tokens, cursor.place())
+}
+
+fn loop_body(cursor: &mut Cursor<'_>, depth: usize) -> Result<Body> {
+    let statements = body(cursor, &["end"], depth)?;
+    cursor.expect("end")?;
+    cursor.expect("loop")?;
+    cursor.expect_token(&Token::SemiColon)?;
+    Ok(statements)
+}
+
+fn foreach_statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Kind> {
+    cursor.expect("foreach")?;
+    let target = target(cursor)?;
+    if cursor.is("slice") {
+        return Err(unsupported(cursor.place(), "SLICE", "arrays have one dimension"));
+    }
+    cursor.expect("in")?;
+    cursor.expect("array")?;
+    let array = expression_to_word(cursor, "loop")?;
+    Ok(Kind::ForEach { target, array, body: loop_body(cursor, depth)? })
+}
+
+fn for_statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Kind> {
+    cursor.expect("for")?;
+    let targets = targets(cursor)?;
+    cursor.expect("in")?;
+    if cursor.is("execute") {
+        return Err(refused(cursor));
+    }
+    if cursor.is("select")
+        || cursor.is("with")
+        || cursor.peek() == Some(&Token::LParen) && { cursor.is_at(1, "select") }
+    {
+        let tokens = cursor.take_until_word("loop")?;
+        let query = Box::new(parse_statement(tokens, cursor.place())?);
+        return Ok(Kind::ForQuery { targets, query, body: loop_body(cursor, depth)? });
+    }
+    let [Target { parts, place }] = targets.as_slice() else {
+        return Err(cursor.unexpected("SELECT"));
+    };
+    let [name] = parts.as_slice() else {
+        return Err(syntax(*place, "the loop variable of an integer loop is a plain name"));
+    };
+    let name = name.clone();
+    let reverse = cursor.accept("reverse");
+    let tokens = cursor.take_until_word("loop")?;
+    let end = cursor.place();
+    let (from, rest) = split_range(tokens, end)?;
+    let mut rest = Cursor::new(&rest, end);
+    let to = rest.take_until(|_, t| is_word(t, "by"));
+    let to = parse_expression(to, rest.place())?;
+    let step = if rest.accept("by") {
+        let tokens = rest.rest();
+        Some(parse_expression(tokens, end)?)
+    } else {
+        None
+    };
+    let from = parse_expression(&from, end)?;
+    let body = loop_body(cursor, depth)?;
+    Ok(Kind::ForRange(Box::new(ForRange { name, reverse, from, to, step, body })))
+}
+
+/// Splits `a..b`. The tokenizer knows no `..`: it reads `1..10` as the numbers `1.` and `.10`.
+fn split_range(
+    tokens: &[TokenWithSpan],
+    end: Place,
+) -> Result<(Vec<TokenWithSpan>, Vec<TokenWithSpan>)> {
+    let mut brackets = 0_usize;
+    for (i, token) in tokens.iter().enumerate() {
+        let next = tokens.get(i + 1).map(|t| &t.token);
+        match (&token.token, next) {
+            (Token::LParen | Token::LBracket, _) => brackets += 1,
+            (Token::RParen | Token::RBracket, _) => brackets = brackets.saturating_sub(1),
+            (Token::Period, Some(Token::Period)) if brackets == 0 => {
+                return Ok((tokens[..i].to_vec(), tokens[i + 2..].to_vec()));
+            }
+            // `a..5`: a period, then the number `.5`
+            (Token::Period, Some(Token::Number(digits, long)))
+                if brackets == 0 && digits.starts_with('.') =>
+            {
+                let mut rest = tokens[i + 1..].to_vec();
+                rest[0].token = Token::Number(digits[1..].to_owned(), *long);
+                return Ok((tokens[..i].to_vec(), rest));
+            }
+            // `1..b` and `1..10`
+            (Token::Number(digits, long), next) if brackets == 0 && digits.ends_with('.') => {
+                let mut first = tokens[..=i].to_vec();
+                first[i].token = Token::Number(digits[..digits.len() - 1].to_owned(), *long);
+                let mut rest = tokens[i + 1..].to_vec();
+                match next {
+                    Some(Token::Period) => {
+                        rest.remove(0);
+                    }
+                    Some(Token::Number(digits, long)) if digits.starts_with('.') => {
+                        rest[0].token = Token::Number(digits[1..].to_owned(), *long);
+                    }
+                    _ => {}
+                }
+                return Ok((first, rest));
+            }
+            _ => {}
+        }
+    }
+    Err(syntax(end, "FOR needs a range (1..n) or a SELECT")
+        .hint("write FOR i IN 1..n LOOP, FOR r IN SELECT ... LOOP or FOREACH x IN ARRAY a LOOP"))
+}
+
+fn assert_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
+    cursor.expect("assert")?;
+    let tokens = cursor.take_until(|_, t| matches!(t, Token::Comma | Token::SemiColon));
+    let condition = parse_expression(tokens, cursor.place())?;
+    let message = if cursor.accept_token(&Token::Comma) {
+        Some(expression_to_semicolon(cursor)?)
+    } else {
+        None
+    };
+    cursor.expect_token(&Token::SemiColon)?;
+    Ok(Kind::Assert(Box::new((condition, message))))
+}
+
+fn return_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
+    cursor.expect("return")?;
+    let kind = if cursor.accept("query") {
+        if cursor.is("execute") {
+            return Err(refused(cursor));
+        }
+        let tokens = cursor.take_until(|_, t| *t == Token::SemiColon);
+        Kind::ReturnQuery(Box::new(parse_statement(tokens, cursor.place())?))
+    } else {
+        let next = cursor.accept("next");
+        let value = match cursor.peek() {
+            Some(Token::SemiColon) => None,
+            _ => Some(expression_to_semicolon(cursor)?),
+        };
+        if next { Kind::ReturnNext(value) } else { Kind::Return(value) }
+    };
+    cursor.expect_token(&Token::SemiColon)?;
+    Ok(kind)
+}
+
+fn get_diagnostics(cursor: &mut Cursor<'_>) -> Result<Kind> {
+    cursor.expect("get")?;
+    cursor.accept("current");
+    if cursor.is("stacked") {
+        return Err(unsupported(
+            cursor.place(),
+            "GET STACKED DIAGNOSTICS",
+            "there are no EXCEPTION blocks: the caller gets the error",
+        ));
+    }
+    cursor.expect("diagnostics")?;
+    let mut all = Vec::new();
+    loop {
+        all.push(target(cursor)?);
+        if !cursor.accept_token(&Token::Assignment) {
+            cursor.expect_token(&Token::Eq)?;
+        }
+        if !cursor.accept("row_count") {
+            return Err(unsupported(
+                cursor.place(),
+                "this diagnostics item",
+                "ROW_COUNT is the only one",
+            ));
+        }
+        if !cursor.accept_token(&Token::Comma) {
+            break;
+        }
+    }
+    cursor.expect_token(&Token::SemiColon)?;
+    Ok(Kind::RowCount(all))
+}
+
+fn perform(cursor: &mut Cursor<'_>) -> Result<Kind> {
+    let tokens = cursor.take_until(|_, t| *t == Token::SemiColon);
+    let mut tokens = tokens.to_vec();
+    tokens[0].token = Token::make_keyword("SELECT");
+    let query = parse_statement(&tokens, cursor.place())?;
+    cursor.expect_token(&Token::SemiColon)?;
+    Ok(Kind::Perform(Box::new(query)))
+}
+
+/// SELECT, INSERT, UPDATE or DELETE, whose INTO clause may stand in several places.
+fn sql_statement(cursor: &mut Cursor<'_>) -> Result<Kind> {
+    let is_insert = cursor.is("insert");
+    let tokens = cursor.take_until(|_, t| *t == Token::SemiColon);
+    let end = cursor.place();
+    let mut scan = Cursor::new(tokens, end);
+    let mut kept = Vec::new();
+    if is_insert {
+        kept.extend_from_slice(&tokens[..1]);
+        scan.bump();
+        if scan.is("into") {
+            kept.extend_from_slice(&tokens[1..2]);
+            scan.bump();
+        }
+    }
+    kept.extend_from_slice(scan.take_until(|_, t| is_word(t, "into")));
+    let into = if scan.accept("into") {
+        let strict = scan.accept("strict");
+        let targets = targets(&mut scan)?;
+        kept.extend_from_slice(scan.rest());
+        Some(Into { strict, targets })
+    } else {
+        None
+    };
+    let statement = Box::new(parse_statement(&kept, end)?);
+    cursor.expect_token(&Token::SemiColon)?;
+    Ok(Kind::Sql { statement, into })
+}

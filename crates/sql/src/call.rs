@@ -1,0 +1,142 @@
+//! CALL: the arguments of a call typed on their own, as values.
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+use hotrow_transaction::program::{ExprKind, Place, Procedure};
+use sqlparser::ast;
+
+use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::expression::Operand;
+use crate::scope::Compiler;
+use crate::syntax::CallArgument;
+use crate::typing::{Coercion, assign, value_error};
+
+impl Compiler<'_> {
+    /// The arguments of a call as values of the procedure's parameter types; as they are written
+    /// when the procedure is not known.
+    pub(crate) fn call_arguments(
+        &mut self,
+        name: &str,
+        procedure: Option<&Procedure>,
+        written: &[CallArgument],
+        place: Place,
+    ) -> Result<Vec<Value>> {
+        let Some(procedure) = procedure else {
+            return written.iter().map(|a| self.argument(&a.value, None, a.place)).collect();
+        };
+        let parameters = procedure.parameters();
+        if written.len() != parameters.len() {
+            let types: Vec<_> = parameters.iter().map(|p| p.sql_type.to_string()).collect();
+            return Err(error(
+                b"42883",
+                place,
+                format!("{name} takes {} arguments, not {}", parameters.len(), written.len()),
+            )
+            .hint(format!("it is {name}({})", types.join(", "))));
+        }
+        let mut values: Vec<Option<Value>> = vec![None; parameters.len()];
+        for (i, argument) in written.iter().enumerate() {
+            let at = match &argument.name {
+                None => i,
+                Some(wanted) => {
+                    parameters.iter().position(|p| p.name == *wanted).ok_or_else(|| {
+                        error(
+                            b"42883",
+                            argument.place,
+                            format!("{name} has no parameter \"{wanted}\""),
+                        )
+                    })?
+                }
+            };
+            if values[at].is_some() {
+                return Err(error(
+                    b"42601",
+                    argument.place,
+                    format!("parameter \"{}\" is given twice", parameters[at].name),
+                ));
+            }
+            let sql_type = Some(parameters[at].sql_type);
+            values[at] = Some(self.argument(&argument.value, sql_type, argument.place)?);
+        }
+        Ok(values.into_iter().map(|value| value.unwrap_or(Value::Null)).collect())
+    }
+
+    fn argument(
+        &mut self,
+        written: &ast::Expr,
+        sql_type: Option<SqlType>,
+        place: Place,
+    ) -> Result<Value> {
+        let element = match sql_type {
+            Some(SqlType::Array(element)) => Some(element),
+            _ => None,
+        };
+        match written {
+            ast::Expr::Array(array) => {
+                if let Some(SqlType::Scalar(data_type)) = sql_type {
+                    return Err(error(
+                        b"42804",
+                        place,
+                        format!("the parameter is of type {data_type}, not an array"),
+                    ));
+                }
+                let elements = array
+                    .elem
+                    .iter()
+                    .map(|e| self.argument(e, element.map(SqlType::Scalar), place_in(e, place)));
+                elements.collect::<Result<_>>().map(Value::Array)
+            }
+            ast::Expr::Cast { expr, data_type, .. }
+                if matches!(data_type, ast::DataType::Array(_)) =>
+            {
+                let written = crate::types::sql_type(data_type, place)?;
+                self.argument(expr, Some(sql_type.unwrap_or(written)), place)
+            }
+            other => match (element, self.operand(other)?) {
+                (Some(_), Operand::Unknown(None)) => Ok(Value::Null),
+                (Some(element), Operand::Unknown(Some(text))) => {
+                    array_literal(&text, element, place)
+                }
+                (Some(element), _) => {
+                    Err(error(b"42804", place, format!("the parameter is of type {element}[]"))
+                        .hint("write ARRAY[1, 2, 3] or '{1,2,3}'"))
+                }
+                (None, operand) => self.scalar_argument(operand, sql_type, place),
+            },
+        }
+    }
+
+    fn scalar_argument(
+        &mut self,
+        operand: Operand,
+        sql_type: Option<SqlType>,
+        place: Place,
+    ) -> Result<Value> {
+        let expr = match sql_type {
+            Some(SqlType::Scalar(to)) => {
+                let expr = self.settle(operand, to, place)?;
+                assign(expr, to, Coercion::Assignment, place, || "the parameter".to_owned())?
+            }
+            _ => self.settle(operand, DataType::Text, place)?,
+        };
+        constant_of(expr.kind).ok_or_else(|| {
+            unsupported(
+                place,
+                "an argument that is not a constant",
+                "write a literal, or compute the value in the procedure",
+            )
+        })
+    }
+}
+
+fn constant_of(kind: ExprKind) -> Option<Value> {
+    match kind {
+        ExprKind::Constant(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// `{1,2,3}`, `{"a b",NULL}`
+fn array_literal(text: &str, element: DataType, place: Place) -> Result<Value> {
+    Value::parse_array(element, text).map_err(|e| value_error(&e, place))
+}

@@ -1,0 +1,439 @@
+//! INSERT, UPDATE and DELETE.
+
+use hotrow_base::ids::ColumnId;
+use hotrow_transaction::catalog::Table;
+use hotrow_transaction::program::{
+    Consume, Effect, Expr, ExprKind, FOUND, Insert, Place, RowsTo, SlotId, Statement, StatementKind,
+};
+use sqlparser::ast::{self, SelectItem, SetExpr};
+
+use crate::consume::{Sink, no_values};
+use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
+use crate::path::{choose, conjuncts};
+use crate::query::{Source, object_name};
+use crate::scope::Compiler;
+use crate::syntax::Into;
+use crate::token::folded;
+use crate::typing::{Coercion, null};
+
+/// Who receives RETURNING: INTO's targets, or the result of an ad-hoc statement.
+pub(crate) type Receiver<'i> = Option<&'i Into>;
+
+impl<'c> Compiler<'c> {
+    /// INSERT: one [`Insert`] per row of VALUES.
+    pub(crate) fn insert(
+        &mut self,
+        out: &mut Vec<Statement>,
+        insert: &ast::Insert,
+        into: Receiver<'_>,
+    ) -> Result<()> {
+        let place = self.place;
+        let (table, alias) = self.insert_target(insert, place)?;
+        let ignore_conflict = self.on_conflict(insert.on.as_ref(), table, place)?;
+        let columns = self.insert_columns(insert, table, place)?;
+        let rows: Vec<Vec<&ast::Expr>> = match insert.source.as_deref() {
+            None => vec![Vec::new()],
+            Some(query) => match &*query.body {
+                SetExpr::Values(values) => {
+                    values.rows.iter().map(|row| row.content.iter().collect()).collect()
+                }
+                _ => {
+                    return Err(unsupported(
+                        place_in(query, place),
+                        "INSERT ... SELECT",
+                        "write FOR r IN SELECT ... LOOP INSERT INTO ... VALUES (r.a, ...); \
+                         END LOOP",
+                    ));
+                }
+            },
+        };
+        if insert.returning.is_none() && into.is_some() {
+            return Err(no_values(place));
+        }
+        if rows.len() > 1 && into.is_some() {
+            return Err(error(b"P0003", place, "query returned more than one row")
+                .hint("write one INSERT per row to return values INTO variables"));
+        }
+        for row in rows {
+            if insert.source.is_some() && row.len() > columns.len() {
+                let at = row.get(columns.len()).map_or(place, |e| place_in(*e, place));
+                return Err(syntax(at, "INSERT has more expressions than target columns"));
+            }
+            if insert.source.is_some() && row.len() < columns.len() && !insert.columns.is_empty() {
+                return Err(syntax(place, "INSERT has more target columns than expressions"));
+            }
+            let values = self.insert_values(table, &columns, &row)?;
+            let returning = insert.returning.as_deref();
+            self.insert_row(out, table, &alias, values, ignore_conflict, returning, into)?;
+        }
+        Ok(())
+    }
+
+    fn insert_target(&self, insert: &ast::Insert, place: Place) -> Result<(&'c Table, String)> {
+        let ast::TableObject::TableName(name) = &insert.table else {
+            return Err(syntax(place, "INSERT INTO needs a table"));
+        };
+        let name = object_name(name, place)?;
+        let table = self.table(&name, place_in(&insert.table, place))?;
+        let alias = match &insert.table_alias {
+            Some(alias) => folded(&alias.alias.value, alias.alias.quote_style.is_some()),
+            None => name,
+        };
+        if insert.ignore || insert.overwrite || insert.replace_into || insert.or.is_some() {
+            return Err(syntax(place, "this form of INSERT is not PostgreSQL's")
+                .hint("write INSERT INTO ... ON CONFLICT DO NOTHING"));
+        }
+        Ok((table, alias))
+    }
+
+    fn on_conflict(&self, on: Option<&ast::OnInsert>, table: &Table, place: Place) -> Result<bool> {
+        let conflict = match on {
+            None => return Ok(false),
+            Some(ast::OnInsert::OnConflict(conflict)) => conflict,
+            Some(_) => {
+                return Err(unsupported(place, "ON DUPLICATE KEY", "write ON CONFLICT DO NOTHING"));
+            }
+        };
+        if !matches!(conflict.action, ast::OnConflictAction::DoNothing) {
+            return Err(unsupported(
+                place,
+                "ON CONFLICT DO UPDATE",
+                "write INSERT ... ON CONFLICT DO NOTHING; IF NOT FOUND THEN UPDATE ...; END IF;",
+            ));
+        }
+        if conflict.conflict_target.is_none() {
+            return Ok(true);
+        }
+        let unique = table.indexes().filter(|id| self.catalog.index(*id).unique).count();
+        if unique == 1 {
+            return Ok(true);
+        }
+        Err(unsupported(
+            place,
+            "a conflict target on a table with several unique indexes",
+            "write ON CONFLICT DO NOTHING without a target",
+        ))
+    }
+
+    fn insert_columns(
+        &self,
+        insert: &ast::Insert,
+        table: &Table,
+        place: Place,
+    ) -> Result<Vec<ColumnId>> {
+        if insert.columns.is_empty() {
+            return Ok((0..table.columns.len()).map(|i| ColumnId(i as u16)).collect());
+        }
+        let mut columns = Vec::new();
+        for name in &insert.columns {
+            let at = place_in(name, place);
+            let column = self.table_column(table, &object_name(name, at)?, at)?;
+            if columns.contains(&column) {
+                return Err(error(
+                    b"42701",
+                    at,
+                    format!(
+                        "column \"{}\" specified more than once",
+                        table.columns[column.index()].name
+                    ),
+                ));
+            }
+            columns.push(column);
+        }
+        Ok(columns)
+    }
+
+    /// A column of a table by name.
+    pub(crate) fn table_column(&self, table: &Table, name: &str, at: Place) -> Result<ColumnId> {
+        table.column(name).ok_or_else(|| {
+            error(
+                b"42703",
+                at,
+                format!("column \"{name}\" of relation \"{}\" does not exist", table.name),
+            )
+        })
+    }
+
+    /// One value per column of the table, defaults filled in.
+    fn insert_values(
+        &mut self,
+        table: &Table,
+        columns: &[ColumnId],
+        row: &[&ast::Expr],
+    ) -> Result<Vec<Expr>> {
+        let mut values: Vec<Expr> = table
+            .columns
+            .iter()
+            .map(|c| c.default.clone().unwrap_or_else(|| null(c.data_type)))
+            .collect();
+        for (column, written) in columns.iter().zip(row) {
+            if !is_default(written) {
+                values[column.index()] = self.column_value(table, *column, written)?;
+            }
+        }
+        Ok(values)
+    }
+
+    fn column_value(
+        &mut self,
+        table: &Table,
+        column: ColumnId,
+        written: &ast::Expr,
+    ) -> Result<Expr> {
+        let described = &table.columns[column.index()];
+        self.value_for(written, described.data_type, Coercion::Assignment, || {
+            format!("column \"{}\"", described.name)
+        })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one INSERT, each used once")]
+    fn insert_row(
+        &mut self,
+        out: &mut Vec<Statement>,
+        table: &Table,
+        alias: &str,
+        mut values: Vec<Expr>,
+        ignore_conflict: bool,
+        returning: Option<&[SelectItem]>,
+        into: Receiver<'_>,
+    ) -> Result<()> {
+        let late = self.check_parents_of_insert(out, table, &mut values, ignore_conflict)?;
+        let mut returned = Vec::new();
+        let mut columns = Vec::new();
+        if let Some(items) = returning {
+            self.row = Some(self.row_of(table.id, alias));
+            columns = self.select_list(items)?;
+            let row = self.row.take().expect("set above");
+            returned = row.bound.iter().map(|(column, slot)| (*slot, *column)).collect();
+        }
+        let insert = Insert { table: table.id, values, returning: returned, ignore_conflict };
+        self.emit(out, StatementKind::Insert(Box::new(insert)));
+        if returning.is_none() && late.is_empty() {
+            return Ok(());
+        }
+        let mut then = late;
+        let mut otherwise = Vec::new();
+        if returning.is_some() {
+            match self.receiver(into, &columns)? {
+                Sink::Discard => {}
+                Sink::Result => self.emit_result_row(&mut then, &columns)?,
+                Sink::Slots { slots, strict } => {
+                    let pairs = self.fitted(&slots, &columns)?;
+                    self.emit_assigns(&mut then, pairs)?;
+                    self.emit_nulls(&mut otherwise, &slots);
+                    if strict {
+                        let message = "query returned no rows".to_owned();
+                        self.emit_raise(&mut otherwise, b"P0002", message, None);
+                    }
+                }
+            }
+        }
+        if ignore_conflict {
+            let condition = self.slot_expr(FOUND);
+            self.emit(out, StatementKind::If { condition, then, otherwise });
+        } else {
+            out.append(&mut then);
+        }
+        Ok(())
+    }
+
+    /// Where RETURNING goes.
+    fn receiver(&mut self, into: Receiver<'_>, columns: &[(String, Expr)]) -> Result<Sink> {
+        match into {
+            Some(_) => self.sink_of(into, columns),
+            None if self.ad_hoc => Ok(Sink::Result),
+            None => Err(syntax(self.place, "query has no destination for result data")
+                .hint("write RETURNING ... INTO variable")),
+        }
+    }
+
+    /// UPDATE.
+    pub(crate) fn update(
+        &mut self,
+        out: &mut Vec<Statement>,
+        update: &ast::Update,
+        into: Receiver<'_>,
+    ) -> Result<()> {
+        let place = self.place;
+        if update.from.is_some() {
+            return Err(unsupported(
+                place,
+                "UPDATE ... FROM",
+                "write a FOR loop over the other table and UPDATE by key in it",
+            ));
+        }
+        if !update.order_by.is_empty() || update.limit.is_some() || update.or.is_some() {
+            return Err(syntax(place, "this form of UPDATE is not PostgreSQL's"));
+        }
+        let (id, alias) = self.one_table(&update.table)?;
+        let table = self.catalog.table(id);
+        self.row = Some(self.row_of(id, &alias));
+        let set = self.assignments(table, &update.assignments, place)?;
+        let condition = match &update.selection {
+            Some(written) => Some(self.condition(written, "WHERE")?),
+            None => None,
+        };
+        let columns = self.returning(update.returning.as_deref(), into)?;
+        let row = self.row.take().expect("set above");
+        let chosen = choose(self.catalog, &row, conjuncts(condition), &[]);
+        let (set, late) = self.check_parents_of_update(out, table, &row, set)?;
+        let source = Source { row, path: chosen.path, filter: chosen.filter };
+        let make = |consume| Effect::Update { set, consume };
+        self.change(out, source, make, update.returning.is_some(), columns, into)?;
+        self.emit_late_checks(out, late)
+    }
+
+    fn assignments(
+        &mut self,
+        table: &Table,
+        assignments: &[ast::Assignment],
+        place: Place,
+    ) -> Result<Vec<(ColumnId, Expr)>> {
+        let mut set: Vec<(ColumnId, Expr)> = Vec::new();
+        for assignment in assignments {
+            let ast::AssignmentTarget::ColumnName(name) = &assignment.target else {
+                return Err(unsupported(
+                    place_in(assignment, place),
+                    "SET (a, b) = ...",
+                    "write a = ..., b = ...",
+                ));
+            };
+            let at = place_in(name, place);
+            let column = self.table_column(table, &object_name(name, at)?, at)?;
+            if set.iter().any(|(other, _)| *other == column) {
+                let name = &table.columns[column.index()].name;
+                return Err(error(
+                    b"42601",
+                    at,
+                    format!("multiple assignments to same column \"{name}\""),
+                ));
+            }
+            self.refuse_key_change(table, column, at)?;
+            let value = if is_default(&assignment.value) {
+                let described = &table.columns[column.index()];
+                described.default.clone().unwrap_or_else(|| null(described.data_type))
+            } else {
+                self.column_value(table, column, &assignment.value)?
+            };
+            set.push((column, value));
+        }
+        Ok(set)
+    }
+
+    fn refuse_key_change(&self, table: &Table, column: ColumnId, at: Place) -> Result<()> {
+        let in_primary =
+            table.primary.is_some_and(|id| self.catalog.index(id).columns.contains(&column));
+        if in_primary {
+            return Err(unsupported(
+                at,
+                "an UPDATE of a primary-key column",
+                "DELETE the row (RETURNING its values INTO variables) and INSERT it anew",
+            ));
+        }
+        Ok(())
+    }
+
+    /// DELETE.
+    pub(crate) fn delete(
+        &mut self,
+        out: &mut Vec<Statement>,
+        delete: &ast::Delete,
+        into: Receiver<'_>,
+    ) -> Result<()> {
+        let place = self.place;
+        if delete.using.is_some() || !delete.tables.is_empty() {
+            return Err(unsupported(
+                place,
+                "DELETE ... USING",
+                "write a FOR loop over the other table and DELETE by key in it",
+            ));
+        }
+        if !delete.order_by.is_empty() || delete.limit.is_some() {
+            return Err(syntax(place, "DELETE with ORDER BY or LIMIT is not PostgreSQL's")
+                .hint("write a FOR loop over SELECT ... ORDER BY ... LIMIT and DELETE by key"));
+        }
+        let (ast::FromTable::WithFromKeyword(tables) | ast::FromTable::WithoutKeyword(tables)) =
+            &delete.from;
+        let [table] = tables.as_slice() else {
+            return Err(syntax(place, "DELETE needs one table"));
+        };
+        let (id, alias) = self.one_table(table)?;
+        let table = self.catalog.table(id);
+        self.row = Some(self.row_of(id, &alias));
+        let condition = match &delete.selection {
+            Some(written) => Some(self.condition(written, "WHERE")?),
+            None => None,
+        };
+        let columns = self.returning(delete.returning.as_deref(), into)?;
+        let row = self.row.take().expect("set above");
+        let chosen = choose(self.catalog, &row, conjuncts(condition), &[]);
+        let mut source = Source { row, path: chosen.path, filter: chosen.filter };
+        self.check_children_of_delete(out, table, &mut source)?;
+        let make = |consume| Effect::Delete { consume };
+        self.change(out, source, make, delete.returning.is_some(), columns, into)
+    }
+
+    fn returning(
+        &mut self,
+        items: Option<&[SelectItem]>,
+        into: Receiver<'_>,
+    ) -> Result<Vec<(String, Expr)>> {
+        match items {
+            Some(items) => self.select_list(items),
+            None if into.is_some() => Err(no_values(self.place)),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Emits an UPDATE or DELETE with what RETURNING asks for.
+    fn change(
+        &mut self,
+        out: &mut Vec<Statement>,
+        source: Source,
+        make: impl FnOnce(Consume) -> Effect,
+        returns: bool,
+        columns: Vec<(String, Expr)>,
+        into: Receiver<'_>,
+    ) -> Result<()> {
+        let consume = if !returns {
+            Consume::Discard
+        } else {
+            match self.receiver(into, &columns)? {
+                Sink::Discard => Consume::Discard,
+                Sink::Slots { slots, strict } => Consume::First {
+                    into: self.fitted(&slots, &columns)?,
+                    strict,
+                    order_by: Vec::new(),
+                    offset: None,
+                },
+                Sink::Result => Consume::Rows {
+                    to: RowsTo::Result,
+                    columns: self.result_values(&columns)?,
+                    distinct: false,
+                    order_by: Vec::new(),
+                    limit: None,
+                    offset: None,
+                },
+            }
+        };
+        let access = source.access(make(consume));
+        self.emit(out, StatementKind::Access(Box::new(access)));
+        Ok(())
+    }
+
+    /// A value that can be read twice: a slot or a constant as it is, anything else by way of a
+    /// temporary that is assigned now.
+    pub(crate) fn held(&mut self, out: &mut Vec<Statement>, value: &mut Expr) -> Result<()> {
+        if !matches!(value.kind, ExprKind::Slot(_) | ExprKind::Constant(_)) {
+            let slot: SlotId = self.temporary("key", value.data_type())?;
+            let computed = std::mem::replace(value, self.slot_expr(slot));
+            self.emit_assign(out, slot, computed);
+        }
+        Ok(())
+    }
+}
+
+fn is_default(written: &ast::Expr) -> bool {
+    matches!(written, ast::Expr::Identifier(ident)
+        if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}

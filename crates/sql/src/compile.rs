@@ -1,0 +1,517 @@
+//! Compilation: a parsed statement and a catalog to what the database has to do.
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::program::{Place, Procedure, ResultColumn};
+use sqlparser::ast;
+
+use crate::apply::CatalogChange;
+use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
+use crate::query::object_name;
+use crate::scope::{Compiler, Names, Returning, Variable};
+use crate::syntax::{Block, CallArgument, Mode, Returns, Routine, ScriptStatement, Syntax};
+
+/// What a statement asks for.
+#[derive(Clone, Debug)]
+pub enum Compiled {
+    /// CREATE or DROP of tables and indexes: changes for [`crate::apply`], in order
+    Catalog(Vec<CatalogChange>),
+    /// CREATE FUNCTION or PROCEDURE
+    CreateProcedure {
+        /// the program
+        procedure: Box<Procedure>,
+        /// the statement's text, to compile it again
+        source: String,
+        /// OR REPLACE
+        or_replace: bool,
+    },
+    /// DROP FUNCTION or PROCEDURE
+    DropProcedures {
+        /// which
+        names: Vec<Dropped>,
+        /// IF EXISTS
+        if_exists: bool,
+    },
+    /// SELECT, INSERT, UPDATE, DELETE or DO: a procedure without a name and parameters, to be run
+    /// once
+    Statement(Box<Procedure>),
+    /// CALL, or SELECT of one function
+    Call {
+        /// procedure
+        name: String,
+        /// one value per parameter
+        arguments: Vec<Value>,
+    },
+    /// EXPLAIN PROCEDURE
+    ExplainProcedure {
+        /// procedure
+        name: String,
+        /// values to plan a call with
+        arguments: Option<Vec<Value>>,
+    },
+    /// BEGIN
+    Begin,
+    /// COMMIT
+    Commit,
+    /// ROLLBACK
+    Rollback,
+}
+
+/// A procedure named by DROP.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Dropped {
+    /// its name
+    pub name: String,
+    /// where it is named, for the error when there is none
+    pub place: Place,
+}
+
+/// The procedures that exist, by name.
+pub trait ProcedureNames {
+    /// The procedure with this name.
+    fn procedure(&self, name: &str) -> Option<&Procedure>;
+}
+
+impl ProcedureNames for () {
+    fn procedure(&self, _: &str) -> Option<&Procedure> {
+        None
+    }
+}
+
+impl ProcedureNames for std::collections::BTreeMap<String, Procedure> {
+    fn procedure(&self, name: &str) -> Option<&Procedure> {
+        self.get(name)
+    }
+}
+
+impl ProcedureNames for std::collections::HashMap<String, Procedure> {
+    fn procedure(&self, name: &str) -> Option<&Procedure> {
+        self.get(name)
+    }
+}
+
+/// Compiles one statement.
+///
+/// Errors: SQLSTATE, message, hint and the place in the script: 42P01, 42703, 42883, 42702 for
+/// names, 42804 for types, 0A000 for what the subset leaves out, 42P07 for what exists already.
+pub fn compile(
+    catalog: &Catalog,
+    procedures: &impl ProcedureNames,
+    statement: &ScriptStatement,
+) -> Result<Compiled> {
+    let mut compiler = Compiler::new(catalog);
+    compiler.place = statement.place;
+    let compiled = match &statement.syntax {
+        Syntax::Routine(routine) => create_procedure(compiler, routine, statement, procedures),
+        Syntax::Anonymous(block) => anonymous(compiler, block),
+        Syntax::Call { name, arguments, place } => {
+            call(&mut compiler, procedures, name, arguments, *place)
+        }
+        Syntax::Explain { name, arguments, place } => {
+            let procedure = procedures.procedure(name);
+            let arguments = match arguments {
+                None => None,
+                Some(written) => Some(compiler.call_arguments(name, procedure, written, *place)?),
+            };
+            Ok(Compiled::ExplainProcedure { name: name.clone(), arguments })
+        }
+        Syntax::DropRoutine { names, if_exists } => Ok(Compiled::DropProcedures {
+            names: names
+                .iter()
+                .map(|(name, place)| Dropped { name: name.clone(), place: *place })
+                .collect(),
+            if_exists: *if_exists,
+        }),
+        Syntax::Sql(sql) => sql_statement(compiler, procedures, sql),
+    };
+    compiled.map_err(|e| e.or_at(statement.place))
+}
+
+fn call(
+    compiler: &mut Compiler<'_>,
+    procedures: &impl ProcedureNames,
+    name: &str,
+    arguments: &[CallArgument],
+    place: Place,
+) -> Result<Compiled> {
+    let procedure = procedures.procedure(name);
+    let arguments = compiler.call_arguments(name, procedure, arguments, place)?;
+    Ok(Compiled::Call { name: name.to_owned(), arguments })
+}
+
+fn sql_statement(
+    mut compiler: Compiler<'_>,
+    procedures: &impl ProcedureNames,
+    statement: &ast::Statement,
+) -> Result<Compiled> {
+    let place = compiler.place;
+    match statement {
+        ast::Statement::CreateTable(table) => {
+            Ok(Compiled::Catalog(vec![compiler.create_table(table)?]))
+        }
+        ast::Statement::CreateIndex(index) => {
+            Ok(Compiled::Catalog(vec![compiler.create_index(index)?]))
+        }
+        ast::Statement::Drop { object_type, if_exists, names, cascade, .. } => {
+            if *cascade {
+                return Err(unsupported(place, "CASCADE", "drop what depends on it first"));
+            }
+            drop_relations(&compiler, *object_type, *if_exists, names)
+        }
+        ast::Statement::StartTransaction { .. } => Ok(Compiled::Begin),
+        ast::Statement::Commit { .. } => Ok(Compiled::Commit),
+        ast::Statement::Rollback { savepoint: None, .. } => Ok(Compiled::Rollback),
+        ast::Statement::Query(query) => {
+            if let Some((name, arguments)) = called_function(query, procedures, place) {
+                return call(&mut compiler, procedures, &name, &arguments, place);
+            }
+            ad_hoc(compiler, statement)
+        }
+        ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
+            ad_hoc(compiler, statement)
+        }
+        ast::Statement::Truncate(_) => {
+            Err(unsupported(place, "TRUNCATE", "write DELETE FROM table"))
+        }
+        ast::Statement::Explain { .. } | ast::Statement::ExplainTable { .. } => Err(unsupported(
+            place,
+            "EXPLAIN of a statement",
+            "write EXPLAIN PROCEDURE name, or EXPLAIN PROCEDURE name(arguments)",
+        )),
+        other => {
+            let text = other.to_string();
+            let verb = text.split_whitespace().next().unwrap_or_default();
+            Err(unsupported(
+                place,
+                format!("statement {verb}"),
+                "docs/plpgsql-subset.md lists the statements there are",
+            ))
+        }
+    }
+}
+
+fn ad_hoc(mut compiler: Compiler<'_>, statement: &ast::Statement) -> Result<Compiled> {
+    compiler.ad_hoc = true;
+    let mut body = Vec::new();
+    compiler.sql(statement, None, &mut body)?;
+    let returns_set = !compiler.result.is_empty();
+    Ok(Compiled::Statement(Box::new(compiler.into_procedure("", body, returns_set))))
+}
+
+fn anonymous(mut compiler: Compiler<'_>, block: &Block) -> Result<Compiled> {
+    let mut body = Vec::new();
+    compiler.block(block, &mut body)?;
+    Ok(Compiled::Statement(Box::new(compiler.into_procedure("", body, false))))
+}
+
+/// `SELECT f(...)` and `SELECT * FROM f(...)` of a procedure that exists.
+fn called_function(
+    query: &ast::Query,
+    procedures: &impl ProcedureNames,
+    place: Place,
+) -> Option<(String, Vec<CallArgument>)> {
+    let ast::SetExpr::Select(select) = &*query.body else {
+        return None;
+    };
+    let (name, list): (String, &[ast::FunctionArg]) =
+        match (select.projection.as_slice(), select.from.as_slice()) {
+            ([ast::SelectItem::UnnamedExpr(ast::Expr::Function(function))], []) => {
+                let ast::FunctionArguments::List(list) = &function.args else {
+                    return None;
+                };
+                (crate::function::function_name(function), &list.args)
+            }
+            ([ast::SelectItem::Wildcard(_)], [table]) if table.joins.is_empty() => {
+                match &table.relation {
+                    ast::TableFactor::Table { name, args: Some(args), .. } => {
+                        (object_name(name, place).ok()?, &args.args)
+                    }
+                    ast::TableFactor::Function { name, args, .. } => {
+                        (object_name(name, place).ok()?, args)
+                    }
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+    procedures.procedure(&name)?;
+    let plain = select.selection.is_none()
+        && query.order_by.is_none()
+        && query.limit_clause.is_none()
+        && query.with.is_none();
+    if !plain {
+        return None;
+    }
+    let arguments = list.iter().map(|argument| match argument {
+        ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(value)) => {
+            Some(CallArgument { name: None, place: place_in(value, place), value: value.clone() })
+        }
+        ast::FunctionArg::Named { name, arg: ast::FunctionArgExpr::Expr(value), .. } => {
+            Some(CallArgument {
+                name: Some(crate::token::folded(&name.value, name.quote_style.is_some())),
+                place: place_in(value, place),
+                value: value.clone(),
+            })
+        }
+        _ => None,
+    });
+    Some((name, arguments.collect::<Option<Vec<_>>>()?))
+}
+
+fn drop_relations(
+    compiler: &Compiler<'_>,
+    object_type: ast::ObjectType,
+    if_exists: bool,
+    names: &[ast::ObjectName],
+) -> Result<Compiled> {
+    let catalog = compiler.catalog;
+    let mut changes = Vec::new();
+    for name in names {
+        let place = place_in(name, compiler.place);
+        let name = object_name(name, place)?;
+        match object_type {
+            ast::ObjectType::Table => match catalog.table_named(&name) {
+                Some(table) => {
+                    refuse_referenced(catalog, table.id, &name, place)?;
+                    changes.push(CatalogChange::DropTable(table.id));
+                }
+                None if if_exists => changes.push(CatalogChange::Nothing),
+                None => {
+                    return Err(error(b"42P01", place, format!("table \"{name}\" does not exist")));
+                }
+            },
+            ast::ObjectType::Index => match catalog.index_named(&name) {
+                Some(index) if catalog.table(index.table).primary == Some(index.id) => {
+                    return Err(error(
+                        b"2BP01",
+                        place,
+                        format!("index \"{name}\" is a primary key and cannot be dropped"),
+                    ));
+                }
+                Some(index) => {
+                    let keys = catalog
+                        .tables()
+                        .iter()
+                        .filter(|t| !t.dropped)
+                        .flat_map(|t| &t.foreign_keys);
+                    if let Some(key) = keys.into_iter().find(|k| k.parent_index == index.id) {
+                        return Err(error(
+                            b"2BP01",
+                            place,
+                            format!("foreign key \"{}\" needs index \"{name}\"", key.name),
+                        ));
+                    }
+                    changes.push(CatalogChange::DropIndex(index.id));
+                }
+                None if if_exists => changes.push(CatalogChange::Nothing),
+                None => {
+                    return Err(error(b"42704", place, format!("index \"{name}\" does not exist")));
+                }
+            },
+            other => {
+                return Err(unsupported(
+                    place,
+                    format!("DROP {other}"),
+                    "tables, indexes, functions and procedures can be dropped",
+                ));
+            }
+        }
+    }
+    Ok(Compiled::Catalog(changes))
+}
+
+fn refuse_referenced(
+    catalog: &Catalog,
+    id: hotrow_base::ids::TableId,
+    name: &str,
+    place: Place,
+) -> Result<()> {
+    let mut keys = catalog.tables().iter().filter(|t| !t.dropped).flat_map(|t| &t.foreign_keys);
+    match keys.find(|k| k.parent == id && k.child != id) {
+        None => Ok(()),
+        Some(key) => Err(error(
+            b"2BP01",
+            place,
+            format!("cannot drop table {name} because other objects depend on it"),
+        )
+        .detail(format!(
+            "constraint {} on table {} depends on table {name}",
+            key.name,
+            catalog.table(key.child).name
+        ))
+        .hint("drop the other table first")),
+    }
+}
+
+fn create_procedure(
+    mut compiler: Compiler<'_>,
+    routine: &Routine,
+    statement: &ScriptStatement,
+    procedures: &impl ProcedureNames,
+) -> Result<Compiled> {
+    if !routine.or_replace && procedures.procedure(&routine.name).is_some() {
+        return Err(error(
+            b"42723",
+            routine.place,
+            format!("function \"{}\" already exists", routine.name),
+        )
+        .hint("write CREATE OR REPLACE"));
+    }
+    let outs = parameters(&mut compiler, routine)?;
+    let returns_set = result(&mut compiler, routine, outs)?;
+    let mut body = Vec::new();
+    compiler.block(&routine.body, &mut body)?;
+    compiler.emit_end(&mut body, routine.end);
+    Ok(Compiled::CreateProcedure {
+        procedure: Box::new(compiler.into_procedure(&routine.name, body, returns_set)),
+        source: statement.text.clone(),
+        or_replace: routine.or_replace,
+    })
+}
+
+type Outs = Vec<(String, hotrow_transaction::program::SlotId)>;
+
+/// Declares the parameters: those that are passed first, then OUT parameters and the columns of
+/// RETURNS TABLE.
+fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Result<Outs> {
+    compiler.names.push(Names { label: Some(routine.name.clone()), variables: Vec::new() });
+    let mut outs: Vec<(usize, String, hotrow_transaction::program::SlotId)> = Vec::new();
+    let passed = [false, true].into_iter().flat_map(|out_only| {
+        routine
+            .parameters
+            .iter()
+            .enumerate()
+            .filter(move |(_, p)| (p.mode == Mode::Out) == out_only)
+    });
+    for (position, parameter) in passed {
+        let sql_type = compiler.type_of(&parameter.type_name)?;
+        if parameter.mode != Mode::In && matches!(sql_type, SqlType::Array(_)) {
+            return Err(unsupported(
+                parameter.place,
+                "an array as a result",
+                "return its elements as rows: RETURNS SETOF, RETURN NEXT",
+            ));
+        }
+        let slot = compiler.slot(&parameter.name, sql_type)?;
+        if parameter.mode != Mode::Out {
+            compiler.parameters.push(slot);
+        }
+        if parameter.mode != Mode::In {
+            outs.push((position, parameter.name.clone(), slot));
+        }
+        let variable = Variable::Scalar { slot, constant: false, not_null: false };
+        compiler.declare(&parameter.name, variable, parameter.place).map_err(|_| {
+            error(
+                b"42P13",
+                parameter.place,
+                format!("parameter name \"{}\" used more than once", parameter.name),
+            )
+        })?;
+    }
+    if let Some(Returns::Table(columns)) = &routine.returns {
+        for (name, place, type_name) in columns {
+            let SqlType::Scalar(data_type) = compiler.type_of(type_name)? else {
+                return Err(unsupported(*place, "an array as a result", "return one row each"));
+            };
+            let slot = compiler.slot(name, SqlType::Scalar(data_type))?;
+            let variable = Variable::Scalar { slot, constant: false, not_null: false };
+            compiler.declare(name, variable, *place)?;
+            outs.push((usize::MAX, name.clone(), slot));
+        }
+    }
+    outs.sort_by_key(|(position, ..)| *position);
+    Ok(outs.into_iter().map(|(_, name, slot)| (name, slot)).collect())
+}
+
+/// Sets what the routine returns; whether that is a set of rows.
+fn result(compiler: &mut Compiler<'_>, routine: &Routine, outs: Outs) -> Result<bool> {
+    let scalar = |compiler: &Compiler<'_>, type_name| -> Result<DataType> {
+        match compiler.type_of(type_name)? {
+            SqlType::Scalar(data_type) => Ok(data_type),
+            SqlType::Array(_) => Err(unsupported(
+                type_name.place,
+                "an array as a result",
+                "return its elements as rows: RETURNS SETOF, RETURN NEXT",
+            )),
+        }
+    };
+    compiler.result = outs
+        .iter()
+        .map(|(name, slot)| ResultColumn {
+            name: name.clone(),
+            data_type: compiler.slot_expr(*slot).data_type(),
+        })
+        .collect();
+    let slots: Vec<_> = outs.into_iter().map(|(_, slot)| slot).collect();
+    let named = |name: &str, data_type| vec![ResultColumn { name: name.to_owned(), data_type }];
+    match &routine.returns {
+        Some(_) if !routine.is_function => {
+            return Err(syntax(routine.place, "a procedure has no RETURNS")
+                .hint("write CREATE FUNCTION, or OUT parameters"));
+        }
+        None if routine.is_function && slots.is_empty() => {
+            return Err(error(b"42P13", routine.place, "function result type must be specified"));
+        }
+        Some(Returns::Table(_)) => {
+            compiler.returning = Returning::SetOfRows(slots);
+            return Ok(true);
+        }
+        Some(Returns::SetOf(type_name)) => return set_of(compiler, routine, type_name, slots),
+        Some(Returns::Record) | None if !slots.is_empty() => {
+            compiler.returning = Returning::Outs(slots);
+        }
+        Some(Returns::Record) => {
+            return Err(unsupported(
+                routine.place,
+                "RETURNS record without OUT parameters",
+                "name the columns: RETURNS TABLE (a integer, ...), or OUT parameters",
+            ));
+        }
+        Some(Returns::Void) | None => {}
+        Some(Returns::Scalar(type_name)) if slots.is_empty() => {
+            let data_type = scalar(compiler, type_name)?;
+            compiler.result = named(&routine.name, data_type);
+            compiler.returning = Returning::Value(data_type);
+        }
+        Some(Returns::Scalar(_)) => compiler.returning = Returning::Outs(slots),
+    }
+    Ok(false)
+}
+
+/// RETURNS SETOF a scalar type, a table, or record with OUT parameters.
+fn set_of(
+    compiler: &mut Compiler<'_>,
+    routine: &Routine,
+    type_name: &crate::syntax::TypeName,
+    slots: Vec<hotrow_transaction::program::SlotId>,
+) -> Result<bool> {
+    use crate::syntax::TypeNameKind as Kind;
+    if !slots.is_empty() {
+        compiler.returning = Returning::SetOfRows(slots);
+        return Ok(true);
+    }
+    let table = match &type_name.kind {
+        Kind::RowOf(name) => Some(name.clone()),
+        Kind::Plain(plain) => match &**plain {
+            ast::DataType::Custom(name, _) => object_name(name, type_name.place).ok(),
+            _ => None,
+        },
+        Kind::Record | Kind::SameAs(_) => None,
+    };
+    if let Some(table) = table.and_then(|name| compiler.catalog.table_named(&name)) {
+        compiler.result = table
+            .columns
+            .iter()
+            .map(|c| ResultColumn { name: c.name.clone(), data_type: c.data_type })
+            .collect();
+        compiler.returning = Returning::SetOfRows(Vec::new());
+        return Ok(true);
+    }
+    let SqlType::Scalar(data_type) = compiler.type_of(type_name)? else {
+        return Err(unsupported(type_name.place, "a set of arrays", "return one row per element"));
+    };
+    compiler.result = vec![ResultColumn { name: routine.name.clone(), data_type }];
+    compiler.returning = Returning::SetOfValues(data_type);
+    Ok(true)
+}

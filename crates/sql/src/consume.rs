@@ -1,0 +1,423 @@
+//! Where the rows of a query go: INTO targets, a FOR loop, the procedure's result.
+
+use hotrow_base::types::DataType;
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::{
+    Access, Consume, Effect, Expr, ExprKind, FOUND, Place, ROW_COUNT, Raise, ResultColumn, RowsTo,
+    SlotId, Statement, StatementKind,
+};
+
+use crate::error::{Advice, Result, error, syntax, unsupported};
+use crate::path::truth;
+use crate::query::{Selected, SelectedKind, admits_one};
+use crate::scope::{Compiler, Variable};
+use crate::syntax::{Into, Target};
+use crate::typing::{Coercion, assign, bigint, null, scalar};
+
+/// Where the values of a statement go.
+pub(crate) enum Sink {
+    Discard,
+    /// the first row, into these slots
+    Slots {
+        slots: Vec<SlotId>,
+        strict: bool,
+    },
+    /// the procedure's result
+    Result,
+}
+
+impl Compiler<'_> {
+    /// Appends a statement at the current place.
+    pub(crate) fn emit(&self, out: &mut Vec<Statement>, kind: StatementKind) {
+        out.push(Statement { kind, place: self.place });
+    }
+
+    pub(crate) fn emit_assign(&self, out: &mut Vec<Statement>, slot: SlotId, value: Expr) {
+        self.emit(out, StatementKind::Assign { slot, value });
+    }
+
+    /// Sets FOUND and the row count as a statement that touched `rows` rows leaves them.
+    pub(crate) fn emit_touched(&self, out: &mut Vec<Statement>, rows: i64) {
+        self.emit_assign(out, FOUND, truth(rows > 0));
+        self.emit_assign(out, ROW_COUNT, bigint(rows));
+    }
+
+    /// A RAISE with constant text around its arguments.
+    pub(crate) fn emit_raise(
+        &self,
+        out: &mut Vec<Statement>,
+        sqlstate: &[u8; 5],
+        message: String,
+        detail: Option<Expr>,
+    ) {
+        let raise = Raise {
+            sqlstate: *sqlstate,
+            message: vec![message],
+            arguments: Vec::new(),
+            detail,
+            hint: None,
+        };
+        self.emit(out, StatementKind::Raise(raise));
+    }
+
+    /// The slots that INTO names; a RECORD without a shape takes the query's.
+    pub(crate) fn slots_of_targets(
+        &mut self,
+        targets: &[Target],
+        columns: &[(String, DataType)],
+    ) -> Result<Vec<SlotId>> {
+        if let [target] = targets
+            && let Some(Variable::Record { fields, open }) =
+                self.qualified_variable(&target.parts).cloned()
+        {
+            let name = target.parts.last().cloned().unwrap_or_default();
+            return self.record_slots(&name, fields, open, columns, target.place);
+        }
+        if targets.len() != columns.len() {
+            return Err(error(
+                b"42601",
+                targets.first().map_or(self.place, |t| t.place),
+                format!(
+                    "the query gives {} columns, but INTO names {} variables",
+                    columns.len(),
+                    targets.len()
+                ),
+            ));
+        }
+        targets.iter().map(|target| self.target_slot(target)).collect()
+    }
+
+    fn record_slots(
+        &mut self,
+        name: &str,
+        fields: Vec<(String, SlotId)>,
+        open: bool,
+        columns: &[(String, DataType)],
+        place: Place,
+    ) -> Result<Vec<SlotId>> {
+        if open {
+            let fields = self.record_fields(name, columns)?;
+            let slots = fields.iter().map(|(_, slot)| *slot).collect();
+            self.redefine(name, Variable::Record { fields, open: false });
+            return Ok(slots);
+        }
+        if fields.len() == columns.len() {
+            return Ok(fields.into_iter().map(|(_, slot)| slot).collect());
+        }
+        Err(unsupported(
+            place,
+            format!("a second shape of record \"{name}\""),
+            "declare another record for the other query",
+        ))
+    }
+
+    /// Slots for the fields of a record.
+    pub(crate) fn record_fields(
+        &mut self,
+        name: &str,
+        columns: &[(String, DataType)],
+    ) -> Result<Vec<(String, SlotId)>> {
+        columns
+            .iter()
+            .map(|(column, data_type)| {
+                let sql_type = hotrow_base::types::SqlType::Scalar(*data_type);
+                Ok((column.clone(), self.slot(&format!("{name}.{column}"), sql_type)?))
+            })
+            .collect()
+    }
+
+    /// The slot of a scalar variable, parameter or record field that may be assigned.
+    pub(crate) fn target_slot(&self, target: &Target) -> Result<SlotId> {
+        let name = target.parts.join(".");
+        if let [record, field] = target.parts.as_slice()
+            && let Some(Variable::Record { fields, .. }) = self.variable(record)
+        {
+            return fields
+                .iter()
+                .find(|(other, _)| other == field)
+                .map(|(_, slot)| *slot)
+                .ok_or_else(|| {
+                    error(
+                        b"42703",
+                        target.place,
+                        format!("record \"{record}\" has no field \"{field}\""),
+                    )
+                });
+        }
+        match self.qualified_variable(&target.parts) {
+            Some(Variable::Scalar { constant: true, .. }) => Err(error(
+                b"22005",
+                target.place,
+                format!("variable \"{name}\" is declared CONSTANT"),
+            )),
+            Some(Variable::Scalar { slot, .. }) => Ok(*slot),
+            Some(Variable::Record { .. }) => Err(unsupported(
+                target.place,
+                format!("record \"{name}\" here"),
+                "assign its fields one by one",
+            )),
+            None => {
+                Err(error(b"42601", target.place, format!("\"{name}\" is not a known variable"))
+                    .hint("declare it between DECLARE and BEGIN"))
+            }
+        }
+    }
+
+    /// Raises when a variable declared NOT NULL has just been given NULL.
+    pub(crate) fn emit_not_null_checks(&self, out: &mut Vec<Statement>, targets: &[Target]) {
+        for target in targets {
+            if let Some(Variable::Scalar { slot, not_null: true, .. }) =
+                self.qualified_variable(&target.parts)
+            {
+                let name = target.parts.join(".");
+                let mut then = Vec::new();
+                let message = format!(
+                    "null value cannot be assigned to variable \"{name}\" declared NOT NULL"
+                );
+                self.emit_raise(&mut then, b"22004", message, None);
+                let condition =
+                    scalar(ExprKind::IsNull(Box::new(self.slot_expr(*slot))), DataType::Boolean);
+                self.emit(out, StatementKind::If { condition, then, otherwise: Vec::new() });
+            }
+        }
+    }
+
+    /// Turns INTO into a sink for these columns.
+    pub(crate) fn sink_of(
+        &mut self,
+        into: Option<&Into>,
+        columns: &[(String, Expr)],
+    ) -> Result<Sink> {
+        let Some(into) = into else {
+            return Ok(Sink::Discard);
+        };
+        let columns: Vec<_> = columns.iter().map(|(n, e)| (n.clone(), e.data_type())).collect();
+        let slots = self.slots_of_targets(&into.targets, &columns)?;
+        Ok(Sink::Slots { slots, strict: into.strict })
+    }
+
+    /// Values converted to the types of their slots.
+    pub(crate) fn fitted(
+        &self,
+        slots: &[SlotId],
+        columns: &[(String, Expr)],
+    ) -> Result<Vec<(SlotId, Expr)>> {
+        let mut fitted = Vec::with_capacity(slots.len());
+        for (slot, (_, value)) in slots.iter().zip(columns) {
+            let to = self.slot_expr(*slot).data_type();
+            let name = &self.slots[slot.index()].name;
+            let value = assign(value.clone(), to, Coercion::Explicit, self.place, || {
+                format!("variable \"{name}\"")
+            })?;
+            fitted.push((*slot, value));
+        }
+        Ok(fitted)
+    }
+
+    /// Assigns several slots at once: values that read one of them are computed first.
+    pub(crate) fn emit_assigns(
+        &mut self,
+        out: &mut Vec<Statement>,
+        pairs: Vec<(SlotId, Expr)>,
+    ) -> Result<()> {
+        let targets: Vec<SlotId> = pairs.iter().map(|(slot, _)| *slot).collect();
+        let reads_target = pairs.iter().skip(1).any(|(_, value)| {
+            let mut found = false;
+            crate::typing::visit_slots(value, &mut |slot| found |= targets.contains(&slot));
+            found
+        });
+        if !reads_target {
+            for (slot, value) in pairs {
+                self.emit_assign(out, slot, value);
+            }
+            return Ok(());
+        }
+        let mut held = Vec::new();
+        for (slot, value) in pairs {
+            let temporary = self.temporary("value", value.data_type())?;
+            self.emit_assign(out, temporary, value);
+            held.push((slot, temporary));
+        }
+        for (slot, temporary) in held {
+            self.emit_assign(out, slot, self.slot_expr(temporary));
+        }
+        Ok(())
+    }
+
+    /// SELECT ... INTO, PERFORM, RETURN QUERY and ad-hoc SELECT.
+    pub(crate) fn emit_selected(
+        &mut self,
+        out: &mut Vec<Statement>,
+        selected: Selected,
+        sink: Sink,
+    ) -> Result<()> {
+        let Selected { columns, kind } = selected;
+        match kind {
+            SelectedKind::Rows { source, distinct, order_by, limit, offset } => {
+                let consume = match sink {
+                    Sink::Discard if limit.is_some() || offset.is_some() => {
+                        return Err(unsupported(
+                            self.place,
+                            "PERFORM with LIMIT or OFFSET",
+                            "leave LIMIT out: FOUND says whether there is a row",
+                        ));
+                    }
+                    Sink::Discard => Consume::Discard,
+                    Sink::Result => Consume::Rows {
+                        to: RowsTo::Result,
+                        columns: self.result_values(&columns)?,
+                        distinct,
+                        order_by,
+                        limit,
+                        offset,
+                    },
+                    Sink::Slots { slots, strict } => {
+                        if let Some(limit) = &limit
+                            && !admits_one(limit)
+                        {
+                            return Err(unsupported(
+                                self.place,
+                                "this LIMIT with INTO",
+                                "INTO takes the first row: write LIMIT 1, or leave it out",
+                            ));
+                        }
+                        let into = self.fitted(&slots, &columns)?;
+                        let limited = strict && limit.is_some();
+                        let strict = strict && limit.is_none();
+                        let consume = Consume::First { into, strict, order_by, offset };
+                        let access = source.access(Effect::Read(consume));
+                        self.emit(out, StatementKind::Access(Box::new(access)));
+                        if limited {
+                            self.emit_no_rows(out);
+                        }
+                        return Ok(());
+                    }
+                };
+                let access = source.access(Effect::Read(consume));
+                self.emit(out, StatementKind::Access(Box::new(access)));
+                Ok(())
+            }
+            SelectedKind::Aggregated { source, aggregates } => {
+                let direct = match &sink {
+                    Sink::Slots { slots, .. } => self.fitted(slots, &columns)?,
+                    _ => Vec::new(),
+                };
+                let consume = Consume::Aggregate { aggregates, into: direct };
+                let access = source.access(Effect::Read(consume));
+                self.emit(out, StatementKind::Access(Box::new(access)));
+                if let Sink::Result = sink {
+                    self.emit_result_row(out, &columns)?;
+                }
+                Ok(())
+            }
+            SelectedKind::Extreme { source, result, argument } => {
+                let into = vec![(result, argument)];
+                let consume =
+                    Consume::First { into, strict: false, order_by: Vec::new(), offset: None };
+                let access = source.access(Effect::Read(consume));
+                self.emit(out, StatementKind::Access(Box::new(access)));
+                self.emit_one_row(out, &columns, sink)
+            }
+            SelectedKind::Values => self.emit_one_row(out, &columns, sink),
+        }
+    }
+
+    /// One row of values computed from slots.
+    fn emit_one_row(
+        &mut self,
+        out: &mut Vec<Statement>,
+        columns: &[(String, Expr)],
+        sink: Sink,
+    ) -> Result<()> {
+        match sink {
+            Sink::Discard => {}
+            Sink::Result => self.emit_result_row(out, columns)?,
+            Sink::Slots { slots, .. } => {
+                let pairs = self.fitted(&slots, columns)?;
+                self.emit_assigns(out, pairs)?;
+            }
+        }
+        self.emit_touched(out, 1);
+        Ok(())
+    }
+
+    pub(crate) fn emit_result_row(
+        &mut self,
+        out: &mut Vec<Statement>,
+        columns: &[(String, Expr)],
+    ) -> Result<()> {
+        let values = self.result_values(columns)?;
+        self.emit(out, StatementKind::ReturnNext(values));
+        Ok(())
+    }
+
+    /// RAISE of STRICT without a row.
+    fn emit_no_rows(&self, out: &mut Vec<Statement>) {
+        let mut then = Vec::new();
+        self.emit_raise(&mut then, b"P0002", "query returned no rows".to_owned(), None);
+        let condition = crate::expression::negated(self.slot_expr(FOUND));
+        self.emit(out, StatementKind::If { condition, then, otherwise: Vec::new() });
+    }
+
+    /// A query's columns as the procedure's result; an ad-hoc statement takes them as its result.
+    pub(crate) fn result_values(&mut self, columns: &[(String, Expr)]) -> Result<Vec<Expr>> {
+        if self.ad_hoc && self.result.is_empty() {
+            self.result = columns
+                .iter()
+                .map(|(name, e)| ResultColumn { name: name.clone(), data_type: e.data_type() })
+                .collect();
+        }
+        if columns.len() != self.result.len() {
+            return Err(error(
+                b"42804",
+                self.place,
+                "structure of query does not match function result type",
+            )
+            .detail(format!(
+                "The query gives {} columns, the function returns {}.",
+                columns.len(),
+                self.result.len()
+            )));
+        }
+        let mut values = Vec::with_capacity(columns.len());
+        for ((_, value), column) in columns.iter().zip(&self.result) {
+            let what = || format!("result column \"{}\"", column.name);
+            let to = column.data_type;
+            values.push(assign(value.clone(), to, Coercion::Assignment, self.place, what)?);
+        }
+        Ok(values)
+    }
+
+    /// The access of a FOR loop over a query; `None` when the query gives exactly one row, whose
+    /// values have been assigned already.
+    pub(crate) fn loop_query(
+        &mut self,
+        out: &mut Vec<Statement>,
+        selected: Selected,
+        slots: &[SlotId],
+    ) -> Result<Option<(hotrow_transaction::program::RowSetId, Access)>> {
+        let SelectedKind::Rows { source, distinct, order_by, limit, offset } = selected.kind else {
+            let sink = Sink::Slots { slots: slots.to_vec(), strict: false };
+            self.emit_selected(out, selected, sink)?;
+            return Ok(None);
+        };
+        let columns = self.fitted(slots, &selected.columns)?;
+        let columns = columns.into_iter().map(|(_, value)| value).collect();
+        let rows = self.row_set();
+        let to = RowsTo::Loop(rows);
+        let consume = Consume::Rows { to, columns, distinct, order_by, limit, offset };
+        Ok(Some((rows, source.access(Effect::Read(consume)))))
+    }
+
+    /// NULL for every slot.
+    pub(crate) fn emit_nulls(&self, out: &mut Vec<Statement>, slots: &[SlotId]) {
+        for slot in slots {
+            self.emit_assign(out, *slot, null(self.slot_expr(*slot).data_type()));
+        }
+    }
+}
+
+/// INTO where the statement has no values.
+pub(crate) fn no_values(place: Place) -> SqlError {
+    syntax(place, "INTO used with a command that cannot return data").hint("add RETURNING columns")
+}

@@ -1,0 +1,695 @@
+//! Expressions: `sqlparser`'s trees to typed trees over slots.
+//!
+//! Role         names are resolved by `scope`, operators typed by `operator`, functions by
+//!              `function`; string literals and NULL have no type of their own until an operator,
+//!              a function or an assignment gives them one
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place, SlotId};
+use sqlparser::ast::{self, AccessExpr, BinaryOperator, Subscript};
+
+use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
+use crate::interval;
+use crate::scope::{Compiler, Variable};
+use crate::token::folded;
+use crate::types::sql_type;
+use crate::typing::{
+    Coercion, assign, cast, common_type, constant, explicit_cast, integer, joined, null,
+    parse_literal, scalar,
+};
+
+/// Expressions compiled one in the other.
+const DEPTH_MAX: usize = 200;
+
+/// An expression whose type may still be open.
+#[derive(Clone, Debug)]
+pub(crate) enum Operand {
+    /// an expression with a type
+    Typed(Expr),
+    /// a string literal, or NULL
+    Unknown(Option<String>),
+    /// an interval: microseconds as bigint
+    Interval(Expr),
+}
+
+impl Compiler<'_> {
+    /// Compiles an expression; a literal without a type becomes text.
+    pub(crate) fn expr(&mut self, written: &ast::Expr) -> Result<Expr> {
+        let operand = self.operand(written)?;
+        self.settle(operand, DataType::Text, place_in(written, self.place))
+    }
+
+    /// Compiles a condition.
+    pub(crate) fn condition(&mut self, written: &ast::Expr, clause: &str) -> Result<Expr> {
+        let place = place_in(written, self.place);
+        let operand = self.operand(written)?;
+        let expr = self.settle(operand, DataType::Boolean, place)?;
+        if expr.sql_type == SqlType::Scalar(DataType::Boolean) {
+            return Ok(expr);
+        }
+        Err(error(
+            b"42804",
+            place,
+            format!("argument of {clause} must be type boolean, not type {}", expr.sql_type),
+        ))
+    }
+
+    /// Compiles a value for a column or a variable.
+    pub(crate) fn value_for(
+        &mut self,
+        written: &ast::Expr,
+        to: DataType,
+        coercion: Coercion,
+        what: impl FnOnce() -> String,
+    ) -> Result<Expr> {
+        let place = place_in(written, self.place);
+        let operand = self.operand(written)?;
+        let expr = self.settle(operand, to, place)?;
+        assign(expr, to, coercion, place, what)
+    }
+
+    /// Gives an open literal a type.
+    pub(crate) fn settle(&self, operand: Operand, wanted: DataType, place: Place) -> Result<Expr> {
+        match operand {
+            Operand::Typed(expr) => Ok(expr),
+            Operand::Unknown(None) => Ok(null(wanted)),
+            Operand::Unknown(Some(text)) => match wanted {
+                // a literal for varchar(n) is text first: whether it fits is asked of the value
+                DataType::Varchar(_) | DataType::Char(_) => {
+                    Ok(cast(constant(Value::Text(text), DataType::Text), wanted))
+                }
+                wanted => parse_literal(&text, wanted, place),
+            },
+            Operand::Interval(_) => Err(unsupported(
+                place,
+                "an interval as a value",
+                "add it to a timestamp, or keep bigint seconds",
+            )),
+        }
+    }
+
+    /// Compiles an expression whose type may stay open.
+    pub(crate) fn operand(&mut self, written: &ast::Expr) -> Result<Operand> {
+        if self.depth >= DEPTH_MAX {
+            return Err(too_complex(self.place, "expression is nested too deeply")
+                .hint("compute parts of it in variables first"));
+        }
+        self.depth += 1;
+        let operand = self.operand_inner(written);
+        self.depth -= 1;
+        operand.map_err(|e| e.or_at(self.place))
+    }
+
+    fn operand_inner(&mut self, written: &ast::Expr) -> Result<Operand> {
+        use ast::Expr as E;
+        let place = self.place;
+        let typed = match written {
+            E::Nested(inner) => return self.operand(inner),
+            E::Value(value) => return self.literal(&value.value, place_in(written, place)),
+            E::Identifier(ident) => {
+                let name = folded(&ident.value, ident.quote_style.is_some());
+                self.identifier(&name, place_in(written, place))?
+            }
+            E::CompoundIdentifier(idents) => {
+                self.qualified(&dotted(idents), place_in(written, place))?
+            }
+            E::BinaryOp { left, op, right } => return self.binary(left, op, right, written),
+            E::UnaryOp { op, expr } => return self.unary(*op, expr),
+            E::IsNull(e) => self.is_null(e)?,
+            E::IsNotNull(e) => negated(self.is_null(e)?),
+            E::IsTrue(e) => self.is_boolean(e, true)?,
+            E::IsNotTrue(e) => negated(self.is_boolean(e, true)?),
+            E::IsFalse(e) => self.is_boolean(e, false)?,
+            E::IsNotFalse(e) => negated(self.is_boolean(e, false)?),
+            E::IsUnknown(e) => self.is_null(e)?,
+            E::IsNotUnknown(e) => negated(self.is_null(e)?),
+            E::IsDistinctFrom(a, b) => negated(self.not_distinct(a, b)?),
+            E::IsNotDistinctFrom(a, b) => self.not_distinct(a, b)?,
+            E::Between { expr, negated: not, low, high } => self.between(expr, *not, low, high)?,
+            E::InList { expr, list, negated: not } => self.in_list(expr, list, *not)?,
+            E::Like { negated: not, any: false, expr, pattern, escape_char } => {
+                self.like(expr, pattern, escape_char.as_deref(), *not, None)?
+            }
+            E::ILike { negated: not, any: false, expr, pattern, escape_char } => {
+                self.like(expr, pattern, escape_char.as_deref(), *not, Some(Function::Lower))?
+            }
+            E::Case { operand, conditions, else_result, .. } => {
+                self.case(operand.as_deref(), conditions, else_result.as_deref(), written)?
+            }
+            E::Cast {
+                kind: ast::CastKind::Cast | ast::CastKind::DoubleColon,
+                expr,
+                data_type,
+                ..
+            } => {
+                return self.written_cast(expr, data_type, place_in(written, place));
+            }
+            E::TypedString(literal) => {
+                let place = place_in(written, place);
+                let to = crate::types::data_type(&literal.data_type, place)?;
+                let operand = self.literal(&literal.value.value, place)?;
+                self.settle(operand, to, place)?
+            }
+            E::Interval(literal) => {
+                return Ok(Operand::Interval(interval::literal(
+                    literal,
+                    place_in(written, place),
+                )?));
+            }
+            E::CompoundFieldAccess { root, access_chain } => {
+                self.element(root, access_chain, place_in(written, place))?
+            }
+            other => return self.call_or_refuse(other, place_in(written, place)),
+        };
+        Ok(Operand::Typed(typed))
+    }
+
+    fn identifier(&mut self, name: &str, place: Place) -> Result<Expr> {
+        let known = self.variable(name).is_some()
+            || self.row.as_ref().is_some_and(|row| row.column(name).is_some());
+        if !known && let Some(expr) = self.time_keyword(name) {
+            return Ok(expr);
+        }
+        self.name(name, place)
+    }
+
+    /// A literal token.
+    pub(crate) fn literal(&mut self, value: &ast::Value, place: Place) -> Result<Operand> {
+        use ast::Value as V;
+        let expr = match value {
+            V::Null => return Ok(Operand::Unknown(None)),
+            V::SingleQuotedString(text)
+            | V::EscapedStringLiteral(text)
+            | V::UnicodeStringLiteral(text) => return Ok(Operand::Unknown(Some(text.clone()))),
+            V::DollarQuotedString(text) => return Ok(Operand::Unknown(Some(text.value.clone()))),
+            V::Boolean(value) => constant(Value::Bool(*value), DataType::Boolean),
+            V::Number(digits, _) => number(digits, place)?,
+            V::Placeholder(name) => self.positional(name, place)?,
+            _ => {
+                return Err(unsupported(
+                    place,
+                    "this kind of literal",
+                    "write 'text', 12, 1.5, true or NULL; bytea as '\\x00ff'::bytea",
+                ));
+            }
+        };
+        Ok(Operand::Typed(expr))
+    }
+
+    fn positional(&mut self, name: &str, place: Place) -> Result<Expr> {
+        let slot = name
+            .strip_prefix('$')
+            .and_then(|digits| digits.parse::<usize>().ok())
+            .and_then(|n| self.parameters.get(n.checked_sub(1)?).copied());
+        match slot {
+            Some(slot) => Ok(self.slot_expr(slot)),
+            None => Err(error(b"42P02", place, format!("there is no parameter {name}"))),
+        }
+    }
+
+    fn is_null(&mut self, written: &ast::Expr) -> Result<Expr> {
+        let expr = self.expr(written)?;
+        Ok(scalar(ExprKind::IsNull(Box::new(expr)), DataType::Boolean))
+    }
+
+    fn is_boolean(&mut self, written: &ast::Expr, value: bool) -> Result<Expr> {
+        let expr = self.condition(written, if value { "IS TRUE" } else { "IS FALSE" })?;
+        let value = constant(Value::Bool(value), DataType::Boolean);
+        Ok(scalar(ExprKind::NotDistinct(Box::new(expr), Box::new(value)), DataType::Boolean))
+    }
+
+    fn not_distinct(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<Expr> {
+        let (left, right) = self.same_type(left, right, "=")?;
+        Ok(scalar(ExprKind::NotDistinct(Box::new(left), Box::new(right)), DataType::Boolean))
+    }
+
+    fn between(
+        &mut self,
+        expr: &ast::Expr,
+        not: bool,
+        low: &ast::Expr,
+        high: &ast::Expr,
+    ) -> Result<Expr> {
+        let above = self.comparison(expr, CompareOp::GreaterOrEqual, low)?;
+        let below = self.comparison(expr, CompareOp::LessOrEqual, high)?;
+        let both = scalar(ExprKind::And(Box::new(above), Box::new(below)), DataType::Boolean);
+        Ok(if not { negated(both) } else { both })
+    }
+
+    fn in_list(&mut self, expr: &ast::Expr, list: &[ast::Expr], not: bool) -> Result<Expr> {
+        let equal = list
+            .iter()
+            .map(|item| self.comparison(expr, CompareOp::Equal, item))
+            .collect::<Result<Vec<_>>>()?;
+        let any = joined(equal, ExprKind::Or)
+            .ok_or_else(|| syntax(self.place, "IN needs at least one value"))?;
+        Ok(if not { negated(any) } else { any })
+    }
+
+    fn like(
+        &mut self,
+        expr: &ast::Expr,
+        pattern: &ast::Expr,
+        escape: Option<&ast::Expr>,
+        not: bool,
+        fold: Option<Function>,
+    ) -> Result<Expr> {
+        let place = place_in(expr, self.place);
+        if escape.is_some() {
+            return Err(unsupported(place, "LIKE ... ESCAPE", "escape with a backslash: '100\\%'"));
+        }
+        let mut arguments = Vec::new();
+        for side in [expr, pattern] {
+            let side_place = place_in(side, self.place);
+            let text = self.expr(side)?;
+            if !text.data_type().is_text() || matches!(text.sql_type, SqlType::Array(_)) {
+                return Err(error(
+                    b"42883",
+                    side_place,
+                    format!("operator does not exist: {} ~~ text", text.sql_type),
+                ));
+            }
+            let text = cast(text, DataType::Text);
+            arguments.push(match fold {
+                None => text,
+                Some(function) => scalar(ExprKind::Call(function, vec![text]), DataType::Text),
+            });
+        }
+        let like = scalar(ExprKind::Call(Function::Like, arguments), DataType::Boolean);
+        Ok(if not { negated(like) } else { like })
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<&ast::Expr>,
+        conditions: &[ast::CaseWhen],
+        otherwise: Option<&ast::Expr>,
+        written: &ast::Expr,
+    ) -> Result<Expr> {
+        let mut whens = Vec::new();
+        let mut values = Vec::new();
+        for arm in conditions {
+            whens.push(match operand {
+                None => self.condition(&arm.condition, "CASE/WHEN")?,
+                Some(operand) => self.comparison(operand, CompareOp::Equal, &arm.condition)?,
+            });
+            values.push((self.operand(&arm.result)?, place_in(&arm.result, self.place)));
+        }
+        if let Some(otherwise) = otherwise {
+            values.push((self.operand(otherwise)?, place_in(otherwise, self.place)));
+        }
+        let (mut values, data_type) =
+            self.unified(values, "CASE", place_in(written, self.place))?;
+        let otherwise = match otherwise {
+            Some(_) => values.pop().map(Box::new),
+            None => None,
+        };
+        let arms = whens.into_iter().zip(values).collect();
+        Ok(scalar(ExprKind::Case { arms, otherwise }, data_type))
+    }
+
+    /// Converts all values to their common type.
+    pub(crate) fn unified(
+        &mut self,
+        values: Vec<(Operand, Place)>,
+        what: &str,
+        place: Place,
+    ) -> Result<(Vec<Expr>, DataType)> {
+        let mut common: Option<DataType> = None;
+        for (value, place) in &values {
+            if let Operand::Typed(expr) = value {
+                let found = self.scalar_type(expr, *place)?;
+                common = Some(match common {
+                    None => found,
+                    Some(known) => common_type(known, found).ok_or_else(|| {
+                        error(
+                            b"42804",
+                            *place,
+                            format!("{what} types {known} and {found} cannot be matched"),
+                        )
+                    })?,
+                });
+            }
+        }
+        let common = common.unwrap_or(DataType::Text);
+        let mut exprs = Vec::with_capacity(values.len());
+        for (value, place) in values {
+            exprs.push(cast(self.settle(value, common, place)?, common));
+        }
+        if exprs.is_empty() {
+            return Err(syntax(place, format!("{what} needs at least one value")));
+        }
+        Ok((exprs, common))
+    }
+
+    /// The type of an expression that must not be an array.
+    pub(crate) fn scalar_type(&self, expr: &Expr, place: Place) -> Result<DataType> {
+        match expr.sql_type {
+            SqlType::Scalar(data_type) => Ok(data_type),
+            SqlType::Array(_) => Err(unsupported(
+                place,
+                "an array as a value",
+                "loop over it with FOREACH x IN ARRAY a, or take an element: a[i]",
+            )),
+        }
+    }
+
+    fn written_cast(
+        &mut self,
+        expr: &ast::Expr,
+        to: &ast::DataType,
+        place: Place,
+    ) -> Result<Operand> {
+        let to = match sql_type(to, place) {
+            Ok(SqlType::Scalar(to)) => to,
+            Ok(SqlType::Array(_)) => {
+                return Err(unsupported(
+                    place,
+                    "a cast to an array",
+                    "pass the array as a parameter",
+                ));
+            }
+            Err(problem) => {
+                // '1 day'::interval
+                if let (ast::DataType::Interval { .. }, Operand::Unknown(Some(text))) =
+                    (to, self.operand(expr)?)
+                {
+                    return Ok(Operand::Interval(interval::parse(&text, place)?));
+                }
+                return Err(problem);
+            }
+        };
+        let operand = self.operand(expr)?;
+        let place = place_in(expr, place);
+        if let (Operand::Unknown(Some(text)), DataType::Varchar(_) | DataType::Char(_)) =
+            (&operand, to)
+        {
+            let text = constant(Value::Text(text.clone()), DataType::Text);
+            return Ok(Operand::Typed(explicit_cast(text, to, place)?));
+        }
+        let expr = self.settle(operand, to, place)?;
+        self.scalar_type(&expr, place)?;
+        Ok(Operand::Typed(explicit_cast(expr, to, place)?))
+    }
+
+    fn element(&mut self, root: &ast::Expr, chain: &[AccessExpr], place: Place) -> Result<Expr> {
+        let (array, subscript) = match chain {
+            [AccessExpr::Subscript(subscript)] => (self.array(root)?, subscript),
+            // procedure.parameter[i]
+            [AccessExpr::Dot(ast::Expr::Identifier(name)), AccessExpr::Subscript(subscript)] => {
+                let ast::Expr::Identifier(first) = root else {
+                    return Err(syntax(place, "this subscript has no array before it"));
+                };
+                let path = ast::Expr::CompoundIdentifier(vec![first.clone(), name.clone()]);
+                (self.array(&path)?, subscript)
+            }
+            _ => {
+                return Err(unsupported(
+                    place,
+                    "this chain of subscripts and fields",
+                    "arrays have one dimension: a[i]",
+                ));
+            }
+        };
+        let Subscript::Index { index } = subscript else {
+            return Err(unsupported(place, "an array slice", "loop over its elements"));
+        };
+        let index = self.value_for(index, DataType::Integer, Coercion::Assignment, || {
+            "array subscript".to_owned()
+        })?;
+        let (slot, element) = array;
+        Ok(scalar(ExprKind::Element(slot, Box::new(index)), element))
+    }
+
+    /// An expression that must name an array; its slot and the type of its elements.
+    pub(crate) fn array(&mut self, written: &ast::Expr) -> Result<(SlotId, DataType)> {
+        let place = place_in(written, self.place);
+        let expr = match written {
+            ast::Expr::Array(_) => {
+                return Err(unsupported(
+                    place,
+                    "an array constructor here",
+                    "pass the array as a parameter",
+                ));
+            }
+            other => self.expr(other)?,
+        };
+        match (expr.kind, expr.sql_type) {
+            (ExprKind::Slot(slot), SqlType::Array(element)) => Ok((slot, element)),
+            (_, other) => Err(error(
+                b"42804",
+                place,
+                format!("an array parameter is needed here, but expression is of type {other}"),
+            )),
+        }
+    }
+
+    /// Compiles both sides of a comparison and converts them to their common type.
+    pub(crate) fn comparison(
+        &mut self,
+        left: &ast::Expr,
+        op: CompareOp,
+        right: &ast::Expr,
+    ) -> Result<Expr> {
+        if let (ast::Expr::Tuple(lefts), ast::Expr::Tuple(rights)) = (bare(left), bare(right)) {
+            return self.row_comparison(lefts, op, rights);
+        }
+        let sign = match op {
+            CompareOp::Equal => "=",
+            CompareOp::NotEqual => "<>",
+            CompareOp::Less => "<",
+            CompareOp::LessOrEqual => "<=",
+            CompareOp::Greater => ">",
+            CompareOp::GreaterOrEqual => ">=",
+        };
+        let (left, right) = self.same_type(left, right, sign)?;
+        Ok(scalar(ExprKind::Compare(op, Box::new(left), Box::new(right)), DataType::Boolean))
+    }
+
+    fn row_comparison(
+        &mut self,
+        lefts: &[ast::Expr],
+        op: CompareOp,
+        rights: &[ast::Expr],
+    ) -> Result<Expr> {
+        if lefts.len() != rights.len() || op != CompareOp::Equal {
+            return Err(unsupported(
+                self.place,
+                "this comparison of rows",
+                "compare column by column with AND and OR",
+            ));
+        }
+        let pairs = lefts.iter().zip(rights);
+        let equal = pairs.map(|(l, r)| self.comparison(l, op, r)).collect::<Result<Vec<_>>>()?;
+        joined(equal, ExprKind::And).ok_or_else(|| syntax(self.place, "an empty row"))
+    }
+
+    fn same_type(
+        &mut self,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        sign: &str,
+    ) -> Result<(Expr, Expr)> {
+        let (left_place, right_place) = (place_in(left, self.place), place_in(right, self.place));
+        let (left, right) = (self.operand(left)?, self.operand(right)?);
+        let known = |operand: &Operand| match operand {
+            Operand::Typed(expr) => Some(expr.data_type()),
+            _ => None,
+        };
+        let wanted = known(&left).or(known(&right)).unwrap_or(DataType::Text);
+        // char(n) compares without its padding, so a literal meets it as text
+        let wanted = if wanted.is_text() { DataType::Text } else { wanted };
+        let left = self.settle(left, wanted, left_place)?;
+        let right = self.settle(right, wanted, right_place)?;
+        let left_type = self.scalar_type(&left, left_place)?;
+        let right_type = self.scalar_type(&right, right_place)?;
+        if let Some(narrow) = narrowed(&left, right_type) {
+            return Ok((narrow, right));
+        }
+        if let Some(narrow) = narrowed(&right, left_type) {
+            return Ok((left, narrow));
+        }
+        let common = common_type(left_type, right_type).ok_or_else(|| {
+            error(
+                b"42883",
+                left_place,
+                format!("operator does not exist: {left_type} {sign} {right_type}"),
+            )
+            .hint("You might need to add explicit type casts.")
+        })?;
+        let common = match common {
+            DataType::Char(_) | DataType::Varchar(_) => DataType::Text,
+            DataType::Numeric { scale, .. } => {
+                // operands that differ in precision only compare as they are
+                return Ok((rescaled(left, scale), rescaled(right, scale)));
+            }
+            other => other,
+        };
+        Ok((cast(left, common), cast(right, common)))
+    }
+
+    fn unary(&mut self, op: ast::UnaryOperator, written: &ast::Expr) -> Result<Operand> {
+        let place = place_in(written, self.place);
+        match op {
+            ast::UnaryOperator::Not => Ok(Operand::Typed(negated(self.condition(written, "NOT")?))),
+            ast::UnaryOperator::Plus => self.operand(written),
+            ast::UnaryOperator::Minus => {
+                // -9223372036854775808 and -32768::smallint are read as one literal
+                if let ast::Expr::Value(value) = written
+                    && let ast::Value::Number(digits, _) = &value.value
+                {
+                    return Ok(Operand::Typed(number(&format!("-{digits}"), place)?));
+                }
+                let operand = self.operand(written)?;
+                if let Operand::Interval(micros) = operand {
+                    let negative = ExprKind::Negate(Box::new(micros));
+                    return Ok(Operand::Interval(scalar(negative, DataType::BigInt)));
+                }
+                let expr = self.settle(operand, DataType::Double, place)?;
+                let data_type = self.scalar_type(&expr, place)?;
+                if !data_type.is_number() {
+                    return Err(error(
+                        b"42883",
+                        place,
+                        format!("operator does not exist: - {data_type}"),
+                    ));
+                }
+                Ok(Operand::Typed(scalar(ExprKind::Negate(Box::new(expr)), data_type)))
+            }
+            other => Err(unsupported(
+                place,
+                format!("operator {other}"),
+                "use + - * / %, comparisons, AND, OR, NOT and ||",
+            )),
+        }
+    }
+
+    fn binary(
+        &mut self,
+        left: &ast::Expr,
+        op: &BinaryOperator,
+        right: &ast::Expr,
+        written: &ast::Expr,
+    ) -> Result<Operand> {
+        use BinaryOperator as B;
+        let compare = match op {
+            B::Eq => Some(CompareOp::Equal),
+            B::NotEq => Some(CompareOp::NotEqual),
+            B::Lt => Some(CompareOp::Less),
+            B::LtEq => Some(CompareOp::LessOrEqual),
+            B::Gt => Some(CompareOp::Greater),
+            B::GtEq => Some(CompareOp::GreaterOrEqual),
+            _ => None,
+        };
+        if let Some(op) = compare {
+            return Ok(Operand::Typed(self.comparison(left, op, right)?));
+        }
+        match op {
+            B::And => self.logic(written, &B::And, "AND", ExprKind::And),
+            B::Or => self.logic(written, &B::Or, "OR", ExprKind::Or),
+            _ => self.arithmetic(left, op, right, written),
+        }
+    }
+
+    /// A chain of ANDs or ORs, however long, as a balanced tree.
+    fn logic(
+        &mut self,
+        written: &ast::Expr,
+        operator: &BinaryOperator,
+        name: &str,
+        join: impl Fn(Box<Expr>, Box<Expr>) -> ExprKind,
+    ) -> Result<Operand> {
+        let mut operands = Vec::new();
+        let mut rest = written;
+        while let ast::Expr::BinaryOp { left, op, right } = rest
+            && op == operator
+        {
+            operands.push(&**right);
+            rest = left;
+        }
+        operands.push(rest);
+        let mut compiled = Vec::with_capacity(operands.len());
+        for operand in operands.into_iter().rev() {
+            compiled.push(self.condition(operand, name)?);
+        }
+        let joined = joined(compiled, join).ok_or_else(|| syntax(self.place, "no operands"))?;
+        Ok(Operand::Typed(joined))
+    }
+}
+
+/// An integer constant in the narrower integer type of the other side, where it fits: that saves
+/// a conversion of the other side for every row.
+fn narrowed(expr: &Expr, other: DataType) -> Option<Expr> {
+    let constant = matches!(expr.kind, ExprKind::Constant(_));
+    if !constant || !expr.data_type().is_integer() || !other.is_integer() {
+        return None;
+    }
+    let narrow = cast(expr.clone(), other);
+    matches!(narrow.kind, ExprKind::Constant(_)).then_some(narrow)
+}
+
+fn rescaled(expr: Expr, scale: u8) -> Expr {
+    match expr.data_type() {
+        DataType::Numeric { scale: own, .. } if own == scale => expr,
+        DataType::Numeric { precision, scale: own } => {
+            let precision = (precision - own + scale).min(38);
+            cast(expr, DataType::Numeric { precision, scale })
+        }
+        other => {
+            let digits = crate::typing::digits(other).map_or(38, |d| d.0);
+            cast(expr, DataType::Numeric { precision: (digits + scale).min(38), scale })
+        }
+    }
+}
+
+/// Without the brackets around it.
+fn bare(written: &ast::Expr) -> &ast::Expr {
+    match written {
+        ast::Expr::Nested(inner) => bare(inner),
+        other => other,
+    }
+}
+
+pub(crate) fn dotted(idents: &[ast::Ident]) -> Vec<String> {
+    idents.iter().map(|i| folded(&i.value, i.quote_style.is_some())).collect()
+}
+
+/// NOT.
+pub(crate) fn negated(expr: Expr) -> Expr {
+    scalar(ExprKind::Not(Box::new(expr)), DataType::Boolean)
+}
+
+/// A number as PostgreSQL reads it: integer, bigint or numeric by size; exponents make a numeric
+/// too, floats are written with a cast.
+fn number(digits: &str, place: Place) -> Result<Expr> {
+    if let Ok(value) = digits.parse::<i32>() {
+        return Ok(integer(value));
+    }
+    if let Ok(value) = digits.parse::<i64>() {
+        return Ok(crate::typing::bigint(value));
+    }
+    let (mantissa, exponent) = match digits.split_once(['e', 'E']) {
+        None => (digits, 0),
+        Some((mantissa, exponent)) => {
+            (mantissa, exponent.parse::<i32>().unwrap_or(i32::MAX).clamp(-400, 400))
+        }
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let whole_digits = whole.trim_start_matches(['-', '0']).len() as i32 + exponent.max(0);
+    let scale = (fraction.len() as i32 - exponent).max(0);
+    if scale > 38 || whole_digits + scale > 38 {
+        return Err(error(b"22003", place, format!("number {digits} has more than 38 digits"))
+            .hint("write '...'::double precision for a float"));
+    }
+    let precision = (whole_digits + scale).max(1) as u8;
+    parse_literal(digits, DataType::Numeric { precision, scale: scale as u8 }, place)
+}
+
+/// Whether the variable is a scalar; used by statements that need one.
+pub(crate) fn scalar_slot(variable: &Variable) -> Option<SlotId> {
+    match variable {
+        Variable::Scalar { slot, .. } => Some(*slot),
+        Variable::Record { .. } => None,
+    }
+}

@@ -1,0 +1,387 @@
+//! Foreign keys: enforced by accesses added around the statements that change either side.
+//!
+//! Role         called by INSERT, UPDATE and DELETE. The engine knows no foreign keys: a check is
+//!              a read of the other table's index, planned and locked like any other
+//! Invariants   I1 a child row is written only if its parent was read, or one of its referencing
+//!              columns is NULL (MATCH SIMPLE)
+//!              I2 a parent row is removed only after a look for children found none
+
+use hotrow_base::ids::ColumnId;
+use hotrow_base::types::DataType;
+use hotrow_base::value::Value;
+use hotrow_transaction::catalog::{ForeignKey, IndexKind, Table};
+use hotrow_transaction::program::{
+    Access, Consume, Effect, Expr, ExprKind, FOUND, Path, RowsTo, SlotId, Statement, StatementKind,
+};
+
+use crate::error::{Result, unsupported};
+use crate::expression::negated;
+use crate::path::truth;
+use crate::query::Source;
+use crate::scope::{Compiler, Row};
+use crate::typing::{cast, constant, joined, scalar, visit_slots};
+
+/// SET: columns and their new values.
+type NewValues = Vec<(ColumnId, Expr)>;
+
+impl Compiler<'_> {
+    /// Checks the parents of a row about to be inserted. Returns the statements that must follow
+    /// the insert instead: where a row may refer to itself, or a conflict may drop it.
+    pub(crate) fn check_parents_of_insert(
+        &mut self,
+        out: &mut Vec<Statement>,
+        table: &Table,
+        values: &mut [Expr],
+        ignore_conflict: bool,
+    ) -> Result<Vec<Statement>> {
+        let mut late = Vec::new();
+        for key in &table.foreign_keys {
+            for column in &key.child_columns {
+                self.held(out, &mut values[column.index()])?;
+            }
+            let key_values: Vec<Expr> =
+                key.child_columns.iter().map(|c| values[c.index()].clone()).collect();
+            if ignore_conflict || key.parent == key.child {
+                self.check_parent(&mut late, table, key, &key_values);
+            } else {
+                self.check_parent(out, table, key, &key_values);
+            }
+        }
+        if !late.is_empty() {
+            self.emit_touched(&mut late, 1);
+        }
+        Ok(late)
+    }
+
+    /// Prepares the checks of an UPDATE that changes referencing columns, and refuses one that
+    /// changes referenced columns. Returns the new values and the checks that follow the update.
+    pub(crate) fn check_parents_of_update(
+        &mut self,
+        out: &mut Vec<Statement>,
+        table: &Table,
+        row: &Row,
+        mut set: Vec<(ColumnId, Expr)>,
+    ) -> Result<(NewValues, Vec<Statement>)> {
+        self.refuse_referenced_change(table, &set)?;
+        let mut late = Vec::new();
+        for key in &table.foreign_keys {
+            let changed = |c: &ColumnId| set.iter().any(|(column, _)| column == c);
+            if !key.child_columns.iter().any(changed) {
+                continue;
+            }
+            let mut values = Vec::new();
+            for column in &key.child_columns {
+                let value = set.iter_mut().find(|(c, _)| c == column).map(|(_, value)| value);
+                let depends = |value: &Expr| {
+                    let mut depends = false;
+                    visit_slots(value, &mut |slot| depends |= row.column_of(slot).is_some());
+                    depends
+                };
+                match value {
+                    Some(value) if !depends(value) => {
+                        self.held(out, value)?;
+                        values.push(value.clone());
+                    }
+                    _ => {
+                        return Err(unsupported(
+                            self.place,
+                            format!("an UPDATE of part of foreign key \"{}\"", key.name),
+                            "set all its columns, to values computed in variables before",
+                        ));
+                    }
+                }
+            }
+            self.check_parent(&mut late, table, key, &values);
+        }
+        Ok((set, late))
+    }
+
+    fn refuse_referenced_change(&self, table: &Table, set: &[(ColumnId, Expr)]) -> Result<()> {
+        for key in self.keys_to(table) {
+            let referenced = &self.catalog.index(key.parent_index).columns;
+            if set.iter().any(|(column, _)| referenced.contains(column)) {
+                return Err(unsupported(
+                    self.place,
+                    format!("an UPDATE of columns that foreign key \"{}\" refers to", key.name),
+                    "INSERT a new row, move the children, DELETE the old row",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that follow an UPDATE: only when it touched a row, and leaving FOUND and the row
+    /// count as they were.
+    pub(crate) fn emit_late_checks(
+        &mut self,
+        out: &mut Vec<Statement>,
+        checks: Vec<Statement>,
+    ) -> Result<()> {
+        if checks.is_empty() {
+            return Ok(());
+        }
+        let count = self.temporary("touched", DataType::BigInt)?;
+        let row_count = hotrow_transaction::program::ROW_COUNT;
+        let mut then = Vec::new();
+        self.emit_assign(&mut then, count, self.slot_expr(row_count));
+        then.extend(checks);
+        self.emit_assign(&mut then, FOUND, truth(true));
+        self.emit_assign(&mut then, row_count, self.slot_expr(count));
+        let condition = self.slot_expr(FOUND);
+        self.emit(out, StatementKind::If { condition, then, otherwise: Vec::new() });
+        Ok(())
+    }
+
+    /// Reads the parent with this key; raises 23503 when there is none.
+    fn check_parent(
+        &self,
+        out: &mut Vec<Statement>,
+        table: &Table,
+        key: &ForeignKey,
+        values: &[Expr],
+    ) {
+        let parent = self.catalog.table(key.parent);
+        let index = self.catalog.index(key.parent_index);
+        let typed = values.iter().zip(&index.columns);
+        let typed: Vec<Expr> = typed
+            .map(|(value, column)| key_of(value.clone(), parent.columns[column.index()].data_type))
+            .collect();
+        let access = Access {
+            table: key.parent,
+            path: Path::Point { index: key.parent_index, key: typed },
+            bind: Vec::new(),
+            filter: None,
+            effect: Effect::Read(Consume::Discard),
+        };
+        let mut check = Vec::new();
+        self.emit(&mut check, StatementKind::Access(Box::new(access)));
+        let message = format!(
+            "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+            table.name, key.name
+        );
+        let end = format!(" is not present in table \"{}\".", parent.name);
+        let detail = key_detail(table, &key.child_columns, values, &end);
+        let mut then = Vec::new();
+        self.emit_raise(&mut then, b"23503", message, Some(detail));
+        let condition = negated(self.slot_expr(FOUND));
+        self.emit(&mut check, StatementKind::If { condition, then, otherwise: Vec::new() });
+        self.guarded(out, values, check);
+    }
+
+    /// Runs `check` only when no value is NULL.
+    fn guarded(&self, out: &mut Vec<Statement>, values: &[Expr], mut check: Vec<Statement>) {
+        let mut present = Vec::new();
+        for value in values {
+            match &value.kind {
+                ExprKind::Constant(Value::Null) => return,
+                ExprKind::Constant(_) => {}
+                _ => {
+                    let null = scalar(ExprKind::IsNull(Box::new(value.clone())), DataType::Boolean);
+                    present.push(negated(null));
+                }
+            }
+        }
+        match joined(present, ExprKind::And) {
+            None => out.append(&mut check),
+            Some(condition) => {
+                self.emit(out, StatementKind::If { condition, then: check, otherwise: vec![] });
+            }
+        }
+    }
+
+    fn keys_to<'t>(&'t self, parent: &'t Table) -> impl Iterator<Item = &'t ForeignKey> {
+        self.catalog
+            .tables()
+            .iter()
+            .filter(|table| !table.dropped)
+            .flat_map(|table| &table.foreign_keys)
+            .filter(move |key| key.parent == parent.id)
+    }
+
+    /// Looks for children of the rows about to be deleted; raises 23503 when there is one.
+    pub(crate) fn check_children_of_delete(
+        &mut self,
+        out: &mut Vec<Statement>,
+        table: &Table,
+        source: &mut Source,
+    ) -> Result<()> {
+        let keys: Vec<ForeignKey> = self.keys_to(table).cloned().collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        // the referenced values are the key itself
+        if let Path::Point { index, key: values } = &mut source.path
+            && source.filter.is_none()
+            && keys.iter().all(|key| key.parent_index == *index)
+        {
+            let index = self.catalog.index(*index);
+            for (value, column) in values.iter_mut().zip(&index.columns) {
+                let data_type = table.columns[column.index()].data_type;
+                let exact = std::mem::replace(value, truth(true));
+                *value = key_of(exact, data_type);
+                self.held(out, value)?;
+            }
+            let values = values.clone();
+            for key in &keys {
+                self.check_child(out, table, key, &values)?;
+            }
+            return Ok(());
+        }
+        self.check_children_of_rows(out, table, source, &keys)
+    }
+
+    /// The general form: a loop over the rows that will be deleted.
+    fn check_children_of_rows(
+        &mut self,
+        out: &mut Vec<Statement>,
+        table: &Table,
+        source: &Source,
+        keys: &[ForeignKey],
+    ) -> Result<()> {
+        let mut read = Source {
+            row: source.row.clone(),
+            path: source.path.clone(),
+            filter: source.filter.clone(),
+        };
+        self.row = Some(read.row);
+        let mut columns = Vec::new();
+        let mut into = Vec::new();
+        let mut body = Vec::new();
+        for key in keys {
+            let mut values = Vec::new();
+            for column in &self.catalog.index(key.parent_index).columns {
+                let value = self.bind_column(*column)?;
+                let slot: SlotId = self.temporary("parent", value.data_type())?;
+                columns.push(value);
+                into.push(slot);
+                values.push(self.slot_expr(slot));
+            }
+            self.check_child(&mut body, table, key, &values)?;
+        }
+        read.row = self.row.take().expect("set above");
+        let rows = self.row_set();
+        let consume = Consume::Rows {
+            to: RowsTo::Loop(rows),
+            columns,
+            distinct: false,
+            order_by: Vec::new(),
+            limit: None,
+            offset: None,
+        };
+        let query = Box::new(read.access(Effect::Read(consume)));
+        self.emit(out, StatementKind::ForQuery { rows, query, into, body });
+        Ok(())
+    }
+
+    /// Looks for one child of a parent key. `values` are in the order of the parent's index.
+    fn check_child(
+        &mut self,
+        out: &mut Vec<Statement>,
+        table: &Table,
+        key: &ForeignKey,
+        values: &[Expr],
+    ) -> Result<()> {
+        let child = self.catalog.table(key.child);
+        let path = self.child_path(key, values)?;
+        let mut bind = Vec::new();
+        let mut filter = None;
+        if matches!(path, Path::Whole) {
+            let mut equal = Vec::new();
+            for (column, value) in key.child_columns.iter().zip(values) {
+                let described = &child.columns[column.index()];
+                let slot = self.temporary("child", described.data_type)?;
+                bind.push((*column, slot));
+                let sides = (self.slot_expr(slot), cast(value.clone(), described.data_type));
+                let op = hotrow_transaction::program::CompareOp::Equal;
+                let kind = ExprKind::Compare(op, Box::new(sides.0), Box::new(sides.1));
+                equal.push(scalar(kind, DataType::Boolean));
+            }
+            filter = joined(equal, ExprKind::And);
+        }
+        // the first child is enough
+        let consume =
+            Consume::First { into: vec![], strict: false, order_by: vec![], offset: None };
+        let effect = Effect::Read(consume);
+        let access = Access { table: key.child, path, bind, filter, effect };
+        let mut check = Vec::new();
+        self.emit(&mut check, StatementKind::Access(Box::new(access)));
+        let message = format!(
+            "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \
+             \"{}\"",
+            table.name, key.name, child.name
+        );
+        let end = format!(" is still referenced from table \"{}\".", child.name);
+        let referenced = &self.catalog.index(key.parent_index).columns;
+        let detail = key_detail(table, referenced, values, &end);
+        let mut then = Vec::new();
+        self.emit_raise(&mut then, b"23503", message, Some(detail));
+        let condition = self.slot_expr(FOUND);
+        self.emit(&mut check, StatementKind::If { condition, then, otherwise: Vec::new() });
+        self.guarded(out, values, check);
+        Ok(())
+    }
+
+    /// How the children of a key are found: an index that starts with the referencing columns.
+    fn child_path(&self, key: &ForeignKey, values: &[Expr]) -> Result<Path> {
+        let child = self.catalog.table(key.child);
+        let count = key.child_columns.len();
+        for id in child.indexes() {
+            let index = self.catalog.index(id);
+            let starts = index.columns.len() >= count
+                && index.columns[..count].iter().all(|c| key.child_columns.contains(c))
+                && (index.kind == IndexKind::BTree || index.columns.len() == count);
+            if !starts {
+                continue;
+            }
+            let value_of = |column: &ColumnId| {
+                let at = key.child_columns.iter().position(|c| c == column).unwrap_or(0);
+                key_of(values[at].clone(), child.columns[column.index()].data_type)
+            };
+            let prefix: Vec<Expr> = index.columns[..count].iter().map(value_of).collect();
+            return Ok(if index.unique && index.columns.len() == count {
+                Path::Point { index: id, key: prefix }
+            } else {
+                Path::Range { index: id, prefix, lower: None, upper: None, descending: false }
+            });
+        }
+        if self.ad_hoc {
+            return Ok(Path::Whole);
+        }
+        let columns: Vec<&str> =
+            key.child_columns.iter().map(|c| child.columns[c.index()].name.as_str()).collect();
+        Err(unsupported(
+            self.place,
+            format!(
+                "a DELETE from a table that foreign key \"{}\" of table \"{}\" refers to, without \
+                 an index to find the children by",
+                key.name, child.name
+            ),
+            format!("CREATE INDEX ON {} ({}) first", child.name, columns.join(", ")),
+        ))
+    }
+}
+
+/// A key value in a column's type where that cannot lose anything.
+fn key_of(value: Expr, column: DataType) -> Expr {
+    let same_family = value.data_type().is_integer() && column.is_integer()
+        || value.data_type().is_text() && column.is_text();
+    if same_family { value } else { cast(value, column) }
+}
+
+/// `Key (a, b)=(1, 2)` and an end.
+fn key_detail(table: &Table, columns: &[ColumnId], values: &[Expr], end: &str) -> Expr {
+    let names: Vec<&str> = columns.iter().map(|c| table.columns[c.index()].name.as_str()).collect();
+    let text = |text: String| constant(Value::Text(text), DataType::Text);
+    let mut detail = text(format!("Key ({})=(", names.join(", ")));
+    for (i, value) in values.iter().enumerate() {
+        if i > 0 {
+            detail = concat(detail, text(", ".to_owned()));
+        }
+        detail = concat(detail, cast(value.clone(), DataType::Text));
+    }
+    concat(detail, text(format!("){end}")))
+}
+
+fn concat(left: Expr, right: Expr) -> Expr {
+    scalar(ExprKind::Concat(Box::new(left), Box::new(right)), DataType::Text)
+}

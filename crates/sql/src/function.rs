@@ -1,0 +1,565 @@
+//! Scalar functions: names and arguments to [`Function`], with the types PostgreSQL gives them.
+
+use hotrow_base::temporal::{ExtractField, TruncateUnit};
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, NOW, Place};
+use sqlparser::ast::{self, CeilFloorKind, FunctionArg, FunctionArgExpr, FunctionArguments};
+
+use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::expression::Operand;
+use crate::operator::numbers;
+use crate::scope::Compiler;
+use crate::typing::{Coercion, cast, common_type, integer, scalar};
+
+type Arguments = Vec<(Operand, Place)>;
+
+/// Functions that would not give the same result when a call is replayed from the log.
+const NOT_REPLAYABLE: &[&str] = &[
+    "random",
+    "clock_timestamp",
+    "nextval",
+    "currval",
+    "setval",
+    "lastval",
+    "gen_random_uuid",
+    "uuid_generate_v4",
+    "timeofday",
+    "txid_current",
+    "pg_backend_pid",
+    "setseed",
+    "random_normal",
+];
+
+/// Text functions: name, function, smallest and largest number of arguments, the types of the
+/// arguments after the first, which is text, and the result's.
+type TextFunction = (&'static str, Function, usize, usize, &'static [DataType], DataType);
+const TEXT: &[TextFunction] = &[
+    ("length", Function::Length, 1, 1, &[], DataType::Integer),
+    ("char_length", Function::Length, 1, 1, &[], DataType::Integer),
+    ("character_length", Function::Length, 1, 1, &[], DataType::Integer),
+    ("lower", Function::Lower, 1, 1, &[], DataType::Text),
+    ("upper", Function::Upper, 1, 1, &[], DataType::Text),
+    ("substring", Function::Substring, 2, 3, &[DataType::Integer; 2], DataType::Text),
+    ("substr", Function::Substring, 2, 3, &[DataType::Integer; 2], DataType::Text),
+    ("left", Function::Left, 2, 2, &[DataType::Integer], DataType::Text),
+    ("right", Function::Right, 2, 2, &[DataType::Integer], DataType::Text),
+    ("strpos", Function::Position, 2, 2, &[DataType::Text], DataType::Integer),
+    ("btrim", Function::Trim, 1, 2, &[DataType::Text], DataType::Text),
+    ("trim", Function::Trim, 1, 2, &[DataType::Text], DataType::Text),
+    ("ltrim", Function::LTrim, 1, 2, &[DataType::Text], DataType::Text),
+    ("rtrim", Function::RTrim, 1, 2, &[DataType::Text], DataType::Text),
+    ("lpad", Function::LPad, 2, 3, &[DataType::Integer, DataType::Text], DataType::Text),
+    ("rpad", Function::RPad, 2, 3, &[DataType::Integer, DataType::Text], DataType::Text),
+    ("replace", Function::Replace, 3, 3, &[DataType::Text; 2], DataType::Text),
+    ("repeat", Function::Repeat, 2, 2, &[DataType::Integer], DataType::Text),
+    ("reverse", Function::Reverse, 1, 1, &[], DataType::Text),
+];
+
+/// Functions of doubles.
+const DOUBLES: &[(&str, Function, usize)] = &[
+    ("sqrt", Function::Sqrt, 1),
+    ("exp", Function::Exp, 1),
+    ("ln", Function::Ln, 1),
+    ("power", Function::Power, 2),
+    ("pow", Function::Power, 2),
+];
+
+fn call(function: Function, arguments: Vec<Expr>, data_type: DataType) -> Expr {
+    scalar(ExprKind::Call(function, arguments), data_type)
+}
+
+impl Compiler<'_> {
+    /// The call's time, for names that need no brackets.
+    pub(crate) fn time_keyword(&self, name: &str) -> Option<Expr> {
+        let now = self.slot_expr(NOW);
+        Some(match name {
+            "current_timestamp" | "now" | "transaction_timestamp" | "statement_timestamp" => now,
+            "localtimestamp" => cast(now, DataType::Timestamp),
+            "current_date" => cast(now, DataType::Date),
+            _ => return None,
+        })
+    }
+
+    /// Functions, among them those with a syntax of their own; everything else is refused.
+    pub(crate) fn call_or_refuse(&mut self, written: &ast::Expr, place: Place) -> Result<Operand> {
+        use ast::Expr as E;
+        let typed = match written {
+            E::Function(function) => self.function(function, place)?,
+            E::Ceil { expr, field } => self.rounding("ceil", expr, field, place)?,
+            E::Floor { expr, field } => self.rounding("floor", expr, field, place)?,
+            E::Extract { field, expr, .. } => {
+                let name = field.to_string();
+                self.extract(&name, expr, place)?
+            }
+            E::Position { expr, r#in } => {
+                let arguments = self.operands(&[r#in, expr])?;
+                self.named("strpos", arguments, place)?
+            }
+            E::Substring { expr, substring_from, substring_for, .. } => {
+                let from = match substring_from {
+                    Some(from) => (self.operand(from)?, place_in(&**from, place)),
+                    None => (Operand::Typed(integer(1)), place),
+                };
+                let mut arguments = self.operands(&[expr])?;
+                arguments.push(from);
+                if let Some(count) = substring_for {
+                    arguments.push((self.operand(count)?, place_in(&**count, place)));
+                }
+                self.named("substring", arguments, place)?
+            }
+            E::Trim { trim_where, trim_what, expr, trim_characters } => {
+                let name = match trim_where {
+                    Some(ast::TrimWhereField::Leading) => "ltrim",
+                    Some(ast::TrimWhereField::Trailing) => "rtrim",
+                    _ => "btrim",
+                };
+                let what = trim_what.as_deref().or(trim_characters.iter().flatten().next());
+                let mut arguments = self.operands(&[expr])?;
+                if let Some(what) = what {
+                    arguments.push((self.operand(what)?, place_in(what, place)));
+                }
+                self.named(name, arguments, place)?
+            }
+            E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } => {
+                return Err(unsupported(
+                    place,
+                    "a subquery in an expression",
+                    "SELECT ... INTO a variable first, and use the variable (for EXISTS: FOUND)",
+                ));
+            }
+            E::AnyOp { .. } | E::AllOp { .. } | E::InUnnest { .. } => {
+                return Err(unsupported(
+                    place,
+                    "ANY or ALL over an array",
+                    "loop over it: FOREACH x IN ARRAY a LOOP ... END LOOP",
+                ));
+            }
+            E::AtTimeZone { .. } => {
+                return Err(unsupported(place, "AT TIME ZONE", "all times are UTC: leave it out"));
+            }
+            E::Collate { .. } => {
+                return Err(unsupported(place, "COLLATE", "text compares by bytes: leave it out"));
+            }
+            E::Array(_) => {
+                return Err(unsupported(
+                    place,
+                    "an array constructor here",
+                    "pass the array as a parameter",
+                ));
+            }
+            E::SimilarTo { .. } | E::RLike { .. } => {
+                return Err(unsupported(place, "a regular expression", "use LIKE"));
+            }
+            E::Like { .. } | E::ILike { .. } => {
+                return Err(unsupported(place, "LIKE ANY", "write one LIKE per pattern"));
+            }
+            E::Tuple(_) => {
+                return Err(unsupported(place, "a row as a value", "compare column by column"));
+            }
+            other => {
+                let text = other.to_string();
+                let short: String = text.chars().take(40).collect();
+                return Err(unsupported(
+                    place,
+                    format!("expression {short}"),
+                    "docs/plpgsql-subset.md lists what expressions may hold",
+                ));
+            }
+        };
+        Ok(Operand::Typed(typed))
+    }
+
+    fn operands(&mut self, written: &[&ast::Expr]) -> Result<Arguments> {
+        written.iter().map(|e| Ok((self.operand(e)?, place_in(*e, self.place)))).collect()
+    }
+
+    fn rounding(
+        &mut self,
+        name: &str,
+        expr: &ast::Expr,
+        field: &CeilFloorKind,
+        place: Place,
+    ) -> Result<Expr> {
+        if !matches!(field, CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime)) {
+            return Err(unsupported(place, format!("{name} with a second argument"), "use round"));
+        }
+        let arguments = self.operands(&[expr])?;
+        self.named(name, arguments, place)
+    }
+
+    fn function(&mut self, function: &ast::Function, place: Place) -> Result<Expr> {
+        let name = function_name(function);
+        if function.over.is_some() {
+            return Err(unsupported(
+                place,
+                "a window function",
+                "loop over the rows (FOR r IN SELECT ...) and keep the running value in a variable",
+            ));
+        }
+        if let Some(kind) = crate::aggregate::aggregate_named(&name) {
+            return self.aggregate(kind, function, place);
+        }
+        if function.filter.is_some() || !function.within_group.is_empty() {
+            return Err(unsupported(place, "FILTER or WITHIN GROUP", "use WHERE"));
+        }
+        if NOT_REPLAYABLE.contains(&name.as_str()) {
+            return Err(unsupported(
+                place,
+                format!("function {name}()"),
+                "a procedure must do the same when it is replayed from the log: pass the value as \
+                 a parameter (for time, now() is decided once per call)",
+            ));
+        }
+        let (distinct, written) = arguments(function, place)?;
+        if distinct {
+            return Err(error(
+                b"42809",
+                place,
+                format!("DISTINCT specified, but {name} is not an aggregate function"),
+            ));
+        }
+        match (name.as_str(), written.as_slice()) {
+            ("array_length" | "array_upper" | "cardinality", [array, ..]) => {
+                return self.array_function(&name, array, &written, place);
+            }
+            ("extract" | "date_part", [field, value]) => {
+                if let ast::Expr::Value(field) = field
+                    && let ast::Value::SingleQuotedString(field) = &field.value
+                {
+                    return self.extract(field, value, place);
+                }
+            }
+            ("date_trunc", [unit, value]) => return self.date_trunc(unit, value, place),
+            _ => {}
+        }
+        let arguments = self.operands(&written)?;
+        self.named(&name, arguments, place)
+    }
+
+    fn array_function(
+        &mut self,
+        name: &str,
+        array: &ast::Expr,
+        written: &[&ast::Expr],
+        place: Place,
+    ) -> Result<Expr> {
+        let (slot, element) = self.array(array)?;
+        if name == "cardinality" {
+            let array = Expr { kind: ExprKind::Slot(slot), sql_type: SqlType::Array(element) };
+            return Ok(call(Function::Cardinality, vec![array], DataType::Integer));
+        }
+        let first_dimension = matches!(
+            written.get(1),
+            Some(ast::Expr::Value(v)) if matches!(&v.value, ast::Value::Number(n, _) if n == "1")
+        );
+        if written.len() != 2 || !first_dimension {
+            return Err(unsupported(
+                place,
+                format!("{name} of another dimension than 1"),
+                format!("write {name}(a, 1) or cardinality(a)"),
+            ));
+        }
+        Ok(scalar(ExprKind::ArrayLength(slot), DataType::Integer))
+    }
+
+    fn timestamp_argument(&mut self, value: &ast::Expr, place: Place) -> Result<Expr> {
+        let operand = self.operand(value)?;
+        let expr = self.settle(operand, DataType::Timestamp, place)?;
+        match self.scalar_type(&expr, place)? {
+            DataType::Date => Ok(cast(expr, DataType::Timestamp)),
+            DataType::Timestamp | DataType::TimestampTz => Ok(expr),
+            other => Err(error(b"42883", place, format!("{other} has no date and time fields"))),
+        }
+    }
+
+    fn extract(&mut self, field: &str, value: &ast::Expr, place: Place) -> Result<Expr> {
+        let field = ExtractField::from_name(field).ok_or_else(|| {
+            error(b"22023", place, format!("unit \"{field}\" not recognized for type timestamp"))
+        })?;
+        let value = self.timestamp_argument(value, place)?;
+        let arguments = vec![value, integer(field as i32)];
+        let result = DataType::Numeric { precision: 20, scale: field.scale() };
+        Ok(call(Function::Extract, arguments, result))
+    }
+
+    fn date_trunc(&mut self, unit: &ast::Expr, value: &ast::Expr, place: Place) -> Result<Expr> {
+        let unit = match unit {
+            ast::Expr::Value(v) => match &v.value {
+                ast::Value::SingleQuotedString(name) => TruncateUnit::from_name(name),
+                _ => None,
+            },
+            _ => None,
+        };
+        let unit = unit.ok_or_else(|| {
+            error(b"22023", place, "date_trunc needs a unit in quotes")
+                .hint("write for example date_trunc('day', x)")
+        })?;
+        let value = self.timestamp_argument(value, place)?;
+        let data_type = value.data_type();
+        Ok(call(Function::DateTrunc, vec![integer(unit as i32), value], data_type))
+    }
+
+    /// Functions called in the ordinary way.
+    fn named(&mut self, name: &str, arguments: Arguments, place: Place) -> Result<Expr> {
+        if let Some(row) = TEXT.iter().find(|row| row.0 == name)
+            && (row.2..=row.3).contains(&arguments.len())
+        {
+            return self.text_function(row.1, row.4, row.5, name, arguments);
+        }
+        if let Some((_, function, count)) = DOUBLES.iter().find(|row| row.0 == name)
+            && arguments.len() == *count
+        {
+            let arguments = self.converted(arguments, name, &[DataType::Double; 2])?;
+            return Ok(call(*function, arguments, DataType::Double));
+        }
+        if arguments.is_empty()
+            && let Some(expr) = self.time_keyword(name)
+        {
+            return Ok(expr);
+        }
+        match (name, arguments.len()) {
+            ("coalesce", 1..) => {
+                let (values, data_type) = self.unified(arguments, "COALESCE", place)?;
+                Ok(scalar(ExprKind::Coalesce(values), data_type))
+            }
+            ("greatest", 1..) => self.extreme(Function::Greatest, "GREATEST", arguments, place),
+            ("least", 1..) => self.extreme(Function::Least, "LEAST", arguments, place),
+            ("nullif", 2) => {
+                let (values, data_type) = self.unified(arguments, "NULLIF", place)?;
+                Ok(call(Function::NullIf, values, data_type))
+            }
+            ("concat", 1..) => {
+                let mut texts = Vec::new();
+                for (operand, place) in arguments {
+                    let expr = self.settle(operand, DataType::Text, place)?;
+                    self.scalar_type(&expr, place)?;
+                    texts.push(cast(expr, DataType::Text));
+                }
+                Ok(call(Function::Concat, texts, DataType::Text))
+            }
+            ("octet_length", 1) => self.octet_length(arguments, place),
+            ("mod", 2) => {
+                let mut numbers_ = self.numbers_of(arguments, name)?;
+                match (numbers_.pop(), numbers_.pop()) {
+                    (Some(right), Some(left)) => numbers(ArithmeticOp::Modulo, left, right, place),
+                    _ => Err(unknown_function(name, place)),
+                }
+            }
+            ("abs" | "sign" | "ceil" | "ceiling" | "floor", 1) | ("round" | "trunc", 1 | 2) => {
+                self.rounding_function(name, arguments, place)
+            }
+            _ => Err(unknown_function(name, place)),
+        }
+    }
+
+    fn extreme(
+        &mut self,
+        function: Function,
+        name: &str,
+        arguments: Arguments,
+        place: Place,
+    ) -> Result<Expr> {
+        let (values, data_type) = self.unified(arguments, name, place)?;
+        Ok(call(function, values, data_type))
+    }
+
+    fn converted(
+        &mut self,
+        arguments: Arguments,
+        name: &str,
+        types: &[DataType],
+    ) -> Result<Vec<Expr>> {
+        let mut all = Vec::new();
+        for ((operand, place), to) in arguments.into_iter().zip(types) {
+            let expr = self.settle(operand, *to, place)?;
+            let from = self.scalar_type(&expr, place)?;
+            let fits = from == *to
+                || from.is_text() && to.is_text()
+                || from.is_integer() && to.is_integer()
+                || from.is_number() && *to == DataType::Double;
+            if !fits {
+                return Err(error(
+                    b"42883",
+                    place,
+                    format!("function {name} does not take {from} here, but {to}"),
+                )
+                .hint("You might need to add explicit type casts."));
+            }
+            all.push(cast(expr, *to));
+        }
+        Ok(all)
+    }
+
+    fn text_function(
+        &mut self,
+        function: Function,
+        types: &[DataType],
+        result: DataType,
+        name: &str,
+        arguments: Arguments,
+    ) -> Result<Expr> {
+        let mut all = vec![DataType::Text];
+        all.extend_from_slice(types);
+        // length(bytea) counts bytes
+        if function == Function::Length
+            && let Some((Operand::Typed(expr), place)) = arguments.first()
+            && expr.sql_type == SqlType::Scalar(DataType::Bytea)
+        {
+            let place = *place;
+            return self.octet_length(arguments, place);
+        }
+        let arguments = self.converted(arguments, name, &all)?;
+        Ok(call(function, arguments, result))
+    }
+
+    fn octet_length(&mut self, mut arguments: Arguments, place: Place) -> Result<Expr> {
+        let Some((operand, at)) = arguments.pop() else {
+            return Err(unknown_function("octet_length", place));
+        };
+        let expr = self.settle(operand, DataType::Text, at)?;
+        let data_type = self.scalar_type(&expr, at)?;
+        if data_type != DataType::Bytea && !data_type.is_text() {
+            return Err(error(b"42883", at, format!("octet_length does not take {data_type}")));
+        }
+        Ok(call(Function::OctetLength, vec![expr], DataType::Integer))
+    }
+
+    fn numbers_of(&mut self, arguments: Arguments, name: &str) -> Result<Vec<Expr>> {
+        let mut all = Vec::new();
+        for (operand, place) in arguments {
+            let expr = self.settle(operand, DataType::Double, place)?;
+            let data_type = self.scalar_type(&expr, place)?;
+            if !data_type.is_number() {
+                return Err(error(
+                    b"42883",
+                    place,
+                    format!("function {name}({data_type}) does not exist"),
+                ));
+            }
+            all.push(expr);
+        }
+        Ok(all)
+    }
+
+    fn rounding_function(
+        &mut self,
+        name: &str,
+        arguments: Arguments,
+        place: Place,
+    ) -> Result<Expr> {
+        let mut values = self.numbers_of(arguments, name)?;
+        let digits = if values.len() == 2 { values.pop() } else { None };
+        let Some(mut value) = values.pop() else {
+            return Err(unknown_function(name, place));
+        };
+        let function = match name {
+            "abs" => Function::Abs,
+            "sign" => Function::Sign,
+            "floor" => Function::Floor,
+            "round" => Function::Round,
+            "trunc" => Function::Trunc,
+            _ => Function::Ceil,
+        };
+        let mut data_type = value.data_type();
+        if function == Function::Abs {
+            return Ok(call(function, vec![value], data_type));
+        }
+        if let Some(digits) = digits {
+            return self.rounded_to(function, value, digits, place);
+        }
+        // PostgreSQL rounds integers and reals as doubles
+        if data_type.is_integer() || data_type == DataType::Real {
+            value = cast(value, DataType::Double);
+            data_type = DataType::Double;
+        }
+        if let DataType::Numeric { precision, scale } = data_type {
+            let precision = (precision - scale + 1).min(38);
+            data_type = DataType::Numeric { precision, scale: 0 };
+        }
+        Ok(call(function, vec![value], data_type))
+    }
+
+    /// round(x, digits): the scale of the result is `digits` where that is a constant.
+    fn rounded_to(
+        &mut self,
+        function: Function,
+        value: Expr,
+        digits: Expr,
+        place: Place,
+    ) -> Result<Expr> {
+        let from = value.data_type();
+        let numeric = crate::typing::digits(from)
+            .and_then(|d| common_type(from, DataType::Numeric { precision: d.0, scale: d.1 }));
+        let Some(DataType::Numeric { precision, scale }) = numeric else {
+            return Err(error(
+                b"42883",
+                place,
+                format!("function round({from}, integer) does not exist"),
+            )
+            .hint("cast the float to numeric(p,s)"));
+        };
+        let to = match &digits.kind {
+            ExprKind::Constant(Value::Int(n)) => (*n).clamp(0, 38) as u8,
+            _ => scale,
+        };
+        let whole = precision - scale;
+        let result = DataType::Numeric { precision: (whole + to + 1).min(38), scale: to };
+        let value = cast(value, DataType::Numeric { precision, scale });
+        if !digits.data_type().is_integer() {
+            return Err(error(b"42883", place, "the number of digits must be an integer"));
+        }
+        Ok(call(function, vec![value, cast(digits, DataType::Integer)], result))
+    }
+
+    /// A number of rows: LIMIT, OFFSET.
+    pub(crate) fn row_count(&mut self, written: &ast::Expr, clause: &str) -> Result<Expr> {
+        self.value_for(written, DataType::BigInt, Coercion::Assignment, || {
+            format!("argument of {clause}")
+        })
+    }
+}
+
+fn unknown_function(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
+    error(b"42883", place, format!("function {name} with these arguments does not exist"))
+        .hint("docs/plpgsql-subset.md lists the functions; procedures do not call each other")
+}
+
+/// A function's name, folded, without `pg_catalog.`.
+pub(crate) fn function_name(function: &ast::Function) -> String {
+    match function.name.0.last() {
+        Some(ast::ObjectNamePart::Identifier(ident)) => {
+            crate::token::folded(&ident.value, ident.quote_style.is_some())
+        }
+        _ => String::new(),
+    }
+}
+
+/// The arguments of a call: whether DISTINCT stands before them, and the expressions.
+pub(crate) fn arguments(function: &ast::Function, place: Place) -> Result<(bool, Vec<&ast::Expr>)> {
+    let list = match &function.args {
+        FunctionArguments::None => return Ok((false, Vec::new())),
+        FunctionArguments::List(list) => list,
+        FunctionArguments::Subquery(_) => {
+            return Err(unsupported(place, "a subquery", "SELECT ... INTO a variable first"));
+        }
+    };
+    if !list.clauses.is_empty() {
+        return Err(unsupported(place, "ORDER BY among arguments", "leave it out"));
+    }
+    let distinct = matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct));
+    let mut all = Vec::new();
+    for argument in &list.args {
+        match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => all.push(expr),
+            _ => {
+                return Err(unsupported(
+                    place,
+                    "this form of argument",
+                    "pass plain expressions in order",
+                ));
+            }
+        }
+    }
+    Ok((distinct, all))
+}

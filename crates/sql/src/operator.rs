@@ -1,0 +1,313 @@
+//! Arithmetic and concatenation: result types as PostgreSQL's, with static numeric scales.
+//!
+//! | operands | + - | * | / | % |
+//! |---|---|---|---|---|
+//! | integers | the wider | the wider | the wider, truncates | the wider |
+//! | numeric(p,s), or with an integer | larger scale | sum of scales | larger scale, at least 16 | larger scale |
+//! | a float | double (real with real: real) | same | same | refused |
+
+use hotrow_base::types::DataType;
+use hotrow_base::value::Value;
+use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, Place};
+use sqlparser::ast::{self, BinaryOperator};
+
+use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::expression::Operand;
+use crate::interval;
+use crate::scope::Compiler;
+use crate::typing::{bigint, cast, constant, digits, scalar, wider};
+
+/// Digits behind the point that a quotient has at least.
+const QUOTIENT_SCALE_MIN: u8 = 16;
+/// Products are rounded to this many digits behind the point when their factors' digits add up to
+/// more: numbers have 38 digits in all.
+const PRODUCT_SCALE_MAX: u8 = 20;
+
+impl Compiler<'_> {
+    /// + - * / % and ||.
+    pub(crate) fn arithmetic(
+        &mut self,
+        left: &ast::Expr,
+        op: &BinaryOperator,
+        right: &ast::Expr,
+        written: &ast::Expr,
+    ) -> Result<Operand> {
+        let place = place_in(written, self.place);
+        let op = match op {
+            BinaryOperator::StringConcat => return self.concat(left, right).map(Operand::Typed),
+            BinaryOperator::Plus => ArithmeticOp::Add,
+            BinaryOperator::Minus => ArithmeticOp::Subtract,
+            BinaryOperator::Multiply => ArithmeticOp::Multiply,
+            BinaryOperator::Divide => ArithmeticOp::Divide,
+            BinaryOperator::Modulo => ArithmeticOp::Modulo,
+            BinaryOperator::PGExp => return self.power(left, right).map(Operand::Typed),
+            BinaryOperator::PGLikeMatch | BinaryOperator::PGRegexMatch => {
+                return Err(unsupported(place, format!("operator {op}"), "use LIKE"));
+            }
+            other => {
+                return Err(unsupported(
+                    place,
+                    format!("operator {other}"),
+                    "use + - * / %, comparisons, AND, OR, NOT and ||",
+                ));
+            }
+        };
+        let (left_place, right_place) = (place_in(left, place), place_in(right, place));
+        let (left, right) = (self.operand(left)?, self.operand(right)?);
+        self.combined(op, (left, left_place), (right, right_place))
+    }
+
+    fn combined(
+        &mut self,
+        op: ArithmeticOp,
+        (left, left_place): (Operand, Place),
+        (right, right_place): (Operand, Place),
+    ) -> Result<Operand> {
+        use Operand as O;
+        match (left, right) {
+            (O::Interval(left), O::Interval(right)) => {
+                if !matches!(op, ArithmeticOp::Add | ArithmeticOp::Subtract) {
+                    return Err(no_operator(op, "interval", "interval", left_place));
+                }
+                let kind = ExprKind::Arithmetic(op, Box::new(left), Box::new(right));
+                Ok(O::Interval(scalar(kind, DataType::BigInt)))
+            }
+            (O::Interval(micros), other) => {
+                let other = self.settle(other, DataType::BigInt, right_place)?;
+                self.with_interval(op, micros, other, right_place, Side::Left)
+            }
+            (other, O::Interval(micros)) => {
+                let other = self.settle(other, DataType::BigInt, left_place)?;
+                self.with_interval(op, micros, other, left_place, Side::Right)
+            }
+            (O::Unknown(left), O::Unknown(right)) => {
+                // PostgreSQL cannot choose an operator either
+                let _ = (left, right);
+                Err(no_operator(op, "unknown", "unknown", left_place)
+                    .hint("You might need to add explicit type casts."))
+            }
+            (O::Typed(left), O::Unknown(text)) => {
+                let right = self.literal_beside(&left, text, right_place)?;
+                self.combined(op, (O::Typed(left), left_place), (right, right_place))
+            }
+            (O::Unknown(text), O::Typed(right)) => {
+                let left = self.literal_beside(&right, text, left_place)?;
+                self.combined(op, (left, left_place), (O::Typed(right), right_place))
+            }
+            (O::Typed(left), O::Typed(right)) => {
+                let left_type = self.scalar_type(&left, left_place)?;
+                let right_type = self.scalar_type(&right, right_place)?;
+                if left_type.is_number() && right_type.is_number() {
+                    numbers(op, left, right, left_place).map(O::Typed)
+                } else {
+                    dates(op, left, right, left_place).map(O::Typed)
+                }
+            }
+        }
+    }
+
+    /// A literal beside a typed operand takes its type; beside a timestamp it is an interval.
+    fn literal_beside(&self, typed: &Expr, text: Option<String>, place: Place) -> Result<Operand> {
+        let data_type = typed.data_type();
+        if let (Some(text), DataType::Timestamp | DataType::TimestampTz) = (&text, data_type) {
+            return Ok(Operand::Interval(interval::parse(text, place)?));
+        }
+        self.settle(Operand::Unknown(text), data_type, place).map(Operand::Typed)
+    }
+
+    fn with_interval(
+        &mut self,
+        op: ArithmeticOp,
+        micros: Expr,
+        other: Expr,
+        place: Place,
+        side: Side,
+    ) -> Result<Operand> {
+        let data_type = self.scalar_type(&other, place)?;
+        let multiplies =
+            op == ArithmeticOp::Multiply || op == ArithmeticOp::Divide && side == Side::Right;
+        if data_type.is_integer() && multiplies && op == ArithmeticOp::Multiply {
+            let count = cast(other, DataType::BigInt);
+            let kind = ExprKind::Arithmetic(op, Box::new(count), Box::new(micros));
+            return Ok(Operand::Interval(scalar(kind, DataType::BigInt)));
+        }
+        let shifts = op == ArithmeticOp::Add || op == ArithmeticOp::Subtract && side == Side::Right;
+        if shifts
+            && matches!(data_type, DataType::Date | DataType::Timestamp | DataType::TimestampTz)
+        {
+            let result = if data_type == DataType::Date { DataType::Timestamp } else { data_type };
+            let micros = if op == ArithmeticOp::Subtract { negative(micros) } else { micros };
+            let arguments = vec![cast(other, result), micros];
+            let kind = ExprKind::Call(Function::TimestampAdd, arguments);
+            return Ok(Operand::Typed(scalar(kind, result)));
+        }
+        Err(no_operator(op, &data_type.to_string(), "interval", place))
+    }
+
+    fn concat(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<Expr> {
+        let mut sides = Vec::new();
+        let mut any_text = false;
+        for side in [left, right] {
+            let place = place_in(side, self.place);
+            let operand = self.operand(side)?;
+            any_text |= matches!(operand, Operand::Unknown(_));
+            let expr = self.settle(operand, DataType::Text, place)?;
+            let data_type = self.scalar_type(&expr, place)?;
+            any_text |= data_type.is_text();
+            sides.push(cast(expr, DataType::Text));
+        }
+        let place = place_in(left, self.place);
+        let (Some(right), Some(left)) = (sides.pop(), sides.pop()) else {
+            return Err(error(b"42601", place, "|| needs two operands"));
+        };
+        if !any_text {
+            return Err(error(
+                b"42883",
+                place,
+                "operator does not exist: neither side of || is text",
+            )
+            .hint("cast one side: value::text"));
+        }
+        Ok(scalar(ExprKind::Concat(Box::new(left), Box::new(right)), DataType::Text))
+    }
+
+    fn power(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<Expr> {
+        let mut arguments = Vec::new();
+        for side in [left, right] {
+            let place = place_in(side, self.place);
+            let operand = self.operand(side)?;
+            let expr = self.settle(operand, DataType::Double, place)?;
+            let data_type = self.scalar_type(&expr, place)?;
+            if !data_type.is_number() {
+                return Err(error(
+                    b"42883",
+                    place,
+                    format!("operator does not exist: {data_type} ^"),
+                ));
+            }
+            arguments.push(cast(expr, DataType::Double));
+        }
+        Ok(scalar(ExprKind::Call(Function::Power, arguments), DataType::Double))
+    }
+}
+
+/// Which side of the operator the interval stands on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Left,
+    Right,
+}
+
+fn symbol(op: ArithmeticOp) -> &'static str {
+    match op {
+        ArithmeticOp::Add => "+",
+        ArithmeticOp::Subtract => "-",
+        ArithmeticOp::Multiply => "*",
+        ArithmeticOp::Divide => "/",
+        ArithmeticOp::Modulo => "%",
+    }
+}
+
+fn no_operator(
+    op: ArithmeticOp,
+    left: &str,
+    right: &str,
+    place: Place,
+) -> hotrow_transaction::outcome::SqlError {
+    error(b"42883", place, format!("operator does not exist: {left} {} {right}", symbol(op)))
+}
+
+fn negative(micros: Expr) -> Expr {
+    match micros.kind {
+        ExprKind::Constant(Value::BigInt(value)) if value != i64::MIN => bigint(-value),
+        kind => {
+            let inner = scalar(kind, DataType::BigInt);
+            scalar(ExprKind::Negate(Box::new(inner)), DataType::BigInt)
+        }
+    }
+}
+
+/// Arithmetic on two numbers, with the types of the table above.
+pub(crate) fn numbers(op: ArithmeticOp, left: Expr, right: Expr, place: Place) -> Result<Expr> {
+    let (l, r) = (left.data_type(), right.data_type());
+    let result = if l.is_integer() && r.is_integer() {
+        wider(l, r)
+    } else if let (Some(l), Some(r)) = (digits(l), digits(r)) {
+        numeric_result(op, l, r)
+    } else if op == ArithmeticOp::Modulo {
+        return Err(no_operator(op, &l.to_string(), &r.to_string(), place)
+            .hint("cast the floats to numeric"));
+    } else if l == DataType::Real && r == DataType::Real {
+        DataType::Real
+    } else {
+        DataType::Double
+    };
+    let (left, right) = match result {
+        DataType::Numeric { .. } => (as_numeric(left), as_numeric(right)),
+        other => (cast(left, other), cast(right, other)),
+    };
+    Ok(scalar(ExprKind::Arithmetic(op, Box::new(left), Box::new(right)), result))
+}
+
+fn as_numeric(expr: Expr) -> Expr {
+    let data_type = expr.data_type();
+    match digits(data_type) {
+        Some((precision, scale)) if data_type.is_integer() => {
+            cast(expr, DataType::Numeric { precision, scale })
+        }
+        _ => expr,
+    }
+}
+
+fn numeric_result(op: ArithmeticOp, left: (u8, u8), right: (u8, u8)) -> DataType {
+    let larger = left.1.max(right.1);
+    let whole = (left.0 - left.1).max(right.0 - right.1);
+    let (precision, scale) = match op {
+        ArithmeticOp::Add | ArithmeticOp::Subtract => (whole + larger + 1, larger),
+        ArithmeticOp::Multiply => {
+            let scale = (left.1 + right.1).min(PRODUCT_SCALE_MAX.max(larger));
+            (left.0 + right.0, scale)
+        }
+        ArithmeticOp::Divide => (38, larger.max(QUOTIENT_SCALE_MIN)),
+        ArithmeticOp::Modulo => (whole + larger, larger),
+    };
+    DataType::Numeric { precision: precision.min(38), scale }
+}
+
+/// date + integer, date - integer, date - date.
+fn dates(op: ArithmeticOp, left: Expr, right: Expr, place: Place) -> Result<Expr> {
+    use ArithmeticOp as A;
+    use DataType as T;
+    let types = (op, left.data_type(), right.data_type());
+    match types {
+        (A::Add, T::Date, T::SmallInt | T::Integer) => Ok(date_add(left, right)),
+        (A::Add, T::SmallInt | T::Integer, T::Date) => Ok(date_add(right, left)),
+        (A::Subtract, T::Date, T::SmallInt | T::Integer) => {
+            let days = cast(right, T::Integer);
+            let days = match days.kind {
+                ExprKind::Constant(Value::Int(n)) if n != i32::MIN => {
+                    constant(Value::Int(-n), T::Integer)
+                }
+                _ => scalar(ExprKind::Negate(Box::new(days)), T::Integer),
+            };
+            Ok(date_add(left, days))
+        }
+        (A::Subtract, T::Date, T::Date) => {
+            Ok(scalar(ExprKind::Call(Function::DateDiff, vec![left, right]), T::Integer))
+        }
+        (A::Subtract, T::Timestamp | T::TimestampTz, T::Timestamp | T::TimestampTz) => {
+            Err(unsupported(
+                place,
+                "the difference of two timestamps (an interval)",
+                "write extract(epoch from a) - extract(epoch from b), in seconds",
+            ))
+        }
+        (op, l, r) => Err(no_operator(op, &l.to_string(), &r.to_string(), place)
+            .hint("You might need to add explicit type casts.")),
+    }
+}
+
+fn date_add(date: Expr, days: Expr) -> Expr {
+    let days = cast(days, DataType::Integer);
+    scalar(ExprKind::Call(Function::DateAdd, vec![date, days]), DataType::Date)
+}

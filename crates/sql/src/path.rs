@@ -1,0 +1,312 @@
+//! The choice of an access path: which index reaches the rows a condition admits.
+//!
+//! Role         given the conjuncts of WHERE, already compiled and typed, finds those of the form
+//!              `column op value` whose value does not depend on the row, and matches them with
+//!              the table's indexes
+//! Invariants   I1 a conjunct leaves the filter only when the path admits exactly its rows; a
+//!              path that admits more keeps it
+//!              I2 no statistics are asked: the longest equality prefix wins, so the same text
+//!              always gives the same plan
+
+use hotrow_base::ids::{ColumnId, IndexId};
+use hotrow_base::types::DataType;
+use hotrow_base::value::Value;
+use hotrow_transaction::catalog::{Catalog, Index, IndexKind};
+use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Path, RangeEnd};
+
+use crate::scope::Row;
+use crate::typing::{bigint, cast, constant, digits, joined, scalar, visit_slots};
+
+/// One ORDER BY key that is a column: the column, DESC, and whether NULLs stand where the index
+/// has them.
+pub(crate) type ColumnOrder = (ColumnId, bool);
+
+/// A path and what it leaves to do.
+pub(crate) struct Chosen {
+    pub(crate) path: Path,
+    /// conjuncts that the path does not decide
+    pub(crate) filter: Option<Expr>,
+    /// whether the path visits rows in the order asked for
+    pub(crate) ordered: bool,
+}
+
+/// A conjunct `column op value`.
+struct Bound {
+    /// which conjunct
+    conjunct: usize,
+    column: ColumnId,
+    op: CompareOp,
+    value: Expr,
+    /// whether the path admits exactly the conjunct's rows (I1)
+    exact: bool,
+}
+
+/// Splits a condition at its ANDs.
+pub(crate) fn conjuncts(condition: Option<Expr>) -> Vec<Expr> {
+    let mut all = Vec::new();
+    let mut rest: Vec<Expr> = condition.into_iter().collect();
+    while let Some(expr) = rest.pop() {
+        match expr.kind {
+            ExprKind::And(left, right) => {
+                rest.push(*right);
+                rest.push(*left);
+            }
+            kind => all.push(Expr { kind, ..expr }),
+        }
+    }
+    all
+}
+
+/// Chooses the path for rows of `row`'s table that satisfy all `conjuncts`, preferably in `order`
+/// (empty: in any order).
+pub(crate) fn choose(
+    catalog: &Catalog,
+    row: &Row,
+    conjuncts: Vec<Expr>,
+    order: &[ColumnOrder],
+) -> Chosen {
+    let bounds: Vec<Bound> =
+        conjuncts.iter().enumerate().filter_map(|(i, c)| bound(row, i, c)).collect();
+    let table = catalog.table(row.table);
+    let mut best: Option<(Score, Candidate)> = None;
+    for id in table.indexes() {
+        let index = catalog.index(id);
+        if let Some((score, candidate)) = candidate(row, index, &bounds, order, &table.primary)
+            && best.as_ref().is_none_or(|(known, _)| score > *known)
+        {
+            best = Some((score, candidate));
+        }
+    }
+    let candidate =
+        best.map_or(Candidate { path: Path::Whole, used: vec![], ordered: false }, |b| b.1);
+    let ordered = candidate.ordered || order.is_empty();
+    let used = candidate.used;
+    let kept = conjuncts
+        .into_iter()
+        .enumerate()
+        .filter(|(i, _)| !used.contains(i))
+        .map(|(_, conjunct)| conjunct)
+        .collect();
+    Chosen { path: candidate.path, filter: joined(kept, ExprKind::And), ordered }
+}
+
+/// Points first, then the longer prefix, then a range behind it, then the order, then the
+/// primary key.
+type Score = (bool, usize, usize, bool, bool);
+
+struct Candidate {
+    path: Path,
+    /// conjuncts that the path decides
+    used: Vec<usize>,
+    ordered: bool,
+}
+
+fn candidate(
+    row: &Row,
+    index: &Index,
+    bounds: &[Bound],
+    order: &[ColumnOrder],
+    primary: &Option<IndexId>,
+) -> Option<(Score, Candidate)> {
+    let equal =
+        |column: ColumnId| bounds.iter().find(|b| b.column == column && b.op == CompareOp::Equal);
+    let prefix: Vec<&Bound> = index.columns.iter().map_while(|c| equal(*c)).collect();
+    let exact = |list: &[&Bound]| -> Vec<usize> {
+        list.iter().filter(|b| b.exact).map(|b| b.conjunct).collect()
+    };
+    let is_primary = *primary == Some(index.id);
+    let whole_key = prefix.len() == index.columns.len();
+    let key = || prefix.iter().map(|b| b.value.clone()).collect::<Vec<_>>();
+    if whole_key && index.unique {
+        let path = Path::Point { index: index.id, key: key() };
+        let score = (true, prefix.len(), 0, true, is_primary);
+        return Some((score, Candidate { path, used: exact(&prefix), ordered: true }));
+    }
+    if index.kind == IndexKind::Hash {
+        if !whole_key {
+            return None;
+        }
+        let path = Path::Range {
+            index: index.id,
+            prefix: key(),
+            lower: None,
+            upper: None,
+            descending: false,
+        };
+        let score = (false, prefix.len(), 0, false, is_primary);
+        return Some((score, Candidate { path, used: exact(&prefix), ordered: false }));
+    }
+    let next = index.columns.get(prefix.len());
+    let end = |ops: [CompareOp; 2]| {
+        let next = *next?;
+        bounds.iter().find(|b| b.column == next && ops.contains(&b.op))
+    };
+    let lower = end([CompareOp::Greater, CompareOp::GreaterOrEqual]);
+    let upper = end([CompareOp::Less, CompareOp::LessOrEqual]);
+    let direction = served(row, index, bounds, prefix.len(), order);
+    let ends = usize::from(lower.is_some()) + usize::from(upper.is_some());
+    let orders = !order.is_empty() && direction.is_some();
+    if prefix.is_empty() && ends == 0 && !orders {
+        return None;
+    }
+    let mut used = exact(&prefix);
+    let range_end = |bound: Option<&Bound>| {
+        bound.map(|b| RangeEnd {
+            value: b.value.clone(),
+            inclusive: !b.exact
+                || matches!(b.op, CompareOp::LessOrEqual | CompareOp::GreaterOrEqual),
+        })
+    };
+    used.extend(lower.iter().chain(&upper).filter(|b| b.exact).map(|b| b.conjunct));
+    let path = Path::Range {
+        index: index.id,
+        prefix: key(),
+        lower: range_end(lower),
+        upper: range_end(upper),
+        descending: direction.unwrap_or(false),
+    };
+    let score = (false, prefix.len(), ends.min(1), orders, is_primary);
+    Some((score, Candidate { path, used, ordered: orders }))
+}
+
+/// Whether the index gives the order behind its prefix, and in which direction.
+fn served(
+    row: &Row,
+    index: &Index,
+    bounds: &[Bound],
+    prefix: usize,
+    order: &[ColumnOrder],
+) -> Option<bool> {
+    let constant =
+        |column: ColumnId| bounds.iter().any(|b| b.column == column && b.op == CompareOp::Equal);
+    let mut wanted = order.iter().filter(|(column, _)| !constant(*column)).peekable();
+    let descending = wanted.peek().is_some_and(|(_, descending)| *descending);
+    let mut given = index.entry_columns[prefix.min(index.entry_columns.len())..]
+        .iter()
+        .filter(|column| !constant(**column));
+    // rows are unique in all columns of an entry, unless the unique index lets NULLs repeat
+    let total = !index.unique || index.columns.iter().all(|c| !row.columns[c.index()].nullable);
+    for (column, direction) in wanted {
+        if *direction != descending {
+            return None;
+        }
+        match given.next() {
+            Some(next) if next == column => {}
+            Some(_) => return None,
+            None => return total.then_some(descending),
+        }
+    }
+    Some(descending)
+}
+
+/// Reads a conjunct as `column op value`.
+fn bound(row: &Row, conjunct: usize, expr: &Expr) -> Option<Bound> {
+    let ExprKind::Compare(op, left, right) = &expr.kind else {
+        return None;
+    };
+    if *op == CompareOp::NotEqual {
+        return None;
+    }
+    let free = |e: &Expr| {
+        let mut free = true;
+        visit_slots(e, &mut |slot| free &= row.column_of(slot).is_none());
+        free
+    };
+    let (column, op, value) = match (column_in(row, left), column_in(row, right)) {
+        (Some(column), _) if free(right) => (column, *op, &**right),
+        (_, Some(column)) if free(left) => (column, flipped(*op), &**left),
+        _ => return None,
+    };
+    let data_type = row.columns[column.index()].data_type;
+    let (value, exact) = key_value(value, data_type, op == CompareOp::Equal)?;
+    Some(Bound { conjunct, column, op, value, exact })
+}
+
+fn flipped(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Less => CompareOp::Greater,
+        CompareOp::LessOrEqual => CompareOp::GreaterOrEqual,
+        CompareOp::Greater => CompareOp::Less,
+        CompareOp::GreaterOrEqual => CompareOp::LessOrEqual,
+        same => same,
+    }
+}
+
+/// The column an expression is, perhaps under a cast that keeps values and their order.
+fn column_in(row: &Row, expr: &Expr) -> Option<ColumnId> {
+    match &expr.kind {
+        ExprKind::Slot(slot) => row.column_of(*slot),
+        ExprKind::Cast(inner) => {
+            let column = match inner.kind {
+                ExprKind::Slot(slot) => row.column_of(slot)?,
+                _ => return None,
+            };
+            let (from, to) = (inner.data_type(), expr.data_type());
+            let widens = match (digits(from), digits(to)) {
+                (Some(from), Some(to)) => from.1 <= to.1 && from.0 - from.1 <= to.0 - to.1,
+                _ => matches!((from, to), (DataType::Char(_), DataType::Text)),
+            };
+            widens.then_some(column)
+        }
+        _ => None,
+    }
+}
+
+/// The value as a key of the column's type, when that loses nothing; and whether the key admits
+/// exactly the rows that the comparison does.
+fn key_value(value: &Expr, column: DataType, equality: bool) -> Option<(Expr, bool)> {
+    let value_type = value.data_type();
+    if value_type == column {
+        return Some((value.clone(), true));
+    }
+    // a constant that fits the column is a key as it stands
+    if let ExprKind::Constant(_) = value.kind
+        && value_type.is_number()
+        && column.is_number()
+        && digits(column).is_some_and(|c| digits(value_type).is_some_and(|v| v.1 <= c.1))
+    {
+        let key = cast(value.clone(), column);
+        if let ExprKind::Constant(_) = key.kind {
+            return Some((key, true));
+        }
+    }
+    if column.is_integer() && value_type.is_integer() {
+        let fits = digits(value_type) <= digits(column);
+        return match (fits, equality) {
+            // keys are encoded in the column's type; a value out of its range matches nothing
+            (true, _) | (false, true) => Some((value.clone(), true)),
+            (false, false) => Some((clamped(value.clone(), column), false)),
+        };
+    }
+    match (column, value_type) {
+        (
+            DataType::Numeric { precision, scale },
+            DataType::Numeric { precision: own, scale: own_scale },
+        ) if own_scale == scale && (equality || own <= precision) => Some((value.clone(), true)),
+        (DataType::Text | DataType::Varchar(_), _) if value_type.is_text() => {
+            Some((value.clone(), true))
+        }
+        // the padding of char(n) compares as nothing, which keys cannot say of every text
+        (DataType::Char(_), _) if value_type.is_text() && equality => Some((value.clone(), false)),
+        _ => None,
+    }
+}
+
+/// A wider integer, forced into the column's range; the conjunct stays in the filter.
+fn clamped(value: Expr, column: DataType) -> Expr {
+    let (low, high) = match column {
+        DataType::SmallInt => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        DataType::Integer => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        _ => (i64::MIN, i64::MAX),
+    };
+    let wide = cast(value, DataType::BigInt);
+    let above = ExprKind::Call(Function::Greatest, vec![wide, bigint(low)]);
+    let above = scalar(above, DataType::BigInt);
+    let within = ExprKind::Call(Function::Least, vec![above, bigint(high)]);
+    cast(scalar(within, DataType::BigInt), column)
+}
+
+/// TRUE, for filters that nothing restricts.
+pub(crate) fn truth(value: bool) -> Expr {
+    constant(Value::Bool(value), DataType::Boolean)
+}

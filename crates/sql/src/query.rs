@@ -1,0 +1,550 @@
+//! SELECT: one table, a path, a residual filter, a select list, aggregates, order and limit.
+//!
+//! Role         compiles a query to a [`Selected`]; `consume` decides where its rows go
+//! Invariants   I1 what the program cannot do is refused here, with a place and advice, never
+//!              when a call runs
+
+use hotrow_base::ids::ColumnId;
+use hotrow_base::types::DataType;
+use hotrow_base::value::Value;
+use hotrow_transaction::program::{
+    Access, Aggregate, AggregateFunction, Consume, Effect, Expr, ExprKind, OrderKey, Path, Place,
+    SlotId,
+};
+use sqlparser::ast::{self, SelectItem, SetExpr, TableFactor};
+
+use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
+use crate::expression::dotted;
+use crate::path::{ColumnOrder, choose, conjuncts};
+use crate::scope::{Compiler, Row};
+use crate::token::folded;
+use crate::typing::{scalar, visit_slots};
+
+/// How a query finds its rows.
+pub(crate) struct Source {
+    pub(crate) row: Row,
+    pub(crate) path: Path,
+    pub(crate) filter: Option<Expr>,
+}
+
+impl Source {
+    /// The access with this effect; binds only the columns that something reads.
+    pub(crate) fn access(self, effect: Effect) -> Access {
+        let mut read: Vec<SlotId> = Vec::new();
+        let mut note = |expr: &Expr| visit_slots(expr, &mut |slot| read.push(slot));
+        self.filter.iter().for_each(&mut note);
+        if let Effect::Update { set, .. } = &effect {
+            set.iter().for_each(|(_, value)| note(value));
+        }
+        match effect.consume() {
+            Consume::Discard => {}
+            Consume::First { into, order_by, .. } => {
+                into.iter().for_each(|(_, value)| note(value));
+                order_by.iter().for_each(|key| note(&key.value));
+            }
+            Consume::Aggregate { aggregates, .. } => {
+                aggregates.iter().filter_map(|a| a.argument.as_ref()).for_each(note);
+            }
+            Consume::Rows { columns, order_by, .. } => {
+                columns.iter().for_each(&mut note);
+                order_by.iter().for_each(|key| note(&key.value));
+            }
+        }
+        read.sort_unstable();
+        let bind = self.row.bound.iter().copied();
+        let bind = bind.filter(|(_, slot)| read.binary_search(slot).is_ok()).collect();
+        Access { table: self.row.table, path: self.path, bind, filter: self.filter, effect }
+    }
+}
+
+/// A compiled SELECT.
+pub(crate) struct Selected {
+    pub(crate) columns: Vec<(String, Expr)>,
+    pub(crate) kind: SelectedKind,
+}
+
+/// Where a SELECT's values come from.
+pub(crate) enum SelectedKind {
+    /// no FROM: one row
+    Values,
+    /// aggregates: one row
+    Aggregated { source: Source, aggregates: Vec<Aggregate> },
+    /// min or max that the first row of the path in its order decides: one row
+    Extreme { source: Source, result: SlotId, argument: Expr },
+    Rows {
+        source: Source,
+        distinct: bool,
+        order_by: Vec<OrderKey>,
+        limit: Option<Expr>,
+        offset: Option<Expr>,
+    },
+}
+
+/// The parts of a SELECT that are used.
+struct Parts<'q> {
+    select: &'q ast::Select,
+    order_by: Vec<&'q ast::OrderByExpr>,
+    limit: Option<&'q ast::Expr>,
+    offset: Option<&'q ast::Expr>,
+}
+
+impl Compiler<'_> {
+    /// Compiles a SELECT.
+    pub(crate) fn select(&mut self, query: &ast::Query) -> Result<Selected> {
+        let parts = self.parts(query)?;
+        let Some((table, alias)) = self.from(parts.select)? else {
+            return self.select_values(&parts);
+        };
+        self.row = Some(self.row_of(table, &alias));
+        let condition = match &parts.select.selection {
+            Some(written) => Some(self.condition(written, "WHERE")?),
+            None => None,
+        };
+        self.aggregates = Some(Vec::new());
+        let columns = self.select_list(&parts.select.projection)?;
+        let aggregates = self.aggregates.take().unwrap_or_default();
+        if !aggregates.is_empty() {
+            return self.select_aggregates(&parts, condition, columns, aggregates);
+        }
+        let order_by = self.order_by(&parts.order_by, &columns)?;
+        let distinct = self.distinct(parts.select, &columns, &order_by)?;
+        let row = self.row.take().expect("set above");
+        let chosen = choose(
+            self.catalog,
+            &row,
+            conjuncts(condition),
+            &column_order(&row, &order_by).unwrap_or_default(),
+        );
+        let sorted = chosen.ordered && column_order(&row, &order_by).is_some();
+        let source = Source { row, path: chosen.path, filter: chosen.filter };
+        let kind = SelectedKind::Rows {
+            source,
+            distinct,
+            order_by: if sorted { Vec::new() } else { order_by },
+            limit: parts.limit.map(|e| self.row_count(e, "LIMIT")).transpose()?,
+            offset: parts.offset.map(|e| self.row_count(e, "OFFSET")).transpose()?,
+        };
+        Ok(Selected { columns, kind })
+    }
+
+    fn select_values(&mut self, parts: &Parts<'_>) -> Result<Selected> {
+        let select = parts.select;
+        if let Some(condition) = &select.selection {
+            return Err(unsupported(
+                place_in(condition, self.place),
+                "WHERE without FROM",
+                "write IF ... THEN around the statement",
+            ));
+        }
+        let columns = self.select_list(&select.projection)?;
+        Ok(Selected { columns, kind: SelectedKind::Values })
+    }
+
+    fn select_aggregates(
+        &mut self,
+        parts: &Parts<'_>,
+        condition: Option<Expr>,
+        columns: Vec<(String, Expr)>,
+        aggregates: Vec<Aggregate>,
+    ) -> Result<Selected> {
+        let row = self.row.take().expect("aggregates stand in queries of a table");
+        for (_, column) in &columns {
+            let mut loose = None;
+            visit_slots(column, &mut |slot| loose = loose.or(row.column_of(slot)));
+            if let Some(column) = loose {
+                let name = &row.columns[column.index()].name;
+                return Err(error(
+                    b"42803",
+                    self.place,
+                    format!(
+                        "column \"{}.{name}\" must appear in the GROUP BY clause or be used in \
+                         an aggregate function",
+                        row.name
+                    ),
+                )
+                .hint("there is no GROUP BY: SELECT the column INTO a variable by itself"));
+            }
+        }
+        if let Some(limit) = parts.limit.or(parts.offset) {
+            return Err(unsupported(
+                place_in(limit, self.place),
+                "LIMIT or OFFSET with aggregates",
+                "there is exactly one row: leave it out",
+            ));
+        }
+        let conjuncts = conjuncts(condition);
+        if let Some(kind) = self.extreme_of(&row, &conjuncts, &aggregates) {
+            return Ok(Selected { columns, kind });
+        }
+        let chosen = choose(self.catalog, &row, conjuncts, &[]);
+        let source = Source { row, path: chosen.path, filter: chosen.filter };
+        Ok(Selected { columns, kind: SelectedKind::Aggregated { source, aggregates } })
+    }
+
+    /// `min(column)` and `max(column)` that an index gives as its first row.
+    fn extreme_of(
+        &self,
+        row: &Row,
+        conjuncts: &[Expr],
+        aggregates: &[Aggregate],
+    ) -> Option<SelectedKind> {
+        let [aggregate] = aggregates else {
+            return None;
+        };
+        let descending = match aggregate.function {
+            AggregateFunction::Min => false,
+            AggregateFunction::Max => true,
+            _ => return None,
+        };
+        let argument = aggregate.argument.clone()?;
+        let ExprKind::Slot(slot) = argument.kind else {
+            return None;
+        };
+        let column = row.column_of(slot)?;
+        let mut conjuncts = conjuncts.to_vec();
+        if descending && row.columns[column.index()].nullable {
+            // NULLs are the greatest keys, but no maximum
+            let null = scalar(ExprKind::IsNull(Box::new(argument.clone())), DataType::Boolean);
+            conjuncts.push(crate::expression::negated(null));
+        }
+        let chosen = choose(self.catalog, row, conjuncts, &[(column, descending)]);
+        let orders = matches!(chosen.path, Path::Range { .. }) && chosen.ordered;
+        orders.then(|| SelectedKind::Extreme {
+            source: Source { row: row.clone(), path: chosen.path, filter: chosen.filter },
+            result: aggregate.result,
+            argument,
+        })
+    }
+
+    /// Takes a query apart; refuses what is not there.
+    fn parts<'q>(&self, query: &'q ast::Query) -> Result<Parts<'q>> {
+        let place = place_in(query, self.place);
+        if query.with.is_some() {
+            return Err(unsupported(
+                place,
+                "WITH",
+                "store the first query's result in variables, or write a FOR loop over it",
+            ));
+        }
+        let select = match &*query.body {
+            SetExpr::Select(select) => &**select,
+            SetExpr::Query(inner) if query.order_by.is_none() && query.limit_clause.is_none() => {
+                return self.parts(inner);
+            }
+            SetExpr::SetOperation { op, .. } => {
+                return Err(unsupported(
+                    place,
+                    op.to_string(),
+                    "write one statement per part, for example two RETURN QUERY",
+                ));
+            }
+            SetExpr::Values(_) => {
+                return Err(unsupported(place, "VALUES as a query", "write SELECT"));
+            }
+            _ => return Err(unsupported(place, "this query", "write SELECT ... FROM one table")),
+        };
+        self.refuse_clauses(query, select, place)?;
+        let order_by = match query.order_by.as_ref().map(|o| &o.kind) {
+            None => Vec::new(),
+            Some(ast::OrderByKind::Expressions(keys)) => keys.iter().collect(),
+            Some(ast::OrderByKind::All(_)) => {
+                return Err(unsupported(place, "ORDER BY ALL", "name the columns"));
+            }
+        };
+        let (mut limit, mut offset) = (None, None);
+        match &query.limit_clause {
+            None => {}
+            Some(ast::LimitClause::LimitOffset { limit: l, offset: o, .. }) => {
+                limit = l.as_ref();
+                offset = o.as_ref().map(|o| &o.value);
+            }
+            Some(ast::LimitClause::OffsetCommaLimit { .. }) => {
+                return Err(unsupported(place, "LIMIT a, b", "write LIMIT b OFFSET a"));
+            }
+        }
+        if let Some(fetch) = &query.fetch {
+            if fetch.percent || fetch.with_ties {
+                return Err(unsupported(place, "FETCH ... PERCENT or WITH TIES", "write LIMIT"));
+            }
+            limit = fetch.quantity.as_ref();
+            if limit.is_none() {
+                return Err(unsupported(place, "FETCH without a number", "write LIMIT 1"));
+            }
+        }
+        Ok(Parts { select, order_by, limit, offset })
+    }
+
+    fn refuse_clauses(&self, query: &ast::Query, select: &ast::Select, place: Place) -> Result<()> {
+        let grouped = match &select.group_by {
+            ast::GroupByExpr::All(_) => true,
+            ast::GroupByExpr::Expressions(keys, modifiers) => {
+                !keys.is_empty() || !modifiers.is_empty()
+            }
+        };
+        if grouped {
+            return Err(unsupported(
+                place,
+                "GROUP BY",
+                "loop over the groups (FOR r IN SELECT DISTINCT ...) and aggregate each with \
+                 SELECT ... INTO",
+            ));
+        }
+        if select.having.is_some() {
+            return Err(unsupported(place, "HAVING", "test the aggregate with IF"));
+        }
+        if !select.named_window.is_empty() {
+            return Err(unsupported(place, "WINDOW", "keep running values in variables"));
+        }
+        if matches!(select.distinct, Some(ast::Distinct::On(_))) {
+            return Err(unsupported(
+                place,
+                "DISTINCT ON",
+                "loop in order and remember the last key in a variable",
+            ));
+        }
+        let other = select.top.is_some()
+            || select.into.is_some()
+            || select.qualify.is_some()
+            || !select.lateral_views.is_empty()
+            || select.prewhere.is_some()
+            || !query.pipe_operators.is_empty()
+            || query.for_clause.is_some()
+            || query.settings.is_some()
+            || query.format_clause.is_some();
+        if other {
+            return Err(syntax(place, "this form of SELECT is not PostgreSQL's")
+                .hint("write SELECT ... FROM table WHERE ... ORDER BY ... LIMIT ..."));
+        }
+        Ok(())
+    }
+
+    /// The one table of FROM and its alias.
+    fn from(&self, select: &ast::Select) -> Result<Option<(hotrow_base::ids::TableId, String)>> {
+        match select.from.as_slice() {
+            [] => Ok(None),
+            [table] => self.one_table(table).map(Some),
+            [_, second, ..] => Err(join_refused(place_in(second, self.place))),
+        }
+    }
+
+    /// A table reference without joins: its id and the name its columns are qualified with.
+    pub(crate) fn one_table(
+        &self,
+        table: &ast::TableWithJoins,
+    ) -> Result<(hotrow_base::ids::TableId, String)> {
+        let place = place_in(table, self.place);
+        if !table.joins.is_empty() {
+            return Err(join_refused(place));
+        }
+        match &table.relation {
+            TableFactor::Table { name, alias, args: None, sample: None, .. } => {
+                let name = object_name(name, place)?;
+                let id = self.table(&name, place)?.id;
+                let alias = match alias {
+                    None => name,
+                    Some(alias) if alias.columns.is_empty() => {
+                        folded(&alias.name.value, alias.name.quote_style.is_some())
+                    }
+                    Some(_) => {
+                        return Err(unsupported(
+                            place,
+                            "column aliases in FROM",
+                            "use AS in SELECT",
+                        ));
+                    }
+                };
+                Ok((id, alias))
+            }
+            TableFactor::Derived { .. } => Err(unsupported(
+                place,
+                "a subquery in FROM",
+                "loop over it: FOR r IN SELECT ... LOOP",
+            )),
+            TableFactor::NestedJoin { .. } => Err(join_refused(place)),
+            _ => Err(unsupported(
+                place,
+                "a function in FROM",
+                "FOR i IN 1..n replaces generate_series, FOREACH x IN ARRAY a replaces unnest",
+            )),
+        }
+    }
+
+    /// A select list: names and values.
+    pub(crate) fn select_list(&mut self, items: &[SelectItem]) -> Result<Vec<(String, Expr)>> {
+        let mut columns = Vec::new();
+        for item in items {
+            match item {
+                SelectItem::UnnamedExpr(written) => {
+                    columns.push((column_name(written), self.column(written)?));
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    let name = folded(&alias.value, alias.quote_style.is_some());
+                    columns.push((name, self.column(expr)?));
+                }
+                SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) => {
+                    self.wildcard(item, &mut columns)?;
+                }
+                other => {
+                    let place = place_in(other, self.place);
+                    return Err(unsupported(place, "this select item", "name one column each"));
+                }
+            }
+        }
+        Ok(columns)
+    }
+
+    fn column(&mut self, written: &ast::Expr) -> Result<Expr> {
+        let expr = self.expr(written)?;
+        self.scalar_type(&expr, place_in(written, self.place))?;
+        Ok(expr)
+    }
+
+    fn wildcard(&mut self, item: &SelectItem, columns: &mut Vec<(String, Expr)>) -> Result<()> {
+        let place = place_in(item, self.place);
+        let Some(row) = &self.row else {
+            return Err(error(b"42601", place, "SELECT * with no tables specified is not valid"));
+        };
+        if let SelectItem::QualifiedWildcard(kind, _) = item {
+            let name = kind.to_string();
+            let name = name.trim_end_matches(".*");
+            if row.name != name.trim_matches('"') && row.name != name.to_lowercase() {
+                return Err(error(
+                    b"42P01",
+                    place,
+                    format!("missing FROM-clause entry for table \"{name}\""),
+                ));
+            }
+        }
+        let names: Vec<_> = row.columns.iter().map(|c| c.name.clone()).collect();
+        for (i, name) in names.into_iter().enumerate() {
+            columns.push((name, self.bind_column(ColumnId(i as u16))?));
+        }
+        Ok(())
+    }
+
+    fn order_by(
+        &mut self,
+        keys: &[&ast::OrderByExpr],
+        columns: &[(String, Expr)],
+    ) -> Result<Vec<OrderKey>> {
+        let mut all = Vec::new();
+        for key in keys {
+            let place = place_in(&key.expr, self.place);
+            if matches!(key.options.sort, Some(ast::OrderBySort::Using(_))) {
+                return Err(unsupported(place, "ORDER BY ... USING", "write ASC or DESC"));
+            }
+            let descending = matches!(key.options.sort, Some(ast::OrderBySort::Desc));
+            let value = match &key.expr {
+                ast::Expr::Identifier(ident) => {
+                    let name = folded(&ident.value, ident.quote_style.is_some());
+                    match columns.iter().find(|(column, _)| *column == name) {
+                        Some((_, value)) => value.clone(),
+                        None => self.expr(&key.expr)?,
+                    }
+                }
+                ast::Expr::Value(v) => self.ordinal(&v.value, columns, place)?,
+                other => self.expr(other)?,
+            };
+            let nulls_first = key.options.nulls_first.unwrap_or(descending);
+            all.push(OrderKey { value, descending, nulls_first });
+        }
+        Ok(all)
+    }
+
+    fn ordinal(
+        &self,
+        value: &ast::Value,
+        columns: &[(String, Expr)],
+        place: Place,
+    ) -> Result<Expr> {
+        let ast::Value::Number(digits, _) = value else {
+            return Err(syntax(place, "non-integer constant in ORDER BY"));
+        };
+        let position = digits.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+        position.and_then(|i| columns.get(i)).map(|(_, value)| value.clone()).ok_or_else(|| {
+            error(b"42P10", place, format!("ORDER BY position {digits} is not in select list"))
+        })
+    }
+
+    fn distinct(
+        &self,
+        select: &ast::Select,
+        columns: &[(String, Expr)],
+        order_by: &[OrderKey],
+    ) -> Result<bool> {
+        if !matches!(select.distinct, Some(ast::Distinct::Distinct)) {
+            return Ok(false);
+        }
+        let listed = |key: &OrderKey| {
+            columns.iter().any(|(_, value)| format!("{value:?}") == format!("{:?}", key.value))
+        };
+        if order_by.iter().all(listed) {
+            return Ok(true);
+        }
+        Err(error(
+            b"42P10",
+            self.place,
+            "for SELECT DISTINCT, ORDER BY expressions must appear in select list",
+        ))
+    }
+}
+
+/// ORDER BY as plain columns, where an index could give it.
+fn column_order(row: &Row, order_by: &[OrderKey]) -> Option<Vec<ColumnOrder>> {
+    order_by
+        .iter()
+        .map(|key| match key.value.kind {
+            ExprKind::Slot(slot) => {
+                let column = row.column_of(slot)?;
+                let nullable = row.columns[column.index()].nullable;
+                let natural = key.nulls_first == key.descending || !nullable;
+                natural.then_some((column, key.descending))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+fn join_refused(place: Place) -> hotrow_transaction::outcome::SqlError {
+    unsupported(
+        place,
+        "a join",
+        "write a FOR loop over the first table's rows and SELECT ... INTO from the second by key",
+    )
+}
+
+/// A table name: bare, or in schema public.
+pub(crate) fn object_name(name: &ast::ObjectName, place: Place) -> Result<String> {
+    let idents: Option<Vec<ast::Ident>> =
+        name.0.iter().map(|part| part.as_ident().cloned()).collect();
+    let parts = dotted(&idents.unwrap_or_default());
+    match parts.as_slice() {
+        [name] => Ok(name.clone()),
+        [schema, name] if schema == "public" => Ok(name.clone()),
+        [schema, _] => Err(error(b"3F000", place, format!("schema \"{schema}\" does not exist"))
+            .hint("there is one schema, public")),
+        _ => Err(syntax(place, format!("improper name: {name}"))),
+    }
+}
+
+/// The name PostgreSQL gives a column without AS.
+fn column_name(written: &ast::Expr) -> String {
+    match written {
+        ast::Expr::Identifier(ident) => folded(&ident.value, ident.quote_style.is_some()),
+        ast::Expr::CompoundIdentifier(idents) => dotted(idents).pop().unwrap_or_default(),
+        ast::Expr::Function(function) => crate::function::function_name(function),
+        ast::Expr::Nested(inner) | ast::Expr::Cast { expr: inner, .. } => column_name(inner),
+        ast::Expr::Case { .. } => "case".to_owned(),
+        ast::Expr::Extract { .. } => "extract".to_owned(),
+        ast::Expr::Substring { .. } => "substring".to_owned(),
+        ast::Expr::Position { .. } => "position".to_owned(),
+        ast::Expr::Ceil { .. } => "ceil".to_owned(),
+        ast::Expr::Floor { .. } => "floor".to_owned(),
+        _ => "?column?".to_owned(),
+    }
+}
+
+/// A LIMIT that is a constant of at least 1: the first row is always wanted.
+pub(crate) fn admits_one(limit: &Expr) -> bool {
+    matches!(limit.kind, ExprKind::Constant(Value::BigInt(n)) if n >= 1)
+}

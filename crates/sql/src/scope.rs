@@ -1,0 +1,357 @@
+//! Names: variables by block, the columns of the query being compiled, and what each stands for.
+//!
+//! Role         [`Compiler`] is the state that every part of the compiler shares
+//! Invariants   I1 `slots` begins with FOUND, NOW and ROW_COUNT, then the parameters (program I2)
+//!              I2 `row` is set exactly while the expressions of one query are compiled
+//!              I3 a variable's slot never changes its type
+
+use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::program::{
+    Aggregate, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowSetId, Slot, SlotId,
+};
+
+use crate::error::{Advice, Result, error, too_complex};
+
+/// Slots a procedure may have.
+const SLOTS_MAX: usize = 30_000;
+
+/// What a variable's name stands for.
+#[derive(Clone, Debug)]
+pub(crate) enum Variable {
+    Scalar {
+        slot: SlotId,
+        constant: bool,
+        not_null: bool,
+    },
+    /// a record: fields by name; `open` until the first query gives it a shape
+    Record {
+        fields: Vec<(String, SlotId)>,
+        open: bool,
+    },
+}
+
+/// The names of one block.
+#[derive(Default, Debug)]
+pub(crate) struct Names {
+    /// a label that may qualify them: the procedure's name for its parameters
+    pub(crate) label: Option<String>,
+    pub(crate) variables: Vec<(String, Variable)>,
+}
+
+/// A column as queries see it.
+#[derive(Clone, Debug)]
+pub(crate) struct RowColumn {
+    pub(crate) name: String,
+    pub(crate) data_type: DataType,
+    pub(crate) nullable: bool,
+}
+
+/// The table of the query being compiled.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) table: TableId,
+    /// its alias, or its name
+    pub(crate) name: String,
+    pub(crate) columns: Vec<RowColumn>,
+    /// columns loaded so far
+    pub(crate) bound: Vec<(ColumnId, SlotId)>,
+}
+
+impl Row {
+    pub(crate) fn column(&self, name: &str) -> Option<ColumnId> {
+        self.columns.iter().position(|c| c.name == name).map(|i| ColumnId(i as u16))
+    }
+
+    /// The column a slot was loaded from.
+    pub(crate) fn column_of(&self, slot: SlotId) -> Option<ColumnId> {
+        self.bound.iter().find(|(_, s)| *s == slot).map(|(c, _)| *c)
+    }
+}
+
+/// What RETURN may give.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Returning {
+    /// a procedure, or RETURNS void
+    Nothing,
+    /// RETURN expression
+    Value(DataType),
+    /// OUT parameters, in these slots
+    Outs(Vec<SlotId>),
+    /// RETURN NEXT expression
+    SetOfValues(DataType),
+    /// RETURNS TABLE (slots), or SETOF table (none)
+    SetOfRows(Vec<SlotId>),
+}
+
+/// The state of one compilation.
+pub(crate) struct Compiler<'c> {
+    pub(crate) catalog: &'c Catalog,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) names: Vec<Names>,
+    pub(crate) parameters: Vec<SlotId>,
+    pub(crate) row: Option<Row>,
+    /// set while a select list is compiled in which aggregates may stand
+    pub(crate) aggregates: Option<Vec<Aggregate>>,
+    pub(crate) row_sets: u16,
+    /// expressions being compiled right now, one in the other
+    pub(crate) depth: usize,
+    /// statement being compiled, for errors without a better place
+    pub(crate) place: Place,
+    /// loops around the current statement
+    pub(crate) loops: usize,
+    pub(crate) result: Vec<ResultColumn>,
+    pub(crate) returning: Returning,
+    /// a statement outside of procedures: whole-table work is nobody's surprise there
+    pub(crate) ad_hoc: bool,
+}
+
+impl<'c> Compiler<'c> {
+    pub(crate) fn new(catalog: &'c Catalog) -> Self {
+        let slot = |name: &str, data_type| Slot {
+            name: name.to_owned(),
+            sql_type: SqlType::Scalar(data_type),
+        };
+        Self {
+            catalog,
+            slots: vec![
+                slot("found", DataType::Boolean),
+                slot("$now", DataType::TimestampTz),
+                slot("$row_count", DataType::BigInt),
+            ],
+            names: vec![Names::default()],
+            parameters: Vec::new(),
+            row: None,
+            aggregates: None,
+            row_sets: 0,
+            depth: 0,
+            place: Place::default(),
+            loops: 0,
+            result: Vec::new(),
+            returning: Returning::Nothing,
+            ad_hoc: false,
+        }
+    }
+
+    /// The procedure around a compiled body.
+    pub(crate) fn into_procedure(
+        self,
+        name: &str,
+        body: Vec<hotrow_transaction::program::Statement>,
+        returns_set: bool,
+    ) -> Procedure {
+        Procedure {
+            name: name.to_owned(),
+            parameters: self.parameters.len() as u16,
+            slots: self.slots,
+            body,
+            result: self.result,
+            returns_set,
+            row_sets: self.row_sets,
+        }
+    }
+
+    /// Adds a slot.
+    pub(crate) fn slot(&mut self, name: &str, sql_type: SqlType) -> Result<SlotId> {
+        if self.slots.len() >= SLOTS_MAX {
+            return Err(too_complex(self.place, "the procedure has too many variables")
+                .hint("split it into several procedures"));
+        }
+        self.slots.push(Slot { name: name.to_owned(), sql_type });
+        Ok(SlotId((self.slots.len() - 1) as u16))
+    }
+
+    /// Adds a temporary.
+    pub(crate) fn temporary(&mut self, name: &str, data_type: DataType) -> Result<SlotId> {
+        self.slot(&format!("${name}"), SqlType::Scalar(data_type))
+    }
+
+    pub(crate) fn row_set(&mut self) -> RowSetId {
+        self.row_sets += 1;
+        RowSetId(self.row_sets - 1)
+    }
+
+    pub(crate) fn slot_expr(&self, slot: SlotId) -> Expr {
+        Expr { kind: ExprKind::Slot(slot), sql_type: self.slots[slot.index()].sql_type }
+    }
+
+    /// Declares a variable in the innermost block.
+    pub(crate) fn declare(&mut self, name: &str, variable: Variable, place: Place) -> Result<()> {
+        let names = self.names.last_mut().expect("the outermost block is never left");
+        if names.variables.iter().any(|(other, _)| other == name) {
+            return Err(error(b"42601", place, format!("duplicate declaration of \"{name}\"")));
+        }
+        names.variables.push((name.to_owned(), variable));
+        Ok(())
+    }
+
+    pub(crate) fn variable(&self, name: &str) -> Option<&Variable> {
+        self.names
+            .iter()
+            .rev()
+            .flat_map(|names| names.variables.iter().rev())
+            .find(|(other, _)| other == name)
+            .map(|(_, variable)| variable)
+    }
+
+    /// A variable by `label.name` or `name`.
+    pub(crate) fn qualified_variable(&self, parts: &[String]) -> Option<&Variable> {
+        match parts {
+            [name] => self.variable(name),
+            [label, name] => self
+                .names
+                .iter()
+                .rev()
+                .filter(|names| names.label.as_ref() == Some(label))
+                .flat_map(|names| names.variables.iter())
+                .find(|(other, _)| other == name)
+                .map(|(_, variable)| variable),
+            _ => None,
+        }
+    }
+
+    /// Replaces what a name stands for where it was declared.
+    pub(crate) fn redefine(&mut self, name: &str, variable: Variable) {
+        let found = self
+            .names
+            .iter_mut()
+            .rev()
+            .flat_map(|names| names.variables.iter_mut().rev())
+            .find(|(other, _)| other == name);
+        if let Some((_, old)) = found {
+            *old = variable;
+        }
+    }
+
+    /// Loads a column of the current query's table.
+    pub(crate) fn bind_column(&mut self, column: ColumnId) -> Result<Expr> {
+        let row = self.row.as_ref().expect("columns are resolved in a query's row only");
+        if let Some((_, slot)) = row.bound.iter().find(|(c, _)| *c == column) {
+            return Ok(self.slot_expr(*slot));
+        }
+        let described = row.columns[column.index()].clone();
+        let name = format!("{}.{}", row.name, described.name);
+        let slot = self.temporary(&name, described.data_type)?;
+        let row = self.row.as_mut().expect("it was there a moment ago");
+        row.bound.push((column, slot));
+        Ok(self.slot_expr(slot))
+    }
+
+    /// What a bare name stands for.
+    pub(crate) fn name(&mut self, name: &str, place: Place) -> Result<Expr> {
+        let column = self.row.as_ref().and_then(|row| row.column(name));
+        let variable = self.variable(name).cloned();
+        match (column, variable) {
+            (Some(_), Some(_)) => {
+                let table = self.row.as_ref().map_or("", |row| row.name.as_str());
+                Err(error(b"42702", place, format!("column reference \"{name}\" is ambiguous"))
+                    .detail("It could refer to either a PL/pgSQL variable or a table column.")
+                    .hint(format!("write {table}.{name} for the column, or rename the variable")))
+            }
+            (Some(column), None) => self.bind_column(column),
+            (None, Some(Variable::Scalar { slot, .. })) => Ok(self.slot_expr(slot)),
+            (None, Some(Variable::Record { .. })) => Err(crate::error::unsupported(
+                place,
+                format!("record \"{name}\" as a value"),
+                format!("write its fields: {name}.column"),
+            )),
+            (None, None) if name == "found" => Ok(self.slot_expr(FOUND)),
+            (None, None) => Err(self.unknown_column(name, place)),
+        }
+    }
+
+    fn unknown_column(&self, name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
+        let problem = error(b"42703", place, format!("column \"{name}\" does not exist"));
+        let columns = self.row.iter().flat_map(|row| row.columns.iter().map(|c| c.name.as_str()));
+        let variables = self
+            .names
+            .iter()
+            .flat_map(|names| names.variables.iter().map(|(name, _)| name.as_str()));
+        match columns.chain(variables).find(|known| is_near(known, name)) {
+            Some(near) => problem.hint(format!("Perhaps you meant \"{near}\".")),
+            None => problem,
+        }
+    }
+
+    /// What `a.b` stands for: a column, a record's field or a parameter.
+    pub(crate) fn qualified(&mut self, parts: &[String], place: Place) -> Result<Expr> {
+        let [qualifier, name] = parts else {
+            return Err(error(
+                b"42601",
+                place,
+                format!("improper qualified name: {}", parts.join(".")),
+            ));
+        };
+        if let Some(row) = self.row.as_ref()
+            && row.name == *qualifier
+        {
+            return match row.column(name) {
+                Some(column) => self.bind_column(column),
+                None => {
+                    Err(error(b"42703", place, format!("column {qualifier}.{name} does not exist")))
+                }
+            };
+        }
+        if let Some(Variable::Record { fields, open }) = self.variable(qualifier) {
+            if let Some((_, slot)) = fields.iter().find(|(field, _)| field == name) {
+                return Ok(self.slot_expr(*slot));
+            }
+            return Err(if *open {
+                error(b"55000", place, format!("record \"{qualifier}\" is not assigned yet"))
+                    .hint("SELECT ... INTO it, or loop over a query with it, before this statement")
+            } else {
+                error(b"42703", place, format!("record \"{qualifier}\" has no field \"{name}\""))
+            });
+        }
+        if let Some(Variable::Scalar { slot, .. }) = self.qualified_variable(parts) {
+            return Ok(self.slot_expr(*slot));
+        }
+        Err(error(b"42P01", place, format!("missing FROM-clause entry for table \"{qualifier}\"")))
+    }
+
+    /// The table with this name.
+    pub(crate) fn table(
+        &self,
+        name: &str,
+        place: Place,
+    ) -> Result<&'c hotrow_transaction::catalog::Table> {
+        self.catalog.table_named(name).ok_or_else(|| {
+            let problem = error(b"42P01", place, format!("relation \"{name}\" does not exist"));
+            match self.catalog.tables().iter().find(|t| !t.dropped && is_near(&t.name, name)) {
+                Some(near) => problem.hint(format!("Perhaps you meant \"{}\".", near.name)),
+                None => problem,
+            }
+        })
+    }
+
+    /// The row of a table under a name.
+    pub(crate) fn row_of(&self, table: TableId, name: &str) -> Row {
+        let columns = self.catalog.table(table).columns.iter();
+        Row {
+            table,
+            name: name.to_owned(),
+            columns: columns
+                .map(|c| RowColumn {
+                    name: c.name.clone(),
+                    data_type: c.data_type,
+                    nullable: c.nullable,
+                })
+                .collect(),
+            bound: Vec::new(),
+        }
+    }
+}
+
+/// Whether two names differ by one letter only (left out, added, changed) or by underscores.
+fn is_near(known: &str, name: &str) -> bool {
+    if known.is_empty() || known.len() > 128 || name.len() > 128 {
+        return false;
+    }
+    let bare = |s: &str| s.chars().filter(|c| *c != '_').collect::<Vec<_>>();
+    let (a, b) = (bare(known), bare(name));
+    let same = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[same..], &b[same..]);
+    let equal_after = |i: usize, j: usize| a.get(i..).zip(b.get(j..)).is_some_and(|(x, y)| x == y);
+    a == b || equal_after(1, 1) || equal_after(1, 0) || equal_after(0, 1)
+}

@@ -1,0 +1,181 @@
+//! Syntax trees: what a script holds, and PL/pgSQL blocks around `sqlparser`'s statements.
+
+use hotrow_transaction::program::Place;
+use sqlparser::ast;
+
+/// A statement of a script, parsed but not yet looked up in a catalog.
+#[derive(Debug)]
+pub struct ScriptStatement {
+    /// where it starts in the script
+    pub place: Place,
+    /// its text, without the final semicolon
+    pub text: String,
+    pub(crate) syntax: Syntax,
+}
+
+/// What a script statement is.
+#[derive(Debug)]
+pub(crate) enum Syntax {
+    /// whatever `sqlparser` parses: CREATE TABLE, CREATE INDEX, SELECT, INSERT, ...
+    Sql(Box<ast::Statement>),
+    /// CREATE FUNCTION or PROCEDURE
+    Routine(Box<Routine>),
+    /// DO $$ ... $$
+    Anonymous(Box<Block>),
+    /// CALL name(arguments); also SELECT * FROM name(arguments)
+    Call { name: String, arguments: Vec<CallArgument>, place: Place },
+    /// EXPLAIN PROCEDURE name or EXPLAIN PROCEDURE name(arguments)
+    Explain { name: String, arguments: Option<Vec<CallArgument>>, place: Place },
+    /// DROP FUNCTION or PROCEDURE
+    DropRoutine { names: Vec<(String, Place)>, if_exists: bool },
+}
+
+/// One argument of a CALL.
+#[derive(Debug)]
+pub(crate) struct CallArgument {
+    /// `name => value`
+    pub(crate) name: Option<String>,
+    pub(crate) value: ast::Expr,
+    pub(crate) place: Place,
+}
+
+/// CREATE FUNCTION or PROCEDURE.
+#[derive(Debug)]
+pub(crate) struct Routine {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) or_replace: bool,
+    pub(crate) is_function: bool,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) returns: Option<Returns>,
+    pub(crate) body: Block,
+    /// the place of the body's final END
+    pub(crate) end: Place,
+}
+
+/// IN, OUT or INOUT.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    In,
+    Out,
+    InOut,
+}
+
+#[derive(Debug)]
+pub(crate) struct Parameter {
+    pub(crate) mode: Mode,
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) type_name: TypeName,
+}
+
+/// What follows RETURNS.
+#[derive(Debug)]
+pub(crate) enum Returns {
+    Void,
+    /// RETURNS record: the OUT parameters
+    Record,
+    Scalar(TypeName),
+    SetOf(TypeName),
+    Table(Vec<(String, Place, TypeName)>),
+}
+
+/// A type as written.
+#[derive(Debug)]
+pub(crate) struct TypeName {
+    pub(crate) place: Place,
+    pub(crate) kind: TypeNameKind,
+}
+
+#[derive(Debug)]
+pub(crate) enum TypeNameKind {
+    Plain(Box<ast::DataType>),
+    /// `variable%TYPE` or `table.column%TYPE`
+    SameAs(Vec<String>),
+    /// `table%ROWTYPE`
+    RowOf(String),
+    Record,
+}
+
+/// DECLARE ... BEGIN ... END.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) declarations: Vec<Declaration>,
+    pub(crate) statements: Vec<BlockStatement>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Declaration {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) constant: bool,
+    pub(crate) not_null: bool,
+    pub(crate) type_name: TypeName,
+    pub(crate) default: Option<ast::Expr>,
+}
+
+#[derive(Debug)]
+pub(crate) struct BlockStatement {
+    pub(crate) place: Place,
+    pub(crate) kind: BlockStatementKind,
+}
+
+/// A variable, `record.field` or `procedure.parameter` that receives a value.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) parts: Vec<String>,
+    pub(crate) place: Place,
+}
+
+/// INTO [STRICT] targets.
+#[derive(Debug)]
+pub(crate) struct Into {
+    pub(crate) strict: bool,
+    pub(crate) targets: Vec<Target>,
+}
+
+pub(crate) type Body = Vec<BlockStatement>;
+
+/// A statement of a block.
+#[derive(Debug)]
+pub(crate) enum BlockStatementKind {
+    Null,
+    Block(Block),
+    Assign { target: Target, value: ast::Expr },
+    If { arms: Vec<(ast::Expr, Body)>, otherwise: Body },
+    Case { operand: Option<ast::Expr>, arms: Vec<(Vec<ast::Expr>, Body)>, otherwise: Option<Body> },
+    ForRange(Box<ForRange>),
+    ForEach { target: Target, array: ast::Expr, body: Body },
+    ForQuery { targets: Vec<Target>, query: Box<ast::Statement>, body: Body },
+    Sql { statement: Box<ast::Statement>, into: Option<Into> },
+    Perform(Box<ast::Statement>),
+    Return(Option<ast::Expr>),
+    ReturnNext(Option<ast::Expr>),
+    ReturnQuery(Box<ast::Statement>),
+    Raise(Box<RaiseSyntax>),
+    Assert(Box<(ast::Expr, Option<ast::Expr>)>),
+    RowCount(Vec<Target>),
+}
+
+#[derive(Debug)]
+pub(crate) struct ForRange {
+    pub(crate) name: String,
+    pub(crate) reverse: bool,
+    pub(crate) from: ast::Expr,
+    pub(crate) to: ast::Expr,
+    pub(crate) step: Option<ast::Expr>,
+    pub(crate) body: Body,
+}
+
+/// RAISE.
+#[derive(Debug)]
+pub(crate) struct RaiseSyntax {
+    /// NOTICE and the like: checked, then ignored
+    pub(crate) only_a_notice: bool,
+    pub(crate) format: Option<String>,
+    pub(crate) arguments: Vec<ast::Expr>,
+    /// condition name or SQLSTATE in place of a format
+    pub(crate) condition: Option<[u8; 5]>,
+    /// MESSAGE, DETAIL, HINT, ERRCODE (lower case) and their values
+    pub(crate) options: Vec<(String, ast::Expr, Place)>,
+}

@@ -1,0 +1,311 @@
+//! Tokens with places: one pass of `sqlparser`'s tokenizer over the text, and a cursor over them.
+//!
+//! Role         scripts, routine headers and PL/pgSQL blocks are parsed here by hand; statements
+//!              and expressions are cut out as token ranges and handed to `sqlparser`
+//! Invariants   I1 no text longer than [`TEXT_BYTES_MAX`] is tokenized
+//!              I2 a range handed to the parser nests at most [`NESTING_MAX`] brackets and chains
+//!              at most [`CHAIN_TOKENS_MAX`] tokens between commas, counted along the path from
+//!              the root: that bounds the depth of the tree it builds, and so every recursion
+//!              over it, its drop included
+
+use hotrow_transaction::program::Place;
+use sqlparser::ast::{Expr, Statement};
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+
+use crate::error::{Advice, Result, from_parser, place_of, syntax, too_complex};
+
+/// Longest text compiled at once.
+pub const TEXT_BYTES_MAX: usize = 1 << 20;
+/// Brackets, blocks and expressions nest at most this deep.
+pub const NESTING_MAX: usize = 64;
+/// Tokens chained without a comma, over all open brackets.
+pub const CHAIN_TOKENS_MAX: usize = 1000;
+
+/// Splits text into tokens without white space and comments; `origin` is where it starts.
+pub(crate) fn tokenize(text: &str, origin: Place) -> Result<Vec<TokenWithSpan>> {
+    if text.len() > TEXT_BYTES_MAX {
+        return Err(too_complex(origin, format!("text is longer than {TEXT_BYTES_MAX} bytes"))
+            .hint("send the script in parts"));
+    }
+    let dialect = PostgreSqlDialect {};
+    let tokens = Tokenizer::new(&dialect, text).tokenize_with_location().map_err(|e| {
+        syntax(place_of(shifted(e.location, origin)), e.message.trim_end_matches(':').to_owned())
+    })?;
+    Ok(tokens
+        .into_iter()
+        .filter(|t| !matches!(t.token, Token::Whitespace(_) | Token::EOF))
+        .map(|mut t| {
+            t.span.start = shifted(t.span.start, origin);
+            t.span.end = shifted(t.span.end, origin);
+            t
+        })
+        .collect())
+}
+
+fn shifted(location: Location, origin: Place) -> Location {
+    let column = if location.line <= 1 {
+        location.column + u64::from(origin.column) - 1
+    } else {
+        location.column
+    };
+    Location { line: location.line + u64::from(origin.line) - 1, column }
+}
+
+/// Whether a token is this unquoted word, in any case.
+pub(crate) fn is_word(token: &Token, word: &str) -> bool {
+    matches!(token, Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(word))
+}
+
+/// An identifier as SQL folds it: lower case unless quoted.
+pub(crate) fn folded(value: &str, quoted: bool) -> String {
+    if quoted { value.to_owned() } else { value.to_lowercase() }
+}
+
+/// A position in a token list.
+#[derive(Clone)]
+pub(crate) struct Cursor<'t> {
+    tokens: &'t [TokenWithSpan],
+    at: usize,
+    end: Place,
+}
+
+impl<'t> Cursor<'t> {
+    /// A cursor at the first token; `end` is the place behind the last.
+    pub(crate) fn new(tokens: &'t [TokenWithSpan], end: Place) -> Self {
+        Self { tokens, at: 0, end }
+    }
+
+    pub(crate) fn peek(&self) -> Option<&'t Token> {
+        self.peek_at(0)
+    }
+
+    pub(crate) fn peek_at(&self, ahead: usize) -> Option<&'t Token> {
+        self.tokens.get(self.at + ahead).map(|t| &t.token)
+    }
+
+    /// Where the next token starts.
+    pub(crate) fn place(&self) -> Place {
+        self.tokens.get(self.at).map_or(self.end, |t| place_of(t.span.start))
+    }
+
+    pub(crate) fn at_end(&self) -> bool {
+        self.at >= self.tokens.len()
+    }
+
+    pub(crate) fn bump(&mut self) {
+        self.at += 1;
+    }
+
+    pub(crate) fn is(&self, word: &str) -> bool {
+        self.peek().is_some_and(|t| is_word(t, word))
+    }
+
+    pub(crate) fn is_at(&self, ahead: usize, word: &str) -> bool {
+        self.peek_at(ahead).is_some_and(|t| is_word(t, word))
+    }
+
+    pub(crate) fn accept(&mut self, word: &str) -> bool {
+        let found = self.is(word);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Accepts all the words in sequence, or none of them.
+    pub(crate) fn accept_all(&mut self, words: &[&str]) -> bool {
+        let found = words.iter().enumerate().all(|(i, word)| self.is_at(i, word));
+        self.at += if found { words.len() } else { 0 };
+        found
+    }
+
+    pub(crate) fn expect(&mut self, word: &str) -> Result<()> {
+        if self.accept(word) { Ok(()) } else { Err(self.unexpected(word)) }
+    }
+
+    pub(crate) fn accept_token(&mut self, token: &Token) -> bool {
+        let found = self.peek() == Some(token);
+        self.at += usize::from(found);
+        found
+    }
+
+    pub(crate) fn expect_token(&mut self, token: &Token) -> Result<()> {
+        if self.accept_token(token) { Ok(()) } else { Err(self.unexpected(&token.to_string())) }
+    }
+
+    /// `syntax error at or near "x"`, naming what was expected.
+    pub(crate) fn unexpected(&self, expected: &str) -> hotrow_transaction::outcome::SqlError {
+        let message = match self.peek() {
+            Some(token) => format!("syntax error at or near \"{token}\", expected {expected}"),
+            None => format!("syntax error at end of input, expected {expected}"),
+        };
+        syntax(self.place(), message)
+    }
+
+    /// An identifier, folded.
+    pub(crate) fn identifier(&mut self) -> Result<String> {
+        match self.peek() {
+            Some(Token::Word(word)) => {
+                self.at += 1;
+                Ok(folded(&word.value, word.quote_style.is_some()))
+            }
+            _ => Err(self.unexpected("a name")),
+        }
+    }
+
+    /// A name with an optional `public.` in front.
+    pub(crate) fn object_name(&mut self) -> Result<String> {
+        let place = self.place();
+        let first = self.identifier()?;
+        if !self.accept_token(&Token::Period) {
+            return Ok(first);
+        }
+        if first != "public" {
+            return Err(crate::error::error(
+                b"3F000",
+                place,
+                format!("schema \"{first}\" does not exist"),
+            )
+            .hint("there is one schema, public"));
+        }
+        self.identifier()
+    }
+
+    /// The tokens up to (not including) the first one outside brackets and CASE ... END for
+    /// which `stop` holds; all the rest when there is none.
+    pub(crate) fn take_until(
+        &mut self,
+        stop: impl Fn(&Self, &Token) -> bool,
+    ) -> &'t [TokenWithSpan] {
+        let start = self.at;
+        let (mut brackets, mut cases) = (0_usize, 0_usize);
+        while let Some(token) = self.peek() {
+            if brackets == 0 && cases == 0 && stop(self, token) {
+                break;
+            }
+            match token {
+                Token::LParen | Token::LBracket => brackets += 1,
+                Token::RParen | Token::RBracket => brackets = brackets.saturating_sub(1),
+                token if is_word(token, "case") => cases += 1,
+                token if is_word(token, "end") => cases = cases.saturating_sub(1),
+                // a statement never ends inside brackets: report the bracket, not what follows
+                Token::SemiColon => break,
+                _ => {}
+            }
+            self.at += 1;
+        }
+        &self.tokens[start..self.at]
+    }
+
+    /// The tokens up to the keyword, which is consumed.
+    pub(crate) fn take_until_word(&mut self, word: &str) -> Result<&'t [TokenWithSpan]> {
+        let taken = self.take_until(|_, t| is_word(t, word) || *t == Token::SemiColon);
+        self.expect(word)?;
+        Ok(taken)
+    }
+
+    /// The tokens of a bracketed list, whose closing bracket is consumed too.
+    pub(crate) fn take_brackets(&mut self) -> Result<&'t [TokenWithSpan]> {
+        self.expect_token(&Token::LParen)?;
+        let taken = self.take_until(|_, t| *t == Token::RParen);
+        self.expect_token(&Token::RParen)?;
+        Ok(taken)
+    }
+
+    /// All the rest.
+    pub(crate) fn rest(&mut self) -> &'t [TokenWithSpan] {
+        let rest = &self.tokens[self.at.min(self.tokens.len())..];
+        self.at = self.tokens.len();
+        rest
+    }
+
+    /// A cursor over tokens taken from this one; it ends where this one stands.
+    pub(crate) fn inside(&self, tokens: &'t [TokenWithSpan]) -> Self {
+        Self::new(tokens, self.place())
+    }
+
+    /// The items of a comma-separated list.
+    pub(crate) fn split_commas(mut self) -> Vec<Self> {
+        let mut items = Vec::new();
+        while !self.at_end() {
+            let taken = self.take_until(|_, t| *t == Token::Comma);
+            items.push(self.inside(taken));
+            if !self.accept_token(&Token::Comma) && !self.at_end() {
+                // a stray bracket or semicolon: the item's own parser reports it
+                self.bump();
+            }
+        }
+        items
+    }
+}
+
+/// Refuses ranges whose tree could be deep (I2).
+fn check_depth(tokens: &[TokenWithSpan]) -> Result<()> {
+    let mut open: Vec<usize> = vec![0];
+    let mut chained = 0_usize;
+    for token in tokens {
+        match token.token {
+            Token::LParen | Token::LBracket => open.push(0),
+            Token::RParen | Token::RBracket if open.len() > 1 => {
+                chained -= open.pop().unwrap_or(0);
+            }
+            Token::Comma => {
+                let level = open.last_mut().expect("the root level is never closed");
+                chained -= std::mem::take(level);
+            }
+            _ => {
+                *open.last_mut().expect("the root level is never closed") += 1;
+                chained += 1;
+            }
+        }
+        if open.len() > NESTING_MAX || chained > CHAIN_TOKENS_MAX {
+            return Err(too_complex(place_of(token.span.start), "expression is too complex")
+                .hint("compute parts of it in variables first"));
+        }
+    }
+    Ok(())
+}
+
+fn parser_over(tokens: &[TokenWithSpan]) -> Result<Parser<'static>> {
+    static DIALECT: PostgreSqlDialect = PostgreSqlDialect {};
+    check_depth(tokens)?;
+    Ok(Parser::new(&DIALECT)
+        .with_recursion_limit(NESTING_MAX * 2)
+        .with_tokens_with_locations(tokens.to_vec()))
+}
+
+fn finish<T>(
+    mut parser: Parser<'_>,
+    parsed: std::result::Result<T, ParserError>,
+    end: Place,
+) -> Result<T> {
+    let node = parsed.map_err(|e| from_parser(e, end))?;
+    let next = parser.next_token();
+    if next.token == Token::EOF {
+        Ok(node)
+    } else {
+        let place = place_of(next.span.start);
+        Err(syntax(place, format!("syntax error at or near \"{}\"", next.token)))
+    }
+}
+
+/// Parses all the tokens as one expression; `end` is the place behind them.
+pub(crate) fn parse_expression(tokens: &[TokenWithSpan], end: Place) -> Result<Expr> {
+    let mut parser = parser_over(tokens)?;
+    let parsed = parser.parse_expr();
+    finish(parser, parsed, end)
+}
+
+/// Parses all the tokens as one statement.
+pub(crate) fn parse_statement(tokens: &[TokenWithSpan], end: Place) -> Result<Statement> {
+    let mut parser = parser_over(tokens)?;
+    let parsed = parser.parse_statement();
+    finish(parser, parsed, end)
+}
+
+/// Parses all the tokens as a data type.
+pub(crate) fn parse_type(tokens: &[TokenWithSpan], end: Place) -> Result<sqlparser::ast::DataType> {
+    let mut parser = parser_over(tokens)?;
+    let parsed = parser.parse_data_type();
+    finish(parser, parsed, end)
+}

@@ -1,0 +1,139 @@
+//! Type names: `sqlparser`'s data types to Hotrow's.
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::program::Place;
+use sqlparser::ast::{
+    ArrayElemTypeDef, CharacterLength, DataType as Written, ExactNumberInfo, TimezoneInfo,
+};
+
+use crate::error::{Advice, Result, error, unsupported};
+
+/// Digits in all and behind the point of `numeric` without precision.
+pub const BARE_NUMERIC: DataType = DataType::Numeric { precision: 38, scale: 10 };
+/// Longest char(n): it is stored in place.
+const CHAR_MAX: u64 = 8192;
+/// Longest varchar(n), as PostgreSQL has it.
+const VARCHAR_MAX: u64 = 10_485_760;
+
+/// A type that may be an array.
+pub(crate) fn sql_type(written: &Written, place: Place) -> Result<SqlType> {
+    match written {
+        Written::Array(
+            ArrayElemTypeDef::SquareBracket(element, _)
+            | ArrayElemTypeDef::Qualified(element, _)
+            | ArrayElemTypeDef::AngleBracket(element)
+            | ArrayElemTypeDef::Parenthesis(element),
+        ) => {
+            if matches!(**element, Written::Array(_)) {
+                return Err(unsupported(
+                    place,
+                    "an array of arrays",
+                    "pass one array per column of the list",
+                ));
+            }
+            Ok(SqlType::Array(data_type(element, place)?))
+        }
+        scalar => Ok(SqlType::Scalar(data_type(scalar, place)?)),
+    }
+}
+
+/// A scalar type.
+pub(crate) fn data_type(written: &Written, place: Place) -> Result<DataType> {
+    use Written as W;
+    Ok(match written {
+        W::Boolean | W::Bool => DataType::Boolean,
+        W::SmallInt(None) | W::Int2(None) => DataType::SmallInt,
+        W::Int(None) | W::Integer(None) | W::Int4(None) => DataType::Integer,
+        W::BigInt(None) | W::Int8(None) => DataType::BigInt,
+        W::Real | W::Float4 => DataType::Real,
+        W::Double(ExactNumberInfo::None) | W::DoublePrecision | W::Float8 => DataType::Double,
+        W::Float(ExactNumberInfo::None) => DataType::Double,
+        W::Float(ExactNumberInfo::Precision(bits)) if *bits <= 24 => DataType::Real,
+        W::Float(ExactNumberInfo::Precision(_)) => DataType::Double,
+        W::Numeric(info) | W::Decimal(info) | W::Dec(info) => numeric(*info, place)?,
+        W::Text => DataType::Text,
+        W::Varchar(length) | W::CharacterVarying(length) | W::CharVarying(length) => match length {
+            None => DataType::Text,
+            Some(length) => DataType::Varchar(bounded(*length, VARCHAR_MAX, place)?),
+        },
+        W::Char(length) | W::Character(length) => match length {
+            None => DataType::Char(1),
+            Some(length) => DataType::Char(bounded(*length, CHAR_MAX, place)?),
+        },
+        W::Bytea => DataType::Bytea,
+        W::Uuid => DataType::Uuid,
+        W::Date => DataType::Date,
+        W::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => DataType::Timestamp,
+        W::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => DataType::TimestampTz,
+        W::Array(_) => {
+            return Err(unsupported(
+                place,
+                "an array here",
+                "arrays are for parameters: keep one row per element in a table",
+            ));
+        }
+        W::Custom(name, _) => return Err(unknown(&name.to_string().to_lowercase(), place)),
+        other => return Err(unknown(&other.to_string().to_lowercase(), place)),
+    })
+}
+
+fn unknown(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
+    const KNOWN_ELSEWHERE: &[(&str, &str)] = &[
+        ("serial", "write integer and pass the value, or keep a counter in a row"),
+        ("bigserial", "write bigint and pass the value, or keep a counter in a row"),
+        ("smallserial", "write smallint and pass the value, or keep a counter in a row"),
+        ("json", "write text"),
+        ("jsonb", "write text"),
+        ("money", "write numeric(19,2)"),
+        ("name", "write text"),
+        ("citext", "write text, and lower() where it is compared"),
+    ];
+    if let Some((_, hint)) = KNOWN_ELSEWHERE.iter().find(|(known, _)| name == *known) {
+        return unsupported(place, format!("type {name}"), *hint);
+    }
+    for (start, hint) in [
+        ("interval", "keep bigint seconds; interval literals work in timestamp arithmetic"),
+        ("time", "keep a timestamp, or integer seconds"),
+    ] {
+        if name.starts_with(start) {
+            return unsupported(place, format!("type {name}"), hint);
+        }
+    }
+    error(b"42704", place, format!("type \"{name}\" does not exist")).hint(
+        "types are boolean, smallint, integer, bigint, real, double precision, numeric(p,s), \
+         text, varchar(n), char(n), bytea, timestamp, timestamptz, date and uuid",
+    )
+}
+
+fn numeric(info: ExactNumberInfo, place: Place) -> Result<DataType> {
+    let (precision, scale) = match info {
+        ExactNumberInfo::None => return Ok(BARE_NUMERIC),
+        ExactNumberInfo::Precision(precision) => (precision, 0),
+        ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
+    };
+    if !(1..=38).contains(&precision) {
+        return Err(error(
+            b"22023",
+            place,
+            format!("NUMERIC precision {precision} must be between 1 and 38"),
+        ));
+    }
+    let precision = precision as u8;
+    if !(0..=i64::from(precision)).contains(&scale) {
+        return Err(error(
+            b"22023",
+            place,
+            format!("NUMERIC scale {scale} must be between 0 and precision {precision}"),
+        ));
+    }
+    Ok(DataType::Numeric { precision, scale: scale as u8 })
+}
+
+fn bounded(length: CharacterLength, max: u64, place: Place) -> Result<u32> {
+    match length {
+        CharacterLength::IntegerLength { length, .. } if (1..=max).contains(&length) => {
+            Ok(length as u32)
+        }
+        _ => Err(error(b"22023", place, format!("length must be between 1 and {max}"))),
+    }
+}

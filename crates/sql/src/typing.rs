@@ -1,0 +1,300 @@
+//! Typing rules: promotion of operands, conversions and when they are allowed.
+//!
+//! Role         used by every part of the compiler that combines expressions; the program's
+//!              operators never convert (program I1), so all conversions are made here
+//! Source       PostgreSQL 15, chapter 10; we differ where docs/plpgsql-subset.md says so: numeric
+//!              results have a static scale
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+use hotrow_transaction::program::{Expr, ExprKind, Function, Place};
+
+use crate::error::{Advice, Result, error};
+
+/// How far a conversion may go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Coercion {
+    /// what INSERT and UPDATE do by themselves
+    Assignment,
+    /// what PL/pgSQL's assignment and an explicit cast may do
+    Explicit,
+}
+
+pub(crate) fn scalar(kind: ExprKind, data_type: DataType) -> Expr {
+    Expr { kind, sql_type: SqlType::Scalar(data_type) }
+}
+
+pub(crate) fn constant(value: Value, data_type: DataType) -> Expr {
+    scalar(ExprKind::Constant(value), data_type)
+}
+
+pub(crate) fn integer(value: i32) -> Expr {
+    constant(Value::Int(value), DataType::Integer)
+}
+
+pub(crate) fn bigint(value: i64) -> Expr {
+    constant(Value::BigInt(value), DataType::BigInt)
+}
+
+pub(crate) fn null(data_type: DataType) -> Expr {
+    constant(Value::Null, data_type)
+}
+
+/// Digits of a number type: (precision, scale).
+pub(crate) fn digits(data_type: DataType) -> Option<(u8, u8)> {
+    Some(match data_type {
+        DataType::SmallInt => (5, 0),
+        DataType::Integer => (10, 0),
+        DataType::BigInt => (19, 0),
+        DataType::Numeric { precision, scale } => (precision, scale),
+        _ => return None,
+    })
+}
+
+/// The numeric type that holds both without loss, as far as 38 digits allow.
+fn common_numeric(left: (u8, u8), right: (u8, u8)) -> DataType {
+    let scale = left.1.max(right.1);
+    let whole = (left.0 - left.1).max(right.0 - right.1);
+    DataType::Numeric { precision: (whole + scale).min(38), scale }
+}
+
+/// The type two operands meet in, for comparisons, CASE, COALESCE and the like.
+pub(crate) fn common_type(left: DataType, right: DataType) -> Option<DataType> {
+    use DataType as T;
+    if left == right {
+        return Some(left);
+    }
+    if left.is_text() && right.is_text() {
+        return Some(T::Text);
+    }
+    if left.is_integer() && right.is_integer() {
+        return Some(wider(left, right));
+    }
+    if left.is_number() && right.is_number() {
+        return Some(match (digits(left), digits(right)) {
+            (Some(left), Some(right)) => common_numeric(left, right),
+            // both floats: real only when both are (which was the first case)
+            _ => T::Double,
+        });
+    }
+    match (left, right) {
+        (T::Date, T::Timestamp) | (T::Timestamp, T::Date) => Some(T::Timestamp),
+        (T::Date | T::Timestamp, T::TimestampTz) | (T::TimestampTz, T::Date | T::Timestamp) => {
+            Some(T::TimestampTz)
+        }
+        _ => None,
+    }
+}
+
+pub(crate) fn wider(left: DataType, right: DataType) -> DataType {
+    let rank = |t| digits(t).map_or(0, |d| d.0);
+    if rank(left) >= rank(right) { left } else { right }
+}
+
+fn allowed(from: DataType, to: DataType, coercion: Coercion) -> bool {
+    use DataType as T;
+    let temporal = |t| matches!(t, T::Date | T::Timestamp | T::TimestampTz);
+    if from == to
+        || from.is_number() && to.is_number()
+        || to.is_text()
+        || temporal(from) && temporal(to)
+    {
+        return true;
+    }
+    coercion == Coercion::Explicit
+        && (from.is_text()
+            || matches!((from, to), (T::Boolean, T::Integer) | (T::Integer, T::Boolean)))
+}
+
+/// Converts a constant now, where that succeeds.
+fn folded(value: &Value, from: DataType, to: DataType) -> Option<Value> {
+    if value.is_null() {
+        return Some(Value::Null);
+    }
+    if from.is_text()
+        && !to.is_text()
+        && let Value::Text(text) = value
+    {
+        return Value::parse(to, text).ok();
+    }
+    let same_family = from.is_number() && to.is_number() || from.is_text() && to.is_text();
+    if !same_family {
+        return None;
+    }
+    let mut heap = Vec::new();
+    let datum = value.to_datum(to, &mut heap).ok()?;
+    Some(Value::from_datum(datum, to, &heap))
+}
+
+/// Wraps an expression in a cast where its type differs; no rules are asked.
+pub(crate) fn cast(expr: Expr, to: DataType) -> Expr {
+    let from = expr.data_type();
+    if from == to {
+        return expr;
+    }
+    if let ExprKind::Constant(value) = &expr.kind
+        && let Some(value) = folded(value, from, to)
+    {
+        return constant(value, to);
+    }
+    // text, varchar(n) and char(n) differ in length and padding only
+    if to == DataType::Text && matches!(from, DataType::Varchar(_)) {
+        return Expr { sql_type: SqlType::Scalar(to), ..expr };
+    }
+    scalar(ExprKind::Cast(Box::new(expr)), to)
+}
+
+/// Converts as an explicit cast does: text that is too long for varchar(n) is cut.
+pub(crate) fn explicit_cast(expr: Expr, to: DataType, place: Place) -> Result<Expr> {
+    let from = expr.data_type();
+    if !allowed(from, to, Coercion::Explicit) {
+        return Err(error(b"42846", place, format!("cannot cast type {from} to {to}")));
+    }
+    match to {
+        DataType::Varchar(n) | DataType::Char(n) if from != to => {
+            let text = cast(expr, DataType::Text);
+            let cut = ExprKind::Call(Function::Left, vec![text, integer(n as i32)]);
+            Ok(cast(scalar(cut, DataType::Text), to))
+        }
+        _ => Ok(cast(expr, to)),
+    }
+}
+
+/// Converts a value for a column or variable. `what` names the target in the error.
+pub(crate) fn assign(
+    expr: Expr,
+    to: DataType,
+    coercion: Coercion,
+    place: Place,
+    what: impl FnOnce() -> String,
+) -> Result<Expr> {
+    if let SqlType::Array(_) = expr.sql_type {
+        return Err(error(
+            b"42804",
+            place,
+            format!("{} is of type {to} but expression is of type {}", what(), expr.sql_type),
+        ));
+    }
+    let from = expr.data_type();
+    if !allowed(from, to, coercion) {
+        return Err(error(
+            b"42804",
+            place,
+            format!("{} is of type {to} but expression is of type {from}", what()),
+        )
+        .hint("You will need to rewrite or cast the expression."));
+    }
+    Ok(cast(expr, to))
+}
+
+/// A string literal read as a type.
+pub(crate) fn parse_literal(text: &str, data_type: DataType, place: Place) -> Result<Expr> {
+    let value = Value::parse(data_type, text).map_err(|e| value_error(&e, place))?;
+    Ok(constant(value, data_type))
+}
+
+/// An error of a value at a place.
+pub(crate) fn value_error(
+    problem: &hotrow_base::value::ValueError,
+    place: Place,
+) -> hotrow_transaction::outcome::SqlError {
+    let code = <[u8; 5]>::try_from(problem.code().as_bytes()).unwrap_or(*b"22P02");
+    error(&code, place, problem.message())
+}
+
+/// Calls `visit` for every slot an expression reads.
+pub(crate) fn visit_slots(
+    expr: &Expr,
+    visit: &mut impl FnMut(hotrow_transaction::program::SlotId),
+) {
+    match &expr.kind {
+        ExprKind::Slot(slot) | ExprKind::ArrayLength(slot) => visit(*slot),
+        ExprKind::Constant(_) => {}
+        ExprKind::Negate(a) | ExprKind::Not(a) | ExprKind::IsNull(a) | ExprKind::Cast(a) => {
+            visit_slots(a, visit);
+        }
+        ExprKind::Arithmetic(_, a, b)
+        | ExprKind::Compare(_, a, b)
+        | ExprKind::NotDistinct(a, b)
+        | ExprKind::And(a, b)
+        | ExprKind::Or(a, b)
+        | ExprKind::Concat(a, b) => {
+            visit_slots(a, visit);
+            visit_slots(b, visit);
+        }
+        ExprKind::Case { arms, otherwise } => {
+            for (condition, value) in arms {
+                visit_slots(condition, visit);
+                visit_slots(value, visit);
+            }
+            if let Some(otherwise) = otherwise {
+                visit_slots(otherwise, visit);
+            }
+        }
+        ExprKind::Coalesce(list) | ExprKind::Call(_, list) => {
+            list.iter().for_each(|e| visit_slots(e, visit));
+        }
+        ExprKind::Element(slot, index) => {
+            visit(*slot);
+            visit_slots(index, visit);
+        }
+    }
+}
+
+/// Replaces every slot an expression reads.
+pub(crate) fn map_slots(
+    expr: &mut Expr,
+    map: &impl Fn(hotrow_transaction::program::SlotId) -> hotrow_transaction::program::SlotId,
+) {
+    match &mut expr.kind {
+        ExprKind::Slot(slot) | ExprKind::ArrayLength(slot) => *slot = map(*slot),
+        ExprKind::Constant(_) => {}
+        ExprKind::Negate(a) | ExprKind::Not(a) | ExprKind::IsNull(a) | ExprKind::Cast(a) => {
+            map_slots(a, map);
+        }
+        ExprKind::Arithmetic(_, a, b)
+        | ExprKind::Compare(_, a, b)
+        | ExprKind::NotDistinct(a, b)
+        | ExprKind::And(a, b)
+        | ExprKind::Or(a, b)
+        | ExprKind::Concat(a, b) => {
+            map_slots(a, map);
+            map_slots(b, map);
+        }
+        ExprKind::Case { arms, otherwise } => {
+            for (condition, value) in arms {
+                map_slots(condition, map);
+                map_slots(value, map);
+            }
+            if let Some(otherwise) = otherwise {
+                map_slots(otherwise, map);
+            }
+        }
+        ExprKind::Coalesce(list) | ExprKind::Call(_, list) => {
+            list.iter_mut().for_each(|e| map_slots(e, map));
+        }
+        ExprKind::Element(slot, index) => {
+            *slot = map(*slot);
+            map_slots(index, map);
+        }
+    }
+}
+
+/// Joins expressions with AND or OR in a balanced tree, so that long lists stay shallow.
+pub(crate) fn joined(
+    mut list: Vec<Expr>,
+    join: impl Fn(Box<Expr>, Box<Expr>) -> ExprKind,
+) -> Option<Expr> {
+    while list.len() > 1 {
+        let mut pairs = Vec::with_capacity(list.len().div_ceil(2));
+        let mut items = list.into_iter();
+        while let Some(left) = items.next() {
+            pairs.push(match items.next() {
+                Some(right) => scalar(join(Box::new(left), Box::new(right)), DataType::Boolean),
+                None => left,
+            });
+        }
+        list = pairs;
+    }
+    list.pop()
+}

@@ -1,0 +1,28 @@
+//! The workloads' SQL compiles.
+
+mod database;
+
+use database::Database;
+
+#[test]
+fn tpcc_compiles() {
+    let mut database = Database::default();
+    database.run(include_str!("../../workloads/src/tpcc/schema.sql"));
+    database.run(include_str!("../../workloads/src/tpcc/procedures.sql"));
+    assert!(database.procedures.len() >= 5);
+    for procedure in database.procedures.values() {
+        let text = database.tree(procedure);
+        assert!(!text.contains("scan of all"), "{text}");
+        if std::env::var_os("PRINT_TREES").is_some() {
+            println!("{text}");
+        }
+    }
+}
+
+#[test]
+fn ycsb_compiles() {
+    let mut database = Database::default();
+    database.run(include_str!("../../workloads/src/ycsb/schema.sql"));
+    database.run(include_str!("../../workloads/src/ycsb/procedures.sql"));
+    assert!(!database.procedures.is_empty());
+}
