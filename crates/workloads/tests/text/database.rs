@@ -1,0 +1,56 @@
+//! A workload's text, compiled, without an engine.
+
+use std::collections::BTreeMap;
+
+use hotrow_sql::{Compiled, apply, compile, parse_script};
+use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::program::Procedure;
+use hotrow_workloads::{NAMES, Workload, workload_named};
+
+/// A workload's catalog and procedures.
+pub struct Database {
+    pub catalog: Catalog,
+    pub procedures: BTreeMap<String, Procedure>,
+}
+
+impl Database {
+    pub fn new(workload: &dyn Workload) -> Self {
+        let mut database = Self { catalog: Catalog::default(), procedures: BTreeMap::new() };
+        database.run(&workload.schema_sql());
+        database.run(&workload.procedures_sql());
+        database
+    }
+
+    fn run(&mut self, text: &str) {
+        for statement in parse_script(text).expect("the text parses") {
+            match compile(&self.catalog, &self.procedures, &statement) {
+                Ok(Compiled::Catalog(changes)) => {
+                    for change in &changes {
+                        apply(&mut self.catalog, change).expect("the schema applies");
+                    }
+                }
+                Ok(Compiled::CreateProcedure { procedure, .. }) => {
+                    self.procedures.insert(procedure.name.clone(), *procedure);
+                }
+                Ok(other) => panic!("neither schema nor procedure: {other:?}"),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+/// Every workload, small.
+pub fn small() -> Vec<Box<dyn Workload>> {
+    let make = |name: &&str| {
+        let mut workload = workload_named(name).expect("the name is listed");
+        let settings: &[(&str, &str)] = match *name {
+            "tpcc" => &[("items", "100"), ("customers", "30"), ("warehouses", "2")],
+            _ => &[("records", "1000"), ("reads", "50")],
+        };
+        for (name, text) in settings {
+            workload.parameters_mut().set(name, text).expect("the setting is legal");
+        }
+        workload
+    };
+    NAMES.iter().map(make).collect()
+}
