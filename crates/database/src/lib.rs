@@ -1,1 +1,81 @@
-//! (under construction)
+//! Hotrow, embedded: a serializable main-memory transaction engine for contended rows.
+//!
+//! Should I be using this? Yes, if many threads of one process change the same few rows (stock,
+//! balances, seats, counters) and every change has rules. You write the rules as SQL procedures;
+//! a call of one runs as a serializable transaction and never fails with a deadlock or a
+//! serialization error. Data lives in memory; this version keeps no log.
+//!
+//! ```
+//! use hotrow::{Config, Database};
+//!
+//! let db = Database::open_in_memory(Config::default().threads(2))?;
+//! let session = db.session();
+//! session.execute(
+//!     "CREATE TABLE stock (item bigint PRIMARY KEY, left_over bigint NOT NULL);
+//!      CREATE FUNCTION buy(wanted bigint, quantity bigint) RETURNS bigint AS $$
+//!      DECLARE rest bigint;
+//!      BEGIN
+//!        UPDATE stock SET left_over = left_over - quantity
+//!          WHERE item = wanted AND left_over >= quantity RETURNING left_over INTO rest;
+//!        IF NOT FOUND THEN RAISE EXCEPTION 'sold out'; END IF;
+//!        RETURN rest;
+//!      END $$ LANGUAGE plpgsql;
+//!      INSERT INTO stock VALUES (1, 100);",
+//! )?;
+//! let left: i64 = session.call("buy", (1_i64, 3_i64))?.one()?;
+//! assert_eq!(left, 97);
+//! # Ok::<(), hotrow::Error>(())
+//! ```
+//!
+//! Reading order: [`Database`] and [`Config`], [`Session`] and [`Procedure`], [`IntoArguments`]
+//! and [`Rows`], [`Error`]. For benchmarks: [`BulkLoader`], [`Database::start_engine`].
+//!
+//! Architecture invariants: this crate knows every engine only by its row in the engine table
+//! (`engine_table.rs`); nothing here knows the network or the command line.
+
+#![forbid(unsafe_code)]
+
+mod alone;
+mod arguments;
+mod bulk;
+mod client;
+mod config;
+mod database;
+mod definition;
+mod describe;
+mod engine_table;
+mod error;
+mod memory;
+mod procedure;
+mod rows;
+mod scan;
+mod session;
+mod statement;
+
+pub use arguments::{Binder, IntoArgument, IntoArguments};
+pub use bulk::{BulkLoader, BulkPart};
+pub use config::Config;
+pub use database::Database;
+pub use describe::{
+    ColumnDescription, ForeignKeyDescription, IndexDescription, ProcedureDescription,
+    TableDescription,
+};
+pub use engine_table::engines;
+pub use error::Error;
+pub use memory::{IndexMemory, MemoryReport, TableMemory};
+pub use procedure::Procedure;
+pub use rows::{FromRow, Rows};
+pub use session::Session;
+pub use statement::StatementResult;
+
+pub use hotrow_base::datum::Datum;
+pub use hotrow_base::decimal::Decimal;
+pub use hotrow_base::ids::ProcedureId;
+pub use hotrow_base::types::{DataType, SqlType};
+pub use hotrow_base::value::{FromValue, Value, ValueError};
+pub use hotrow_engine::contract::{EngineEntry, EngineOptions, OptionError, RunningEngine};
+pub use hotrow_engine::source::CallSource;
+pub use hotrow_engine::statistics::{Activity, Statistics};
+pub use hotrow_engine::trace::{SerialTrace, Traced};
+pub use hotrow_transaction::invocation::{Arguments, Invocation};
+pub use hotrow_transaction::outcome::SqlError;

@@ -1,0 +1,228 @@
+//! The way of a call from a session to a worker thread and back.
+//!
+//! Role         sessions put mailboxes into one bounded queue; each thread of the engine has a
+//!              [`ClientSource`] on it and answers into the mailbox
+//! Invariants   I1 a mailbox is in the queue, with a source or nowhere; its session waits exactly
+//!              while it is in one of the first two, so one reply slot is enough
+//!              I2 a mailbox taken from the queue is answered: by the end of its call, or by the
+//!              drop of its source
+//!              I3 no call is queued after the last source is gone: nobody would answer it
+//! Concurrency  `invocation` -> the session before it submits, the source that took the mailbox
+//!              after (a latch keeps misuse harmless); `reply` -> see `ReplySlot`
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use hotrow_base::clock::Ticks;
+use hotrow_base::ids::ProcedureId;
+use hotrow_base::sync::queue::PushError;
+use hotrow_base::sync::{BlockingQueue, Latch, PopError, ReplySlot};
+use hotrow_base::thread;
+use hotrow_engine::source::{CallSource, End, Fetch, Ticket};
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::SqlError;
+
+use crate::rows::{ColumnNames, Rows};
+
+/// The longest sleep of an idle worker; it bounds how late it sees a stop.
+const WAIT: Duration = Duration::from_millis(10);
+/// Between two looks of who waits for the last source to go.
+const DRAIN_PAUSE: Duration = Duration::from_micros(100);
+
+/// A call on its way, and the place for its answer. Belongs to one session, used again and again.
+#[derive(Default)]
+pub(crate) struct Mailbox {
+    pub(crate) invocation: Latch<Invocation>,
+    reply: ReplySlot<Result<Rows, Box<SqlError>>>,
+}
+
+/// Why a call was not queued.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    Closed,
+    Full,
+}
+
+/// The queue between all sessions and all threads of one engine.
+pub(crate) struct ClientQueue {
+    calls: BlockingQueue<Arc<Mailbox>>,
+    /// sources that are not dropped yet
+    sources: AtomicUsize,
+}
+
+impl ClientQueue {
+    /// A queue for `capacity` calls and the sources of `threads` threads.
+    pub(crate) fn new(capacity: usize, threads: usize) -> (Arc<Self>, Vec<Box<dyn CallSource>>) {
+        let queue =
+            Self { calls: BlockingQueue::new(capacity), sources: AtomicUsize::new(threads) };
+        let queue = Arc::new(queue);
+        let sources = (0..threads)
+            .map(|_| Box::new(ClientSource::new(&queue, threads)) as Box<dyn CallSource>)
+            .collect();
+        (queue, sources)
+    }
+
+    /// Queues the call in `mailbox`, waiting for room, and waits for its end.
+    pub(crate) fn call(
+        &self,
+        mailbox: &Arc<Mailbox>,
+    ) -> Result<Result<Rows, Box<SqlError>>, Refused> {
+        self.calls.push(Arc::clone(mailbox)).map_err(|_| Refused::Closed)?;
+        Ok(mailbox.reply.wait())
+    }
+
+    /// As [`ClientQueue::call`], but does not wait for room.
+    pub(crate) fn try_call(
+        &self,
+        mailbox: &Arc<Mailbox>,
+    ) -> Result<Result<Rows, Box<SqlError>>, Refused> {
+        match self.calls.try_push(Arc::clone(mailbox)) {
+            Ok(()) => Ok(mailbox.reply.wait()),
+            Err(PushError::Full(_)) => Err(Refused::Full),
+            Err(PushError::Closed(_)) => Err(Refused::Closed),
+        }
+    }
+
+    /// How many calls fit.
+    pub(crate) fn capacity(&self) -> usize {
+        self.calls.as_bounded().capacity()
+    }
+
+    /// Refuses new calls and waits until all queued ones have ended.
+    pub(crate) fn drain(&self) {
+        self.calls.close();
+        // Acquire; partner: the Release in the drop of a source.
+        while self.sources.load(Ordering::Acquire) > 0 {
+            thread::sleep(DRAIN_PAUSE);
+        }
+    }
+
+    fn abandon_rest(&self) {
+        self.calls.close();
+        while let Ok(mailbox) = self.calls.try_pop() {
+            abandon(&mailbox);
+        }
+    }
+}
+
+/// Answers a call that no thread is left to run to its end.
+fn abandon(mailbox: &Mailbox) {
+    let error = SqlError::new(b"57P02", "the engine ended before it told the end of the call");
+    // An answer that is there already stays: the call had ended.
+    let _ = mailbox.reply.complete(Err(Box::new(error)));
+}
+
+/// A call in the hands of a thread.
+struct Taken {
+    mailbox: Arc<Mailbox>,
+    procedure: ProcedureId,
+}
+
+/// One thread's end of the queue.
+struct ClientSource {
+    queue: Arc<ClientQueue>,
+    threads: usize,
+    /// taken from the queue while waiting, not yet fetched
+    next: Option<Arc<Mailbox>>,
+    /// calls fetched and not finished, by ticket
+    taken: Vec<Option<Taken>>,
+    free: Vec<usize>,
+    unfinished: usize,
+    /// how many calls to take before the first of them is finished: a thread that took all would
+    /// leave nothing for the others
+    share: usize,
+    /// result columns by procedure, so that an answer allocates no names
+    columns: ColumnNames,
+}
+
+impl ClientSource {
+    fn new(queue: &Arc<ClientQueue>, threads: usize) -> Self {
+        Self {
+            queue: Arc::clone(queue),
+            threads,
+            next: None,
+            taken: Vec::new(),
+            free: Vec::new(),
+            unfinished: 0,
+            share: 1,
+            columns: ColumnNames::default(),
+        }
+    }
+
+    fn take(&mut self, mailbox: Arc<Mailbox>, invocation: &mut Invocation) -> Ticket {
+        // Buffers change places, so that neither side allocates when they have grown.
+        std::mem::swap(&mut *mailbox.invocation.lock(), invocation);
+        let taken = Taken { mailbox, procedure: invocation.procedure };
+        let at = match self.free.pop() {
+            Some(at) => at,
+            None => {
+                self.taken.push(None);
+                self.taken.len() - 1
+            }
+        };
+        self.taken[at] = Some(taken);
+        self.unfinished += 1;
+        Ticket(at as u64)
+    }
+}
+
+impl CallSource for ClientSource {
+    fn fetch(&mut self, invocation: &mut Invocation) -> Fetch {
+        if self.unfinished == 0 {
+            let waiting = self.queue.calls.as_bounded().len();
+            self.share = waiting.div_ceil(self.threads).max(1);
+        }
+        if let Some(mailbox) = self.next.take() {
+            return Fetch::Ready(self.take(mailbox, invocation));
+        }
+        if self.unfinished >= self.share {
+            return Fetch::Empty;
+        }
+        match self.queue.calls.try_pop() {
+            Ok(mailbox) => Fetch::Ready(self.take(mailbox, invocation)),
+            Err(PopError::Empty) => Fetch::Empty,
+            Err(PopError::Drained) => Fetch::Closed,
+        }
+    }
+
+    fn wait(&mut self) {
+        if self.next.is_none() {
+            self.next = self.queue.calls.pop_until(Ticks::from_now(WAIT)).ok();
+        }
+    }
+
+    fn finish(&mut self, ticket: Ticket, end: End<'_>) {
+        let at = ticket.0 as usize;
+        let Some(Taken { mailbox, procedure }) = self.taken.get_mut(at).and_then(Option::take)
+        else {
+            debug_assert!(false, "ticket {at} was finished twice");
+            return;
+        };
+        self.free.push(at);
+        self.unfinished -= 1;
+        let answer = match end {
+            End::Committed { frame, program, .. } => {
+                let columns = self.columns.of(procedure, program);
+                Ok(Rows::of_frame(columns, frame, program))
+            }
+            End::Aborted(error) => Err(Box::new(error)),
+        };
+        let answered = mailbox.reply.complete(answer);
+        debug_assert!(answered.is_ok(), "I1");
+    }
+}
+
+impl Drop for ClientSource {
+    fn drop(&mut self) {
+        let unfinished = self.taken.drain(..).flatten().map(|taken| taken.mailbox);
+        unfinished.chain(self.next.take()).for_each(|mailbox| abandon(&mailbox));
+        // Release; partner: the Acquire in `drain`. AcqRel: the last one sees all others gone.
+        if self.queue.sources.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.queue.abandon_rest();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! What a database is opened with.
+
+use std::collections::BTreeMap;
+
+use hotrow_base::ids::WorkerId;
+use hotrow_base::thread::available_cores;
+use hotrow_engine::contract::{EngineEntry, EngineOptions};
+
+use crate::engine_table::DEFAULT;
+use crate::error::Error;
+
+/// The most threads an engine may have; worker ids and their slabs are cheap, not free.
+const THREADS_MAX: usize = 1024;
+
+/// How a database is opened. [`Config::default`] suits a start; every field has a method of its
+/// name to set it.
+///
+/// ```
+/// let config = hotrow::Config::default()
+///     .engine("two_phase_locking")
+///     .setting("acquisition", "ordered")
+///     .threads(4)
+///     .memory_bytes(1 << 30);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// the engine, by its name in [`crate::engines`]; `two_phase_locking`
+    pub engine: String,
+    /// the engine's settings, by name; none
+    pub settings: BTreeMap<String, String>,
+    /// threads that run calls; none: one per core, or as many as the engine can use
+    pub threads: Option<usize>,
+    /// bytes that records and indexes may take together, after which inserts fail with 53200;
+    /// 4 GiB
+    pub memory_bytes: u64,
+    /// loop iterations and visited rows of one call before it fails with 54000; 10 million
+    pub step_budget: u64,
+    /// calls that wait for a thread before callers must wait for room; 1024
+    pub queue_capacity: usize,
+    /// calls a thread plans ahead; 8
+    pub in_flight: usize,
+    /// pins the engine's threads to cores; off, because an application's threads need cores too
+    pub pin_threads: bool,
+    /// records the serial order of commits, for tests: costs memory without bound; off
+    pub trace: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            engine: DEFAULT.to_owned(),
+            settings: BTreeMap::new(),
+            threads: None,
+            memory_bytes: 4 << 30,
+            step_budget: 10_000_000,
+            queue_capacity: 1024,
+            in_flight: 8,
+            pin_threads: false,
+            trace: false,
+        }
+    }
+}
+
+impl Config {
+    /// Sets [`Config::engine`].
+    #[must_use]
+    pub fn engine(mut self, name: impl Into<String>) -> Self {
+        self.engine = name.into();
+        self
+    }
+
+    /// Adds one of [`Config::settings`].
+    #[must_use]
+    pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.settings.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets all [`Config::settings`], as a variant in the engine table lists them.
+    #[must_use]
+    pub fn variant(mut self, settings: &[(&str, &str)]) -> Self {
+        let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        self.settings = settings.iter().map(owned).collect();
+        self
+    }
+
+    /// Sets [`Config::threads`].
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Sets [`Config::memory_bytes`].
+    #[must_use]
+    pub fn memory_bytes(mut self, bytes: u64) -> Self {
+        self.memory_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Config::step_budget`].
+    #[must_use]
+    pub fn step_budget(mut self, steps: u64) -> Self {
+        self.step_budget = steps;
+        self
+    }
+
+    /// Sets [`Config::queue_capacity`].
+    #[must_use]
+    pub fn queue_capacity(mut self, calls: usize) -> Self {
+        self.queue_capacity = calls;
+        self
+    }
+
+    /// Sets [`Config::in_flight`].
+    #[must_use]
+    pub fn in_flight(mut self, calls: usize) -> Self {
+        self.in_flight = calls;
+        self
+    }
+
+    /// Sets [`Config::pin_threads`].
+    #[must_use]
+    pub fn pin_threads(mut self, pin: bool) -> Self {
+        self.pin_threads = pin;
+        self
+    }
+
+    /// Sets [`Config::trace`].
+    #[must_use]
+    pub fn trace(mut self, trace: bool) -> Self {
+        self.trace = trace;
+        self
+    }
+
+    /// Threads that `entry` runs with; without an engine, those the storage makes room for.
+    pub(crate) fn threads_for(&self, entry: Option<&EngineEntry>) -> usize {
+        let most = entry.and_then(|entry| entry.threads_max).unwrap_or(usize::MAX);
+        self.threads.unwrap_or_else(|| available_cores().len().min(most))
+    }
+
+    pub(crate) fn engine_options(&self, threads: usize) -> EngineOptions {
+        EngineOptions {
+            threads,
+            first_worker: WorkerId(1),
+            pin_threads: self.pin_threads,
+            step_budget: self.step_budget,
+            in_flight: self.in_flight,
+            settings: self.settings.clone(),
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let in_range = |what, allowed, given: usize, most: usize| {
+            let holds = (1..=most).contains(&given);
+            if holds { Ok(()) } else { Err(Error::Config { what, allowed, given: given as u64 }) }
+        };
+        in_range("threads", "1 to 1024", self.threads.unwrap_or(1), THREADS_MAX)?;
+        in_range("queue_capacity", "1 to 2^20", self.queue_capacity, 1 << 20)?;
+        in_range("in_flight", "1 to 1024", self.in_flight, 1024)
+    }
+}

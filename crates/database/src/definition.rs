@@ -1,0 +1,227 @@
+//! Definitions: changes of the catalog and of the registered procedures, at quiet points.
+//!
+//! Role         makes the next schema and puts it in force, or leaves everything as it was
+//! Invariants   I1 every registered procedure is compiled for the catalog in force: a change of the
+//!              catalog compiles all of them again, and one that fails refuses the change
+//!              I2 an id names one list of parameter types for good, so that a call that was bound
+//!              before a replacement still fits; a replacement with others gets a new id
+
+use hotrow_base::ids::ProcedureId;
+use hotrow_engine::schema::{Quiet, Schema};
+use hotrow_sql::{CatalogChange, Compiled, Dropped, ProcedureNames, apply, compile, parse_script};
+use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::compiled::CompiledProcedure;
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::{Place, Procedure};
+use std::sync::Arc;
+
+use crate::error::advised;
+
+/// The texts of the registered procedures, by id.
+#[derive(Default)]
+pub(crate) struct Sources {
+    by_id: Vec<Option<String>>,
+}
+
+impl Sources {
+    fn set(&mut self, id: ProcedureId, source: Option<String>) {
+        if self.by_id.len() <= id.index() {
+            self.by_id.resize(id.index() + 1, None);
+        }
+        self.by_id[id.index()] = source;
+    }
+
+    fn get(&self, id: ProcedureId) -> Option<&str> {
+        self.by_id.get(id.index())?.as_deref()
+    }
+
+    /// The text of a procedure as it was written, without the blanks of [`at_place`].
+    pub(crate) fn text(&self, id: ProcedureId) -> &str {
+        self.get(id).unwrap_or_default().trim_start()
+    }
+}
+
+/// The registered procedures of a schema, for the compiler.
+pub(crate) struct Registered<'a>(pub(crate) &'a Schema);
+
+impl ProcedureNames for Registered<'_> {
+    fn procedure(&self, name: &str) -> Option<&Procedure> {
+        find(self.0, name).map(|(_, compiled)| &compiled.procedure)
+    }
+}
+
+fn find<'a>(schema: &'a Schema, name: &str) -> Option<(ProcedureId, &'a Arc<CompiledProcedure>)> {
+    let named = |(id, compiled): (usize, &'a Option<Arc<CompiledProcedure>>)| {
+        let compiled = compiled.as_ref().filter(|compiled| compiled.procedure.name == name)?;
+        Some((ProcedureId(id as u32), compiled))
+    };
+    schema.procedures.iter().enumerate().find_map(named)
+}
+
+/// The procedure with this name, or 42883.
+pub(crate) fn procedure_named<'a>(
+    schema: &'a Schema,
+    name: &str,
+) -> Result<(ProcedureId, &'a Arc<CompiledProcedure>), SqlError> {
+    find(schema, name).ok_or_else(|| {
+        let names = schema.procedures.iter().flatten().map(|p| p.procedure.name.as_str());
+        let names: Vec<_> = names.take(20).collect();
+        let hint = match names.as_slice() {
+            [] => "No procedure is registered; CREATE FUNCTION registers one.".to_owned(),
+            names => format!("There are: {}.", names.join(", ")),
+        };
+        advised(b"42883", format!("procedure \"{name}\" does not exist"), hint)
+    })
+}
+
+/// A statement's text with as much blank space before it that its places are those in its script.
+pub(crate) fn at_place(text: &str, place: Place) -> String {
+    let lines = place.line.saturating_sub(1) as usize;
+    let columns = place.column.saturating_sub(1) as usize;
+    format!("{}{}{text}", "\n".repeat(lines), " ".repeat(columns))
+}
+
+/// CREATE and DROP of tables and indexes.
+pub(crate) fn change_catalog(
+    quiet: &Quiet<'_>,
+    sources: &Sources,
+    changes: &[CatalogChange],
+) -> Result<(), SqlError> {
+    if changes.iter().all(|change| matches!(change, CatalogChange::Nothing)) {
+        return Ok(());
+    }
+    let schema = quiet.schema();
+    let mut catalog = schema.catalog.clone();
+    changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
+    let trees = compile_again(&schema, sources, &catalog, changes)?;
+    let mut next = (*schema).clone();
+    next.adopt(catalog)?;
+    next.recompile(trees)?;
+    quiet.replace(next);
+    Ok(())
+}
+
+/// All procedures for another catalog: access paths and constraints come from it (I1).
+fn compile_again(
+    schema: &Schema,
+    sources: &Sources,
+    catalog: &Catalog,
+    changes: &[CatalogChange],
+) -> Result<Vec<Option<Procedure>>, SqlError> {
+    let mut trees = Vec::with_capacity(schema.procedures.len());
+    let mut failed = Vec::new();
+    for (id, compiled) in schema.procedures.iter().enumerate() {
+        let id = ProcedureId(id as u32);
+        trees.push(match (compiled, sources.get(id)) {
+            (None, _) => None,
+            (Some(compiled), None) => Some(compiled.procedure.clone()),
+            (Some(compiled), Some(source)) => match compile_source(catalog, source) {
+                Ok(tree) => Some(tree),
+                Err(error) => {
+                    failed.push((compiled.procedure.name.as_str(), error));
+                    None
+                }
+            },
+        });
+    }
+    if failed.is_empty() { Ok(trees) } else { Err(needed(&failed, changes)) }
+}
+
+fn compile_source(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError> {
+    let statements = parse_script(source)?;
+    let [statement] = statements.as_slice() else {
+        return Err(SqlError::new(b"XX000", "a procedure's text is not one statement"));
+    };
+    match compile(catalog, &(), statement)? {
+        Compiled::CreateProcedure { procedure, .. } => Ok(*procedure),
+        _ => Err(SqlError::new(b"XX000", "a procedure's text is no CREATE")),
+    }
+}
+
+/// The error of a change that some procedures would not survive.
+fn needed(failed: &[(&str, SqlError)], changes: &[CatalogChange]) -> SqlError {
+    let list: Vec<_> =
+        failed.iter().map(|(name, error)| format!("{name}: {}", error.message)).collect();
+    let drops = changes
+        .iter()
+        .any(|change| matches!(change, CatalogChange::DropTable(_) | CatalogChange::DropIndex(_)));
+    let mut error = if drops {
+        let message = "cannot drop it because procedures need it".to_owned();
+        advised(b"2BP01", message, "Drop or replace these procedures first.")
+    } else {
+        let message = "procedures would no longer compile".to_owned();
+        let hint = "Drop these procedures first and create them again afterwards.";
+        advised(&failed[0].1.sqlstate, message, hint)
+    };
+    error.detail = Some(list.join("; "));
+    error
+}
+
+/// CREATE [OR REPLACE]; that it may replace was checked when it was compiled.
+pub(crate) fn create_procedure(
+    quiet: &Quiet<'_>,
+    sources: &mut Sources,
+    procedure: Procedure,
+    source: String,
+) -> Result<(), SqlError> {
+    let schema = quiet.schema();
+    let mut trees = schema.trees();
+    let old = find(&schema, &procedure.name);
+    let id = match old {
+        Some((id, compiled)) if same_parameters(&compiled.procedure, &procedure) => id,
+        _ => ProcedureId(trees.len() as u32),
+    };
+    if let Some((old, _)) = old {
+        trees[old.index()] = None;
+    }
+    if id.index() == trees.len() {
+        trees.push(None);
+    }
+    trees[id.index()] = Some(procedure);
+    let mut next = (*schema).clone();
+    next.recompile(trees)?;
+    quiet.replace(next);
+    if let Some((old, _)) = old {
+        sources.set(old, None);
+    }
+    sources.set(id, Some(source));
+    Ok(())
+}
+
+/// I2
+fn same_parameters(old: &Procedure, new: &Procedure) -> bool {
+    let types = |procedure: &Procedure| -> Vec<_> {
+        procedure.parameters().iter().map(|slot| slot.sql_type).collect()
+    };
+    types(old) == types(new)
+}
+
+/// DROP FUNCTION, DROP PROCEDURE
+pub(crate) fn drop_procedures(
+    quiet: &Quiet<'_>,
+    sources: &mut Sources,
+    names: &[Dropped],
+    if_exists: bool,
+) -> Result<(), SqlError> {
+    let schema = quiet.schema();
+    let mut trees = schema.trees();
+    let mut dropped = Vec::new();
+    for wanted in names {
+        match procedure_named(&schema, &wanted.name) {
+            Ok((id, _)) => dropped.push(id),
+            Err(_) if if_exists => {}
+            Err(mut error) => {
+                error.place = wanted.place;
+                return Err(error);
+            }
+        }
+    }
+    for id in &dropped {
+        trees[id.index()] = None;
+    }
+    let mut next = (*schema).clone();
+    next.recompile(trees)?;
+    quiet.replace(next);
+    dropped.into_iter().for_each(|id| sources.set(id, None));
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! Errors of the embedded database.
+
+use hotrow_base::value::ValueError;
+use hotrow_engine::contract::OptionError;
+use hotrow_transaction::outcome::SqlError;
+
+/// Why something did not happen. After an error of a call or statement nothing of it remains.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Error {
+    /// SQL: syntax, names, types, constraints, RAISE; also a full queue (53300) and a full memory
+    /// (53200). Has a SQLSTATE, PostgreSQL's where PostgreSQL has one.
+    #[error("{0}")]
+    Sql(Box<SqlError>),
+    /// the result of a call does not have the Rust type that was asked for
+    #[error("the result cannot be read as asked: {0}")]
+    Result(String),
+    /// no such engine
+    #[error("there is no engine \"{name}\"; there are: {known}")]
+    UnknownEngine {
+        /// the name
+        name: String,
+        /// the names there are
+        known: String,
+    },
+    /// a setting or thread count that the engine cannot use
+    #[error(transparent)]
+    Option(#[from] OptionError),
+    /// a number of the configuration is out of range
+    #[error("{what} must be {allowed}, not {given}")]
+    Config {
+        /// the number's name
+        what: &'static str,
+        /// its range
+        allowed: &'static str,
+        /// what it was
+        given: u64,
+    },
+    /// the database was shut down
+    #[error("the database was shut down")]
+    Closed,
+    /// bulk loading and starting an engine need a database without a running engine
+    #[error("an engine is running; stop it first, or open the database without one")]
+    EngineRuns,
+}
+
+impl Error {
+    /// The SQL error, if it is one.
+    pub fn as_sql(&self) -> Option<&SqlError> {
+        match self {
+            Self::Sql(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The SQLSTATE, five characters, if it is a SQL error.
+    pub fn sqlstate(&self) -> Option<&str> {
+        self.as_sql().map(SqlError::code)
+    }
+}
+
+impl From<SqlError> for Error {
+    fn from(error: SqlError) -> Self {
+        Self::Sql(Box::new(error))
+    }
+}
+
+impl From<Box<SqlError>> for Error {
+    fn from(error: Box<SqlError>) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<ValueError> for Error {
+    fn from(error: ValueError) -> Self {
+        Self::Result(error.to_string())
+    }
+}
+
+/// A SQL error with a hint.
+pub(crate) fn advised(code: &[u8; 5], message: String, hint: impl Into<String>) -> SqlError {
+    let mut error = SqlError::new(code, message);
+    error.hint = Some(hint.into());
+    error
+}

@@ -1,0 +1,68 @@
+//! A handle on one procedure.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use hotrow_base::ids::ProcedureId;
+use hotrow_transaction::compiled::CompiledProcedure;
+
+use crate::arguments::IntoArguments;
+use crate::client::Mailbox;
+use crate::database::Inner;
+use crate::error::Error;
+use crate::rows::Rows;
+use crate::session::address;
+
+/// A procedure, looked up once for many calls. For one thread, like the session it came from.
+///
+/// Stays good when the procedure is replaced by one with the same parameters; fails with 42883
+/// when it is dropped, or replaced by one with others.
+pub struct Procedure {
+    inner: Arc<Inner>,
+    mailbox: Arc<Mailbox>,
+    id: ProcedureId,
+    compiled: Arc<CompiledProcedure>,
+    /// a mailbox serves one thread
+    not_sync: PhantomData<Cell<()>>,
+}
+
+impl Procedure {
+    pub(crate) fn new(
+        inner: Arc<Inner>,
+        id: ProcedureId,
+        compiled: Arc<CompiledProcedure>,
+    ) -> Self {
+        Self { inner, mailbox: Arc::default(), id, compiled, not_sync: PhantomData }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.compiled.procedure.name
+    }
+
+    /// Its id, which invocations of benchmarks carry.
+    pub fn id(&self) -> ProcedureId {
+        self.id
+    }
+
+    /// Calls it and waits for its end.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::Session::call`].
+    pub fn call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
+        address(&self.mailbox, self.id, &self.compiled, arguments)?;
+        self.inner.call(&self.mailbox)
+    }
+
+    /// As [`Procedure::call`], but fails with 53300 when the queue of waiting calls is full.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::Session::try_call`].
+    pub fn try_call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
+        address(&self.mailbox, self.id, &self.compiled, arguments)?;
+        self.inner.try_call(&self.mailbox)
+    }
+}

@@ -1,0 +1,197 @@
+//! A session: how one thread talks to the database.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hotrow_base::ids::ProcedureId;
+use hotrow_transaction::compiled::CompiledProcedure;
+use hotrow_transaction::invocation::{Arguments, Invocation};
+use hotrow_transaction::outcome::SqlError;
+
+use crate::arguments::{IntoArguments, bind_all};
+use crate::client::Mailbox;
+use crate::database::Inner;
+use crate::definition::procedure_named;
+use crate::error::Error;
+use crate::procedure::Procedure;
+use crate::rows::Rows;
+use crate::statement::{self, StatementResult};
+
+/// How one thread talks to the database. Make one for each thread; it can be sent to another
+/// thread, not shared.
+///
+/// A call waits for its end, and before that for room when the queue of waiting calls is full
+/// ([`crate::Config::queue_capacity`]); [`Session::try_call`] fails instead.
+///
+/// ```
+/// use hotrow::{Config, Database, Error};
+///
+/// let db = Database::open_in_memory(Config::default().threads(1))?;
+/// let session = db.session();
+/// session.execute(
+///     "CREATE TABLE counter (id bigint PRIMARY KEY, n bigint NOT NULL CHECK (n <= 2));
+///      INSERT INTO counter VALUES (1, 0);
+///      CREATE PROCEDURE bump(which bigint) AS $$
+///      BEGIN UPDATE counter SET n = n + 1 WHERE id = which; END $$ LANGUAGE plpgsql;",
+/// )?;
+/// session.call("bump", (1_i64,))?;
+/// session.call("bump", (1_i64,))?;
+/// let error = session.call("bump", (1_i64,)).unwrap_err();
+/// assert_eq!(error.sqlstate(), Some("23514"));
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Session {
+    inner: Arc<Inner>,
+    mailbox: Arc<Mailbox>,
+    known: RefCell<Known>,
+}
+
+/// Procedures looked up so far.
+#[derive(Default)]
+struct Known {
+    generation: u64,
+    by_name: HashMap<String, (ProcedureId, Arc<CompiledProcedure>)>,
+}
+
+impl Session {
+    pub(crate) fn new(inner: Arc<Inner>) -> Self {
+        Self { inner, mailbox: Arc::default(), known: RefCell::default() }
+    }
+
+    /// Executes a script: statements separated by semicolons, each on its own and atomic. A syntax
+    /// error anywhere refuses the whole script; another error ends it, and the statements before
+    /// it keep their effect.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sql`] with the place in the script, [`Error::Closed`].
+    pub fn execute(&self, script: &str) -> Result<Vec<StatementResult>, Error> {
+        let mut results = Vec::new();
+        self.execute_each(script, |result| results.push(result))?;
+        Ok(results)
+    }
+
+    /// As [`Session::execute`], telling each result as soon as it is there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::execute`].
+    pub fn execute_each(
+        &self,
+        script: &str,
+        mut tell: impl FnMut(StatementResult),
+    ) -> Result<(), Error> {
+        for parsed in hotrow_sql::parse_script(script)? {
+            tell(statement::execute(self, &parsed)?);
+        }
+        Ok(())
+    }
+
+    /// Calls a procedure and waits for its end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sql`]: 42883 for an unknown procedure or a wrong number of arguments, 42804 (or
+    /// what the value's conversion says) for a wrong one, else whatever the procedure failed with;
+    /// [`Error::Closed`].
+    pub fn call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
+        self.address(name, arguments)?;
+        self.inner.call(&self.mailbox)
+    }
+
+    /// As [`Session::call`], but fails with 53300 when the queue of waiting calls is full.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::call`], and 53300.
+    pub fn try_call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
+        self.address(name, arguments)?;
+        self.inner.try_call(&self.mailbox)
+    }
+
+    /// A handle for calling one procedure again and again, without looking it up each time.
+    ///
+    /// # Errors
+    ///
+    /// 42883 when there is no such procedure.
+    pub fn procedure(&self, name: &str) -> Result<Procedure, Error> {
+        let (id, compiled) = self.look_up(name)?;
+        Ok(Procedure::new(Arc::clone(&self.inner), id, compiled))
+    }
+
+    /// Repeats a recorded call, its time included: for tests that replay a trace. The procedure
+    /// must have the same id and parameters as when the call was recorded.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::call`].
+    pub fn replay(&self, recorded: &Invocation) -> Result<Rows, Error> {
+        let schema = self.inner.schema.current();
+        let fits = schema.procedure(recorded.procedure).is_some_and(|compiled| {
+            fits(&recorded.arguments, compiled.procedure.parameters().len())
+        });
+        if !fits {
+            let message = "the recorded call does not fit any procedure";
+            return Err(SqlError::new(b"42883", message).into());
+        }
+        {
+            let mut invocation = self.mailbox.invocation.lock();
+            invocation.procedure = recorded.procedure;
+            invocation.arguments.clone_from(&recorded.arguments);
+            invocation.now_us = recorded.now_us;
+        }
+        self.inner.call(&self.mailbox)
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
+    fn address(&self, name: &str, arguments: impl IntoArguments) -> Result<(), Error> {
+        let (id, compiled) = self.look_up(name)?;
+        Ok(address(&self.mailbox, id, &compiled, arguments)?)
+    }
+
+    fn look_up(&self, name: &str) -> Result<(ProcedureId, Arc<CompiledProcedure>), Error> {
+        let mut known = self.known.borrow_mut();
+        let generation = self.inner.schema.generation();
+        if known.generation != generation {
+            known.by_name.clear();
+            known.generation = generation;
+        }
+        if let Some((id, compiled)) = known.by_name.get(name) {
+            return Ok((*id, Arc::clone(compiled)));
+        }
+        let schema = self.inner.schema.current();
+        let (id, compiled) = procedure_named(&schema, name)?;
+        known.by_name.insert(name.to_owned(), (id, Arc::clone(compiled)));
+        Ok((id, Arc::clone(compiled)))
+    }
+}
+
+/// Puts a call into a mailbox.
+pub(crate) fn address(
+    mailbox: &Mailbox,
+    id: ProcedureId,
+    compiled: &CompiledProcedure,
+    arguments: impl IntoArguments,
+) -> Result<(), SqlError> {
+    let mut invocation = mailbox.invocation.lock();
+    invocation.procedure = id;
+    invocation.now_us = now_us();
+    bind_all(&compiled.procedure, arguments, &mut invocation.arguments)
+}
+
+/// Microseconds from 2000-01-01 UTC, SQL's epoch, to now.
+pub(crate) fn now_us() -> i64 {
+    const EPOCH_SECONDS: i64 = 946_684_800;
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since_1970.as_micros() as i64 - EPOCH_SECONDS * 1_000_000
+}
+
+/// Whether there is one argument per parameter.
+fn fits(arguments: &Arguments, parameters: usize) -> bool {
+    arguments.datums.len() == parameters
+}

@@ -1,0 +1,31 @@
+//! Runs a test on every engine of the table, in all variants, with one and with two threads.
+
+use hotrow::{Config, Database, Error};
+
+/// Calls `test` once per engine, variant and thread count.
+pub fn every_engine(test: impl Fn(Config) -> Result<(), Error>) {
+    for entry in hotrow::engines() {
+        let plain: &[&[(&str, &str)]] = &[&[]];
+        let variants = if entry.variants.is_empty() { plain } else { entry.variants };
+        for settings in variants {
+            for threads in [1, 2] {
+                if entry.threads_max.is_some_and(|most| threads > most) {
+                    continue;
+                }
+                let name = format!("{} {settings:?} x {threads}", entry.name);
+                let config = Config::default()
+                    .engine(entry.name)
+                    .variant(settings)
+                    .threads(threads)
+                    .memory_bytes(256 << 20);
+                println!("on {name}");
+                test(config).unwrap_or_else(|error| panic!("{name}: {error}"));
+            }
+        }
+    }
+}
+
+/// Opens a database.
+pub fn open(config: Config) -> Database {
+    Database::open_in_memory(config).expect("the configuration is right")
+}
