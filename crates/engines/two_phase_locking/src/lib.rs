@@ -22,6 +22,11 @@
 //!              per-bucket latches). We differ: locks are granules of indexes, prefixes of keys,
 //!              so that they keep phantoms out; and a table that somebody visits as a whole has
 //!              intent locks, which that baseline does without
+//!
+//! Measured (callgrind, one thread, `examples/transaction_cost.rs`): a payment from the account
+//! that an alias points to takes 8,350 instructions ordered and 6,050 no-wait or wait-die, a
+//! transfer of 3 updates and an insert 10,220 and 9,300 to 9,520: what planning costs while
+//! nobody contends. Payments allocate nothing after warm-up.
 
 #![forbid(unsafe_code)]
 

@@ -157,9 +157,9 @@ fn transfer(indexes: &Indexes) -> Procedure {
 fn pay_alias(indexes: &Indexes) -> Procedure {
     let account = (ACCOUNT, indexes.account);
     let mut build = Build::new("pay_alias");
-    let [alias, to, amount] = build.parameters();
+    let [alias, to, amount, rounds] = build.parameters();
     let from = build.look_up((ALIAS, indexes.alias), read(alias), ColumnId(1));
-    build.linger(int(200));
+    build.linger(read(rounds));
     let left = build.update(account, read(from), BALANCE, |balance| minus(balance, read(amount)));
     build.update(account, read(to), BALANCE, |balance| add(balance, read(amount)));
     refuse_debt(&mut build, left);

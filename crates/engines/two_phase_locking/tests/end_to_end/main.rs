@@ -47,7 +47,7 @@ impl Random {
         let (one, other) = (self.account(), self.account());
         match self.below(20) {
             0..=8 => call(bank::TRANSFER, &[one, other, self.below(60), self.below(400)]),
-            9..=11 => call(bank::PAY_ALIAS, &[self.below(ALIASES), one, self.below(60)]),
+            9..=11 => call(bank::PAY_ALIAS, &[self.below(ALIASES), one, self.below(60), 200]),
             12 | 13 => call(bank::REPOINT, &[self.below(ALIASES), one]),
             14 => call(bank::TOTAL, &[]),
             15 | 16 => call(bank::OWNED, &[self.below(OWNERS)]),
