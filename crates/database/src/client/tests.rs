@@ -1,1 +1,127 @@
+use std::sync::Arc;
 
+use hotrow_engine::source::{CallSource, End, Fetch};
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::SqlError;
+
+use super::{ClientQueue, Mailbox, Refused};
+
+/// Fetches everything that comes and aborts it with its argument as the message.
+fn serve(mut source: Box<dyn CallSource>, calls_max: usize) {
+    let mut invocation = Invocation::default();
+    let mut served = 0;
+    while served < calls_max {
+        match source.fetch(&mut invocation) {
+            Fetch::Ready(ticket) => {
+                let message = invocation.arguments.datums[0].as_int().to_string();
+                source.finish(ticket, End::Aborted(SqlError::new(b"P0001", message)));
+                served += 1;
+            }
+            Fetch::Empty => source.wait(),
+            Fetch::Closed => return,
+        }
+    }
+}
+
+fn mailbox(argument: i64) -> Arc<Mailbox> {
+    let mailbox = Arc::new(Mailbox::default());
+    mailbox.invocation.lock().arguments.push_int(argument);
+    mailbox
+}
+
+#[test]
+fn every_caller_gets_its_own_answer() {
+    let (queue, sources) = ClientQueue::new(4, 2);
+    std::thread::scope(|scope| {
+        for source in sources {
+            scope.spawn(move || serve(source, usize::MAX));
+        }
+        let clients: Vec<_> = (0..6)
+            .map(|client| {
+                let queue = &queue;
+                scope.spawn(move || {
+                    for call in 0..500 {
+                        let argument = client * 1000 + call;
+                        let answer = queue.call(&mailbox(argument)).expect("the queue is open");
+                        let error = answer.expect_err("all are aborted");
+                        assert_eq!(error.message, argument.to_string());
+                    }
+                })
+            })
+            .collect();
+        clients.into_iter().for_each(|client| client.join().expect("no client fails"));
+        queue.drain();
+    });
+    assert!(matches!(queue.call(&mailbox(1)), Err(Refused::Closed)));
+}
+
+#[test]
+fn calls_of_a_source_that_goes_are_answered() {
+    let (queue, sources) = ClientQueue::new(8, 1);
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..4)
+            .map(|client| {
+                let queue = &queue;
+                scope.spawn(move || queue.call(&mailbox(client)))
+            })
+            .collect();
+        while queue.calls.as_bounded().len() < 4 {
+            std::thread::yield_now();
+        }
+        // One is answered, one fetched and left, the others never fetched.
+        for mut source in sources {
+            let mut invocation = Invocation::default();
+            let Fetch::Ready(ticket) = source.fetch(&mut invocation) else {
+                panic!("four calls wait");
+            };
+            source.finish(ticket, End::Aborted(SqlError::new(b"P0001", "")));
+            assert!(matches!(source.fetch(&mut invocation), Fetch::Ready(_)));
+        }
+        let mut codes: Vec<_> = clients
+            .into_iter()
+            .map(|client| client.join().expect("no client fails"))
+            .map(|end| end.expect("it was queued").expect_err("none commits").sqlstate)
+            .collect();
+        codes.sort_unstable();
+        assert_eq!(codes, [*b"57P02", *b"57P02", *b"57P02", *b"P0001"]);
+    });
+    assert!(matches!(queue.try_call(&mailbox(1)), Err(Refused::Closed)));
+}
+
+#[test]
+fn a_full_queue_is_told_without_waiting() {
+    let (queue, sources) = ClientQueue::new(2, 1);
+    std::thread::scope(|scope| {
+        for client in 0..2 {
+            let queue = &queue;
+            scope.spawn(move || queue.call(&mailbox(client)));
+        }
+        while queue.calls.as_bounded().len() < queue.capacity() {
+            std::thread::yield_now();
+        }
+        assert!(matches!(queue.try_call(&mailbox(9)), Err(Refused::Full)));
+        for source in sources {
+            serve(source, 2);
+        }
+    });
+}
+
+#[test]
+fn a_thread_leaves_work_for_the_others() {
+    let (queue, mut sources) = ClientQueue::new(8, 2);
+    std::thread::scope(|scope| {
+        for client in 0..4 {
+            let queue = &queue;
+            scope.spawn(move || queue.call(&mailbox(client)));
+        }
+        while queue.calls.as_bounded().len() < 4 {
+            std::thread::yield_now();
+        }
+        let mut invocation = Invocation::default();
+        let first = &mut sources[0];
+        assert!(matches!(first.fetch(&mut invocation), Fetch::Ready(_)));
+        assert!(matches!(first.fetch(&mut invocation), Fetch::Ready(_)));
+        assert_eq!(first.fetch(&mut invocation), Fetch::Empty, "two of four for one of two");
+        drop(sources);
+    });
+}
