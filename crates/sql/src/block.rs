@@ -8,7 +8,7 @@ use hotrow_transaction::program::Place;
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::error::{Advice, Result, syntax, too_complex, unsupported};
+use crate::error::{Advice, Result, place_of, syntax, too_complex, unsupported};
 use crate::raise::raise;
 use crate::syntax::{
     Block, BlockStatement, BlockStatementKind as Kind, Body, Declaration, ForRange, Into, Target,
@@ -427,7 +427,8 @@ fn split_range(
             _ => {}
         }
     }
-    Err(syntax(end, "FOR needs a range (1..n) or a SELECT")
+    let place = tokens.first().map_or(end, |t| place_of(t.span.start));
+    Err(syntax(place, "FOR needs a range (1..n) or a SELECT")
         .hint("write FOR i IN 1..n LOOP, FOR r IN SELECT ... LOOP or FOREACH x IN ARRAY a LOOP"))
 }
 

@@ -254,6 +254,15 @@ fn called_function(
                 value: value.clone(),
             })
         }
+        ast::FunctionArg::ExprNamed {
+            name: ast::Expr::Identifier(name),
+            arg: ast::FunctionArgExpr::Expr(value),
+            ..
+        } => Some(CallArgument {
+            name: Some(crate::token::folded(&name.value, name.quote_style.is_some())),
+            place: place_in(value, place),
+            value: value.clone(),
+        }),
         _ => None,
     });
     Some((name, arguments.collect::<Option<Vec<_>>>()?))

@@ -248,6 +248,8 @@ fn check_depth(tokens: &[TokenWithSpan]) -> Result<()> {
             Token::LParen | Token::LBracket => open.push(0),
             Token::RParen | Token::RBracket if open.len() > 1 => {
                 chained -= open.pop().unwrap_or(0);
+                *open.last_mut().expect("the root level is never closed") += 1;
+                chained += 1;
             }
             Token::Comma => {
                 let level = open.last_mut().expect("the root level is never closed");

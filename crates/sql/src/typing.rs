@@ -176,7 +176,10 @@ pub(crate) fn assign(
         ));
     }
     let from = expr.data_type();
-    if !allowed(from, to, coercion) {
+    // numbers and booleans become each other by a written cast only
+    let by_cast_only = (from == DataType::Boolean) != (to == DataType::Boolean)
+        && (from.is_integer() || to.is_integer());
+    if by_cast_only || !allowed(from, to, coercion) {
         return Err(error(
             b"42804",
             place,

@@ -1,0 +1,82 @@
+//! A database that runs what it compiles, on the model store.
+
+use std::sync::Arc;
+
+use hotrow_sql::{Compiled, compile, parse_script};
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::lower::lower;
+use hotrow_transaction::outcome::{Outcome, SqlError};
+use hotrow_transaction::program::Procedure;
+use hotrow_transaction::reference::ModelStore;
+
+use super::Database;
+
+/// A session on the model store. Tables and indexes are made by [`Session::with`] only.
+pub struct Session {
+    pub database: Database,
+    pub store: ModelStore,
+    frame: Frame,
+}
+
+impl Session {
+    /// A session on these tables and procedures.
+    pub fn with(script: &str) -> Self {
+        let database = Database::with(script);
+        let store = ModelStore::new(Arc::new(database.catalog.clone()));
+        Self { database, store, frame: Frame::new() }
+    }
+
+    /// Runs a script; the outcome of its last statement.
+    pub fn outcome(&mut self, script: &str) -> Outcome {
+        let mut last = Ok(Default::default());
+        for statement in parse_script(script)? {
+            let catalog = &self.database.catalog;
+            match compile(catalog, &self.database.procedures, &statement)? {
+                Compiled::Statement(procedure) => last = self.call(&procedure, &[]),
+                Compiled::Call { name, arguments } => {
+                    let Some(procedure) = self.database.procedures.get(&name).cloned() else {
+                        return Err(SqlError::new(b"42883", format!("no procedure {name}")));
+                    };
+                    last = self.call(&procedure, &arguments);
+                }
+                Compiled::CreateProcedure { procedure, .. } => {
+                    self.database.procedures.insert(procedure.name.clone(), *procedure);
+                }
+                other => panic!("a session cannot run {other:?}"),
+            }
+            last.as_ref().map_err(Clone::clone)?;
+        }
+        last
+    }
+
+    fn call(&mut self, procedure: &Procedure, values: &[hotrow_base::value::Value]) -> Outcome {
+        let program = lower(&self.database.catalog, procedure)?;
+        let mut invocation = Invocation { now_us: 1_000_000, ..Default::default() };
+        for (parameter, value) in procedure.parameters().iter().zip(values) {
+            let pushed = invocation.arguments.push_value(parameter.sql_type, value);
+            pushed.map_err(|e| SqlError::new(b"22023", e.message()))?;
+        }
+        self.store.call(&program, &invocation, &mut self.frame)
+    }
+
+    /// The rows of the last statement as text: `a,b;c,d`.
+    pub fn rows(&mut self, script: &str) -> String {
+        let outcome = self.outcome(script).unwrap_or_else(|e| panic!("{e}\nin:\n{script}"));
+        let row = |row: &Vec<hotrow_base::value::Value>| {
+            row.iter()
+                .map(|v| if v.is_null() { "NULL".to_owned() } else { v.to_string() })
+                .collect::<Vec<_>>()
+                .join(",")
+        };
+        outcome.rows.iter().map(row).collect::<Vec<_>>().join(";")
+    }
+
+    /// The error of the script.
+    pub fn error(&mut self, script: &str) -> SqlError {
+        match self.outcome(script) {
+            Err(problem) => problem,
+            Ok(rows) => panic!("gives {rows:?}, but must fail:\n{script}"),
+        }
+    }
+}
