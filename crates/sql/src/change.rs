@@ -7,10 +7,11 @@ use hotrow_transaction::program::{
 };
 use sqlparser::ast::{self, SelectItem, SetExpr};
 
+use crate::clauses::object_name;
 use crate::consume::{Sink, no_values};
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::path::{choose, conjuncts};
-use crate::query::{Source, object_name};
+use crate::query::Source;
 use crate::scope::Compiler;
 use crate::syntax::Into;
 use crate::token::folded;

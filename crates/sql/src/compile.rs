@@ -1,16 +1,16 @@
 //! Compilation: a parsed statement and a catalog to what the database has to do.
 
-use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::Catalog;
-use hotrow_transaction::program::{Place, Procedure, ResultColumn};
+use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast;
 
 use crate::apply::CatalogChange;
-use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
-use crate::query::object_name;
-use crate::scope::{Compiler, Names, Returning, Variable};
-use crate::syntax::{Block, CallArgument, Mode, Returns, Routine, ScriptStatement, Syntax};
+use crate::clauses::object_name;
+use crate::create::create_procedure;
+use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::scope::Compiler;
+use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
 
 /// What a statement asks for.
 #[derive(Clone, Debug)]
@@ -351,176 +351,4 @@ fn refuse_referenced(
         ))
         .hint("drop the other table first")),
     }
-}
-
-fn create_procedure(
-    mut compiler: Compiler<'_>,
-    routine: &Routine,
-    statement: &ScriptStatement,
-    procedures: &impl ProcedureNames,
-) -> Result<Compiled> {
-    if !routine.or_replace && procedures.procedure(&routine.name).is_some() {
-        return Err(error(
-            b"42723",
-            routine.place,
-            format!("function \"{}\" already exists", routine.name),
-        )
-        .hint("write CREATE OR REPLACE"));
-    }
-    let outs = parameters(&mut compiler, routine)?;
-    let returns_set = result(&mut compiler, routine, outs)?;
-    let mut body = Vec::new();
-    compiler.block(&routine.body, &mut body)?;
-    compiler.emit_end(&mut body, routine.end);
-    Ok(Compiled::CreateProcedure {
-        procedure: Box::new(compiler.into_procedure(&routine.name, body, returns_set)),
-        source: statement.text.clone(),
-        or_replace: routine.or_replace,
-    })
-}
-
-type Outs = Vec<(String, hotrow_transaction::program::SlotId)>;
-
-/// Declares the parameters: those that are passed first, then OUT parameters and the columns of
-/// RETURNS TABLE.
-fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Result<Outs> {
-    compiler.names.push(Names { label: Some(routine.name.clone()), variables: Vec::new() });
-    let mut outs: Vec<(usize, String, hotrow_transaction::program::SlotId)> = Vec::new();
-    let passed = [false, true].into_iter().flat_map(|out_only| {
-        routine
-            .parameters
-            .iter()
-            .enumerate()
-            .filter(move |(_, p)| (p.mode == Mode::Out) == out_only)
-    });
-    for (position, parameter) in passed {
-        let sql_type = compiler.type_of(&parameter.type_name)?;
-        if parameter.mode != Mode::In && matches!(sql_type, SqlType::Array(_)) {
-            return Err(unsupported(
-                parameter.place,
-                "an array as a result",
-                "return its elements as rows: RETURNS SETOF, RETURN NEXT",
-            ));
-        }
-        let slot = compiler.slot(&parameter.name, sql_type)?;
-        if parameter.mode != Mode::Out {
-            compiler.parameters.push(slot);
-        }
-        if parameter.mode != Mode::In {
-            outs.push((position, parameter.name.clone(), slot));
-        }
-        let variable = Variable::Scalar { slot, constant: false, not_null: false };
-        compiler.declare(&parameter.name, variable, parameter.place).map_err(|_| {
-            error(
-                b"42P13",
-                parameter.place,
-                format!("parameter name \"{}\" used more than once", parameter.name),
-            )
-        })?;
-    }
-    if let Some(Returns::Table(columns)) = &routine.returns {
-        for (name, place, type_name) in columns {
-            let SqlType::Scalar(data_type) = compiler.type_of(type_name)? else {
-                return Err(unsupported(*place, "an array as a result", "return one row each"));
-            };
-            let slot = compiler.slot(name, SqlType::Scalar(data_type))?;
-            let variable = Variable::Scalar { slot, constant: false, not_null: false };
-            compiler.declare(name, variable, *place)?;
-            outs.push((usize::MAX, name.clone(), slot));
-        }
-    }
-    outs.sort_by_key(|(position, ..)| *position);
-    Ok(outs.into_iter().map(|(_, name, slot)| (name, slot)).collect())
-}
-
-/// Sets what the routine returns; whether that is a set of rows.
-fn result(compiler: &mut Compiler<'_>, routine: &Routine, outs: Outs) -> Result<bool> {
-    let scalar = |compiler: &Compiler<'_>, type_name| -> Result<DataType> {
-        match compiler.type_of(type_name)? {
-            SqlType::Scalar(data_type) => Ok(data_type),
-            SqlType::Array(_) => Err(unsupported(
-                type_name.place,
-                "an array as a result",
-                "return its elements as rows: RETURNS SETOF, RETURN NEXT",
-            )),
-        }
-    };
-    compiler.result = outs
-        .iter()
-        .map(|(name, slot)| ResultColumn {
-            name: name.clone(),
-            data_type: compiler.slot_expr(*slot).data_type(),
-        })
-        .collect();
-    let slots: Vec<_> = outs.into_iter().map(|(_, slot)| slot).collect();
-    let named = |name: &str, data_type| vec![ResultColumn { name: name.to_owned(), data_type }];
-    match &routine.returns {
-        Some(_) if !routine.is_function => {
-            return Err(syntax(routine.place, "a procedure has no RETURNS")
-                .hint("write CREATE FUNCTION, or OUT parameters"));
-        }
-        None if routine.is_function && slots.is_empty() => {
-            return Err(error(b"42P13", routine.place, "function result type must be specified"));
-        }
-        Some(Returns::Table(_)) => {
-            compiler.returning = Returning::SetOfRows(slots);
-            return Ok(true);
-        }
-        Some(Returns::SetOf(type_name)) => return set_of(compiler, routine, type_name, slots),
-        Some(Returns::Record) | None if !slots.is_empty() => {
-            compiler.returning = Returning::Outs(slots);
-        }
-        Some(Returns::Record) => {
-            return Err(unsupported(
-                routine.place,
-                "RETURNS record without OUT parameters",
-                "name the columns: RETURNS TABLE (a integer, ...), or OUT parameters",
-            ));
-        }
-        Some(Returns::Void) | None => {}
-        Some(Returns::Scalar(type_name)) if slots.is_empty() => {
-            let data_type = scalar(compiler, type_name)?;
-            compiler.result = named(&routine.name, data_type);
-            compiler.returning = Returning::Value(data_type);
-        }
-        Some(Returns::Scalar(_)) => compiler.returning = Returning::Outs(slots),
-    }
-    Ok(false)
-}
-
-/// RETURNS SETOF a scalar type, a table, or record with OUT parameters.
-fn set_of(
-    compiler: &mut Compiler<'_>,
-    routine: &Routine,
-    type_name: &crate::syntax::TypeName,
-    slots: Vec<hotrow_transaction::program::SlotId>,
-) -> Result<bool> {
-    use crate::syntax::TypeNameKind as Kind;
-    if !slots.is_empty() {
-        compiler.returning = Returning::SetOfRows(slots);
-        return Ok(true);
-    }
-    let table = match &type_name.kind {
-        Kind::RowOf(name) => Some(name.clone()),
-        Kind::Plain(plain) => match &**plain {
-            ast::DataType::Custom(name, _) => object_name(name, type_name.place).ok(),
-            _ => None,
-        },
-        Kind::Record | Kind::SameAs(_) => None,
-    };
-    if let Some(table) = table.and_then(|name| compiler.catalog.table_named(&name)) {
-        compiler.result = table
-            .columns
-            .iter()
-            .map(|c| ResultColumn { name: c.name.clone(), data_type: c.data_type })
-            .collect();
-        compiler.returning = Returning::SetOfRows(Vec::new());
-        return Ok(true);
-    }
-    let SqlType::Scalar(data_type) = compiler.type_of(type_name)? else {
-        return Err(unsupported(type_name.place, "a set of arrays", "return one row per element"));
-    };
-    compiler.result = vec![ResultColumn { name: routine.name.clone(), data_type }];
-    compiler.returning = Returning::SetOfValues(data_type);
-    Ok(true)
 }

@@ -355,7 +355,7 @@ impl Compiler<'_> {
     fn emit_no_rows(&self, out: &mut Vec<Statement>) {
         let mut then = Vec::new();
         self.emit_raise(&mut then, b"P0002", "query returned no rows".to_owned(), None);
-        let condition = crate::expression::negated(self.slot_expr(FOUND));
+        let condition = crate::comparison::negated(self.slot_expr(FOUND));
         self.emit(out, StatementKind::If { condition, then, otherwise: Vec::new() });
     }
 

@@ -9,14 +9,15 @@ use hotrow_base::value::Value;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place, SlotId};
 use sqlparser::ast::{self, AccessExpr, BinaryOperator, Subscript};
 
+use crate::comparison::negated;
 use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
 use crate::interval;
 use crate::scope::{Compiler, Variable};
 use crate::token::folded;
 use crate::types::sql_type;
 use crate::typing::{
-    Coercion, assign, cast, common_type, constant, explicit_cast, integer, joined, null,
-    parse_literal, scalar,
+    Coercion, assign, cast, common_type, constant, explicit_cast, integer, null, parse_literal,
+    scalar,
 };
 
 /// Expressions compiled one in the other.
@@ -208,78 +209,6 @@ impl Compiler<'_> {
         }
     }
 
-    fn is_null(&mut self, written: &ast::Expr) -> Result<Expr> {
-        let expr = self.expr(written)?;
-        Ok(scalar(ExprKind::IsNull(Box::new(expr)), DataType::Boolean))
-    }
-
-    fn is_boolean(&mut self, written: &ast::Expr, value: bool) -> Result<Expr> {
-        let expr = self.condition(written, if value { "IS TRUE" } else { "IS FALSE" })?;
-        let value = constant(Value::Bool(value), DataType::Boolean);
-        Ok(scalar(ExprKind::NotDistinct(Box::new(expr), Box::new(value)), DataType::Boolean))
-    }
-
-    fn not_distinct(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<Expr> {
-        let (left, right) = self.same_type(left, right, "=")?;
-        Ok(scalar(ExprKind::NotDistinct(Box::new(left), Box::new(right)), DataType::Boolean))
-    }
-
-    fn between(
-        &mut self,
-        expr: &ast::Expr,
-        not: bool,
-        low: &ast::Expr,
-        high: &ast::Expr,
-    ) -> Result<Expr> {
-        let above = self.comparison(expr, CompareOp::GreaterOrEqual, low)?;
-        let below = self.comparison(expr, CompareOp::LessOrEqual, high)?;
-        let both = scalar(ExprKind::And(Box::new(above), Box::new(below)), DataType::Boolean);
-        Ok(if not { negated(both) } else { both })
-    }
-
-    fn in_list(&mut self, expr: &ast::Expr, list: &[ast::Expr], not: bool) -> Result<Expr> {
-        let equal = list
-            .iter()
-            .map(|item| self.comparison(expr, CompareOp::Equal, item))
-            .collect::<Result<Vec<_>>>()?;
-        let any = joined(equal, ExprKind::Or)
-            .ok_or_else(|| syntax(self.place, "IN needs at least one value"))?;
-        Ok(if not { negated(any) } else { any })
-    }
-
-    fn like(
-        &mut self,
-        expr: &ast::Expr,
-        pattern: &ast::Expr,
-        escape: Option<&ast::Expr>,
-        not: bool,
-        fold: Option<Function>,
-    ) -> Result<Expr> {
-        let place = place_in(expr, self.place);
-        if escape.is_some() {
-            return Err(unsupported(place, "LIKE ... ESCAPE", "escape with a backslash: '100\\%'"));
-        }
-        let mut arguments = Vec::new();
-        for side in [expr, pattern] {
-            let side_place = place_in(side, self.place);
-            let text = self.expr(side)?;
-            if !text.data_type().is_text() || matches!(text.sql_type, SqlType::Array(_)) {
-                return Err(error(
-                    b"42883",
-                    side_place,
-                    format!("operator does not exist: {} ~~ text", text.sql_type),
-                ));
-            }
-            let text = cast(text, DataType::Text);
-            arguments.push(match fold {
-                None => text,
-                Some(function) => scalar(ExprKind::Call(function, vec![text]), DataType::Text),
-            });
-        }
-        let like = scalar(ExprKind::Call(Function::Like, arguments), DataType::Boolean);
-        Ok(if not { negated(like) } else { like })
-    }
-
     fn case(
         &mut self,
         operand: Option<&ast::Expr>,
@@ -445,90 +374,6 @@ impl Compiler<'_> {
         }
     }
 
-    /// Compiles both sides of a comparison and converts them to their common type.
-    pub(crate) fn comparison(
-        &mut self,
-        left: &ast::Expr,
-        op: CompareOp,
-        right: &ast::Expr,
-    ) -> Result<Expr> {
-        if let (ast::Expr::Tuple(lefts), ast::Expr::Tuple(rights)) = (bare(left), bare(right)) {
-            return self.row_comparison(lefts, op, rights);
-        }
-        let sign = match op {
-            CompareOp::Equal => "=",
-            CompareOp::NotEqual => "<>",
-            CompareOp::Less => "<",
-            CompareOp::LessOrEqual => "<=",
-            CompareOp::Greater => ">",
-            CompareOp::GreaterOrEqual => ">=",
-        };
-        let (left, right) = self.same_type(left, right, sign)?;
-        Ok(scalar(ExprKind::Compare(op, Box::new(left), Box::new(right)), DataType::Boolean))
-    }
-
-    fn row_comparison(
-        &mut self,
-        lefts: &[ast::Expr],
-        op: CompareOp,
-        rights: &[ast::Expr],
-    ) -> Result<Expr> {
-        if lefts.len() != rights.len() || op != CompareOp::Equal {
-            return Err(unsupported(
-                self.place,
-                "this comparison of rows",
-                "compare column by column with AND and OR",
-            ));
-        }
-        let pairs = lefts.iter().zip(rights);
-        let equal = pairs.map(|(l, r)| self.comparison(l, op, r)).collect::<Result<Vec<_>>>()?;
-        joined(equal, ExprKind::And).ok_or_else(|| syntax(self.place, "an empty row"))
-    }
-
-    fn same_type(
-        &mut self,
-        left: &ast::Expr,
-        right: &ast::Expr,
-        sign: &str,
-    ) -> Result<(Expr, Expr)> {
-        let (left_place, right_place) = (place_in(left, self.place), place_in(right, self.place));
-        let (left, right) = (self.operand(left)?, self.operand(right)?);
-        let known = |operand: &Operand| match operand {
-            Operand::Typed(expr) => Some(expr.data_type()),
-            _ => None,
-        };
-        let wanted = known(&left).or(known(&right)).unwrap_or(DataType::Text);
-        // char(n) compares without its padding, so a literal meets it as text
-        let wanted = if wanted.is_text() { DataType::Text } else { wanted };
-        let left = self.settle(left, wanted, left_place)?;
-        let right = self.settle(right, wanted, right_place)?;
-        let left_type = self.scalar_type(&left, left_place)?;
-        let right_type = self.scalar_type(&right, right_place)?;
-        if let Some(narrow) = narrowed(&left, right_type) {
-            return Ok((narrow, right));
-        }
-        if let Some(narrow) = narrowed(&right, left_type) {
-            return Ok((left, narrow));
-        }
-        let common = common_type(left_type, right_type).ok_or_else(|| {
-            error(
-                b"42883",
-                left_place,
-                format!("operator does not exist: {left_type} {sign} {right_type}"),
-            )
-            .hint("You might need to add explicit type casts.")
-        })?;
-        let common = match common {
-            DataType::Char(_) | DataType::Varchar(_) => DataType::Text,
-            DataType::Numeric { scale, .. } => {
-                // operands that differ in precision only compare as they are
-                return Ok((rescaled(left, scale), rescaled(right, scale)));
-            }
-            other => other,
-        };
-        Ok((cast(left, common), cast(right, common)))
-    }
-
     fn unary(&mut self, op: ast::UnaryOperator, written: &ast::Expr) -> Result<Operand> {
         let place = place_in(written, self.place);
         match op {
@@ -591,73 +436,10 @@ impl Compiler<'_> {
             _ => self.arithmetic(left, op, right, written),
         }
     }
-
-    /// A chain of ANDs or ORs, however long, as a balanced tree.
-    fn logic(
-        &mut self,
-        written: &ast::Expr,
-        operator: &BinaryOperator,
-        name: &str,
-        join: impl Fn(Box<Expr>, Box<Expr>) -> ExprKind,
-    ) -> Result<Operand> {
-        let mut operands = Vec::new();
-        let mut rest = written;
-        while let ast::Expr::BinaryOp { left, op, right } = rest
-            && op == operator
-        {
-            operands.push(&**right);
-            rest = left;
-        }
-        operands.push(rest);
-        let mut compiled = Vec::with_capacity(operands.len());
-        for operand in operands.into_iter().rev() {
-            compiled.push(self.condition(operand, name)?);
-        }
-        let joined = joined(compiled, join).ok_or_else(|| syntax(self.place, "no operands"))?;
-        Ok(Operand::Typed(joined))
-    }
-}
-
-/// An integer constant in the narrower integer type of the other side, where it fits: that saves
-/// a conversion of the other side for every row.
-fn narrowed(expr: &Expr, other: DataType) -> Option<Expr> {
-    let constant = matches!(expr.kind, ExprKind::Constant(_));
-    if !constant || !expr.data_type().is_integer() || !other.is_integer() {
-        return None;
-    }
-    let narrow = cast(expr.clone(), other);
-    matches!(narrow.kind, ExprKind::Constant(_)).then_some(narrow)
-}
-
-fn rescaled(expr: Expr, scale: u8) -> Expr {
-    match expr.data_type() {
-        DataType::Numeric { scale: own, .. } if own == scale => expr,
-        DataType::Numeric { precision, scale: own } => {
-            let precision = (precision - own + scale).min(38);
-            cast(expr, DataType::Numeric { precision, scale })
-        }
-        other => {
-            let digits = crate::typing::digits(other).map_or(38, |d| d.0);
-            cast(expr, DataType::Numeric { precision: (digits + scale).min(38), scale })
-        }
-    }
-}
-
-/// Without the brackets around it.
-fn bare(written: &ast::Expr) -> &ast::Expr {
-    match written {
-        ast::Expr::Nested(inner) => bare(inner),
-        other => other,
-    }
 }
 
 pub(crate) fn dotted(idents: &[ast::Ident]) -> Vec<String> {
     idents.iter().map(|i| folded(&i.value, i.quote_style.is_some())).collect()
-}
-
-/// NOT.
-pub(crate) fn negated(expr: Expr) -> Expr {
-    scalar(ExprKind::Not(Box::new(expr)), DataType::Boolean)
 }
 
 /// A number as PostgreSQL reads it: integer, bigint or numeric by size; exponents make a numeric

@@ -14,8 +14,8 @@ use hotrow_transaction::program::{
     Access, Consume, Effect, Expr, ExprKind, FOUND, Path, RowsTo, SlotId, Statement, StatementKind,
 };
 
+use crate::comparison::negated;
 use crate::error::{Result, unsupported};
-use crate::expression::negated;
 use crate::path::truth;
 use crate::query::Source;
 use crate::scope::{Compiler, Row};

@@ -2,17 +2,16 @@
 
 use hotrow_base::temporal::{ExtractField, TruncateUnit};
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_base::value::Value;
 use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, NOW, Place};
-use sqlparser::ast::{self, CeilFloorKind, FunctionArg, FunctionArgExpr, FunctionArguments};
+use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::expression::Operand;
 use crate::operator::numbers;
 use crate::scope::Compiler;
-use crate::typing::{Coercion, cast, common_type, integer, scalar};
+use crate::typing::{Coercion, cast, integer, scalar};
 
-type Arguments = Vec<(Operand, Place)>;
+pub(crate) type Arguments = Vec<(Operand, Place)>;
 
 /// Functions that would not give the same result when a call is replayed from the log.
 const NOT_REPLAYABLE: &[&str] = &[
@@ -65,7 +64,7 @@ const DOUBLES: &[(&str, Function, usize)] = &[
     ("pow", Function::Power, 2),
 ];
 
-fn call(function: Function, arguments: Vec<Expr>, data_type: DataType) -> Expr {
+pub(crate) fn call(function: Function, arguments: Vec<Expr>, data_type: DataType) -> Expr {
     scalar(ExprKind::Call(function, arguments), data_type)
 }
 
@@ -170,22 +169,8 @@ impl Compiler<'_> {
         Ok(Operand::Typed(typed))
     }
 
-    fn operands(&mut self, written: &[&ast::Expr]) -> Result<Arguments> {
+    pub(crate) fn operands(&mut self, written: &[&ast::Expr]) -> Result<Arguments> {
         written.iter().map(|e| Ok((self.operand(e)?, place_in(*e, self.place)))).collect()
-    }
-
-    fn rounding(
-        &mut self,
-        name: &str,
-        expr: &ast::Expr,
-        field: &CeilFloorKind,
-        place: Place,
-    ) -> Result<Expr> {
-        if !matches!(field, CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime)) {
-            return Err(unsupported(place, format!("{name} with a second argument"), "use round"));
-        }
-        let arguments = self.operands(&[expr])?;
-        self.named(name, arguments, place)
     }
 
     fn function(&mut self, function: &ast::Function, place: Place) -> Result<Expr> {
@@ -301,7 +286,7 @@ impl Compiler<'_> {
     }
 
     /// Functions called in the ordinary way.
-    fn named(&mut self, name: &str, arguments: Arguments, place: Place) -> Result<Expr> {
+    pub(crate) fn named(&mut self, name: &str, arguments: Arguments, place: Place) -> Result<Expr> {
         if let Some(row) = TEXT.iter().find(|row| row.0 == name)
             && (row.2..=row.3).contains(&arguments.len())
         {
@@ -425,93 +410,6 @@ impl Compiler<'_> {
         Ok(call(Function::OctetLength, vec![expr], DataType::Integer))
     }
 
-    fn numbers_of(&mut self, arguments: Arguments, name: &str) -> Result<Vec<Expr>> {
-        let mut all = Vec::new();
-        for (operand, place) in arguments {
-            let expr = self.settle(operand, DataType::Double, place)?;
-            let data_type = self.scalar_type(&expr, place)?;
-            if !data_type.is_number() {
-                return Err(error(
-                    b"42883",
-                    place,
-                    format!("function {name}({data_type}) does not exist"),
-                ));
-            }
-            all.push(expr);
-        }
-        Ok(all)
-    }
-
-    fn rounding_function(
-        &mut self,
-        name: &str,
-        arguments: Arguments,
-        place: Place,
-    ) -> Result<Expr> {
-        let mut values = self.numbers_of(arguments, name)?;
-        let digits = if values.len() == 2 { values.pop() } else { None };
-        let Some(mut value) = values.pop() else {
-            return Err(unknown_function(name, place));
-        };
-        let function = match name {
-            "abs" => Function::Abs,
-            "sign" => Function::Sign,
-            "floor" => Function::Floor,
-            "round" => Function::Round,
-            "trunc" => Function::Trunc,
-            _ => Function::Ceil,
-        };
-        let mut data_type = value.data_type();
-        if function == Function::Abs {
-            return Ok(call(function, vec![value], data_type));
-        }
-        if let Some(digits) = digits {
-            return self.rounded_to(function, value, digits, place);
-        }
-        // PostgreSQL rounds integers and reals as doubles
-        if data_type.is_integer() || data_type == DataType::Real {
-            value = cast(value, DataType::Double);
-            data_type = DataType::Double;
-        }
-        if let DataType::Numeric { precision, scale } = data_type {
-            let precision = (precision - scale + 1).min(38);
-            data_type = DataType::Numeric { precision, scale: 0 };
-        }
-        Ok(call(function, vec![value], data_type))
-    }
-
-    /// round(x, digits): the scale of the result is `digits` where that is a constant.
-    fn rounded_to(
-        &mut self,
-        function: Function,
-        value: Expr,
-        digits: Expr,
-        place: Place,
-    ) -> Result<Expr> {
-        let from = value.data_type();
-        let numeric = crate::typing::digits(from)
-            .and_then(|d| common_type(from, DataType::Numeric { precision: d.0, scale: d.1 }));
-        let Some(DataType::Numeric { precision, scale }) = numeric else {
-            return Err(error(
-                b"42883",
-                place,
-                format!("function round({from}, integer) does not exist"),
-            )
-            .hint("cast the float to numeric(p,s)"));
-        };
-        let to = match &digits.kind {
-            ExprKind::Constant(Value::Int(n)) => (*n).clamp(0, 38) as u8,
-            _ => scale,
-        };
-        let whole = precision - scale;
-        let result = DataType::Numeric { precision: (whole + to + 1).min(38), scale: to };
-        let value = cast(value, DataType::Numeric { precision, scale });
-        if !digits.data_type().is_integer() {
-            return Err(error(b"42883", place, "the number of digits must be an integer"));
-        }
-        Ok(call(function, vec![value, cast(digits, DataType::Integer)], result))
-    }
-
     /// A number of rows: LIMIT, OFFSET.
     pub(crate) fn row_count(&mut self, written: &ast::Expr, clause: &str) -> Result<Expr> {
         self.value_for(written, DataType::BigInt, Coercion::Assignment, || {
@@ -520,7 +418,7 @@ impl Compiler<'_> {
     }
 }
 
-fn unknown_function(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
+pub(crate) fn unknown_function(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
     error(b"42883", place, format!("function {name} with these arguments does not exist"))
         .hint("docs/plpgsql-subset.md lists the functions; procedures do not call each other")
 }

@@ -7,9 +7,10 @@
 //! an anonymous procedure. Everything outside the subset (docs/plpgsql-subset.md) is refused
 //! here, with a place and what to write instead, never when a call runs.
 //!
-//! Reading order: `token`, `syntax`, `script`, `routine`, `block` (text to trees), `compile`,
-//! `scope`, `expression`, `query`, `path`, `change`, `foreign_key`, `statement` (trees to
-//! programs), `definition`, `apply` (tables and indexes).
+//! Reading order: `token`, `syntax`, `script`, `routine`, `block` (text to trees); `compile`,
+//! `create`, `scope`, `typing`, `expression`, `query`, `path`, `consume`, `change`,
+//! `foreign_key`, `statement`, `loops` (trees to programs); `definition`, `constraint`, `index`,
+//! `apply` (tables and indexes).
 //!
 //! Architecture invariants: this crate knows no storage, no engine and no thread. Hostile text
 //! gets an error: lengths and nesting are bounded before anything recurses (`token`, I2).
@@ -19,20 +20,29 @@
 mod aggregate;
 mod apply;
 mod block;
+mod block_loop;
 mod call;
 mod change;
+mod clauses;
+mod comparison;
 mod compile;
+mod constraint;
 mod consume;
+mod create;
 mod definition;
 mod error;
 mod expression;
 mod foreign_key;
 mod function;
+mod index;
 mod interval;
+mod leave;
+mod loops;
 mod operator;
 mod path;
 mod query;
 mod raise;
+mod rounding;
 mod routine;
 mod scope;
 mod script;

@@ -12,6 +12,8 @@ fn tpcc_compiles() {
     assert!(database.procedures.len() >= 5);
     for procedure in database.procedures.values() {
         let text = database.tree(procedure);
+        let lowered = hotrow_transaction::lower::lower(&database.catalog, procedure);
+        assert!(lowered.is_ok(), "{}: {:?}", procedure.name, lowered.err());
         assert!(!text.contains("scan of all"), "{text}");
         if std::env::var_os("PRINT_TREES").is_some() {
             println!("{text}");

@@ -1,0 +1,115 @@
+//! FOR and FOREACH.
+
+use hotrow_transaction::program::Place;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use crate::block::{body, expression_to_word, refused, target, targets};
+use crate::error::{Advice, Result, place_of, syntax, unsupported};
+use crate::syntax::{BlockStatementKind as Kind, Body, ForRange, Target};
+use crate::token::{Cursor, is_word, parse_expression, parse_statement};
+
+pub(crate) fn loop_body(cursor: &mut Cursor<'_>, depth: usize) -> Result<Body> {
+    let statements = body(cursor, &["end"], depth)?;
+    cursor.expect("end")?;
+    cursor.expect("loop")?;
+    cursor.expect_token(&Token::SemiColon)?;
+    Ok(statements)
+}
+
+pub(crate) fn foreach_statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Kind> {
+    cursor.expect("foreach")?;
+    let target = target(cursor)?;
+    if cursor.is("slice") {
+        return Err(unsupported(cursor.place(), "SLICE", "arrays have one dimension"));
+    }
+    cursor.expect("in")?;
+    cursor.expect("array")?;
+    let array = expression_to_word(cursor, "loop")?;
+    Ok(Kind::ForEach { target, array, body: loop_body(cursor, depth)? })
+}
+
+pub(crate) fn for_statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Kind> {
+    cursor.expect("for")?;
+    let targets = targets(cursor)?;
+    cursor.expect("in")?;
+    if cursor.is("execute") {
+        return Err(refused(cursor));
+    }
+    if cursor.is("select")
+        || cursor.is("with")
+        || cursor.peek() == Some(&Token::LParen) && { cursor.is_at(1, "select") }
+    {
+        let tokens = cursor.take_until_word("loop")?;
+        let query = Box::new(parse_statement(tokens, cursor.place())?);
+        return Ok(Kind::ForQuery { targets, query, body: loop_body(cursor, depth)? });
+    }
+    let [Target { parts, place }] = targets.as_slice() else {
+        return Err(cursor.unexpected("SELECT"));
+    };
+    let [name] = parts.as_slice() else {
+        return Err(syntax(*place, "the loop variable of an integer loop is a plain name"));
+    };
+    let name = name.clone();
+    let reverse = cursor.accept("reverse");
+    let tokens = cursor.take_until_word("loop")?;
+    let end = cursor.place();
+    let (from, rest) = split_range(tokens, end)?;
+    let mut rest = Cursor::new(&rest, end);
+    let to = rest.take_until(|_, t| is_word(t, "by"));
+    let to = parse_expression(to, rest.place())?;
+    let step = if rest.accept("by") {
+        let tokens = rest.rest();
+        Some(parse_expression(tokens, end)?)
+    } else {
+        None
+    };
+    let from = parse_expression(&from, end)?;
+    let body = loop_body(cursor, depth)?;
+    Ok(Kind::ForRange(Box::new(ForRange { name, reverse, from, to, step, body })))
+}
+
+/// Splits `a..b`. The tokenizer knows no `..`: it reads `1..10` as the numbers `1.` and `.10`.
+pub(crate) fn split_range(
+    tokens: &[TokenWithSpan],
+    end: Place,
+) -> Result<(Vec<TokenWithSpan>, Vec<TokenWithSpan>)> {
+    let mut brackets = 0_usize;
+    for (i, token) in tokens.iter().enumerate() {
+        let next = tokens.get(i + 1).map(|t| &t.token);
+        match (&token.token, next) {
+            (Token::LParen | Token::LBracket, _) => brackets += 1,
+            (Token::RParen | Token::RBracket, _) => brackets = brackets.saturating_sub(1),
+            (Token::Period, Some(Token::Period)) if brackets == 0 => {
+                return Ok((tokens[..i].to_vec(), tokens[i + 2..].to_vec()));
+            }
+            // `a..5`: a period, then the number `.5`
+            (Token::Period, Some(Token::Number(digits, long)))
+                if brackets == 0 && digits.starts_with('.') =>
+            {
+                let mut rest = tokens[i + 1..].to_vec();
+                rest[0].token = Token::Number(digits[1..].to_owned(), *long);
+                return Ok((tokens[..i].to_vec(), rest));
+            }
+            // `1..b` and `1..10`
+            (Token::Number(digits, long), next) if brackets == 0 && digits.ends_with('.') => {
+                let mut first = tokens[..=i].to_vec();
+                first[i].token = Token::Number(digits[..digits.len() - 1].to_owned(), *long);
+                let mut rest = tokens[i + 1..].to_vec();
+                match next {
+                    Some(Token::Period) => {
+                        rest.remove(0);
+                    }
+                    Some(Token::Number(digits, long)) if digits.starts_with('.') => {
+                        rest[0].token = Token::Number(digits[1..].to_owned(), *long);
+                    }
+                    _ => {}
+                }
+                return Ok((first, rest));
+            }
+            _ => {}
+        }
+    }
+    let place = tokens.first().map_or(end, |t| place_of(t.span.start));
+    Err(syntax(place, "FOR needs a range (1..n) or a SELECT")
+        .hint("write FOR i IN 1..n LOOP, FOR r IN SELECT ... LOOP or FOREACH x IN ARRAY a LOOP"))
+}

@@ -1,0 +1,336 @@
+//! Constraints and defaults of CREATE TABLE.
+
+use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_transaction::catalog::{Check, Column, IndexDefinition, IndexKind};
+use hotrow_transaction::program::{Expr, NOW, Place, SlotId};
+use sqlparser::ast::{self, ColumnOption, TableConstraint};
+
+use crate::clauses::object_name;
+use crate::definition::{Draft, ForeignKeyDefinition, column_of, joined_name};
+use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
+use crate::index::{check_key, key_columns};
+use crate::scope::{Compiler, Row, RowColumn};
+use crate::token::folded;
+use crate::typing::{Coercion, common_type, map_slots, visit_slots};
+
+impl Compiler<'_> {
+    pub(crate) fn column_constraints(
+        &mut self,
+        draft: &mut Draft,
+        written: &ast::ColumnDef,
+    ) -> Result<()> {
+        let place = ident_place(&written.name, draft.place);
+        let name = folded(&written.name.value, written.name.quote_style.is_some());
+        let id = column_of(&draft.table, &name, place)?;
+        for option in &written.options {
+            let given = option.name.as_ref().map(|n| folded(&n.value, n.quote_style.is_some()));
+            match &option.option {
+                ColumnOption::Null => {}
+                ColumnOption::NotNull => draft.table.columns[id.index()].nullable = false,
+                ColumnOption::Default(expr) => {
+                    draft.table.columns[id.index()].default =
+                        Some(self.default_value(expr, &draft.table.columns[id.index()])?);
+                }
+                ColumnOption::PrimaryKey(_) => primary_key(draft, given, vec![id], place)?,
+                ColumnOption::Unique(_) => self.unique(draft, given, vec![id]),
+                ColumnOption::Check(check) => {
+                    self.check(draft, given, &check.expr, place)?;
+                }
+                ColumnOption::ForeignKey(key) => {
+                    self.foreign_key(draft, given, key, vec![id], place)?
+                }
+                ColumnOption::Collation(_) => {
+                    return Err(unsupported(
+                        place,
+                        "COLLATE",
+                        "text compares by bytes: leave it out",
+                    ));
+                }
+                ColumnOption::Generated { .. } | ColumnOption::Identity(_) => {
+                    return Err(unsupported(
+                        place,
+                        "a generated column",
+                        "compute the value in the procedure that inserts the row",
+                    ));
+                }
+                other => {
+                    return Err(unsupported(
+                        place,
+                        format!("column option {other}"),
+                        "leave it out",
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn default_value(&mut self, written: &ast::Expr, column: &Column) -> Result<Expr> {
+        let place = place_in(written, self.place);
+        let value = self.value_for(written, column.data_type, Coercion::Assignment, || {
+            format!("column \"{}\"", column.name)
+        })?;
+        let mut reads_only_now = true;
+        visit_slots(&value, &mut |slot| reads_only_now &= slot == NOW);
+        if reads_only_now {
+            Ok(value)
+        } else {
+            Err(unsupported(place, "this DEFAULT", "write a constant or now()"))
+        }
+    }
+
+    pub(crate) fn table_constraint(
+        &mut self,
+        draft: &mut Draft,
+        written: &TableConstraint,
+    ) -> Result<()> {
+        let place = place_in(written, draft.place);
+        let named = |name: &Option<ast::Ident>| {
+            name.as_ref().map(|n| folded(&n.value, n.quote_style.is_some()))
+        };
+        match written {
+            TableConstraint::PrimaryKey(key) => {
+                let columns = key_columns(&draft.table, &key.columns, place)?;
+                primary_key(draft, named(&key.name), columns, place)
+            }
+            TableConstraint::Unique(unique) => {
+                let columns = key_columns(&draft.table, &unique.columns, place)?;
+                if matches!(unique.nulls_distinct, ast::NullsDistinctOption::NotDistinct) {
+                    return Err(unsupported(place, "NULLS NOT DISTINCT", "declare NOT NULL"));
+                }
+                self.unique(draft, named(&unique.name), columns);
+                Ok(())
+            }
+            TableConstraint::Check(check) => {
+                self.check(draft, named(&check.name), &check.expr, place)
+            }
+            TableConstraint::ForeignKey(key) => {
+                let columns = key
+                    .columns
+                    .iter()
+                    .map(|c| {
+                        let name = folded(&c.value, c.quote_style.is_some());
+                        column_of(&draft.table, &name, ident_place(c, place))
+                    })
+                    .collect::<Result<Vec<_>>>()?;
+                self.foreign_key(draft, named(&key.name), key, columns, place)
+            }
+            _ => Err(unsupported(
+                place,
+                "this constraint",
+                "write PRIMARY KEY, UNIQUE, CHECK or FOREIGN KEY",
+            )),
+        }
+    }
+
+    pub(crate) fn unique(
+        &mut self,
+        draft: &mut Draft,
+        name: Option<String>,
+        columns: Vec<ColumnId>,
+    ) {
+        let name = name.unwrap_or_else(|| {
+            let wanted = joined_name(&draft.table, &columns, "key");
+            self.free_name(draft, wanted)
+        });
+        let kind = IndexKind::BTree;
+        draft.table.unique.push(IndexDefinition { name, columns, unique: true, kind });
+    }
+
+    pub(crate) fn check(
+        &mut self,
+        draft: &mut Draft,
+        name: Option<String>,
+        written: &ast::Expr,
+        place: Place,
+    ) -> Result<()> {
+        let columns = draft.table.columns.iter();
+        self.row = Some(Row {
+            table: TableId(0),
+            name: draft.table.name.clone(),
+            columns: columns
+                .map(|c| RowColumn {
+                    name: c.name.clone(),
+                    data_type: c.data_type,
+                    nullable: c.nullable,
+                })
+                .collect(),
+            bound: Vec::new(),
+        });
+        let mut condition = self.condition(written, "CHECK")?;
+        let bound = self.row.take().expect("set above").bound;
+        let mut foreign = false;
+        visit_slots(&condition, &mut |slot| foreign |= !bound.iter().any(|(_, s)| *s == slot));
+        if foreign {
+            return Err(unsupported(
+                place,
+                "a CHECK that reads anything but its row",
+                "compare columns and constants only",
+            ));
+        }
+        let position = |slot: SlotId| {
+            bound.iter().position(|(_, s)| *s == slot).map_or(slot, |i| SlotId(i as u16))
+        };
+        map_slots(&mut condition, &position);
+        let columns: Vec<ColumnId> = bound.iter().map(|(column, _)| *column).collect();
+        let name = name.unwrap_or_else(|| {
+            let wanted = match columns.as_slice() {
+                [column] => joined_name(&draft.table, &[*column], "check"),
+                _ => format!("{}_check", draft.table.name),
+            };
+            self.free_name(draft, wanted)
+        });
+        draft.table.checks.push(Check { name, columns, condition });
+        Ok(())
+    }
+
+    pub(crate) fn foreign_key(
+        &mut self,
+        draft: &mut Draft,
+        name: Option<String>,
+        written: &ast::ForeignKeyConstraint,
+        columns: Vec<ColumnId>,
+        place: Place,
+    ) -> Result<()> {
+        refuse_actions(written, place)?;
+        let at = place_in(&written.foreign_table, place);
+        let parent_name = object_name(&written.foreign_table, at)?;
+        let own = parent_name == draft.table.name;
+        let parent = if own { None } else { Some(self.table(&parent_name, at)?) };
+        let parent_columns_of = |names: &[ast::Ident]| -> Result<Vec<ColumnId>> {
+            names
+                .iter()
+                .map(|ident| {
+                    let name = folded(&ident.value, ident.quote_style.is_some());
+                    match parent {
+                        Some(table) => self.table_column(table, &name, ident_place(ident, at)),
+                        None => column_of(&draft.table, &name, ident_place(ident, at)),
+                    }
+                })
+                .collect()
+        };
+        let keys: Vec<Vec<ColumnId>> = match parent {
+            Some(table) => {
+                let unique = table.indexes().map(|id| self.catalog.index(id)).filter(|i| i.unique);
+                unique.map(|i| i.columns.clone()).collect()
+            }
+            None => {
+                let own = draft.table.primary.iter().chain(&draft.table.unique);
+                own.map(|i| i.columns.clone()).collect()
+            }
+        };
+        let has_primary = match parent {
+            Some(table) => table.primary.is_some(),
+            None => draft.table.primary.is_some(),
+        };
+        let parent_columns = if written.referred_columns.is_empty() {
+            if !has_primary {
+                return Err(error(
+                    b"42704",
+                    at,
+                    format!("there is no primary key for referenced table \"{parent_name}\""),
+                ));
+            }
+            keys.first().cloned().unwrap_or_default()
+        } else {
+            parent_columns_of(&written.referred_columns)?
+        };
+        if parent_columns.len() != columns.len() {
+            return Err(error(
+                b"42830",
+                at,
+                "number of referencing and referenced columns for foreign key disagree",
+            ));
+        }
+        let matches = |key: &Vec<ColumnId>| {
+            key.len() == parent_columns.len() && key.iter().all(|c| parent_columns.contains(c))
+        };
+        if !keys.iter().any(matches) {
+            return Err(error(
+                b"42830",
+                at,
+                format!(
+                    "there is no unique constraint matching given keys for referenced table \
+                     \"{parent_name}\""
+                ),
+            )
+            .hint("declare the referenced columns PRIMARY KEY or UNIQUE"));
+        }
+        let name = name.unwrap_or_else(|| {
+            let wanted = joined_name(&draft.table, &columns, "fkey");
+            self.free_name(draft, wanted)
+        });
+        for (child, referenced) in columns.iter().zip(&parent_columns) {
+            let child = &draft.table.columns[child.index()];
+            let referenced = match parent {
+                Some(table) => &table.columns[referenced.index()],
+                None => &draft.table.columns[referenced.index()],
+            };
+            if common_type(child.data_type, referenced.data_type).is_none() {
+                return Err(error(
+                    b"42804",
+                    at,
+                    format!("foreign key constraint \"{name}\" cannot be implemented"),
+                )
+                .detail(format!(
+                    "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
+                    child.name, referenced.name, child.data_type, referenced.data_type
+                )));
+            }
+        }
+        draft.table.foreign_keys.push(ForeignKeyDefinition {
+            name,
+            child_columns: columns,
+            parent: parent.map(|table| table.id),
+            parent_columns,
+        });
+        Ok(())
+    }
+}
+
+pub(crate) fn primary_key(
+    draft: &mut Draft,
+    name: Option<String>,
+    columns: Vec<ColumnId>,
+    place: Place,
+) -> Result<()> {
+    if draft.table.primary.is_some() {
+        return Err(error(
+            b"42P16",
+            place,
+            format!("multiple primary keys for table \"{}\" are not allowed", draft.table.name),
+        ));
+    }
+    for column in &columns {
+        draft.table.columns[column.index()].nullable = false;
+    }
+    check_key(&draft.table.columns, &columns, place)?;
+    let name = name.unwrap_or_else(|| format!("{}_pkey", draft.table.name));
+    let kind = draft.primary_kind;
+    draft.table.primary = Some(IndexDefinition { name, columns, unique: true, kind });
+    Ok(())
+}
+
+pub(crate) fn refuse_actions(key: &ast::ForeignKeyConstraint, place: Place) -> Result<()> {
+    use ast::ReferentialAction as A;
+    for action in key.on_delete.iter().chain(&key.on_update) {
+        if !matches!(action, A::NoAction | A::Restrict) {
+            return Err(unsupported(
+                place,
+                format!("ON DELETE or ON UPDATE {action}"),
+                "write NO ACTION, and change the children in the procedure that deletes the parent",
+            ));
+        }
+    }
+    if matches!(
+        key.match_kind,
+        Some(ast::ConstraintReferenceMatchKind::Full | ast::ConstraintReferenceMatchKind::Partial)
+    ) {
+        return Err(unsupported(place, "MATCH FULL or PARTIAL", "declare the columns NOT NULL"));
+    }
+    let deferred = key.characteristics.as_ref().is_some_and(|c| c.deferrable == Some(true));
+    if deferred {
+        return Err(unsupported(place, "DEFERRABLE", "insert parents before children"));
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! CREATE INDEX, and the columns of keys.
+
+use hotrow_base::ids::ColumnId;
+use hotrow_base::types::DataType;
+use hotrow_transaction::catalog::{Column, IndexDefinition, IndexKind};
+use hotrow_transaction::program::Place;
+use sqlparser::ast::{self};
+
+use crate::apply::CatalogChange;
+use crate::clauses::object_name;
+use crate::definition::{TableDefinition, column_of};
+use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::scope::Compiler;
+use crate::token::folded;
+
+impl Compiler<'_> {
+    /// CREATE INDEX.
+    pub(crate) fn create_index(&mut self, written: &ast::CreateIndex) -> Result<CatalogChange> {
+        let place = place_in(&written.table_name, self.place);
+        let table_name = object_name(&written.table_name, place)?;
+        let table = self.table(&table_name, place)?;
+        let kind = match &written.using {
+            None | Some(ast::IndexType::BTree) => IndexKind::BTree,
+            Some(ast::IndexType::Hash) => IndexKind::Hash,
+            Some(other) => {
+                return Err(unsupported(
+                    place,
+                    format!("index method {other}"),
+                    "write USING btree or USING hash",
+                ));
+            }
+        };
+        if written.predicate.is_some() {
+            return Err(unsupported(place, "a partial index", "leave WHERE out"));
+        }
+        if !written.include.is_empty() || !written.with.is_empty() {
+            return Err(unsupported(place, "INCLUDE or WITH on an index", "leave it out"));
+        }
+        if written.nulls_distinct == Some(false) {
+            return Err(unsupported(place, "NULLS NOT DISTINCT", "declare the columns NOT NULL"));
+        }
+        let columns = written
+            .columns
+            .iter()
+            .map(|column| {
+                let name = index_column(column, place)?;
+                self.table_column(table, &name, place_in(&column.column.expr, place))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        check_key(&table.columns, &columns, place)?;
+        let name = match &written.name {
+            Some(name) => object_name(name, place_in(name, place))?,
+            None => {
+                let names: Vec<_> =
+                    columns.iter().map(|c| table.columns[c.index()].name.as_str()).collect();
+                let wanted = format!("{table_name}_{}_idx", names.join("_"));
+                self.free_index_name(wanted)
+            }
+        };
+        if self.catalog.index_named(&name).is_some() || self.catalog.table_named(&name).is_some() {
+            if written.if_not_exists {
+                return Ok(CatalogChange::Nothing);
+            }
+            return Err(error(b"42P07", place, format!("relation \"{name}\" already exists")));
+        }
+        let definition = IndexDefinition { name, columns, unique: written.unique, kind };
+        Ok(CatalogChange::CreateIndex { table: table_name, definition })
+    }
+
+    pub(crate) fn free_index_name(&self, wanted: String) -> String {
+        let taken = |name: &str| self.catalog.index_named(name).is_some();
+        if !taken(&wanted) {
+            return wanted;
+        }
+        (1..).map(|n| format!("{wanted}{n}")).find(|name| !taken(name)).unwrap_or(wanted)
+    }
+}
+
+/// Refuses keys without columns, with a column twice, or longer than a key may be.
+pub(crate) fn check_key(all: &[Column], columns: &[ColumnId], place: Place) -> Result<()> {
+    if columns.is_empty() || columns.len() > 32 {
+        return Err(error(b"54011", place, "a key has 1 to 32 columns"));
+    }
+    let mut bytes = 0;
+    for (i, column) in columns.iter().enumerate() {
+        let described = &all[column.index()];
+        if columns[..i].contains(column) {
+            return Err(error(
+                b"42701",
+                place,
+                format!("column \"{}\" appears twice in the key", described.name),
+            ));
+        }
+        if let DataType::Char(n) = described.data_type {
+            bytes += n as usize;
+        }
+    }
+    if bytes > hotrow_base::key::KEY_BYTES_MAX {
+        return Err(error(
+            b"54000",
+            place,
+            format!("keys are at most {} bytes long", hotrow_base::key::KEY_BYTES_MAX),
+        )
+        .hint("index a shorter column"));
+    }
+    Ok(())
+}
+
+pub(crate) fn key_columns(
+    table: &TableDefinition,
+    written: &[ast::IndexColumn],
+    place: Place,
+) -> Result<Vec<ColumnId>> {
+    let columns = written
+        .iter()
+        .map(|c| column_of(table, &index_column(c, place)?, place_in(&c.column.expr, place)))
+        .collect::<Result<Vec<_>>>()?;
+    check_key(&table.columns, &columns, place)?;
+    Ok(columns)
+}
+
+pub(crate) fn index_column(written: &ast::IndexColumn, place: Place) -> Result<String> {
+    let place = place_in(&written.column.expr, place);
+    let options = &written.column.options;
+    if matches!(options.sort, Some(ast::OrderBySort::Desc)) || options.nulls_first == Some(true) {
+        return Err(unsupported(
+            place,
+            "DESC or NULLS FIRST in an index",
+            "leave it out: indexes are read in both directions",
+        ));
+    }
+    if written.operator_class.is_some() {
+        return Err(unsupported(place, "an operator class", "leave it out"));
+    }
+    match &written.column.expr {
+        ast::Expr::Identifier(ident) => Ok(folded(&ident.value, ident.quote_style.is_some())),
+        _ => Err(unsupported(place, "an index on an expression", "store the value in a column")),
+    }
+}

@@ -1,0 +1,195 @@
+//! RETURN and RAISE.
+
+use hotrow_base::types::DataType;
+use hotrow_transaction::program::{Place, Raise, Statement, StatementKind};
+use sqlparser::ast;
+
+use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
+use crate::raise::sqlstate;
+use crate::scope::{Compiler, Returning, Variable};
+use crate::syntax::RaiseSyntax;
+use crate::typing::{Coercion, cast};
+
+impl Compiler<'_> {
+    pub(crate) fn return_statement(
+        &mut self,
+        value: Option<&ast::Expr>,
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        let values = match (self.returning.clone(), value) {
+            (Returning::Value(to), Some(value)) => {
+                let what = || "RETURN".to_owned();
+                vec![self.value_for(value, to, Coercion::Explicit, what)?]
+            }
+            (Returning::Value(_), None) => {
+                return Err(syntax(self.place, "missing expression after RETURN"));
+            }
+            (Returning::Outs(slots), None) => slots.iter().map(|s| self.slot_expr(*s)).collect(),
+            (_, None) => Vec::new(),
+            (Returning::Outs(_), Some(_)) => {
+                return Err(error(
+                    b"42804",
+                    self.place,
+                    "RETURN cannot have a parameter in function with OUT parameters",
+                ));
+            }
+            (Returning::Nothing, Some(_)) => {
+                return Err(error(
+                    b"42804",
+                    self.place,
+                    "RETURN cannot have a parameter in a procedure or function returning void",
+                ));
+            }
+            (_, Some(_)) => {
+                return Err(error(
+                    b"42804",
+                    self.place,
+                    "RETURN cannot have a parameter in function returning set",
+                )
+                .hint("Use RETURN NEXT or RETURN QUERY."));
+            }
+        };
+        self.emit(out, StatementKind::Return(values));
+        Ok(())
+    }
+
+    pub(crate) fn return_next(
+        &mut self,
+        value: Option<&ast::Expr>,
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        let values = match (self.returning.clone(), value) {
+            (Returning::SetOfValues(to), Some(value)) => {
+                let what = || "RETURN NEXT".to_owned();
+                vec![self.value_for(value, to, Coercion::Explicit, what)?]
+            }
+            (Returning::SetOfRows(slots), None) if !slots.is_empty() => {
+                slots.iter().map(|s| self.slot_expr(*s)).collect()
+            }
+            (Returning::SetOfRows(_), Some(ast::Expr::Identifier(ident))) => {
+                let name = crate::token::folded(&ident.value, ident.quote_style.is_some());
+                let Some(Variable::Record { fields, .. }) = self.variable(&name).cloned() else {
+                    return Err(error(b"42804", self.place, "RETURN NEXT needs a record here"));
+                };
+                let columns: Vec<_> =
+                    fields.into_iter().map(|(n, slot)| (n, self.slot_expr(slot))).collect();
+                self.result_values(&columns)?
+            }
+            (Returning::SetOfRows(_) | Returning::SetOfValues(_), _) => {
+                return Err(error(
+                    b"42804",
+                    self.place,
+                    "RETURN NEXT does not fit what the function returns",
+                )
+                .hint("assign the columns of RETURNS TABLE and write RETURN NEXT; alone"));
+            }
+            _ => {
+                return Err(error(
+                    b"42804",
+                    self.place,
+                    "cannot use RETURN NEXT in a non-SETOF function",
+                ));
+            }
+        };
+        self.emit(out, StatementKind::ReturnNext(values));
+        Ok(())
+    }
+
+    pub(crate) fn raise(&mut self, written: &RaiseSyntax, out: &mut Vec<Statement>) -> Result<()> {
+        let mut code = written.condition.unwrap_or(*b"P0001");
+        let mut message: Vec<String> = Vec::new();
+        let mut arguments = Vec::new();
+        if let Some(format) = &written.format {
+            message = pieces(format);
+            for argument in &written.arguments {
+                let place = place_in(argument, self.place);
+                let value = self.expr(argument)?;
+                self.scalar_type(&value, place)?;
+                arguments.push(value);
+            }
+            if message.len() != arguments.len() + 1 {
+                let problem = if message.len() > arguments.len() + 1 { "few" } else { "many" };
+                return Err(syntax(
+                    self.place,
+                    format!("too {problem} parameters specified for RAISE"),
+                ));
+            }
+        }
+        let (mut detail, mut hint) = (None, None);
+        for (option, value, place) in &written.options {
+            if option == "errcode" {
+                let ast::Expr::Value(literal) = value else {
+                    return Err(unsupported(
+                        *place,
+                        "an ERRCODE that is not a literal",
+                        "quote it",
+                    ));
+                };
+                let ast::Value::SingleQuotedString(text) = &literal.value else {
+                    return Err(syntax(*place, "ERRCODE needs a code in quotes"));
+                };
+                code = sqlstate(text, *place)?;
+                continue;
+            }
+            let value = cast(self.expr(value)?, DataType::Text);
+            match option.as_str() {
+                "message" if message.is_empty() => {
+                    message = vec![String::new(), String::new()];
+                    arguments = vec![value];
+                }
+                "message" => {
+                    return Err(syntax(*place, "RAISE option already specified: MESSAGE"));
+                }
+                "detail" => detail = Some(value),
+                _ => hint = Some(value),
+            }
+        }
+        if written.only_a_notice {
+            return Ok(());
+        }
+        if message.is_empty() {
+            message = vec![String::from_utf8_lossy(&code).into_owned()];
+        }
+        let raise = Raise { sqlstate: code, message, arguments, detail, hint };
+        self.emit(out, StatementKind::Raise(raise));
+        Ok(())
+    }
+
+    /// What a body that runs off its end does.
+    pub(crate) fn emit_end(&mut self, out: &mut Vec<Statement>, end: Place) {
+        if matches!(out.last().map(|s| &s.kind), Some(StatementKind::Return(_))) {
+            return;
+        }
+        self.place = end;
+        match self.returning.clone() {
+            Returning::Value(_) => {
+                let message = "control reached end of function without RETURN".to_owned();
+                self.emit_raise(out, b"2F005", message, None);
+            }
+            Returning::Outs(slots) => {
+                let values = slots.iter().map(|slot| self.slot_expr(*slot)).collect();
+                self.emit(out, StatementKind::Return(values));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The text around the `%` of a format; `%%` is a percent sign.
+pub(crate) fn pieces(format: &str) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut chars = format.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '%' && chars.peek() != Some(&'%') {
+            pieces.push(String::new());
+            continue;
+        }
+        if c == '%' {
+            chars.next();
+        }
+        if let Some(last) = pieces.last_mut() {
+            last.push(c);
+        }
+    }
+    pieces
+}

@@ -1,0 +1,147 @@
+//! Loops: over integers, arrays and the rows of a query.
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::program::{Place, SlotId, Statement, StatementKind};
+use sqlparser::ast;
+
+use crate::error::{Advice, Result, error};
+use crate::scope::{Compiler, Names, Variable};
+use crate::statement::as_query;
+use crate::syntax::{BlockStatement, ForRange, Target};
+use crate::typing::{Coercion, assign, integer};
+
+impl Compiler<'_> {
+    pub(crate) fn for_range(
+        &mut self,
+        written: &ForRange,
+        place: Place,
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        let bound = |compiler: &mut Self, expr: &ast::Expr, what: &str| {
+            compiler.value_for(expr, DataType::Integer, Coercion::Assignment, || {
+                format!("{what} of FOR loop")
+            })
+        };
+        let from = bound(self, &written.from, "lower bound")?;
+        let to = bound(self, &written.to, "upper bound")?;
+        let step = match &written.step {
+            Some(step) => bound(self, step, "BY value")?,
+            None => integer(1),
+        };
+        let slot = self.slot(&written.name, SqlType::Scalar(DataType::Integer))?;
+        self.names.push(Names::default());
+        let variable = Variable::Scalar { slot, constant: false, not_null: false };
+        self.declare(&written.name, variable, place)?;
+        let mut body = Vec::new();
+        self.loop_body(&written.body, &mut body)?;
+        self.names.pop();
+        self.place = place;
+        let reverse = written.reverse;
+        self.emit(out, StatementKind::ForRange { slot, from, to, step, reverse, body });
+        Ok(())
+    }
+
+    pub(crate) fn loop_body(
+        &mut self,
+        body: &[BlockStatement],
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        self.loops += 1;
+        self.statements(body, out)?;
+        self.loops -= 1;
+        Ok(())
+    }
+
+    pub(crate) fn for_each(
+        &mut self,
+        target: &Target,
+        array: &ast::Expr,
+        body: &[BlockStatement],
+        place: Place,
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        let (array, element) = self.array(array)?;
+        let variable = self.target_slot(target)?;
+        let to = self.slot_expr(variable).data_type();
+        let mut compiled = Vec::new();
+        let slot = if to == element {
+            variable
+        } else {
+            let slot = self.temporary("element", element)?;
+            let value = self.slot_expr(slot);
+            let value = assign(value, to, Coercion::Explicit, target.place, || {
+                format!("variable \"{}\"", target.parts.join("."))
+            })?;
+            self.emit_assign(&mut compiled, variable, value);
+            slot
+        };
+        self.loop_body(body, &mut compiled)?;
+        self.place = place;
+        self.emit(out, StatementKind::ForEach { slot, array, body: compiled });
+        Ok(())
+    }
+
+    pub(crate) fn for_query(
+        &mut self,
+        targets: &[Target],
+        query: &ast::Statement,
+        body: &[BlockStatement],
+        place: Place,
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        let selected = self.select(as_query(query, place)?)?;
+        let columns: Vec<_> =
+            selected.columns.iter().map(|(n, e)| (n.clone(), e.data_type())).collect();
+        self.names.push(Names::default());
+        let slots = match targets {
+            [target] if target.parts.len() == 1 => self.loop_variable(target, &columns)?,
+            _ => self.slots_of_targets(targets, &columns)?,
+        };
+        let Some((rows, query)) = self.loop_query(out, selected, &slots)? else {
+            // exactly one row: the body runs once, on the values just assigned
+            self.statements(body, out)?;
+            self.names.pop();
+            return Ok(());
+        };
+        let mut compiled = Vec::new();
+        self.loop_body(body, &mut compiled)?;
+        self.names.pop();
+        self.place = place;
+        let query = Box::new(query);
+        self.emit(out, StatementKind::ForQuery { rows, query, into: slots, body: compiled });
+        Ok(())
+    }
+
+    /// The slots of a loop's variable. A record that has another shape already is shadowed in the
+    /// loop's body.
+    pub(crate) fn loop_variable(
+        &mut self,
+        target: &Target,
+        columns: &[(String, DataType)],
+    ) -> Result<Vec<SlotId>> {
+        let name = &target.parts[0];
+        match self.variable(name).cloned() {
+            Some(Variable::Record { fields, open: false }) => {
+                let same = fields.len() == columns.len()
+                    && fields.iter().zip(columns).all(|((field, slot), (column, data_type))| {
+                        field == column && self.slot_expr(*slot).data_type() == *data_type
+                    });
+                if same {
+                    return Ok(fields.into_iter().map(|(_, slot)| slot).collect());
+                }
+                let fields = self.record_fields(name, columns)?;
+                let slots = fields.iter().map(|(_, slot)| *slot).collect();
+                self.declare(name, Variable::Record { fields, open: false }, target.place)?;
+                Ok(slots)
+            }
+            Some(_) => self.slots_of_targets(std::slice::from_ref(target), columns),
+            None => Err(error(
+                b"42601",
+                target.place,
+                "loop variable of loop over rows must be a record variable or list of scalar \
+                 variables",
+            )
+            .hint(format!("declare it: {name} RECORD;"))),
+        }
+    }
+}
