@@ -1,7 +1,7 @@
 //! Time stamps of a few nanoseconds' cost, for intervals and deadlines.
 //!
-//! Role         everything that measures a latency or waits for a deadline; it does not know the
-//!              time of day
+//! Role         everything that measures a latency or waits for a deadline; and, apart from that,
+//!              the time of day that `now()` gives
 //! Invariants   I1  an interval is never negative: stamps of two cores that disagree give 0
 //! Source       the processor's invariant counter through `quanta`, and the system's monotonic
 //!              clock where there is none
@@ -11,7 +11,7 @@ mod tests;
 
 use quanta::Clock;
 use std::sync::LazyLock;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 static CLOCK: LazyLock<Scale> = LazyLock::new(Scale::measure);
 
@@ -19,6 +19,14 @@ static CLOCK: LazyLock<Scale> = LazyLock::new(Scale::measure);
 /// once when a program starts; without it the first [`Ticks::now`] pays.
 pub fn calibrate() {
     LazyLock::force(&CLOCK);
+}
+
+/// The time of day as a timestamptz: microseconds since 2000-01-01 UTC, by the system's clock,
+/// which may be set back.
+pub fn now_us() -> i64 {
+    const EPOCH_SECONDS: i64 = 946_684_800; // from 1970 to 2000
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since_1970.as_micros() as i64 - EPOCH_SECONDS * 1_000_000
 }
 
 /// A point in time: a reading of the processor's counter.

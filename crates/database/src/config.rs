@@ -17,14 +17,14 @@ const THREADS_MAX: usize = 1024;
 ///
 /// ```
 /// let config = hotrow::Config::default()
-///     .engine("two_phase_locking")
-///     .setting("acquisition", "ordered")
-///     .threads(4)
+///     .engine(hotrow::engines()[0].name)
+///     .threads(1)
 ///     .memory_bytes(1 << 30);
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// the engine, by its name in [`crate::engines`]; `two_phase_locking`
+    /// the engine, by its name in [`crate::engines`]; by default the one
+    /// that plans each call and takes its locks in order
     pub engine: String,
     /// the engine's settings, by name; none
     pub settings: BTreeMap<String, String>,

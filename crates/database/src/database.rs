@@ -6,6 +6,7 @@
 //! Concurrency  `schema` -> see `SharedSchema`; `alone`, `sources` -> only at quiet points (the
 //!              latches say so to the compiler); `engine` -> taken out once, by who shuts down
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -285,6 +286,12 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.shutdown();
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").field("config", &self.inner.config).finish_non_exhaustive()
     }
 }
 

@@ -124,7 +124,7 @@ fn compile_again(
             },
         });
     }
-    if failed.is_empty() { Ok(trees) } else { Err(needed(&failed, changes)) }
+    if failed.is_empty() { Ok(trees) } else { Err(needed(schema, &failed, changes)) }
 }
 
 fn compile_source(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError> {
@@ -139,19 +139,25 @@ fn compile_source(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError
 }
 
 /// The error of a change that some procedures would not survive.
-fn needed(failed: &[(&str, SqlError)], changes: &[CatalogChange]) -> SqlError {
+fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange]) -> SqlError {
     let list: Vec<_> =
         failed.iter().map(|(name, error)| format!("{name}: {}", error.message)).collect();
-    let drops = changes
-        .iter()
-        .any(|change| matches!(change, CatalogChange::DropTable(_) | CatalogChange::DropIndex(_)));
-    let mut error = if drops {
-        let message = "cannot drop it because procedures need it".to_owned();
-        advised(b"2BP01", message, "Drop or replace these procedures first.")
-    } else {
-        let message = "procedures would no longer compile".to_owned();
-        let hint = "Drop these procedures first and create them again afterwards.";
-        advised(&failed[0].1.sqlstate, message, hint)
+    let catalog = &schema.catalog;
+    let dropped = changes.iter().find_map(|change| match change {
+        CatalogChange::DropTable(id) => Some(format!("table \"{}\"", catalog.table(*id).name)),
+        CatalogChange::DropIndex(id) => Some(format!("index \"{}\"", catalog.index(*id).name)),
+        _ => None,
+    });
+    let mut error = match dropped {
+        Some(what) => {
+            let message = format!("cannot drop {what} because procedures need it");
+            advised(b"2BP01", message, "Drop or replace these procedures first.")
+        }
+        None => {
+            let message = "procedures would no longer compile".to_owned();
+            let hint = "Drop these procedures first and create them again afterwards.";
+            advised(&failed[0].1.sqlstate, message, hint)
+        }
     };
     error.detail = Some(list.join("; "));
     error

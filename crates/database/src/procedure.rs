@@ -1,6 +1,7 @@
 //! A handle on one procedure.
 
 use std::cell::Cell;
+use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -64,5 +65,11 @@ impl Procedure {
     pub fn try_call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
         address(&self.mailbox, self.id, &self.compiled, arguments)?;
         self.inner.try_call(&self.mailbox)
+    }
+}
+
+impl fmt::Debug for Procedure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Procedure").field("name", &self.name()).finish_non_exhaustive()
     }
 }

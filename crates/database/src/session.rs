@@ -2,13 +2,17 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use hotrow_base::clock;
+use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
+use hotrow_base::types::SqlType;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::invocation::{Arguments, Invocation};
 use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::Procedure as Tree;
 
 use crate::arguments::{IntoArguments, bind_all};
 use crate::client::Mailbox;
@@ -89,7 +93,8 @@ impl Session {
         Ok(())
     }
 
-    /// Calls a procedure and waits for its end.
+    /// Calls a procedure and waits for its end. Its name is as stored: in lower case, unless it was
+    /// created in quotes.
     ///
     /// # Errors
     ///
@@ -129,9 +134,9 @@ impl Session {
     /// As [`Session::call`].
     pub fn replay(&self, recorded: &Invocation) -> Result<Rows, Error> {
         let schema = self.inner.schema.current();
-        let fits = schema.procedure(recorded.procedure).is_some_and(|compiled| {
-            fits(&recorded.arguments, compiled.procedure.parameters().len())
-        });
+        let fits = schema
+            .procedure(recorded.procedure)
+            .is_some_and(|compiled| fits(&recorded.arguments, &compiled.procedure));
         if !fits {
             let message = "the recorded call does not fit any procedure";
             return Err(SqlError::new(b"42883", message).into());
@@ -180,18 +185,28 @@ pub(crate) fn address(
 ) -> Result<(), SqlError> {
     let mut invocation = mailbox.invocation.lock();
     invocation.procedure = id;
-    invocation.now_us = now_us();
+    invocation.now_us = clock::now_us();
     bind_all(&compiled.procedure, arguments, &mut invocation.arguments)
 }
 
-/// Microseconds from 2000-01-01 UTC, SQL's epoch, to now.
-pub(crate) fn now_us() -> i64 {
-    const EPOCH_SECONDS: i64 = 946_684_800;
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since_1970.as_micros() as i64 - EPOCH_SECONDS * 1_000_000
+/// Whether there is one argument per parameter, and ranges lie in their heaps: a worker trusts
+/// both.
+fn fits(arguments: &Arguments, procedure: &Tree) -> bool {
+    let Arguments { datums, elements, heap } = arguments;
+    let bytes = |datum: &Datum| datum.is_null() || heap.get(datum.as_range().range()).is_some();
+    let one = |(datum, sql_type): (&Datum, SqlType)| match sql_type {
+        SqlType::Scalar(data_type) => !data_type.is_bytes() || bytes(datum),
+        SqlType::Array(_) if datum.is_null() => true,
+        SqlType::Array(element) => elements
+            .get(datum.as_range().range())
+            .is_some_and(|elements| !element.is_bytes() || elements.iter().all(bytes)),
+    };
+    let types = procedure.parameters().iter().map(|slot| slot.sql_type);
+    datums.len() == types.len() && datums.iter().zip(types).all(one)
 }
 
-/// Whether there is one argument per parameter.
-fn fits(arguments: &Arguments, parameters: usize) -> bool {
-    arguments.datums.len() == parameters
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
 }

@@ -1,5 +1,6 @@
 //! Statements of scripts: which go to the engine, and which run alone at a quiet point.
 
+use hotrow_base::clock;
 use hotrow_base::value::Value;
 use hotrow_sql::{Compiled, ScriptStatement, compile};
 use hotrow_transaction::invocation::Invocation;
@@ -11,7 +12,7 @@ use crate::database::Inner;
 use crate::definition::{self, Registered};
 use crate::error::{Error, advised};
 use crate::rows::Rows;
-use crate::session::{Session, now_us};
+use crate::session::Session;
 
 /// What a statement of a script gave.
 #[derive(Clone, PartialEq, Debug)]
@@ -80,7 +81,7 @@ fn run_once(
     procedure: &Procedure,
 ) -> Result<Rows, SqlError> {
     let program = lower::lower(&schema.catalog, procedure)?;
-    let invocation = Invocation { now_us: now_us(), ..Invocation::default() };
+    let invocation = Invocation { now_us: clock::now_us(), ..Invocation::default() };
     inner.alone.lock().run(schema, &program, &invocation, None)
 }
 

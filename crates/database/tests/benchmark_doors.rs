@@ -171,6 +171,8 @@ fn a_trace_replays_to_the_same_results() {
         let mut wrong = calls[0].invocation.clone();
         wrong.arguments.datums.pop();
         assert!(session.replay(&wrong).is_err());
+        wrong.arguments.datums.push(Datum::range(0, 1000));
+        assert!(session.replay(&wrong).is_err());
         Ok(())
     });
 }

@@ -33,3 +33,9 @@ fn deadlines_pass() {
     assert_eq!(deadline.remaining(), Duration::ZERO);
     assert!(!Ticks::from_now(Duration::MAX).has_passed());
 }
+
+#[test]
+fn the_time_of_day_is_between_2024_and_2200() {
+    const YEAR_US: i64 = 31_556_952_000_000;
+    assert!((24 * YEAR_US..200 * YEAR_US).contains(&super::now_us()));
+}
