@@ -68,6 +68,12 @@ impl Datum {
         self.lo as i64
     }
 
+    /// 0 for an integer, and not 0 for NULL.
+    #[inline]
+    pub(crate) const fn high_half(self) -> u64 {
+        self.hi
+    }
+
     /// A boolean.
     #[inline]
     pub const fn bool(value: bool) -> Self {

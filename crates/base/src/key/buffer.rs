@@ -14,6 +14,17 @@ pub trait KeySink {
     fn put_high(&mut self, word: u64, count: usize);
     /// Appends bytes.
     fn put_slice(&mut self, bytes: &[u8]);
+    /// Lets `write` put a whole short key at once: it fills the bytes from the front and says how
+    /// many count. `false`, and nothing was put, if it returns `None` or the key is begun already.
+    fn put_short(
+        &mut self,
+        write: impl FnOnce(&mut [u8; KEY_BYTES_INLINE]) -> Option<usize>,
+    ) -> bool {
+        let mut bytes = [0; KEY_BYTES_INLINE];
+        let Some(len) = write(&mut bytes).filter(|_| self.key_len() == 0) else { return false };
+        self.put_slice(&bytes[..len]);
+        true
+    }
     /// Bytes of the key so far.
     fn key_len(&self) -> usize;
 }
@@ -108,6 +119,20 @@ impl KeySink for KeyBuffer {
             }
             None => self.put_slice_slowly(&word.to_be_bytes()[..count]),
         }
+    }
+
+    #[inline(always)]
+    fn put_short(
+        &mut self,
+        write: impl FnOnce(&mut [u8; KEY_BYTES_INLINE]) -> Option<usize>,
+    ) -> bool {
+        if self.len > 0 {
+            return false;
+        }
+        // What is written behind the key is written over, or not looked at.
+        let Some(len) = write(&mut self.inline) else { return false };
+        self.len = len;
+        true
     }
 
     #[inline]

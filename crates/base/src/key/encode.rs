@@ -25,6 +25,7 @@ impl KeyLayout {
     }
 
     /// Appends the parts of `values`, which may be fewer than the layout has: a key prefix.
+    #[inline]
     pub fn encode<S: KeySink>(
         &self,
         values: &[Datum],
@@ -32,6 +33,19 @@ impl KeyLayout {
         out: &mut S,
     ) -> Result<(), KeyError> {
         debug_assert!(values.len() <= self.parts.len(), "no more values than parts");
+        if self.put_plain(values, out) {
+            return Ok(());
+        }
+        self.encode_general(values, heap, out)
+    }
+
+    #[inline(never)]
+    fn encode_general<S: KeySink>(
+        &self,
+        values: &[Datum],
+        heap: &[u8],
+        out: &mut S,
+    ) -> Result<(), KeyError> {
         for (i, (part, &value)) in self.parts.iter().zip(values).enumerate() {
             if !put_plain(part, value, out) {
                 put_other(part, i, value, heap, out)?;

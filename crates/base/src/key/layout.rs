@@ -1,5 +1,6 @@
 //! The compiled layout of one index's keys.
 
+use super::plain::{PlainPart, plain_parts};
 use super::{KEY_BYTES_MAX, KeyError};
 use crate::row::NUMERIC_DIGITS_IN_WORD;
 use crate::types::DataType;
@@ -49,6 +50,8 @@ pub(super) struct Part {
 pub struct KeyLayout {
     pub(super) parts: Box<[Part]>,
     pub(super) types: Box<[KeyPart]>,
+    /// the parts once more, if all are plain integers and the key is short; else none
+    pub(super) plain: Box<[PlainPart]>,
     /// `ends[n]` is the byte length of the first n parts, as far as it is constant
     ends: Box<[u16]>,
 }
@@ -65,8 +68,10 @@ impl KeyLayout {
         if bytes > KEY_BYTES_MAX || parts.iter().any(|part| too_wide(part.data_type)) {
             return Err(KeyError::TooLong { bytes: bytes.max(KEY_BYTES_MAX + 1) });
         }
+        let compiled: Box<[Part]> = parts.iter().map(compile).collect();
         Ok(Self {
-            parts: parts.iter().map(compile).collect(),
+            plain: plain_parts(&compiled),
+            parts: compiled,
             types: parts.into(),
             ends: constant_ends(parts),
         })

@@ -17,6 +17,19 @@ impl KeyLayout {
         out: &mut S,
     ) -> Result<(), KeyError> {
         debug_assert_eq!(columns.len(), self.parts.len(), "one column per part");
+        if self.put_plain_row(columns, row, out) {
+            return Ok(());
+        }
+        self.encode_row_general(columns, row, out)
+    }
+
+    #[inline(never)]
+    fn encode_row_general<W: Words + ?Sized, S: KeySink>(
+        &self,
+        columns: &[Field],
+        row: &W,
+        out: &mut S,
+    ) -> Result<(), KeyError> {
         for (i, (part, field)) in self.parts.iter().zip(columns).enumerate() {
             if part.is_plain {
                 out.put_high(part.ordered(field.read_int(row)), part.width.into());
@@ -32,6 +45,14 @@ impl KeyLayout {
     #[inline]
     pub fn matches_row<W: Words + ?Sized>(&self, columns: &[Field], row: &W, key: &[u8]) -> bool {
         debug_assert_eq!(columns.len(), self.parts.len(), "one column per part");
+        match self.matches_plain(columns, row, key) {
+            Some(matches) => matches,
+            None => self.matches_general(columns, row, key),
+        }
+    }
+
+    #[inline(never)]
+    fn matches_general<W: Words + ?Sized>(&self, columns: &[Field], row: &W, key: &[u8]) -> bool {
         let mut rest = key;
         for (part, field) in self.parts.iter().zip(columns) {
             let behind = if part.is_plain {

@@ -100,6 +100,12 @@ impl Field {
         (row.word(self.word()) << (self.up & 63)) as i64 >> (self.down & 63)
     }
 
+    /// The cell moved to the top of a word; below it stand cells that happen to be beside it.
+    #[inline(always)]
+    pub(crate) fn cell_on_top<W: Words + ?Sized>(self, row: &W) -> u64 {
+        row.word(self.word()) << (self.up & 63)
+    }
+
     /// Whether the cell is an integer as a datum holds it.
     #[inline(always)]
     pub(super) const fn is_int(self) -> bool {
