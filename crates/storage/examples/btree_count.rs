@@ -16,7 +16,7 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use std::time::Instant;
 
-use hotrow_storage::btree::{BTree, Direction, KeyRange, ScanBuffers};
+use hotrow_storage::btree::{BTree, Direction, Hint, KeyRange, ScanBuffers};
 use hotrow_storage::budget::MemoryBudget;
 use hotrow_storage::latching::{Latched, Latching, Unlatched};
 
@@ -55,6 +55,24 @@ fn measured_load<L: Latching>(tree: &BTree<L>, keys: Keys, count: u64) {
     load(tree, keys, count);
 }
 
+/// Inserts with a hint: `ascending` keys are runs of 10 in each of 10 places by turns, as order
+/// lines of 10 districts are.
+#[inline(never)]
+fn measured_hinted<L: Latching>(tree: &BTree<L>, keys: Keys, count: u64) {
+    let (mut buffer, mut hint) = ([0; 16], Hint::default());
+    for number in 0..count {
+        let number = match keys {
+            Keys::Random => number,
+            Keys::Ascending => {
+                let (run, place) = (number / 100, number / 10 % 10);
+                place * 30_000 + run % 3_000 * 10 + number % 10 + run / 3_000 * 300_000
+            }
+        };
+        let inserted = tree.insert_hinted(key(keys, number, &mut buffer), number, &mut hint);
+        assert!(matches!(inserted, Ok(None)), "{inserted:?}");
+    }
+}
+
 #[inline(never)]
 fn measured_get<L: Latching>(tree: &BTree<L>, keys: Keys, count: u64) {
     let mut buffer = [0; 16];
@@ -91,16 +109,17 @@ fn measured_remove<L: Latching>(tree: &BTree<L>, keys: Keys, count: u64) {
 
 fn run<L: Latching>(keys: Keys, what: &str, count: u64) {
     let tree = BTree::<L>::new(16, Arc::new(MemoryBudget::unlimited())).expect("no limit");
-    if what != "load" {
+    if what != "load" && what != "hinted" {
         load(&tree, keys, count);
     }
     let start = Instant::now();
     match what {
         "load" => measured_load(&tree, keys, count),
+        "hinted" => measured_hinted(&tree, keys, count),
         "get" => measured_get(&tree, keys, count),
         "scan" => measured_scan(&tree, keys, count),
         "remove" => measured_remove(&tree, keys, count),
-        other => panic!("{other}: say load, get, scan or remove"),
+        other => panic!("{other}: say load, hinted, get, scan or remove"),
     }
     let nanoseconds = start.elapsed().as_nanos() as f64 / count as f64;
     let bytes = tree.bytes_used() as f64 / count as f64;

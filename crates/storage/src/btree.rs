@@ -46,10 +46,12 @@ mod arena;
 mod build;
 mod cursor;
 mod descend;
+mod hint;
 mod key;
 mod latch;
 mod layout;
 mod merge;
+mod search;
 mod split;
 mod stamp;
 mod tree;
@@ -70,6 +72,7 @@ use self::tree::Tree;
 
 pub use self::arena::NodeId;
 pub use self::cursor::{Cursor, Direction, KeyRange, ScanBuffers, ScanEntry};
+pub use self::hint::Hint;
 pub use self::key::{KeyBuffer, MAX_KEY_BYTES};
 pub use self::layout::{GHOST, VALUE_MASK};
 pub use self::stamp::{NodeStamp, StampChange};
@@ -176,7 +179,22 @@ impl<L: Latching> BTree<L> {
     #[inline]
     #[must_use]
     pub fn lookup(&self, key: &[u8]) -> Lookup {
-        with_tree!(self, tree => tree.lookup(key))
+        with_tree!(self, tree => tree.lookup(key, None))
+    }
+
+    /// [`get`](Self::get) that asks the leaf of the last operation with `hint` first: cheap when
+    /// keys are looked up near each other, 50 instructions dearer when they are not.
+    #[inline]
+    #[must_use]
+    pub fn get_hinted(&self, key: &[u8], hint: &mut Hint) -> Option<u64> {
+        self.lookup_hinted(key, hint).value
+    }
+
+    /// [`lookup`](Self::lookup) with a hint, as [`get_hinted`](Self::get_hinted).
+    #[inline]
+    #[must_use]
+    pub fn lookup_hinted(&self, key: &[u8], hint: &mut Hint) -> Lookup {
+        with_tree!(self, tree => tree.lookup(key, Some(hint)))
     }
 
     /// The entry of `key`, or else the key that stands before it, copied into `prior`: what
@@ -218,7 +236,40 @@ impl<L: Latching> BTree<L> {
         value: u64,
         observe: impl FnMut(StampChange),
     ) -> Result<Option<u64>, BTreeError> {
-        with_tree!(self, tree => tree.insert_observed(key, value, observe))
+        with_tree!(self, tree => tree.insert_observed(key, value, None, observe))
+    }
+
+    /// [`insert`](Self::insert) that tries the leaf of the last operation with `hint` first: a run
+    /// of neighbouring keys costs one descent.
+    ///
+    /// # Errors
+    ///
+    /// See [`BTreeError`]; nothing was inserted.
+    #[inline]
+    pub fn insert_hinted(
+        &self,
+        key: &[u8],
+        value: u64,
+        hint: &mut Hint,
+    ) -> Result<Option<u64>, BTreeError> {
+        self.insert_hinted_observed(key, value, hint, |_| {})
+    }
+
+    /// [`insert_observed`](Self::insert_observed) with a hint, as
+    /// [`insert_hinted`](Self::insert_hinted).
+    ///
+    /// # Errors
+    ///
+    /// See [`BTreeError`]; nothing was inserted.
+    #[inline]
+    pub fn insert_hinted_observed(
+        &self,
+        key: &[u8],
+        value: u64,
+        hint: &mut Hint,
+        observe: impl FnMut(StampChange),
+    ) -> Result<Option<u64>, BTreeError> {
+        with_tree!(self, tree => tree.insert_observed(key, value, Some(hint), observe))
     }
 
     /// Sets the value of `key`, ghost flag and all, and returns the old one; `None`, and nothing

@@ -7,12 +7,16 @@
 //!              I2  a node's version only grows, over all its lives. So a retired node is reused at
 //!                  once: who still holds its id and an old version fails to validate. No
 //!                  reclamation epoch is needed
-//! Concurrency  `directories`: written once per slot under `growth`, read by anyone (OnceLock);
+//! Concurrency  `chunks`: written once per slot under `growth`, read by anyone (OnceLock);
 //!              `growth`: a mutex, taken once per split or merge
 //!
 //! ```text
-//! id ─▶ chunk number (id / 16) ─▶ directory k (8 << k chunks) ─▶ chunk (16 nodes) ─▶ words
+//! id: 31..27 chunk k │ 26..0 slot ─▶ chunks[k] (16 << k nodes) ─▶ words
 //! ```
+//!
+//! An id names its chunk outright, so a descent resolves it with one load that depends on it. A chunk
+//! is reserved whole but committed by the operating system as it is touched, and charged to the
+//! budget 16 nodes at a time, so doubling wastes address space only.
 
 use std::marker::PhantomData;
 use std::mem;
@@ -23,18 +27,22 @@ use hotrow_base::sync::Version;
 
 use crate::budget::{MemoryBudget, MemoryKind, OutOfMemoryBudget};
 use crate::latching::Latching;
+use crate::slab::zeroed_words::ZeroedWords;
 
 use super::latch;
 
-/// Nodes allocated together: 16 KiB of 1 KiB nodes, small enough for a tree per partition.
-const CHUNK_NODES: usize = 16;
-/// Chunks in directory 0; directory k holds `FIRST_DIRECTORY << k`.
-const FIRST_DIRECTORY: usize = 8;
-/// Enough directories for every `u32` id: 8 * (2^26 - 1) chunks of 16 nodes are 2^33.
-const DIRECTORIES: usize = 26;
+/// Nodes of the first chunk, and nodes charged together: 16 KiB of 1 KiB nodes, small enough for a
+/// tree per partition.
+const CHARGED_NODES: u32 = 16;
+/// Low bits of an id: the slot within the chunk.
+const SLOT_BITS: u32 = 27;
+/// All that five bits can name; the last ones can never be reached.
+const CHUNKS: usize = 1 << (32 - SLOT_BITS);
+/// Slots of the largest chunk fill their bits: 2^28 nodes in all.
+const CHUNKS_USED: u32 = SLOT_BITS - CHARGED_NODES.ilog2() + 1;
 
 /// The number of a node within its tree. Node 0 is the root for ever.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub(super) u32);
 
 /// The root never moves: when it splits, its entries do.
@@ -88,38 +96,34 @@ impl<L: Latching, const N: usize> Drop for Held<'_, L, N> {
     }
 }
 
-/// A node's memory: whole cache lines.
-#[repr(align(64))]
-struct NodeMemory<const N: usize>([AtomicU64; N]);
-
-type Chunk<const N: usize> = Box<[NodeMemory<N>; CHUNK_NODES]>;
-type Directory<const N: usize> = Box<[OnceLock<Chunk<N>>]>;
-
 struct Growth {
-    /// The next id never used.
-    next: u32,
+    /// The chunk that new nodes come from, and the next slot in it.
+    chunk: u32,
+    next_slot: u32,
     /// Retired nodes.
     free: Vec<NodeId>,
 }
 
 /// The nodes of one tree, `N` words each.
 pub(super) struct Arena<const N: usize> {
-    directories: [OnceLock<Directory<N>>; DIRECTORIES],
+    chunks: [OnceLock<ZeroedWords>; CHUNKS],
     growth: Mutex<Growth>,
     budget: Arc<MemoryBudget>,
 }
 
 impl<const N: usize> Arena<N> {
-    const CHUNK_BYTES: u64 = (CHUNK_NODES * size_of::<NodeMemory<N>>()) as u64;
+    const CHARGED_BYTES: u64 = CHARGED_NODES as u64 * size_of::<[AtomicU64; N]>() as u64;
 
     /// An arena that holds the root, zeroed and free.
     pub(super) fn new(budget: Arc<MemoryBudget>) -> Result<Self, OutOfMemoryBudget> {
+        const { assert!(N.is_power_of_two(), "masks and chunks rely on it") };
         let arena = Self {
-            directories: [const { OnceLock::new() }; DIRECTORIES],
-            growth: Mutex::new(Growth { next: 1, free: Vec::new() }),
+            chunks: [const { OnceLock::new() }; CHUNKS],
+            growth: Mutex::new(Growth { chunk: 0, next_slot: 0, free: Vec::new() }),
             budget,
         };
-        arena.add_chunk(0)?;
+        let first = arena.next_id(&mut arena.lock_growth())?;
+        debug_assert_eq!(first, ROOT);
         Ok(arena)
     }
 
@@ -127,10 +131,9 @@ impl<const N: usize> Arena<N> {
     /// have read.
     #[inline(always)]
     pub(super) fn node(&self, id: NodeId) -> Option<Node<'_, N>> {
-        let index = id.0 as usize;
-        let (directory, slot) = place_of(index / CHUNK_NODES);
-        let chunk = self.directories.get(directory)?.get()?.get(slot)?.get()?;
-        Some(Node { id, words: &chunk[index % CHUNK_NODES].0 })
+        let chunk = self.chunks[(id.0 >> SLOT_BITS) as usize].get()?;
+        let slot = id.0 & ((1 << SLOT_BITS) - 1);
+        Some(Node { id, words: chunk.as_chunks::<N>().0.get(slot as usize)? })
     }
 
     /// The root.
@@ -144,17 +147,10 @@ impl<const N: usize> Arena<N> {
         let mut growth = self.lock_growth();
         let id = match growth.free.pop() {
             Some(id) => id,
-            None => {
-                let id = NodeId(growth.next);
-                if (id.0 as usize).is_multiple_of(CHUNK_NODES) {
-                    self.add_chunk(id.0 as usize / CHUNK_NODES)?;
-                }
-                growth.next += 1;
-                id
-            }
+            None => self.next_id(&mut growth)?,
         };
         drop(growth);
-        let node = self.node(id).expect("its chunk was added above or before");
+        let node = self.node(id).expect("its chunk was added when its id was");
         assert!(latch::lock_unreachable::<L>(&node.words[0]), "nobody else has {id:?}");
         Ok(Held { node, policy: PhantomData })
     }
@@ -169,14 +165,14 @@ impl<const N: usize> Arena<N> {
 
     /// Bytes of all chunks.
     pub(super) fn bytes_used(&self) -> u64 {
-        let chunks = (self.lock_growth().next as usize).div_ceil(CHUNK_NODES);
-        chunks as u64 * Self::CHUNK_BYTES
+        let charges = self.lock_growth().handed_out().div_ceil(u64::from(CHARGED_NODES));
+        charges * Self::CHARGED_BYTES
     }
 
     /// Nodes handed out and not retired, the root included.
     pub(super) fn live_nodes(&self) -> usize {
         let growth = self.lock_growth();
-        growth.next as usize - growth.free.len()
+        growth.handed_out() as usize - growth.free.len()
     }
 
     fn lock_growth(&self) -> MutexGuard<'_, Growth> {
@@ -184,32 +180,52 @@ impl<const N: usize> Arena<N> {
         self.growth.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Allocates chunk `number`; the caller holds `growth`, or is alone.
-    fn add_chunk(&self, number: usize) -> Result<(), OutOfMemoryBudget> {
-        self.budget.try_charge(MemoryKind::Indexes, Self::CHUNK_BYTES)?;
-        let nodes: Box<[NodeMemory<N>]> =
-            (0..CHUNK_NODES).map(|_| NodeMemory([const { AtomicU64::new(0) }; N])).collect();
-        let chunk: Chunk<N> = nodes.try_into().ok().expect("it has CHUNK_NODES nodes");
-        let (directory, slot) = place_of(number);
-        let chunks = self.directories[directory]
-            .get_or_init(|| (0..FIRST_DIRECTORY << directory).map(|_| OnceLock::new()).collect());
-        let added = chunks[slot].set(chunk).is_ok();
-        assert!(added, "chunks are added once, in order");
+    /// The next id never used.
+    fn next_id(&self, growth: &mut Growth) -> Result<NodeId, OutOfMemoryBudget> {
+        let (chunk, slot) = match (growth.chunk, growth.next_slot) {
+            (chunk, slot) if slot == chunk_nodes(chunk) => (chunk + 1, 0),
+            place => place,
+        };
+        if slot.is_multiple_of(CHARGED_NODES) {
+            self.charge(chunk, slot)?;
+        }
+        (growth.chunk, growth.next_slot) = (chunk, slot + 1);
+        Ok(NodeId(chunk << SLOT_BITS | slot))
+    }
+
+    /// Charges for the nodes from `slot` on, and adds their chunk if it is new. The caller holds
+    /// `growth`, or is alone.
+    fn charge(&self, chunk: u32, slot: u32) -> Result<(), OutOfMemoryBudget> {
+        if chunk == CHUNKS_USED {
+            return Err(self.budget.refused(Self::CHARGED_BYTES));
+        }
+        self.budget.try_charge(MemoryKind::Indexes, Self::CHARGED_BYTES)?;
+        if slot == 0 {
+            let Some(words) = ZeroedWords::try_new(chunk_nodes(chunk) as usize * N) else {
+                self.budget.release(MemoryKind::Indexes, Self::CHARGED_BYTES);
+                return Err(self.budget.refused(Self::CHARGED_BYTES));
+            };
+            let added = self.chunks[chunk as usize].set(words).is_ok();
+            assert!(added, "chunks are added once, in order");
+        }
         Ok(())
     }
+}
+
+impl Growth {
+    /// Nodes ever handed out, the root included.
+    fn handed_out(&self) -> u64 {
+        let before = u64::from(chunk_nodes(self.chunk) - CHARGED_NODES);
+        before + u64::from(self.next_slot)
+    }
+}
+
+fn chunk_nodes(chunk: u32) -> u32 {
+    CHARGED_NODES << chunk
 }
 
 impl<const N: usize> Drop for Arena<N> {
     fn drop(&mut self) {
         self.budget.release(MemoryKind::Indexes, self.bytes_used());
     }
-}
-
-/// Directory and slot of a chunk: directory k holds the numbers whose sum with `FIRST_DIRECTORY`
-/// has its top bit at `FIRST_DIRECTORY << k`.
-#[inline(always)]
-fn place_of(chunk: usize) -> (usize, usize) {
-    let shifted = chunk + FIRST_DIRECTORY;
-    let top_bit = shifted.ilog2();
-    ((top_bit - FIRST_DIRECTORY.ilog2()) as usize, shifted ^ 1 << top_bit)
 }

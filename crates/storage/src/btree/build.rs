@@ -319,10 +319,16 @@ pub(super) fn insert_entry<const N: usize>(
     let prefix = header.prefix_bytes();
     let (count, tail_words) = (header.count(), header.stride() - 1);
     debug_assert!(index <= count && count < header.capacity(), "room was made before");
-    let heads = header.heads_start();
-    shift_in(&words[heads + index..=heads + count], word_at(key, prefix));
-    let values = header.values_start();
-    shift_in(&words[values + index..=values + count], value_word);
+    let (heads, values) = (header.heads_start(), header.values_start());
+    let head = word_at(key, prefix);
+    if index == count {
+        // The masks change no index (N is a power of two); they spare the checks.
+        words[(heads + index) & (N - 1)].store(head, Relaxed);
+        words[(values + index) & (N - 1)].store(value_word, Relaxed);
+    } else {
+        shift_in(&words[heads + index..=heads + count], head);
+        shift_in(&words[values + index..=values + count], value_word);
+    }
     if tail_words > 0 {
         insert_tail(view, index, key);
     }

@@ -396,6 +396,6 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
 fn behind(found: Found) -> usize {
     match found {
         Found::Entry(index) => index + 1,
-        Found::Gap(index) | Found::Padded(index) => index,
+        Found::Gap(index) | Found::Stray(index) | Found::Padded(index) => index,
     }
 }

@@ -65,8 +65,8 @@ impl KeyBuffer {
 #[derive(Clone, Copy)]
 pub(super) struct SearchKey<'k> {
     pub(super) bytes: &'k [u8],
-    /// The first eight bytes: what most nodes are searched for.
-    first: u64,
+    /// The first eight bytes: what most nodes are searched for, and what most prefixes are.
+    pub(super) first: u64,
 }
 
 impl<'k> SearchKey<'k> {
@@ -94,15 +94,26 @@ pub(super) fn word_at(key: &[u8], offset: usize) -> u64 {
 /// [`word_at`] where fewer than eight bytes are left.
 #[inline]
 fn word_at_end(key: &[u8], offset: usize) -> u64 {
-    let Some(left) = key.len().checked_sub(offset).filter(|&left| left > 0) else { return 0 };
-    let missing_bits = 8 * (8 - left as u32);
-    match key.last_chunk::<8>() {
-        Some(chunk) => u64::from_be_bytes(*chunk) << missing_bits,
-        None => {
-            let bytes = key[offset..].iter();
-            bytes.fold(0, |word, &byte| word << 8 | u64::from(byte)) << missing_bits
-        }
+    if offset >= key.len() {
+        return 0;
     }
+    match key.last_chunk::<8>() {
+        Some(chunk) => u64::from_be_bytes(*chunk) << ((64 - 8 * (key.len() - offset)) & 63),
+        None => short_word(key) << ((8 * offset) & 63),
+    }
+}
+
+/// A key of less than eight bytes as one word.
+#[inline]
+fn short_word(key: &[u8]) -> u64 {
+    let unused_bits = 64 - 8 * key.len() as u32;
+    if let (Some(first), Some(last)) = (key.first_chunk::<4>(), key.last_chunk::<4>()) {
+        // The two overlap in the same bytes of the word.
+        let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
+        return u64::from(first) << 32 | u64::from(last) << (unused_bits & 63);
+    }
+    let bytes = key.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    bytes << (unused_bits & 63)
 }
 
 /// Compares two keys by zero-padded words.

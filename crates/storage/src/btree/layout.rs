@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::arena::NodeId;
 use super::key::{KeyBuffer, SearchKey, word_at};
+use super::search::{lower_bound, upper_bound};
 
 /// The entry's ghost flag within a value.
 pub const GHOST: u64 = 1 << 63;
@@ -80,6 +81,12 @@ impl Header {
                 | (layout.longest as u64) << 50
                 | u64::from(layout.mixed) << 60,
         )
+    }
+
+    /// The header of a node out of the tree: no leaf, and nothing in it.
+    pub(super) fn retired() -> Self {
+        let layout = Layout { stride: 1, prefix_bytes: 0, capacity: 0, longest: 0, mixed: false };
+        Self::new(0x3f, layout, 0)
     }
 
     #[inline(always)]
@@ -216,6 +223,8 @@ pub(super) enum Found {
     Entry(usize),
     /// No such entry; it would stand here.
     Gap(usize),
+    /// As `Gap`, and the key does not begin with the node's prefix.
+    Stray(usize),
     /// An entry whose key differs only in zero bytes at the end; the key belongs here.
     Padded(usize),
 }
@@ -225,7 +234,9 @@ impl Found {
     #[inline]
     pub(super) fn index(self) -> usize {
         match self {
-            Self::Entry(index) | Self::Gap(index) | Self::Padded(index) => index,
+            Self::Entry(index) | Self::Gap(index) | Self::Stray(index) | Self::Padded(index) => {
+                index
+            }
         }
     }
 }
@@ -260,6 +271,7 @@ impl<'n, const N: usize> View<'n, N> {
         self.header.is_leaf()
     }
 
+    #[inline]
     pub(super) fn fences(&self) -> Fences {
         Fences(self.word(FENCES))
     }
@@ -290,13 +302,16 @@ impl<'n, const N: usize> View<'n, N> {
     #[inline(always)]
     pub(super) fn find_key(&self, search: SearchKey<'_>) -> Found {
         let key = search.bytes;
-        match self.compare_prefix(key) {
+        match self.compare_prefix(search) {
             Ordering::Equal => {}
-            Ordering::Less => return Found::Gap(0),
-            Ordering::Greater => return Found::Gap(self.count()),
+            Ordering::Less => return Found::Stray(0),
+            Ordering::Greater => return Found::Stray(self.count()),
         }
         let head = search.word_behind(self.header.prefix_bytes());
         let heads = self.heads();
+        if heads.last().is_none_or(|last| last.load(Relaxed) < head) {
+            return Found::Gap(heads.len()); // an append: no search
+        }
         let mut index = lower_bound(heads, head);
         let mut tie = heads.get(index).is_some_and(|word| word.load(Relaxed) == head);
         if tie && self.header.stride() > 1 {
@@ -322,16 +337,17 @@ impl<'n, const N: usize> View<'n, N> {
     #[inline(always)]
     pub(super) fn child_for(&self, search: SearchKey<'_>) -> usize {
         let key = search.bytes;
-        match self.compare_prefix(key) {
+        match self.compare_prefix(search) {
             Ordering::Equal => {}
             Ordering::Less => return 0,
             Ordering::Greater => return self.count().saturating_sub(1),
         }
         let head = search.word_behind(self.header.prefix_bytes());
-        let Some((_, heads)) = self.heads().split_first() else { return 0 };
         if self.header.stride() == 1 {
-            return upper_bound(heads, head);
+            // Slot 0 holds zeros, so it is never greater.
+            return upper_bound(self.heads(), head).saturating_sub(1);
         }
+        let Some((_, heads)) = self.heads().split_first() else { return 0 };
         let index = lower_bound(heads, head) + 1;
         if self.heads().get(index).is_none_or(|word| word.load(Relaxed) != head) {
             return index - 1;
@@ -404,19 +420,22 @@ impl<'n, const N: usize> View<'n, N> {
         key_length_in(self.value_word(index)).min(self.reach())
     }
 
-    /// Compares `key`'s first bytes with the node's prefix.
+    /// Compares the key's first bytes with the node's prefix.
     #[inline(always)]
-    pub(super) fn compare_prefix(&self, key: &[u8]) -> Ordering {
+    pub(super) fn compare_prefix(&self, search: SearchKey<'_>) -> Ordering {
         let bytes = self.header.prefix_bytes();
-        match bytes {
-            0 => Ordering::Equal,
-            8 => word_at(key, 0).cmp(&self.word(PREFIX)),
-            _ => self.compare_some_prefix(key, bytes),
+        if bytes == 0 {
+            return Ordering::Equal;
         }
+        if bytes > 8 {
+            return self.compare_long_prefix(search.bytes, bytes);
+        }
+        let behind = (64 - 8 * bytes as u32) & 63;
+        (search.first >> behind).cmp(&(self.word(PREFIX) >> behind))
     }
 
     #[inline(never)]
-    fn compare_some_prefix(self, key: &[u8], bytes: usize) -> Ordering {
+    fn compare_long_prefix(self, key: &[u8], bytes: usize) -> Ordering {
         let mut offset = 0;
         while offset + 8 <= bytes {
             let ordering = word_at(key, offset).cmp(&self.word(PREFIX + offset / 8));
@@ -498,24 +517,52 @@ impl<'n, const N: usize> View<'n, N> {
         true
     }
 
-    /// Whether `key` can stand in this node as it is laid out now.
+    /// Whether the key is less than the upper fence.
     #[inline(always)]
-    pub(super) fn accepts(&self, key: &[u8]) -> bool {
-        self.count() < self.header.capacity()
-            && key.len() <= self.reach()
-            && self.compare_prefix(key).is_eq()
+    pub(super) fn is_below_upper_fence(&self, search: SearchKey<'_>) -> bool {
+        let fences = self.fences();
+        let Some(bytes) = fences.upper_bytes() else { return true };
+        let words = bytes.div_ceil(8) + fences.lower_bytes().div_ceil(8);
+        let start = N - words.clamp(1, N);
+        let first = self.word(start);
+        match search.first.cmp(&first) {
+            // A fence of no bytes is that of a node never used.
+            Ordering::Less => bytes > 0,
+            Ordering::Greater => false,
+            Ordering::Equal => self.is_below_at(search.bytes, start, bytes),
+        }
     }
-}
 
-/// The first index whose head is not less than `head`. The library's search has no branch on a
-/// comparison's outcome: a random key would mispredict every other one.
-#[inline(always)]
-fn lower_bound(heads: &[AtomicU64], head: u64) -> usize {
-    heads.partition_point(|word| word.load(Relaxed) < head)
-}
+    #[inline(never)]
+    fn is_below_at(&self, key: &[u8], start: usize, bytes: usize) -> bool {
+        (0..bytes.max(key.len()))
+            .step_by(8)
+            .map(|offset| {
+                let within = offset < bytes && start + offset / 8 < N;
+                let word = if within { self.word(start + offset / 8) } else { 0 };
+                word_at(key, offset).cmp(&word)
+            })
+            .find(|ordering| ordering.is_ne())
+            .is_some_and(Ordering::is_lt)
+    }
 
-/// The first index whose head is greater than `head`.
-#[inline(always)]
-fn upper_bound(heads: &[AtomicU64], head: u64) -> usize {
-    heads.partition_point(|word| word.load(Relaxed) <= head)
+    /// Whether the key is not less than the lower fence.
+    #[inline(never)]
+    pub(super) fn is_above_lower_fence(&self, key: &[u8]) -> bool {
+        let bytes = self.fences().lower_bytes();
+        let start = N.saturating_sub(bytes.div_ceil(8));
+        !self.is_below_at(key, start, bytes)
+    }
+
+    /// Whether `key` can stand in this node as it is laid out now.
+    #[inline]
+    pub(super) fn accepts(&self, key: &[u8]) -> bool {
+        self.takes(key.len()) && self.compare_prefix(SearchKey::new(key)).is_eq()
+    }
+
+    /// Whether a key of `length` bytes that begins with the node's prefix can stand in it.
+    #[inline(always)]
+    pub(super) fn takes(&self, length: usize) -> bool {
+        self.count() < self.header.capacity() && length <= self.reach()
+    }
 }

@@ -9,6 +9,8 @@
 //! Concurrency  a failed latch sends the attempt back; after `ATTEMPTS` of them the leaf stays as it
 //!              is, and the next cursor that meets it tries again
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use hotrow_base::sync::SpinWait;
 
 use crate::latching::Latching;
@@ -19,7 +21,7 @@ use super::build::{
 };
 use super::descend::Target;
 use super::key::KeyBuffer;
-use super::layout::View;
+use super::layout::{HEADER, Header, View};
 use super::split::add_child;
 use super::tree::Tree;
 
@@ -114,7 +116,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
             Some(layout) if needed || shape.count <= layout.capacity * 3 / 4 => {
                 build(node.words, level, extent, &pieces, layout, None);
                 remove_entry(&View::new(parent.node().words), left_index + 1);
-                self.arena.retire(right);
+                self.retire(right);
             }
             None if needed && level > 0 => {
                 let neighbours = Neighbours { left: node, right: right.node(), pieces, extent };
@@ -131,6 +133,13 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         Outcome::Changed { parent_small }
     }
 
+    /// Takes a node that is no longer reachable out of use. A hint may lead to it still, and where
+    /// one thread owns the tree no version tells.
+    fn retire(&self, held: Held<'_, L, N>) {
+        held.node().words[HEADER].store(Header::retired().0, Relaxed);
+        self.arena.retire(held);
+    }
+
     /// Moves the entries of a root's only child into the root.
     fn lower_root(&self) -> Outcome {
         let Some(root) = Held::<L, N>::try_lock(self.arena.root()) else {
@@ -145,10 +154,9 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         };
         let Some(child) = Held::<L, N>::try_lock(child) else { return Outcome::Contended };
         for (to, from) in root.node().words.iter().zip(child.node().words).skip(1) {
-            use std::sync::atomic::Ordering::Relaxed; // under both latches
-            to.store(from.load(Relaxed), Relaxed);
+            to.store(from.load(Relaxed), Relaxed); // under both latches
         }
-        self.arena.retire(child);
+        self.retire(child);
         root.publish();
         Outcome::Changed { parent_small: false }
     }

@@ -17,7 +17,7 @@ use super::build::{
     Extent, Piece, Room, Scratch, build, ensure_room, extent_of, insert_entry, layout_for, shape,
 };
 use super::descend::Target;
-use super::key::{KeyBuffer, separator};
+use super::key::{KeyBuffer, SearchKey, separator};
 use super::layout::{Found, Layout, View, entry_word};
 use super::stamp::{NodeStamp, StampChange};
 use super::tree::Tree;
@@ -68,7 +68,9 @@ impl<L: Latching, const N: usize> Tree<L, N> {
             return Ok(Attempt::Again);
         };
         let Some(held) = Held::<L, N>::upgrade(node, version) else { return Ok(Attempt::Again) };
-        if level == 0 && !matches!(View::new(node.words).find(incoming), Found::Gap(_)) {
+        if level == 0
+            && matches!(View::new(node.words).find(incoming), Found::Entry(_) | Found::Padded(_))
+        {
             return Ok(Attempt::Again); // another thread inserted the same key meanwhile
         }
         let before = NodeStamp { node: node.id, version };
@@ -222,7 +224,7 @@ fn choose<'n, const N: usize>(
         (false, 0) => (0, count),
         (false, _) => (1, count),
     };
-    let stray = view.compare_prefix(incoming).is_ne();
+    let stray = view.compare_prefix(SearchKey::new(incoming)).is_ne();
     if stray || is_ascending(&view, position) {
         // A few places back, because a longer fence may take the room of an entry.
         let nearest = position.clamp(least, most);

@@ -1,3 +1,4 @@
+mod hints;
 mod model;
 mod scans;
 mod stress;

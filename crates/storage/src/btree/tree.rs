@@ -6,14 +6,15 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use hotrow_base::sync::SpinWait;
+use hotrow_base::sync::{SpinWait, Version};
 
 use crate::budget::MemoryBudget;
 use crate::latching::Latching;
 use crate::prefetch::prefetch;
 
-use super::arena::Arena;
+use super::arena::{Arena, Node};
 use super::build::{Extent, build, layout_for, shape};
+use super::hint::Hint;
 use super::key::KeyBuffer;
 use super::key::SearchKey;
 use super::layout::{Found, View, value_in};
@@ -27,6 +28,15 @@ pub(super) struct Tree<L: Latching, const N: usize> {
     policy: PhantomData<L>,
 }
 
+/// A leaf, read at a version, and what it says of a key; not validated yet.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'t, const N: usize> {
+    pub(super) node: Node<'t, N>,
+    pub(super) version: Version,
+    pub(super) view: View<'t, N>,
+    pub(super) found: Found,
+}
+
 impl<L: Latching, const N: usize> Tree<L, N> {
     pub(super) fn new(max_key_bytes: usize, budget: Arc<MemoryBudget>) -> Result<Self, BTreeError> {
         let arena = Arena::<N>::new(budget)?;
@@ -36,11 +46,11 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         Ok(Self { arena, max_key_bytes, policy: PhantomData })
     }
 
-    #[inline]
-    pub(super) fn lookup(&self, key: &[u8]) -> Lookup {
+    #[inline(always)]
+    pub(super) fn lookup(&self, key: &[u8], mut hint: Option<&mut Hint>) -> Lookup {
         let mut spin = SpinWait::new();
         loop {
-            match self.try_lookup(key) {
+            match self.try_lookup(key, hint.as_deref_mut()) {
                 Some(lookup) => return lookup,
                 None => spin.wait(),
             }
@@ -48,16 +58,38 @@ impl<L: Latching, const N: usize> Tree<L, N> {
     }
 
     #[inline(always)]
-    fn try_lookup(&self, key: &[u8]) -> Option<Lookup> {
-        let search = SearchKey::new(key);
-        let (node, version) = self.descend(search)?;
-        let view = View::new(node.words);
-        let value = match view.find_key(search) {
+    fn try_lookup(&self, key: &[u8], hint: Option<&mut Hint>) -> Option<Lookup> {
+        let Place { node, version, view, found } = self.locate(SearchKey::new(key), hint)?;
+        let value = match found {
             Found::Entry(index) => Some(value_in(view.value_word(index))),
-            Found::Gap(_) | Found::Padded(_) => None,
+            Found::Gap(_) | Found::Stray(_) | Found::Padded(_) => None,
         };
         let stamp = NodeStamp { node: node.id, version };
         latch::validate::<L>(&node.words[0], version).then_some(Lookup { value, stamp })
+    }
+
+    /// The leaf that covers a key, by the hint if it is good and else from the root, and what it
+    /// says of the key. The hint names that leaf afterwards.
+    #[inline(always)]
+    pub(super) fn locate(
+        &self,
+        search: SearchKey<'_>,
+        hint: Option<&mut Hint>,
+    ) -> Option<Place<'_, N>> {
+        let Some(hint) = hint else { return self.locate_from_root(search) };
+        if let Some(place) = self.locate_hinted(search, *hint) {
+            return Some(place);
+        }
+        let place = self.locate_from_root(search)?;
+        hint.leaf = place.node.id;
+        Some(place)
+    }
+
+    #[inline(always)]
+    fn locate_from_root(&self, search: SearchKey<'_>) -> Option<Place<'_, N>> {
+        let (node, version) = self.descend(search)?;
+        let view = View::new(node.words);
+        Some(Place { node, version, view, found: view.find_key(search) })
     }
 
     pub(super) fn get_or_prior(&self, key: &[u8], prior: &mut KeyBuffer) -> (Prior, NodeStamp) {
@@ -79,11 +111,11 @@ impl<L: Latching, const N: usize> Tree<L, N> {
                 prior.copy_from(key);
                 Prior::Exact(value_in(view.value_word(index)))
             }
-            Found::Gap(0) | Found::Padded(0) => {
+            Found::Gap(0) | Found::Stray(0) | Found::Padded(0) => {
                 view.copy_lower_fence(prior);
                 Prior::Fence
             }
-            Found::Gap(index) | Found::Padded(index) => {
+            Found::Gap(index) | Found::Stray(index) | Found::Padded(index) => {
                 view.copy_key(index - 1, prior);
                 Prior::Key(value_in(view.value_word(index - 1)))
             }

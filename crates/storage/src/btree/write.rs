@@ -11,11 +11,12 @@ use crate::latching::Latching;
 
 use super::arena::Held;
 use super::build::{insert_entry, remove_entry};
+use super::hint::Hint;
 use super::key::MAX_KEY_BYTES;
 use super::key::SearchKey;
 use super::layout::{Found, GHOST, View, entry_word, value_in};
 use super::stamp::{NodeStamp, StampChange};
-use super::tree::Tree;
+use super::tree::{Place, Tree};
 use super::{BTreeError, latch};
 
 enum Insert {
@@ -26,10 +27,12 @@ enum Insert {
 }
 
 impl<L: Latching, const N: usize> Tree<L, N> {
+    #[inline(always)]
     pub(super) fn insert_observed(
         &self,
         key: &[u8],
         value: u64,
+        mut hint: Option<&mut Hint>,
         mut observe: impl FnMut(StampChange),
     ) -> Result<Option<u64>, BTreeError> {
         if key.len() > self.max_key_bytes {
@@ -41,7 +44,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         let word = entry_word(value, key.len());
         let mut spin = SpinWait::new();
         loop {
-            match self.try_insert(key, word) {
+            match self.try_insert(key, word, hint.as_deref_mut()) {
                 Some(Insert::Done(change)) => {
                     observe(change);
                     return Ok(None);
@@ -55,19 +58,17 @@ impl<L: Latching, const N: usize> Tree<L, N> {
     }
 
     #[inline(always)]
-    fn try_insert(&self, key: &[u8], word: u64) -> Option<Insert> {
-        let search = SearchKey::new(key);
-        let (node, version) = self.descend(search)?;
-        let view = View::new(node.words);
-        let outcome = match view.find_key(search) {
-            Found::Gap(index) if view.accepts(key) => {
+    fn try_insert(&self, key: &[u8], word: u64, hint: Option<&mut Hint>) -> Option<Insert> {
+        let Place { node, version, view, found } = self.locate(SearchKey::new(key), hint)?;
+        let outcome = match found {
+            Found::Gap(index) if view.takes(key.len()) => {
                 let held = Held::<L, N>::upgrade(node, version)?;
                 insert_entry(&view, index, key, word);
                 let before = NodeStamp { node: node.id, version };
                 let after = NodeStamp { node: node.id, version: held.publish() };
                 return Some(Insert::Done(StampChange { before, after, created: None }));
             }
-            Found::Gap(_) => Insert::NoRoom,
+            Found::Gap(_) | Found::Stray(_) => Insert::NoRoom,
             Found::Entry(index) => Insert::Exists(value_in(view.value_word(index))),
             Found::Padded(_) => Insert::Clash,
         };

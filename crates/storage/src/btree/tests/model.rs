@@ -128,6 +128,8 @@ struct Run<L: Latching> {
     tree: BTree<L>,
     model: BTreeMap<Vec<u8>, u64>,
     buffers: ScanBuffers,
+    /// Used for every other number.
+    hint: Hint,
 }
 
 impl<L: Latching> Run<L> {
@@ -137,7 +139,11 @@ impl<L: Latching> Run<L> {
                 for number in (0..count).map(|number| (from + number * stride) % 600) {
                     let key = self.keys.key(number);
                     let there = self.model.get(&key).copied();
-                    assert_eq!(self.tree.insert(&key, number), Ok(there));
+                    let inserted = match number % 2 {
+                        0 => self.tree.insert_hinted(&key, number, &mut self.hint),
+                        _ => self.tree.insert(&key, number),
+                    };
+                    assert_eq!(inserted, Ok(there));
                     self.model.entry(key).or_insert(number);
                 }
             }
@@ -145,6 +151,7 @@ impl<L: Latching> Run<L> {
                 for number in (0..count).map(|number| (from + number * stride) % 600) {
                     let key = self.keys.key(number);
                     let value = self.model.remove(&key);
+                    assert_eq!(self.tree.get_hinted(&key, &mut self.hint), value);
                     assert!(!self.tree.remove(&key, 601), "no entry has this value");
                     assert_eq!(self.tree.remove(&key, value.unwrap_or(0)), value.is_some());
                 }
@@ -235,7 +242,13 @@ impl<L: Latching> Run<L> {
 
 fn run<L: Latching>(keys: Keys, steps: &[Step]) {
     let tree = tree::<L>(keys.longest());
-    let mut run = Run { keys, tree, model: BTreeMap::new(), buffers: ScanBuffers::default() };
+    let mut run = Run {
+        keys,
+        tree,
+        model: BTreeMap::new(),
+        buffers: ScanBuffers::default(),
+        hint: Hint::default(),
+    };
     for step in steps {
         run.step(step);
         let shape = checked(&run.tree);
@@ -244,6 +257,7 @@ fn run<L: Latching>(keys: Keys, steps: &[Step]) {
     }
     for (key, value) in &run.model {
         assert_eq!(run.tree.get(key), Some(*value));
+        assert_eq!(run.tree.get_hinted(key, &mut run.hint), Some(*value));
     }
 }
 

@@ -23,6 +23,7 @@ fn write(tree: &BTree<Latched>, writer: u64, space: u64) -> BTreeMap<u64, u64> {
     let mut random = SmallRng::seed_from_u64(writer);
     let mut mine = BTreeMap::new();
     let mut filling = true;
+    let mut hint = Hint::default();
     for round in 0..ROUNDS {
         if round % 10_000 == 0 {
             filling = !filling;
@@ -32,9 +33,10 @@ fn write(tree: &BTree<Latched>, writer: u64, space: u64) -> BTreeMap<u64, u64> {
             continue;
         }
         let key = key_of(number);
-        assert_eq!(tree.get(&key), mine.get(&number).copied());
+        assert_eq!(tree.get_hinted(&key, &mut hint), mine.get(&number).copied());
         if random.random_ratio(if filling { 3 } else { 1 }, 4) {
-            assert_eq!(tree.insert(&key, round), Ok(mine.get(&number).copied()));
+            let inserted = tree.insert_hinted(&key, round, &mut hint);
+            assert_eq!(inserted, Ok(mine.get(&number).copied()));
             mine.entry(number).or_insert(round);
         } else if let Some(value) = mine.remove(&number) {
             assert!(tree.set_ghost(&key, value, true));
@@ -141,9 +143,10 @@ fn queue_of_several_threads() {
         let producing: Vec<_> = (0..producers)
             .map(|producer| {
                 scope.spawn(move || {
+                    let mut hint = Hint::default();
                     for number in 0..each {
                         let key = composite(7, number * producers + producer);
-                        assert_eq!(tree.insert(&key, number), Ok(None));
+                        assert_eq!(tree.insert_hinted(&key, number, &mut hint), Ok(None));
                     }
                 })
             })
