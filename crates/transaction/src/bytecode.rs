@@ -12,9 +12,9 @@
 mod access;
 
 pub use access::{
-    AccessCode, AggregateCode, AggregateKind, Bind, CheckCode, Convert, Gather, InsertCode,
-    KeyCode, KeyPartCode, NO_CODE, OrderCode, PathCode, RangeCode, RangeEndCode, RowRun, SetCode,
-    TableCode, UpdateCode,
+    AccessCode, AggregateCode, AggregateKind, Bind, BumpCode, CheckCode, Convert, Gather,
+    InsertCode, KeyCode, KeyPartCode, NO_CODE, OrderCode, PACKED_BYTES_MAX, PathCode, RangeCode,
+    RangeEndCode, RowRun, SetCode, TableCode, UpdateCode,
 };
 
 use std::ops::Range;
@@ -274,9 +274,15 @@ pub enum Op {
         rows: u16,
         to: u32,
     },
-    /// finds one row and binds it, or jumps
+    /// `UPDATE ... SET column = column + slot` by whole key, in one instruction
+    Bump {
+        site: u16,
+        missing: u32,
+    },
+    /// finds one row and binds it, or jumps. `last`: sets FOUND and the row count as well
     Point {
         site: u16,
+        last: bool,
         missing: u32,
     },
     /// visits all rows of a site, natively; jumps when none was gathered

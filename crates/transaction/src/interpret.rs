@@ -31,6 +31,7 @@ use crate::access::RecordAccess;
 use crate::bytecode::{Op, Program};
 use crate::frame::Frame;
 use crate::outcome::Stop;
+use pure::Exit;
 
 /// A key that was computed when the call was planned.
 #[derive(Clone, Copy, Debug)]
@@ -89,23 +90,38 @@ pub fn run<A: RecordAccess, H: Hook>(
     let mut pc = program.entries[entry].start as usize;
     let mut record: Option<A::Record> = None;
     loop {
-        let (at, op) = match pure::run_hot(program, pc, &mut frame.machine) {
+        let left = match pure::run_hot(program, pc, &mut frame.machine) {
             Ok(left) => left,
             Err((at, fault)) => return Err(fault::stop(program, at, frame, fault)),
         };
-        pc = at + 1;
-        match op {
-            Op::Point { site, missing } => match point::find(program, site, frame, access, hook)? {
-                Some(found) => record = Some(found),
-                None => pc = missing as usize,
-            },
-            Op::Update { site, last } => {
+        let at = match left {
+            Exit::Bump { at, site, missing } => {
+                let found = point::bump(program, site, at, frame, access, hook)?;
+                pc = if found { at + 1 } else { missing as usize };
+                continue;
+            }
+            Exit::Point { at, site, last, missing } => {
+                record = point::find(program, site, frame, access, hook)?;
+                pc = if record.is_some() { at + 1 } else { missing as usize };
+                if last && record.is_some() {
+                    slow::touched(&mut frame.machine, 1);
+                }
+                continue;
+            }
+            Exit::Update { at, site, last } => {
                 let found = record.expect("Point found a record before (I1)");
                 point::update(program, site, at, found, frame, access)?;
                 if last {
                     slow::touched(&mut frame.machine, 1);
                 }
+                pc = at + 1;
+                continue;
             }
+            Exit::Keep => unreachable!("only code of one row ends with RowKeep"),
+            Exit::Other { at } => at,
+        };
+        pc = at + 1;
+        match program.code[at] {
             Op::End => return Ok(()),
             Op::Remove { site, last } => {
                 let found = record.take().expect("Point found a record before (I1)");

@@ -45,11 +45,16 @@ pub enum Convert {
     },
 }
 
+/// Bytes in the longest key that is encoded without a buffer.
+pub const PACKED_BYTES_MAX: usize = 24;
+
 /// One part of a key.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyPartCode {
     /// slot of its value
     pub slot: u16,
+    /// bits of the column, where it is an integer, date or timestamp that is NOT NULL
+    pub bits: u8,
     /// what to do with it
     pub convert: Convert,
 }
@@ -65,6 +70,9 @@ pub struct KeyCode {
     pub layout: KeyLayout,
     /// no part is nullable or converted: a planned key may be taken as it is
     pub is_plain: bool,
+    /// all parts have `bits` and need no conversion, and together they take at most
+    /// [`PACKED_BYTES_MAX`]
+    pub is_packed: bool,
 }
 
 /// One end of a range.
@@ -219,6 +227,19 @@ pub struct SetCode {
     pub slot: u16,
 }
 
+/// An integer column to which a slot is added; see [`crate::bytecode::Op::Bump`].
+#[derive(Clone, Copy, Debug)]
+pub struct BumpCode {
+    /// the column
+    pub field: Field,
+    /// what is added
+    pub slot: u16,
+    /// bits of the column
+    pub bits: u8,
+    /// subtracts instead
+    pub subtract: bool,
+}
+
 /// An update's columns.
 #[derive(Clone, Debug, Default)]
 pub struct UpdateCode {
@@ -281,6 +302,8 @@ pub struct AccessCode {
     pub returning: u32,
     /// columns to be set
     pub update: Option<UpdateCode>,
+    /// the whole update, where it is that simple
+    pub bump: Option<BumpCode>,
     /// whether rows are removed
     pub remove: bool,
     /// the row of an insert

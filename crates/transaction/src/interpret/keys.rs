@@ -6,11 +6,11 @@
 use std::ops::Bound;
 
 use hotrow_base::datum::Datum;
-use hotrow_base::key::{KeyBuffer, KeyError, successor_of_prefix};
+use hotrow_base::key::{self, KeyBuffer, KeyError, successor_of_prefix};
 use hotrow_base::types::DataType;
 
-use super::Fault;
-use crate::bytecode::{Convert, KeyCode, KeyPartCode, RangeCode, RangeEndCode};
+use super::{Fault, fits};
+use crate::bytecode::{Convert, KeyCode, KeyPartCode, PACKED_BYTES_MAX, RangeCode, RangeEndCode};
 use crate::frame::{Keys, Machine};
 use crate::functions::cast::{Fitted, fit};
 
@@ -34,6 +34,58 @@ pub(super) fn encode(key: &KeyCode, machine: &Machine, out: &mut KeyBuffer) -> b
         }
     }
     true
+}
+
+/// A key of integers, encoded.
+pub(super) struct Packed {
+    bytes: [u8; PACKED_BYTES_MAX + 8],
+    len: usize,
+}
+
+impl Packed {
+    #[inline(always)]
+    pub(super) fn as_slice(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+/// Encodes a key with `is_packed`: the same bytes as [`encode`], sooner. `None`: it matches
+/// nothing.
+#[inline(always)]
+pub(super) fn pack(key: &KeyCode, machine: &Machine) -> Option<Packed> {
+    let mut packed = Packed { bytes: [0; PACKED_BYTES_MAX + 8], len: 0 };
+    let slots = &machine.slots[..];
+    for part in &key.parts {
+        let datum = slots[part.slot as usize];
+        let value = datum.as_int();
+        if datum.is_null() || !fits(value, part.bits) {
+            return None;
+        }
+        // The sign flipped, at the top of 8 bytes; what lies behind the part is written over.
+        let ordered = (value as u64) << (64 - u32::from(part.bits) & 63) ^ 1 << 63;
+        let place = packed.bytes.get_mut(packed.len..packed.len + 8)?;
+        place.copy_from_slice(&ordered.to_be_bytes());
+        packed.len += usize::from(part.bits / 8);
+    }
+    Some(packed)
+}
+
+/// As [`pack`], of a single part: bytes, their number, hash.
+#[inline(always)]
+pub(super) fn pack_one(part: &KeyPartCode, machine: &Machine) -> Option<([u8; 8], usize, u64)> {
+    let datum = machine.slots[part.slot as usize];
+    let value = datum.as_int();
+    if datum.is_null() || !fits(value, part.bits) {
+        return None;
+    }
+    let ordered = (value as u64) << (64 - u32::from(part.bits) & 63) ^ 1 << 63;
+    let bytes = ordered.to_be_bytes();
+    // Hashing a number of bytes that is known here takes half the instructions.
+    Some(match part.bits {
+        32 => (bytes, 4, key::hash(&bytes[..4])),
+        64 => (bytes, 8, key::hash(&bytes)),
+        _ => (bytes, 2, key::hash(&bytes[..2])),
+    })
 }
 
 /// What a range's ends come to.
@@ -144,7 +196,7 @@ fn encode_end(
     out: &mut KeyBuffer,
     is_lower: bool,
 ) -> Result<End, Fault> {
-    let KeyPartCode { slot, convert } = end.part;
+    let KeyPartCode { slot, convert, .. } = end.part;
     let mut datum = machine.slots[slot as usize];
     if datum.is_null() {
         return Ok(End::Nothing);

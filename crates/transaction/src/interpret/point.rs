@@ -1,12 +1,13 @@
 //! Accesses to one row: find, update, insert.
 
-use hotrow_base::ids::ColumnId;
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::{ColumnId, IndexId};
 use hotrow_base::key;
 use hotrow_base::row::{Words, read_field};
 
 use super::fault::{stop, stop_machine};
-use super::keys::encode;
-use super::{Hook, PlannedKey, slow, violation};
+use super::keys::{encode, pack, pack_one};
+use super::{Fault, Hook, PlannedKey, fits, slow, violation};
 use crate::access::{Inserted, KeyAt, RecordAccess};
 use crate::bytecode::{AccessCode, Bind, InsertCode, KeyCode, PathCode, Program, UpdateCode};
 use crate::frame::{Frame, Machine};
@@ -59,6 +60,17 @@ pub(super) fn look_up<A: RecordAccess, H: Hook>(
             return access.find(&KeyAt { table, index, key, hash, entry, covered }, code.intent);
         }
     }
+    if key.is_packed {
+        if let [part] = &key.parts[..] {
+            let Some((bytes, len, hash)) = pack_one(part, &frame.machine) else { return Ok(None) };
+            let key = &bytes[..len];
+            return access.find(&KeyAt { table, index, key, hash, entry, covered }, code.intent);
+        }
+        let Some(packed) = pack(key, &frame.machine) else { return Ok(None) };
+        let key = packed.as_slice();
+        let hash = key::hash(key);
+        return access.find(&KeyAt { table, index, key, hash, entry, covered }, code.intent);
+    }
     if !encode(key, &frame.machine, bytes) {
         return Ok(None);
     }
@@ -69,9 +81,73 @@ pub(super) fn look_up<A: RecordAccess, H: Hook>(
 /// Loads columns into slots.
 #[inline(always)]
 pub(super) fn bind<W: Words + ?Sized>(binds: &[Bind], row: &W, machine: &mut Machine) {
+    let Machine { slots, heap, .. } = machine;
+    let slots = &mut slots[..];
     for bind in binds {
-        machine.slots[bind.slot as usize] = read_field(bind.field, row, &mut machine.heap);
+        slots[bind.slot as usize] = read_field(bind.field, row, heap);
     }
+}
+
+/// Finds a row and adds a slot to one of its integer columns. False: there is no row.
+#[inline(always)]
+pub(super) fn bump<A: RecordAccess, H: Hook>(
+    program: &Program,
+    site: u16,
+    at: usize,
+    frame: &mut Frame,
+    access: &mut A,
+    hook: &mut H,
+) -> Result<bool, Stop> {
+    let code = &program.access[site as usize];
+    let (PathCode::Point(key), Some(bump)) = (&code.path, &code.bump) else {
+        unreachable!("lowering emits Bump for such updates only")
+    };
+    let Some(record) = look_up(code, key, site, frame, access, hook)? else {
+        return Ok(false);
+    };
+    let machine = &mut frame.machine;
+    let row = access.row(code.table, record);
+    let addend = machine.slots[bump.slot as usize];
+    let value = if bump.field.is_null(row) || addend.is_null() {
+        Datum::NULL
+    } else {
+        let (old, addend) = (bump.field.read_int(row), addend.as_int());
+        let (value, overflow) =
+            if bump.subtract { old.overflowing_sub(addend) } else { old.overflowing_add(addend) };
+        if overflow || !fits(value, bump.bits) {
+            let fault = Fault::IntRange { bits: bump.bits };
+            return Err(stop_machine(program, at, machine, fault));
+        }
+        Datum::int(value)
+    };
+    let change = [(bump.field.column(), value)];
+    let done = access.update(code.table, record, &change, &machine.heap)?;
+    if let Inserted::Duplicate(index) = done {
+        return Err(duplicate(program, site, at, index, &change, record, frame, access));
+    }
+    slow::touched(&mut frame.machine, 1);
+    Ok(true)
+}
+
+#[cold]
+#[inline(never)]
+#[expect(clippy::too_many_arguments, reason = "the interpreter's registers, passed on")]
+fn duplicate<A: RecordAccess>(
+    program: &Program,
+    site: u16,
+    at: usize,
+    index: IndexId,
+    changes: &[(ColumnId, Datum)],
+    record: A::Record,
+    frame: &mut Frame,
+    access: &A,
+) -> Stop {
+    let code = &program.access[site as usize];
+    let Frame { machine, row_words, .. } = frame;
+    let row = access.row(code.table, record);
+    let fault =
+        violation::duplicate_update(program, code, index, row, (changes, &machine.heap), row_words);
+    stop_machine(program, at, machine, fault)
 }
 
 /// Changes the record that was found, to the new values in slots.
@@ -95,9 +171,9 @@ pub(super) fn update<A: RecordAccess>(
     }
     let done = change(code, update, record, machine, changes, access)?;
     if let Inserted::Duplicate(index) = done {
-        let row = access.row(code.table, record);
-        let fault = violation::duplicate_update(program, code, index, row, machine, row_words);
-        return Err(stop_machine(program, at, machine, fault));
+        let changes: Vec<_> =
+            update.sets.iter().map(|s| (s.column, machine.slots[s.slot as usize])).collect();
+        return Err(duplicate(program, site, at, index, &changes, record, frame, access));
     }
     Ok(())
 }
@@ -108,7 +184,7 @@ fn change<A: RecordAccess>(
     update: &UpdateCode,
     record: A::Record,
     machine: &Machine,
-    changes: &mut Vec<(ColumnId, hotrow_base::datum::Datum)>,
+    changes: &mut Vec<(ColumnId, Datum)>,
     access: &mut A,
 ) -> Result<Inserted, Stop> {
     let value = |slot: u16| machine.slots[slot as usize];

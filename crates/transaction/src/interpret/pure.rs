@@ -9,7 +9,17 @@ use crate::bytecode::{CompareKind, Op, Program};
 use crate::frame::Machine;
 use crate::program::{ArithmeticOp, CompareOp};
 
-/// Runs from `pc` to the first instruction this loop does not know, and returns its position.
+/// Why the hot loop was left. The commonest accesses have variants of their own, so that they are
+/// told apart only once.
+pub(super) enum Exit {
+    Point { at: usize, site: u16, last: bool, missing: u32 },
+    Bump { at: usize, site: u16, missing: u32 },
+    Update { at: usize, site: u16, last: bool },
+    Keep,
+    Other { at: usize },
+}
+
+/// Runs from `pc` to the first instruction this loop does not know, whose position it returns.
 ///
 /// Errors: the position of the instruction that failed, and why.
 #[inline(always)]
@@ -17,7 +27,7 @@ pub(super) fn run_hot(
     program: &Program,
     mut pc: usize,
     machine: &mut Machine,
-) -> Result<(usize, Op), (usize, Fault)> {
+) -> Result<Exit, (usize, Fault)> {
     let code = &program.code[..];
     let Machine { slots, elements, steps_left, .. } = machine;
     let slots = &mut slots[..];
@@ -55,8 +65,7 @@ pub(super) fn run_hot(
         }};
     }
     loop {
-        let op = code[pc];
-        match op {
+        match code[pc] {
             Op::Move { dst, a } => slots[dst as usize] = slots[a as usize],
             Op::Jump { to } => {
                 pc = to as usize;
@@ -147,7 +156,13 @@ pub(super) fn run_hot(
                 slots[dst as usize] =
                     element(slots[array as usize], slots[index as usize], elements);
             }
-            other => return Ok((pc, other)),
+            Op::Point { site, last, missing } => {
+                return Ok(Exit::Point { at: pc, site, last, missing });
+            }
+            Op::Bump { site, missing } => return Ok(Exit::Bump { at: pc, site, missing }),
+            Op::Update { site, last } => return Ok(Exit::Update { at: pc, site, last }),
+            Op::RowKeep => return Ok(Exit::Keep),
+            _ => return Ok(Exit::Other { at: pc }),
         }
         pc += 1;
     }

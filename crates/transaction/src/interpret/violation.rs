@@ -104,7 +104,9 @@ pub(super) fn check_size<W: Words + ?Sized>(
         return Ok(());
     }
     let table = &program.tables[code.table_code as usize];
-    rebuild(table, code, row, machine, row_words)?;
+    let changes: Vec<_> =
+        update.sets.iter().map(|set| (set.column, machine.slots[set.slot as usize])).collect();
+    rebuild(table, row, (&changes, &machine.heap), row_words)?;
     let mut key = KeyBuffer::new();
     for &index in &update.long_keys {
         check_key(&table.indexes[index as usize], row_words, &mut key)?;
@@ -114,19 +116,12 @@ pub(super) fn check_size<W: Words + ?Sized>(
 
 fn rebuild<W: Words + ?Sized>(
     table: &TableCode,
-    code: &AccessCode,
     row: &W,
-    machine: &Machine,
+    (changes, heap): (&[(ColumnId, Datum)], &[u8]),
     row_words: &mut Vec<u64>,
 ) -> Result<(), Fault> {
-    let sets = code.update.iter().flat_map(|update| update.sets.iter());
-    let changes: Vec<(ColumnId, Datum)> =
-        sets.map(|set| (set.column, machine.slots[set.slot as usize])).collect();
-    table
-        .table
-        .layout
-        .rebuild(row, &changes, &machine.heap, row_words)
-        .map_err(|error| row_error(table, error))
+    let rebuilt = table.table.layout.rebuild(row, changes, heap, row_words);
+    rebuilt.map_err(|error| row_error(table, error))
 }
 
 fn check_key(index: &Index, row: &[u64], key: &mut KeyBuffer) -> Result<(), Fault> {
@@ -178,11 +173,11 @@ pub(super) fn duplicate_update<W: Words + ?Sized>(
     code: &AccessCode,
     index: IndexId,
     row: &W,
-    machine: &Machine,
+    changes: (&[(ColumnId, Datum)], &[u8]),
     row_words: &mut Vec<u64>,
 ) -> Fault {
     let table = &program.tables[code.table_code as usize];
-    match rebuild(table, code, row, machine, row_words) {
+    match rebuild(table, row, changes, row_words) {
         Ok(()) => duplicate(program, code, index, row_words),
         Err(fault) => fault,
     }

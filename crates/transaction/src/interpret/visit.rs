@@ -6,6 +6,7 @@ use super::fault::stop_machine;
 use super::gather::{Added, Sink};
 use super::keys::{BoundKind, Ends, encode, encode_ends};
 use super::point::{bind, look_up};
+use super::pure::Exit;
 use super::{Fault, Hook, point, pure, slow};
 use crate::access::{RangeAt, RecordAccess};
 use crate::bytecode::{AccessCode, NO_CODE, Op, PathCode, Program, RangeCode};
@@ -206,12 +207,13 @@ fn write_one<A: RecordAccess>(
 pub(super) fn eval(program: &Program, start: u32, machine: &mut Machine) -> Result<bool, Stop> {
     let mut pc = start as usize;
     loop {
-        let (at, op) = match pure::run_hot(program, pc, machine) {
-            Ok(left) => left,
+        let at = match pure::run_hot(program, pc, machine) {
+            Ok(Exit::Keep) => return Ok(true),
+            Ok(Exit::Other { at }) => at,
+            Ok(_) => unreachable!("code of one row has no access"),
             Err((at, fault)) => return Err(stop_machine(program, at, machine, fault)),
         };
-        match op {
-            Op::RowKeep => return Ok(true),
+        match program.code[at] {
             Op::RowSkip => return Ok(false),
             other => match slow::pure(program, at, other, machine) {
                 Ok(next) => pc = next,

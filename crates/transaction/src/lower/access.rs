@@ -1,16 +1,20 @@
 //! Accesses: keys, binds, and the straight-line code of those that meet one row.
 
 use hotrow_base::ids::{ColumnId, IndexId};
-use hotrow_base::types::DataType;
+use hotrow_base::key::{KeyLayout, KeyPart};
+use hotrow_base::types::{DataType, SqlType};
 
 use super::Lowerer;
-use super::expr::is_same_datum;
+use super::expr::{int_bits, is_same_datum};
+use super::segments::Label;
 use crate::access::Intent;
 use crate::bytecode::{
-    AccessCode, Bind, Convert, Failure, Gather, KeyCode, KeyPartCode, NO_CODE, Op, PathCode,
-    RangeCode, RangeEndCode, SetCode, UpdateCode,
+    AccessCode, Bind, BumpCode, Convert, Failure, Gather, KeyCode, KeyPartCode, NO_CODE, Op,
+    PACKED_BYTES_MAX, PathCode, RangeCode, RangeEndCode, SetCode, UpdateCode,
 };
-use crate::program::{Access, Consume, Effect, Expr, Path, RangeEnd};
+use crate::program::{
+    Access, ArithmeticOp, Consume, Effect, Expr, ExprKind, Path, RangeEnd, SlotId,
+};
 
 impl Lowerer<'_> {
     /// Lowers an access that is a statement of its own.
@@ -31,7 +35,16 @@ impl Lowerer<'_> {
         let mut code = self.access_code(access);
         let site = self.number(self.program.access.len());
         let (missing, end) = (self.label(), self.label());
-        self.emit(Op::Point { site, missing: missing.0 });
+        code.bump = self.bump(access);
+        if code.bump.is_some() {
+            self.emit(Op::Bump { site, missing: missing.0 });
+            return self.end_point(access, code, missing, end);
+        }
+        let is_direct = self.bind_directly(access, &mut code);
+        self.emit(Op::Point { site, last: is_direct, missing: missing.0 });
+        if is_direct {
+            return self.end_point(access, code, missing, end);
+        }
         if let Some(filter) = &access.filter {
             self.jump_unless(filter, missing);
         }
@@ -54,6 +67,11 @@ impl Lowerer<'_> {
         if !last || matches!(access.effect, Effect::Read(_)) {
             self.emit(Op::Touched { rows: 1 });
         }
+        self.end_point(access, code, missing, end);
+    }
+
+    /// Puts what happens without a row out of the way.
+    fn end_point(&mut self, access: &Access, code: AccessCode, missing: Label, end: Label) {
         self.place(end);
         self.program.access.push(code);
         self.segments.open();
@@ -62,6 +80,62 @@ impl Lowerer<'_> {
         self.emit(Op::Touched { rows: 0 });
         self.emit(Op::Jump { to: end.0 });
         self.segments.close();
+    }
+
+    /// `UPDATE ... SET column = column + slot` of an integer column, with nothing to be checked.
+    fn bump(&mut self, access: &Access) -> Option<BumpCode> {
+        let Effect::Update { set, consume: Consume::Discard } = &access.effect else { return None };
+        let [(column, value)] = &set[..] else { return None };
+        let ExprKind::Arithmetic(op, old, addend) = &value.kind else { return None };
+        let (ExprKind::Slot(old), None) = (&old.kind, &access.filter) else { return None };
+        let table = self.catalog.table(access.table);
+        let owner = &table.columns[column.index()];
+        let bits = int_bits(owner.data_type)?;
+        let is_bound = |slot: SlotId| access.bind.iter().any(|&(_, bound)| bound == slot);
+        let is_simple = match &addend.kind {
+            ExprKind::Slot(slot) => !is_bound(*slot),
+            ExprKind::Constant(_) => true,
+            _ => false,
+        };
+        let is_sum = matches!(op, ArithmeticOp::Add | ArithmeticOp::Subtract);
+        let is_old = access.bind.contains(&(*column, *old));
+        let is_safe = owner.nullable || !self.is_nullable(addend);
+        let is_unchecked = table.checks.iter().all(|check| !check.columns.contains(column));
+        if !(is_sum && is_simple && is_old && is_safe && is_unchecked)
+            || value.data_type() != owner.data_type
+        {
+            return None;
+        }
+        let slot = self.expr(addend);
+        let field = table.layout.field(*column);
+        Some(BumpCode { field, slot, bits, subtract: *op == ArithmeticOp::Subtract })
+    }
+
+    /// `SELECT a, b INTO x, y` by whole key: loads columns straight into the targets, where nothing
+    /// could tell the difference.
+    fn bind_directly(&self, access: &Access, code: &mut AccessCode) -> bool {
+        let (Effect::Read(Consume::First { into, .. }), None) = (&access.effect, &access.filter)
+        else {
+            return false;
+        };
+        let table = self.catalog.table(access.table);
+        let mut binds = Vec::with_capacity(into.len());
+        for (target, value) in into {
+            let ExprKind::Slot(slot) = &value.kind else { return false };
+            let Some(&(column, _)) = access.bind.iter().find(|(_, bound)| bound == slot) else {
+                return false;
+            };
+            let SqlType::Scalar(to) = self.slot_type(*target, value.sql_type) else {
+                return false;
+            };
+            let from = table.columns[column.index()].data_type;
+            if !is_same_datum(from, to) || !is_same_datum(value.data_type(), to) {
+                return false;
+            }
+            binds.push(Bind { field: table.layout.field(column), slot: target.0 });
+        }
+        code.binds = binds.into();
+        true
     }
 
     /// What happens when there is no row.
@@ -111,6 +185,7 @@ impl Lowerer<'_> {
             change: NO_CODE,
             returning: NO_CODE,
             update: None,
+            bump: None,
             remove: matches!(access.effect, Effect::Delete { .. }),
             insert: None,
             gather: Gather::Count,
@@ -122,21 +197,17 @@ impl Lowerer<'_> {
         let parts: Box<[_]> = exprs
             .iter()
             .zip(layout.parts())
-            .map(|(expr, part)| self.key_part(expr, part.data_type))
+            .map(|(expr, part)| self.key_part(expr, *part))
             .collect();
-        let is_plain = parts
-            .iter()
-            .zip(layout.parts())
-            .all(|(part, of)| part.convert == Convert::Same && !of.nullable);
-        KeyCode { index, parts, layout, is_plain }
+        key_code(index, parts, layout)
     }
 
-    fn key_part(&mut self, expr: &Expr, to: DataType) -> KeyPartCode {
-        let from = expr.data_type();
+    fn key_part(&mut self, expr: &Expr, part: KeyPart) -> KeyPartCode {
+        let (from, to) = (expr.data_type(), part.data_type);
         let slot = self.expr(expr);
         let convert =
             if is_encodable(from, to) { Convert::Same } else { Convert::Other { from, to } };
-        KeyPartCode { slot, convert }
+        KeyPartCode { slot, bits: packed_bits(part), convert }
     }
 
     fn range(
@@ -150,7 +221,7 @@ impl Lowerer<'_> {
         let next = prefix.layout.parts().get(prefix.parts.len()).copied();
         let mut end = |end: Option<&RangeEnd>| {
             let end = end?;
-            let part = self.key_part(&end.value, next?.data_type);
+            let part = self.key_part(&end.value, next?);
             Some(RangeEndCode { part, inclusive: end.inclusive })
         };
         let (lower, upper) = (end(lower), end(upper));
@@ -204,6 +275,28 @@ impl Lowerer<'_> {
                 }
             }
         }
+    }
+}
+
+/// A key's code, with what may be known of it.
+pub(super) fn key_code(index: IndexId, parts: Box<[KeyPartCode]>, layout: KeyLayout) -> KeyCode {
+    let is_plain = parts
+        .iter()
+        .zip(layout.parts())
+        .all(|(part, of)| part.convert == Convert::Same && !of.nullable);
+    let bytes: usize = parts.iter().map(|part| usize::from(part.bits / 8)).sum();
+    let is_packed = is_plain && parts.iter().all(|part| part.bits > 0) && bytes <= PACKED_BYTES_MAX;
+    KeyCode { index, parts, layout, is_plain, is_packed }
+}
+
+/// [`KeyPartCode::bits`] of a key part.
+pub(super) fn packed_bits(part: KeyPart) -> u8 {
+    match part.data_type {
+        _ if part.nullable => 0,
+        DataType::SmallInt => 16,
+        DataType::Integer | DataType::Date => 32,
+        DataType::BigInt | DataType::Timestamp | DataType::TimestampTz => 64,
+        _ => 0,
     }
 }
 

@@ -1,8 +1,11 @@
 //! INSERT of one row.
 
+use hotrow_base::ids::ColumnId;
+use hotrow_base::key::KeyPart;
 use hotrow_base::types::SqlType;
 
 use super::Lowerer;
+use super::access::{key_code, packed_bits};
 use crate::access::Intent;
 use crate::bytecode::{
     AccessCode, Convert, Gather, InsertCode, KeyCode, KeyPartCode, NO_CODE, Op, PathCode,
@@ -38,6 +41,7 @@ impl Lowerer<'_> {
             change: NO_CODE,
             returning: NO_CODE,
             update: None,
+            bump: None,
             remove: false,
             insert: Some(code),
             gather: Gather::Count,
@@ -66,15 +70,12 @@ impl Lowerer<'_> {
     /// The primary key over the row's slots.
     fn primary_key(&self, insert: &Insert, first: u16) -> Option<KeyCode> {
         let index = self.catalog.index(self.catalog.table(insert.table).primary?);
-        let part = |column: &hotrow_base::ids::ColumnId| KeyPartCode {
+        let part = |(column, part): (&ColumnId, &KeyPart)| KeyPartCode {
             slot: first + column.0,
+            bits: packed_bits(*part),
             convert: Convert::Same,
         };
-        Some(KeyCode {
-            index: index.id,
-            parts: index.columns.iter().map(part).collect(),
-            layout: index.key.clone(),
-            is_plain: true,
-        })
+        let parts = index.columns.iter().zip(index.key.parts()).map(part).collect();
+        Some(key_code(index.id, parts, index.key.clone()))
     }
 }

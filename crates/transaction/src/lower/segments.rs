@@ -118,6 +118,7 @@ fn target(op: &mut Op) -> Option<&mut u32> {
         | Op::RowsBegin { to, .. }
         | Op::RowsNext { to, .. }
         | Op::Point { missing: to, .. }
+        | Op::Bump { missing: to, .. }
         | Op::Visit { missing: to, .. }
         | Op::Insert { conflict: to, .. } => Some(to),
         _ => None,
