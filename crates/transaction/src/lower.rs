@@ -21,6 +21,8 @@ mod query;
 mod segments;
 mod statement;
 
+use std::collections::HashMap;
+
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};
@@ -67,18 +69,13 @@ fn lower_with(
     }
 }
 
-/// A constant and its slot's number among constants.
-struct Constant {
-    data_type: DataType,
-    value: Value,
-}
-
 struct Lowerer<'a> {
     catalog: &'a Catalog,
     procedure: &'a Procedure,
     program: Program,
     segments: Segments,
-    constants: Vec<Constant>,
+    /// types and debug forms of constants; their numbers
+    constants: HashMap<(DataType, String), usize>,
     constant_datums: Vec<Datum>,
     first_constant: usize,
     constant_room: usize,
@@ -117,7 +114,7 @@ impl<'a> Lowerer<'a> {
                 ..Program::default()
             },
             segments: Segments::default(),
-            constants: Vec::new(),
+            constants: HashMap::new(),
             constant_datums: Vec::new(),
             first_constant,
             constant_room,
@@ -193,11 +190,15 @@ impl<'a> Lowerer<'a> {
 
     /// The slot of a constant.
     fn constant(&mut self, data_type: DataType, value: &Value) -> u16 {
-        let known = self
-            .constants
-            .iter()
-            .position(|constant| constant.data_type == data_type && same(&constant.value, value));
-        let number = known.unwrap_or_else(|| self.new_constant(data_type, value));
+        // Debug forms tell 0.0 from -0.0, and NaN is NaN.
+        let key = (data_type, format!("{value:?}"));
+        let number = match self.constants.get(&key) {
+            Some(&number) => number,
+            None => {
+                self.constants.insert(key, self.constant_datums.len());
+                self.new_constant(data_type, value)
+            }
+        };
         let slot = self.first_constant + number;
         u16::try_from(slot).unwrap_or_else(|_| {
             self.fail(too_large("local variables and constants"));
@@ -211,9 +212,8 @@ impl<'a> Lowerer<'a> {
             self.fail(crate::functions::cast::value_error(error).into_error());
             Datum::NULL
         });
-        self.constants.push(Constant { data_type, value: value.clone() });
         self.constant_datums.push(datum);
-        self.constants.len() - 1
+        self.constant_datums.len() - 1
     }
 
     /// Whether a slot holds a constant that is not NULL.
@@ -250,15 +250,6 @@ impl<'a> Lowerer<'a> {
     fn fail(&mut self, mut error: SqlError) {
         error.place = self.segments.place;
         self.failed.get_or_insert(error);
-    }
-}
-
-/// Equal, also as bits: 0.0 is not -0.0, and NaN is NaN.
-fn same(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
-        (Value::Real(a), Value::Real(b)) => a.to_bits() == b.to_bits(),
-        _ => a == b,
     }
 }
 

@@ -62,7 +62,7 @@ pub(super) fn pack(key: &KeyCode, machine: &Machine) -> Option<Packed> {
             return None;
         }
         // The sign flipped, at the top of 8 bytes; what lies behind the part is written over.
-        let ordered = (value as u64) << (64 - u32::from(part.bits) & 63) ^ 1 << 63;
+        let ordered = ((value as u64) << ((64 - u32::from(part.bits)) & 63)) ^ (1 << 63);
         let place = packed.bytes.get_mut(packed.len..packed.len + 8)?;
         place.copy_from_slice(&ordered.to_be_bytes());
         packed.len += usize::from(part.bits / 8);
@@ -78,7 +78,7 @@ pub(super) fn pack_one(part: &KeyPartCode, machine: &Machine) -> Option<([u8; 8]
     if datum.is_null() || !fits(value, part.bits) {
         return None;
     }
-    let ordered = (value as u64) << (64 - u32::from(part.bits) & 63) ^ 1 << 63;
+    let ordered = ((value as u64) << ((64 - u32::from(part.bits)) & 63)) ^ (1 << 63);
     let bytes = ordered.to_be_bytes();
     // Hashing a number of bytes that is known here takes half the instructions.
     Some(match part.bits {

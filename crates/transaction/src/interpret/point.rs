@@ -1,15 +1,15 @@
 //! Accesses to one row: find, update, insert.
 
 use hotrow_base::datum::Datum;
-use hotrow_base::ids::{ColumnId, IndexId};
 use hotrow_base::key;
 use hotrow_base::row::{Words, read_field};
 
 use super::fault::{stop, stop_machine};
 use super::keys::{encode, pack, pack_one};
-use super::{Fault, Hook, PlannedKey, fits, slow, violation};
+use super::pure::set_touched;
+use super::{Fault, Hook, PlannedKey, fits, violation};
 use crate::access::{Inserted, KeyAt, RecordAccess};
-use crate::bytecode::{AccessCode, Bind, InsertCode, KeyCode, PathCode, Program, UpdateCode};
+use crate::bytecode::{AccessCode, Bind, InsertCode, KeyCode, PathCode, Program};
 use crate::frame::{Frame, Machine};
 use crate::outcome::Stop;
 
@@ -123,31 +123,14 @@ pub(super) fn bump<A: RecordAccess, H: Hook>(
     let change = [(bump.field.column(), value)];
     let done = access.update(code.table, record, &change, &machine.heap)?;
     if let Inserted::Duplicate(index) = done {
-        return Err(duplicate(program, site, at, index, &change, record, frame, access));
+        let row = access.row(code.table, record);
+        let change = (&change[..], &machine.heap[..]);
+        let words = &mut frame.row_words;
+        let fault = violation::duplicate_update(program, code, index, row, change, words);
+        return Err(stop_machine(program, at, machine, fault));
     }
-    slow::touched(&mut frame.machine, 1);
+    set_touched(&mut frame.machine.slots, 1);
     Ok(true)
-}
-
-#[cold]
-#[inline(never)]
-#[expect(clippy::too_many_arguments, reason = "the interpreter's registers, passed on")]
-fn duplicate<A: RecordAccess>(
-    program: &Program,
-    site: u16,
-    at: usize,
-    index: IndexId,
-    changes: &[(ColumnId, Datum)],
-    record: A::Record,
-    frame: &mut Frame,
-    access: &A,
-) -> Stop {
-    let code = &program.access[site as usize];
-    let Frame { machine, row_words, .. } = frame;
-    let row = access.row(code.table, record);
-    let fault =
-        violation::duplicate_update(program, code, index, row, (changes, &machine.heap), row_words);
-    stop_machine(program, at, machine, fault)
 }
 
 /// Changes the record that was found, to the new values in slots.
@@ -161,40 +144,34 @@ pub(super) fn update<A: RecordAccess>(
     access: &mut A,
 ) -> Result<(), Stop> {
     let code = &program.access[site as usize];
-    let Frame { machine, changes, row_words, .. } = frame;
+    let Frame { machine, changes, row_words, keys, .. } = frame;
     let update = code.update.as_ref().expect("lowering emits Update for updates only");
-    if update.has_variable
-        && let Err(fault) =
-            violation::check_size(program, code, access.row(code.table, record), machine, row_words)
-    {
+    let value = |slot: u16| machine.slots[slot as usize];
+    let one;
+    let changes = if let [set] = &update.sets[..] {
+        one = [(set.column, value(set.slot))];
+        &one[..]
+    } else {
+        changes.clear();
+        changes.extend(update.sets.iter().map(|set| (set.column, value(set.slot))));
+        &changes[..]
+    };
+    if update.has_variable {
+        let row = access.row(code.table, record);
+        let change = (changes, &machine.heap[..]);
+        if let Err(fault) =
+            violation::check_size(program, code, row, change, row_words, &mut keys.key)
+        {
+            return Err(stop_machine(program, at, machine, fault));
+        }
+    }
+    if let Inserted::Duplicate(index) = access.update(code.table, record, changes, &machine.heap)? {
+        let row = access.row(code.table, record);
+        let change = (changes, &machine.heap[..]);
+        let fault = violation::duplicate_update(program, code, index, row, change, row_words);
         return Err(stop_machine(program, at, machine, fault));
     }
-    let done = change(code, update, record, machine, changes, access)?;
-    if let Inserted::Duplicate(index) = done {
-        let changes: Vec<_> =
-            update.sets.iter().map(|s| (s.column, machine.slots[s.slot as usize])).collect();
-        return Err(duplicate(program, site, at, index, &changes, record, frame, access));
-    }
     Ok(())
-}
-
-#[inline(always)]
-fn change<A: RecordAccess>(
-    code: &AccessCode,
-    update: &UpdateCode,
-    record: A::Record,
-    machine: &Machine,
-    changes: &mut Vec<(ColumnId, Datum)>,
-    access: &mut A,
-) -> Result<Inserted, Stop> {
-    let value = |slot: u16| machine.slots[slot as usize];
-    if let [set] = &update.sets[..] {
-        let change = [(set.column, value(set.slot))];
-        return access.update(code.table, record, &change, &machine.heap);
-    }
-    changes.clear();
-    changes.extend(update.sets.iter().map(|set| (set.column, value(set.slot))));
-    access.update(code.table, record, changes, &machine.heap)
 }
 
 /// Inserts a row. False: a conflict was ignored.
@@ -215,7 +192,7 @@ pub(super) fn insert<A: RecordAccess, H: Hook>(
     let inserted = put(code, insert, site, frame, access, hook)?;
     match inserted {
         Inserted::Yes => {
-            slow::touched(&mut frame.machine, 1);
+            set_touched(&mut frame.machine.slots, 1);
             Ok(true)
         }
         Inserted::Duplicate(_) if insert.ignore_conflict => Ok(false),

@@ -1,184 +1,201 @@
-//! The hot loop: instructions on slots alone.
+//! The hot instructions: those on slots alone that are short enough for the dispatch loops.
 
 use std::cmp::Ordering;
 
 use hotrow_base::datum::Datum;
 
 use super::Fault;
-use crate::bytecode::{CompareKind, Op, Program};
+use crate::bytecode::CompareKind;
 use crate::frame::Machine;
 use crate::program::{ArithmeticOp, CompareOp};
 
-/// Why the hot loop was left. The commonest accesses have variants of their own, so that they are
-/// told apart only once.
-pub(super) enum Exit {
-    Point { at: usize, site: u16, last: bool, missing: u32 },
-    Bump { at: usize, site: u16, missing: u32 },
-    Update { at: usize, site: u16, last: bool },
-    Keep,
-    Other { at: usize },
-}
-
-/// Runs from `pc` to the first instruction this loop does not know, whose position it returns.
-///
-/// Errors: the position of the instruction that failed, and why.
-#[inline(always)]
-pub(super) fn run_hot(
-    program: &Program,
-    mut pc: usize,
-    machine: &mut Machine,
-) -> Result<Exit, (usize, Fault)> {
-    let code = &program.code[..];
-    let Machine { slots, elements, steps_left, .. } = machine;
-    let slots = &mut slots[..];
-    // Condition of a jump on two integers; NULL makes it false.
-    macro_rules! unless {
-        ($a:expr, $b:expr, $to:expr, $test:tt) => {{
-            let (a, b) = (slots[$a as usize], slots[$b as usize]);
-            if a.is_null() || b.is_null() || !(a.as_int() $test b.as_int()) {
-                pc = $to as usize;
-                continue;
+/// One `match` over the hot instructions and the caller's own arms, so that each instruction is
+/// told apart once. Gives the position of the next instruction, or why this one failed.
+macro_rules! dispatch {
+    ($op:expr, $at:expr, $machine:expr, { $($own:tt)* }, $other:expr) => {{
+        let at: usize = $at;
+        let jump = |is_taken: bool, to: u32| if is_taken { to as usize } else { at + 1 };
+        match *$op {
+            $($own)*
+            Op::Move { dst, a } => {
+                let slots = &mut $machine.slots[..];
+                slots[dst as usize] = slots[a as usize];
+                Ok(at + 1)
             }
-        }};
-    }
-    macro_rules! int {
-        ($dst:expr, $a:expr, $b:expr, $bits:expr, $method:ident) => {{
-            let (a, b) = (slots[$a as usize], slots[$b as usize]);
-            let value = if a.is_null() || b.is_null() {
-                Datum::NULL
-            } else {
-                let (value, overflow) = a.as_int().$method(b.as_int());
-                if overflow || !fits(value, $bits) {
-                    return Err((pc, Fault::IntRange { bits: $bits }));
-                }
-                Datum::int(value)
-            };
-            slots[$dst as usize] = value;
-        }};
-    }
-    macro_rules! step {
-        () => {{
-            if *steps_left == 0 {
-                return Err((pc, Fault::StepBudget));
-            }
-            *steps_left -= 1;
-        }};
-    }
-    loop {
-        match code[pc] {
-            Op::Move { dst, a } => slots[dst as usize] = slots[a as usize],
-            Op::Jump { to } => {
-                pc = to as usize;
-                continue;
-            }
-            Op::JumpIfTrue { a, to } => {
-                if slots[a as usize].is_true() {
-                    pc = to as usize;
-                    continue;
-                }
-            }
-            Op::JumpIfNotTrue { a, to } => {
-                if !slots[a as usize].is_true() {
-                    pc = to as usize;
-                    continue;
-                }
-            }
+            Op::Jump { to } => Ok(to as usize),
+            Op::JumpIfTrue { a, to } => Ok(jump($machine.slots[a as usize].is_true(), to)),
+            Op::JumpIfNotTrue { a, to } => Ok(jump(!$machine.slots[a as usize].is_true(), to)),
             Op::JumpIfFalse { a, to } => {
-                if slots[a as usize] == Datum::FALSE {
-                    pc = to as usize;
-                    continue;
-                }
+                Ok(jump($machine.slots[a as usize] == Datum::FALSE, to))
             }
-            Op::JumpIfNull { a, to } => {
-                if slots[a as usize].is_null() {
-                    pc = to as usize;
-                    continue;
-                }
+            Op::JumpIfNull { a, to } => Ok(jump($machine.slots[a as usize].is_null(), to)),
+            Op::JumpIfNotNull { a, to } => Ok(jump(!$machine.slots[a as usize].is_null(), to)),
+            Op::JumpUnlessEqual { a, b, to } => {
+                Ok(jump(!pure::both($machine, a, b, |a, b| a == b), to))
             }
-            Op::JumpIfNotNull { a, to } => {
-                if !slots[a as usize].is_null() {
-                    pc = to as usize;
-                    continue;
-                }
+            Op::JumpUnlessNotEqual { a, b, to } => {
+                Ok(jump(!pure::both($machine, a, b, |a, b| a != b), to))
             }
-            Op::JumpUnlessEqual { a, b, to } => unless!(a, b, to, ==),
-            Op::JumpUnlessNotEqual { a, b, to } => unless!(a, b, to, !=),
-            Op::JumpUnlessLess { a, b, to } => unless!(a, b, to, <),
-            Op::JumpUnlessLessOrEqual { a, b, to } => unless!(a, b, to, <=),
-            Op::IntAdd { dst, a, b, bits } => int!(dst, a, b, bits, overflowing_add),
-            Op::IntSubtract { dst, a, b, bits } => int!(dst, a, b, bits, overflowing_sub),
-            Op::IntMultiply { dst, a, b, bits } => int!(dst, a, b, bits, overflowing_mul),
+            Op::JumpUnlessLess { a, b, to } => {
+                Ok(jump(!pure::both($machine, a, b, |a, b| a < b), to))
+            }
+            Op::JumpUnlessLessOrEqual { a, b, to } => {
+                Ok(jump(!pure::both($machine, a, b, |a, b| a <= b), to))
+            }
+            Op::IntAdd { dst, a, b, bits } => {
+                pure::int($machine, [dst, a, b], bits, i64::overflowing_add).map(|()| at + 1)
+            }
+            Op::IntSubtract { dst, a, b, bits } => {
+                pure::int($machine, [dst, a, b], bits, i64::overflowing_sub).map(|()| at + 1)
+            }
+            Op::IntMultiply { dst, a, b, bits } => {
+                pure::int($machine, [dst, a, b], bits, i64::overflowing_mul).map(|()| at + 1)
+            }
             Op::NumericAdd { dst, a, b } => {
-                let (a, b) = (slots[a as usize], slots[b as usize]);
-                match numeric_sum(a, b, i128::checked_add) {
-                    Some(value) => slots[dst as usize] = value,
-                    None => return Err((pc, Fault::NumericRange)),
-                }
+                pure::numeric_sum($machine, [dst, a, b], i128::checked_add).map(|()| at + 1)
             }
             Op::NumericSubtract { dst, a, b } => {
-                let (a, b) = (slots[a as usize], slots[b as usize]);
-                match numeric_sum(a, b, i128::checked_sub) {
-                    Some(value) => slots[dst as usize] = value,
-                    None => return Err((pc, Fault::NumericRange)),
-                }
+                pure::numeric_sum($machine, [dst, a, b], i128::checked_sub).map(|()| at + 1)
             }
-            Op::SetFound { found } => slots[0] = Datum::bool(found),
+            Op::SetFound { found } => {
+                $machine.slots[FOUND.index()] = Datum::bool(found);
+                Ok(at + 1)
+            }
             Op::Touched { rows } => {
-                slots[0] = Datum::bool(rows > 0);
-                slots[2] = Datum::int(i64::from(rows));
+                pure::set_touched(&mut $machine.slots, u64::from(rows));
+                Ok(at + 1)
             }
             Op::EachNext { cursor, slot, to } => {
-                let rest = slots[cursor as usize].as_range();
-                if rest.len > 0 {
-                    step!();
-                    slots[slot as usize] = elements[rest.start as usize];
-                    slots[cursor as usize] = Datum::range(rest.start + 1, rest.len - 1);
-                    pc = to as usize;
-                    continue;
-                }
+                pure::each_next($machine, cursor, slot).map(|any| jump(any, to))
             }
             Op::RangeNext { state, slot, reverse, to } => {
-                let [counter, end, stride] = [0, 1, 2].map(|i| slots[state as usize + i].as_int());
-                let next = if reverse {
-                    counter.checked_sub(stride).filter(|&next| next >= end)
-                } else {
-                    counter.checked_add(stride).filter(|&next| next <= end)
-                };
-                if let Some(next) = next {
-                    step!();
-                    slots[state as usize] = Datum::int(next);
-                    slots[slot as usize] = Datum::int(next);
-                    pc = to as usize;
-                    continue;
-                }
+                pure::range_next($machine, state, slot, reverse).map(|any| jump(any, to))
             }
             Op::Element { dst, array, index } => {
-                slots[dst as usize] =
-                    element(slots[array as usize], slots[index as usize], elements);
+                pure::element($machine, [dst, array, index]);
+                Ok(at + 1)
             }
-            Op::Point { site, last, missing } => {
-                return Ok(Exit::Point { at: pc, site, last, missing });
-            }
-            Op::Bump { site, missing } => return Ok(Exit::Bump { at: pc, site, missing }),
-            Op::Update { site, last } => return Ok(Exit::Update { at: pc, site, last }),
-            Op::RowKeep => return Ok(Exit::Keep),
-            _ => return Ok(Exit::Other { at: pc }),
+            _ => $other,
         }
-        pc += 1;
+    }};
+}
+
+pub(super) use dispatch;
+
+/// Whether two integers satisfy a test; NULL makes it false.
+#[inline(always)]
+pub(super) fn both(machine: &Machine, a: u16, b: u16, test: fn(i64, i64) -> bool) -> bool {
+    let (a, b) = (machine.slots[a as usize], machine.slots[b as usize]);
+    !a.is_null() && !b.is_null() && test(a.as_int(), b.as_int())
+}
+
+/// Integer arithmetic in `bits` bits.
+#[inline(always)]
+pub(super) fn int(
+    machine: &mut Machine,
+    [dst, a, b]: [u16; 3],
+    bits: u8,
+    compute: fn(i64, i64) -> (i64, bool),
+) -> Result<(), Fault> {
+    let slots = &mut machine.slots[..];
+    let (a, b) = (slots[a as usize], slots[b as usize]);
+    let value = if a.is_null() || b.is_null() {
+        Datum::NULL
+    } else {
+        let (value, overflow) = compute(a.as_int(), b.as_int());
+        if overflow || !fits(value, bits) {
+            return Err(Fault::IntRange { bits });
+        }
+        Datum::int(value)
+    };
+    slots[dst as usize] = value;
+    Ok(())
+}
+
+/// Numeric addition or subtraction in one scale.
+#[inline(always)]
+pub(super) fn numeric_sum(
+    machine: &mut Machine,
+    [dst, a, b]: [u16; 3],
+    compute: fn(i128, i128) -> Option<i128>,
+) -> Result<(), Fault> {
+    let slots = &mut machine.slots[..];
+    let (a, b) = (slots[a as usize], slots[b as usize]);
+    slots[dst as usize] = if a.is_null() || b.is_null() {
+        Datum::NULL
+    } else {
+        let sum = compute(a.as_numeric(), b.as_numeric());
+        sum.and_then(numeric).ok_or(Fault::NumericRange)?
+    };
+    Ok(())
+}
+
+/// The next element of a FOREACH; false at the end.
+#[inline(always)]
+pub(super) fn each_next(machine: &mut Machine, cursor: u16, slot: u16) -> Result<bool, Fault> {
+    let Machine { slots, elements, steps_left, .. } = machine;
+    let slots = &mut slots[..];
+    // Next element and end; they differ, so adding 1 to the pair adds it to the first.
+    let pair = slots[cursor as usize];
+    let rest = pair.as_range();
+    if rest.start >= rest.len {
+        return Ok(false);
+    }
+    if *steps_left == 0 {
+        return Err(Fault::StepBudget);
+    }
+    *steps_left -= 1;
+    slots[slot as usize] = elements[rest.start as usize];
+    slots[cursor as usize] = Datum::int(pair.as_int() + 1);
+    Ok(true)
+}
+
+/// The next number of a FOR; false at the end.
+#[inline(always)]
+pub(super) fn range_next(
+    machine: &mut Machine,
+    state: u16,
+    slot: u16,
+    reverse: bool,
+) -> Result<bool, Fault> {
+    let slots = &mut machine.slots[..];
+    let [counter, end, stride] = [0, 1, 2].map(|i| slots[state as usize + i].as_int());
+    let next = if reverse {
+        counter.checked_sub(stride).filter(|&next| next >= end)
+    } else {
+        counter.checked_add(stride).filter(|&next| next <= end)
+    };
+    let Some(next) = next else { return Ok(false) };
+    slots[state as usize] = Datum::int(next);
+    slots[slot as usize] = Datum::int(next);
+    machine.step()?;
+    Ok(true)
+}
+
+/// FOUND and the row count.
+#[inline(always)]
+pub(super) fn set_touched(slots: &mut [Datum], rows: u64) {
+    // Every program has these slots; asked once instead of twice.
+    if let [found, _now, row_count, ..] = slots {
+        *found = Datum::bool(rows > 0);
+        *row_count = Datum::int(rows as i64);
     }
 }
 
 /// `array[index]`, from 1; NULL outside.
-#[inline]
-fn element(array: Datum, index: Datum, elements: &[Datum]) -> Datum {
-    if array.is_null() || index.is_null() {
-        return Datum::NULL;
-    }
-    let range = array.as_range();
-    match usize::try_from(index.as_int() - 1) {
-        Ok(i) if i < range.len as usize => elements[range.start as usize + i],
-        _ => Datum::NULL,
-    }
+#[inline(always)]
+pub(super) fn element(machine: &mut Machine, [dst, array, index]: [u16; 3]) {
+    let (array, index) = (machine.slots[array as usize], machine.slots[index as usize]);
+    let value = if array.is_null() || index.is_null() {
+        Datum::NULL
+    } else {
+        let range = array.as_range();
+        match usize::try_from(index.as_int().wrapping_sub(1)) {
+            Ok(i) if i < range.len as usize => machine.elements[range.start as usize + i],
+            _ => Datum::NULL,
+        }
+    };
+    machine.slots[dst as usize] = value;
 }
 
 /// Whether `value` is an integer of `bits` bits.
@@ -190,14 +207,6 @@ pub(crate) const fn fits(value: i64, bits: u8) -> bool {
 
 /// One more than the largest magnitude of a numeric.
 const NUMERIC_LIMIT: u128 = 10_u128.pow(38);
-
-#[inline]
-fn numeric_sum(a: Datum, b: Datum, sum: fn(i128, i128) -> Option<i128>) -> Option<Datum> {
-    if a.is_null() || b.is_null() {
-        return Some(Datum::NULL);
-    }
-    sum(a.as_numeric(), b.as_numeric()).and_then(numeric)
-}
 
 /// A numeric of at most 38 digits.
 #[inline]

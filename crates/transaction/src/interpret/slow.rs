@@ -3,20 +3,13 @@
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal;
 
-use super::pure::{compare, divide, fits, satisfies};
+use super::pure::{compare, divide, fits, satisfies, set_touched};
 use super::{Fault, violation};
 use crate::bytecode::{Failure, Op, Program};
 use crate::frame::{Frame, Machine};
 use crate::functions;
 use crate::outcome::SqlError;
-use crate::program::{ArithmeticOp, FOUND, ROW_COUNT};
-
-/// FOUND and the row count.
-#[inline(always)]
-pub(super) fn touched(machine: &mut Machine, rows: u64) {
-    machine.slots[FOUND.index()] = Datum::bool(rows > 0);
-    machine.slots[ROW_COUNT.index()] = Datum::int(rows as i64);
-}
+use crate::program::ArithmeticOp;
 
 /// Runs one instruction outside visits; returns the next position.
 #[inline(never)]
@@ -27,7 +20,7 @@ pub(super) fn step(
     frame: &mut Frame,
 ) -> Result<usize, Fault> {
     match op {
-        Op::TouchedByVisit => touched(&mut frame.machine, frame.touched),
+        Op::TouchedByVisit => set_touched(&mut frame.machine.slots, frame.touched),
         Op::RowsBegin { rows, to } | Op::RowsNext { rows, to } => {
             let is_begin = matches!(op, Op::RowsBegin { .. });
             // Begin jumps when there is no row, Next when there is one.
@@ -147,7 +140,9 @@ fn control(program: &Program, at: usize, op: Op, machine: &mut Machine) -> Resul
             }
             machine.step()?;
             machine.slots[slot as usize] = machine.elements[range.start as usize];
-            machine.slots[cursor as usize] = Datum::range(range.start + 1, range.len - 1);
+            // Next element and end; see EachNext.
+            let end = range.start + range.len;
+            machine.slots[cursor as usize] = Datum::range(range.start + 1, end);
         }
         Op::Check { a, check } => {
             if machine.slots[a as usize] == Datum::FALSE {

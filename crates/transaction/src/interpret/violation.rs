@@ -83,33 +83,29 @@ pub(super) fn build_row(
 }
 
 /// Whether the row fits and its keys are short enough, for an update of columns of varying size.
-#[cold]
+#[inline(never)]
 pub(super) fn check_size<W: Words + ?Sized>(
     program: &Program,
     code: &AccessCode,
     row: &W,
-    machine: &Machine,
+    (changes, heap): (&[(ColumnId, Datum)], &[u8]),
     row_words: &mut Vec<u64>,
+    key: &mut KeyBuffer,
 ) -> Result<(), Fault> {
     let Some(update) = &code.update else { return Ok(()) };
-    let new_bytes: usize = update
-        .sets
+    // Lengths of what is no range are rubbish, but then only cost the longer way.
+    let new_bytes: usize = changes
         .iter()
-        .map(|set| machine.slots[set.slot as usize])
-        .map(|value| if value.is_null() { 0 } else { value.as_range().len as usize })
+        .map(|(_, value)| if value.is_null() { 0 } else { value.as_range().len as usize })
         .sum();
-    // Ranges' lengths of other types are rubbish, but then only cost the longer way.
-    let fits = new_bytes.div_ceil(8) + update.sets.len() + row.len() <= ROW_WORDS_MAX;
+    let fits = new_bytes.div_ceil(8) + changes.len() + row.len() <= ROW_WORDS_MAX;
     if fits && update.long_keys.is_empty() {
         return Ok(());
     }
     let table = &program.tables[code.table_code as usize];
-    let changes: Vec<_> =
-        update.sets.iter().map(|set| (set.column, machine.slots[set.slot as usize])).collect();
-    rebuild(table, row, (&changes, &machine.heap), row_words)?;
-    let mut key = KeyBuffer::new();
+    rebuild(table, row, (changes, heap), row_words)?;
     for &index in &update.long_keys {
-        check_key(&table.indexes[index as usize], row_words, &mut key)?;
+        check_key(&table.indexes[index as usize], row_words, key)?;
     }
     Ok(())
 }

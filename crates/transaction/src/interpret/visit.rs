@@ -2,16 +2,19 @@
 
 use std::ops::ControlFlow;
 
+use hotrow_base::datum::Datum;
+
 use super::fault::stop_machine;
 use super::gather::{Added, Sink};
 use super::keys::{BoundKind, Ends, encode, encode_ends};
 use super::point::{bind, look_up};
-use super::pure::Exit;
+use super::pure::dispatch;
 use super::{Fault, Hook, point, pure, slow};
 use crate::access::{RangeAt, RecordAccess};
 use crate::bytecode::{AccessCode, NO_CODE, Op, PathCode, Program, RangeCode};
 use crate::frame::{Frame, Keys, Machine};
 use crate::outcome::Stop;
+use crate::program::FOUND;
 
 /// Visits the rows of a site. False: nothing was gathered.
 #[inline(never)]
@@ -207,18 +210,14 @@ fn write_one<A: RecordAccess>(
 pub(super) fn eval(program: &Program, start: u32, machine: &mut Machine) -> Result<bool, Stop> {
     let mut pc = start as usize;
     loop {
-        let at = match pure::run_hot(program, pc, machine) {
-            Ok(Exit::Keep) => return Ok(true),
-            Ok(Exit::Other { at }) => at,
-            Ok(_) => unreachable!("code of one row has no access"),
-            Err((at, fault)) => return Err(stop_machine(program, at, machine, fault)),
-        };
-        match program.code[at] {
+        let op = &program.code[pc];
+        let next = dispatch!(op, pc, machine, {
+            Op::RowKeep => return Ok(true),
             Op::RowSkip => return Ok(false),
-            other => match slow::pure(program, at, other, machine) {
-                Ok(next) => pc = next,
-                Err(fault) => return Err(stop_machine(program, at, machine, fault)),
-            },
+        }, slow::pure(program, pc, *op, machine));
+        match next {
+            Ok(next) => pc = next,
+            Err(fault) => return Err(stop_machine(program, pc, machine, fault)),
         }
     }
 }

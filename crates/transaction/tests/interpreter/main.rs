@@ -3,4 +3,5 @@
 #[allow(dead_code, reason = "a kit: not every test uses all of it")]
 mod build;
 mod expressions;
+mod plans;
 mod statements;
