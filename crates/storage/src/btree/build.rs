@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::key::{KeyBuffer, word_at};
-use super::layout::{FENCES, Fences, HEADER, Header, Layout, PREFIX, View};
+use super::layout::{FENCES, Fences, HEADER, HEADS, Header, Layout, PREFIX, View};
 
 /// The keys a node is responsible for: from `lower` on and below `upper`.
 #[derive(Clone, Copy, Debug)]
@@ -170,7 +170,8 @@ fn layout_between<const N: usize>(fence_bytes: (usize, usize), shape: Shape) -> 
     let stride = (shape.longest - shape.common).div_ceil(8).max(1);
     let prefix_bytes = shape.longest.saturating_sub(8 * stride);
     let fence_words = fence_bytes.0.div_ceil(8) + fence_bytes.1.div_ceil(8);
-    let free = N.checked_sub(PREFIX + prefix_bytes.div_ceil(8) + fence_words)?;
+    let prefix_rest = prefix_bytes.div_ceil(8).saturating_sub(1);
+    let free = N.checked_sub(HEADS + prefix_rest + fence_words)?;
     let capacity = free / (stride + 1);
     (shape.count <= capacity).then_some(Layout {
         stride,
@@ -193,7 +194,7 @@ pub(super) fn build<const N: usize>(
 ) {
     let header = Header::new(level, layout, 0);
     let target = View { words, header };
-    write_prefix(words, layout.prefix_bytes, pieces, level, also);
+    write_prefix(&target, pieces, level, also);
     let mut position = 0;
     for piece in pieces {
         if piece.range.is_empty() {
@@ -222,12 +223,12 @@ pub(super) fn build<const N: usize>(
 }
 
 fn write_prefix<const N: usize>(
-    words: &[AtomicU64; N],
-    bytes: usize,
+    target: &View<'_, N>,
     pieces: &[Piece<'_, N>],
     level: usize,
     also: Option<&[u8]>,
 ) {
+    let (bytes, rest_start) = (target.header.prefix_bytes(), target.header.prefix_rest_start());
     if bytes == 0 {
         return;
     }
@@ -241,7 +242,8 @@ fn write_prefix<const N: usize>(
             Some((view, index)) => view.key_word(index, offset),
             None => word_at(also.unwrap_or_default(), offset),
         };
-        words[PREFIX + offset / 8].store(word & (u64::MAX << (64 - kept_bits)), Relaxed);
+        let place = if offset == 0 { PREFIX } else { rest_start + offset / 8 - 1 };
+        target.words[place].store(word & (u64::MAX << (64 - kept_bits)), Relaxed);
     }
 }
 
@@ -261,7 +263,7 @@ fn copy_entries<const N: usize>(target: &View<'_, N>, position: usize, piece: &P
         }
     };
     let start = piece.range.start;
-    copy(from.heads_start() + start, to.heads_start() + position, count);
+    copy(HEADS + start, HEADS + position, count);
     copy(from.values_start() + start, to.values_start() + position, count);
     let (from_tails, to_tails) = (from.tails_start(), to.tails_start());
     copy(from_tails + start * tail_words, to_tails + position * tail_words, count * tail_words);
@@ -276,7 +278,7 @@ fn recode_entry<const N: usize>(
     let header = target.header;
     let (prefix, tail_words) = (header.prefix_bytes(), header.stride() - 1);
     let head = source.key_word(index, prefix);
-    target.words[header.heads_start() + position].store(head, Relaxed);
+    target.words[HEADS + position].store(head, Relaxed);
     target.words[header.values_start() + position].store(source.value_word(index), Relaxed);
     let tails = header.tails_start() + position * tail_words;
     for (number, word) in target.words[tails..tails + tail_words].iter().enumerate() {
@@ -287,7 +289,7 @@ fn recode_entry<const N: usize>(
 fn write_entry<const N: usize>(target: &View<'_, N>, position: usize, key: &[u8], value_word: u64) {
     let header = target.header;
     let (prefix, tail_words) = (header.prefix_bytes(), header.stride() - 1);
-    target.words[header.heads_start() + position].store(word_at(key, prefix), Relaxed);
+    target.words[HEADS + position].store(word_at(key, prefix), Relaxed);
     target.words[header.values_start() + position].store(value_word, Relaxed);
     let tails = header.tails_start() + position * tail_words;
     for (number, word) in target.words[tails..tails + tail_words].iter().enumerate() {
@@ -319,7 +321,7 @@ pub(super) fn insert_entry<const N: usize>(
     let prefix = header.prefix_bytes();
     let (count, tail_words) = (header.count(), header.stride() - 1);
     debug_assert!(index <= count && count < header.capacity(), "room was made before");
-    let (heads, values) = (header.heads_start(), header.values_start());
+    let (heads, values) = (HEADS, header.values_start());
     let head = word_at(key, prefix);
     if index == count {
         // The masks change no index (N is a power of two); they spare the checks.
@@ -356,7 +358,7 @@ pub(super) fn remove_entry<const N: usize>(view: &View<'_, N>, index: usize) {
     let (words, header) = (view.words, view.header);
     let (count, tail_words) = (header.count(), header.stride() - 1);
     debug_assert!(index < count, "only entries are removed");
-    for start in [header.heads_start(), header.values_start()] {
+    for start in [HEADS, header.values_start()] {
         shift_out(&words[start + index..start + count], 1);
     }
     let start = header.tails_start();

@@ -8,7 +8,7 @@ use hotrow_base::sync::Version;
 
 use crate::latching::Latching;
 
-use super::arena::Node;
+use super::arena::{Node, NodeId};
 use super::key::SearchKey;
 use super::latch;
 use super::layout::View;
@@ -33,10 +33,19 @@ pub(super) enum Towards<'k> {
 }
 
 impl<L: Latching, const N: usize> Tree<L, N> {
-    /// The leaf that covers `key`.
-    #[inline(always)]
+    /// The leaf that covers `key`. A function of its own, so that the search of inner nodes stands
+    /// in one place, in the loop.
+    #[inline(never)]
     pub(super) fn descend(&self, key: SearchKey<'_>) -> Option<(Node<'_, N>, Version)> {
-        self.descend_by(|view| view.child_for(key))
+        let mut node = self.arena.root();
+        let mut version = latch::read_begin::<L>(&node.words[0])?;
+        loop {
+            let view = View::new(node.words);
+            if view.is_leaf() {
+                return Some((node, version));
+            }
+            (node, version) = self.step(node, version, view.child(view.child_for(key)))?;
+        }
     }
 
     pub(super) fn descend_towards(&self, towards: Towards<'_>) -> Option<(Node<'_, N>, Version)> {
@@ -47,7 +56,6 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         }
     }
 
-    #[inline(always)]
     fn descend_by(
         &self,
         child_of: impl Fn(&View<'_, N>) -> usize,
@@ -59,13 +67,21 @@ impl<L: Latching, const N: usize> Tree<L, N> {
             if view.is_leaf() {
                 return Some((node, version));
             }
-            let child = self.arena.node(view.child(child_of(&view)))?;
-            let child_version = latch::read_begin::<L>(&child.words[0])?;
-            if !latch::validate::<L>(&node.words[0], version) {
-                return None;
-            }
-            (node, version) = (child, child_version);
+            (node, version) = self.step(node, version, view.child(child_of(&view)))?;
         }
+    }
+
+    /// The child, and its version from before the parent was checked.
+    #[inline(always)]
+    fn step(
+        &self,
+        parent: Node<'_, N>,
+        version: Version,
+        child: NodeId,
+    ) -> Option<(Node<'_, N>, Version)> {
+        let child = self.arena.node(child)?;
+        let child_version = latch::read_begin::<L>(&child.words[0])?;
+        latch::validate::<L>(&parent.words[0], version).then_some((child, child_version))
     }
 
     /// The node at `level` (leaves are level 0) that covers `key`.
@@ -79,13 +95,9 @@ impl<L: Latching, const N: usize> Tree<L, N> {
                 let reached = view.header.level() == level;
                 return reached.then_some(Target { node, version, parent });
             }
-            let child = self.arena.node(view.child(view.child_covering(key)))?;
-            let child_version = latch::read_begin::<L>(&child.words[0])?;
-            if !latch::validate::<L>(&node.words[0], version) {
-                return None;
-            }
+            let child = self.step(node, version, view.child(view.child_covering(key)))?;
             parent = Some((node, version));
-            (node, version) = (child, child_version);
+            (node, version) = child;
         }
     }
 }

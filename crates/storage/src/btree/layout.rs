@@ -4,10 +4,11 @@
 //! word 0            version latch
 //! word 1            header: count, stride, prefix bytes, capacity, level
 //! word 2            fences' lengths, whether the upper one is open, where the last insert went
-//! 3 ..              the prefix that all keys here share, zero-padded
-//! heads             capacity words: first word of each key behind the prefix
+//! word 3            the first eight bytes of the prefix that all keys here share, zero-padded
+//! heads, from 4     capacity words: first word of each key behind the prefix
 //! values            capacity words: entry words, or children
 //! tails             capacity * (stride - 1) words: the other words of each key
+//! prefix's rest     its other words: few nodes have any
 //!                   (unused)
 //! .. end            upper fence, lower fence, zero-padded
 //!
@@ -26,7 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::arena::NodeId;
 use super::key::{KeyBuffer, SearchKey, word_at};
-use super::search::{lower_bound, upper_bound};
+use super::search::{BORDER_WINDOW, border_in, lower_bound, partition, upper_bound};
 
 /// The entry's ghost flag within a value.
 pub const GHOST: u64 = 1 << 63;
@@ -39,6 +40,8 @@ const LENGTH_MASK: u64 = 0x3ff;
 pub(super) const HEADER: usize = 1;
 pub(super) const FENCES: usize = 2;
 pub(super) const PREFIX: usize = 3;
+/// The same in all nodes, so that the search of most is made of constants.
+pub(super) const HEADS: usize = 4;
 
 /// The word stored for `value` under a key of `key_length` bytes.
 #[inline]
@@ -58,9 +61,9 @@ pub(super) fn key_length_in(word: u64) -> usize {
     (word >> LENGTH_SHIFT & LENGTH_MASK) as usize
 }
 
-/// Word 1: count 0..10, stride 10..17, prefix bytes 17..27, where the values start 27..37, where the
-/// heads start 37..44, level 44..50, longest key in bytes 50..60, key lengths differ 60. The two
-/// starts could be computed, but by every descent. The lengths spare a split looking at every entry.
+/// Word 1: count 0..10, stride 10..17, prefix bytes 17..27, where the values start 27..37, level
+/// 44..50, longest key in bytes 50..60, key lengths differ 60. The lengths spare a split looking at
+/// every entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header(pub(super) u64);
 
@@ -69,14 +72,12 @@ impl Header {
 
     pub(super) fn new(level: usize, layout: Layout, count: usize) -> Self {
         debug_assert!(count <= layout.capacity && layout.stride >= 1, "{layout:?} for {count}");
-        let heads_start = PREFIX + layout.prefix_bytes.div_ceil(8);
-        let values_start = heads_start + layout.capacity;
+        let values_start = HEADS + layout.capacity;
         Self(
             count as u64
                 | (layout.stride as u64) << 10
                 | (layout.prefix_bytes as u64) << 17
                 | (values_start as u64) << 27
-                | (heads_start as u64) << 37
                 | (level as u64) << 44
                 | (layout.longest as u64) << 50
                 | u64::from(layout.mixed) << 60,
@@ -107,11 +108,6 @@ impl Header {
     #[inline(always)]
     pub(super) fn values_start(self) -> usize {
         (self.0 >> 27 & 0x3ff) as usize
-    }
-
-    #[inline(always)]
-    pub(super) fn heads_start(self) -> usize {
-        (self.0 >> 37 & 0x7f) as usize
     }
 
     #[inline(always)]
@@ -153,7 +149,12 @@ impl Header {
 
     #[inline(always)]
     pub(super) fn capacity(self) -> usize {
-        self.values_start() - self.heads_start()
+        self.values_start().saturating_sub(HEADS)
+    }
+
+    /// Where the words of the prefix but the first one are.
+    pub(super) fn prefix_rest_start(self) -> usize {
+        HEADS + self.capacity() * (self.stride() + 1)
     }
 
     #[inline(always)]
@@ -278,7 +279,7 @@ impl<'n, const N: usize> View<'n, N> {
 
     #[inline(always)]
     fn heads(&self) -> &'n [AtomicU64] {
-        &self.words[self.header.heads_start()..][..self.header.count()]
+        &self.words[HEADS..][..self.header.count()]
     }
 
     /// The entry or child word at `index`.
@@ -312,7 +313,7 @@ impl<'n, const N: usize> View<'n, N> {
         if heads.last().is_none_or(|last| last.load(Relaxed) < head) {
             return Found::Gap(heads.len()); // an append: no search
         }
-        let mut index = lower_bound(heads, head);
+        let mut index = self.border(|word| word < head);
         let mut tie = heads.get(index).is_some_and(|word| word.load(Relaxed) == head);
         if tie && self.header.stride() > 1 {
             (index, tie) = self.find_tail(key, index, head);
@@ -325,6 +326,16 @@ impl<'n, const N: usize> View<'n, N> {
             Ordering::Equal => Found::Entry(index),
             Ordering::Less => Found::Padded(index + 1),
             Ordering::Greater => Found::Padded(index),
+        }
+    }
+
+    /// How many heads, all at the front, are `before` what is looked for.
+    #[inline(always)]
+    fn border(&self, before: impl Fn(u64) -> bool) -> usize {
+        const { assert!(HEADS + BORDER_WINDOW <= N) };
+        match (self.words[HEADS..].first_chunk(), self.count()) {
+            (Some(heads), count @ 32..64) => border_in(heads, count, before),
+            _ => partition(self.heads(), before),
         }
     }
 
@@ -345,7 +356,7 @@ impl<'n, const N: usize> View<'n, N> {
         let head = search.word_behind(self.header.prefix_bytes());
         if self.header.stride() == 1 {
             // Slot 0 holds zeros, so it is never greater.
-            return upper_bound(self.heads(), head).saturating_sub(1);
+            return self.border(|word| word <= head).saturating_sub(1);
         }
         let Some((_, heads)) = self.heads().split_first() else { return 0 };
         let index = lower_bound(heads, head) + 1;
@@ -438,7 +449,7 @@ impl<'n, const N: usize> View<'n, N> {
     fn compare_long_prefix(self, key: &[u8], bytes: usize) -> Ordering {
         let mut offset = 0;
         while offset + 8 <= bytes {
-            let ordering = word_at(key, offset).cmp(&self.word(PREFIX + offset / 8));
+            let ordering = word_at(key, offset).cmp(&self.prefix_word(offset / 8));
             if ordering.is_ne() {
                 return ordering;
             }
@@ -448,7 +459,15 @@ impl<'n, const N: usize> View<'n, N> {
             return Ordering::Equal;
         }
         let shift = 64 - 8 * (bytes - offset);
-        (word_at(key, offset) >> shift).cmp(&(self.word(PREFIX + offset / 8) >> shift))
+        (word_at(key, offset) >> shift).cmp(&(self.prefix_word(offset / 8) >> shift))
+    }
+
+    #[inline]
+    fn prefix_word(&self, number: usize) -> u64 {
+        match number.checked_sub(1) {
+            None => self.word(PREFIX),
+            Some(further) => self.word(self.header.prefix_rest_start() + further),
+        }
     }
 
     /// How many bytes of a key the node's words can tell.
@@ -469,9 +488,9 @@ impl<'n, const N: usize> View<'n, N> {
             return first | self.suffix_word(index, word + 1) >> (64 - shift);
         }
         let (word, shift) = (offset / 8, offset % 8 * 8);
-        let mut bytes = self.word(PREFIX + word) << shift;
+        let mut bytes = self.prefix_word(word) << shift;
         if shift > 0 && (word + 1) * 8 < prefix {
-            bytes |= self.word(PREFIX + word + 1) >> (64 - shift);
+            bytes |= self.prefix_word(word + 1) >> (64 - shift);
         }
         match prefix - offset {
             left @ 1..8 => bytes | self.suffix_word(index, 0) >> (8 * left),
@@ -483,7 +502,7 @@ impl<'n, const N: usize> View<'n, N> {
     pub(super) fn suffix_word(&self, index: usize, word: usize) -> u64 {
         let stride = self.header.stride();
         match word {
-            0 => self.word(self.header.heads_start() + index),
+            0 => self.word(HEADS + index),
             _ if word >= stride => 0,
             _ => self.word(self.header.tails_start() + index * (stride - 1) + word - 1),
         }

@@ -15,12 +15,30 @@ pub(super) fn upper_bound(heads: &[AtomicU64], head: u64) -> usize {
     partition(heads, |word| word <= head)
 }
 
+/// Words that [`border_in`] may look at.
+pub(super) const BORDER_WINDOW: usize = 63;
+
+/// [`partition`] of the first `count`, 32 to 63, of the words: most nodes, most of the time. All
+/// places are constants or masked, so nothing is checked.
+#[inline(always)]
+pub(super) fn border_in(
+    words: &[AtomicU64; BORDER_WINDOW],
+    count: usize,
+    before: impl Fn(u64) -> bool,
+) -> usize {
+    debug_assert!((32..64).contains(&count), "else the windows do not meet");
+    let last = words[(count & 31) + 1..].first_chunk();
+    let (Some(lower), Some(upper)) = (words.first_chunk(), last) else { return 0 };
+    let window = select_unpredictable(before(words[31].load(Relaxed)), upper, lower);
+    (halve_31(window, before) - words.as_ptr().addr()) / size_of::<AtomicU64>()
+}
+
 /// How many words, all at the front, are `before` what is looked for. No branch depends on a
 /// comparison's outcome: a random key would mispredict every other one. Most nodes hold 16 to 127
 /// entries; for them all steps are laid out, three instructions each: the windows are arrays of
 /// known sizes, so no index needs a check.
 #[inline(always)]
-fn partition(words: &[AtomicU64], before: impl Fn(u64) -> bool) -> usize {
+pub(super) fn partition(words: &[AtomicU64], before: impl Fn(u64) -> bool) -> usize {
     let left_out = match words.len() {
         32..64 => first_window::<31>(words, &before).map(|at| halve_31(at, &before)),
         16..32 => first_window::<15>(words, &before).map(|at| halve_15(at, &before)),

@@ -85,7 +85,8 @@ fn check_header<const N: usize>(view: &View<'_, N>, level: usize) -> Result<(), 
     check(view.reach() < MAX_KEY_BYTES + 8, || format!("reaches {} bytes", view.reach()))?;
     let fence_words =
         fences.lower_bytes().div_ceil(8) + fences.upper_bytes().unwrap_or(0).div_ceil(8);
-    let end = header.heads_start() + header.capacity() * (header.stride() + 1);
+    let prefix_rest = header.prefix_bytes().div_ceil(8).saturating_sub(1);
+    let end = header.prefix_rest_start() + prefix_rest;
     check(end + fence_words <= view.words.len(), || format!("{header:?} runs into the fences"))
 }
 
