@@ -19,6 +19,7 @@
 
 mod aggregate;
 mod fault;
+mod forgive;
 mod gather;
 mod keys;
 mod order;
@@ -56,6 +57,9 @@ pub struct PlannedKey<'a> {
 pub trait Hook {
     /// False compiles every question away.
     const PLANNED: bool = true;
+
+    /// True for planning: an expression that fails is NULL, and execution goes on.
+    const FORGIVES: bool = false;
 
     /// The next key of this site, asked whenever a point access or insert of the site is reached.
     /// An empty key matches nothing. `None`: it is to be encoded from slots. Only asked for sites
@@ -124,6 +128,7 @@ pub fn run<A: RecordAccess, H: Hook>(
         }, Ok(other(program, pc, record, frame, access, hook)?));
         match next {
             Ok(next) => pc = next,
+            Err(fault) if H::FORGIVES => pc = forgive::failed(program, pc, frame, fault)?,
             Err(fault) => return Err(fault::stop(program, pc, frame, fault)),
         }
     }
@@ -153,14 +158,22 @@ fn other<A: RecordAccess, H: Hook>(
             }
         }
         Op::Visit { site, missing } => {
-            if !visit::visit(program, site, at, frame, access, hook)? {
-                return Ok(missing as usize);
+            match visit::visit(program, site, at, frame, access, hook) {
+                Ok(true) => {}
+                Ok(false) => return Ok(missing as usize),
+                Err(stop) if H::FORGIVES && forgive::visit(stop, &mut frame.machine) => {
+                    return Ok(missing as usize);
+                }
+                Err(stop) => return Err(stop),
             }
         }
         Op::Mark { id } => hook.mark(id, frame)?,
         op => {
             let next = slow::step(program, at, op, frame);
-            return next.map_err(|fault| fault::stop(program, at, frame, fault));
+            return next.or_else(|fault| match H::FORGIVES {
+                true => forgive::failed(program, at, frame, fault),
+                false => Err(fault::stop(program, at, frame, fault)),
+            });
         }
     }
     Ok(at + 1)
