@@ -126,11 +126,12 @@ impl Footprint {
         self.add(Granule { key: KeyRange::default(), lock, space, mode });
     }
 
-    fn add(&mut self, granule: Granule) {
+    /// Adds a granule or strengthens its mode; its position.
+    fn add(&mut self, granule: Granule) -> u32 {
         if let Some(at) = self.find(granule.lock) {
             let held = &mut self.granules[at];
             held.mode = held.mode.join(granule.mode);
-            return;
+            return at as u32;
         }
         self.granules.push(granule);
         if self.granules.len() * 2 > self.cells.len() {
@@ -138,6 +139,7 @@ impl Footprint {
         } else {
             self.place(self.granules.len() - 1);
         }
+        self.granules.len() as u32 - 1
     }
 
     fn place(&mut self, granule: usize) {
@@ -161,8 +163,9 @@ impl Footprint {
 
 impl Plan {
     /// Plans a call: runs `slice` (lowered, with `marks`) over it. `access` serves the trial
-    /// reads. Errors of expressions in the slice are not the call's: what they would have decided
-    /// is left out of the plan, and execution meets the same error, or none.
+    /// reads. Errors of expressions in the slice are not the call's: their values are NULL, what
+    /// they would have decided is left out of the plan, and execution meets the same error, or
+    /// none. Only a spent step budget ends planning early.
     pub fn make<A: RecordAccess>(
         &mut self,
         catalog: &Catalog,
@@ -180,7 +183,7 @@ impl Plan {
         }
     }
 
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.arena.clear();
         self.entries.clear();
         self.footprint.clear();
@@ -246,38 +249,52 @@ impl Hook for PlannedKeys<'_> {
 }
 
 /// The hook that turns marks into entries and granules.
-struct Recorder<'a> {
-    catalog: &'a Catalog,
-    marks: &'a [SiteMark],
-    plan: &'a mut Plan,
+pub(crate) struct Recorder<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) marks: &'a [SiteMark],
+    pub(crate) plan: &'a mut Plan,
 }
 
 impl Hook for Recorder<'_> {
     const PLANNED: bool = false;
+    const FORGIVES: bool = true;
 
     fn next_key(&mut self, _: u16) -> Option<PlannedKey<'_>> {
         None
     }
 
     fn mark(&mut self, id: u32, frame: &mut Frame) -> Result<(), Stop> {
-        let mark = &self.marks[id as usize];
-        let key = mark.key.as_ref().map(|key| self.record_key(mark.site, key, frame));
-        for lock in &mark.locks {
-            match key {
-                Some((key, hash)) if lock.is_key => {
-                    if key.len > 0 {
-                        let id = lock.space.lock_id_hashed(hash);
-                        self.record_lock(lock, id, key);
-                    }
-                }
-                _ => self.record_granule(lock, frame),
-            }
-        }
+        self.record(id, frame, |_, _| {});
         Ok(())
     }
 }
 
 impl Recorder<'_> {
+    /// Records a mark; `granule` hears of each granule's position in the footprint and its mode.
+    #[inline]
+    pub(crate) fn record(
+        &mut self,
+        id: u32,
+        frame: &Frame,
+        mut granule: impl FnMut(u32, LockMode),
+    ) {
+        let marks = self.marks;
+        let mark = &marks[id as usize];
+        let key = mark.key.as_ref().map(|key| self.record_key(mark.site, key, frame));
+        for lock in &mark.locks {
+            let recorded = match key {
+                Some((key, hash)) if lock.is_key => (key.len > 0).then(|| {
+                    let id = lock.space.lock_id_hashed(hash);
+                    self.record_lock(lock, id, key)
+                }),
+                _ => self.record_granule(lock, frame),
+            };
+            if let Some(at) = recorded {
+                granule(at, lock.mode);
+            }
+        }
+    }
+
     fn record_key(&mut self, site: u16, mark: &KeyMark, frame: &Frame) -> (KeyRange, u64) {
         let key = self.encode(mark.index, &mark.parts, frame).unwrap_or_default();
         let hash = key::hash(self.plan.bytes(key));
@@ -286,20 +303,20 @@ impl Recorder<'_> {
     }
 
     /// A granule with a NULL in its key holds no row and needs no lock.
-    fn record_granule(&mut self, lock: &LockMark, frame: &Frame) {
+    fn record_granule(&mut self, lock: &LockMark, frame: &Frame) -> Option<u32> {
         let key = match lock.space {
             Space::Index(index) => self.encode(index, &lock.parts, frame),
             Space::Table(_) => Some(KeyRange::default()),
         };
-        if let Some(key) = key {
+        key.map(|key| {
             let id = lock.space.lock_id(self.plan.bytes(key));
-            self.record_lock(lock, id, key);
-        }
+            self.record_lock(lock, id, key)
+        })
     }
 
-    fn record_lock(&mut self, mark: &LockMark, lock: u64, key: KeyRange) {
+    fn record_lock(&mut self, mark: &LockMark, lock: u64, key: KeyRange) -> u32 {
         let granule = Granule { key, lock, space: mark.space, mode: mark.mode };
-        self.plan.footprint.add(granule);
+        self.plan.footprint.add(granule)
     }
 
     fn encode(

@@ -15,6 +15,7 @@
 
 mod needs;
 mod recon;
+mod trial;
 
 use hotrow_base::ids::{IndexId, TableId};
 use hotrow_base::types::{DataType, SqlType};
@@ -23,11 +24,13 @@ use crate::catalog::Catalog;
 use crate::granule::{Granules, LockMode, Space};
 use crate::locks;
 use crate::program::{
-    Access, Effect, Expr, ExprKind, Insert, Path, Place, Procedure, RowSetId, Slot, SlotId,
-    Statement, StatementKind,
+    Expr, ExprKind, Insert, Path, Place, Procedure, Slot, SlotId, Statement, StatementKind,
 };
 use crate::walk::{self, Site};
 use needs::Needs;
+
+/// Set in the numbers of marks that were in the procedure before it was cut.
+pub const OWN_MARK: u32 = 1 << 31;
 
 /// What the planner does when a mark is reached.
 #[derive(Clone, Debug)]
@@ -96,7 +99,18 @@ pub struct Slice {
 impl Slice {
     /// Cuts a procedure.
     pub fn of(catalog: &Catalog, granules: &Granules, procedure: &Procedure) -> Self {
-        let needs = Needs::of(catalog, granules, procedure);
+        Self::with_marks(catalog, granules, procedure, &[])
+    }
+
+    /// Cuts a procedure that has marks of its own, which the slice keeps, each with [`OWN_MARK`]
+    /// set in its number. `marks`: for each, the slots whose values must be right there.
+    pub fn with_marks(
+        catalog: &Catalog,
+        granules: &Granules,
+        procedure: &Procedure,
+        marks: &[Vec<SlotId>],
+    ) -> Self {
+        let needs = Needs::of(catalog, granules, procedure, marks);
         let sites = walk::sites(&needs.procedure.body).len();
         let mut cutter = Cutter {
             catalog,
@@ -189,12 +203,7 @@ impl Cutter<'_> {
             StatementKind::Insert(insert) => {
                 let site = self.take_site();
                 self.mark_site(site, &Site::Insert(insert), control, place, out);
-                for (slot, column) in &insert.returning {
-                    if self.needs.slot(*slot) {
-                        let value = insert.values[column.index()].clone();
-                        out.push(keep(StatementKind::Assign { slot: *slot, value }));
-                    }
-                }
+                self.inserted(insert, place, out);
             }
             StatementKind::If { condition, then, otherwise } => {
                 let known = self.needs.binding.is_static(condition);
@@ -219,10 +228,8 @@ impl Cutter<'_> {
             StatementKind::Return(_) if control.known => {
                 out.push(keep(StatementKind::Return(Vec::new())));
             }
-            StatementKind::Return(_)
-            | StatementKind::ReturnNext(_)
-            | StatementKind::Raise(_)
-            | StatementKind::Mark(_) => {}
+            StatementKind::Mark(id) => out.push(keep(StatementKind::Mark(id | OWN_MARK))),
+            StatementKind::Return(_) | StatementKind::ReturnNext(_) | StatementKind::Raise(_) => {}
         }
     }
 
@@ -415,51 +422,5 @@ impl Cutter<'_> {
         let name = format!("$key{}", self.slots.len());
         self.slots.push(Slot { name, sql_type: expr.sql_type });
         SlotId(self.slots.len() as u16 - 1)
-    }
-
-    /// A trial read of all rows an access may visit, with a mark for each row's own granule.
-    fn mark_rows(
-        &mut self,
-        site: u16,
-        access: &Access,
-        (primary, mode): (IndexId, LockMode),
-        place: Place,
-        out: &mut Vec<Statement>,
-    ) {
-        self.reads = true;
-        let columns = &self.catalog.index(primary).columns[..self.granules.parts(primary)];
-        let owner = self.catalog.table(access.table);
-        let fresh = |sql_type, slots: &mut Vec<Slot>| {
-            slots.push(Slot { name: format!("$row{}", slots.len()), sql_type });
-            SlotId(slots.len() as u16 - 1)
-        };
-        let mut bind = Vec::new();
-        let mut values = Vec::new();
-        let mut into = Vec::new();
-        for &column in columns {
-            let data_type = owner.columns[column.index()].data_type;
-            let sql_type = SqlType::Scalar(data_type);
-            let bound = fresh(sql_type, &mut self.slots);
-            bind.push((column, bound));
-            values.push(Expr { kind: ExprKind::Slot(bound), sql_type });
-            into.push(fresh(sql_type, &mut self.slots));
-        }
-        let rows = RowSetId(self.row_sets);
-        self.row_sets += 1;
-        let query = Access {
-            table: access.table,
-            path: access.path.clone(),
-            bind,
-            filter: None,
-            effect: Effect::Read(recon::all_rows(rows, values)),
-        };
-        let lock =
-            LockMark { space: Space::Index(primary), parts: into.clone(), mode, is_key: false };
-        let mark = self.push_mark(SiteMark { site, key: None, locks: vec![lock] });
-        let body = vec![Statement { kind: mark, place }];
-        out.push(Statement {
-            kind: StatementKind::ForQuery { rows, query: Box::new(query), into, body },
-            place,
-        });
     }
 }

@@ -39,6 +39,17 @@ pub fn blocks(statement: &Statement) -> Vec<&[Statement]> {
     }
 }
 
+/// The statement lists nested in a statement, to change them.
+pub fn blocks_mut(statement: &mut Statement) -> Vec<&mut Vec<Statement>> {
+    match &mut statement.kind {
+        StatementKind::If { then, otherwise, .. } => vec![then, otherwise],
+        StatementKind::ForRange { body, .. }
+        | StatementKind::ForEach { body, .. }
+        | StatementKind::ForQuery { body, .. } => vec![body],
+        _ => Vec::new(),
+    }
+}
+
 /// The access site a statement itself is, if any.
 pub fn own_site(statement: &Statement) -> Option<Site<'_>> {
     match &statement.kind {
@@ -209,8 +220,8 @@ pub fn private_slots(access: &Access, visit: &mut impl FnMut(SlotId)) {
     }
 }
 
-/// Calls `visit` with every slot a statement itself (not its nested blocks) defines, FOUND and
-/// the row count included, [`private_slots`] excluded.
+/// Calls `visit` with every slot a statement itself (not its nested blocks) defines, FOUND (which
+/// loops set as well) and the row count included, [`private_slots`] excluded.
 pub fn defines(statement: &Statement, visit: &mut impl FnMut(SlotId)) {
     match &statement.kind {
         StatementKind::Assign { slot, .. } => visit(*slot),
@@ -220,7 +231,10 @@ pub fn defines(statement: &Statement, visit: &mut impl FnMut(SlotId)) {
             visit(crate::program::ROW_COUNT);
             insert.returning.iter().for_each(|&(slot, _)| visit(slot));
         }
-        StatementKind::ForRange { slot, .. } | StatementKind::ForEach { slot, .. } => visit(*slot),
+        StatementKind::ForRange { slot, .. } | StatementKind::ForEach { slot, .. } => {
+            visit(crate::program::FOUND);
+            visit(*slot);
+        }
         StatementKind::ForQuery { query, into, .. } => {
             access_defines(query, visit);
             into.iter().copied().for_each(visit);

@@ -29,7 +29,13 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    pub(super) fn of(catalog: &Catalog, granules: &Granules, original: &Procedure) -> Self {
+    /// `marks`: for each mark of the procedure, the slots it looks at.
+    pub(super) fn of(
+        catalog: &Catalog,
+        granules: &Granules,
+        original: &Procedure,
+        marks: &[Vec<SlotId>],
+    ) -> Self {
         let mut procedure = original.clone();
         let mut copies = FoundCopies { slots: &mut procedure.slots, of: HashMap::new(), site: 0 };
         copies.block(&mut procedure.body);
@@ -44,7 +50,8 @@ impl Needs {
             found_of,
         };
         let body = std::mem::take(&mut needs.procedure.body);
-        let mut pass = Pass { catalog, granules, needs: &mut needs, site: 0, changed: false };
+        let mut pass =
+            Pass { catalog, granules, marks, needs: &mut needs, site: 0, changed: false };
         loop {
             (pass.site, pass.changed) = (0, false);
             pass.block(&body, true);
@@ -81,6 +88,7 @@ impl Needs {
 struct Pass<'a> {
     catalog: &'a Catalog,
     granules: &'a Granules,
+    marks: &'a [Vec<SlotId>],
     needs: &'a mut Needs,
     site: u16,
     changed: bool,
@@ -98,6 +106,10 @@ impl Pass<'_> {
     /// Adds what a statement needs; true when it (or something in it) must stay in the slice.
     fn statement(&mut self, statement: &Statement, known_control: bool) -> bool {
         let mut matters = false;
+        if let StatementKind::Mark(id) = statement.kind {
+            self.marks[id as usize].iter().for_each(|&slot| self.need(slot));
+            return true;
+        }
         let own = walk::own_site(statement);
         let site = self.site;
         if let Some(what) = &own {
@@ -237,14 +249,17 @@ impl FoundCopies<'_> {
             self.site += walk::own_site(&block[at]).is_some() as u16;
             at += self.tie(block, at, &mut last);
             let before = self.site;
-            for nested in blocks_mut(&mut block[at]) {
+            for nested in walk::blocks_mut(&mut block[at]) {
                 self.block(nested);
             }
             last = match &block[at].kind {
                 StatementKind::Access(_) => LastFound::Access { at, site, copy: None },
                 StatementKind::Insert(insert) if !insert.ignore_conflict => LastFound::Always,
-                StatementKind::Insert(_) | StatementKind::ForQuery { .. } => LastFound::Unknown,
-                _ if self.site != before => LastFound::Unknown,
+                StatementKind::Insert(_)
+                | StatementKind::ForRange { .. }
+                | StatementKind::ForEach { .. }
+                | StatementKind::ForQuery { .. } => LastFound::Unknown,
+                _ if self.site != before || has_loop(&block[at]) => LastFound::Unknown,
                 _ => last,
             };
             at += 1;
@@ -285,6 +300,16 @@ impl FoundCopies<'_> {
     }
 }
 
+/// Loops set FOUND when they end.
+fn has_loop(statement: &Statement) -> bool {
+    let mut found = false;
+    walk::statements(std::slice::from_ref(statement), &mut |inner| {
+        found |=
+            matches!(inner.kind, StatementKind::ForRange { .. } | StatementKind::ForEach { .. });
+    });
+    found
+}
+
 fn boolean(kind: ExprKind) -> Expr {
     Expr { kind, sql_type: SqlType::Scalar(DataType::Boolean) }
 }
@@ -298,15 +323,5 @@ fn found_expr(statement: &mut Statement) -> Option<&mut Expr> {
             found.then_some(expr)
         }
         _ => None,
-    }
-}
-
-fn blocks_mut(statement: &mut Statement) -> Vec<&mut Vec<Statement>> {
-    match &mut statement.kind {
-        StatementKind::If { then, otherwise, .. } => vec![then, otherwise],
-        StatementKind::ForRange { body, .. }
-        | StatementKind::ForEach { body, .. }
-        | StatementKind::ForQuery { body, .. } => vec![body],
-        _ => Vec::new(),
     }
 }

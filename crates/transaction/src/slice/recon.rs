@@ -1,6 +1,7 @@
 //! Reconnaissance forms of accesses: the same rows, only read.
 
-use crate::program::{Access, Consume, Effect, Expr, RowSetId, RowsTo, SlotId};
+use crate::catalog::Catalog;
+use crate::program::{Access, Consume, Effect, Expr, Insert, Path, RowSetId, RowsTo, SlotId};
 use crate::walk;
 
 /// All rows of a path, with nothing filtered.
@@ -37,4 +38,22 @@ pub(super) fn read_of(access: &Access) -> Access {
     }
     read.effect = Effect::Read(consume);
     read
+}
+
+/// Look-ups, one per unique index, that find a row when an insert would conflict with it.
+pub(super) fn conflicts<'a>(
+    catalog: &'a Catalog,
+    insert: &'a Insert,
+) -> impl Iterator<Item = Access> + 'a {
+    let indexes = catalog.table(insert.table).indexes().map(|id| catalog.index(id));
+    indexes.filter(|index| index.unique).map(|index| Access {
+        table: insert.table,
+        path: Path::Point {
+            index: index.id,
+            key: index.columns.iter().map(|c| insert.values[c.index()].clone()).collect(),
+        },
+        bind: Vec::new(),
+        filter: None,
+        effect: Effect::Read(Consume::Discard),
+    })
 }
