@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod actions;
 pub mod binding;
 pub mod bytecode;
 pub mod catalog;

@@ -1,0 +1,39 @@
+//! Actions: a call cut into pieces that work in one granule each, with what each waits for.
+//!
+//! Role         for engines that run the parts of one transaction on several threads: flow graphs
+//!              with phases and rendezvous points (DORA), record actions with a dependency graph
+//!              (LADS), fragments (H-Store). [`ActionProgram::new`] cuts a procedure once,
+//!              [`ActionPlan::make`] forms the actions of a call, [`execute()`] runs them one
+//!              after another, as an example and for tests. Knows no thread.
+//! Invariants   I1 the actions of a call, run in any order that respects their dependencies, have
+//!              the outcome of the procedure run from start to end: the same records, the same
+//!              rows, the same error
+//!              I2 an action touches nothing but its granules and tables that nobody writes
+//! Source       DESIGN section 1; dora.txt 4.1 (actions, phases, rendezvous points); lads.txt 3
+//!              and 4.1 (record actions, logical dependencies, disable messages). We differ: the
+//!              dependencies are not written by hand but follow from slots, each assignment of
+//!              which makes a value of its own.
+//!
+//! How a procedure is cut: an access is a leaf, and so is a statement that works on values alone.
+//! What parameters decide (assignments, conditions, loops) is executed while planning. A condition
+//! on rows is a leaf of its own that guards the leaves in its branches; a disabled leaf passes the
+//! old values of its outputs on, as LADS's disable messages do. A loop over rows is one leaf with
+//! all granules that reconnaissance finds for it. A procedure that cannot be cut is one action,
+//! and [`ActionProgram::uncut`] says why.
+
+mod cut;
+mod execute;
+mod explain;
+mod flow;
+mod form;
+mod leaf;
+mod plan;
+mod program;
+mod record;
+mod returns;
+
+pub use execute::{Failure, Order, execute};
+pub use explain::{explain_call, explain_leaves};
+pub use leaf::{Guard, Input, Leaf};
+pub use plan::{Action, ActionPlan, Instance, Use};
+pub use program::ActionProgram;

@@ -1,0 +1,107 @@
+//! Actions as text, for EXPLAIN.
+
+use std::fmt::Write;
+
+use super::leaf::Leaf;
+use super::plan::{Action, ActionPlan};
+use super::program::ActionProgram;
+use crate::catalog::Catalog;
+use crate::granule::Space;
+use crate::program::Procedure;
+
+/// The leaves of a procedure: what each takes, makes and waits for.
+pub fn explain_leaves(program: &ActionProgram, procedure: &Procedure) -> String {
+    let mut text = String::new();
+    if let Some(why) = &program.uncut {
+        let _ = writeln!(text, "One action, because {why}.");
+        return text;
+    }
+    let _ = writeln!(text, "{} leaves", program.leaves.len());
+    for (number, leaf) in program.leaves.iter().enumerate() {
+        let _ = writeln!(text, "{number:>3}. {}", leaf_text(leaf, procedure));
+    }
+    text
+}
+
+fn leaf_text(leaf: &Leaf, procedure: &Procedure) -> String {
+    let name = |slot: crate::program::SlotId| match procedure.slots.get(slot.index()) {
+        Some(slot) => slot.name.clone(),
+        None => format!("${}", slot.0),
+    };
+    let mut text = match (leaf.site, leaf.expects) {
+        (Some(site), _) => format!("access {}", site + 1),
+        (None, Some(expected)) => format!("expect {expected}"),
+        (None, None) => "values".to_owned(),
+    };
+    for guard in &leaf.guards {
+        let when = if guard.when { "if" } else { "unless" };
+        let _ = write!(text, ", {when} {}", name(guard.slot));
+    }
+    let list = |slots: Vec<String>| slots.join(", ");
+    let inputs: Vec<_> =
+        leaf.inputs.iter().filter(|i| !i.known).map(|input| name(input.slot)).collect();
+    if !inputs.is_empty() {
+        let _ = write!(text, "; takes {}", list(inputs));
+    }
+    let outputs: Vec<_> = leaf.outputs.iter().map(|&output| name(output)).collect();
+    if !outputs.is_empty() {
+        let _ = write!(text, "; makes {}", list(outputs));
+    }
+    text
+}
+
+/// The actions of a planned call, phase by phase.
+pub fn explain_call(catalog: &Catalog, program: &ActionProgram, plan: &ActionPlan) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{} actions in {} phases", plan.actions().len(), plan.phases());
+    for phase in 0..plan.phases() {
+        let _ = writeln!(text, "phase {}", phase + 1);
+        let numbered = plan.actions().iter().enumerate();
+        for (number, action) in numbered.filter(|(_, action)| action.phase == phase) {
+            let _ = writeln!(text, "  action {number}: {}", place(catalog, plan, action));
+            let _ = writeln!(text, "    leaves {}", leaves(plan, action));
+            let after: Vec<_> = plan
+                .dependencies()
+                .iter()
+                .filter(|(_, to)| *to as usize == number)
+                .map(|(from, _)| from.to_string())
+                .collect();
+            if !after.is_empty() {
+                let _ = writeln!(text, "    after actions {}", after.join(", "));
+            }
+        }
+    }
+    if plan.is_whole() {
+        let why = program.uncut.as_deref().unwrap_or("an expression fails");
+        let _ = writeln!(text, "The call is one action, because {why}.");
+    }
+    text
+}
+
+fn leaves(plan: &ActionPlan, action: &Action) -> String {
+    let number = |&at: &u32| match plan.instances()[at as usize].leaf {
+        Some(leaf) => leaf.to_string(),
+        None => "all".to_owned(),
+    };
+    plan.leaves(action).iter().map(number).collect::<Vec<_>>().join(", ")
+}
+
+fn place(catalog: &Catalog, plan: &ActionPlan, action: &Action) -> String {
+    let uses = plan.uses(action);
+    let Some(home) = uses.first() else { return "on values alone".to_owned() };
+    let granule = plan.granule(home.granule);
+    let mode = home.mode.name();
+    let more = match uses.len() {
+        1 => String::new(),
+        count => format!(" and {} more granules", count - 1),
+    };
+    match granule.space {
+        Space::Table(table) => format!("{mode} table {}{more}", catalog.table(table).name),
+        Space::Index(index) => {
+            let index = catalog.index(index);
+            let values = index.key.decode(plan.plan.granule_key(granule)).unwrap_or_default();
+            let values: Vec<_> = values.iter().map(ToString::to_string).collect();
+            format!("{mode} {} ({}){more}", index.name, values.join(", "))
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Leaves: the statements that are run as units, and what they need and make.
+
+use crate::program::{
+    Access, AggregateFunction, Consume, Effect, Expr, Procedure, RowsTo, SlotId, Statement,
+    StatementKind,
+};
+use crate::walk;
+
+/// A statement run as a unit.
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    /// entry in the leaves' program
+    pub entry: u16,
+    /// slots read; none twice
+    pub inputs: Box<[Input]>,
+    /// conditions under which it runs at all
+    pub guards: Box<[Guard]>,
+    /// slots made
+    pub outputs: Box<[SlotId]>,
+    /// its first access site
+    pub site: Option<u16>,
+    /// runs nothing, but stops with [`crate::outcome::Stop::Replan`] unless its input has this
+    /// truth, which reconnaissance predicted
+    pub expects: Option<bool>,
+    /// may end the call with an error, or with the need for another plan
+    pub stops: bool,
+    /// changes records
+    pub writes: bool,
+    /// may append rows to the result
+    pub returns: bool,
+}
+
+/// A slot that a leaf reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Input {
+    /// the slot
+    pub slot: SlotId,
+    /// planning knows its value
+    pub known: bool,
+}
+
+/// A condition that was computed by another leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Guard {
+    /// slot of the condition
+    pub slot: SlotId,
+    /// whether it must be true; else it must be false or NULL
+    pub when: bool,
+}
+
+/// Whether anything in a statement may end the call with an error.
+pub(super) fn may_stop(procedure: &Procedure, statement: &Statement) -> bool {
+    any(statement, |inner| match &inner.kind {
+        StatementKind::Assign { slot, value } => {
+            let slot = &procedure.slots[slot.index()];
+            slot.sql_type != value.sql_type || walk::can_fail(value)
+        }
+        StatementKind::Access(access) => access_may_stop(access),
+        StatementKind::ForQuery { query, .. } => access_may_stop(query),
+        StatementKind::Insert(_)
+        | StatementKind::ForRange { .. }
+        | StatementKind::ForEach { .. }
+        | StatementKind::Raise(_) => true,
+        StatementKind::If { condition, .. } => walk::can_fail(condition),
+        StatementKind::Return(values) | StatementKind::ReturnNext(values) => {
+            let columns = &procedure.result;
+            values.iter().zip(columns).any(|(value, column)| {
+                value.data_type() != column.data_type || walk::can_fail(value)
+            })
+        }
+        StatementKind::Mark(_) => false,
+    })
+}
+
+fn access_may_stop(access: &Access) -> bool {
+    let consume = match access.effect.consume() {
+        Consume::Discard => false,
+        Consume::First { strict, offset, .. } => *strict || offset.is_some(),
+        Consume::Rows { limit, offset, .. } => limit.is_some() || offset.is_some(),
+        Consume::Aggregate { aggregates, .. } => aggregates.iter().any(|aggregate| {
+            matches!(aggregate.function, AggregateFunction::Sum | AggregateFunction::Avg)
+        }),
+    };
+    let fails = |expr: &&Expr| walk::can_fail(expr);
+    consume
+        || matches!(access.effect, Effect::Update { .. })
+        || walk::path_exprs(&access.path).iter().any(fails)
+        || walk::row_exprs(access).iter().any(fails)
+}
+
+/// Whether anything in a statement changes records.
+pub(super) fn may_write(statement: &Statement) -> bool {
+    any(statement, |inner| match &inner.kind {
+        StatementKind::Access(access) => !matches!(access.effect, Effect::Read(_)),
+        StatementKind::Insert(_) => true,
+        _ => false,
+    })
+}
+
+/// Whether anything in a statement appends to the result.
+pub(super) fn may_return_rows(statement: &Statement) -> bool {
+    any(statement, |inner| match &inner.kind {
+        StatementKind::Access(access) => {
+            matches!(access.effect.consume(), Consume::Rows { to: RowsTo::Result, .. })
+        }
+        StatementKind::Return(values) => !values.is_empty(),
+        StatementKind::ReturnNext(_) => true,
+        _ => false,
+    })
+}
+
+/// Whether a statement has access sites in it.
+pub(super) fn has_site(statement: &Statement) -> bool {
+    any(statement, |inner| walk::own_site(inner).is_some())
+}
+
+pub(super) fn any(statement: &Statement, mut is: impl FnMut(&Statement) -> bool) -> bool {
+    let mut found = false;
+    walk::statements(std::slice::from_ref(statement), &mut |inner| found |= is(inner));
+    found
+}

@@ -1,0 +1,155 @@
+//! A procedure's leaves and the driver that lines them up: made once, shared by all threads.
+
+use hotrow_base::types::SqlType;
+
+use super::cut::{self, Arms, Cut, Step};
+use super::leaf::Leaf;
+use crate::bytecode::Program;
+use crate::catalog::Catalog;
+use crate::compiled::PlanProgram;
+use crate::granule::Granules;
+use crate::lower;
+use crate::outcome::SqlError;
+use crate::program::{Procedure, Statement, StatementKind};
+use crate::slice::{OWN_MARK, Slice};
+use crate::walk;
+
+/// How a slot's value is kept outside a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kept {
+    /// the datum says all
+    Plain,
+    /// bytes of a heap
+    Bytes,
+    /// elements; `true`: which are bytes
+    Array(bool),
+}
+
+impl Kept {
+    fn of(sql_type: SqlType) -> Self {
+        match sql_type {
+            SqlType::Scalar(data_type) if data_type.is_bytes() => Self::Bytes,
+            SqlType::Scalar(_) => Self::Plain,
+            SqlType::Array(data_type) => Self::Array(data_type.is_bytes()),
+        }
+    }
+}
+
+/// A procedure as leaves and driver.
+#[derive(Clone, Debug)]
+pub struct ActionProgram {
+    /// the leaves, in program order
+    pub leaves: Vec<Leaf>,
+    /// the leaves' code: entry `i` runs leaf `i`
+    pub program: Program,
+    /// the procedure in one piece, for calls that are not cut
+    pub whole: Program,
+    /// why no call is cut, if so: then the procedure is one action
+    pub uncut: Option<String>,
+    /// one statement, whose row count the caller hears
+    pub tells_row_count: bool,
+    pub(super) driver: PlanProgram,
+    pub(super) steps: Vec<Step>,
+    pub(super) kept: Vec<Kept>,
+    /// parameters that are assigned, and so are values like all others
+    pub(super) own_parameters: Vec<crate::program::SlotId>,
+}
+
+impl ActionProgram {
+    /// Cuts a procedure for a catalog and a set of granules.
+    pub fn new(
+        catalog: &Catalog,
+        granules: &Granules,
+        procedure: &Procedure,
+    ) -> Result<Self, SqlError> {
+        let whole = lower::lower(catalog, procedure)?;
+        match cut::cut(procedure) {
+            Ok(cut) => Self::of_cut(catalog, granules, procedure, whole, cut),
+            Err(why) => Self::uncut(catalog, granules, procedure, whole, why),
+        }
+    }
+
+    fn of_cut(
+        catalog: &Catalog,
+        granules: &Granules,
+        procedure: &Procedure,
+        whole: Program,
+        cut: Cut,
+    ) -> Result<Self, SqlError> {
+        let Cut { marked, mut steps, marks, arms, leaves, parts } = cut;
+        let slice = Slice::with_marks(catalog, granules, &marked, &marks);
+        for arms in arms {
+            if goes_through_both(&slice.procedure.body, arms) {
+                steps[arms.then as usize] = Step::Nothing;
+                steps[arms.otherwise as usize] = Step::Nothing;
+            }
+        }
+        let parts: Vec<&[Statement]> = parts.iter().map(Vec::as_slice).collect();
+        let mut program = lower::lower_parts(catalog, &marked, &parts)?;
+        for (site, &planned) in slice.planned.iter().enumerate() {
+            program.set_planned(site as u16, planned);
+        }
+        let mut own_parameters = Vec::new();
+        let parameters = crate::program::FIRST_PARAMETER..;
+        for (slot, _) in parameters.zip(procedure.parameters()) {
+            let slot = crate::program::SlotId(slot);
+            let is_read = |leaf: &Leaf| leaf.inputs.iter().any(|input| input.slot == slot);
+            if leaves.iter().any(is_read) {
+                own_parameters.push(slot);
+            }
+        }
+        Ok(Self {
+            leaves,
+            program,
+            whole,
+            uncut: None,
+            tells_row_count: procedure.body.len() == 1,
+            kept: marked.slots.iter().map(|slot| Kept::of(slot.sql_type)).collect(),
+            driver: driver(catalog, slice)?,
+            steps,
+            own_parameters,
+        })
+    }
+
+    fn uncut(
+        catalog: &Catalog,
+        granules: &Granules,
+        procedure: &Procedure,
+        whole: Program,
+        why: String,
+    ) -> Result<Self, SqlError> {
+        let slice = Slice::of(catalog, granules, procedure);
+        Ok(Self {
+            leaves: Vec::new(),
+            program: Program::default(),
+            whole,
+            uncut: Some(why),
+            tells_row_count: true,
+            driver: driver(catalog, slice)?,
+            steps: Vec::new(),
+            kept: Vec::new(),
+            own_parameters: Vec::new(),
+        })
+    }
+
+    /// Whether planning a call reads records.
+    pub fn needs_reconnaissance(&self) -> bool {
+        self.driver.needs_reconnaissance
+    }
+}
+
+fn driver(catalog: &Catalog, slice: Slice) -> Result<PlanProgram, SqlError> {
+    Ok(PlanProgram {
+        program: lower::lower(catalog, &slice.procedure)?,
+        marks: slice.marks,
+        needs_reconnaissance: slice.needs_reconnaissance,
+    })
+}
+
+/// Whether the marks of both arms stand in one block.
+fn goes_through_both(block: &[Statement], arms: Arms) -> bool {
+    let is = |statement: &Statement, step: u32| matches!(statement.kind, StatementKind::Mark(id) if id == step | OWN_MARK);
+    let has = |step| block.iter().any(|statement| is(statement, step));
+    has(arms.then) && has(arms.otherwise)
+        || block.iter().flat_map(walk::blocks).any(|nested| goes_through_both(nested, arms))
+}

@@ -1,0 +1,181 @@
+//! Runs a procedure in every way and compares.
+
+use std::collections::HashMap;
+
+use hotrow_base::value::Value;
+use hotrow_transaction::actions::{
+    ActionPlan, ActionProgram, Failure, Order, execute, explain_call, explain_leaves,
+};
+use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::compiled::CompiledProcedure;
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::granule::Granules;
+use hotrow_transaction::interpret::{NoHook, run};
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::{SqlError, Stop};
+use hotrow_transaction::plan::Plan;
+use hotrow_transaction::program::Procedure;
+use hotrow_transaction::reference::{Dump, ModelStore};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+use crate::checked::Checked;
+
+/// What a call came to: rows, or an error; and the state it left.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Ended {
+    Rows(Vec<Vec<Value>>, u64, Dump),
+    Error(Box<SqlError>),
+    Replan,
+}
+
+/// A procedure in all its forms.
+pub struct Subject<'a> {
+    pub catalog: &'a Catalog,
+    pub granules: &'a Granules,
+    pub compiled: CompiledProcedure,
+    pub actions: ActionProgram,
+}
+
+/// How often what happened.
+#[derive(Default, Debug)]
+pub struct Tally {
+    pub calls: usize,
+    pub replans: usize,
+    pub errors: usize,
+    pub whole: usize,
+    pub actions: usize,
+    pub parallel: usize,
+}
+
+struct RandomOrder<'r>(&'r mut SmallRng);
+
+impl<'c> Order<Checked<'c>> for RandomOrder<'_> {
+    fn choose(&mut self, ready: usize) -> usize {
+        self.0.random_range(0..ready)
+    }
+
+    fn enter(&mut self, access: &mut Checked<'c>, plan: &ActionPlan, action: u32) {
+        let uses = plan.uses(&plan.actions()[action as usize]).iter();
+        access.held = Some(uses.map(|held| (plan.granule(held.granule).lock, held.mode)).collect());
+    }
+}
+
+impl<'a> Subject<'a> {
+    pub fn new(catalog: &'a Catalog, granules: &'a Granules, procedure: &Procedure) -> Self {
+        let compiled = CompiledProcedure::new(catalog, granules, procedure.clone());
+        let actions = ActionProgram::new(catalog, granules, procedure).expect("it lowers");
+        Self { catalog, granules, compiled: compiled.expect("it lowers"), actions }
+    }
+
+    fn checked(&self, store: &ModelStore) -> Checked<'a> {
+        let (catalog, granules) = (self.catalog, self.granules);
+        Checked { store: store.clone(), catalog, granules, held: None, writes: 0 }
+    }
+
+    /// The call as it is written; and how many writes it tried.
+    fn direct(&self, store: &ModelStore, invocation: &Invocation) -> (Ended, usize) {
+        let mut access = self.checked(store);
+        let program = &self.compiled.program;
+        let mut frame = Frame::new();
+        frame.begin(program, invocation);
+        let ended = run(program, 0, &mut frame, &mut access, &mut NoHook);
+        (self.ended(ended, &mut frame, &access), access.writes)
+    }
+
+    fn ended(&self, ended: Result<(), Stop>, frame: &mut Frame, access: &Checked<'_>) -> Ended {
+        match ended {
+            Ok(()) => {
+                let rows = frame.take_rows(&self.compiled.program);
+                let touched = if self.actions.tells_row_count { rows.touched } else { 0 };
+                Ended::Rows(rows.rows, touched, access.store.dump())
+            }
+            Err(Stop::Error) => {
+                Ended::Error(Box::new(frame.take_error().expect("an error has a text")))
+            }
+            Err(Stop::Replan) => Ended::Replan,
+            Err(other) => panic!("stopped: {other:?}"),
+        }
+    }
+
+    /// The call as one piece, with planned keys, inside its planned footprint.
+    fn planned(&self, store: &ModelStore, invocation: &Invocation) -> Ended {
+        let mut access = self.checked(store);
+        let (mut plan, mut frame) = (Plan::default(), Frame::new());
+        plan.make(self.catalog, &self.compiled.plan, invocation, &mut frame, &mut access)
+            .expect("planning does not stop");
+        let held: HashMap<_, _> =
+            plan.footprint().granules().iter().map(|g| (g.lock, g.mode)).collect();
+        access.held = Some(held);
+        let program = &self.compiled.program;
+        frame.begin(program, invocation);
+        let ended = run(program, 0, &mut frame, &mut access, &mut plan.keys());
+        self.ended(ended, &mut frame, &access)
+    }
+
+    /// The call as actions, in some order.
+    fn acted(
+        &self,
+        store: &ModelStore,
+        invocation: &Invocation,
+        plan: &mut ActionPlan,
+        random: &mut SmallRng,
+    ) -> Ended {
+        let mut access = self.checked(store);
+        let mut frame = Frame::new();
+        plan.make(self.catalog, &self.actions, invocation, &mut frame, &mut access)
+            .expect("planning does not stop");
+        let mut order = RandomOrder(random);
+        match execute(&self.actions, plan, invocation, &mut access, &mut order) {
+            Ok(rows) => Ended::Rows(rows.rows, rows.touched, access.store.dump()),
+            Err(Failure::Error(error)) => Ended::Error(error),
+            Err(Failure::Stop(Stop::Replan)) => Ended::Replan,
+            Err(Failure::Stop(other)) => panic!("stopped: {other:?}"),
+        }
+    }
+
+    /// Compares all ways of running a call; an error says what differs.
+    pub fn check(
+        &self,
+        store: &ModelStore,
+        invocation: &Invocation,
+        plan: &mut ActionPlan,
+        seed: u64,
+        tally: &mut Tally,
+    ) -> Result<(), String> {
+        let (direct, writes) = self.direct(store, invocation);
+        tally.calls += 1;
+        tally.errors += matches!(direct, Ended::Error(_)) as usize;
+        // A trial read is only wrong about what the call itself changes.
+        let must_succeed = writes == 0 || !self.compiled.plan.needs_reconnaissance;
+        let planned = self.planned(store, invocation);
+        if planned != direct && (planned != Ended::Replan || must_succeed) {
+            return Err(format!("planned: {planned:?}\ndirect: {direct:?}\n{}", self.text(plan)));
+        }
+        let mut random = SmallRng::seed_from_u64(seed);
+        let must_succeed = writes == 0 || !self.actions.needs_reconnaissance();
+        for order in 0..3 {
+            let acted = self.acted(store, invocation, plan, &mut random);
+            if order == 0 {
+                tally.replans += (acted == Ended::Replan) as usize;
+                tally.whole += plan.is_whole() as usize;
+                tally.actions += plan.actions().len();
+                tally.parallel += (plan.phases() < plan.actions().len() as u32) as usize;
+            }
+            if acted != direct && (acted != Ended::Replan || must_succeed) {
+                return Err(format!("actions: {acted:?}\ndirect: {direct:?}\n{}", self.text(plan)));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn text(&self, plan: &ActionPlan) -> String {
+        let procedure = &self.compiled.procedure;
+        format!(
+            "{}{}{}",
+            hotrow_transaction::explain::explain(self.catalog, self.granules, &self.compiled),
+            explain_leaves(&self.actions, procedure),
+            explain_call(self.catalog, &self.actions, plan)
+        )
+    }
+}

@@ -1,0 +1,78 @@
+//! Random procedures.
+
+use hotrow_base::types::SqlType;
+use hotrow_base::value::Value;
+use hotrow_transaction::actions::ActionPlan;
+use hotrow_transaction::granule::Granules;
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::program::Procedure;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+use crate::compare::{Subject, Tally};
+use crate::generate::Generator;
+use crate::world;
+
+fn arguments(procedure: &Procedure, random: &mut SmallRng) -> Invocation {
+    let mut invocation = Invocation::default();
+    let number = |random: &mut SmallRng| match random.random_range(0..16) {
+        0 => Value::Null,
+        _ => Value::Int(random.random_range(0..6)),
+    };
+    for slot in procedure.parameters() {
+        let value = match slot.sql_type {
+            SqlType::Array(_) => {
+                let count = random.random_range(0..4);
+                Value::Array((0..count).map(|_| number(random)).collect())
+            }
+            SqlType::Scalar(world::INT) => number(random),
+            _ => Value::Text(format!("text {}", random.random_range(0..99))),
+        };
+        invocation.arguments.push_value(slot.sql_type, &value).expect("it fits");
+    }
+    invocation
+}
+
+fn run(seeds: std::ops::Range<u64>) -> Tally {
+    let catalog = world::catalog();
+    let mut tally = Tally::default();
+    let mut plan = ActionPlan::default();
+    let mut failures = Vec::new();
+    for seed in seeds {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let procedure = Generator::procedure(&mut random);
+        let granules = Granules::infer(&catalog, [&procedure]);
+        let subject = Subject::new(&catalog, &granules, &procedure);
+        for call in 0..6 {
+            let store = world::store(&catalog, &mut random);
+            let invocation = arguments(&procedure, &mut random);
+            let order = random.random();
+            if let Err(text) = subject.check(&store, &invocation, &mut plan, order, &mut tally) {
+                failures.push((procedure.body.len(), seed, call, text, procedure.clone()));
+                break;
+            }
+        }
+    }
+    failures.sort_by_key(|(size, _, _, text, _)| (*size, text.len()));
+    if let Some((_, seed, call, text, procedure)) = failures.first() {
+        let count = failures.len();
+        let all: Vec<_> = failures.iter().map(|f| (f.1, f.3.len())).collect();
+        let body = format!("{:#?}", procedure.body);
+        panic!("{count} failures {all:?}; seed {seed}, call {call}: {text}\n{body}");
+    }
+    tally
+}
+
+/// `HOTROW_PROGRAMS` makes more of them, `HOTROW_FIRST` begins with this one.
+#[test]
+fn any_order_of_actions_is_the_procedure() {
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let first = number("HOTROW_FIRST").unwrap_or(0);
+    let count = number("HOTROW_PROGRAMS").unwrap_or(2000);
+    let tally = run(first..first + count);
+    println!("{tally:?}");
+    assert!(tally.replans * 20 < tally.calls, "reconnaissance is mostly right: {tally:?}");
+    assert!(tally.whole * 20 < tally.calls, "nearly everything can be cut: {tally:?}");
+    assert!(tally.parallel * 5 > tally.calls, "much can run at once: {tally:?}");
+    assert!(tally.errors > 0, "calls fail, too: {tally:?}");
+}

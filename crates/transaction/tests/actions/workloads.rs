@@ -1,0 +1,118 @@
+//! The workloads' procedures, call by call on a growing database.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use hotrow_base::ids::ProcedureId;
+use hotrow_sql::{Compiled, apply, compile, parse_script};
+use hotrow_transaction::access::{Inserted, RecordAccess};
+use hotrow_transaction::actions::ActionPlan;
+use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::granule::Granules;
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::program::Procedure;
+use hotrow_transaction::reference::ModelStore;
+use hotrow_workloads::{Share, Workload, load_rows, workload_named};
+
+use crate::compare::{Subject, Tally};
+
+/// A workload's catalog and procedures.
+#[derive(Default)]
+struct Database {
+    catalog: Catalog,
+    procedures: BTreeMap<String, Procedure>,
+}
+
+impl Database {
+    fn run(&mut self, text: &str) {
+        for statement in parse_script(text).expect("the text parses") {
+            match compile(&self.catalog, &self.procedures, &statement) {
+                Ok(Compiled::Catalog(changes)) => {
+                    for change in &changes {
+                        apply(&mut self.catalog, change).expect("the schema applies");
+                    }
+                }
+                Ok(Compiled::CreateProcedure { procedure, .. }) => {
+                    self.procedures.insert(procedure.name.clone(), *procedure);
+                }
+                Ok(other) => panic!("neither schema nor procedure: {other:?}"),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+fn loaded(workload: &dyn Workload, catalog: &Catalog) -> ModelStore {
+    let catalog = Arc::new(catalog.clone());
+    let mut store = ModelStore::new(catalog.clone());
+    load_rows(workload, &catalog, Share::WHOLE, 42, |table, row| {
+        assert_eq!(store.insert(table.id, row, None), Ok(Inserted::Yes));
+        ControlFlow::Continue(())
+    })
+    .expect("rows fit their tables");
+    store.commit();
+    store
+}
+
+/// Runs calls of a workload in all ways; the text of each procedure's last planned call.
+fn run(name: &str, settings: &[(&str, &str)], calls: usize) -> (Tally, BTreeMap<String, String>) {
+    let mut workload = workload_named(name).expect("the name is listed");
+    for (name, text) in settings {
+        workload.parameters_mut().set(name, text).expect("the setting is legal");
+    }
+    let mut database = Database::default();
+    database.run(&workload.schema_sql());
+    database.run(&workload.procedures_sql());
+    let Database { catalog, procedures } = &database;
+    let granules = Granules::infer(catalog, procedures.values());
+    let names = workload.procedures();
+    let subjects: Vec<_> =
+        names.iter().map(|name| Subject::new(catalog, &granules, &procedures[*name])).collect();
+    let mut store = loaded(&*workload, catalog);
+    let id = |name: &str| names.iter().position(|n| *n == name).expect("it is listed");
+    let mut generator = workload.generator(Share::WHOLE, 7, &|name| ProcedureId(id(name) as u32));
+    let (mut invocation, mut frame) = (Invocation::default(), Frame::new());
+    let (mut plan, mut tally, mut texts) = <(ActionPlan, Tally, BTreeMap<_, _>)>::default();
+    for call in 0..calls {
+        generator.next(&mut invocation);
+        invocation.now_us = 850_000_000_000_000 + call as i64;
+        let number = invocation.procedure.index();
+        let subject = &subjects[number];
+        if let Err(text) = subject.check(&store, &invocation, &mut plan, call as u64, &mut tally) {
+            panic!("{} differs: {text}", names[number]);
+        }
+        texts.insert(names[number].to_owned(), subject.text(&plan));
+        let _ = store.call(&subject.compiled.program, &invocation, &mut frame);
+    }
+    (tally, texts)
+}
+
+#[test]
+fn tpcc_in_actions_is_tpcc() {
+    let settings = [("items", "20"), ("customers", "10"), ("warehouses", "2")];
+    let (tally, texts) = run("tpcc", &settings, 150);
+    for text in texts.values() {
+        println!("{text}");
+    }
+    println!("{tally:?}");
+    assert_eq!(tally.whole, 0, "every procedure can be cut");
+    // Items are checked at once; then what needs the order's number; then the reply.
+    assert!(texts["new_order"].contains("actions in 3 phases"), "{}", texts["new_order"]);
+    assert!(texts["payment"].contains("actions in 2 phases"), "{}", texts["payment"]);
+    // The districts do not wait for each other.
+    assert!(texts["delivery"].contains("actions in 4 phases"), "{}", texts["delivery"]);
+    assert!(tally.replans * 10 < tally.calls, "{tally:?}");
+}
+
+#[test]
+fn ycsb_in_actions_is_ycsb() {
+    let settings = [("records", "200"), ("reads", "50")];
+    let (tally, texts) = run("ycsb", &settings, 150);
+    for text in texts.values() {
+        println!("{text}");
+    }
+    println!("{tally:?}");
+    assert_eq!((tally.whole, tally.replans), (0, 0), "keys are parameters");
+}
