@@ -157,16 +157,14 @@ fn other<A: RecordAccess, H: Hook>(
                 return Ok(conflict as usize);
             }
         }
-        Op::Visit { site, missing } => {
-            match visit::visit(program, site, at, frame, access, hook) {
-                Ok(true) => {}
-                Ok(false) => return Ok(missing as usize),
-                Err(stop) if H::FORGIVES && forgive::visit(stop, &mut frame.machine) => {
-                    return Ok(missing as usize);
-                }
-                Err(stop) => return Err(stop),
+        Op::Visit { site, missing } => match visit::visit(program, site, at, frame, access, hook) {
+            Ok(true) => {}
+            Ok(false) => return Ok(missing as usize),
+            Err(stop) if H::FORGIVES && forgive::visit(stop, &mut frame.machine) => {
+                return Ok(missing as usize);
             }
-        }
+            Err(stop) => return Err(stop),
+        },
         Op::Mark { id } => hook.mark(id, frame)?,
         op => {
             let next = slow::step(program, at, op, frame);

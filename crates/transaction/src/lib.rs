@@ -7,7 +7,8 @@
 //!
 //! Reading order: [`catalog`] (tables and indexes), [`program`] (the procedure as a tree),
 //! [`access`] (what an engine gives the interpreter), `lower` and `interpret` (bytecode),
-//! [`granule`] (what planned engines lock), `slice` and [`plan`] (planning), [`explain`].
+//! [`granule`] (what planned engines lock), `slice` and [`plan`] (planning), [`actions`]
+//! (calls in pieces, for several threads), [`explain`].
 //!
 //! Architecture invariants: this crate knows no storage, no engine, no thread and no SQL text.
 

@@ -8,7 +8,9 @@ use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::SqlType;
 use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use hotrow_transaction::actions::{ActionPlan, ActionProgram};
 use hotrow_transaction::frame::Frame;
+use hotrow_transaction::granule::Granules;
 use hotrow_transaction::interpret::{NoHook, run};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::lower::lower;
@@ -230,6 +232,32 @@ fn calls_allocate_nothing_after_warming_up() {
         frame.begin(&program, &invocation);
         run(&program, 0, &mut frame, &mut records, &mut NoHook).expect("it runs");
         assert_eq!(frame.result_len(), 10);
+    };
+    for _ in 0..3 {
+        call();
+    }
+    let before = ALLOCATIONS.with(Cell::get);
+    for _ in 0..100 {
+        call();
+    }
+    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+}
+
+#[test]
+fn planning_actions_allocates_nothing_after_warming_up() {
+    let (catalog, procedure) = (account_catalog(), procedure());
+    let granules = Granules::infer(&catalog, [&procedure]);
+    let program = ActionProgram::new(&catalog, &granules, &procedure).expect("it lowers");
+    assert_eq!(program.uncut, None);
+    let mut records = fixed_accounts();
+    let (mut frame, mut plan) = (Frame::new(), ActionPlan::default());
+    let mut invocation = Invocation::default();
+    let mut call = || {
+        invocation.arguments.clear();
+        invocation.arguments.push_int_array(0..10);
+        invocation.arguments.push_bytes(b"a name");
+        plan.make(&catalog, &program, &invocation, &mut frame, &mut records).expect("it plans");
+        assert!(plan.actions().len() > 1);
     };
     for _ in 0..3 {
         call();

@@ -72,7 +72,7 @@ pub fn explain_call(catalog: &Catalog, program: &ActionProgram, plan: &ActionPla
         }
     }
     if plan.is_whole() {
-        let why = program.uncut.as_deref().unwrap_or("an expression fails");
+        let why = program.uncut.as_deref().unwrap_or("planning it takes too many steps");
         let _ = writeln!(text, "The call is one action, because {why}.");
     }
     text

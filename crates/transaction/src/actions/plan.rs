@@ -123,8 +123,8 @@ pub struct ActionPlan {
 impl ActionPlan {
     /// Plans a call. `access` serves the trial reads of reconnaissance.
     ///
-    /// When an expression of the driver fails, the call becomes one action, with the granules
-    /// found until then.
+    /// Expressions that fail while planning fail again in their leaf. When the driver spends the
+    /// step budget, the call becomes one action with the granules found until then.
     pub fn make<A: RecordAccess>(
         &mut self,
         catalog: &Catalog,
