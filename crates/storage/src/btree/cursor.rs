@@ -75,8 +75,7 @@ enum End {
 
 #[derive(Clone, Copy, Debug)]
 struct BatchEntry {
-    key_start: u32,
-    key_length: u32,
+    key_length: usize,
     value: u64,
 }
 
@@ -89,7 +88,8 @@ pub struct ScanBuffers {
     next_probe: KeyBuffer,
     /// The end the scan moves towards.
     limit: KeyBuffer,
-    keys: Vec<u8>,
+    /// The batch's keys in slots of equal size; never cleared, only grown.
+    keys: Vec<[u8; 8]>,
     entries: Vec<BatchEntry>,
     stamps: Vec<NodeStamp>,
 }
@@ -152,6 +152,10 @@ pub(super) struct SizedCursor<'t, 'b, L: Latching, const N: usize> {
     probe_end: End,
     limit_end: End,
     rest: Option<Rest>,
+    /// The leaf the batch is from.
+    stamp: NodeStamp,
+    /// Words of a key's slot.
+    slot_words: usize,
     /// The next entry of the batch to return.
     position: usize,
     batch_size: usize,
@@ -188,6 +192,8 @@ impl<L: Latching, const N: usize> Tree<L, N> {
             limit_end: copy_end(limit, &mut buffers.limit),
             buffers,
             rest: None,
+            stamp: NodeStamp { node: ROOT, version: Version::from_word(0) },
+            slot_words: 1,
             position: 0,
             batch_size: BATCH_FIRST,
             finished: false,
@@ -221,20 +227,21 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
         if self.position == self.buffers.entries.len() && !self.fill() {
             return None;
         }
-        let entry = self.buffers.entries[self.position];
+        let entry = *self.buffers.entries.get(self.position)?;
+        let start = 8 * self.slot_words * self.position;
+        let key = self.buffers.keys.as_flattened().get(start..start + entry.key_length)?;
         self.position += 1;
-        let key = &self.buffers.keys[entry.key_start as usize..][..entry.key_length as usize];
-        let stamp = *self.buffers.stamps.last()?;
-        Some(ScanEntry { key, value: entry.value, stamp })
+        Some(ScanEntry { key, value: entry.value, stamp: self.stamp })
     }
 
     /// Copies the next batch; `false` at the end of the range.
     #[cold]
     fn fill(&mut self) -> bool {
         if let Some(last) = self.buffers.entries.last() {
-            let key = &self.buffers.keys[last.key_start as usize..][..last.key_length as usize];
             if self.rest.is_some() {
-                self.buffers.probe.copy_from(key);
+                let start = 8 * self.slot_words * (self.buffers.entries.len() - 1);
+                let keys = self.buffers.keys.as_flattened();
+                self.buffers.probe.copy_from(&keys[start..start + last.key_length]);
                 self.probe_end = End::Excluded;
             }
             self.batch_size = (2 * self.batch_size).min(BATCH_MOST);
@@ -243,7 +250,6 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
         let mut spin = SpinWait::new();
         loop {
             self.buffers.entries.clear();
-            self.buffers.keys.clear();
             if self.finished {
                 return false;
             }
@@ -272,14 +278,9 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
             Direction::Ascending => (from + size, to),
             Direction::Descending => (from, to - size),
         };
-        for number in 0..size {
-            self.copy_entry(
-                &view,
-                match self.direction {
-                    Direction::Ascending => from + number,
-                    Direction::Descending => to - 1 - number,
-                },
-            );
+        match self.direction {
+            Direction::Ascending => self.copy_entries(&view, from..from + size),
+            Direction::Descending => self.copy_entries(&view, (to - size..to).rev()),
         }
         let more_here = rest.0 < rest.1;
         let finished = !more_here && self.copy_next_probe(&view);
@@ -297,6 +298,7 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
         }
         self.tidied = false;
         let stamp = NodeStamp { node: node.id, version };
+        self.stamp = stamp;
         self.rest = more_here.then_some(Rest { stamp, from: rest.0, to: rest.1 });
         self.finished = finished;
         if self.buffers.stamps.last() != Some(&stamp) {
@@ -352,18 +354,24 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
         (from, to.max(from))
     }
 
-    fn copy_entry(&mut self, view: &View<'_, N>, index: usize) {
-        let word = view.value_word(index);
-        // The bound matters only while the leaf is changing, before the batch is thrown away.
-        let length = key_length_in(word).min(view.reach());
-        let keys = &mut self.buffers.keys;
-        let start = keys.len();
-        for offset in (0..length).step_by(8) {
-            keys.extend_from_slice(&view.key_word(index, offset).to_be_bytes());
+    /// Makes the entries at `indexes` the batch.
+    #[inline(always)]
+    fn copy_entries(&mut self, view: &View<'_, N>, indexes: impl ExactSizeIterator<Item = usize>) {
+        let reach = view.reach();
+        let slot_words = reach.div_ceil(8).max(1);
+        self.slot_words = slot_words;
+        let ScanBuffers { keys, entries, .. } = &mut *self.buffers;
+        if keys.len() < indexes.len() * slot_words {
+            keys.resize(indexes.len() * slot_words, [0; 8]);
         }
-        keys.truncate(start + length);
-        let (key_start, key_length) = (start as u32, length as u32);
-        self.buffers.entries.push(BatchEntry { key_start, key_length, value: value_in(word) });
+        let frame = view.key_frame();
+        for (index, slot) in indexes.zip(keys.chunks_exact_mut(slot_words)) {
+            let word = view.value_word(index);
+            // The bound matters only while the leaf is changing, before the batch is thrown away.
+            let key_length = key_length_in(word).min(reach);
+            frame.copy_key(view, index, &mut slot[..key_length.div_ceil(8)]);
+            entries.push(BatchEntry { key_length, value: value_in(word) });
+        }
     }
 
     /// Notes where to go on behind this leaf; whether the range ends in it.

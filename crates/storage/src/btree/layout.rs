@@ -242,6 +242,40 @@ impl Found {
     }
 }
 
+/// How a node's prefix goes before the words of its keys.
+#[derive(Clone, Copy)]
+pub(super) struct KeyFrame {
+    /// Whole words of the prefix.
+    whole: usize,
+    /// Bits of its last word, 0 to 56.
+    shift: u32,
+    /// That word, zeros behind.
+    partial: u64,
+}
+
+impl KeyFrame {
+    /// Copies the first words of the key at `index`.
+    #[inline(always)]
+    pub(super) fn copy_key<const N: usize>(
+        self,
+        view: &View<'_, N>,
+        index: usize,
+        words: &mut [[u8; 8]],
+    ) {
+        let (shared, own) = words.split_at_mut(self.whole.min(words.len()));
+        for (number, word) in shared.iter_mut().enumerate() {
+            *word = view.prefix_word(number).to_be_bytes();
+        }
+        let mut carried = self.partial;
+        for (number, word) in own.iter_mut().enumerate() {
+            let suffix = view.suffix_word(index, number);
+            *word = (carried | suffix >> (self.shift & 63)).to_be_bytes();
+            // In two steps: a shift by 64 is none.
+            carried = suffix << 1 << ((63 - self.shift) & 63);
+        }
+    }
+}
+
 /// A reader's view of a node under one header.
 #[derive(Clone, Copy)]
 pub(super) struct View<'n, const N: usize> {
@@ -496,6 +530,15 @@ impl<'n, const N: usize> View<'n, N> {
             left @ 1..8 => bytes | self.suffix_word(index, 0) >> (8 * left),
             _ => bytes,
         }
+    }
+
+    /// What all keys of this node begin with, for copying several.
+    #[inline]
+    pub(super) fn key_frame(&self) -> KeyFrame {
+        let prefix = self.header.prefix_bytes();
+        let (whole, shift) = (prefix / 8, 8 * (prefix % 8) as u32);
+        let partial = if shift == 0 { 0 } else { self.prefix_word(whole) };
+        KeyFrame { whole, shift, partial }
     }
 
     #[inline]
