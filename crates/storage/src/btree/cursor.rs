@@ -11,7 +11,7 @@
 //! Batches begin at 4 entries, so that a scan for one row copies little, and double up to 64.
 
 use std::cmp::Ordering;
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 use hotrow_base::sync::{SpinWait, Version};
 
@@ -73,12 +73,6 @@ enum End {
     BelowFence,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct BatchEntry {
-    key_length: usize,
-    value: u64,
-}
-
 /// The memory of a scan. Reuse it: after the first few scans nothing is allocated any more.
 #[derive(Debug, Default)]
 pub struct ScanBuffers {
@@ -88,9 +82,9 @@ pub struct ScanBuffers {
     next_probe: KeyBuffer,
     /// The end the scan moves towards.
     limit: KeyBuffer,
-    /// The batch's keys in slots of equal size; never cleared, only grown.
-    keys: Vec<[u8; 8]>,
-    entries: Vec<BatchEntry>,
+    /// The batch, in the leaf's order, in slots of equal size: an entry word and the key. Never
+    /// cleared, only grown.
+    batch: Vec<[u8; 8]>,
     stamps: Vec<NodeStamp>,
 }
 
@@ -154,9 +148,10 @@ pub(super) struct SizedCursor<'t, 'b, L: Latching, const N: usize> {
     rest: Option<Rest>,
     /// The leaf the batch is from.
     stamp: NodeStamp,
-    /// Words of a key's slot.
+    /// Words of a slot of the batch.
     slot_words: usize,
-    /// The next entry of the batch to return.
+    /// Entries of the batch, and how many of them were returned.
+    batch_count: usize,
     position: usize,
     batch_size: usize,
     finished: bool,
@@ -183,7 +178,6 @@ impl<L: Latching, const N: usize> Tree<L, N> {
             Direction::Ascending => (lower, upper),
             Direction::Descending => (upper, lower),
         };
-        buffers.entries.clear();
         buffers.stamps.clear();
         SizedCursor {
             tree: self,
@@ -194,6 +188,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
             rest: None,
             stamp: NodeStamp { node: ROOT, version: Version::from_word(0) },
             slot_words: 1,
+            batch_count: 0,
             position: 0,
             batch_size: BATCH_FIRST,
             finished: false,
@@ -224,24 +219,38 @@ fn copy_end(bound: Bound<&[u8]>, key: &mut KeyBuffer) -> End {
 impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
     #[inline]
     fn next(&mut self) -> Option<ScanEntry<'_>> {
-        if self.position == self.buffers.entries.len() && !self.fill() {
+        if self.position == self.batch_count && !self.fill() {
             return None;
         }
-        let entry = *self.buffers.entries.get(self.position)?;
-        let start = 8 * self.slot_words * self.position;
-        let key = self.buffers.keys.as_flattened().get(start..start + entry.key_length)?;
+        let (word, key) = self.slot(self.position)?;
         self.position += 1;
-        Some(ScanEntry { key, value: entry.value, stamp: self.stamp })
+        let key = self.buffers.batch.as_flattened().get(key)?;
+        Some(ScanEntry { key, value: value_in(word), stamp: self.stamp })
+    }
+
+    /// The entry word of the batch's entry `number` in the scan's order, and where its key is.
+    #[inline(always)]
+    fn slot(&self, number: usize) -> Option<(u64, Range<usize>)> {
+        let number = match self.direction {
+            Direction::Ascending => number,
+            Direction::Descending => self.batch_count - 1 - number,
+        };
+        let start = number * self.slot_words;
+        let word = u64::from_ne_bytes(*self.buffers.batch.get(start)?);
+        let key_start = 8 * start + 8;
+        // The slot may be shorter only while the leaf is changing, before the batch is thrown away.
+        let length = key_length_in(word).min(8 * (self.slot_words - 1));
+        Some((word, key_start..key_start + length))
     }
 
     /// Copies the next batch; `false` at the end of the range.
     #[cold]
     fn fill(&mut self) -> bool {
-        if let Some(last) = self.buffers.entries.last() {
-            if self.rest.is_some() {
-                let start = 8 * self.slot_words * (self.buffers.entries.len() - 1);
-                let keys = self.buffers.keys.as_flattened();
-                self.buffers.probe.copy_from(&keys[start..start + last.key_length]);
+        if self.batch_count > 0 {
+            if self.rest.is_some()
+                && let Some((_, key)) = self.slot(self.batch_count - 1)
+            {
+                self.buffers.probe.copy_from(&self.buffers.batch.as_flattened()[key]);
                 self.probe_end = End::Excluded;
             }
             self.batch_size = (2 * self.batch_size).min(BATCH_MOST);
@@ -249,12 +258,12 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
         self.position = 0;
         let mut spin = SpinWait::new();
         loop {
-            self.buffers.entries.clear();
+            self.batch_count = 0;
             if self.finished {
                 return false;
             }
             match self.try_fill() {
-                Some(()) if self.buffers.entries.is_empty() => {}
+                Some(()) if self.batch_count == 0 => {}
                 Some(()) => return true,
                 None => {
                     self.rest = None;
@@ -278,10 +287,11 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
             Direction::Ascending => (from + size, to),
             Direction::Descending => (from, to - size),
         };
-        match self.direction {
-            Direction::Ascending => self.copy_entries(&view, from..from + size),
-            Direction::Descending => self.copy_entries(&view, (to - size..to).rev()),
-        }
+        let first = match self.direction {
+            Direction::Ascending => from,
+            Direction::Descending => to - size,
+        };
+        self.copy_entries(&view, first, size);
         let more_here = rest.0 < rest.1;
         let finished = !more_here && self.copy_next_probe(&view);
         if !latch::validate::<L>(&node.words[0], version) {
@@ -354,23 +364,16 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
         (from, to.max(from))
     }
 
-    /// Makes the entries at `indexes` the batch.
-    #[inline(always)]
-    fn copy_entries(&mut self, view: &View<'_, N>, indexes: impl ExactSizeIterator<Item = usize>) {
-        let reach = view.reach();
-        let slot_words = reach.div_ceil(8).max(1);
-        self.slot_words = slot_words;
-        let ScanBuffers { keys, entries, .. } = &mut *self.buffers;
-        if keys.len() < indexes.len() * slot_words {
-            keys.resize(indexes.len() * slot_words, [0; 8]);
+    /// Makes `count` entries from `first` on the batch.
+    fn copy_entries(&mut self, view: &View<'_, N>, first: usize, count: usize) {
+        self.slot_words = 1 + view.reach().div_ceil(8);
+        let words = count * self.slot_words;
+        if self.buffers.batch.len() < words {
+            self.buffers.batch.resize(words, [0; 8]);
         }
-        let frame = view.key_frame();
-        for (index, slot) in indexes.zip(keys.chunks_exact_mut(slot_words)) {
-            let word = view.value_word(index);
-            // The bound matters only while the leaf is changing, before the batch is thrown away.
-            let key_length = key_length_in(word).min(reach);
-            frame.copy_key(view, index, &mut slot[..key_length.div_ceil(8)]);
-            entries.push(BatchEntry { key_length, value: value_in(word) });
+        self.batch_count = count;
+        if count > 0 {
+            view.copy_entries(first, &mut self.buffers.batch[..words], self.slot_words);
         }
     }
 

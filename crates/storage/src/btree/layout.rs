@@ -242,40 +242,6 @@ impl Found {
     }
 }
 
-/// How a node's prefix goes before the words of its keys.
-#[derive(Clone, Copy)]
-pub(super) struct KeyFrame {
-    /// Whole words of the prefix.
-    whole: usize,
-    /// Bits of its last word, 0 to 56.
-    shift: u32,
-    /// That word, zeros behind.
-    partial: u64,
-}
-
-impl KeyFrame {
-    /// Copies the first words of the key at `index`.
-    #[inline(always)]
-    pub(super) fn copy_key<const N: usize>(
-        self,
-        view: &View<'_, N>,
-        index: usize,
-        words: &mut [[u8; 8]],
-    ) {
-        let (shared, own) = words.split_at_mut(self.whole.min(words.len()));
-        for (number, word) in shared.iter_mut().enumerate() {
-            *word = view.prefix_word(number).to_be_bytes();
-        }
-        let mut carried = self.partial;
-        for (number, word) in own.iter_mut().enumerate() {
-            let suffix = view.suffix_word(index, number);
-            *word = (carried | suffix >> (self.shift & 63)).to_be_bytes();
-            // In two steps: a shift by 64 is none.
-            carried = suffix << 1 << ((63 - self.shift) & 63);
-        }
-    }
-}
-
 /// A reader's view of a node under one header.
 #[derive(Clone, Copy)]
 pub(super) struct View<'n, const N: usize> {
@@ -532,13 +498,42 @@ impl<'n, const N: usize> View<'n, N> {
         }
     }
 
-    /// What all keys of this node begin with, for copying several.
-    #[inline]
-    pub(super) fn key_frame(&self) -> KeyFrame {
+    /// Copies entries from `first` on into slots of an entry word and the key's words, column by
+    /// column, because a column is an array here.
+    #[inline(never)]
+    pub(super) fn copy_entries(&self, first: usize, slots: &mut [[u8; 8]], slot_words: usize) {
         let prefix = self.header.prefix_bytes();
         let (whole, shift) = (prefix / 8, 8 * (prefix % 8) as u32);
-        let partial = if shift == 0 { 0 } else { self.prefix_word(whole) };
-        KeyFrame { whole, shift, partial }
+        let values = self.column(0, first);
+        for (slot, value) in slots.chunks_exact_mut(slot_words).zip(values) {
+            slot[0] = value.to_ne_bytes();
+        }
+        for number in 0..slot_words - 1 {
+            let places = slots[1 + number..].iter_mut().step_by(slot_words);
+            if number < whole {
+                let word = self.prefix_word(number).to_be_bytes();
+                places.for_each(|place| *place = word);
+            } else if shift == 0 {
+                let own = self.column(number - whole + 1, first);
+                places.zip(own).for_each(|(place, word)| *place = word.to_be_bytes());
+            } else {
+                for (index, place) in (first..).zip(places) {
+                    *place = self.key_word(index, 8 * number).to_be_bytes();
+                }
+            }
+        }
+    }
+
+    /// Column 0 is the entry words, column k the words k - 1 behind the prefix; from `first` on.
+    #[inline(always)]
+    fn column(&self, number: usize, first: usize) -> impl Iterator<Item = u64> {
+        let tail_words = self.header.stride().saturating_sub(1);
+        let (start, step) = match number {
+            0 => (self.header.values_start() + first, 1),
+            1 => (HEADS + first, 1),
+            _ => (self.header.tails_start() + first * tail_words + number - 2, tail_words.max(1)),
+        };
+        self.words[start.min(N)..].iter().step_by(step).map(|word| word.load(Relaxed))
     }
 
     #[inline]
