@@ -52,6 +52,25 @@ impl SpinWait {
     }
 }
 
+/// Spins with short pauses until `attempt` gives something, for `span` at most: for waits whose end
+/// is on its way on another core. Never yields, so use it only where each thread has a core.
+#[inline]
+pub fn spin_for<R>(span: std::time::Duration, mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
+    const PAUSES_PER_LOOK: u32 = 8;
+    let deadline = crate::clock::Ticks::from_now(span);
+    loop {
+        if let Some(result) = attempt() {
+            return Some(result);
+        }
+        if deadline.has_passed() {
+            return None;
+        }
+        for _ in 0..PAUSES_PER_LOOK {
+            facade::spin_hint();
+        }
+    }
+}
+
 /// Spins until `attempt` gives something or it is time to sleep: the policy of every sleeping
 /// primitive here.
 #[inline]

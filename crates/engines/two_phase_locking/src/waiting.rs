@@ -13,8 +13,9 @@
 //!    under the latch of a bucket that holds one of its requests: ordered by that latch
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
-use hotrow_base::sync::Parker;
+use hotrow_base::sync::{Parker, spin_for};
 
 const UNDECIDED: u32 = 0;
 const GRANTED: u32 = 1;
@@ -59,10 +60,14 @@ impl WaitingCell {
         self.parker.notify();
     }
 
-    /// Waits until the request is decided: spins briefly, then sleeps. Only the owner calls this.
-    pub fn wait(&self) -> Verdict {
+    /// Waits until the request is decided: spins for `spin`, then sleeps. Only the owner calls this.
+    pub fn wait(&self, spin: Duration) -> Verdict {
         // Acquire: W1.
-        self.parker.wait_for(None, || self.verdict.load(Ordering::Acquire) != UNDECIDED);
+        let is_decided = || self.verdict.load(Ordering::Acquire) != UNDECIDED;
+        if !spin.is_zero() {
+            spin_for(spin, || is_decided().then_some(()));
+        }
+        self.parker.wait_for(None, is_decided);
         match self.verdict.load(Ordering::Acquire) {
             GRANTED => Verdict::Granted,
             _ => Verdict::Refused,
