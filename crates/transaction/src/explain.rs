@@ -32,7 +32,7 @@ pub fn explain(catalog: &Catalog, granules: &Granules, compiled: &CompiledProced
             let name = &catalog.index(index).name;
             let _ = writeln!(text, "       lock {} each row found, by {name}", mode.name());
         }
-        let _ = writeln!(text, "       {}", knowledge_text(knowledge));
+        let _ = writeln!(text, "       {}", knowledge_text(catalog, site, knowledge));
     }
     let reads = if compiled.plan.needs_reconnaissance {
         "reads records on trial first (reconnaissance) and is planned again when a guess was wrong"
@@ -103,7 +103,18 @@ fn lock_text(catalog: &Catalog, granules: &Granules, lock: &LockTemplate<'_>) ->
     }
 }
 
-fn knowledge_text(knowledge: &Knowledge) -> String {
+fn knowledge_text(catalog: &Catalog, site: &Site<'_>, knowledge: &Knowledge) -> String {
+    match (knowledge, site) {
+        (Knowledge::Unlocked, Site::Insert(insert))
+            if catalog.table(insert.table).primary.is_none() =>
+        {
+            "no lock: a row without a key meets no other".to_owned()
+        }
+        _ => knowledge_of_key(knowledge),
+    }
+}
+
+fn knowledge_of_key(knowledge: &Knowledge) -> String {
     match knowledge {
         Knowledge::Parameters => "known from parameters".to_owned(),
         Knowledge::Reconnaissance(why) => format!("by reconnaissance, because {why}"),
