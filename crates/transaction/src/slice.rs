@@ -297,11 +297,17 @@ impl Cutter<'_> {
         let key = self.planned_key(what, control, place, out);
         self.planned[site as usize] = key.is_some();
         self.knowledge[site as usize] = self.knowledge_of(what, &locks);
+        let whole = self.whole_key(what);
         let mut held = Vec::new();
         for lock in &locks.given {
             let parts = self.key_slots(lock.space, &lock.parts, place, out);
-            let is_key = key.as_ref().is_some_and(|key: &KeyMark| {
-                lock.space == Space::Index(key.index) && lock.parts.len() == key.parts.len()
+            let is_key = whole.as_ref().is_some_and(|(_, index, exprs)| {
+                // The very expressions: an update may move an entry to another key of this index.
+                let mut pairs = lock.parts.iter().zip(exprs);
+                key.is_some()
+                    && lock.space == Space::Index(*index)
+                    && lock.parts.len() == exprs.len()
+                    && pairs.all(|(part, expr)| std::ptr::eq(*part, *expr))
             });
             held.push(LockMark { space: lock.space, parts, mode: lock.mode, is_key });
         }
