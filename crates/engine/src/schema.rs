@@ -19,8 +19,7 @@ use hotrow_storage::budget::{MemoryBudget, OutOfMemoryBudget};
 use hotrow_storage::reclaim::ReclaimEpochs;
 use hotrow_storage::record::RecordId;
 use hotrow_storage::table::{Index as StoredIndex, IndexKind as StoredKind, Table as StoredTable};
-use hotrow_transaction::access::KeyAt;
-use hotrow_transaction::catalog::{Catalog, Index, IndexKind};
+use hotrow_transaction::catalog::{Catalog, Index, IndexKind, Table};
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::granule::Granules;
 use hotrow_transaction::outcome::SqlError;
@@ -88,6 +87,8 @@ pub struct Schema {
     pub memory: Arc<Memory>,
     tables: Vec<Arc<StoredTable>>,
     indexes: Vec<Placed>,
+    /// by table and column: whether entries of a secondary index hold it
+    indexed: Vec<Box<[bool]>>,
 }
 
 impl Schema {
@@ -100,6 +101,7 @@ impl Schema {
             memory,
             tables: Vec::new(),
             indexes: Vec::new(),
+            indexed: Vec::new(),
         }
     }
 
@@ -130,6 +132,7 @@ impl Schema {
             tables[index.table.index()] = Arc::new(grown);
             fresh.push(index.id);
         }
+        self.indexed = catalog.tables().iter().map(|table| indexed(&catalog, table)).collect();
         self.catalog = catalog;
         self.tables = tables;
         self.indexes = indexes;
@@ -239,6 +242,12 @@ impl Schema {
         self.indexes[id.index()].is_primary
     }
 
+    /// Whether entries of one of the table's secondary indexes hold a column.
+    #[inline]
+    pub fn is_indexed(&self, table: TableId, column: ColumnId) -> bool {
+        self.indexed[table.index()][column.index()]
+    }
+
     /// The procedure with this id.
     #[inline]
     pub fn procedure(&self, id: ProcedureId) -> Option<&Arc<CompiledProcedure>> {
@@ -256,19 +265,6 @@ impl Schema {
         let mut key = KeyBuffer::new();
         index.key.encode_from_row(&index.fields, row, &mut key).is_ok()
             && key.as_slice().starts_with(prefix)
-    }
-
-    /// The record under a primary key, a ghost or not.
-    pub fn find_any(&self, at: &KeyAt<'_>) -> Option<RecordId> {
-        let index = self.catalog.index(at.index);
-        let records = self.table(at.table).records();
-        match self.stored_index(at.index) {
-            StoredIndex::Hash(stored) => stored.get(at.hash, |id| {
-                let row = records.record(id).row();
-                index.key.matches_row(&index.fields, row, at.key)
-            }),
-            StoredIndex::BTree(stored) => stored.get(at.key).map(RecordId::from_bits),
-        }
     }
 
     /// Encodes the key a row's entry will have after changes.
@@ -301,6 +297,16 @@ impl Schema {
             table.records().reclaim(worker, safe);
         }
     }
+}
+
+fn indexed(catalog: &Catalog, table: &Table) -> Box<[bool]> {
+    let mut indexed = vec![false; table.columns.len()];
+    for &secondary in &table.secondary {
+        for column in &catalog.index(secondary).entry_columns {
+            indexed[column.index()] = true;
+        }
+    }
+    indexed.into_boxed_slice()
 }
 
 /// The current schema and the gate around its changes.

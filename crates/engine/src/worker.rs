@@ -211,7 +211,9 @@ impl<R: Runner> Worker<R> {
         self.watch.publish(self.books.of(self.number));
     }
 
-    /// Fetches and runs calls; how many, and whether the source is closed.
+    /// Fetches and runs calls; how many, and whether the source is closed. Out of line, so that
+    /// instructions can be counted from here on.
+    #[inline(never)]
     fn turn(&mut self, schema: &Schema) -> (usize, bool) {
         let mut fetched = 0;
         let mut closed = false;

@@ -10,7 +10,15 @@ pub(crate) fn word_bytes(bytes: &[u8]) -> u64 {
     if let Some(whole) = bytes.first_chunk::<8>() {
         return u64::from_le_bytes(*whole);
     }
-    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+    // Two halves that overlap: the bytes in both are the same, so that OR joins them.
+    let len = bytes.len();
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        return u64::from(first) | u64::from(last) << (8 * (len - 4));
+    }
+    let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return 0 };
+    let middle = u64::from(bytes[len / 2]) << (8 * (len / 2));
+    u64::from(first) | middle | u64::from(last) << (8 * (len - 1))
 }
 
 /// `count` bytes (at most 8) as one word, blank padded behind `bytes`, zero behind `count`.
@@ -34,9 +42,11 @@ pub(crate) fn append_bytes<W: Words + ?Sized>(
     heap: &mut Vec<u8>,
 ) {
     let start = heap.len();
-    heap.reserve(len.next_multiple_of(8));
-    for i in 0..len.div_ceil(8) {
-        heap.extend_from_slice(&row.word(word + i).to_le_bytes());
+    // Room for whole words first, so that each of them is one store.
+    heap.resize(start + len.next_multiple_of(8), 0);
+    let (chunks, _) = heap[start..].as_chunks_mut::<8>();
+    for (i, chunk) in chunks.iter_mut().enumerate() {
+        *chunk = row.word(word + i).to_le_bytes();
     }
     heap.truncate(start + len);
 }

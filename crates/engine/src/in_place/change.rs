@@ -5,7 +5,7 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::row::Written;
 use hotrow_storage::record::RecordId;
 use hotrow_storage::table::Index as StoredIndex;
-use hotrow_storage::undo::{IndexChange, IndexKey};
+use hotrow_storage::undo::{IndexChange, IndexKey, Savepoint};
 use hotrow_transaction::access::{Inserted, KeyAt};
 use hotrow_transaction::catalog::Index;
 use hotrow_transaction::granule::LockMode;
@@ -23,6 +23,24 @@ impl<P: Protection> InPlace<'_, P> {
         changes: &[(ColumnId, Datum)],
         heap: &[u8],
     ) -> Result<Inserted, Stop> {
+        if changes.iter().any(|&(column, _)| self.schema.is_indexed(table, column))
+            && let Inserted::Duplicate(index) = self.move_entries(table, id, changes, heap)?
+        {
+            return Ok(Inserted::Duplicate(index));
+        }
+        self.write_columns(table, id, changes, heap)?;
+        Ok(Inserted::Yes)
+    }
+
+    /// Moves a row's entries in all secondary indexes that changes touch.
+    #[inline(never)]
+    fn move_entries(
+        &mut self,
+        table: TableId,
+        id: RecordId,
+        changes: &[(ColumnId, Datum)],
+        heap: &[u8],
+    ) -> Result<Inserted, Stop> {
         let schema = self.schema;
         for &secondary in &schema.catalog.table(table).secondary {
             let index = schema.catalog.index(secondary);
@@ -32,7 +50,6 @@ impl<P: Protection> InPlace<'_, P> {
                 return Ok(Inserted::Duplicate(index));
             }
         }
-        self.write_columns(table, id, changes, heap)?;
         Ok(Inserted::Yes)
     }
 
@@ -159,19 +176,17 @@ impl<P: Protection> InPlace<'_, P> {
             StoredIndex::Hash(hash_index) => {
                 let hash = schema.entry_hash(index, new);
                 let records = schema.table(index.table).records();
-                let taken = index.unique
-                    && hash_index
-                        .get(hash, |other| {
-                            let record = records.record(other);
-                            other != id
-                                && !record.is_ghost()
-                                && index.key.matches_row(&index.fields, record.row(), new)
-                        })
-                        .is_some();
-                if taken {
+                let is_taken = |other| {
+                    let record = records.record(other);
+                    index.unique
+                        && other != id
+                        && !record.is_ghost()
+                        && index.key.matches_row(&index.fields, record.row(), new)
+                };
+                let there = hash_index.insert_unique(hash, id, is_taken);
+                if there.map_err(|_| Stop::OutOfMemory)?.is_some() {
                     return Ok(Inserted::Duplicate(index.id));
                 }
-                hash_index.insert(hash, id).map_err(|_| Stop::OutOfMemory)?;
                 let key = IndexKey::Hash(hash);
                 scratch.undo.log_index(index.table, id, number, IndexChange::Added, key);
             }
@@ -210,54 +225,66 @@ impl<P: Protection> InPlace<'_, P> {
             self.hold_entries(table, row, primary)?;
         }
         let scratch = &mut *self.scratch;
+        let before = scratch.undo.savepoint();
         let records = schema.table(table).records();
-        if let Some(at) = primary
-            && let Some(ghost) = schema.find_any(at)
-        {
-            let record = records.record(ghost);
-            if !record.is_ghost() {
-                return Ok(Inserted::Duplicate(at.index));
-            }
-            return self.revive_row(table, ghost, row);
-        }
         let id = records.allocate(scratch.worker, row).map_err(|_| Stop::OutOfMemory)?;
         scratch.undo.log_inserted(table, id);
-        if let Some(at) = primary {
-            self.scratch.key.set(at.key);
-            let index = schema.catalog.index(at.index);
-            if let Inserted::Duplicate(index) = self.add_primary(index, id, at)? {
-                return Ok(Inserted::Duplicate(index));
+        if let Some(at) = primary
+            && let Some(existing) = self.add_primary(at, id)?
+        {
+            self.take_back(before);
+            if !records.record(existing).is_ghost() {
+                return Ok(Inserted::Duplicate(at.index));
             }
+            return self.revive_row(table, existing, row);
         }
-        self.add_secondary_entries(table, id, row)
+        let added = self.add_secondary_entries(table, id, row)?;
+        if added != Inserted::Yes {
+            self.take_back(before);
+        }
+        Ok(added)
     }
 
-    /// Adds the primary entry; the key was found free just before, under protection.
+    /// Undoes a part of an insert.
+    #[cold]
+    fn take_back(&mut self, before: Savepoint) {
+        let (schema, worker) = (self.schema, self.scratch.worker);
+        let epochs = schema.memory.epochs();
+        self.scratch.undo.rollback_to(before, |entry| {
+            schema.table(entry.table).undo(worker, epochs, entry.record, entry.undo);
+        });
+    }
+
+    /// Adds the primary entry, unless there is one with this key, whose record is returned then: a
+    /// live one, or a ghost that this transaction made.
     #[inline]
-    fn add_primary(
-        &mut self,
-        index: &Index,
-        id: RecordId,
-        at: &KeyAt<'_>,
-    ) -> Result<Inserted, Stop> {
-        let number = self.schema.index_number(index.id);
-        let undo = &mut self.scratch.undo;
-        match self.schema.stored_index(index.id) {
+    fn add_primary(&mut self, at: &KeyAt<'_>, id: RecordId) -> Result<Option<RecordId>, Stop> {
+        let schema = self.schema;
+        let (table, number) = (at.table, schema.index_number(at.index));
+        let key = match schema.stored_index(at.index) {
             StoredIndex::BTree(tree) => {
                 let there = tree.insert(at.key, id.bits()).map_err(|_| Stop::OutOfMemory)?;
-                if there.is_some() {
-                    return Ok(Inserted::Duplicate(index.id));
+                if let Some(existing) = there {
+                    return Ok(Some(RecordId::from_bits(existing)));
                 }
-                let key = IndexKey::Bytes(at.key);
-                undo.log_index(index.table, id, number, IndexChange::Added, key);
+                IndexKey::Bytes(at.key)
             }
             StoredIndex::Hash(hash_index) => {
-                hash_index.insert(at.hash, id).map_err(|_| Stop::OutOfMemory)?;
-                let key = IndexKey::Hash(at.hash);
-                undo.log_index(index.table, id, number, IndexChange::Added, key);
+                let index = schema.catalog.index(at.index);
+                let records = schema.table(table).records();
+                let has_key = |other| {
+                    let row = records.record(other).row();
+                    index.key.matches_row(&index.fields, row, at.key)
+                };
+                let there = hash_index.insert_unique(at.hash, id, has_key);
+                if let Some(existing) = there.map_err(|_| Stop::OutOfMemory)? {
+                    return Ok(Some(existing));
+                }
+                IndexKey::Hash(at.hash)
             }
-        }
-        Ok(Inserted::Yes)
+        };
+        self.scratch.undo.log_index(table, id, number, IndexChange::Added, key);
+        Ok(None)
     }
 
     fn add_secondary_entries(

@@ -1,10 +1,14 @@
 //! `text LIKE pattern`: `%` any characters, `_` one character, `\` takes the next one literally.
 
+use super::text;
 use crate::interpret::Fault;
 
 /// Whether the whole text matches. Linear but for the last `%`, from which it retries; the classic
 /// algorithm needs no recursion.
 pub(super) fn like(text: &[u8], pattern: &[u8]) -> Result<bool, Fault> {
+    if let Some(literal) = contained(pattern) {
+        return Ok(text::find(text, literal).is_some());
+    }
     check_escape(pattern)?;
     let (mut t, mut p) = (0, 0);
     // Where to retry: behind the last `%`, and the text position it swallowed up to.
@@ -30,6 +34,13 @@ pub(super) fn like(text: &[u8], pattern: &[u8]) -> Result<bool, Fault> {
             },
         }
     }
+}
+
+/// The literal text of a pattern that asks only whether a text contains it: `%literal%`.
+fn contained(pattern: &[u8]) -> Option<&[u8]> {
+    let literal = pattern.strip_prefix(b"%")?.strip_suffix(b"%")?;
+    let is_literal = !literal.iter().any(|byte| matches!(byte, b'%' | b'_' | b'\\'));
+    is_literal.then_some(literal)
 }
 
 enum Step {

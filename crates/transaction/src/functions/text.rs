@@ -107,10 +107,32 @@ pub(super) fn char_offset(bytes: &[u8], n: usize) -> usize {
 
 /// Position of the first `needle`.
 pub(super) fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
-    if needle.is_empty() {
-        return Some(0);
+    let Some(&first) = needle.first() else { return Some(0) };
+    let starts = (bytes.len() + 1).checked_sub(needle.len())?;
+    let mut at = 0;
+    loop {
+        at += find_byte(bytes.get(at..starts)?, first)?;
+        if bytes[at..].starts_with(needle) {
+            return Some(at);
+        }
+        at += 1;
     }
-    bytes.windows(needle.len()).position(|window| window == needle)
+}
+
+/// Position of the first `wanted`, looked for in 8 bytes at once.
+fn find_byte(bytes: &[u8], wanted: u8) -> Option<usize> {
+    const LOW: u64 = u64::MAX / 255;
+    let (chunks, rest) = bytes.as_chunks::<8>();
+    let pattern = LOW * u64::from(wanted);
+    for (i, chunk) in chunks.iter().enumerate() {
+        let differing = u64::from_le_bytes(*chunk) ^ pattern;
+        // The lowest bit set stands in the first byte that is zero; higher ones may be wrong.
+        let zeros = differing.wrapping_sub(LOW) & !differing & (LOW << 7);
+        if zeros != 0 {
+            return Some(i * 8 + zeros.trailing_zeros() as usize / 8);
+        }
+    }
+    rest.iter().position(|&byte| byte == wanted).map(|at| chunks.len() * 8 + at)
 }
 
 /// Characters `start..end` (from 0) of a text, which share its bytes.
