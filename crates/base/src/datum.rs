@@ -110,6 +110,13 @@ impl Datum {
         ((self.hi as i128) << 64) | self.lo as i128
     }
 
+    /// The numeric's scaled units, if they fit 64 bits and this is not NULL.
+    #[inline]
+    pub const fn as_small_numeric(self) -> Option<i64> {
+        let low = self.lo as i64;
+        if self.hi as i64 == low >> 63 { Some(low) } else { None }
+    }
+
     /// A range: of the heap for text, bytea and uuid; of the element list for arrays.
     #[inline]
     pub const fn range(start: u32, len: u32) -> Self {
@@ -150,12 +157,18 @@ mod tests {
         for units in [0, 1, -1, 10_i128.pow(38) - 1, -(10_i128.pow(38)) + 1] {
             assert_eq!(Datum::numeric(units).as_numeric(), units);
             assert!(!Datum::numeric(units).is_null());
+            let small = i64::try_from(units).ok();
+            assert_eq!(Datum::numeric(units).as_small_numeric(), small);
         }
         for value in [0, 1, -1, i64::MIN, i64::MAX] {
             assert_eq!(Datum::int(value).as_int(), value);
             assert!(!Datum::int(value).is_null());
         }
         assert_eq!(Datum::range(7, u32::MAX).as_range().len, u32::MAX);
+        for small in [i64::MIN, -1, 0, i64::MAX] {
+            assert_eq!(Datum::numeric(small.into()).as_small_numeric(), Some(small));
+        }
+        assert_eq!(Datum::NULL.as_small_numeric(), None);
         assert!(Datum::NULL.is_null() && !Datum::NULL.is_true());
         assert!(Datum::TRUE.is_true() && !Datum::FALSE.is_true());
     }

@@ -150,6 +150,24 @@ pub enum Op {
         a: u16,
         b: u16,
     },
+    /// numerics whose scales add up to the result's
+    NumericMultiply {
+        dst: u16,
+        a: u16,
+        b: u16,
+    },
+    /// integer to numeric without digits behind the point
+    NumericFromInt {
+        dst: u16,
+        a: u16,
+    },
+    /// numeric to fewer digits in the same scale; 22003
+    NumericNarrow {
+        dst: u16,
+        a: u16,
+        precision: u8,
+        scale: u8,
+    },
     /// numerics of any scales
     NumericArithmetic {
         dst: u16,
@@ -284,6 +302,12 @@ pub enum Op {
         site: u16,
         last: bool,
         missing: u32,
+    },
+    /// loads column `load` of the record found by `Point`
+    Load {
+        site: u16,
+        load: u16,
+        dst: u16,
     },
     /// visits all rows of a site, natively; jumps when none was gathered
     Visit {

@@ -124,6 +124,11 @@ pub fn run<A: RecordAccess, H: Hook>(
                 }
                 Ok(pc + 1)
             }
+            Op::Load { site, load, dst } => {
+                let found = record.expect("Point found a record before (I1)");
+                point::load(program, site, load, dst, found, machine, access);
+                Ok(pc + 1)
+            }
             Op::End => return Ok(()),
         }, Ok(other(program, pc, record, frame, access, hook)?));
         match next {

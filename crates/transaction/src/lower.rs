@@ -31,7 +31,7 @@ use hotrow_base::value::Value;
 use crate::bytecode::{Failure, Op, Program, TableCode};
 use crate::catalog::Catalog;
 use crate::outcome::SqlError;
-use crate::program::{FOUND, NOW, Procedure, ROW_COUNT, Statement};
+use crate::program::{FOUND, NOW, Procedure, ROW_COUNT, SlotId, Statement};
 use segments::{Label, Segments};
 
 /// Lowers a procedure; its one entry is number 0.
@@ -85,6 +85,8 @@ struct Lowerer<'a> {
     not_null: Vec<bool>,
     /// what stands for slot `i` while a CHECK's condition is lowered
     check_slots: Option<Vec<u16>>,
+    /// bound slots that are loaded where they are read, with their loads' numbers, and the site
+    deferred: (u16, Vec<SlotId>),
     failed: Option<SqlError>,
 }
 
@@ -122,6 +124,7 @@ impl<'a> Lowerer<'a> {
             most_temporaries: 0,
             not_null,
             check_slots: None,
+            deferred: (0, Vec::new()),
             failed: None,
         }
     }

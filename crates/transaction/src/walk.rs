@@ -188,7 +188,8 @@ pub fn row_exprs(access: &Access) -> Vec<&Expr> {
     found
 }
 
-fn consume_exprs(consume: &Consume) -> Vec<&Expr> {
+/// The expressions of what happens to the rows.
+pub fn consume_exprs(consume: &Consume) -> Vec<&Expr> {
     match consume {
         Consume::Discard => Vec::new(),
         Consume::First { into, order_by, offset, .. } => into

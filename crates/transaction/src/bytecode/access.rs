@@ -294,6 +294,8 @@ pub struct AccessCode {
     pub intent: Intent,
     /// columns loaded for each row
     pub binds: Box<[Bind]>,
+    /// columns loaded by [`crate::bytecode::Op::Load`] where they are used
+    pub loads: Box<[Field]>,
     /// code of one visited row, after its binds: filter and, for reads, values
     pub visit: u32,
     /// code of one row to be changed, after its binds: new values and checks

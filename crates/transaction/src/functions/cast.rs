@@ -85,8 +85,9 @@ fn to_numeric(value: Datum, from: DataType, precision: u8, scale: u8) -> Result<
         .ok_or_else(|| numeric_overflow(precision, scale))
 }
 
+/// A number of too many digits for numeric(precision, scale).
 #[cold]
-fn numeric_overflow(precision: u8, scale: u8) -> Fault {
+pub(crate) fn numeric_overflow(precision: u8, scale: u8) -> Fault {
     let mut error = SqlError::new(b"22003", "numeric field overflow");
     error.detail = Some(format!(
         "A field with precision {precision}, scale {scale} must round to an absolute value less \

@@ -78,6 +78,23 @@ pub(super) fn look_up<A: RecordAccess, H: Hook>(
     access.find(&at, code.intent)
 }
 
+/// Loads one column of a record into a slot.
+#[inline(always)]
+pub(super) fn load<A: RecordAccess>(
+    program: &Program,
+    site: u16,
+    load: u16,
+    dst: u16,
+    record: A::Record,
+    machine: &mut Machine,
+    access: &A,
+) {
+    let code = &program.access[site as usize];
+    let row = access.row(code.table, record);
+    let field = code.loads[load as usize];
+    machine.slots[dst as usize] = read_field(field, row, &mut machine.heap);
+}
+
 /// Loads columns into slots.
 #[inline(always)]
 pub(super) fn bind<W: Words + ?Sized>(binds: &[Bind], row: &W, machine: &mut Machine) {

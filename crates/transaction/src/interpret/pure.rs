@@ -3,10 +3,12 @@
 use std::cmp::Ordering;
 
 use hotrow_base::datum::Datum;
+use hotrow_base::decimal::{self, POWERS_OF_TEN};
 
 use super::Fault;
 use crate::bytecode::CompareKind;
 use crate::frame::Machine;
+use crate::functions::cast::numeric_overflow;
 use crate::program::{ArithmeticOp, CompareOp};
 
 /// One `match` over the hot instructions and the caller's own arms, so that each instruction is
@@ -56,6 +58,20 @@ macro_rules! dispatch {
             }
             Op::NumericSubtract { dst, a, b } => {
                 pure::numeric_sum($machine, [dst, a, b], i128::checked_sub).map(|()| at + 1)
+            }
+            Op::NumericMultiply { dst, a, b } => {
+                pure::numeric_product($machine, [dst, a, b]).map(|()| at + 1)
+            }
+            Op::NumericFromInt { dst, a } => {
+                let slots = &mut $machine.slots[..];
+                let a = slots[a as usize];
+                let is_null = a.is_null();
+                let units = Datum::numeric(i128::from(a.as_int()));
+                slots[dst as usize] = if is_null { a } else { units };
+                Ok(at + 1)
+            }
+            Op::NumericNarrow { dst, a, precision, scale } => {
+                pure::numeric_narrow($machine, [dst, a], precision, scale).map(|()| at + 1)
             }
             Op::SetFound { found } => {
                 $machine.slots[FOUND.index()] = Datum::bool(found);
@@ -127,6 +143,41 @@ pub(super) fn numeric_sum(
         let sum = compute(a.as_numeric(), b.as_numeric());
         sum.and_then(numeric).ok_or(Fault::NumericRange)?
     };
+    Ok(())
+}
+
+/// Product of two numerics whose scales add up.
+#[inline(always)]
+pub(super) fn numeric_product(machine: &mut Machine, [dst, a, b]: [u16; 3]) -> Result<(), Fault> {
+    let slots = &mut machine.slots[..];
+    let (a, b) = (slots[a as usize], slots[b as usize]);
+    slots[dst as usize] = if a.is_null() || b.is_null() {
+        Datum::NULL
+    } else if let (Some(a), Some(b)) = (a.as_small_numeric(), b.as_small_numeric()) {
+        // Below 2^126.
+        numeric(i128::from(a) * i128::from(b)).ok_or(Fault::NumericRange)?
+    } else {
+        let product = decimal::mul(a.as_numeric(), 0, b.as_numeric(), 0, 0);
+        product.map(Datum::numeric).ok_or(Fault::NumericRange)?
+    };
+    Ok(())
+}
+
+/// A numeric of at most `precision` digits.
+#[inline(always)]
+pub(super) fn numeric_narrow(
+    machine: &mut Machine,
+    [dst, a]: [u16; 2],
+    precision: u8,
+    scale: u8,
+) -> Result<(), Fault> {
+    let slots = &mut machine.slots[..];
+    let a = slots[a as usize];
+    let limit = POWERS_OF_TEN[usize::from(precision)].unsigned_abs();
+    if !a.is_null() && a.as_numeric().unsigned_abs() >= limit {
+        return Err(numeric_overflow(precision, scale));
+    }
+    slots[dst as usize] = a;
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use hotrow_base::types::{DataType, SqlType};
 use super::Lowerer;
 use super::expr::{int_bits, is_same_datum};
 use super::segments::Label;
+use super::statement::reads_any;
 use crate::access::Intent;
 use crate::bytecode::{
     AccessCode, Bind, BumpCode, Convert, Failure, Gather, KeyCode, KeyPartCode, NO_CODE, Op,
@@ -15,6 +16,7 @@ use crate::bytecode::{
 use crate::program::{
     Access, ArithmeticOp, Consume, Effect, Expr, ExprKind, Path, RangeEnd, SlotId,
 };
+use crate::walk;
 
 impl Lowerer<'_> {
     /// Lowers an access that is a statement of its own.
@@ -45,6 +47,7 @@ impl Lowerer<'_> {
         if is_direct {
             return self.end_point(access, code, missing, end);
         }
+        let into = self.place_columns(access, &mut code, site);
         if let Some(filter) = &access.filter {
             self.jump_unless(filter, missing);
         }
@@ -61,9 +64,8 @@ impl Lowerer<'_> {
             }
             Effect::Delete { .. } => self.emit(Op::Remove { site, last }),
         }
-        if let Consume::First { into, .. } = access.effect.consume() {
-            self.assign_all(into);
-        }
+        self.assign_all(&into);
+        self.deferred.1.clear();
         if !last || matches!(access.effect, Effect::Read(_)) {
             self.emit(Op::Touched { rows: 1 });
         }
@@ -138,6 +140,75 @@ impl Lowerer<'_> {
         true
     }
 
+    /// Decides where each column is loaded: when the row is found, where it is used if it is used
+    /// only in some cases, or straight into a target. Gives the targets left to be assigned.
+    fn place_columns(
+        &mut self,
+        access: &Access,
+        code: &mut AccessCode,
+        site: u16,
+    ) -> Vec<(SlotId, Expr)> {
+        let Consume::First { into, .. } = access.effect.consume() else { return Vec::new() };
+        let mut left = into.clone();
+        let exprs = walk::row_exprs(access);
+        let (mut read, mut always) = (Vec::new(), Vec::new());
+        for expr in &exprs {
+            walk::expr_slots(expr, &mut |slot| read.push(slot));
+            slots_always_read(expr, &mut always);
+        }
+        let set: Vec<ColumnId> = match &access.effect {
+            Effect::Update { set, .. } => set.iter().map(|(column, _)| *column).collect(),
+            _ => Vec::new(),
+        };
+        let (mut binds, mut loads) = (Vec::new(), Vec::new());
+        self.deferred = (site, Vec::new());
+        for mut bind in std::mem::take(&mut code.binds) {
+            let slot = SlotId(bind.slot);
+            let reads = read.iter().filter(|&&other| other == slot).count();
+            if set.contains(&bind.field.column()) || reads == 0 {
+                binds.push(bind);
+            } else if !always.contains(&slot) {
+                loads.push(bind.field);
+                self.deferred.1.push(slot);
+            } else {
+                let direct = if reads == 1 { self.direct(access, bind, &left) } else { None };
+                if let Some(at) = direct.filter(|&at| !read.contains(&left[at].0)) {
+                    bind.slot = left.remove(at).0.0;
+                }
+                binds.push(bind);
+            }
+        }
+        (code.binds, code.loads) = (binds.into(), loads.into());
+        left
+    }
+
+    /// The target that is given just this column.
+    fn direct(&self, access: &Access, bind: Bind, into: &[(SlotId, Expr)]) -> Option<usize> {
+        let is_it =
+            |value: &Expr| matches!(value.kind, ExprKind::Slot(slot) if slot.0 == bind.slot);
+        let at = into.iter().position(|(_, value)| is_it(value))?;
+        let (target, value) = &into[at];
+        if into.iter().filter(|(other, _)| other == target).count() > 1 {
+            return None;
+        }
+        let column = bind.field.column();
+        let from = self.catalog.table(access.table).columns[column.index()].data_type;
+        let SqlType::Scalar(to) = self.slot_type(*target, value.sql_type) else { return None };
+        (is_same_datum(from, to) && is_same_datum(value.data_type(), to)).then_some(at)
+    }
+
+    /// Loads a slot's column into `dst`, if that is done where it is read.
+    pub(super) fn load_deferred(&mut self, slot: SlotId, dst: u16) -> bool {
+        let (site, slots) = &self.deferred;
+        if self.check_slots.is_some() {
+            return false;
+        }
+        let Some(load) = slots.iter().position(|&other| other == slot) else { return false };
+        let (site, load) = (*site, load as u16);
+        self.emit(Op::Load { site, load, dst });
+        true
+    }
+
     /// What happens when there is no row.
     pub(super) fn miss(&mut self, consume: &Consume) {
         let Consume::First { into, strict, .. } = consume else { return };
@@ -181,6 +252,7 @@ impl Lowerer<'_> {
             covered,
             intent: if is_read { Intent::Read } else { Intent::Write },
             binds,
+            loads: Box::default(),
             visit: NO_CODE,
             change: NO_CODE,
             returning: NO_CODE,
@@ -243,7 +315,8 @@ impl Lowerer<'_> {
         for (column, value) in set {
             let owner = &table.columns[column.index()];
             let mut slot = self.expr_as(value, owner.data_type);
-            if apart {
+            // What is a temporary already is not overwritten.
+            if apart && usize::from(slot) < self.first_constant {
                 let own = self.temporary();
                 self.copy(slot, own);
                 slot = own;
@@ -268,13 +341,37 @@ impl Lowerer<'_> {
     /// After an update, RETURNING sees the new values through the bound slots.
     pub(super) fn show_new_values(&mut self, access: &Access, code: &AccessCode) {
         let sets = code.update.as_ref().map_or(&[][..], |update| &update.sets);
+        let consumed = walk::consume_exprs(access.effect.consume());
+        let is_read = |slot| consumed.iter().any(|value| reads_any(value, &[slot]));
         for set in sets {
             for &(column, slot) in &access.bind {
-                if column == set.column {
+                if column == set.column && is_read(slot) {
                     self.copy(set.slot, slot.0);
                 }
             }
         }
+    }
+}
+
+/// Slots that an expression reads whatever the values are.
+fn slots_always_read(expr: &Expr, slots: &mut Vec<SlotId>) {
+    match &expr.kind {
+        ExprKind::Case { arms, .. } => {
+            if let Some((condition, _)) = arms.first() {
+                slots_always_read(condition, slots);
+            }
+        }
+        ExprKind::Coalesce(operands) => {
+            if let Some(first) = operands.first() {
+                slots_always_read(first, slots);
+            }
+        }
+        ExprKind::Slot(slot) | ExprKind::ArrayLength(slot) => slots.push(*slot),
+        ExprKind::Element(array, index) => {
+            slots.push(*array);
+            slots_always_read(index, slots);
+        }
+        _ => walk::operands(expr, &mut |operand| slots_always_read(operand, slots)),
     }
 }
 

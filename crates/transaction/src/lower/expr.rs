@@ -12,7 +12,10 @@ impl Lowerer<'_> {
     /// Lowers an expression; its value lies in the returned slot, which may be a variable's own.
     pub(super) fn expr(&mut self, expr: &Expr) -> u16 {
         match &expr.kind {
-            ExprKind::Slot(slot) => self.slot(*slot),
+            ExprKind::Slot(slot) => {
+                self.load_deferred(*slot, slot.0);
+                self.slot(*slot)
+            }
             ExprKind::Constant(value) => self.constant(expr.data_type(), value),
             ExprKind::Negate(operand) => match negated(operand) {
                 Some(value) => self.constant(expr.data_type(), &value),
@@ -60,6 +63,7 @@ impl Lowerer<'_> {
     /// Lowers an expression into a slot. `dst` is written last, so that the expression may read it.
     pub(super) fn expr_into(&mut self, expr: &Expr, dst: u16) {
         match &expr.kind {
+            ExprKind::Slot(slot) if self.load_deferred(*slot, dst) => {}
             ExprKind::Slot(_) | ExprKind::Constant(_) => {
                 let a = self.expr(expr);
                 self.copy(a, dst);
@@ -132,6 +136,15 @@ impl Lowerer<'_> {
         if let (true, Some(bits)) = (from.is_integer(), int_bits(to)) {
             return self.emit(Op::IntNarrow { dst, a, bits });
         }
+        if let DataType::Numeric { precision, scale } = to {
+            // An integer has at most 19 digits.
+            if from.is_integer() && scale == 0 && precision > 18 {
+                return self.emit(Op::NumericFromInt { dst, a });
+            }
+            if matches!(from, DataType::Numeric { scale: old, .. } if old == scale) {
+                return self.emit(Op::NumericNarrow { dst, a, precision, scale });
+            }
+        }
         self.program.casts.push(CastCode { from, to });
         let cast = self.number(self.program.casts.len() - 1);
         self.emit(Op::Cast { dst, a, cast });
@@ -195,6 +208,9 @@ impl Lowerer<'_> {
         self.emit(match op {
             ArithmeticOp::Add if one_scale => Op::NumericAdd { dst, a, b },
             ArithmeticOp::Subtract if one_scale => Op::NumericSubtract { dst, a, b },
+            ArithmeticOp::Multiply if a_scale + b_scale == scale => {
+                Op::NumericMultiply { dst, a, b }
+            }
             _ => Op::NumericArithmetic { dst, a, b, op, a_scale, b_scale, scale },
         });
     }

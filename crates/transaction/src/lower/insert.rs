@@ -37,6 +37,7 @@ impl Lowerer<'_> {
             covered: false,
             intent: Intent::Write,
             binds: Box::default(),
+            loads: Box::default(),
             visit: NO_CODE,
             change: NO_CODE,
             returning: NO_CODE,
