@@ -106,6 +106,11 @@ pub enum Op {
         b: u16,
         to: u32,
     },
+    /// jumps by the value of an integer, through table `table`
+    Switch {
+        a: u16,
+        table: u16,
+    },
     /// Integers of `bits` bits; 22003 when the result does not fit.
     IntAdd {
         dst: u16,
@@ -416,6 +421,27 @@ pub struct RowsCode {
     pub into: Box<[u16]>,
 }
 
+/// Where [`Op::Switch`] goes.
+#[derive(Clone, Debug)]
+pub struct SwitchCode {
+    /// the value that the first target belongs to
+    pub base: i64,
+    /// targets of consecutive values
+    pub targets: Box<[u32]>,
+    /// target of all other values and NULL
+    pub otherwise: u32,
+}
+
+impl SwitchCode {
+    /// The target of a value.
+    #[inline]
+    pub fn target(&self, value: Datum) -> u32 {
+        let at = value.as_int().wrapping_sub(self.base) as usize;
+        let target = self.targets.get(at).filter(|_| !value.is_null());
+        target.copied().unwrap_or(self.otherwise)
+    }
+}
+
 /// A lowered procedure.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
@@ -445,6 +471,8 @@ pub struct Program {
     pub calls: Vec<CallCode>,
     /// conversions
     pub casts: Vec<CastCode>,
+    /// tables of jumps
+    pub switches: Vec<SwitchCode>,
     /// RAISE statements
     pub raises: Vec<RaiseCode>,
     /// CHECK constraints compiled in

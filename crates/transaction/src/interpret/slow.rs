@@ -68,6 +68,9 @@ pub(super) fn pure(
 ) -> Result<usize, Fault> {
     let slot = |slot: u16| machine.slots[slot as usize];
     let (dst, value) = match op {
+        Op::Switch { a, table } => {
+            return Ok(program.switches[table as usize].target(slot(a)) as usize);
+        }
         Op::IntDivide { dst, a, b, bits, op } => (dst, int_divide(slot(a), slot(b), bits, op)?),
         Op::IntNarrow { dst, a, bits } => match slot(a) {
             a if !a.is_null() && !fits(a.as_int(), bits) => return Err(Fault::IntRange { bits }),

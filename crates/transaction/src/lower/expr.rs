@@ -5,7 +5,8 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
 use super::Lowerer;
-use crate::bytecode::{CallCode, CastCode, CompareKind, Op};
+use super::segments::Label;
+use crate::bytecode::{CallCode, CastCode, CompareKind, Op, SwitchCode};
 use crate::program::{ArithmeticOp, CompareOp, Expr, ExprKind, Function, SlotId};
 
 impl Lowerer<'_> {
@@ -38,13 +39,26 @@ impl Lowerer<'_> {
     /// Lowers an expression and converts it to `to`.
     pub(super) fn expr_as(&mut self, expr: &Expr, to: DataType) -> u16 {
         let slot = self.expr(expr);
+        if is_cast_away(expr, to) {
+            return slot;
+        }
         self.cast(slot, expr.data_type(), to)
     }
 
     /// Lowers an expression, converted to `to`, into a slot.
     pub(super) fn expr_as_into(&mut self, expr: &Expr, to: SqlType, dst: u16) {
-        match to {
-            SqlType::Scalar(to) if !is_same_datum(expr.data_type(), to) => {
+        match (to, &expr.kind) {
+            // Each value is converted at once.
+            (SqlType::Scalar(_), ExprKind::Case { arms, otherwise })
+                if arms
+                    .iter()
+                    .map(|(_, value)| value)
+                    .chain(otherwise.as_deref())
+                    .all(|value| is_same_datum(value.data_type(), expr.data_type())) =>
+            {
+                self.case_into(to, arms, otherwise.as_deref(), dst);
+            }
+            (SqlType::Scalar(to), _) if !is_cast_away(expr, to) => {
                 let slot = self.expr(expr);
                 self.cast_into(slot, expr.data_type(), to, dst);
             }
@@ -89,7 +103,7 @@ impl Lowerer<'_> {
                 self.emit(Op::IsNull { dst, a });
             }
             ExprKind::Case { arms, otherwise } => {
-                self.case_into(expr, arms, otherwise.as_deref(), dst);
+                self.case_into(expr.sql_type, arms, otherwise.as_deref(), dst);
             }
             ExprKind::Coalesce(operands) => self.coalesce_into(expr, operands, dst),
             ExprKind::Cast(operand) => {
@@ -250,24 +264,66 @@ impl Lowerer<'_> {
 
     fn case_into(
         &mut self,
-        expr: &Expr,
+        to: SqlType,
         arms: &[(Expr, Expr)],
         otherwise: Option<&Expr>,
         dst: u16,
     ) {
         let end = self.label();
-        for (condition, value) in arms {
+        let starts = self.switch(arms);
+        for (i, (condition, value)) in arms.iter().enumerate() {
             let next = self.label();
-            self.jump_unless(condition, next);
-            self.expr_as_into(value, expr.sql_type, dst);
+            match &starts {
+                Some(starts) => self.place(starts[i]),
+                None => self.jump_unless(condition, next),
+            }
+            self.expr_as_into(value, to, dst);
             self.emit(Op::Jump { to: end.0 });
             self.place(next);
         }
+        if let Some(otherwise) = starts.as_ref().and_then(|starts| starts.last()) {
+            self.place(*otherwise);
+        }
         match otherwise {
-            Some(value) => self.expr_as_into(value, expr.sql_type, dst),
-            None => self.null_into(expr.sql_type, dst),
+            Some(value) => self.expr_as_into(value, to, dst),
+            None => self.null_into(to, dst),
         }
         self.place(end);
+    }
+
+    /// A jump by table, where all arms compare one integer slot with constants that lie close
+    /// together; gives the label of each arm and of ELSE.
+    fn switch(&mut self, arms: &[(Expr, Expr)]) -> Option<Vec<Label>> {
+        let (slot, first) = arms.first().and_then(|(condition, _)| equal_to_constant(condition))?;
+        if arms.len() < SWITCH_ARMS_MIN {
+            return None;
+        }
+        let mut values = vec![first];
+        for (condition, _) in &arms[1..] {
+            let (other, value) = equal_to_constant(condition)?;
+            if other != slot {
+                return None;
+            }
+            values.push(value);
+        }
+        let base = *values.iter().min()?;
+        let span = usize::try_from(values.iter().max()?.checked_sub(base)?).ok()? + 1;
+        if span > arms.len() * 4 {
+            return None;
+        }
+        let labels: Vec<Label> = (0..=arms.len()).map(|_| self.label()).collect();
+        let otherwise = labels.last()?.0;
+        let mut targets = vec![otherwise; span];
+        // Backwards, so that the first arm of a value is the one that counts.
+        for (label, value) in labels.iter().zip(&values).rev() {
+            targets[(value - base) as usize] = label.0;
+        }
+        self.program.switches.push(SwitchCode { base, targets: targets.into(), otherwise });
+        let table = self.number(self.program.switches.len() - 1);
+        self.load_deferred(slot, slot.0);
+        let a = self.slot(slot);
+        self.emit(Op::Switch { a, table });
+        Some(labels)
     }
 
     pub(super) fn null_into(&mut self, sql_type: SqlType, dst: u16) {
@@ -369,6 +425,57 @@ fn negated(operand: &Expr) -> Option<Value> {
         Value::Double(v) => Some(Value::Double(-v)),
         Value::Numeric(v) => Decimal::new(-v.units(), v.scale()).map(Value::Numeric),
         _ => None,
+    }
+}
+
+/// Whether an expression's value is the same datum in another type: a matter of its type, or of
+/// the value of a short text.
+fn is_cast_away(expr: &Expr, to: DataType) -> bool {
+    let ExprKind::Constant(Value::Text(text)) = &expr.kind else {
+        return is_same_datum(expr.data_type(), to);
+    };
+    match to {
+        _ if is_same_datum(expr.data_type(), to) => true,
+        // A char(n) counts bytes, and is read without trailing blanks.
+        DataType::Varchar(n) | DataType::Char(n) if expr.data_type().is_text() => {
+            text.len() <= n as usize && !text.ends_with(' ')
+        }
+        _ => false,
+    }
+}
+
+/// Fewest arms of a CASE that is worth a table.
+const SWITCH_ARMS_MIN: usize = 4;
+
+/// Slot and value of a condition `slot = integer constant`.
+fn equal_to_constant(condition: &Expr) -> Option<(SlotId, i64)> {
+    let ExprKind::Compare(CompareOp::Equal, a, b) = &condition.kind else { return None };
+    let slot = |expr: &Expr| match &uncast(expr).kind {
+        ExprKind::Slot(slot) if uncast(expr).data_type().is_integer() => Some(*slot),
+        _ => None,
+    };
+    let value = |expr: &Expr| match uncast(expr).kind {
+        ExprKind::Constant(Value::SmallInt(value)) => Some(i64::from(value)),
+        ExprKind::Constant(Value::Int(value)) => Some(i64::from(value)),
+        ExprKind::Constant(Value::BigInt(value)) => Some(value),
+        _ => None,
+    };
+    match (slot(a), value(b)) {
+        (Some(slot), Some(value)) => Some((slot, value)),
+        _ => Some((slot(b)?, value(a)?)),
+    }
+}
+
+/// An integer without conversions that keep its value.
+fn uncast(expr: &Expr) -> &Expr {
+    match &expr.kind {
+        ExprKind::Cast(inner)
+            if inner.data_type().is_integer()
+                && is_same_datum(inner.data_type(), expr.data_type()) =>
+        {
+            uncast(inner)
+        }
+        _ => expr,
     }
 }
 

@@ -84,6 +84,11 @@ impl Segments {
                 *to = position(*to);
             }
         }
+        for switch in &mut program.switches {
+            for to in switch.targets.iter_mut().chain([&mut switch.otherwise]) {
+                *to = position(*to);
+            }
+        }
         for &entry in &self.entries {
             let end = starts.get(entry + 1).copied().unwrap_or(program.code.len() as u32);
             program.entries.push(starts[entry]..end);

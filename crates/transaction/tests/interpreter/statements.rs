@@ -383,7 +383,7 @@ fn returning_sees_swapped_columns() {
     let mut build = Build::new();
     let (id, visits) = (build.slot(INT), build.slot(INT));
     let (a, b) = (build.slot(INT), build.slot(INT));
-    let owner = build.slot(TEXT);
+    let (owner, shown) = (build.slot(TEXT), build.slot(TEXT));
     build.say(StatementKind::Access(Box::new(Access {
         table: ACCOUNT,
         path: account_at(int(2)),
@@ -394,10 +394,14 @@ fn returning_sees_swapped_columns() {
                 (VISITS, arithmetic(ArithmeticOp::Multiply, build.read(visits), int(50))),
                 (OWNER, call(Function::Upper, TEXT, vec![build.read(owner)])),
             ],
-            consume: into(vec![(a, build.read(visits)), (b, build.read(a))]),
+            consume: into(vec![
+                (a, build.read(visits)),
+                (b, build.read(a)),
+                (shown, build.read(owner)),
+            ]),
         },
     })));
-    build.show(&[a, b, owner]);
+    build.show(&[a, b, shown]);
     let mut world = World::with_accounts(2);
     assert_eq!(world.rows(&build.procedure, &[]), "100,NULL,O2");
 }
