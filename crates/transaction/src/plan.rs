@@ -6,6 +6,7 @@
 //!              I2 `footprint` holds every granule at most once, in the strongest mode asked for
 //! Source       DESIGN section 1; orthrus.txt 3.2 (footprints known in advance, OLLP)
 
+use hotrow_base::datum::Datum;
 use hotrow_base::ids::IndexId;
 use hotrow_base::key::{self, ArenaKey};
 
@@ -74,6 +75,9 @@ struct Cell {
 
 const CELLS_MIN: usize = 64;
 
+/// Parts of the keys that are encoded in one step.
+const PARTS_AT_ONCE: usize = 4;
+
 impl Footprint {
     /// Empties the footprint, keeps the memory.
     pub fn clear(&mut self) {
@@ -128,18 +132,26 @@ impl Footprint {
 
     /// Adds a granule or strengthens its mode; its position.
     fn add(&mut self, granule: Granule) -> u32 {
-        if let Some(at) = self.find(granule.lock) {
-            let held = &mut self.granules[at];
-            held.mode = held.mode.join(granule.mode);
-            return at as u32;
+        let number = self.granules.len();
+        let mask = self.cells.len().wrapping_sub(1);
+        let mut at = granule.lock as usize & mask;
+        while let Some(cell) = self.cells.get_mut(at) {
+            if cell.round != self.round {
+                *cell = Cell { round: self.round, granule: number as u32 };
+                break;
+            }
+            let held = &mut self.granules[cell.granule as usize];
+            if held.lock == granule.lock {
+                held.mode = held.mode.join(granule.mode);
+                return cell.granule;
+            }
+            at = (at + 1) & mask;
         }
         self.granules.push(granule);
         if self.granules.len() * 2 > self.cells.len() {
             self.grow();
-        } else {
-            self.place(self.granules.len() - 1);
         }
-        self.granules.len() as u32 - 1
+        number as u32
     }
 
     fn place(&mut self, granule: usize) {
@@ -328,12 +340,20 @@ impl Recorder<'_> {
         let layout = &self.catalog.index(index).key;
         let start = self.plan.arena.len();
         let mut sink = ArenaKey::new(&mut self.plan.arena);
-        for (part, slot) in parts.iter().enumerate() {
-            let datum = frame.slot(*slot);
-            if layout.encode_part(part, datum, frame.heap(), &mut sink).is_err() {
-                self.plan.arena.truncate(start);
-                return None;
+        let mut values = [Datum::NULL; PARTS_AT_ONCE];
+        let encoded = if let Some(values) = values.get_mut(..parts.len()) {
+            for (value, slot) in values.iter_mut().zip(parts) {
+                *value = frame.slot(*slot);
             }
+            layout.encode(values, frame.heap(), &mut sink)
+        } else {
+            parts.iter().enumerate().try_for_each(|(part, slot)| {
+                layout.encode_part(part, frame.slot(*slot), frame.heap(), &mut sink)
+            })
+        };
+        if encoded.is_err() {
+            self.plan.arena.truncate(start);
+            return None;
         }
         Some(KeyRange { start: start as u32, len: (self.plan.arena.len() - start) as u32 })
     }

@@ -143,7 +143,7 @@ impl RowLayout {
 /// Puts one value into a row whose cell for it is still zero, or whose descriptor may be replaced.
 #[inline(always)]
 fn put(field: Field, value: Datum, heap: &[u8], out: &mut Vec<u64>) -> Result<(), RowError> {
-    if field.takes_words() || value.is_null() {
+    if value.is_null() || field.takes_words() {
         return put_other(field, value, heap, out);
     }
     out[field.word()] |= cell(field, value, heap)?;

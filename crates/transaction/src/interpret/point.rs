@@ -241,6 +241,13 @@ fn put<A: RecordAccess, H: Hook>(
         let at = KeyAt { table, index, key: planned.key, hash: planned.hash, entry, covered };
         return access.insert(table, &frame.row_words, Some(&at));
     }
+    if primary.is_packed
+        && let Some(packed) = pack(primary, &frame.machine)
+    {
+        let key = packed.as_slice();
+        let at = KeyAt { table, index, key, hash: key::hash(key), entry: None, covered };
+        return access.insert(table, &frame.row_words, Some(&at));
+    }
     let bytes = &mut frame.keys.key;
     let is_key = encode(primary, &frame.machine, bytes);
     debug_assert!(is_key, "a row that was built has a key");
