@@ -20,6 +20,7 @@ use std::sync::atomic::AtomicU64;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, TableId, WorkerId};
 use hotrow_base::key::KeyBuffer;
+use hotrow_base::row::Field;
 use hotrow_storage::btree::ScanBuffers;
 use hotrow_storage::record::RecordId;
 use hotrow_storage::table::Index as StoredIndex;
@@ -257,6 +258,23 @@ impl<P: Protection> RecordAccess for InPlace<'_, P> {
         heap: &[u8],
     ) -> Result<Inserted, Stop> {
         self.change_row(table, record, changes, heap)
+    }
+
+    #[inline]
+    fn update_int(
+        &mut self,
+        table: TableId,
+        id: RecordId,
+        field: Field,
+        value: i64,
+    ) -> Result<Inserted, Stop> {
+        if self.schema.is_indexed(table, field.column()) {
+            let change = [(field.column(), Datum::int(value))];
+            return self.change_row(table, id, &change, &[]);
+        }
+        let record = self.schema.table(table).records().record(id);
+        change::set_int(&mut self.scratch.undo, table, id, record, field, value);
+        Ok(Inserted::Yes)
     }
 
     fn insert(

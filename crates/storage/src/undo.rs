@@ -172,6 +172,12 @@ impl UndoLog {
         self.push(table, id, Change::Word { index, old });
     }
 
+    /// As [`UndoLog::log_word`], of a word that was loaded already.
+    #[inline]
+    pub fn log_loaded_word(&mut self, table: TableId, id: RecordId, index: u32, old: u64) {
+        self.push(table, id, Change::Word { index, old });
+    }
+
     /// Notes the whole row before it is overwritten.
     pub fn log_row(&mut self, table: TableId, id: RecordId, record: Record<'_>) {
         let start = self.words.len();

@@ -106,6 +106,20 @@ impl Field {
         row.word(self.word()) << (self.up & 63)
     }
 
+    /// Whether the column is NOT NULL and all of it one cell that [`Field::read_int`] reads.
+    #[inline(always)]
+    pub const fn is_plain_int(self) -> bool {
+        (self.is_int() || matches!(self.kind, FieldKind::N64)) && !self.is_nullable()
+    }
+
+    /// `word`, the word of this cell, with the cell set to an integer, whose high bits are cut off
+    /// if it does not fit.
+    #[inline(always)]
+    pub const fn with_int(self, word: u64, value: i64) -> u64 {
+        let cell = (value as u64) << (self.shift & 63) & self.mask();
+        word & !self.mask() | cell
+    }
+
     /// Whether the cell is an integer as a datum holds it.
     #[inline(always)]
     pub(super) const fn is_int(self) -> bool {

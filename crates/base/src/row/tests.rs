@@ -194,3 +194,17 @@ fn a_layout_prints_one_line_per_column() {
         column 1   text                 word 1    bits  0..=63 Var null bit 0\n";
     assert_eq!(layout(&columns).to_string(), expected);
 }
+
+#[test]
+fn setting_a_cell_leaves_its_neighbours() {
+    let types = [DataType::SmallInt, DataType::Integer, DataType::SmallInt, DataType::BigInt];
+    let layout = layout(&types.map(|data_type| column(data_type, false)));
+    let mut row = Vec::new();
+    layout.build(&[1, -2, 3, -4].map(Datum::int), &[], &mut row).expect("the values fit");
+    for (i, value) in [(0, -7), (1, i64::from(i32::MIN)), (2, 9), (3, i64::MAX)] {
+        let field = layout.fields()[i];
+        row[field.word()] = field.with_int(row[field.word()], value);
+    }
+    let values: Vec<_> = layout.fields().iter().map(|field| field.read_int(&row[..])).collect();
+    assert_eq!(values, [-7, i64::from(i32::MIN), 9, i64::MAX]);
+}

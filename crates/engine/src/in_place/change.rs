@@ -2,10 +2,10 @@
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, TableId};
-use hotrow_base::row::Written;
-use hotrow_storage::record::RecordId;
+use hotrow_base::row::{Field, Words, Written};
+use hotrow_storage::record::{Record, RecordId};
 use hotrow_storage::table::Index as StoredIndex;
-use hotrow_storage::undo::{IndexChange, IndexKey, Savepoint};
+use hotrow_storage::undo::{IndexChange, IndexKey, Savepoint, UndoLog};
 use hotrow_transaction::access::{Inserted, KeyAt};
 use hotrow_transaction::catalog::Index;
 use hotrow_transaction::granule::LockMode;
@@ -14,6 +14,23 @@ use hotrow_transaction::outcome::Stop;
 use super::visit::live_record;
 use super::{InPlace, MovedEntry};
 use crate::protection::Protection;
+
+/// Sets an integer cell that is not NULL: a load, an undo entry and a store.
+#[inline(always)]
+pub(super) fn set_int(
+    undo: &mut UndoLog,
+    table: TableId,
+    id: RecordId,
+    record: Record<'_>,
+    field: Field,
+    value: i64,
+) {
+    let old = record.row().word(field.word());
+    // A cell's word fits 16 bits.
+    undo.log_loaded_word(table, id, field.word() as u32, old);
+    record.store_word(field.word(), field.with_int(old, value));
+    debug_assert_eq!(field.read_int(record.row()), value, "the interpreter checked its range");
+}
 
 impl<P: Protection> InPlace<'_, P> {
     pub(super) fn change_row(
@@ -66,11 +83,16 @@ impl<P: Protection> InPlace<'_, P> {
         let undo = &mut self.scratch.undo;
         for (at, &(column, datum)) in changes.iter().enumerate() {
             let row = record.row();
-            let written =
-                layout.write_field(layout.field(column), datum, heap, row, |word, new| {
-                    undo.log_word(table, id, record, word);
-                    record.store_word(word, new);
-                });
+            let field = layout.field(column);
+            if field.is_plain_int() {
+                debug_assert!(!datum.is_null(), "the interpreter checked the values it sets");
+                set_int(undo, table, id, record, field, datum.as_int());
+                continue;
+            }
+            let written = layout.write_field(field, datum, heap, row, |word, new| {
+                undo.log_word(table, id, record, word);
+                record.store_word(word, new);
+            });
             match written {
                 Ok(Written::InPlace) => {}
                 Ok(Written::DoesNotFit) => {

@@ -138,7 +138,11 @@ pub(super) fn bump<A: RecordAccess, H: Hook>(
         Datum::int(value)
     };
     let change = [(bump.field.column(), value)];
-    let done = access.update(code.table, record, &change, &machine.heap)?;
+    let done = if value.is_null() {
+        access.update(code.table, record, &change, &machine.heap)?
+    } else {
+        access.update_int(code.table, record, bump.field, value.as_int())?
+    };
     if let Inserted::Duplicate(index) = done {
         let row = access.row(code.table, record);
         let change = (&change[..], &machine.heap[..]);
