@@ -106,10 +106,7 @@ impl Lowerer<'_> {
                 self.case_into(expr.sql_type, arms, otherwise.as_deref(), dst);
             }
             ExprKind::Coalesce(operands) => self.coalesce_into(expr, operands, dst),
-            ExprKind::Cast(operand) => {
-                let a = self.expr(operand);
-                self.cast_into(a, operand.data_type(), expr.data_type(), dst);
-            }
+            ExprKind::Cast(operand) => self.expr_as_into(operand, expr.sql_type, dst),
             ExprKind::Concat(a, b) => {
                 let (a, b) = (self.expr_as(a, DataType::Text), self.expr_as(b, DataType::Text));
                 self.emit(Op::Concat { dst, a, b });
@@ -151,8 +148,7 @@ impl Lowerer<'_> {
             return self.emit(Op::IntNarrow { dst, a, bits });
         }
         if let DataType::Numeric { precision, scale } = to {
-            // An integer has at most 19 digits.
-            if from.is_integer() && scale == 0 && precision > 18 {
+            if scale == 0 && int_digits(from).is_some_and(|digits| digits <= precision) {
                 return self.emit(Op::NumericFromInt { dst, a });
             }
             if matches!(from, DataType::Numeric { scale: old, .. } if old == scale) {
@@ -487,6 +483,15 @@ pub(super) fn int_bits(data_type: DataType) -> Option<u8> {
         DataType::BigInt => Some(64),
         _ => None,
     }
+}
+
+/// Most decimal digits of an integer type.
+fn int_digits(data_type: DataType) -> Option<u8> {
+    Some(match int_bits(data_type)? {
+        16 => 5,
+        32 => 10,
+        _ => 19,
+    })
 }
 
 /// Whether every value of `from` is the same datum as a value of `to`.
