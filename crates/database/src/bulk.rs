@@ -119,7 +119,7 @@ impl BulkPart<'_> {
 
     fn enter_one(&mut self, index: &Index, id: RecordId) -> Result<(), SqlError> {
         let schema = self.schema;
-        self.encode(index)?;
+        self.encode(index, id)?;
         let key = self.key.as_slice();
         let full = || schema.memory.out_of_memory();
         let there = match schema.stored_index(index.id) {
@@ -142,7 +142,7 @@ impl BulkPart<'_> {
     }
 
     fn leave_one(&mut self, index: &Index, id: RecordId) {
-        if self.encode(index).is_err() {
+        if self.encode(index, id).is_err() {
             return;
         }
         let key = self.key.as_slice();
@@ -156,9 +156,9 @@ impl BulkPart<'_> {
         }
     }
 
-    fn encode(&mut self, index: &Index) -> Result<(), SqlError> {
+    fn encode(&mut self, index: &Index, id: RecordId) -> Result<(), SqlError> {
         self.key.clear();
-        let encoded = index.key.encode_from_row(&index.fields, self.row.as_slice(), &mut self.key);
+        let encoded = self.schema.encode_entry(index, id, self.row.as_slice(), &mut self.key);
         encoded
             .map_err(|error| SqlError::new(b"54000", format!("index \"{}\": {error}", index.name)))
     }

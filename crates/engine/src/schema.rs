@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, ProcedureId, TableId, WorkerId};
-use hotrow_base::key::{self, KeyBuffer, KeyError};
+use hotrow_base::key::{self, KEY_BYTES_MAX, KeyBuffer, KeyError, KeySink};
 use hotrow_base::row::{Words, read_field};
 use hotrow_base::sync::Latch;
 use hotrow_base::sync::gate::{Closed, Gate};
@@ -119,7 +119,7 @@ impl Schema {
         for index in &catalog.indexes()[indexes.len()..] {
             let kind = match index.kind {
                 IndexKind::Hash => StoredKind::Hash,
-                IndexKind::BTree => StoredKind::BTree { max_key_bytes: index.key.bytes_max() },
+                IndexKind::BTree => StoredKind::BTree { max_key_bytes: max_key_bytes(index) },
             };
             let owner = &tables[index.table.index()];
             let grown = owner.with_index(kind, budget).map_err(|_| self.memory.out_of_memory())?;
@@ -161,7 +161,7 @@ impl Schema {
         key: &mut KeyBuffer,
     ) -> Result<(), SqlError> {
         key.clear();
-        if let Err(error) = index.key.encode_from_row(&index.fields, row, key) {
+        if let Err(error) = self.encode_entry(index, id, row, key) {
             return Err(SqlError::new(b"54000", format!("index \"{}\": {error}", index.name)));
         }
         let out = |_: OutOfMemoryBudget| self.memory.out_of_memory();
@@ -267,24 +267,46 @@ impl Schema {
             && key.as_slice().starts_with(prefix)
     }
 
-    /// Encodes the key a row's entry will have after changes.
+    /// Encodes the key of a row's entry. In a unique index, keys with a NULL in them do not equal
+    /// each other: the record's id follows them.
+    #[inline]
+    pub fn encode_entry<W: Words + ?Sized>(
+        &self,
+        index: &Index,
+        id: RecordId,
+        row: &W,
+        out: &mut KeyBuffer,
+    ) -> Result<(), KeyError> {
+        index.key.encode_from_row(&index.fields, row, out)?;
+        if index.unique && index.fields.iter().any(|field| field.is_null(row)) {
+            out.put(id.bits().to_be_bytes());
+        }
+        Ok(())
+    }
+
+    /// Encodes the key a row's entry will have after changes, as [`Schema::encode_entry`] does.
     pub fn encode_changed<W: Words + ?Sized>(
         &self,
         index: &Index,
+        id: RecordId,
         row: &W,
         changes: &[(ColumnId, Datum)],
         heap: &[u8],
         out: &mut KeyBuffer,
     ) -> Result<(), KeyError> {
         let mut own_heap = Vec::new();
+        let mut has_null = false;
         for (part, (&column, &field)) in index.entry_columns.iter().zip(&index.fields).enumerate() {
-            match changes.iter().find(|(changed, _)| *changed == column) {
-                Some(&(_, datum)) => index.key.encode_part(part, datum, heap, out)?,
-                None => {
-                    let datum = read_field(field, row, &mut own_heap);
-                    index.key.encode_part(part, datum, &own_heap, out)?;
-                }
-            }
+            let changed = changes.iter().find(|(changed, _)| *changed == column);
+            let (datum, heap) = match changed {
+                Some(&(_, datum)) => (datum, heap),
+                None => (read_field(field, row, &mut own_heap), own_heap.as_slice()),
+            };
+            has_null |= datum.is_null();
+            index.key.encode_part(part, datum, heap, out)?;
+        }
+        if index.unique && has_null {
+            out.put(id.bits().to_be_bytes());
         }
         Ok(())
     }
@@ -307,6 +329,13 @@ fn indexed(catalog: &Catalog, table: &Table) -> Box<[bool]> {
         }
     }
     indexed.into_boxed_slice()
+}
+
+/// The most bytes of an entry's key; see [`Schema::encode_entry`].
+fn max_key_bytes(index: &Index) -> usize {
+    let with_null = index.unique && index.fields.iter().any(|field| field.is_nullable());
+    let suffix = if with_null { size_of::<u64>() } else { 0 };
+    (index.key.bytes_max() + suffix).min(KEY_BYTES_MAX)
 }
 
 /// The current schema and the gate around its changes.

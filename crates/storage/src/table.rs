@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use hotrow_base::ids::WorkerId;
 
-use crate::btree::{BTree, BTreeError};
+use crate::btree::{BTree, BTreeError, GHOST};
 use crate::budget::MemoryBudget;
 use crate::hash_index::HashIndex;
 use crate::latching::{Latched, Latching};
@@ -111,6 +111,8 @@ impl<L: Latching> Index<L> {
                     IndexChange::Added => index.remove(key, id.bits()),
                     IndexChange::Ghosted => index.set_ghost(key, id.bits(), false),
                     IndexChange::Revived => index.set_ghost(key, id.bits(), true),
+                    IndexChange::TakenFromRemoved => index.replace(key, id.bits()).is_some(),
+                    IndexChange::TakenFromMoved => index.replace(key, id.bits() | GHOST).is_some(),
                 };
                 debug_assert!(undone, "the entry is as the transaction being undone left it");
             }

@@ -73,6 +73,11 @@ pub enum IndexChange {
     Ghosted,
     /// It was a ghost and was made a live entry (B+-tree only).
     Revived,
+    /// It was the live entry of this record, a ghost, and another record took it over (B+-tree
+    /// only).
+    TakenFromRemoved,
+    /// It was a ghost entry of this record, and another record took it over (B+-tree only).
+    TakenFromMoved,
 }
 
 /// A key as the index takes it.

@@ -146,9 +146,9 @@ impl<P: Protection> InPlace<'_, P> {
         let row = schema.table(index.table).records().record(id).row();
         self.scratch.key.clear();
         self.scratch.other_key.clear();
-        let encoded = index.key.encode_from_row(&index.fields, row, &mut self.scratch.key).is_ok()
+        let encoded = schema.encode_entry(index, id, row, &mut self.scratch.key).is_ok()
             && schema
-                .encode_changed(index, row, changes, heap, &mut self.scratch.other_key)
+                .encode_changed(index, id, row, changes, heap, &mut self.scratch.other_key)
                 .is_ok();
         if !encoded {
             return Err(Stop::OutOfMemory);
@@ -182,17 +182,27 @@ impl<P: Protection> InPlace<'_, P> {
                         let added = IndexChange::Added;
                         scratch.undo.log_index(index.table, id, number, added, key);
                     }
-                    Some(existing) if live_record(existing).is_some() => {
-                        return Ok(Inserted::Duplicate(index.id));
-                    }
                     Some(existing) if RecordId::from_bits(existing) == id => {
-                        tree.set_ghost(new, existing, false);
-                        let revived = IndexChange::Revived;
-                        scratch.undo.log_index(index.table, id, number, revived, key);
+                        if live_record(existing).is_none() {
+                            tree.set_ghost(new, existing, false);
+                            let revived = IndexChange::Revived;
+                            scratch.undo.log_index(index.table, id, number, revived, key);
+                        }
                     }
-                    // A ghost entry of another row that this transaction moved away or removed:
-                    // it cannot be replaced with undo, so the value counts as taken.
-                    Some(_) => return Ok(Inserted::Duplicate(index.id)),
+                    // The other row moved on to another key, or was removed, by this transaction:
+                    // nobody else's ghosts can be met here (I2 of the module above).
+                    Some(existing) => {
+                        let other = RecordId::from_bits(existing);
+                        let removed = schema.table(index.table).records().record(other).is_ghost();
+                        let change = match live_record(existing) {
+                            Some(_) if !removed => return Ok(Inserted::Duplicate(index.id)),
+                            Some(_) => IndexChange::TakenFromRemoved,
+                            None => IndexChange::TakenFromMoved,
+                        };
+                        tree.replace(new, id.bits());
+                        scratch.undo.log_index(index.table, other, number, change, key);
+                        scratch.unsettled = true;
+                    }
                 }
             }
             StoredIndex::Hash(hash_index) => {
@@ -223,9 +233,11 @@ impl<P: Protection> InPlace<'_, P> {
         let old = scratch.key.as_slice();
         match self.schema.stored_index(index.id) {
             StoredIndex::BTree(tree) => {
-                tree.set_ghost(old, id.bits(), true);
-                let (ghosted, key) = (IndexChange::Ghosted, IndexKey::Bytes(old));
-                scratch.undo.log_index(index.table, id, number, ghosted, key);
+                // Another row of this transaction may have taken the key of a removed one.
+                if tree.set_ghost(old, id.bits(), true) {
+                    let (ghosted, key) = (IndexChange::Ghosted, IndexKey::Bytes(old));
+                    scratch.undo.log_index(index.table, id, number, ghosted, key);
+                }
             }
             StoredIndex::Hash(_) => {
                 let hash = self.schema.entry_hash(index, old);
@@ -235,6 +247,7 @@ impl<P: Protection> InPlace<'_, P> {
         scratch.unsettled = true;
     }
 
+    /// Inserts a row with all its entries, or leaves everything as it was.
     pub(super) fn insert_row(
         &mut self,
         table: TableId,
@@ -247,7 +260,7 @@ impl<P: Protection> InPlace<'_, P> {
             self.hold_entries(table, row, primary)?;
         }
         let scratch = &mut *self.scratch;
-        let before = scratch.undo.savepoint();
+        let before = (scratch.undo.savepoint(), scratch.moved.len());
         let records = schema.table(table).records();
         let id = records.allocate(scratch.worker, row).map_err(|_| Stop::OutOfMemory)?;
         scratch.undo.log_inserted(table, id);
@@ -258,7 +271,11 @@ impl<P: Protection> InPlace<'_, P> {
             if !records.record(existing).is_ghost() {
                 return Ok(Inserted::Duplicate(at.index));
             }
-            return self.revive_row(table, existing, row);
+            let revived = self.revive_row(table, existing, row)?;
+            if revived != Inserted::Yes {
+                self.take_back(before);
+            }
+            return Ok(revived);
         }
         let added = self.add_secondary_entries(table, id, row)?;
         if added != Inserted::Yes {
@@ -269,12 +286,13 @@ impl<P: Protection> InPlace<'_, P> {
 
     /// Undoes a part of an insert.
     #[cold]
-    fn take_back(&mut self, before: Savepoint) {
+    fn take_back(&mut self, (before, moved): (Savepoint, usize)) {
         let (schema, worker) = (self.schema, self.scratch.worker);
         let epochs = schema.memory.epochs();
         self.scratch.undo.rollback_to(before, |entry| {
             schema.table(entry.table).undo(worker, epochs, entry.record, entry.undo);
         });
+        self.scratch.moved.truncate(moved);
     }
 
     /// Adds the primary entry, unless there is one with this key, whose record is returned then: a
@@ -320,7 +338,7 @@ impl<P: Protection> InPlace<'_, P> {
             let index = schema.catalog.index(secondary);
             let key = &mut self.scratch.key;
             key.clear();
-            if index.key.encode_from_row(&index.fields, row, key).is_err() {
+            if schema.encode_entry(index, id, row, key).is_err() {
                 return Err(Stop::OutOfMemory);
             }
             if let Inserted::Duplicate(index) = self.add_entry(index, id, false)? {
@@ -362,7 +380,10 @@ impl<P: Protection> InPlace<'_, P> {
         let records = schema.table(table).records();
         let record = records.record(id);
         for &secondary in &schema.catalog.table(table).secondary {
-            self.move_revived_entry(schema.catalog.index(secondary), id, row)?;
+            let index = schema.catalog.index(secondary);
+            if let Inserted::Duplicate(index) = self.move_revived_entry(index, id, row)? {
+                return Ok(Inserted::Duplicate(index));
+            }
         }
         let scratch = &mut *self.scratch;
         if row.len() <= record.capacity_words() {
@@ -379,21 +400,34 @@ impl<P: Protection> InPlace<'_, P> {
         Ok(Inserted::Yes)
     }
 
-    fn move_revived_entry(&mut self, index: &Index, id: RecordId, row: &[u64]) -> Result<(), Stop> {
-        let old = self.schema.table(index.table).records().record(id).row();
+    fn move_revived_entry(
+        &mut self,
+        index: &Index,
+        id: RecordId,
+        row: &[u64],
+    ) -> Result<Inserted, Stop> {
+        let schema = self.schema;
+        let old = schema.table(index.table).records().record(id).row();
         let scratch = &mut *self.scratch;
         scratch.key.clear();
         scratch.other_key.clear();
-        let encoded = index.key.encode_from_row(&index.fields, old, &mut scratch.key).is_ok()
-            && index.key.encode_from_row(&index.fields, row, &mut scratch.other_key).is_ok();
+        let encoded = schema.encode_entry(index, id, old, &mut scratch.key).is_ok()
+            && schema.encode_entry(index, id, row, &mut scratch.other_key).is_ok();
         if !encoded {
             return Err(Stop::OutOfMemory);
         }
-        if scratch.key.as_slice() != scratch.other_key.as_slice() {
-            self.add_entry(index, id, true)?;
+        let same = scratch.key.as_slice() == scratch.other_key.as_slice();
+        if same && !index.unique {
+            return Ok(Inserted::Yes);
+        }
+        // Under an equal key too: another row of this transaction may have taken it meanwhile.
+        if let Inserted::Duplicate(index) = self.add_entry(index, id, true)? {
+            return Ok(Inserted::Duplicate(index));
+        }
+        if !same || matches!(schema.stored_index(index.id), StoredIndex::Hash(_)) {
             self.drop_entry(index, id);
         }
-        Ok(())
+        Ok(Inserted::Yes)
     }
 
     pub(super) fn remove_row(&mut self, table: TableId, id: RecordId) -> Result<(), Stop> {

@@ -80,7 +80,7 @@ fn remove_entries(
     for index in schema.catalog.table(table).indexes() {
         let index = schema.catalog.index(index);
         key.clear();
-        if index.key.encode_from_row(&index.fields, row, key).is_err() {
+        if schema.encode_entry(index, id, row, key).is_err() {
             continue;
         }
         match schema.stored_index(index.id) {

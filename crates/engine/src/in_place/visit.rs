@@ -37,7 +37,7 @@ impl<P: Protection> InPlace<'_, P> {
         let records = schema.table(range.table).records();
         let rows = P::ACTIVE && !range.covered && !schema.is_primary(range.index);
         let protection = &mut self.protection;
-        let Scratch { key: buffer, scan, found, .. } = &mut *self.scratch;
+        let Scratch { key: buffer, scan, found, moved, .. } = &mut *self.scratch;
         let mut stopped = Ok(());
         let mut step = |id: RecordId| {
             let record = records.record(id);
@@ -67,6 +67,11 @@ impl<P: Protection> InPlace<'_, P> {
                 // Equality on all declared columns; entries of a non-unique index have longer
                 // keys, so the index hashes its declared columns only.
                 hash_index.get_all(key::hash(range.prefix), found);
+                if !moved.is_empty() {
+                    // A row that moved away and back has two entries until commit.
+                    found.sort_unstable_by_key(|id| id.bits());
+                    found.dedup();
+                }
                 for &id in found.iter() {
                     let row = records.record(id).row();
                     if schema.row_has_prefix(index, row, range.prefix) && step(id).is_break() {
