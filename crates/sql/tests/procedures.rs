@@ -69,7 +69,9 @@ fn ad_hoc_statements() {
     assert_eq!(s.rows("SELECT customer FROM sale WHERE number = 1 AND customer > 7"), "8");
     assert_eq!(s.rows("SELECT number FROM sale WHERE customer = 100000000000"), "");
     assert_eq!(s.rows("SELECT id FROM item WHERE id = 100000000000"), "");
-    assert_eq!(s.rows("SELECT number FROM sale WHERE customer = 7 AND number < 100000000000 ORDER BY number DESC"), "2;1");
+    let wide = "SELECT number FROM sale WHERE customer = 7 AND number < 100000000000 \
+                ORDER BY number DESC";
+    assert_eq!(s.rows(wide), "2;1");
 }
 
 #[test]

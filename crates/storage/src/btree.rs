@@ -7,8 +7,9 @@
 //! Keys         at most [`MAX_KEY_BYTES`] bytes, ordered as bytes and prefix-free within one tree
 //!              (`hotrow_base::key` makes such keys). A node keeps what its keys share once and of
 //!              each key the rest, in big-endian words: one word for most nodes
-//! Values       53 bits ([`VALUE_MASK`]: a record id of 48 and 5 for the user) and [`GHOST`]. The ten
-//!              bits between hold the key's length, so that a scan returns the key's exact bytes
+//! Values       53 bits ([`VALUE_MASK`]: a record id of 48 and 5 for the user) and [`GHOST`]. The
+//!              ten bits between hold the key's length, so that a scan returns the key's exact
+//!              bytes
 //! Invariants   I1  every node carries both fences: the lower one belongs to it, the upper one does
 //!                  not. There are no sibling links: a scan goes on from a fence, by the root
 //!              I2  all leaves are equally deep; no leaf but the root stays empty for long

@@ -26,7 +26,8 @@
 //! split has used before. Reading the records for it would be a cache miss each, and wrong where
 //! the key has just been changed in place. The 24 tag bits are those bits: splits use them up from
 //! the lowest, and the rest tells entries apart. With 4.5 entries a bucket, an index of 4 million
-//! entries has 14 bits left and one of 1,000 million 6: one needless look at a record in 28 hits or 14 misses.
+//! entries has 14 bits left and one of 1,000 million 6: one needless look at a record in 28 hits or
+//! 14 misses.
 //!
 //! # Load
 //!

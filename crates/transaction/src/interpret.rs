@@ -1,10 +1,10 @@
 //! The interpreter: runs a lowered procedure against an engine's records.
 //!
 //! Role         called once per transaction, or once per action of a plan; generic over
-//!              [`RecordAccess`] and [`Hook`], so that each engine gets its own copy without dynamic
-//!              calls. Knows no storage, no lock and no plan.
-//! Invariants   I1 a record found by `Point` is used by the `Update` or `Remove` that follows before
-//!                 anything else is accessed
+//!              [`RecordAccess`] and [`Hook`], so that each engine gets its own copy without
+//!              dynamic calls. Knows no storage, no lock and no plan.
+//! Invariants   I1 a record found by `Point` is used by the `Update` or `Remove` that follows
+//!                 before anything else is accessed
 //!              I2 rows to be changed by a range access are collected first and changed after, so
 //!                 that no change is met by its own scan (the Halloween problem)
 //!              I3 an error's place is that of the statement the instruction came from
@@ -14,8 +14,8 @@
 //!
 //! Measured (callgrind, `examples/interpret_count.rs`, instructions per access in a FOREACH, with
 //! the loop step and an array of rows as store, whose share was not separated): a counter bumped by
-//! key 196, a look-up of two columns 231, the loop step alone 51; a call of ten bumps 2372. An empty
-//! loop of ten steps with its call is 922.
+//! key 196, a look-up of two columns 231, the loop step alone 51; a call of ten bumps 2372. An
+//! empty loop of ten steps with its call is 922.
 
 mod aggregate;
 mod fault;

@@ -3,8 +3,8 @@
 //! Role         called when a procedure is registered, and by the planner for slices and parts;
 //!              needs the catalog, so that running needs it no more. Refuses nothing legal but what
 //!              exceeds an instruction's fields (54000).
-//! Invariants   I1 sites are numbered as in [`crate::program`]: in preorder, a FOR loop's query before
-//!                 its body; over several parts, one after another
+//! Invariants   I1 sites are numbered as in [`crate::program`]: in preorder, a FOR loop's query
+//!                 before its body; over several parts, one after another
 //!              I2 a slot of the procedure is written only where the tree writes it, and after
 //!                 everything that reads its old value
 //!              I3 slots: the procedure's, then constants, then temporaries in a stack

@@ -85,7 +85,7 @@ parameters! {
         remote_payments: f64 = 15.0, "percent of payments by customers of another warehouse";
         by_name: f64 = 60.0, "percent of Payment and Order-Status by customer's last name";
         rollbacks: f64 = 1.0, "percent of New-Order that name an unused item and roll back";
-        home: bool = false, "each worker keeps to its own warehouses, instead of choosing among all";
+        home: bool = false, "each worker keeps to its own warehouses instead of choosing among all";
     }
 }
 

@@ -3,7 +3,8 @@
 //! Role         implemented once per benchmark; used by the bench driver, the conformance suite and
 //!              crash tests, which load it into any engine through SQL and rows
 //! Invariants   I1 the population depends on parameters and seed, never on the number of parts
-//!              I2 the calls of worker `w` depend on parameters, seed, `w` and the number of workers
+//!              I2 the calls of worker `w` depend on parameters, seed, `w` and the number of
+//!              workers
 //!              I3 a generator allocates nothing once the invocation's buffers have grown
 
 use std::borrow::Cow;

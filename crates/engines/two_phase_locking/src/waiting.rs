@@ -60,7 +60,8 @@ impl WaitingCell {
         self.parker.notify();
     }
 
-    /// Waits until the request is decided: spins for `spin`, then sleeps. Only the owner calls this.
+    /// Waits until the request is decided: spins for `spin`, then sleeps. Only the owner calls
+    /// this.
     pub fn wait(&self, spin: Duration) -> Verdict {
         // Acquire: W1.
         let is_decided = || self.verdict.load(Ordering::Acquire) != UNDECIDED;

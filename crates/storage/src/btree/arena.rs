@@ -15,8 +15,8 @@
 //! ```
 //!
 //! An id names its chunk outright, so a descent resolves it with one load that depends on it. A
-//! chunk is reserved whole but committed by the operating system as it is touched, and charged to the
-//! budget 16 nodes at a time, so doubling wastes address space only.
+//! chunk is reserved whole but committed by the operating system as it is touched, and charged to
+//! the budget 16 nodes at a time, so doubling wastes address space only.
 
 use std::marker::PhantomData;
 use std::mem;

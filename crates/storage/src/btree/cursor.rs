@@ -1,6 +1,7 @@
 //! Scans: entries of a key range in ascending or descending order.
 //!
-//! Role         called by engines for range reads; knows nothing of ghosts' meaning, it returns them
+//! Role         called by engines for range reads; knows nothing of ghosts' meaning, it returns
+//!              them
 //! States       probe (a key, not a place) ─▶ a batch copied from one leaf ─▶ ... ─▶ finished
 //! Invariants   I1  a batch is copied under one version of one leaf, whose stamp is noted
 //!              I2  a scan goes on from a key, the last one returned or the fence of the leaf left

@@ -3,9 +3,9 @@
 //! Role         kept by a caller, one for each thread and tree; ten order lines inserted in a row
 //!              cost one descent
 //! Invariants   I1  a hint is never trusted. Its leaf answers for a key only if it is a leaf now
-//!                  and the key lies between two of its entries, or between its fences as they are now.
-//!                  So a leaf split, merged, or used again elsewhere is at worst a miss, and so is
-//!                  a hint taken from another tree
+//!                  and the key lies between two of its entries, or between its fences as they are
+//!                  now. So a leaf split, merged, or used again elsewhere is at worst a miss, and
+//!                  so is a hint taken from another tree
 //!              I2  nodes are unlatched only when they are linked, and a retired node is no leaf.
 //!                  So a leaf read at a version is the leaf for its extent
 //! Concurrency  as any reader: what the leaf said counts once its version is validated or upgraded

@@ -6,8 +6,8 @@
 //! Invariants   I1  two neighbours under one parent become one: the left node takes all entries and
 //!                  both extents, the right one is retired. Fences stay exact
 //!              I2  no one waits for a latch while holding one
-//! Concurrency  a failed latch sends the attempt back; after `ATTEMPTS` of them the leaf stays as it
-//!              is, and the next cursor that meets it tries again
+//! Concurrency  a failed latch sends the attempt back; after `ATTEMPTS` of them the leaf stays as
+//!              it is, and the next cursor that meets it tries again
 
 use std::sync::atomic::Ordering::Relaxed;
 

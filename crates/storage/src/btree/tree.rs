@@ -1,7 +1,7 @@
 //! The tree of one node size: point reads.
 //!
-//! Role         everything in this folder is written for nodes of `N` words; [`BTree`](super::BTree)
-//!              picks N when it is made
+//! Role         everything in this folder is written for nodes of `N` words;
+//!              [`BTree`](super::BTree) picks N when it is made
 
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -148,7 +148,10 @@ fn driver(catalog: &Catalog, slice: Slice) -> Result<PlanProgram, SqlError> {
 
 /// Whether the marks of both arms stand in one block.
 fn goes_through_both(block: &[Statement], arms: Arms) -> bool {
-    let is = |statement: &Statement, step: u32| matches!(statement.kind, StatementKind::Mark(id) if id == step | OWN_MARK);
+    let is = |statement: &Statement, step: u32| match statement.kind {
+        StatementKind::Mark(id) => id == step | OWN_MARK,
+        _ => false,
+    };
     let has = |step| block.iter().any(|statement| is(statement, step));
     has(arms.then) && has(arms.otherwise)
         || block.iter().flat_map(walk::blocks).any(|nested| goes_through_both(nested, arms))

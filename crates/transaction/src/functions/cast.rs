@@ -14,10 +14,10 @@ use crate::outcome::SqlError;
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
-/// Converts a value; NULL stays NULL. A float becomes an integer by rounding half to even, a numeric
-/// by rounding half away from zero, both as PostgreSQL. A text that is too long for varchar(n) or
-/// char(n) is refused (22001) unless only blanks are cut off: an assignment's rule, which Hotrow
-/// applies to explicit casts as well.
+/// Converts a value; NULL stays NULL. A float becomes an integer by rounding half to even, a
+/// numeric by rounding half away from zero, both as PostgreSQL. A text that is too long for
+/// varchar(n) or char(n) is refused (22001) unless only blanks are cut off: an assignment's rule,
+/// which Hotrow applies to explicit casts as well.
 pub fn cast(
     machine: &mut Machine,
     value: Datum,
