@@ -1,0 +1,67 @@
+//! The matrix: every engine of the table, in all its variants, with several thread counts.
+
+use hotrow::{Config, Database, EngineEntry, engines};
+
+/// Memory of a test database: small, so that hundreds of them are cheap.
+const MEMORY_BYTES: u64 = 256 << 20;
+/// A call of a test that runs longer than this is a bug.
+const STEP_BUDGET: u64 = 200_000;
+
+/// One way to run the suite.
+#[derive(Clone)]
+pub struct Setup {
+    /// for messages: engine, variant, threads
+    pub name: String,
+    /// the engine
+    pub entry: EngineEntry,
+    /// how a database is opened with it
+    pub config: Config,
+}
+
+impl Setup {
+    /// A set-up of one engine.
+    pub fn new(entry: &EngineEntry, variant: &[(&str, &str)], threads: usize) -> Self {
+        let settings: Vec<_> =
+            variant.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let config = Config::default()
+            .engine(entry.name)
+            .variant(variant)
+            .threads(threads)
+            .memory_bytes(MEMORY_BYTES)
+            .step_budget(STEP_BUDGET);
+        let name = format!("{} {} x {threads}", entry.name, settings.join(","));
+        Self { name, entry: *entry, config }
+    }
+
+    /// An empty database.
+    pub fn open(&self) -> Database {
+        self.open_with(|config| config)
+    }
+
+    /// An empty database, with a change of the configuration.
+    pub fn open_with(&self, change: impl FnOnce(Config) -> Config) -> Database {
+        Database::open_in_memory_with(&self.entry, change(self.config.clone()))
+            .unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+}
+
+/// Every engine of the table, in all variants, with each of the thread counts it can use.
+pub fn setups(threads: &[usize]) -> Vec<Setup> {
+    let mut all = Vec::new();
+    for entry in engines() {
+        let plain: &[&[(&str, &str)]] = &[&[]];
+        let variants = if entry.variants.is_empty() { plain } else { entry.variants };
+        for variant in variants {
+            let most = entry.threads_max.unwrap_or(usize::MAX);
+            let fitting = threads.iter().filter(|&&threads| threads <= most);
+            all.extend(fitting.map(|&threads| Setup::new(entry, variant, threads)));
+        }
+    }
+    all
+}
+
+/// The engine every other one is compared with: the table's first, with one thread.
+pub fn reference() -> Setup {
+    let entry = &engines()[0];
+    Setup::new(entry, entry.variants.first().copied().unwrap_or(&[]), 1)
+}

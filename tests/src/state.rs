@@ -1,0 +1,76 @@
+//! States: everything a database holds, in an order that does not depend on how it got there.
+//!
+//! Invariants   I1 a dump reads each table by its primary way and each row again through every
+//!              secondary index, so that an index that disagrees with its table is found
+
+use std::collections::BTreeMap;
+
+use hotrow::{Database, IndexDescription, Session, TableDescription, Value};
+
+/// All rows of all tables, as text, sorted.
+pub type State = BTreeMap<String, Vec<String>>;
+
+/// Dumps all tables. Waits for a quiet point.
+pub fn dump(db: &Database) -> State {
+    let mut state = State::new();
+    for table in db.tables() {
+        let mut rows = Vec::new();
+        db.scan(&table, |row| rows.push(format!("{row:?}"))).expect("the table is there");
+        rows.sort();
+        state.insert(table, rows);
+    }
+    state
+}
+
+/// Dumps all tables and compares each with its indexes; see the module.
+pub fn dump_checked(db: &Database) -> State {
+    let session = db.session();
+    for table in db.tables() {
+        let description = db.describe(&table).expect("the table is there");
+        let mut rows = Vec::new();
+        db.scan(&table, |row| rows.push(row.to_vec())).expect("the table is there");
+        for index in &description.indexes {
+            check_index(&session, &description, index, &rows);
+        }
+    }
+    dump(db)
+}
+
+/// Looks every distinct key of `rows` up through the index.
+fn check_index(
+    session: &Session,
+    table: &TableDescription,
+    index: &IndexDescription,
+    rows: &[Vec<Value>],
+) {
+    let places: Vec<usize> = (index.columns.iter())
+        .map(|name| table.columns.iter().position(|column| column.name == *name))
+        .collect::<Option<_>>()
+        .expect("an index has the table's columns");
+    let mut expected: BTreeMap<String, usize> = BTreeMap::new();
+    for row in rows {
+        let conditions: Option<Vec<String>> =
+            places.iter().zip(&index.columns).map(|(&at, name)| equals(name, &row[at])).collect();
+        if let Some(conditions) = conditions {
+            *expected.entry(conditions.join(" AND ")).or_default() += 1;
+        }
+    }
+    for (condition, count) in expected {
+        let sql = format!("SELECT count(*) FROM {} WHERE {condition}", table.name);
+        let found = session.execute(&sql).and_then(|mut results| results.remove(0).rows.one());
+        let found: i64 = found.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(found, count as i64, "index {}: {sql}", index.name);
+        assert!(!index.unique || count == 1, "unique index {}: {sql}", index.name);
+    }
+}
+
+/// `name = value` as SQL; none for NULL.
+fn equals(name: &str, value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::SmallInt(n) => Some(format!("{name} = {n}")),
+        Value::Int(n) => Some(format!("{name} = {n}")),
+        Value::BigInt(n) => Some(format!("{name} = {n}")),
+        other => Some(format!("{name} = '{}'", other.to_string().replace('\'', "''"))),
+    }
+}

@@ -1,0 +1,33 @@
+//! Every case in `tests/cases/`, on every engine, in every variant, with 1, 2 and 4 threads.
+
+use hotrow_tests::{case, case_run, matrix, state};
+
+fn run_file(file: &str, text: &str) {
+    let cases = case::parse(text);
+    assert!(!cases.is_empty(), "{file} holds no case");
+    let only = std::env::var("HOTROW_CASE").unwrap_or_default();
+    let mut failures = Vec::new();
+    for case in cases.iter().filter(|case| case.name.contains(&only)) {
+        for setup in matrix::setups(&[1, 2, 4]) {
+            let db = setup.open();
+            if let Err(difference) = case_run::run(&db, case) {
+                failures.push(format!("{file}, {}, on {}\n{difference}", case.name, setup.name));
+                break;
+            }
+            state::dump_checked(&db);
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+macro_rules! files {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            let file = concat!(stringify!($name), ".case");
+            run_file(file, include_str!(concat!("../../cases/", stringify!($name), ".case")));
+        })*
+    };
+}
+
+files! { statements constraints control indexes reconnaissance concurrency definitions }

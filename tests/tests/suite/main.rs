@@ -1,0 +1,9 @@
+//! The conformance suite: what every engine must prove, and what the rooms must keep.
+
+mod broken;
+mod cases;
+mod histories;
+mod hostile;
+mod layering;
+mod serial;
+mod workloads;

@@ -1,0 +1,211 @@
+//! TPC-C and YCSB, small, on every engine: business invariants hold after a run, and replaying the
+//! trace on the reference engine gives the same results and state.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use hotrow::{CallSource, Config, Database, Datum, EngineOptions, Invocation, Rows};
+use hotrow_base::clock;
+use hotrow_base::ids::WorkerId;
+use hotrow_engine::source::{End, Fetch, Ticket};
+use hotrow_tests::matrix::{self, Setup};
+use hotrow_tests::state;
+use hotrow_workloads::{CheckContext, Generator, Share, TransactionKind, Workload, workload_named};
+
+const SEED: u64 = 7;
+const CALLS: u64 = 400;
+
+/// What clients were told.
+#[derive(Default)]
+struct Told {
+    committed: Vec<u64>,
+    tally: u64,
+    ended: u64,
+    codes: BTreeSet<String>,
+}
+
+/// Hands out the calls of one worker's generator.
+struct Calls {
+    generator: Box<dyn Generator>,
+    left: u64,
+    told: Arc<Mutex<Told>>,
+}
+
+impl CallSource for Calls {
+    fn fetch(&mut self, invocation: &mut Invocation) -> Fetch {
+        if self.left == 0 {
+            return Fetch::Closed;
+        }
+        self.left -= 1;
+        let kind = self.generator.next(invocation);
+        invocation.now_us = clock::now_us();
+        Fetch::Ready(Ticket(self.generator.tally() << 8 | u64::from(kind.0)))
+    }
+
+    fn wait(&mut self) {}
+
+    fn finish(&mut self, ticket: Ticket, end: End<'_>) {
+        let mut told = self.told.lock().expect("sources do not panic");
+        told.ended += 1;
+        match end {
+            End::Committed { .. } => {
+                told.committed[(ticket.0 & 0xff) as usize] += 1;
+                told.tally += ticket.0 >> 8;
+            }
+            End::Aborted(error) => drop(told.codes.insert(error.code().to_owned())),
+        }
+    }
+}
+
+/// Checks look at a database through this.
+struct Context<'a>(&'a Database, &'a Told);
+
+impl CheckContext for Context<'_> {
+    fn rows(&mut self, table: &str, columns: &[&str], visit: &mut dyn FnMut(&[Datum], &[u8])) {
+        let all = self.0.describe(table).expect("the schema was applied").columns;
+        let place = |name: &&str| all.iter().position(|column| column.name == *name);
+        let places: Vec<usize> =
+            columns.iter().map(place).collect::<Option<_>>().expect("the schema was applied");
+        let mut wanted = Vec::new();
+        let visited = self.0.scan_datums(table, |row, heap| {
+            wanted.clear();
+            wanted.extend(places.iter().map(|&at| row[at]));
+            visit(&wanted, heap);
+        });
+        visited.expect("the database is open");
+    }
+
+    fn committed(&self, kind: TransactionKind) -> Option<u64> {
+        Some(self.1.committed[kind.index()])
+    }
+
+    fn tally(&self) -> Option<u64> {
+        Some(self.1.tally)
+    }
+}
+
+fn open_loaded(workload: &dyn Workload, config: Config) -> Database {
+    let db = Database::open_in_memory_without_engine(config).expect("the configuration is right");
+    let session = db.session();
+    session.execute(&workload.schema_sql()).expect("the schema is right");
+    session.execute(&workload.procedures_sql()).expect("the procedures are right");
+    let loader = db.bulk_loader().expect("no engine runs");
+    let mut part = loader.parts().remove(0);
+    let flow = workload.load(Share::WHOLE, SEED, &mut |table, row, heap| {
+        part.load(table, row, heap).unwrap_or_else(|error| panic!("{table}: {error}"));
+        ControlFlow::Continue(())
+    });
+    assert!(flow.is_continue());
+    drop(part);
+    drop(loader);
+    db
+}
+
+fn run(workload: &dyn Workload, setup: &Setup) {
+    let config = setup.config.clone().trace(true);
+    let threads = config.threads.expect("set-ups say how many");
+    let settings = config.settings.clone();
+    let db = open_loaded(workload, config);
+    let session = db.session();
+    let resolve = |name: &str| session.procedure(name).expect("it was created").id();
+    let kinds = workload.kinds().len();
+    let told = Arc::new(Mutex::new(Told { committed: vec![0; kinds], ..Told::default() }));
+    let source = |index: usize| -> Box<dyn CallSource> {
+        let worker = Share { index: index as u32, of: threads as u32 };
+        let generator = workload.generator(worker, SEED, &resolve);
+        Box::new(Calls { generator, left: CALLS / threads as u64, told: Arc::clone(&told) })
+    };
+    let options = EngineOptions {
+        threads,
+        first_worker: WorkerId(1),
+        pin_threads: false,
+        settings,
+        ..EngineOptions::default()
+    };
+    let engine = db
+        .start_engine(&setup.entry, &options, (0..threads).map(source).collect())
+        .unwrap_or_else(|error| panic!("{}: {error}", setup.name));
+    let calls = CALLS / threads as u64 * threads as u64;
+    while told.lock().expect("sources do not panic").ended < calls {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    engine.stop();
+    let told = told.lock().expect("sources do not panic");
+    assert!(!told.codes.contains("40001") && !told.codes.contains("XX000"), "{:?}", told.codes);
+    let aborts = workload.kinds().iter().any(|kind| kind.aborts > 0.0);
+    assert!(aborts || told.codes.is_empty(), "{}: {:?}", setup.name, told.codes);
+    for check in workload.checks() {
+        let result = check.result(&mut Context(&db, &told));
+        let (name, detail) = (result.name, result.detail());
+        assert!(result.holds(), "{}, {name}: {detail}", setup.name);
+    }
+    replay(workload, setup, &db);
+}
+
+fn replay(workload: &dyn Workload, setup: &Setup, db: &Database) {
+    let reference = open_loaded(workload, matrix::reference().config);
+    let session = reference.session();
+    for call in db.trace().expect("it was asked for").take() {
+        let (expected, replayed) = (Rows::from(call.result), session.replay(&call.invocation));
+        let same = matches!(&replayed, Ok(rows) if *rows == expected);
+        let what = (call.position, expected, replayed);
+        assert!(same, "{}: call, result and replayed result {what:?}", setup.name);
+    }
+    let (state, replayed) = (state::dump(db), state::dump(&reference));
+    for (table, rows) in &state {
+        assert!(*rows == replayed[table], "{}: {table} is not as replayed", setup.name);
+    }
+}
+
+fn small(name: &str, values: &[(&str, &str)]) -> Box<dyn Workload> {
+    let mut workload = workload_named(name).expect("it is listed");
+    for (parameter, value) in values {
+        workload.parameters_mut().set(parameter, value).expect("the value is right");
+    }
+    workload.parameters().validate().expect("the values fit each other");
+    workload
+}
+
+#[test]
+fn tpcc() {
+    let workload = small(
+        "tpcc",
+        &[("warehouses", "1"), ("items", "100"), ("customers", "30"), ("rollbacks", "5")],
+    );
+    matrix::setups(&[1, 2, 4]).iter().for_each(|setup| run(&*workload, setup));
+}
+
+#[test]
+fn tpcc_remote() {
+    let workload = small(
+        "tpcc",
+        &[
+            ("warehouses", "2"),
+            ("items", "100"),
+            ("customers", "30"),
+            ("remote-lines", "30"),
+            ("remote-payments", "50"),
+        ],
+    );
+    matrix::setups(&[2, 4]).iter().for_each(|setup| run(&*workload, setup));
+}
+
+#[test]
+fn ycsb_hot() {
+    let workload = small(
+        "ycsb",
+        &[("records", "200"), ("hot", "4"), ("hot-operations", "2"), ("reads", "30")],
+    );
+    matrix::setups(&[1, 2, 4]).iter().for_each(|setup| run(&*workload, setup));
+}
+
+#[test]
+fn ycsb_zipf_shuffled() {
+    let workload = small(
+        "ycsb",
+        &[("records", "100"), ("theta", "0.9"), ("order", "shuffled"), ("reads", "0")],
+    );
+    matrix::setups(&[1, 2, 4]).iter().for_each(|setup| run(&*workload, setup));
+}
