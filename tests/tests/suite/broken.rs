@@ -11,8 +11,10 @@ use engine::{ENTRY, Flaw};
 use hotrow_history::{AnomalyClass, Report, check};
 use hotrow_tests::history_run::{Load, Step, record};
 use hotrow_tests::matrix::Setup;
-use rand::Rng;
 use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use crate::serial;
 
 use Step::{Add, Append, Read, ReadRegister, Scan, Write};
 
@@ -136,4 +138,18 @@ fn early_acknowledgements_give_stale_reads() {
     convict(Flaw::AcknowledgedEarly, AnomalyClass::StaleRead, 0, |random, client| {
         if client < 3 { vec![Append(random.random_range(0..2))] } else { vec![Read(0), Read(1)] }
     });
+}
+
+/// The other proof bites too: replaying the trace of an engine that reads without locks differs.
+#[test]
+fn serial_equivalence_convicts_unlocked_reads() {
+    let compare = |flaw: Flaw, seed| {
+        let setup = Setup::new(&ENTRY, &[("flaw", flaw.name())], 4);
+        let setup = Setup { config: setup.config.clone().in_flight(1), ..setup };
+        serial::difference(&setup, seed, StdRng::seed_from_u64(seed))
+    };
+    assert!((1..=SEEDS).any(|seed| compare(Flaw::ReadsUnlocked, seed).is_some()));
+    for seed in 1..=10 {
+        assert_eq!(compare(Flaw::None, seed), None);
+    }
 }

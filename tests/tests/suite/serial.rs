@@ -3,12 +3,13 @@
 
 use std::sync::Mutex;
 
-use hotrow::{Database, Error, Rows};
-use hotrow_tests::{generate, matrix, seed, state};
+use hotrow::{Database, Error, Rows, Traced};
+use hotrow_tests::matrix::{self, Setup};
+use hotrow_tests::{generate, seed, state};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-const RUNS: u64 = 240;
+const RUNS: u64 = 400;
 const CLIENTS: u64 = 4;
 const CALLS_PER_CLIENT: u64 = 20;
 /// What a generated call may fail with: constraints, RAISE, a NULL where none may be.
@@ -37,43 +38,42 @@ fn call_at_random(db: &Database, seed: u64, procedures: usize) -> usize {
     committed.into_inner().expect("clients do not panic")
 }
 
-fn check(seed: u64, mut random: StdRng) {
-    let setups = matrix::setups(&[1, 2, 4]);
-    let setup = &setups[seed as usize % setups.len()];
+/// Runs random procedures on an engine and their trace on the reference; the first difference.
+pub fn difference(setup: &Setup, seed: u64, mut random: StdRng) -> Option<String> {
     let count = random.random_range(2..5);
     let mut script = generate::TABLES.to_owned();
     for number in 0..count {
         script.push_str(&generate::procedure(&mut random, &format!("f{number}")));
     }
     let db = setup.open_with(|config| config.trace(true));
-    let context = |what: &str| format!("{} {what}\n{script}", setup.name);
-    db.session().execute(&script).unwrap_or_else(|error| panic!("{}", context(&error.to_string())));
+    let context = |what: String| format!("{} {what}\n{script}", setup.name);
+    db.session().execute(&script).unwrap_or_else(|error| panic!("{}", context(error.to_string())));
     let committed = call_at_random(&db, seed, count);
     let calls = db.trace().expect("it was asked for").take();
-    assert_eq!(calls.len(), committed, "{}", context("traced other calls than committed"));
-
+    if calls.len() != committed {
+        return Some(context(format!("traced {} calls, committed {committed}", calls.len())));
+    }
     let reference = matrix::reference().open();
     let session = reference.session();
     session.execute(&script).expect("it was right before");
-    for call in &calls {
-        let position = call.position;
-        let replayed = session.replay(&call.invocation);
-        let expected: Rows = call.result.clone().into();
-        let same = matches!(&replayed, Ok(rows) if *rows == expected);
-        assert!(
-            same,
-            "{}",
-            context(&format!(
-                "call {position} {:?}\n  gave {expected:?}\n  replayed {replayed:?}",
-                call.invocation
-            ))
-        );
+    for Traced { position, invocation, result } in calls {
+        let (expected, replayed) = (Rows::from(result), session.replay(&invocation));
+        if !matches!(&replayed, Ok(rows) if *rows == expected) {
+            let call = format!("call {position} {invocation:?}");
+            return Some(context(format!("{call}\n  gave {expected:?}\n  replayed {replayed:?}")));
+        }
     }
     let (state, replayed) = (state::dump_checked(&db), state::dump_checked(&reference));
-    assert_eq!(state, replayed, "{}", context("another state"));
+    (state != replayed).then(|| context(format!("ended as {state:?}\n  replayed {replayed:?}")))
 }
 
 #[test]
 fn random_calls_are_equivalent_to_their_serial_order() {
-    seed::for_seeds(1, RUNS, check);
+    let setups = matrix::setups(&[1, 2, 4]);
+    seed::for_seeds(1, RUNS, |seed, random| {
+        let setup = &setups[seed as usize % setups.len()];
+        if let Some(difference) = difference(setup, seed, random) {
+            panic!("{difference}");
+        }
+    });
 }

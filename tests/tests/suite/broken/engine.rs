@@ -7,9 +7,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hotrow::{CallSource, EngineEntry, EngineOptions, OptionError, RunningEngine};
+use hotrow::{CallSource, EngineEntry, EngineOptions, OptionError, RunningEngine, SerialTrace};
 use hotrow_base::clock::Ticks;
-use hotrow_base::ids::WorkerId;
 use hotrow_engine::contract::Ground;
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::protection::Protection;
@@ -75,7 +74,11 @@ fn start(
     let table = Arc::new(LockTable::new(options.threads));
     let started = Ticks::now();
     Ok(Box::new(Workers::start(&ground, options, sources, |number, worker| {
-        BrokenRunner::new(Arc::clone(&table), flaw, started, number, worker)
+        let owner = table.owner(number);
+        let table = Arc::clone(&table);
+        let locks = Locks { table, owner, flaw, held: Vec::new(), asked: number as u64 };
+        let (scratch, owed, trace) = (Scratch::new(worker), Vec::new(), ground.trace.clone());
+        BrokenRunner { locks, scratch, started, owed, trace }
     })))
 }
 
@@ -156,21 +159,10 @@ struct BrokenRunner {
     started: Ticks,
     /// acknowledged and not done
     owed: Vec<Invocation>,
+    trace: Option<Arc<SerialTrace>>,
 }
 
 impl BrokenRunner {
-    fn new(
-        table: Arc<LockTable>,
-        flaw: Flaw,
-        started: Ticks,
-        number: usize,
-        worker: WorkerId,
-    ) -> Self {
-        let owner = table.owner(number);
-        let locks = Locks { table, owner, flaw, held: Vec::new(), asked: number as u64 };
-        Self { locks, scratch: Scratch::new(worker), started, owed: Vec::new() }
-    }
-
     fn begin(&mut self) {
         let age = Ticks::now().nanos_since(self.started);
         self.locks.table.begin(&self.locks.owner, age);
@@ -189,6 +181,9 @@ impl BrokenRunner {
         let mut access = InPlace::new(schema, &mut self.scratch, Broken(&mut self.locks));
         let ended = interpret::run(program, 0, &mut call.frame, &mut access, &mut NoHook);
         let kept = ended.is_ok() && keep(call.frame.result_rows(program).rows.len());
+        if let Some(trace) = self.trace.as_deref().filter(|_| kept) {
+            trace.record(trace.position(), &call.invocation, program, &call.frame);
+        }
         if kept {
             access.commit()
         } else {
