@@ -2,6 +2,7 @@
 
 use super::{DIGITS_MAX, Decimal};
 use std::fmt;
+use std::io::Write;
 use std::str::FromStr;
 
 /// Why a text is no decimal.
@@ -49,12 +50,22 @@ impl FromStr for Decimal {
 
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const BYTES: usize = 48; // 39 digits and a point at most
+        // On the stack: procedures turn numbers into text, and calls allocate nothing.
+        let mut buffer = [0; BYTES];
+        let mut free = buffer.as_mut_slice();
         let scale = usize::from(self.scale);
-        let mut digits = format!("{:0>width$}", self.units.unsigned_abs(), width = scale + 1);
+        let (units, width) = (self.units.unsigned_abs(), scale + 1);
+        write!(free, "{units:0>width$}").map_err(|_| fmt::Error)?;
+        let mut length = BYTES - free.len();
         if scale > 0 {
-            digits.insert(digits.len() - scale, '.');
+            let point = length - scale;
+            buffer.copy_within(point..length, point + 1);
+            buffer[point] = b'.';
+            length += 1;
         }
-        f.pad_integral(self.units >= 0, "", &digits)
+        let digits = std::str::from_utf8(&buffer[..length]).map_err(|_| fmt::Error)?;
+        f.pad_integral(self.units >= 0, "", digits)
     }
 }
 
