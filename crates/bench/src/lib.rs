@@ -1,1 +1,49 @@
-//! (under construction)
+//! The benchmark driver: workloads run on engines, measured, checked and reported.
+//!
+//! Should I be using this? To run a benchmark, use `hotrow bench`. Use this crate to run one from
+//! Rust: a [`Driver`] loads a workload, runs it on chosen engines and thread counts, checks what
+//! is left behind and gives a [`RunReport`] for each run. [`record_history`] records what
+//! concurrent clients saw instead, for checkers of isolation.
+//!
+//! ```
+//! use hotrow_bench::{Driver, Length, select_engines};
+//!
+//! let mut workload = hotrow_workloads::workload_named("ycsb").expect("it is there");
+//! workload.parameters_mut().set("records", "1000")?;
+//! let driver = Driver { length: Length::Calls(500), ..Driver::default() };
+//! for variant in select_engines("all")? {
+//!     let report = driver.run(&*workload, &variant, 1)?;
+//!     assert!(report.checks_hold() && report.committed == 500);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Reading order: [`select_engines`], [`Driver`] (what one run does), `source` (where calls come
+//! from), `load`, `check`, [`RunReport`], `table`, then [`record_history`].
+//!
+//! Architecture invariants: this crate knows engines only through the engine table; it makes no
+//! transaction of its own but those of recorded histories, which are SQL text like all others.
+
+#![forbid(unsafe_code)]
+
+mod check;
+mod driver;
+mod error;
+mod history;
+mod load;
+mod phase;
+mod progress;
+mod report;
+mod selection;
+mod source;
+mod table;
+
+pub use driver::{Driver, Length, Population};
+pub use error::BenchError;
+pub use history::{Format, HistoryKind, HistoryOptions, record_history};
+pub use progress::Progress;
+pub use report::{
+    CheckReport, KindReport, LatencyReport, MemorySummary, RunReport, TimeBreakdown, write_json,
+};
+pub use selection::{Variant, select_engines};
+pub use table::{Style, write_table};

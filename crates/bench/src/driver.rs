@@ -1,0 +1,316 @@
+//! The driver: what one run of a benchmark does, from an empty database to a report.
+//!
+//! States       load -> start the engine -> (warm up ->) measure -> stop -> check -> report
+//! Invariants   I1 every run starts on a fresh population, unless the caller keeps one; checks
+//!              then see the commits of all runs on it
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use hotrow::{CallSource, Config, Database, EngineOptions, ProcedureId, RunningEngine, Statistics};
+use hotrow_base::clock::Ticks;
+use hotrow_base::thread::available_cores;
+use hotrow_workloads::{Share, Workload};
+
+use crate::check::{self, Totals};
+use crate::error::BenchError;
+use crate::load;
+use crate::phase::{Phase, PhaseFlag};
+use crate::progress::Progress;
+use crate::report::{
+    KindReport, LatencyReport, MemorySummary, RunReport, TimeBreakdown, difference,
+};
+use crate::selection::Variant;
+use crate::source::{CallTime, GeneratorSource, SourceBooks, SourceParts};
+
+/// 2026-01-01 as SQL counts time, in microseconds since 2000-01-01: when runs take place.
+const CALL_TIME_US: i64 = 9_497 * 86_400 * 1_000_000;
+/// Room that sources make for calls on their way before they must allocate.
+const IN_FLIGHT_ROOM: usize = 64;
+
+/// One source of calls per thread.
+type Sources = Vec<Box<dyn CallSource>>;
+
+/// How long a run takes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Length {
+    /// by the clock
+    Time {
+        /// before measuring
+        warm_up: Duration,
+        /// measured
+        measured: Duration,
+    },
+    /// so many calls, split over the threads, all of them measured. `now()` then counts calls
+    /// rather than time, so that one thread leaves the same rows each time.
+    Calls(u64),
+}
+
+/// Runs benchmarks.
+#[derive(Clone, Debug)]
+pub struct Driver {
+    /// how long each run takes
+    pub length: Length,
+    /// of population and calls
+    pub seed: u64,
+    /// bytes that records and indexes may take
+    pub memory_bytes: u64,
+    /// whether to run the workload's checks and measure memory after a run
+    pub inspect: bool,
+    /// whether to pin threads to cores
+    pub pin_threads: bool,
+    /// whether to show progress
+    pub progress: Progress,
+}
+
+impl Default for Driver {
+    fn default() -> Self {
+        let second = Duration::from_secs(1);
+        Self {
+            length: Length::Time { warm_up: second, measured: 3 * second },
+            seed: 42,
+            memory_bytes: 16 << 30,
+            inspect: true,
+            pin_threads: true,
+            progress: Progress::Off,
+        }
+    }
+}
+
+/// A loaded database, and what was committed on it since.
+pub struct Population {
+    db: Database,
+    threads: usize,
+    totals: Totals,
+}
+
+impl Population {
+    /// The database, for looking at it between runs.
+    pub fn database(&self) -> &Database {
+        &self.db
+    }
+}
+
+impl Driver {
+    /// Loads a workload for runs with up to `threads` threads.
+    ///
+    /// # Errors
+    ///
+    /// Refused parameters, SQL that does not compile, a full memory.
+    pub fn load(&self, workload: &dyn Workload, threads: usize) -> Result<Population, BenchError> {
+        let threads = threads.max(available_cores().len());
+        let config = Config::default().threads(threads).memory_bytes(self.memory_bytes);
+        let db = load::load(workload, config, self.seed, self.progress)?;
+        Ok(Population { db, threads, totals: Totals::default() })
+    }
+
+    /// Loads a workload, runs it and checks it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Driver::load`], and settings or thread counts that the engine refuses.
+    pub fn run(
+        &self,
+        workload: &dyn Workload,
+        variant: &Variant,
+        threads: usize,
+    ) -> Result<RunReport, BenchError> {
+        self.run_on(&mut self.load(workload, threads)?, workload, variant, threads)
+    }
+
+    /// Runs a workload on a population of it that may have been run on before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Driver::run`].
+    pub fn run_on(
+        &self,
+        population: &mut Population,
+        workload: &dyn Workload,
+        variant: &Variant,
+        threads: usize,
+    ) -> Result<RunReport, BenchError> {
+        debug_assert!(threads <= population.threads, "there are worker ids for all threads");
+        let what = format!("running {variant}, {}", threads_text(threads));
+        let measured = self.measure(&population.db, workload, variant, threads, what)?;
+        population.totals.add(&measured.books);
+        let mut checks = check::of_driver(&measured.books, &measured.whole);
+        let mut memory = MemorySummary::default();
+        if self.inspect {
+            checks.extend(check::of_workload(workload, &population.db, &population.totals)?);
+            memory = MemorySummary::from(&population.db.memory()?);
+        }
+        let mut report = measured.report(workload, variant, threads);
+        (report.checks, report.memory) = (checks, memory);
+        Ok(report)
+    }
+
+    fn measure(
+        &self,
+        db: &Database,
+        workload: &dyn Workload,
+        variant: &Variant,
+        threads: usize,
+        what: String,
+    ) -> Result<Measured, BenchError> {
+        let first = match self.length {
+            Length::Time { .. } => Phase::WarmUp,
+            Length::Calls(_) => Phase::Measure,
+        };
+        let phase = Arc::new(PhaseFlag::new(first));
+        let (sources, done) = self.sources(db, workload, threads, &phase)?;
+        let options = EngineOptions {
+            threads,
+            pin_threads: self.pin_threads,
+            settings: variant.settings.clone(),
+            ..EngineOptions::default()
+        };
+        let engine = db.start_engine(variant.entry, &options, sources)?;
+        let mut books = SourceBooks::new(&workload.kinds());
+        let (seconds, part, whole) = match self.length {
+            Length::Time { warm_up, measured } => {
+                self.progress.sleep(format!("{what}, warming up"), warm_up);
+                let (seconds, part) = self.time(&*engine, &phase, measured, what);
+                let whole = engine.stop();
+                collect(&done, threads, &mut books)?;
+                (seconds, part, whole)
+            }
+            Length::Calls(_) => {
+                // Sources close by themselves; threads that see it drop them.
+                collect(&done, threads, &mut books)?;
+                let whole = engine.stop();
+                let span = books.span.map_or(0, |(first, last)| last.nanos_since(first));
+                (span as f64 / 1e9, whole.clone(), whole)
+            }
+        };
+        Ok(Measured { seconds, books, part, whole })
+    }
+
+    /// Lets the engine run for some time; how long it was, and what its threads did in it.
+    fn time(
+        &self,
+        engine: &dyn RunningEngine,
+        phase: &PhaseFlag,
+        time: Duration,
+        what: String,
+    ) -> (f64, Statistics) {
+        let (before, start) = (engine.statistics(), Ticks::now());
+        phase.set(Phase::Measure);
+        self.progress.sleep(what, time);
+        phase.set(Phase::Ended);
+        let (end, after) = (Ticks::now(), engine.statistics());
+        (end.nanos_since(start) as f64 / 1e9, difference(&after, &before))
+    }
+
+    fn sources(
+        &self,
+        db: &Database,
+        workload: &dyn Workload,
+        threads: usize,
+        phase: &Arc<PhaseFlag>,
+    ) -> Result<(Sources, Receiver<SourceBooks>), BenchError> {
+        let session = db.session();
+        let mut ids = BTreeMap::new();
+        for &name in workload.procedures() {
+            ids.insert(name, session.procedure(name)?.id());
+        }
+        let resolve = |name: &str| -> ProcedureId {
+            *ids.get(name).expect("generators resolve the procedures that their workload lists")
+        };
+        let (sender, done) = channel();
+        let of = threads as u32;
+        let source = |index: u32| -> Box<dyn CallSource> {
+            let worker = Share { index, of };
+            Box::new(GeneratorSource::new(SourceParts {
+                generator: workload.generator(worker, self.seed, &resolve),
+                kinds: workload.kinds(),
+                phase: Arc::clone(phase),
+                calls: self.calls_of(worker),
+                time: self.call_time(worker),
+                in_flight: IN_FLIGHT_ROOM,
+                done: sender.clone(),
+            }))
+        };
+        Ok(((0..of).map(source).collect(), done))
+    }
+
+    fn calls_of(&self, worker: Share) -> u64 {
+        match self.length {
+            Length::Time { .. } => u64::MAX,
+            Length::Calls(calls) => {
+                let range = worker.range(calls);
+                range.end - range.start
+            }
+        }
+    }
+
+    fn call_time(&self, worker: Share) -> CallTime {
+        match self.length {
+            Length::Time { .. } => CallTime::Clock { at: Ticks::now(), us: CALL_TIME_US },
+            Length::Calls(calls) => {
+                CallTime::Counted { us: CALL_TIME_US + worker.range(calls).start as i64 }
+            }
+        }
+    }
+}
+
+/// Waits for the books of all sources.
+fn collect(
+    done: &Receiver<SourceBooks>,
+    threads: usize,
+    sum: &mut SourceBooks,
+) -> Result<(), BenchError> {
+    for _ in 0..threads {
+        sum.add(&done.recv().map_err(|_| BenchError::LostCalls)?);
+    }
+    Ok(())
+}
+
+/// `1 thread`, `2 threads`.
+pub(crate) fn threads_text(threads: usize) -> String {
+    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
+}
+
+/// What running gave.
+struct Measured {
+    seconds: f64,
+    books: SourceBooks,
+    /// the engine's books of the measured part
+    part: Statistics,
+    /// the engine's books
+    whole: Statistics,
+}
+
+impl Measured {
+    fn report(&self, workload: &dyn Workload, variant: &Variant, threads: usize) -> RunReport {
+        let ends = self.books.measured();
+        let parameters = workload.parameters().list();
+        let kinds = workload.kinds();
+        let kinds = kinds.iter().zip(&self.books.kinds);
+        RunReport {
+            engine: variant.entry.name.to_owned(),
+            options: variant.settings.clone(),
+            workload: workload.name().to_owned(),
+            parameters: parameters.into_iter().map(|p| (p.name, p.value)).collect(),
+            threads,
+            seconds: self.seconds,
+            committed: ends.committed,
+            user_aborts: ends.user_aborts,
+            conflict_aborts: self.part.conflict_aborts(),
+            restarts: self.part.replans,
+            txn_per_s: ends.committed as f64 / self.seconds.max(1e-9),
+            latency_us: LatencyReport::of_nanos(&self.books.latency_ns()),
+            time_breakdown: TimeBreakdown::of_nanos(self.part.nanos),
+            checks: Vec::new(),
+            memory: MemorySummary::default(),
+            kinds: kinds
+                .map(|(info, books)| (info.name.to_owned(), KindReport::of(books)))
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

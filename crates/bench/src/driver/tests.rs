@@ -1,0 +1,90 @@
+use super::*;
+use crate::report::CheckReport;
+use crate::selection::select_engines;
+use hotrow_workloads::workload_named;
+
+fn small(name: &str) -> Box<dyn Workload> {
+    let settings: &[(&str, &str)] = match name {
+        "tpcc" => &[("items", "100"), ("customers", "30"), ("warehouses", "2")],
+        _ => &[("records", "200"), ("reads", "30"), ("hot", "4")],
+    };
+    let mut workload = workload_named(name).expect("the name is listed");
+    for (name, value) in settings {
+        workload.parameters_mut().set(name, value).expect("the setting is legal");
+    }
+    workload
+}
+
+fn failed(report: &RunReport) -> Vec<CheckReport> {
+    report.checks.iter().filter(|check| !check.holds).cloned().collect()
+}
+
+#[test]
+fn every_workload_runs_on_every_variant_and_its_checks_hold() {
+    let driver = Driver { length: Length::Calls(2_000), ..Driver::default() };
+    for name in hotrow_workloads::NAMES {
+        let workload = small(name);
+        for variant in select_engines("all").expect("there are engines") {
+            for threads in [1, 2, 4].into_iter().filter(|&threads| variant.allows(threads)) {
+                let report = driver.run(&*workload, &variant, threads).expect("it runs");
+                assert_eq!(failed(&report), Vec::new(), "{name} on {variant}, {threads} threads");
+                assert_eq!(report.committed + report.user_aborts, 2_000);
+                assert!(report.memory.ratio > 1.0 && report.latency_us.p50 > 0.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_timed_run_measures_its_time() {
+    let time = Duration::from_millis(100);
+    let length = Length::Time { warm_up: time / 2, measured: time };
+    let driver = Driver { length, ..Driver::default() };
+    let workload = small("ycsb");
+    let variant = &select_engines("all").expect("there are engines")[0];
+    let report = driver.run(&*workload, variant, 1).expect("it runs");
+    assert_eq!(failed(&report), Vec::new());
+    assert!(report.committed > 0 && report.seconds >= 0.1, "{report:?}");
+    let time = report.time_breakdown;
+    let sum = time.execute + time.plan + time.lock + time.wait + time.log + time.idle;
+    assert!((sum - 1.0).abs() < 1e-6, "{time:?}");
+}
+
+#[test]
+fn a_kept_population_is_checked_over_all_its_runs() {
+    let driver = Driver { length: Length::Calls(300), ..Driver::default() };
+    let workload = small("ycsb");
+    let mut population = driver.load(&*workload, 1).expect("it loads");
+    for variant in select_engines("all").expect("there are engines") {
+        let report = driver.run_on(&mut population, &*workload, &variant, 1).expect("it runs");
+        assert_eq!(failed(&report), Vec::new(), "{variant}");
+    }
+}
+
+#[test]
+fn the_same_calls_leave_the_same_rows_on_every_variant() {
+    let driver = Driver { length: Length::Calls(500), inspect: false, ..Driver::default() };
+    let workload = small("tpcc");
+    let mut first: Option<Vec<String>> = None;
+    for variant in select_engines("all").expect("there are engines") {
+        let mut population = driver.load(&*workload, 1).expect("it loads");
+        driver.run_on(&mut population, &*workload, &variant, 1).expect("it runs");
+        let db = population.database();
+        let mut rows = Vec::new();
+        for table in db.tables() {
+            let visit = |row: &[hotrow::Value]| rows.push(format!("{table} {row:?}"));
+            db.scan(&table, visit).expect("the table is there");
+        }
+        rows.sort();
+        assert!(*first.get_or_insert_with(|| rows.clone()) == rows, "{variant}");
+    }
+}
+
+#[test]
+fn settings_that_the_engine_refuses_are_the_caller_s_mistake() {
+    let driver = Driver { length: Length::Calls(1), ..Driver::default() };
+    let mut variant = select_engines("all").expect("there are engines").swap_remove(0);
+    variant.settings = BTreeMap::from([("colour".to_owned(), "red".to_owned())]);
+    let refused = driver.run(&*small("ycsb"), &variant, 1);
+    assert!(refused.is_err_and(|error| error.is_usage()));
+}

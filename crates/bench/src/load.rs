@@ -1,0 +1,80 @@
+//! Loading: a workload's schema, population and procedures into a fresh database.
+
+use std::ops::ControlFlow;
+
+use hotrow::{BulkPart, Config, Database};
+use hotrow_base::thread;
+use hotrow_workloads::{Share, Workload};
+use indicatif::ProgressBar;
+
+use crate::error::BenchError;
+use crate::progress::Progress;
+
+/// Rows between two steps of the progress bar.
+const ROWS_PER_STEP: u64 = 4096;
+
+/// Loads `workload` into a new database without an engine. `config.threads` says how many threads
+/// load, and how many an engine may have later.
+pub(crate) fn load(
+    workload: &dyn Workload,
+    config: Config,
+    seed: u64,
+    progress: Progress,
+) -> Result<Database, BenchError> {
+    workload.parameters().validate()?;
+    let db = Database::open_in_memory_without_engine(config)?;
+    let session = db.session();
+    session.execute(&workload.schema_sql())?;
+    let bar = progress.bar(format!("loading {}", workload.name()), workload.rows_expected());
+    fill(&db, workload, seed, &bar)?;
+    bar.finish_and_clear();
+    session.execute(&workload.procedures_sql())?;
+    Ok(db)
+}
+
+fn fill(
+    db: &Database,
+    workload: &dyn Workload,
+    seed: u64,
+    bar: &ProgressBar,
+) -> Result<(), BenchError> {
+    let loader = db.bulk_loader()?;
+    let parts = loader.parts();
+    let of = parts.len() as u32;
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..of)
+            .zip(parts)
+            .map(|(index, part)| {
+                let share = Share { index, of };
+                scope.spawn(move || fill_part(workload, share, seed, part, bar))
+            })
+            .collect();
+        threads.into_iter().try_for_each(|thread| {
+            let joined = thread.join();
+            joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    })?;
+    Ok(())
+}
+
+fn fill_part(
+    workload: &dyn Workload,
+    share: Share,
+    seed: u64,
+    mut part: BulkPart<'_>,
+    bar: &ProgressBar,
+) -> Result<(), hotrow::Error> {
+    let mut refused = None;
+    // Broken off exactly when `refused` says why.
+    let _ = workload.load(share, seed, &mut |table, row, heap| {
+        if let Err(error) = part.load(table, row, heap) {
+            refused = Some(error);
+            return ControlFlow::Break(());
+        }
+        if part.rows().is_multiple_of(ROWS_PER_STEP) {
+            bar.inc(ROWS_PER_STEP);
+        }
+        ControlFlow::Continue(())
+    });
+    refused.map_or(Ok(()), Err)
+}

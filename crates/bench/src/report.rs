@@ -1,0 +1,198 @@
+//! What a run gave, as it is written to JSON.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use hdrhistogram::Histogram;
+use hotrow::{Activity, MemoryReport, Statistics};
+use serde::{Deserialize, Serialize};
+
+use crate::error::BenchError;
+use crate::source::KindBooks;
+
+/// One run: one workload on one engine with so many threads. Counts and times are those of the
+/// measured part; checks see everything since the load.
+#[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
+pub struct RunReport {
+    /// the engine's name
+    pub engine: String,
+    /// the engine's settings
+    pub options: BTreeMap<String, String>,
+    /// the workload's name
+    pub workload: String,
+    /// all its parameters
+    pub parameters: BTreeMap<String, String>,
+    /// threads that ran calls
+    pub threads: usize,
+    /// measured seconds
+    pub seconds: f64,
+    /// calls committed
+    pub committed: u64,
+    /// calls that aborted themselves, as New-Order does with an unused item
+    pub user_aborts: u64,
+    /// calls undone because of another call and run again, unseen by the caller
+    pub conflict_aborts: u64,
+    /// calls planned again after a wrong guess, unseen by the caller
+    pub restarts: u64,
+    /// committed calls per second
+    pub txn_per_s: f64,
+    /// of committed calls, from fetch to commit
+    pub latency_us: LatencyReport,
+    /// what the threads spent their time on
+    pub time_breakdown: TimeBreakdown,
+    /// what must hold, and whether it does
+    pub checks: Vec<CheckReport>,
+    /// what the data takes, after the run
+    pub memory: MemorySummary,
+    /// by kind of transaction
+    pub kinds: BTreeMap<String, KindReport>,
+}
+
+impl RunReport {
+    /// Whether all checks hold.
+    pub fn checks_hold(&self) -> bool {
+        self.checks.iter().all(|check| check.holds)
+    }
+}
+
+/// Latencies in microseconds, each off by 1 % at most; all 0 when nothing was measured.
+#[derive(Clone, Copy, PartialEq, Default, Serialize, Deserialize, Debug)]
+pub struct LatencyReport {
+    /// median
+    pub p50: f64,
+    /// 95th percentile
+    pub p95: f64,
+    /// 99th percentile
+    pub p99: f64,
+    /// the longest
+    pub max: f64,
+}
+
+impl LatencyReport {
+    pub(crate) fn of_nanos(nanos: &Histogram<u64>) -> Self {
+        let us = |nanos: u64| nanos as f64 / 1_000.0;
+        let at = |quantile| us(nanos.value_at_quantile(quantile));
+        if nanos.is_empty() {
+            return Self::default();
+        }
+        Self { p50: at(0.50), p95: at(0.95), p99: at(0.99), max: us(nanos.max()) }
+    }
+}
+
+/// Shares of the threads' time, 0 to 1.
+#[derive(Clone, Copy, PartialEq, Default, Serialize, Deserialize, Debug)]
+pub struct TimeBreakdown {
+    /// running procedures, commit and undo included
+    pub execute: f64,
+    /// planning, prefetching, reconnaissance
+    pub plan: f64,
+    /// the lock manager's work
+    pub lock: f64,
+    /// waiting for a lock
+    pub wait: f64,
+    /// writing the log
+    pub log: f64,
+    /// nothing to do
+    pub idle: f64,
+}
+
+impl TimeBreakdown {
+    /// From sums of nanoseconds by activity.
+    pub(crate) fn of_nanos(nanos: [u64; 6]) -> Self {
+        let all = nanos.iter().sum::<u64>().max(1) as f64;
+        let share = |activity: Activity| nanos[activity as usize] as f64 / all;
+        Self {
+            execute: share(Activity::Execute),
+            plan: share(Activity::Plan),
+            lock: share(Activity::Lock),
+            wait: share(Activity::Wait),
+            log: share(Activity::Log),
+            idle: share(Activity::Idle),
+        }
+    }
+}
+
+/// A check and what it found.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct CheckReport {
+    /// its name
+    pub name: String,
+    /// whether it holds; a check that could not be made does
+    pub holds: bool,
+    /// how much was looked at, the first fault, or why it was not made
+    pub detail: String,
+}
+
+/// What the data takes; all 0 when it was not measured.
+#[derive(Clone, Copy, PartialEq, Default, Serialize, Deserialize, Debug)]
+pub struct MemorySummary {
+    /// rows
+    pub rows: u64,
+    /// bytes of the rows' values alone
+    pub raw_bytes: u64,
+    /// bytes of records, free places included
+    pub record_bytes: u64,
+    /// bytes of indexes
+    pub index_bytes: u64,
+    /// bytes of records and indexes per raw byte
+    pub ratio: f64,
+}
+
+impl From<&MemoryReport> for MemorySummary {
+    fn from(report: &MemoryReport) -> Self {
+        let raw_bytes = report.raw_row_bytes();
+        let (record_bytes, index_bytes) = (report.record_bytes(), report.index_bytes());
+        let ratio = (record_bytes + index_bytes) as f64 / raw_bytes.max(1) as f64;
+        let rows = report.tables.iter().map(|table| table.rows).sum();
+        Self { rows, raw_bytes, record_bytes, index_bytes, ratio }
+    }
+}
+
+/// One kind of transaction.
+#[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
+pub struct KindReport {
+    /// calls committed
+    pub committed: u64,
+    /// calls that aborted themselves
+    pub user_aborts: u64,
+    /// of committed calls, in microseconds
+    #[serde(flatten)]
+    pub latency_us: LatencyReport,
+}
+
+impl KindReport {
+    pub(crate) fn of(books: &KindBooks) -> Self {
+        Self {
+            committed: books.measured.committed,
+            user_aborts: books.measured.user_aborts,
+            latency_us: LatencyReport::of_nanos(&books.latency_ns),
+        }
+    }
+}
+
+/// What happened between two looks at an engine's books.
+pub(crate) fn difference(later: &Statistics, earlier: &Statistics) -> Statistics {
+    let mut between = later.clone();
+    between.committed -= earlier.committed;
+    between.user_aborts -= earlier.user_aborts;
+    between.replans -= earlier.replans;
+    between.exclusive -= earlier.exclusive;
+    for (sum, before) in between.conflicts.iter_mut().zip(&earlier.conflicts) {
+        *sum -= before;
+    }
+    for (sum, before) in between.nanos.iter_mut().zip(&earlier.nanos) {
+        *sum -= before;
+    }
+    between
+}
+
+/// Writes reports as a JSON list.
+///
+/// # Errors
+///
+/// [`BenchError::Io`].
+pub fn write_json(reports: &[RunReport], mut out: impl Write) -> Result<(), BenchError> {
+    serde_json::to_writer_pretty(&mut out, reports).map_err(std::io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
