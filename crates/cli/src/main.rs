@@ -1,2 +1,52 @@
-//! (under construction)
-fn main() {}
+//! The command `hotrow`: benchmarks, SQL scripts, a shell.
+//!
+//! Role         reads arguments, calls `hotrow` and `hotrow-bench`, shows what they give. Results
+//!              go to stdout, everything else to stderr.
+//! Exit codes   0 done; 1 a check failed, SQL failed, or a file could not be read; 2 wrong usage
+
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod bench;
+mod definitions;
+mod engines;
+mod explain;
+mod failure;
+mod history;
+mod shell;
+mod show;
+mod sql;
+mod statement_end;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use crate::arguments::{Arguments, BenchCommand, Command};
+
+/// Benchmarks allocate while they load; the system's allocator is slower at that.
+#[cfg(not(debug_assertions))]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Bench(arguments) => match arguments.command {
+            Some(BenchCommand::History(arguments)) => history::run(&arguments),
+            None => bench::run(&arguments.run),
+        },
+        Command::Sql(arguments) => sql::run(&arguments),
+        Command::Shell(arguments) => shell::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Engines => engines::run(),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Arguments::command(), "hotrow", &mut io::stdout());
+            Ok(())
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.tell(),
+    }
+}

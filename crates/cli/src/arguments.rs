@@ -1,0 +1,279 @@
+//! The command line: what there is to say, and `--help`.
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 1 a check or SQL failed, or a file could not be read; 2 wrong usage.
+NO_COLOR is respected; output that is not to a terminal is plain.";
+
+const TOP_EXAMPLES: &str = "\
+Examples:
+  hotrow bench tpcc                     TPC-C on every engine, checked, in under a minute
+  hotrow shell                          type SQL against an empty database
+  hotrow sql schema.sql                 run a script
+  hotrow explain schema.sql buy         what planning knows of the procedure buy
+
+Exit codes: 0 done; 1 a check or SQL failed, or a file could not be read; 2 wrong usage.
+NO_COLOR is respected; output that is not to a terminal is plain.";
+
+/// A serializable main-memory transaction engine for rows that everybody wants at once.
+#[derive(Parser, Debug)]
+#[command(name = "hotrow", version, after_help = TOP_EXAMPLES, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Run a benchmark on engines, check what it leaves behind, and report
+    Bench(Box<BenchArguments>),
+    /// Execute a SQL script in a fresh database in memory
+    Sql(SqlArguments),
+    /// Type SQL against a database in memory
+    Shell(ShellArguments),
+    /// Show what planning knows of each access of a procedure
+    Explain(ExplainArguments),
+    /// List the engines, their settings and what they are
+    Engines,
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  hotrow completions bash > ~/.bash_completion.d/hotrow")]
+    Completions {
+        /// the shell
+        shell: Shell,
+    },
+}
+
+const BENCH_EXAMPLES: &str = "\
+Examples:
+  hotrow bench                                   tpcc, all engines, 1 and 2 threads
+  hotrow bench tpcc --warehouses 1,4 --set mix=np
+  hotrow bench ycsb --set hot=16 --set reads=0,50,100 --seconds 1
+  hotrow bench tpcc --engine serial --engine two_phase_locking:acquisition=ordered
+  hotrow bench ycsb --transactions 100000 --threads 1 --seed 7 --json runs.json
+  hotrow bench ycsb --parameters                 what --set can set
+  hotrow bench history --format elle --out history.edn
+
+Each run starts on a freshly loaded database and ends with the workload's checks; when one
+fails, the figures mean nothing and the exit code is 1.
+
+The figures: txn/s and latency (from fetch to commit) of committed calls while it was measured;
+\"aborts\" are calls that abort themselves, as 1 % of New-Order does; \"undone\" are calls undone
+because of others and run again unseen; \"time\" is where the threads' time went.";
+
+#[derive(Args, Debug)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    override_usage = "hotrow bench [OPTIONS] [WORKLOAD]\n       hotrow bench history [OPTIONS]",
+    disable_help_subcommand = true,
+    after_help = BENCH_EXAMPLES,
+    after_long_help = format!("{BENCH_EXAMPLES}\n\n{EXIT_CODES}")
+)]
+pub(crate) struct BenchArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<BenchCommand>,
+    #[command(flatten)]
+    pub(crate) run: BenchRunArguments,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum BenchCommand {
+    /// Record what concurrent clients see, check it for strict serializability, and write it
+    History(HistoryArguments),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct BenchRunArguments {
+    /// The workload
+    #[arg(default_value = "tpcc", value_parser = PossibleValuesParser::new(hotrow_workloads::NAMES))]
+    pub(crate) workload: String,
+    /// Engine: all, a NAME (all its variants), or NAME:setting=value,... ; may be repeated
+    #[arg(long, value_name = "ENGINE", default_value = "all")]
+    pub(crate) engine: Vec<String>,
+    /// Thread counts; those that an engine cannot use are left out
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2",
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Vec<u16>,
+    /// TPC-C's numbers of warehouses; short for --set warehouses=N,...
+    #[arg(long, value_name = "N,...")]
+    pub(crate) warehouses: Option<String>,
+    /// A parameter of the workload; several values give a run for each; may be repeated
+    #[arg(long, value_name = "NAME=VALUE,...")]
+    pub(crate) set: Vec<String>,
+    /// Show the workload's parameters, and run nothing
+    #[arg(long)]
+    pub(crate) parameters: bool,
+    /// Seconds to measure in each run
+    #[arg(long, value_name = "S", default_value = "3", value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// Seconds to run before measuring
+    #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
+    pub(crate) warm_up: f64,
+    /// Run so many transactions instead, without warming up
+    #[arg(long, value_name = "N", conflicts_with_all = ["seconds", "warm_up"],
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) transactions: Option<u64>,
+    /// Seed of population and calls
+    #[arg(long, value_name = "N", default_value = "42")]
+    pub(crate) seed: u64,
+    /// Write the runs as JSON to FILE; - is stdout (the table then goes to stderr)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<String>,
+    /// Keep the database from run to run instead of loading it anew
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Run no checks and do not measure memory
+    #[arg(long)]
+    pub(crate) no_checks: bool,
+    /// Do not pin threads to cores
+    #[arg(long)]
+    pub(crate) no_pin: bool,
+    /// Show no progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Memory that records and indexes may take
+    #[arg(long, value_name = "GIB", default_value = "16",
+        value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub(crate) memory: u64,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.0..=86_400.0).contains(&value) { Ok(value) } else { Err("0 to 86400".to_owned()) }
+}
+
+const HISTORY_EXAMPLES: &str = "\
+Examples:
+  hotrow bench history                                     record and check, all engines
+  hotrow bench history --kind indexes --transactions 100000
+  hotrow bench history --engine serial: --format elle --out history.edn
+  hotrow bench history --engine serial: --format dbcop --out history.json
+
+Concurrent clients call procedures that read and write a few hot keys; each keeps what it saw
+and when. The history is checked for strict serializability; an anomaly is shown with the
+smallest cycle of transactions that proves it, and the exit code is 1.";
+
+#[derive(Args, Debug)]
+#[command(after_help = HISTORY_EXAMPLES)]
+pub(crate) struct HistoryArguments {
+    /// Engine: all, a NAME (all its variants), or NAME:setting=value,... ; may be repeated
+    #[arg(long, value_name = "ENGINE", default_value = "all")]
+    pub(crate) engine: Vec<String>,
+    /// How to write the history
+    #[arg(long, value_enum, default_value = "json")]
+    pub(crate) format: FormatName,
+    /// Where to write the history of the one engine that was chosen; - is stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<String>,
+    /// What clients read and write; by default what the format is commonly used with
+    #[arg(long, value_enum)]
+    pub(crate) kind: Option<KindName>,
+    /// Threads of the engine
+    #[arg(long, value_name = "N", default_value = "2",
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: u16,
+    /// Concurrent clients
+    #[arg(long, value_name = "N", default_value = "8",
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) clients: u16,
+    /// Transactions of all clients together
+    #[arg(long, value_name = "N", default_value = "10000",
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) transactions: u64,
+    /// Keys in use at a time; the fewer, the more conflicts
+    #[arg(long, value_name = "N", default_value = "5",
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) hot_keys: u64,
+    /// Seed of what clients do (when they do it is up to the threads)
+    #[arg(long, value_name = "N", default_value = "42")]
+    pub(crate) seed: u64,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum FormatName {
+    /// Elle's EDN, for lists
+    Elle,
+    /// dbcop's JSON, for registers
+    Dbcop,
+    /// one JSON object per transaction and line
+    Json,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum KindName {
+    /// append to lists and read them
+    Lists,
+    /// overwrite registers and read them
+    Registers,
+    /// insert entries and scan them: finds phantoms
+    Indexes,
+}
+
+/// Which engine runs a script or a shell.
+#[derive(Args, Debug)]
+pub(crate) struct EngineArguments {
+    /// Engine: NAME or NAME:setting=value,...
+    #[arg(long, value_name = "ENGINE")]
+    pub(crate) engine: Option<String>,
+    /// Threads of the engine [default: one per core, or as many as it can use]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+}
+
+const SQL_EXAMPLES: &str = "\
+Examples:
+  hotrow sql flash_sale.sql
+  echo 'CREATE TABLE t (id bigint PRIMARY KEY); SELECT id FROM t' | hotrow sql -
+
+Statements are executed one after the other, each atomic; the first error ends the script, is
+shown with its place, and the exit code is 1. The database is gone afterwards.";
+
+#[derive(Args, Debug)]
+#[command(after_help = SQL_EXAMPLES)]
+pub(crate) struct SqlArguments {
+    /// The script; - is stdin
+    pub(crate) file: String,
+    /// Show result rows only, no command tags
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) engine: EngineArguments,
+}
+
+const SHELL_EXAMPLES: &str = "\
+Examples:
+  hotrow shell
+  hotrow shell schema.sql --engine serial
+
+Statements end with a semicolon and may span lines; \\? lists the shell's own commands. What was
+typed is kept in $XDG_STATE_HOME/hotrow/history (~/.local/state/hotrow/history).";
+
+#[derive(Args, Debug)]
+#[command(after_help = SHELL_EXAMPLES)]
+pub(crate) struct ShellArguments {
+    /// A script to execute first
+    pub(crate) file: Option<String>,
+    #[command(flatten)]
+    pub(crate) engine: EngineArguments,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Example:
+  hotrow explain flash_sale.sql buy
+
+For each access: how its rows are found, what is locked, and whether that is known from the
+parameters or must be found out by reading first.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
+pub(crate) struct ExplainArguments {
+    /// The script that creates the procedure; - is stdin
+    pub(crate) file: String,
+    /// The procedure
+    pub(crate) procedure: String,
+}
+
+#[cfg(test)]
+mod tests;

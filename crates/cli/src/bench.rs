@@ -1,0 +1,185 @@
+//! `hotrow bench`: workloads on engines.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::time::Duration;
+
+use hotrow_bench::{
+    Driver, Length, Progress, RunReport, Variant, select_engines, write_json, write_table,
+};
+use hotrow_workloads::{Workload, workload_named};
+
+use crate::arguments::BenchRunArguments;
+use crate::failure::Failure;
+use crate::show::Style;
+
+/// One workload with its parameters, on one engine, with so many threads.
+struct Run {
+    workload: usize,
+    variant: usize,
+    threads: usize,
+}
+
+pub(crate) fn run(arguments: &BenchRunArguments) -> Result<(), Failure> {
+    let workloads = workloads(arguments)?;
+    if arguments.parameters {
+        return show_parameters(&*workloads[0]);
+    }
+    let variants = variants(&arguments.engine)?;
+    let runs = runs(arguments, workloads.len(), &variants)?;
+    let driver = driver(arguments);
+    let mut reports = Vec::with_capacity(runs.len());
+    let mut kept = None;
+    for (number, run) in runs.iter().enumerate() {
+        let (workload, variant) = (&*workloads[run.workload], &variants[run.variant]);
+        let report = if arguments.keep {
+            let (at, mut population) = match kept.take() {
+                Some((at, population)) if at == run.workload => (at, population),
+                _ => (run.workload, driver.load(workload, most_threads(&runs))?),
+            };
+            let report = driver.run_on(&mut population, workload, variant, run.threads)?;
+            kept = Some((at, population));
+            report
+        } else {
+            driver.run(workload, variant, run.threads)?
+        };
+        if !arguments.quiet {
+            tell(number + 1, runs.len(), variant, &report);
+        }
+        reports.push(report);
+    }
+    show(&reports, arguments.json.as_deref())?;
+    if reports.iter().all(RunReport::checks_hold) { Ok(()) } else { Err(Failure::Told) }
+}
+
+/// One line on stderr per run, because all runs together take a while.
+fn tell(number: usize, of: usize, variant: &Variant, report: &RunReport) {
+    let held = if report.checks_hold() { "checks hold" } else { "CHECKS FAILED" };
+    let threads = report.threads;
+    let rate = report.txn_per_s;
+    eprintln!("[{number}/{of}] {variant}, threads {threads}: {rate:.0} txn/s, {held}");
+}
+
+fn show(reports: &[RunReport], json: Option<&str>) -> Result<(), Failure> {
+    match json {
+        Some("-") => {
+            write_table(reports, Style::of(&io::stderr()).table(), &mut io::stderr())?;
+            write_json(reports, io::stdout().lock())?;
+            return Ok(());
+        }
+        Some(path) => {
+            let file = File::create(path).map_err(|error| Failure::file(path, &error))?;
+            let mut file = BufWriter::new(file);
+            write_json(reports, &mut file)?;
+            file.flush().map_err(|error| Failure::file(path, &error))?;
+        }
+        None => {}
+    }
+    if io::stderr().is_terminal() && io::stdout().is_terminal() {
+        eprintln!();
+    }
+    write_table(reports, Style::of(&io::stdout()).table(), &mut io::stdout().lock())?;
+    Ok(())
+}
+
+fn driver(arguments: &BenchRunArguments) -> Driver {
+    let time = Length::Time {
+        warm_up: Duration::from_secs_f64(arguments.warm_up),
+        measured: Duration::from_secs_f64(arguments.seconds),
+    };
+    Driver {
+        length: arguments.transactions.map_or(time, Length::Calls),
+        seed: arguments.seed,
+        memory_bytes: arguments.memory << 30,
+        inspect: !arguments.no_checks,
+        pin_threads: !arguments.no_pin,
+        progress: if arguments.quiet { Progress::Off } else { Progress::Bar },
+    }
+}
+
+pub(crate) fn variants(texts: &[String]) -> Result<Vec<Variant>, Failure> {
+    let mut variants = Vec::new();
+    for text in texts {
+        variants.extend(select_engines(text)?);
+    }
+    Ok(variants)
+}
+
+/// Every workload on every engine with every number of threads that it can use.
+fn runs(
+    arguments: &BenchRunArguments,
+    workloads: usize,
+    variants: &[Variant],
+) -> Result<Vec<Run>, Failure> {
+    let mut runs = Vec::new();
+    for workload in 0..workloads {
+        for (variant, engine) in variants.iter().enumerate() {
+            let threads = arguments.threads.iter().map(|&threads| usize::from(threads));
+            let allowed = threads.filter(|&threads| engine.allows(threads));
+            runs.extend(allowed.map(|threads| Run { workload, variant, threads }));
+        }
+    }
+    if runs.is_empty() {
+        let name = variants.first().map_or("none", |variant| variant.entry.name);
+        let message = format!("engine {name} cannot run with so many threads; give fewer");
+        return Err(Failure::Usage(message));
+    }
+    Ok(runs)
+}
+
+fn most_threads(runs: &[Run]) -> usize {
+    runs.iter().map(|run| run.threads).max().unwrap_or(1)
+}
+
+/// The workload once for each combination of its parameters' values.
+fn workloads(arguments: &BenchRunArguments) -> Result<Vec<Box<dyn Workload>>, Failure> {
+    let mut settings = Vec::new();
+    let warehouses = arguments.warehouses.as_ref().map(|counts| format!("warehouses={counts}"));
+    for text in warehouses.iter().chain(&arguments.set) {
+        let (name, values) = text
+            .split_once('=')
+            .ok_or_else(|| Failure::Usage(format!("--set {text}: write NAME=VALUE")))?;
+        settings.push((name.to_owned(), values.split(',').map(str::to_owned).collect::<Vec<_>>()));
+    }
+    let mut combinations = vec![Vec::new()];
+    for (name, values) in &settings {
+        combinations = combinations
+            .iter()
+            .flat_map(|chosen: &Vec<(&str, &str)>| {
+                values.iter().map(|value| {
+                    let mut chosen = chosen.clone();
+                    chosen.push((name.as_str(), value.as_str()));
+                    chosen
+                })
+            })
+            .collect();
+    }
+    combinations.iter().map(|chosen| workload(&arguments.workload, chosen)).collect()
+}
+
+fn workload(name: &str, settings: &[(&str, &str)]) -> Result<Box<dyn Workload>, Failure> {
+    let unknown = || Failure::Usage(format!("there is no workload \"{name}\""));
+    let mut workload = workload_named(name).ok_or_else(unknown)?;
+    let refused = |error: hotrow_workloads::ParameterError| {
+        Failure::Usage(format!("workload {name}: {error}"))
+    };
+    for (parameter, value) in settings {
+        workload.parameters_mut().set(parameter, value).map_err(refused)?;
+    }
+    workload.parameters().validate().map_err(refused)?;
+    Ok(workload)
+}
+
+fn show_parameters(workload: &dyn Workload) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}: {}\n", workload.name(), workload.about())?;
+    let parameters = workload.parameters().list();
+    let assignment = |p: &hotrow_workloads::ParameterInfo| format!("{}={}", p.name, p.value);
+    let width = parameters.iter().map(|p| assignment(p).len()).max().unwrap_or(0);
+    for parameter in &parameters {
+        let assignment = assignment(parameter);
+        writeln!(out, "  {assignment:width$}  {} ({})", parameter.about, parameter.values)?;
+    }
+    writeln!(out, "\nSet them with --set NAME=VALUE; the values shown are those in force.")?;
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! `hotrow explain`: what planning knows of a procedure.
+
+use std::io::{self, Write};
+
+use hotrow::{Config, Database};
+
+use crate::arguments::ExplainArguments;
+use crate::failure::Failure;
+use crate::show::{Script, Style};
+use crate::sql::read;
+
+pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
+    let text = read(&arguments.file)?;
+    let db = Database::open_in_memory_without_engine(Config::default().threads(1))?;
+    let script = Script::of_file(&arguments.file, &text);
+    if let Err(error) = db.session().execute(&text) {
+        return Err(script.tell(&error, Style::of(&io::stderr())));
+    }
+    let explained = db.explain_procedure(&arguments.procedure);
+    let explained = explained.map_err(|error| script.tell(&error, Style::of(&io::stderr())))?;
+    Ok(write!(io::stdout(), "{explained}")?)
+}

@@ -1,0 +1,77 @@
+//! `hotrow sql`: a script in a fresh database.
+
+use std::io::{self, Read, Write};
+
+use hotrow::{Config, Database, Session, StatementResult};
+use hotrow_bench::select_engines;
+
+use crate::arguments::{EngineArguments, SqlArguments};
+use crate::failure::Failure;
+use crate::show::{Script, Style, write_rows};
+
+pub(crate) fn run(arguments: &SqlArguments) -> Result<(), Failure> {
+    let text = read(&arguments.file)?;
+    let name = if arguments.file == "-" { "stdin" } else { &arguments.file };
+    let db = open(&arguments.engine)?;
+    let script = Script::of_file(name, &text);
+    execute(&db.session(), &text, &script, arguments.quiet)
+}
+
+/// Executes text, showing results as they come; errors are told on stderr, with the place in
+/// `script`.
+pub(crate) fn execute(
+    session: &Session,
+    text: &str,
+    script: &Script,
+    quiet: bool,
+) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let mut written = Ok(());
+    let done = session.execute_each(text, |result| {
+        if written.is_ok() {
+            written = write_result(&result, quiet, &mut out);
+        }
+    });
+    written?;
+    out.flush()?;
+    done.map_err(|error| script.tell(&error, Style::of(&io::stderr())))
+}
+
+/// Writes a statement's rows, or its command tag where it has none.
+fn write_result(result: &StatementResult, quiet: bool, out: &mut dyn Write) -> io::Result<()> {
+    if !result.rows.columns().is_empty() {
+        write_rows(&result.rows, out)
+    } else if quiet {
+        Ok(())
+    } else {
+        writeln!(out, "{}", result.tag)
+    }
+}
+
+/// Opens a database with the engine that was asked for.
+pub(crate) fn open(arguments: &EngineArguments) -> Result<Database, Failure> {
+    let mut config = Config::default();
+    if let Some(text) = &arguments.engine {
+        // A name alone is the engine as it is by default, not one of its variants.
+        let named = hotrow::engines().iter().any(|entry| entry.name == text);
+        let exact = if named { format!("{text}:") } else { text.clone() };
+        let mut variants = select_engines(&exact)?;
+        let Some(variant) = variants.pop().filter(|_| variants.is_empty()) else {
+            return Err(Failure::Usage(format!("--engine {text}: choose one engine")));
+        };
+        config.engine = variant.entry.name.to_owned();
+        config.settings = variant.settings;
+    }
+    config.threads = arguments.threads.map(usize::from);
+    Ok(Database::open_in_memory(config)?)
+}
+
+/// Reads a script; `-` is stdin.
+pub(crate) fn read(path: &str) -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = match path {
+        "-" => io::stdin().read_to_string(&mut text).map(|_| text),
+        path => std::fs::read_to_string(path),
+    };
+    read.map_err(|error| Failure::file(path, &error))
+}

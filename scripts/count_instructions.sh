@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Instructions per committed transaction on every engine, counted by valgrind's callgrind.
+#
+#   scripts/count_instructions.sh [N]          N: transactions of the shorter run, default 5000
+#
+# Runs each benchmark with N and with 2N transactions (one thread, fixed seed, no checks) and
+# divides the difference of instructions by that of commits: start, load and stop cancel out. Time
+# and other programs do not matter, so two versions of the code can be compared on a busy machine.
+# What is counted includes the driver: generating a call and keeping its latency, some hundreds of
+# instructions.
+#
+# HOTROW=path of the binary to use; without it, the release build is made and used.
+# WORKLOADS="..." of: tpcc ycsb.   ENGINES="..." as --engine takes them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+n=${1:-5000}
+for tool in valgrind awk; do
+    command -v "$tool" >/dev/null || { echo "$0: $tool is not installed" >&2; exit 1; }
+done
+if [[ -z ${HOTROW:-} ]]; then
+    cargo build --release --quiet -p hotrow-cli
+    HOTROW=${CARGO_TARGET_DIR:-target}/release/hotrow
+fi
+workloads=${WORKLOADS:-tpcc ycsb}
+engines=${ENGINES:-$("$HOTROW" engines | awk '$1 == "--engine" { print $2 }')}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# run WORKLOAD ENGINE TRANSACTIONS: prints instructions and commits
+run() {
+    local options=()
+    case $1 in
+        tpcc) options=(tpcc --warehouses 1 --set mix=np) ;;
+        ycsb) options=(ycsb --set records=100000) ;;
+        *) echo "$0: no workload $1" >&2; exit 1 ;;
+    esac
+    valgrind --tool=callgrind --callgrind-out-file="$scratch/out" --log-file="$scratch/log" \
+        "$HOTROW" bench "${options[@]}" --engine "$2" --threads 1 --transactions "$3" \
+        --seed 1 --no-pin --no-checks --quiet --memory 4 --json "$scratch/json" >/dev/null
+    local instructions commits
+    instructions=$(awk '$1 == "totals:" || $1 == "summary:" { print $2; exit }' "$scratch/out")
+    commits=$(awk -F '[:,]' '/^    "committed"/ { print $2 + 0; exit }' "$scratch/json")
+    echo "$instructions $commits"
+}
+
+printf '%-6s %-46s %14s\n' workload engine 'instructions/txn'
+for workload in $workloads; do
+    for engine in $engines; do
+        read -r i1 c1 <<<"$(run "$workload" "$engine" "$n")"
+        read -r i2 c2 <<<"$(run "$workload" "$engine" $((2 * n)))"
+        printf '%-8s %-46s %14d\n' "$workload" "$engine" $(((i2 - i1) / (c2 - c1)))
+    done
+done
