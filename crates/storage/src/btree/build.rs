@@ -235,11 +235,13 @@ fn write_prefix<const N: usize>(
     let skipped = usize::from(level > 0);
     let mut entries =
         pieces.iter().flat_map(|piece| piece.range.clone().map(|at| (piece.view, at)));
-    let source = entries.nth(skipped);
+    // By way of `KeyWords`: the key may be the separator of a piece's first child, which is not
+    // stored there (the first piece had one child and the second follows whole).
+    let source = entries.nth(skipped).map(|(view, index)| KeyWords::of(&view, index));
     for offset in (0..bytes).step_by(8) {
         let kept_bits = 8 * (bytes - offset).min(8) as u32;
-        let word = match source {
-            Some((view, index)) => view.key_word(index, offset),
+        let word = match &source {
+            Some(key) => key.word(offset),
             None => word_at(also.unwrap_or_default(), offset),
         };
         let place = if offset == 0 { PREFIX } else { rest_start + offset / 8 - 1 };

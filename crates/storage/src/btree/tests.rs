@@ -1,4 +1,5 @@
 mod hints;
+mod merge;
 mod model;
 mod scans;
 mod stress;
