@@ -6,8 +6,8 @@
 # Runs each benchmark with N and with 2N transactions (one thread, fixed seed, no checks) and
 # divides the difference of instructions by that of commits: start, load and stop cancel out. Time
 # and other programs do not matter, so two versions of the code can be compared on a busy machine.
-# What is counted includes the driver: generating a call and keeping its latency, some hundreds of
-# instructions.
+# What is counted includes the driver: generating a call and keeping its latency, about 2,000
+# instructions for each of the two workloads.
 #
 # HOTROW=path of the binary to use; without it, the release build is made and used.
 # WORKLOADS="..." of: tpcc ycsb.   ENGINES="..." as --engine takes them.
@@ -44,11 +44,11 @@ run() {
     echo "$instructions $commits"
 }
 
-printf '%-6s %-46s %14s\n' workload engine 'instructions/txn'
+printf '%-8s %-46s %16s\n' workload engine 'instructions/txn'
 for workload in $workloads; do
     for engine in $engines; do
         read -r i1 c1 <<<"$(run "$workload" "$engine" "$n")"
         read -r i2 c2 <<<"$(run "$workload" "$engine" $((2 * n)))"
-        printf '%-8s %-46s %14d\n' "$workload" "$engine" $(((i2 - i1) / (c2 - c1)))
+        printf '%-8s %-46s %16d\n' "$workload" "$engine" $(((i2 - i1) / (c2 - c1)))
     done
 done

@@ -43,9 +43,7 @@ pub fn write_table(reports: &[RunReport], style: Style, out: &mut dyn Write) -> 
         if number >= FIRST_FIGURE && !LAST_TEXTS.contains(&number) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        if !style.fancy {
-            column.set_padding((0, 2));
-        }
+        column.set_padding((0, 2));
     }
     for line in table.lines() {
         writeln!(out, "{}", line.trim_end())?;
