@@ -4,7 +4,8 @@
 //! allocated once per run (threads, buffers, histograms) cancels out in the difference. What
 //! remains and is allowed is the growth of storage itself: a chunk per thousands of rows.
 //!
-//! `HOTROW_TRACE_ALLOCATIONS=N` prints where every N-th allocation of an engine's thread comes from.
+//! `HOTROW_TRACE_ALLOCATIONS=N` prints where every N-th allocation comes from, when it is an
+//! engine thread's.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::backtrace::Backtrace;

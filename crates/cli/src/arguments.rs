@@ -87,7 +87,10 @@ pub(crate) enum BenchCommand {
 #[derive(Args, Debug)]
 pub(crate) struct BenchRunArguments {
     /// The workload
-    #[arg(default_value = "tpcc", value_parser = PossibleValuesParser::new(hotrow_workloads::NAMES))]
+    #[arg(
+        default_value = "tpcc",
+        value_parser = PossibleValuesParser::new(hotrow_workloads::NAMES)
+    )]
     pub(crate) workload: String,
     /// Engine: all, a NAME (all its variants), or NAME:setting=value,... ; may be repeated
     #[arg(long, value_name = "ENGINE", default_value = "all")]

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 fn report(threads: usize, txn_per_s: f64, holds: bool) -> RunReport {
     let text = format!(
         r#"{{"engine": "fast", "options": {{"gear": "5"}}, "workload": "tpcc",
-        "parameters": {{"warehouses": "2", "mix": "np", "home": "false"}}, "threads": {threads}, "seconds": 1.0,
+        "parameters": {{"warehouses": "2", "mix": "np", "home": "false"}},
+        "threads": {threads}, "seconds": 1.0,
         "committed": 900, "user_aborts": 4, "conflict_aborts": 100, "restarts": 0,
         "txn_per_s": {txn_per_s},
         "latency_us": {{"p50": 1.0, "p95": 2.0, "p99": 3.0, "max": 4.0}},
