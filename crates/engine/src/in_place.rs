@@ -21,7 +21,7 @@ use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, TableId, WorkerId};
 use hotrow_base::key::KeyBuffer;
 use hotrow_base::row::Field;
-use hotrow_storage::btree::ScanBuffers;
+use hotrow_storage::btree::{Hint, ScanBuffers};
 use hotrow_storage::record::RecordId;
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_storage::undo::UndoLog;
@@ -48,6 +48,11 @@ pub struct Scratch {
     scan: ScanBuffers,
     /// hash entries that commit removes: the rows moved on to other keys
     moved: Vec<MovedEntry>,
+    /// where the last insert into a B+-tree went, and which tree that was: a NewOrder's order
+    /// lines follow one another
+    last_insert: (Option<IndexId>, Hint),
+    /// the list that the interpreter collects records in
+    records: Vec<RecordId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +75,18 @@ impl Scratch {
             found: Vec::new(),
             scan: ScanBuffers::default(),
             moved: Vec::new(),
+            last_insert: (None, Hint::default()),
+            records: Vec::new(),
         }
+    }
+
+    /// The hint of the last insert, if it went to this index.
+    #[inline]
+    fn insert_hint(&mut self, index: IndexId) -> &mut Hint {
+        if self.last_insert.0 != Some(index) {
+            self.last_insert = (Some(index), Hint::default());
+        }
+        &mut self.last_insert.1
     }
 
     /// The worker.
@@ -284,6 +300,16 @@ impl<P: Protection> RecordAccess for InPlace<'_, P> {
         primary: Option<&KeyAt<'_>>,
     ) -> Result<Inserted, Stop> {
         self.insert_row(table, row, primary)
+    }
+
+    fn take_records(&mut self) -> Vec<RecordId> {
+        let mut records = std::mem::take(&mut self.scratch.records);
+        records.clear();
+        records
+    }
+
+    fn give_back_records(&mut self, records: Vec<RecordId>) {
+        self.scratch.records = records;
     }
 
     fn remove(&mut self, table: TableId, record: RecordId) -> Result<(), Stop> {

@@ -303,8 +303,9 @@ impl<P: Protection> InPlace<'_, P> {
         let (table, number) = (at.table, schema.index_number(at.index));
         let key = match schema.stored_index(at.index) {
             StoredIndex::BTree(tree) => {
-                let there = tree.insert(at.key, id.bits()).map_err(|_| Stop::OutOfMemory)?;
-                if let Some(existing) = there {
+                let hint = self.scratch.insert_hint(at.index);
+                let there = tree.insert_hinted(at.key, id.bits(), hint);
+                if let Some(existing) = there.map_err(|_| Stop::OutOfMemory)? {
                     return Ok(Some(RecordId::from_bits(existing)));
                 }
                 IndexKey::Bytes(at.key)
