@@ -13,6 +13,7 @@
 //! row) or per row; [`segments`] joins them. Jumps name labels until then.
 
 mod access;
+mod case;
 mod condition;
 mod constraint;
 mod expr;

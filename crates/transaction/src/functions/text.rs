@@ -1,5 +1,8 @@
 //! Functions of texts. Characters are those of UTF-8.
 
+#[cfg(test)]
+mod tests;
+
 use hotrow_base::datum::Datum;
 use hotrow_base::types::DataType;
 
