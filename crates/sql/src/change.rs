@@ -1,9 +1,11 @@
 //! INSERT, UPDATE and DELETE.
 
 use hotrow_base::ids::ColumnId;
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::Table;
 use hotrow_transaction::program::{
-    Consume, Effect, Expr, ExprKind, FOUND, Insert, Place, RowsTo, SlotId, Statement, StatementKind,
+    ArithmeticOp, CompareOp, Consume, Effect, Expr, ExprKind, FOUND, Insert, Place, ROW_COUNT,
+    RowsTo, SlotId, Statement, StatementKind,
 };
 use sqlparser::ast::{self, SelectItem, SetExpr};
 
@@ -15,6 +17,7 @@ use crate::query::Source;
 use crate::scope::Compiler;
 use crate::syntax::Into;
 use crate::token::folded;
+use crate::typing::bigint;
 use crate::typing::{Coercion, null};
 
 /// Who receives RETURNING: INTO's targets, or the result of an ad-hoc statement.
@@ -55,6 +58,11 @@ impl<'c> Compiler<'c> {
             return Err(error(b"P0003", place, "query returned more than one row")
                 .hint("write one INSERT per row to return values INTO variables"));
         }
+        let several = (rows.len() > 1).then_some(rows.len() as i64);
+        let inserted = match several {
+            Some(_) if ignore_conflict => Some(self.begin_count(out)?),
+            _ => None,
+        };
         for row in rows {
             if insert.source.is_some() && row.len() > columns.len() {
                 let at = row.get(columns.len()).map_or(place, |e| place_in(*e, place));
@@ -66,8 +74,42 @@ impl<'c> Compiler<'c> {
             let values = self.insert_values(table, &columns, &row)?;
             let returning = insert.returning.as_deref();
             self.insert_row(out, table, &alias, values, ignore_conflict, returning, into)?;
+            if let Some(inserted) = inserted {
+                let sum = self.row_sum(inserted);
+                self.emit_assign(out, inserted, sum);
+            }
+        }
+        match (inserted, several) {
+            (Some(inserted), _) => self.end_count(out, inserted),
+            (None, Some(rows)) => self.emit_touched(out, rows),
+            (None, None) => {}
         }
         Ok(())
+    }
+
+    /// A slot that counts the rows of a statement made of several inserts.
+    fn begin_count(&mut self, out: &mut Vec<Statement>) -> Result<SlotId> {
+        let slot = self.temporary("inserted", DataType::BigInt)?;
+        self.emit_assign(out, slot, bigint(0));
+        Ok(slot)
+    }
+
+    /// What was counted so far and the last insert's rows.
+    fn row_sum(&self, counted: SlotId) -> Expr {
+        let operands = [counted, ROW_COUNT].map(|slot| Box::new(self.slot_expr(slot)));
+        let [counted, last] = operands;
+        let kind = ExprKind::Arithmetic(ArithmeticOp::Add, counted, last);
+        Expr { kind, sql_type: SqlType::Scalar(DataType::BigInt) }
+    }
+
+    /// Makes the count the statement's.
+    fn end_count(&self, out: &mut Vec<Statement>, counted: SlotId) {
+        let count = self.slot_expr(counted);
+        let none = Box::new(bigint(0));
+        let kind = ExprKind::Compare(CompareOp::Greater, Box::new(count.clone()), none);
+        let found = Expr { kind, sql_type: SqlType::Scalar(DataType::Boolean) };
+        self.emit_assign(out, FOUND, found);
+        self.emit_assign(out, ROW_COUNT, count);
     }
 
     fn insert_target(&self, insert: &ast::Insert, place: Place) -> Result<(&'c Table, String)> {
