@@ -2,9 +2,9 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
-use std::time::Instant;
 
 use hotrow::{Database, Session};
+use hotrow_base::clock::Ticks;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{Config, Editor};
@@ -136,7 +136,7 @@ impl Shell {
     /// Executes what was typed.
     fn run_open(&mut self) -> Result<(), Failure> {
         let text = std::mem::take(&mut self.open);
-        let start = Instant::now();
+        let start = Ticks::now();
         let done = self.execute(None, &text);
         if self.timing {
             let ms = start.elapsed().as_secs_f64() * 1_000.0;

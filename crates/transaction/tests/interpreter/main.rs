@@ -2,6 +2,7 @@
 
 #[allow(dead_code, reason = "a kit: not every test uses all of it")]
 mod build;
+mod choices;
 mod expressions;
 mod plans;
 mod statements;
