@@ -13,16 +13,26 @@
 //!  - G2  `leave` stores **Release**, the closer loads **Acquire**: what was done inside is seen by
 //!    the closer. Opening stores Release, `enter` loads Acquire: the reverse.
 
-use super::facade::atomic::{AtomicBool, Ordering, fence};
+#[cfg(all(test, loom))]
+mod loom_tests;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use super::facade::atomic::{AtomicU32, Ordering, fence};
 use super::latch::{RawLatch, RawLatchGuard};
 use super::spin::SpinWait;
 use crossbeam_utils::CachePadded;
 
+const OUT: u32 = 0;
+const IN: u32 = 1;
+const OPEN: u32 = 0;
+const CLOSED: u32 = 1;
+
 /// See the module.
 #[derive(Debug)]
 pub struct Gate {
-    inside: Box<[CachePadded<AtomicBool>]>,
-    closed: CachePadded<AtomicBool>,
+    inside: Box<[CachePadded<AtomicU32>]>,
+    closed: CachePadded<AtomicU32>,
     turn: RawLatch,
 }
 
@@ -38,8 +48,8 @@ impl Gate {
     /// An open gate for the threads `0..threads`.
     pub fn new(threads: usize) -> Self {
         Self {
-            inside: (0..threads).map(|_| CachePadded::new(AtomicBool::new(false))).collect(),
-            closed: CachePadded::new(AtomicBool::new(false)),
+            inside: (0..threads).map(|_| CachePadded::new(AtomicU32::new(OUT))).collect(),
+            closed: CachePadded::new(AtomicU32::new(OPEN)),
             turn: RawLatch::new(),
         }
     }
@@ -49,12 +59,12 @@ impl Gate {
     pub fn enter(&self, thread: usize) {
         let inside = &self.inside[thread];
         loop {
-            inside.store(true, Ordering::Relaxed); // ordered by the fence: G1
+            inside.store(IN, Ordering::Relaxed); // ordered by the fence: G1
             fence(Ordering::SeqCst); // G1
-            if !self.closed.load(Ordering::Acquire) {
+            if self.closed.load(Ordering::Acquire) == OPEN {
                 return; // Acquire: G2
             }
-            inside.store(false, Ordering::Release); // G2: nothing was done inside
+            inside.store(OUT, Ordering::Release); // G2: nothing was done inside
             self.wait_until_open();
         }
     }
@@ -62,23 +72,23 @@ impl Gate {
     /// Goes outside.
     #[inline]
     pub fn leave(&self, thread: usize) {
-        self.inside[thread].store(false, Ordering::Release); // G2
+        self.inside[thread].store(OUT, Ordering::Release); // G2
     }
 
     /// Whether somebody wants the gate closed: a thread inside should leave soon.
     #[inline]
     pub fn wants_quiet(&self) -> bool {
-        self.closed.load(Ordering::Relaxed) // a hint
+        self.closed.load(Ordering::Relaxed) != OPEN // a hint
     }
 
     /// Closes the gate and waits until nobody is inside. Callers queue.
     pub fn close(&self) -> Closed<'_> {
         let turn = self.turn.lock();
-        self.closed.store(true, Ordering::Relaxed); // ordered by the fence: G1
+        self.closed.store(CLOSED, Ordering::Relaxed); // ordered by the fence: G1
         fence(Ordering::SeqCst); // G1
         for inside in &self.inside {
             let mut wait = SpinWait::new();
-            while inside.load(Ordering::Acquire) {
+            while inside.load(Ordering::Acquire) != OUT {
                 wait.wait(); // Acquire: G2
             }
         }
@@ -94,6 +104,6 @@ impl Gate {
 
 impl Drop for Closed<'_> {
     fn drop(&mut self) {
-        self.gate.closed.store(false, Ordering::Release); // G2
+        self.gate.closed.store(OPEN, Ordering::Release); // G2
     }
 }

@@ -1,0 +1,54 @@
+use super::Gate;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+const THREADS: usize = 4;
+const CLOSINGS: usize = 200;
+
+#[test]
+fn nobody_is_inside_while_the_gate_is_closed() {
+    let gate = Gate::new(THREADS);
+    let inside = AtomicUsize::new(0);
+    let passed = AtomicUsize::new(0);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (gate, inside, passed, done) = (&gate, &inside, &passed, &done);
+            scope.spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    gate.enter(thread);
+                    inside.fetch_add(1, Ordering::Relaxed);
+                    passed.fetch_add(1, Ordering::Relaxed);
+                    std::hint::spin_loop();
+                    inside.fetch_sub(1, Ordering::Relaxed);
+                    gate.leave(thread);
+                }
+            });
+        }
+        for _ in 0..CLOSINGS {
+            let closed = gate.close();
+            assert_eq!(inside.load(Ordering::Relaxed), 0, "I1");
+            let before = passed.load(Ordering::Relaxed);
+            std::thread::yield_now();
+            assert_eq!(passed.load(Ordering::Relaxed), before, "nobody passes a closed gate");
+            drop(closed);
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(passed.load(Ordering::Relaxed) > 0, "an open gate lets through");
+}
+
+#[test]
+fn a_thread_inside_is_told_that_quiet_is_wanted() {
+    let gate = Gate::new(1);
+    assert!(!gate.wants_quiet());
+    gate.enter(0);
+    std::thread::scope(|scope| {
+        let closer = scope.spawn(|| drop(gate.close()));
+        while !gate.wants_quiet() {
+            std::thread::yield_now();
+        }
+        assert!(!closer.is_finished(), "somebody is inside");
+        gate.leave(0);
+    });
+    assert!(!gate.wants_quiet(), "open again");
+}
