@@ -14,7 +14,6 @@ use hotrow_base::key::KeyBuffer;
 use hotrow_base::row::RowError;
 use hotrow_engine::schema::{Quiet, Schema};
 use hotrow_storage::record::RecordId;
-use hotrow_storage::table::Index as StoredIndex;
 use hotrow_transaction::catalog::{Index, Table};
 use hotrow_transaction::outcome::SqlError;
 
@@ -120,39 +119,13 @@ impl BulkPart<'_> {
     fn enter_one(&mut self, index: &Index, id: RecordId) -> Result<(), SqlError> {
         let schema = self.schema;
         self.encode(index, id)?;
-        let key = self.key.as_slice();
-        let full = || schema.memory.out_of_memory();
-        let there = match schema.stored_index(index.id) {
-            StoredIndex::Hash(stored) if index.unique => {
-                let records = schema.table(index.table).records();
-                let same =
-                    |other| index.key.matches_row(&index.fields, records.record(other).row(), key);
-                let hash = schema.entry_hash(index, key);
-                stored.insert_unique(hash, id, same).map_err(|_| full())?.is_some()
-            }
-            StoredIndex::Hash(stored) => {
-                stored.insert(schema.entry_hash(index, key), id).map_err(|_| full())?;
-                false
-            }
-            StoredIndex::BTree(stored) => {
-                stored.insert(key, id.bits()).map_err(|_| full())?.is_some()
-            }
-        };
+        let there = schema.enter_entry(index, id, self.key.as_slice())?;
         if there { Err(duplicate(schema, index)) } else { Ok(()) }
     }
 
     fn leave_one(&mut self, index: &Index, id: RecordId) {
-        if self.encode(index, id).is_err() {
-            return;
-        }
-        let key = self.key.as_slice();
-        match self.schema.stored_index(index.id) {
-            StoredIndex::Hash(stored) => {
-                stored.remove(self.schema.entry_hash(index, key), id);
-            }
-            StoredIndex::BTree(stored) => {
-                stored.remove(key, id.bits());
-            }
+        if self.encode(index, id).is_ok() {
+            self.schema.leave_entry(index, id, self.key.as_slice());
         }
     }
 

@@ -116,16 +116,6 @@ impl<'a, P: Protection> InPlace<'a, P> {
         self
     }
 
-    /// The protection, for releasing what it holds.
-    pub fn protection(&mut self) -> &mut P {
-        &mut self.protection
-    }
-
-    /// Whether the transaction has changed anything.
-    pub fn has_written(&self) -> bool {
-        !self.scratch.undo.is_empty()
-    }
-
     /// Holds the granule of a key or key prefix of `index`.
     #[inline]
     fn hold_granule(

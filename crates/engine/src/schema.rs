@@ -15,7 +15,7 @@ use hotrow_base::key::{self, KEY_BYTES_MAX, KeyBuffer, KeyError, KeySink};
 use hotrow_base::row::{Words, read_field};
 use hotrow_base::sync::Latch;
 use hotrow_base::sync::gate::{Closed, Gate};
-use hotrow_storage::budget::{MemoryBudget, OutOfMemoryBudget};
+use hotrow_storage::budget::MemoryBudget;
 use hotrow_storage::reclaim::ReclaimEpochs;
 use hotrow_storage::record::RecordId;
 use hotrow_storage::table::{Index as StoredIndex, IndexKind as StoredKind, Table as StoredTable};
@@ -164,26 +164,7 @@ impl Schema {
         if let Err(error) = self.encode_entry(index, id, row, key) {
             return Err(SqlError::new(b"54000", format!("index \"{}\": {error}", index.name)));
         }
-        let out = |_: OutOfMemoryBudget| self.memory.out_of_memory();
-        let there = match self.stored_index(index.id) {
-            StoredIndex::Hash(stored) if index.unique => {
-                let records = self.table(index.table).records();
-                let hash = self.entry_hash(index, key.as_slice());
-                let same = |other| {
-                    let row = records.record(other).row();
-                    index.key.matches_row(&index.fields, row, key.as_slice())
-                };
-                stored.insert_unique(hash, id, same).map_err(out)?.is_some()
-            }
-            StoredIndex::Hash(stored) => {
-                stored.insert(self.entry_hash(index, key.as_slice()), id).map_err(out)?;
-                false
-            }
-            StoredIndex::BTree(stored) => {
-                let inserted = stored.insert(key.as_slice(), id.bits());
-                inserted.map_err(|_| self.memory.out_of_memory())?.is_some()
-            }
-        };
+        let there = self.enter_entry(index, id, key.as_slice())?;
         if there {
             let name = &index.name;
             let mut error =
@@ -193,6 +174,39 @@ impl Schema {
             return Err(error);
         }
         Ok(())
+    }
+
+    /// Enters a row under its encoded key, without undo: for loading and for new indexes. Whether
+    /// another row had the key already, and nothing was done. Fails with 53200.
+    pub fn enter_entry(&self, index: &Index, id: RecordId, key: &[u8]) -> Result<bool, SqlError> {
+        let there = match self.stored_index(index.id) {
+            StoredIndex::Hash(stored) if index.unique => {
+                let records = self.table(index.table).records();
+                let same =
+                    |other| index.key.matches_row(&index.fields, records.record(other).row(), key);
+                let there = stored.insert_unique(self.entry_hash(index, key), id, same);
+                there.map(|there| there.is_some()).ok()
+            }
+            StoredIndex::Hash(stored) => {
+                stored.insert(self.entry_hash(index, key), id).map(|()| false).ok()
+            }
+            StoredIndex::BTree(stored) => {
+                stored.insert(key, id.bits()).map(|there| there.is_some()).ok()
+            }
+        };
+        there.ok_or_else(|| self.memory.out_of_memory())
+    }
+
+    /// Takes a row's entry under its encoded key out, if it is there.
+    pub fn leave_entry(&self, index: &Index, id: RecordId, key: &[u8]) {
+        match self.stored_index(index.id) {
+            StoredIndex::Hash(stored) => {
+                stored.remove(self.entry_hash(index, key), id);
+            }
+            StoredIndex::BTree(stored) => {
+                stored.remove(key, id.bits());
+            }
+        }
     }
 
     /// Infers granules from all procedures and compiles each for them.

@@ -3,6 +3,7 @@
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_transaction::catalog::{Check, Column, IndexDefinition, IndexKind};
 use hotrow_transaction::program::{Expr, NOW, Place, SlotId};
+use hotrow_transaction::walk::{self, expr_slots};
 use sqlparser::ast::{self, ColumnOption, TableConstraint};
 
 use crate::clauses::object_name;
@@ -11,7 +12,7 @@ use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::index::{check_key, key_columns};
 use crate::scope::{Compiler, Row, RowColumn};
 use crate::token::folded;
-use crate::typing::{Coercion, common_type, map_slots, visit_slots};
+use crate::typing::{Coercion, common_type};
 
 impl Compiler<'_> {
     pub(crate) fn column_constraints(
@@ -71,7 +72,7 @@ impl Compiler<'_> {
             format!("column \"{}\"", column.name)
         })?;
         let mut reads_only_now = true;
-        visit_slots(&value, &mut |slot| reads_only_now &= slot == NOW);
+        expr_slots(&value, &mut |slot| reads_only_now &= slot == NOW);
         if reads_only_now {
             Ok(value)
         } else {
@@ -160,7 +161,7 @@ impl Compiler<'_> {
         let mut condition = self.condition(written, "CHECK")?;
         let bound = self.row.take().expect("set above").bound;
         let mut foreign = false;
-        visit_slots(&condition, &mut |slot| foreign |= !bound.iter().any(|(_, s)| *s == slot));
+        expr_slots(&condition, &mut |slot| foreign |= !bound.iter().any(|(_, s)| *s == slot));
         if foreign {
             return Err(unsupported(
                 place,
@@ -171,7 +172,7 @@ impl Compiler<'_> {
         let position = |slot: SlotId| {
             bound.iter().position(|(_, s)| *s == slot).map_or(slot, |i| SlotId(i as u16))
         };
-        map_slots(&mut condition, &position);
+        walk::map_slots(&mut condition, &position);
         let columns: Vec<ColumnId> = bound.iter().map(|(column, _)| *column).collect();
         let name = name.unwrap_or_else(|| {
             let wanted = match columns.as_slice() {

@@ -6,6 +6,7 @@ use hotrow_transaction::program::{
     Access, Consume, Effect, Expr, ExprKind, FOUND, Place, ROW_COUNT, Raise, ResultColumn, RowsTo,
     SlotId, Statement, StatementKind,
 };
+use hotrow_transaction::walk::expr_slots;
 
 use crate::error::{Advice, Result, error, syntax, unsupported};
 use crate::path::truth;
@@ -223,7 +224,7 @@ impl Compiler<'_> {
         let targets: Vec<SlotId> = pairs.iter().map(|(slot, _)| *slot).collect();
         let reads_target = pairs.iter().skip(1).any(|(_, value)| {
             let mut found = false;
-            crate::typing::visit_slots(value, &mut |slot| found |= targets.contains(&slot));
+            expr_slots(value, &mut |slot| found |= targets.contains(&slot));
             found
         });
         if !reads_target {

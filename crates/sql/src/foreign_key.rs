@@ -13,13 +13,14 @@ use hotrow_transaction::catalog::{ForeignKey, IndexKind, Table};
 use hotrow_transaction::program::{
     Access, Consume, Effect, Expr, ExprKind, FOUND, Path, RowsTo, SlotId, Statement, StatementKind,
 };
+use hotrow_transaction::walk::expr_slots;
 
 use crate::comparison::negated;
 use crate::error::{Result, unsupported};
 use crate::path::truth;
 use crate::query::Source;
 use crate::scope::{Compiler, Row};
-use crate::typing::{cast, constant, joined, scalar, visit_slots};
+use crate::typing::{cast, constant, joined, scalar};
 
 /// SET: columns and their new values.
 type NewValues = Vec<(ColumnId, Expr)>;
@@ -74,7 +75,7 @@ impl Compiler<'_> {
                 let value = set.iter_mut().find(|(c, _)| c == column).map(|(_, value)| value);
                 let depends = |value: &Expr| {
                     let mut depends = false;
-                    visit_slots(value, &mut |slot| depends |= row.column_of(slot).is_some());
+                    expr_slots(value, &mut |slot| depends |= row.column_of(slot).is_some());
                     depends
                 };
                 match value {

@@ -13,9 +13,10 @@ use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Catalog, Index, IndexKind};
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Path, RangeEnd};
+use hotrow_transaction::walk::expr_slots;
 
 use crate::scope::Row;
-use crate::typing::{bigint, cast, constant, digits, joined, scalar, visit_slots};
+use crate::typing::{bigint, cast, constant, digits, joined, scalar};
 
 /// One ORDER BY key that is a column: the column, DESC, and whether NULLs stand where the index
 /// has them.
@@ -209,7 +210,7 @@ fn bound(row: &Row, conjunct: usize, expr: &Expr) -> Option<Bound> {
     }
     let free = |e: &Expr| {
         let mut free = true;
-        visit_slots(e, &mut |slot| free &= row.column_of(slot).is_none());
+        expr_slots(e, &mut |slot| free &= row.column_of(slot).is_none());
         free
     };
     let (column, op, value) = match (column_in(row, left), column_in(row, right)) {

@@ -11,6 +11,7 @@ use hotrow_transaction::program::{
     Access, Aggregate, AggregateFunction, Consume, Effect, Expr, ExprKind, OrderKey, Path, Place,
     SlotId,
 };
+use hotrow_transaction::walk::expr_slots;
 use sqlparser::ast::{self, SelectItem};
 
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
@@ -18,7 +19,7 @@ use crate::expression::dotted;
 use crate::path::{ColumnOrder, choose, conjuncts};
 use crate::scope::{Compiler, Row};
 use crate::token::folded;
-use crate::typing::{scalar, visit_slots};
+use crate::typing::scalar;
 
 /// How a query finds its rows.
 pub(crate) struct Source {
@@ -31,7 +32,7 @@ impl Source {
     /// The access with this effect; binds only the columns that something reads.
     pub(crate) fn access(self, effect: Effect) -> Access {
         let mut read: Vec<SlotId> = Vec::new();
-        let mut note = |expr: &Expr| visit_slots(expr, &mut |slot| read.push(slot));
+        let mut note = |expr: &Expr| expr_slots(expr, &mut |slot| read.push(slot));
         self.filter.iter().for_each(&mut note);
         if let Effect::Update { set, .. } = &effect {
             set.iter().for_each(|(_, value)| note(value));
@@ -150,7 +151,7 @@ impl Compiler<'_> {
         let row = self.row.take().expect("aggregates stand in queries of a table");
         for (_, column) in &columns {
             let mut loose = None;
-            visit_slots(column, &mut |slot| loose = loose.or(row.column_of(slot)));
+            expr_slots(column, &mut |slot| loose = loose.or(row.column_of(slot)));
             if let Some(column) = loose {
                 let name = &row.columns[column.index()].name;
                 return Err(error(

@@ -145,6 +145,16 @@ pub fn operands_mut(expr: &mut Expr, visit: &mut impl FnMut(&mut Expr)) {
     }
 }
 
+/// Replaces every slot an expression reads.
+pub fn map_slots(expr: &mut Expr, map: &impl Fn(SlotId) -> SlotId) {
+    if let ExprKind::Slot(slot) | ExprKind::ArrayLength(slot) | ExprKind::Element(slot, _) =
+        &mut expr.kind
+    {
+        *slot = map(*slot);
+    }
+    operands_mut(expr, &mut |operand| map_slots(operand, map));
+}
+
 /// Replaces slots by expressions.
 pub fn substitute(expr: &mut Expr, replacements: &[(SlotId, &Expr)]) {
     if let ExprKind::Slot(slot) = expr.kind {

@@ -80,16 +80,8 @@ fn remove_entries(
     for index in schema.catalog.table(table).indexes() {
         let index = schema.catalog.index(index);
         key.clear();
-        if schema.encode_entry(index, id, row, key).is_err() {
-            continue;
-        }
-        match schema.stored_index(index.id) {
-            StoredIndex::BTree(tree) => {
-                tree.remove(key.as_slice(), id.bits());
-            }
-            StoredIndex::Hash(hash_index) => {
-                hash_index.remove(schema.entry_hash(index, key.as_slice()), id);
-            }
+        if schema.encode_entry(index, id, row, key).is_ok() {
+            schema.leave_entry(index, id, key.as_slice());
         }
     }
 }
