@@ -421,6 +421,15 @@ pub struct RowsCode {
     pub into: Box<[u16]>,
 }
 
+/// Slots of a returned row.
+#[derive(Clone, Debug)]
+pub enum ReturnCode {
+    /// these, consecutive
+    Run(Range<usize>),
+    /// any
+    Slots(Box<[u16]>),
+}
+
 /// Where [`Op::Switch`] goes.
 #[derive(Clone, Debug)]
 pub struct SwitchCode {
@@ -479,8 +488,8 @@ pub struct Program {
     pub checks: Vec<CheckCode>,
     /// loops over row sets
     pub loops: Vec<RowsCode>,
-    /// slots of returned rows
-    pub returns: Vec<Box<[u16]>>,
+    /// returned rows
+    pub returns: Vec<ReturnCode>,
     /// where code comes from: (first position, place), ascending
     pub places: Vec<(u32, Place)>,
 }

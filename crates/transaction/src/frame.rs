@@ -7,17 +7,20 @@
 //!                 during a call, but for the bytes of rows that a visit did not keep
 
 mod result;
+mod slots;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ColumnId;
 use hotrow_base::key::KeyBuffer;
 use hotrow_base::types::SqlType;
 
-use crate::bytecode::Program;
+use crate::bytecode::{Program, ReturnCode};
 use crate::interpret::{Fault, Totals};
 use crate::invocation::{Arguments, Invocation};
 use crate::outcome::SqlError;
 use crate::program::{FIRST_PARAMETER, FOUND, NOW, ROW_COUNT, SlotId};
+
+pub use slots::{SLOTS_MAX, Slots};
 
 /// Loop iterations and visited rows that one call may use, unless said otherwise.
 pub const STEPS_DEFAULT: u64 = 100_000_000;
@@ -29,7 +32,7 @@ pub const HEAP_BYTES_MAX: usize = 1 << 30;
 #[derive(Default, Debug)]
 pub struct Machine {
     /// the program's slots
-    pub slots: Vec<Datum>,
+    pub slots: Slots,
     /// bytes of texts
     pub heap: Vec<u8>,
     /// elements of arrays
@@ -74,6 +77,8 @@ pub struct Frame {
     pub(crate) keys: Keys,
     pub(crate) row_sets: Vec<RowSet>,
     pub(crate) gathered: Gathered,
+    /// values of the row being inserted
+    pub(crate) row_values: Vec<Datum>,
     pub(crate) row_words: Vec<u64>,
     pub(crate) changes: Vec<(ColumnId, Datum)>,
     /// rows touched by the last visit
@@ -90,6 +95,7 @@ impl Default for Frame {
             keys: Keys::default(),
             row_sets: Vec::new(),
             gathered: Gathered::default(),
+            row_values: Vec::new(),
             row_words: Vec::new(),
             changes: Vec::new(),
             touched: 0,
@@ -114,15 +120,14 @@ impl Frame {
     /// Prepares for running `program`. The caller has checked number and types of the arguments.
     pub fn begin(&mut self, program: &Program, invocation: &Invocation) {
         let machine = &mut self.machine;
-        machine.slots.clear();
-        machine.slots.extend_from_slice(&program.image);
+        machine.slots.begin(&program.image);
         machine.heap.clear();
         machine.elements.clear();
         machine.steps_left = self.step_budget;
         machine.error = None;
-        machine.slots[FOUND.index()] = Datum::FALSE;
-        machine.slots[NOW.index()] = Datum::int(invocation.now_us);
-        machine.slots[ROW_COUNT.index()] = Datum::int(0);
+        machine.slots[FOUND.0] = Datum::FALSE;
+        machine.slots[NOW.0] = Datum::int(invocation.now_us);
+        machine.slots[ROW_COUNT.0] = Datum::int(0);
         machine.heap.extend_from_slice(&program.constants);
         machine.put_arguments(program, &invocation.arguments);
         self.touched = 0;
@@ -133,16 +138,28 @@ impl Frame {
         }
     }
 
+    /// Appends a row to the result.
+    #[inline]
+    pub(crate) fn return_row(&mut self, row: &ReturnCode) -> Result<(), Fault> {
+        let slots = &self.machine.slots;
+        match row {
+            ReturnCode::Run(run) => self.result.extend_from_slice(&slots[run.clone()]),
+            ReturnCode::Slots(row) => self.result.extend(row.iter().map(|&slot| slots[slot])),
+        }
+        self.result_rows += 1;
+        self.machine.step()
+    }
+
     /// The value of a slot.
     #[inline]
     pub fn slot(&self, slot: SlotId) -> Datum {
-        self.machine.slots[slot.index()]
+        self.machine.slots[slot.0]
     }
 
     /// Sets a slot. Ranges must point into this frame's heap or elements.
     #[inline]
     pub fn set_slot(&mut self, slot: SlotId, value: Datum) {
-        self.machine.slots[slot.index()] = value;
+        self.machine.slots[slot.0] = value;
     }
 
     /// What byte ranges of slots point into.
@@ -183,7 +200,7 @@ impl Machine {
             return;
         }
         for (i, sql_type) in program.parameters[..count].iter().enumerate() {
-            let slot = &mut self.slots[first + i];
+            let slot = &mut self.slots[FIRST_PARAMETER + i as u16];
             match sql_type {
                 SqlType::Scalar(data_type) if data_type.is_bytes() => {
                     *slot = moved(*slot, heap_start);

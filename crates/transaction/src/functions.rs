@@ -36,7 +36,7 @@ pub fn call(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
     let mut arguments = [Datum::NULL; 3];
     let count = code.arguments.len().min(3);
     for (argument, (slot, _)) in arguments.iter_mut().zip(code.arguments.iter()) {
-        *argument = machine.slots[*slot as usize];
+        *argument = machine.slots[*slot];
         if argument.is_null() {
             return Ok(Datum::NULL);
         }
@@ -72,7 +72,7 @@ fn choose(machine: &Machine, code: &CallCode, wanted: Ordering) -> Datum {
     let kind = CompareKind::of(code.result);
     let mut best = Datum::NULL;
     for (slot, _) in &code.arguments {
-        let value = machine.slots[*slot as usize];
+        let value = machine.slots[*slot];
         if value.is_null() {
             continue;
         }
@@ -85,7 +85,7 @@ fn choose(machine: &Machine, code: &CallCode, wanted: Ordering) -> Datum {
 
 fn null_if(machine: &Machine, code: &CallCode) -> Datum {
     let [(first, data_type), (second, _)] = code.arguments[..] else { return Datum::NULL };
-    let [a, b] = [first, second].map(|slot| machine.slots[slot as usize]);
+    let [a, b] = [first, second].map(|slot| machine.slots[slot]);
     let is_equal = !a.is_null()
         && !b.is_null()
         && compare(CompareKind::of(data_type), a, b, &machine.heap).is_eq();

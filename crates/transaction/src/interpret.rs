@@ -9,8 +9,8 @@
 //!                 that no change is met by its own scan (the Halloween problem)
 //!              I3 an error's place is that of the statement the instruction came from
 //!
-//! The dispatch loop itself knows the commonest accesses and [`pure::hot_step`]'s instructions
-//! (arithmetic, comparisons, jumps, loops); everything else is called.
+//! The dispatch loop knows the accesses and [`pure::dispatch`]'s instructions (arithmetic,
+//! comparisons, jumps, loops); everything else is called.
 //!
 //! Measured (callgrind, `examples/interpret_count.rs`, instructions per access in a FOREACH, with
 //! the loop step and an array of rows as store, whose share was not separated): a counter bumped by
@@ -102,82 +102,96 @@ pub fn run<A: RecordAccess, H: Hook>(
     let mut pc = program.entries[entry].start as usize;
     let mut record: Option<A::Record> = None;
     loop {
-        let op = &program.code[pc];
-        let machine = &mut frame.machine;
-        let next = dispatch!(op, pc, machine, {
+        let fault: Fault = dispatch!('ops, program, pc, &mut frame.machine, {
             Op::Bump { site, missing } => {
-                let found = point::bump(program, site, pc, frame, access, hook)?;
-                Ok(if found { pc + 1 } else { missing as usize })
+                if !point::bump(program, site, pc - 1, frame, access, hook)? {
+                    pc = missing as usize;
+                }
+                continue;
             }
             Op::Point { site, last, missing } => {
                 record = point::find(program, site, frame, access, hook)?;
-                if last && record.is_some() {
+                if record.is_none() {
+                    pc = missing as usize;
+                } else if last {
                     pure::set_touched(&mut frame.machine.slots, 1);
                 }
-                Ok(if record.is_some() { pc + 1 } else { missing as usize })
+                continue;
             }
             Op::Update { site, last } => {
-                let found = record.expect("Point found a record before (I1)");
-                point::update(program, site, pc, found, frame, access)?;
+                point::update(program, site, pc - 1, found(record), frame, access)?;
                 if last {
                     pure::set_touched(&mut frame.machine.slots, 1);
                 }
-                Ok(pc + 1)
+                continue;
             }
             Op::Load { site, load, dst } => {
-                let found = record.expect("Point found a record before (I1)");
-                point::load(program, site, load, dst, found, machine, access);
-                Ok(pc + 1)
+                let machine = &mut frame.machine;
+                point::load(program, site, load, dst, found(record), machine, access);
+                continue;
+            }
+            Op::Insert { site, conflict } => {
+                if !point::insert(program, site, pc - 1, frame, access, hook)? {
+                    pc = conflict as usize;
+                }
+                continue;
+            }
+            Op::Remove { site, last } => {
+                access.remove(program.access[site as usize].table, found(record))?;
+                if last {
+                    pure::set_touched(&mut frame.machine.slots, 1);
+                }
+                continue;
+            }
+            Op::Visit { site, missing } => {
+                match visit::visit(program, site, pc - 1, frame, access, hook) {
+                    Ok(true) => {}
+                    Ok(false) => pc = missing as usize,
+                    Err(stop) if H::FORGIVES && forgive::visit(stop, &mut frame.machine) => {
+                        pc = missing as usize;
+                    }
+                    Err(stop) => return Err(stop),
+                }
+                continue;
+            }
+            Op::TouchedByVisit => {
+                pure::set_touched(&mut frame.machine.slots, frame.touched);
+                continue;
+            }
+            Op::RowsBegin { rows, to } => match slow::next_row(program, rows, frame) {
+                Ok(any) => {
+                    if !any {
+                        pc = to as usize;
+                    }
+                    continue;
+                }
+                Err(fault) => Err(fault),
+            },
+            Op::RowsNext { rows, to } => match slow::next_row(program, rows, frame) {
+                Ok(any) => {
+                    if any {
+                        pc = to as usize;
+                    }
+                    continue;
+                }
+                Err(fault) => Err(fault),
+            },
+            Op::ReturnRow { row } => frame.return_row(&program.returns[row as usize]),
+            Op::Mark { id } => {
+                hook.mark(id, frame)?;
+                continue;
             }
             Op::End => return Ok(()),
-        }, Ok(other(program, pc, record, frame, access, hook)?));
-        match next {
-            Ok(next) => pc = next,
-            Err(fault) if H::FORGIVES => pc = forgive::failed(program, pc, frame, fault)?,
-            Err(fault) => return Err(fault::stop(program, pc, frame, fault)),
+        });
+        match H::FORGIVES {
+            true => pc = forgive::failed(program, pc - 1, frame, fault)?,
+            false => return Err(fault::stop(program, pc - 1, frame, fault)),
         }
     }
 }
 
-/// Runs an instruction that the dispatch loop does not know itself; the position of the next one.
-#[inline(never)]
-fn other<A: RecordAccess, H: Hook>(
-    program: &Program,
-    at: usize,
-    record: Option<A::Record>,
-    frame: &mut Frame,
-    access: &mut A,
-    hook: &mut H,
-) -> Result<usize, Stop> {
-    match program.code[at] {
-        Op::Remove { site, last } => {
-            let found = record.expect("Point found a record before (I1)");
-            access.remove(program.access[site as usize].table, found)?;
-            if last {
-                pure::set_touched(&mut frame.machine.slots, 1);
-            }
-        }
-        Op::Insert { site, conflict } => {
-            if !point::insert(program, site, at, frame, access, hook)? {
-                return Ok(conflict as usize);
-            }
-        }
-        Op::Visit { site, missing } => match visit::visit(program, site, at, frame, access, hook) {
-            Ok(true) => {}
-            Ok(false) => return Ok(missing as usize),
-            Err(stop) if H::FORGIVES && forgive::visit(stop, &mut frame.machine) => {
-                return Ok(missing as usize);
-            }
-            Err(stop) => return Err(stop),
-        },
-        Op::Mark { id } => hook.mark(id, frame)?,
-        op => {
-            let next = slow::step(program, at, op, frame);
-            return next.or_else(|fault| match H::FORGIVES {
-                true => forgive::failed(program, at, frame, fault),
-                false => Err(fault::stop(program, at, frame, fault)),
-            });
-        }
-    }
-    Ok(at + 1)
+/// The record that `Point` found.
+#[inline(always)]
+fn found<R>(record: Option<R>) -> R {
+    record.expect("Point found a record before (I1)")
 }

@@ -31,6 +31,7 @@ use hotrow_base::value::Value;
 
 use crate::bytecode::{Failure, Op, Program, TableCode};
 use crate::catalog::Catalog;
+use crate::frame::SLOTS_MAX;
 use crate::outcome::SqlError;
 use crate::program::{FOUND, NOW, Procedure, ROW_COUNT, SlotId, Statement};
 use segments::{Label, Segments};
@@ -146,7 +147,7 @@ impl<'a> Lowerer<'a> {
             return Err(error);
         }
         let slots = self.next_temporary.max(self.most_temporaries);
-        if slots > usize::from(u16::MAX) {
+        if slots >= SLOTS_MAX {
             return Err(too_large("local variables and constants"));
         }
         // FOUND, NOW and the row count exist even in a procedure built without them.
@@ -180,7 +181,7 @@ impl<'a> Lowerer<'a> {
         let first = self.next_temporary;
         self.next_temporary += count;
         self.most_temporaries = self.most_temporaries.max(self.next_temporary);
-        if self.next_temporary > usize::from(u16::MAX) {
+        if self.next_temporary >= SLOTS_MAX {
             self.fail(too_large("local variables and constants"));
             self.next_temporary = first;
             return 0;

@@ -254,10 +254,8 @@ pub struct UpdateCode {
 /// An insert's row.
 #[derive(Clone, Debug)]
 pub struct InsertCode {
-    /// first of the consecutive slots of the row's values
-    pub first: u16,
-    /// how many
-    pub columns: u16,
+    /// slots of the row's values, in the order of the columns
+    pub values: Box<[u16]>,
     /// the primary index's encoding of the key, over the values
     pub primary: Option<KeyCode>,
     /// ON CONFLICT DO NOTHING
@@ -267,14 +265,14 @@ pub struct InsertCode {
 }
 
 /// A CHECK constraint at one site.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CheckCode {
     /// table number of the program
     pub table: u16,
     /// number of the check in its table
     pub check: u16,
-    /// first of the row's values, for the message; none for updates
-    pub values: Option<u16>,
+    /// slots of the row's values, for the message; none for updates
+    pub values: Option<Box<[u16]>>,
 }
 
 /// An access site.

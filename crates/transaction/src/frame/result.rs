@@ -22,7 +22,7 @@ impl Frame {
                 .map(|row| row.iter().zip(&program.result).map(value).collect())
                 .collect(),
         };
-        let touched = self.machine.slots.get(ROW_COUNT.index()).map_or(0, |d| d.as_int() as u64);
+        let touched = self.machine.slots[ROW_COUNT.0].as_int() as u64;
         Rows { columns: program.result.iter().map(|c| c.name.clone()).collect(), rows, touched }
     }
 

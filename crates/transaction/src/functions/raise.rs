@@ -30,7 +30,7 @@ pub(crate) fn error(program: &Program, raise: u16, machine: &Machine) -> SqlErro
 }
 
 fn text_of(machine: &Machine, slot: u16, sql_type: SqlType) -> String {
-    let datum = machine.slots[slot as usize];
+    let datum = machine.slots[slot];
     match sql_type {
         _ if datum.is_null() => "<NULL>".into(),
         SqlType::Scalar(data_type) => display(machine, datum, data_type),

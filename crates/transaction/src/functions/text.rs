@@ -83,7 +83,7 @@ pub(super) fn concat_all(machine: &mut Machine, code: &CallCode) -> Result<Datum
     let mut pieces = 0;
     let start = machine.heap.len();
     for &(slot, _) in &code.arguments {
-        let value = machine.slots[slot as usize];
+        let value = machine.slots[slot];
         if !value.is_null() {
             machine.heap.extend_from_within(value.as_range().range());
             pieces += value.as_range().len;

@@ -61,7 +61,7 @@ impl Totals {
             self.count += 1;
             return Ok(false);
         };
-        let value = machine.slots[slot as usize];
+        let value = machine.slots[slot];
         if value.is_null() {
             return Ok(false);
         }

@@ -56,6 +56,6 @@ fn pass_over(program: &Program, at: usize, machine: &mut Machine) -> usize {
         | Op::Cast { dst, .. } => dst,
         _ => return at + 1,
     };
-    machine.slots[dst as usize] = Datum::NULL;
+    machine.slots[dst] = Datum::NULL;
     at + 1
 }

@@ -126,7 +126,7 @@ impl<'a> Sink<'a> {
             Gather::Aggregate(codes) => {
                 for (code, totals) in codes.iter().zip(&mut gathered.totals) {
                     let value = totals.result(code, machine)?;
-                    machine.slots[code.result as usize] = value;
+                    machine.slots[code.result] = value;
                 }
                 frame.touched = 1;
                 true
@@ -219,7 +219,7 @@ fn too_many_rows() -> Fault {
 }
 
 fn offset_of(slot: Option<u16>, machine: &Machine) -> Result<u64, Fault> {
-    let value = slot.map_or(Datum::NULL, |slot| machine.slots[slot as usize]);
+    let value = slot.map_or(Datum::NULL, |slot| machine.slots[slot]);
     if value.is_null() {
         return Ok(0);
     }
@@ -227,7 +227,7 @@ fn offset_of(slot: Option<u16>, machine: &Machine) -> Result<u64, Fault> {
 }
 
 fn limit_of(slot: Option<u16>, machine: &Machine) -> Result<u64, Fault> {
-    let value = slot.map_or(Datum::NULL, |slot| machine.slots[slot as usize]);
+    let value = slot.map_or(Datum::NULL, |slot| machine.slots[slot]);
     if value.is_null() {
         return Ok(u64::MAX);
     }

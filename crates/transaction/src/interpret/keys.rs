@@ -19,7 +19,7 @@ use crate::functions::cast::{Fitted, fit};
 pub(super) fn encode(key: &KeyCode, machine: &Machine, out: &mut KeyBuffer) -> bool {
     out.clear();
     for (i, part) in key.parts.iter().enumerate() {
-        let mut datum = machine.slots[part.slot as usize];
+        let mut datum = machine.slots[part.slot];
         if datum.is_null() {
             return false;
         }
@@ -54,9 +54,8 @@ impl Packed {
 #[inline(always)]
 pub(super) fn pack(key: &KeyCode, machine: &Machine) -> Option<Packed> {
     let mut packed = Packed { bytes: [0; PACKED_BYTES_MAX + 8], len: 0 };
-    let slots = &machine.slots[..];
     for part in &key.parts {
-        let datum = slots[part.slot as usize];
+        let datum = machine.slots[part.slot];
         let value = datum.as_int();
         if datum.is_null() || !fits(value, part.bits) {
             return None;
@@ -73,7 +72,7 @@ pub(super) fn pack(key: &KeyCode, machine: &Machine) -> Option<Packed> {
 /// As [`pack`], of a single part: bytes, their number, hash.
 #[inline(always)]
 pub(super) fn pack_one(part: &KeyPartCode, machine: &Machine) -> Option<([u8; 8], usize, u64)> {
-    let datum = machine.slots[part.slot as usize];
+    let datum = machine.slots[part.slot];
     let value = datum.as_int();
     if datum.is_null() || !fits(value, part.bits) {
         return None;
@@ -197,7 +196,7 @@ fn encode_end(
     is_lower: bool,
 ) -> Result<End, Fault> {
     let KeyPartCode { slot, convert, .. } = end.part;
-    let mut datum = machine.slots[slot as usize];
+    let mut datum = machine.slots[slot];
     if datum.is_null() {
         return Ok(End::Nothing);
     }

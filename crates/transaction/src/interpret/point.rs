@@ -92,16 +92,15 @@ pub(super) fn load<A: RecordAccess>(
     let code = &program.access[site as usize];
     let row = access.row(code.table, record);
     let field = code.loads[load as usize];
-    machine.slots[dst as usize] = read_field(field, row, &mut machine.heap);
+    machine.slots[dst] = read_field(field, row, &mut machine.heap);
 }
 
 /// Loads columns into slots.
 #[inline(always)]
 pub(super) fn bind<W: Words + ?Sized>(binds: &[Bind], row: &W, machine: &mut Machine) {
     let Machine { slots, heap, .. } = machine;
-    let slots = &mut slots[..];
     for bind in binds {
-        slots[bind.slot as usize] = read_field(bind.field, row, heap);
+        slots[bind.slot] = read_field(bind.field, row, heap);
     }
 }
 
@@ -124,7 +123,7 @@ pub(super) fn bump<A: RecordAccess, H: Hook>(
     };
     let machine = &mut frame.machine;
     let row = access.row(code.table, record);
-    let addend = machine.slots[bump.slot as usize];
+    let addend = machine.slots[bump.slot];
     let value = if bump.field.is_null(row) || addend.is_null() {
         Datum::NULL
     } else {
@@ -167,7 +166,7 @@ pub(super) fn update<A: RecordAccess>(
     let code = &program.access[site as usize];
     let Frame { machine, changes, row_words, keys, .. } = frame;
     let update = code.update.as_ref().expect("lowering emits Update for updates only");
-    let value = |slot: u16| machine.slots[slot as usize];
+    let value = |slot: u16| machine.slots[slot];
     let one;
     let changes = if let [set] = &update.sets[..] {
         one = [(set.column, value(set.slot))];

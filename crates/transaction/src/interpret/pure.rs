@@ -6,94 +6,166 @@ use hotrow_base::datum::Datum;
 use hotrow_base::decimal::{self, POWERS_OF_TEN};
 
 use super::Fault;
-use crate::bytecode::CompareKind;
-use crate::frame::Machine;
-use crate::functions::cast::numeric_overflow;
-use crate::program::{ArithmeticOp, CompareOp};
+use crate::bytecode::{CompareKind, Program};
+use crate::frame::{Machine, Slots};
+use crate::functions::{self, cast::numeric_overflow};
+use crate::program::{ArithmeticOp, CompareOp, FOUND, ROW_COUNT};
 
-/// One `match` over the hot instructions and the caller's own arms, so that each instruction is
-/// told apart once. Gives the position of the next instruction, or why this one failed.
+/// Runs instructions from `$pc` on until one fails: gives the fault, and `$pc` is then one past the
+/// instruction that failed. One `match` over the hot instructions and the caller's own arms, so
+/// that each instruction is told apart once; the caller's arms leave the loop `$ops` with a fault,
+/// return, or go on.
 macro_rules! dispatch {
-    ($op:expr, $at:expr, $machine:expr, { $($own:tt)* }, $other:expr) => {{
-        let at: usize = $at;
-        let jump = |is_taken: bool, to: u32| if is_taken { to as usize } else { at + 1 };
-        match *$op {
-            $($own)*
-            Op::Move { dst, a } => {
-                let slots = &mut $machine.slots[..];
-                slots[dst as usize] = slots[a as usize];
-                Ok(at + 1)
+    ($ops:lifetime, $program:expr, $pc:ident, $machine:expr, { $($own:tt)* }) => {
+        $ops: loop {
+            let op = &$program.code[$pc];
+            $pc += 1;
+            let done = match *op {
+                $($own)*
+                Op::Move { dst, a } => {
+                    $machine.slots[dst] = $machine.slots[a];
+                    continue;
+                }
+                Op::Jump { to } => {
+                    $pc = to as usize;
+                    continue;
+                }
+                Op::JumpIfTrue { a, to } => {
+                    if $machine.slots[a].is_true() {
+                        $pc = to as usize;
+                    }
+                    continue;
+                }
+                Op::JumpIfNotTrue { a, to } => {
+                    if !$machine.slots[a].is_true() {
+                        $pc = to as usize;
+                    }
+                    continue;
+                }
+                Op::JumpIfFalse { a, to } => {
+                    if $machine.slots[a] == Datum::FALSE {
+                        $pc = to as usize;
+                    }
+                    continue;
+                }
+                Op::JumpIfNull { a, to } => {
+                    if $machine.slots[a].is_null() {
+                        $pc = to as usize;
+                    }
+                    continue;
+                }
+                Op::JumpIfNotNull { a, to } => {
+                    if !$machine.slots[a].is_null() {
+                        $pc = to as usize;
+                    }
+                    continue;
+                }
+                Op::JumpUnlessEqual { a, b, to } => {
+                    if !pure::both($machine, a, b, |a, b| a == b) {
+                        $pc = to as usize;
+                    }
+                    continue;
+                }
+                Op::JumpUnlessNotEqual { a, b, to } => {
+                    if !pure::both($machine, a, b, |a, b| a != b) {
+                        $pc = to as usize;
+                    }
+                    continue;
+                }
+                Op::JumpUnlessLess { a, b, to } => {
+                    if !pure::both($machine, a, b, |a, b| a < b) {
+                        $pc = to as usize;
+                    }
+                    continue;
+                }
+                Op::JumpUnlessLessOrEqual { a, b, to } => {
+                    if !pure::both($machine, a, b, |a, b| a <= b) {
+                        $pc = to as usize;
+                    }
+                    continue;
+                }
+                Op::Switch { a, table } => {
+                    $pc = $program.switches[table as usize].target($machine.slots[a]) as usize;
+                    continue;
+                }
+                Op::IntAdd { dst, a, b, bits } => {
+                    pure::int($machine, [dst, a, b], bits, i64::overflowing_add)
+                }
+                Op::IntSubtract { dst, a, b, bits } => {
+                    pure::int($machine, [dst, a, b], bits, i64::overflowing_sub)
+                }
+                Op::IntMultiply { dst, a, b, bits } => {
+                    pure::int($machine, [dst, a, b], bits, i64::overflowing_mul)
+                }
+                Op::IntNarrow { dst, a, bits } => pure::int_narrow($machine, [dst, a], bits),
+                Op::NumericAdd { dst, a, b } => {
+                    pure::numeric_sum($machine, [dst, a, b], i64::checked_add, i128::checked_add)
+                }
+                Op::NumericSubtract { dst, a, b } => {
+                    pure::numeric_sum($machine, [dst, a, b], i64::checked_sub, i128::checked_sub)
+                }
+                Op::NumericMultiply { dst, a, b } => pure::numeric_product($machine, [dst, a, b]),
+                Op::NumericFromInt { dst, a } => {
+                    let a = $machine.slots[a];
+                    let units = Datum::numeric(i128::from(a.as_int()));
+                    $machine.slots[dst] = if a.is_null() { a } else { units };
+                    continue;
+                }
+                Op::NumericNarrow { dst, a, precision, scale } => {
+                    pure::numeric_narrow($machine, [dst, a], precision, scale)
+                }
+                Op::NotNull { a, table, column } => {
+                    if !$machine.slots[a].is_null() {
+                        continue;
+                    }
+                    Err(violation::not_null($program, table, column))
+                }
+                Op::SetFound { found } => {
+                    $machine.slots[FOUND.0] = Datum::bool(found);
+                    continue;
+                }
+                Op::Touched { rows } => {
+                    pure::set_touched(&mut $machine.slots, u64::from(rows));
+                    continue;
+                }
+                Op::EachNext { cursor, slot, to } => match pure::each_next($machine, cursor, slot) {
+                    Ok(any) => {
+                        if any {
+                            $pc = to as usize;
+                        }
+                        continue;
+                    }
+                    Err(fault) => Err(fault),
+                },
+                Op::RangeNext { state, slot, reverse, to } => {
+                    match pure::range_next($machine, state, slot, reverse) {
+                        Ok(any) => {
+                            if any {
+                                $pc = to as usize;
+                            }
+                            continue;
+                        }
+                        Err(fault) => Err(fault),
+                    }
+                }
+                Op::Element { dst, array, index } => {
+                    pure::element($machine, [dst, array, index]);
+                    continue;
+                }
+                Op::Call { call } => pure::call($program, call, $machine),
+                _ => match slow::pure($program, $pc - 1, $machine) {
+                    Ok(next) => {
+                        $pc = next;
+                        continue;
+                    }
+                    Err(fault) => Err(fault),
+                },
+            };
+            if let Err(fault) = done {
+                break $ops fault;
             }
-            Op::Jump { to } => Ok(to as usize),
-            Op::JumpIfTrue { a, to } => Ok(jump($machine.slots[a as usize].is_true(), to)),
-            Op::JumpIfNotTrue { a, to } => Ok(jump(!$machine.slots[a as usize].is_true(), to)),
-            Op::JumpIfFalse { a, to } => {
-                Ok(jump($machine.slots[a as usize] == Datum::FALSE, to))
-            }
-            Op::JumpIfNull { a, to } => Ok(jump($machine.slots[a as usize].is_null(), to)),
-            Op::JumpIfNotNull { a, to } => Ok(jump(!$machine.slots[a as usize].is_null(), to)),
-            Op::JumpUnlessEqual { a, b, to } => {
-                Ok(jump(!pure::both($machine, a, b, |a, b| a == b), to))
-            }
-            Op::JumpUnlessNotEqual { a, b, to } => {
-                Ok(jump(!pure::both($machine, a, b, |a, b| a != b), to))
-            }
-            Op::JumpUnlessLess { a, b, to } => {
-                Ok(jump(!pure::both($machine, a, b, |a, b| a < b), to))
-            }
-            Op::JumpUnlessLessOrEqual { a, b, to } => {
-                Ok(jump(!pure::both($machine, a, b, |a, b| a <= b), to))
-            }
-            Op::IntAdd { dst, a, b, bits } => {
-                pure::int($machine, [dst, a, b], bits, i64::overflowing_add).map(|()| at + 1)
-            }
-            Op::IntSubtract { dst, a, b, bits } => {
-                pure::int($machine, [dst, a, b], bits, i64::overflowing_sub).map(|()| at + 1)
-            }
-            Op::IntMultiply { dst, a, b, bits } => {
-                pure::int($machine, [dst, a, b], bits, i64::overflowing_mul).map(|()| at + 1)
-            }
-            Op::NumericAdd { dst, a, b } => {
-                pure::numeric_sum($machine, [dst, a, b], i128::checked_add).map(|()| at + 1)
-            }
-            Op::NumericSubtract { dst, a, b } => {
-                pure::numeric_sum($machine, [dst, a, b], i128::checked_sub).map(|()| at + 1)
-            }
-            Op::NumericMultiply { dst, a, b } => {
-                pure::numeric_product($machine, [dst, a, b]).map(|()| at + 1)
-            }
-            Op::NumericFromInt { dst, a } => {
-                let slots = &mut $machine.slots[..];
-                let a = slots[a as usize];
-                let is_null = a.is_null();
-                let units = Datum::numeric(i128::from(a.as_int()));
-                slots[dst as usize] = if is_null { a } else { units };
-                Ok(at + 1)
-            }
-            Op::NumericNarrow { dst, a, precision, scale } => {
-                pure::numeric_narrow($machine, [dst, a], precision, scale).map(|()| at + 1)
-            }
-            Op::SetFound { found } => {
-                $machine.slots[FOUND.index()] = Datum::bool(found);
-                Ok(at + 1)
-            }
-            Op::Touched { rows } => {
-                pure::set_touched(&mut $machine.slots, u64::from(rows));
-                Ok(at + 1)
-            }
-            Op::EachNext { cursor, slot, to } => {
-                pure::each_next($machine, cursor, slot).map(|any| jump(any, to))
-            }
-            Op::RangeNext { state, slot, reverse, to } => {
-                pure::range_next($machine, state, slot, reverse).map(|any| jump(any, to))
-            }
-            Op::Element { dst, array, index } => {
-                pure::element($machine, [dst, array, index]);
-                Ok(at + 1)
-            }
-            _ => $other,
         }
-    }};
+    };
 }
 
 pub(super) use dispatch;
@@ -101,8 +173,8 @@ pub(super) use dispatch;
 /// Whether two integers satisfy a test; NULL makes it false.
 #[inline(always)]
 pub(super) fn both(machine: &Machine, a: u16, b: u16, test: fn(i64, i64) -> bool) -> bool {
-    let (a, b) = (machine.slots[a as usize], machine.slots[b as usize]);
-    !a.is_null() && !b.is_null() && test(a.as_int(), b.as_int())
+    let (a, b) = (machine.slots[a], machine.slots[b]);
+    Datum::are_ints(a, b) && test(a.as_int(), b.as_int())
 }
 
 /// Integer arithmetic in `bits` bits.
@@ -113,54 +185,88 @@ pub(super) fn int(
     bits: u8,
     compute: fn(i64, i64) -> (i64, bool),
 ) -> Result<(), Fault> {
-    let slots = &mut machine.slots[..];
-    let (a, b) = (slots[a as usize], slots[b as usize]);
-    let value = if a.is_null() || b.is_null() {
-        Datum::NULL
-    } else {
-        let (value, overflow) = compute(a.as_int(), b.as_int());
-        if overflow || !fits(value, bits) {
-            return Err(Fault::IntRange { bits });
-        }
-        Datum::int(value)
-    };
-    slots[dst as usize] = value;
+    let (a, b) = (machine.slots[a], machine.slots[b]);
+    if !Datum::are_ints(a, b) {
+        machine.slots[dst] = Datum::NULL;
+        return Ok(());
+    }
+    let (value, overflow) = compute(a.as_int(), b.as_int());
+    if overflow || !fits(value, bits) {
+        return Err(Fault::IntRange { bits });
+    }
+    machine.slots[dst] = Datum::int(value);
     Ok(())
 }
 
-/// Numeric addition or subtraction in one scale.
+/// An integer in `bits` bits.
+#[inline(always)]
+pub(super) fn int_narrow(machine: &mut Machine, [dst, a]: [u16; 2], bits: u8) -> Result<(), Fault> {
+    let a = machine.slots[a];
+    // NULL's low half is 0, which fits.
+    if !fits(a.as_int(), bits) {
+        return Err(Fault::IntRange { bits });
+    }
+    machine.slots[dst] = a;
+    Ok(())
+}
+
+/// A function call.
+#[inline(always)]
+pub(super) fn call(program: &Program, call: u16, machine: &mut Machine) -> Result<(), Fault> {
+    let code = &program.calls[call as usize];
+    let value = functions::call(machine, code)?;
+    machine.slots[code.dst] = value;
+    Ok(())
+}
+
+/// Numeric addition or subtraction in one scale: `small` of units that fit 64 bits, else `wide`.
 #[inline(always)]
 pub(super) fn numeric_sum(
     machine: &mut Machine,
     [dst, a, b]: [u16; 3],
-    compute: fn(i128, i128) -> Option<i128>,
+    small: fn(i64, i64) -> Option<i64>,
+    wide: fn(i128, i128) -> Option<i128>,
 ) -> Result<(), Fault> {
-    let slots = &mut machine.slots[..];
-    let (a, b) = (slots[a as usize], slots[b as usize]);
-    slots[dst as usize] = if a.is_null() || b.is_null() {
-        Datum::NULL
-    } else {
-        let sum = compute(a.as_numeric(), b.as_numeric());
-        sum.and_then(numeric).ok_or(Fault::NumericRange)?
-    };
+    let (a, b) = (machine.slots[a], machine.slots[b]);
+    if let (Some(a), Some(b)) = (a.as_small_numeric(), b.as_small_numeric())
+        && let Some(sum) = small(a, b)
+    {
+        machine.slots[dst] = Datum::numeric(i128::from(sum));
+        return Ok(());
+    }
+    machine.slots[dst] = wide_sum(a, b, wide)?;
     Ok(())
+}
+
+#[inline(never)]
+fn wide_sum(a: Datum, b: Datum, wide: fn(i128, i128) -> Option<i128>) -> Result<Datum, Fault> {
+    if a.is_null() || b.is_null() {
+        return Ok(Datum::NULL);
+    }
+    wide(a.as_numeric(), b.as_numeric()).and_then(numeric).ok_or(Fault::NumericRange)
 }
 
 /// Product of two numerics whose scales add up.
 #[inline(always)]
 pub(super) fn numeric_product(machine: &mut Machine, [dst, a, b]: [u16; 3]) -> Result<(), Fault> {
-    let slots = &mut machine.slots[..];
-    let (a, b) = (slots[a as usize], slots[b as usize]);
-    slots[dst as usize] = if a.is_null() || b.is_null() {
-        Datum::NULL
-    } else if let (Some(a), Some(b)) = (a.as_small_numeric(), b.as_small_numeric()) {
-        // Below 2^126.
-        numeric(i128::from(a) * i128::from(b)).ok_or(Fault::NumericRange)?
-    } else {
-        let product = decimal::mul(a.as_numeric(), 0, b.as_numeric(), 0, 0);
-        product.map(Datum::numeric).ok_or(Fault::NumericRange)?
-    };
+    let (a, b) = (machine.slots[a], machine.slots[b]);
+    if let (Some(a), Some(b)) = (a.as_small_numeric(), b.as_small_numeric())
+        && let Some(product) = a.checked_mul(b)
+    {
+        machine.slots[dst] = Datum::numeric(i128::from(product));
+        return Ok(());
+    }
+    machine.slots[dst] = wide_product(a, b)?;
     Ok(())
+}
+
+#[inline(never)]
+fn wide_product(a: Datum, b: Datum) -> Result<Datum, Fault> {
+    if a.is_null() || b.is_null() {
+        return Ok(Datum::NULL);
+    }
+    let product = decimal::mul(a.as_numeric(), 0, b.as_numeric(), 0, 0);
+    product.map(Datum::numeric).ok_or(Fault::NumericRange)
 }
 
 /// A numeric of at most `precision` digits.
@@ -171,13 +277,17 @@ pub(super) fn numeric_narrow(
     precision: u8,
     scale: u8,
 ) -> Result<(), Fault> {
-    let slots = &mut machine.slots[..];
-    let a = slots[a as usize];
+    let a = machine.slots[a];
     let limit = POWERS_OF_TEN[usize::from(precision)].unsigned_abs();
-    if !a.is_null() && a.as_numeric().unsigned_abs() >= limit {
+    let is_narrow = match (a.as_small_numeric(), u64::try_from(limit)) {
+        (Some(units), Ok(limit)) => units.unsigned_abs() < limit,
+        (Some(_), Err(_)) => true,
+        (None, _) => a.is_null() || a.as_numeric().unsigned_abs() < limit,
+    };
+    if !is_narrow {
         return Err(numeric_overflow(precision, scale));
     }
-    slots[dst as usize] = a;
+    machine.slots[dst] = a;
     Ok(())
 }
 
@@ -185,9 +295,8 @@ pub(super) fn numeric_narrow(
 #[inline(always)]
 pub(super) fn each_next(machine: &mut Machine, cursor: u16, slot: u16) -> Result<bool, Fault> {
     let Machine { slots, elements, steps_left, .. } = machine;
-    let slots = &mut slots[..];
     // Next element and end; they differ, so adding 1 to the pair adds it to the first.
-    let pair = slots[cursor as usize];
+    let pair = slots[cursor];
     let rest = pair.as_range();
     if rest.start >= rest.len {
         return Ok(false);
@@ -196,8 +305,8 @@ pub(super) fn each_next(machine: &mut Machine, cursor: u16, slot: u16) -> Result
         return Err(Fault::StepBudget);
     }
     *steps_left -= 1;
-    slots[slot as usize] = elements[rest.start as usize];
-    slots[cursor as usize] = Datum::int(pair.as_int() + 1);
+    slots[slot] = elements[rest.start as usize];
+    slots[cursor] = Datum::int(pair.as_int() + 1);
     Ok(true)
 }
 
@@ -209,44 +318,41 @@ pub(super) fn range_next(
     slot: u16,
     reverse: bool,
 ) -> Result<bool, Fault> {
-    let slots = &mut machine.slots[..];
-    let [counter, end, stride] = [0, 1, 2].map(|i| slots[state as usize + i].as_int());
+    let slots = &mut machine.slots;
+    let [counter, end, stride] = [0, 1, 2].map(|i| slots[state + i].as_int());
     let next = if reverse {
         counter.checked_sub(stride).filter(|&next| next >= end)
     } else {
         counter.checked_add(stride).filter(|&next| next <= end)
     };
     let Some(next) = next else { return Ok(false) };
-    slots[state as usize] = Datum::int(next);
-    slots[slot as usize] = Datum::int(next);
+    slots[state] = Datum::int(next);
+    slots[slot] = Datum::int(next);
     machine.step()?;
     Ok(true)
 }
 
 /// FOUND and the row count.
 #[inline(always)]
-pub(super) fn set_touched(slots: &mut [Datum], rows: u64) {
-    // Every program has these slots; asked once instead of twice.
-    if let [found, _now, row_count, ..] = slots {
-        *found = Datum::bool(rows > 0);
-        *row_count = Datum::int(rows as i64);
-    }
+pub(super) fn set_touched(slots: &mut Slots, rows: u64) {
+    slots[FOUND.0] = Datum::bool(rows > 0);
+    slots[ROW_COUNT.0] = Datum::int(rows as i64);
 }
 
 /// `array[index]`, from 1; NULL outside.
 #[inline(always)]
 pub(super) fn element(machine: &mut Machine, [dst, array, index]: [u16; 3]) {
-    let (array, index) = (machine.slots[array as usize], machine.slots[index as usize]);
+    let (array, index) = (machine.slots[array], machine.slots[index]);
     let value = if array.is_null() || index.is_null() {
         Datum::NULL
     } else {
         let range = array.as_range();
-        match usize::try_from(index.as_int().wrapping_sub(1)) {
-            Ok(i) if i < range.len as usize => machine.elements[range.start as usize + i],
+        match index.as_int().wrapping_sub(1) as u64 {
+            i if i < u64::from(range.len) => machine.elements[range.start as usize + i as usize],
             _ => Datum::NULL,
         }
     };
-    machine.slots[dst as usize] = value;
+    machine.slots[dst] = value;
 }
 
 /// Whether `value` is an integer of `bits` bits.

@@ -3,7 +3,7 @@
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal;
 
-use super::pure::{compare, divide, fits, satisfies, set_touched};
+use super::pure::{compare, divide, satisfies};
 use super::{Fault, violation};
 use crate::bytecode::{Failure, Op, Program};
 use crate::frame::{Frame, Machine};
@@ -11,37 +11,9 @@ use crate::functions;
 use crate::outcome::SqlError;
 use crate::program::ArithmeticOp;
 
-/// Runs one instruction outside visits; returns the next position.
-#[inline(never)]
-pub(super) fn step(
-    program: &Program,
-    at: usize,
-    op: Op,
-    frame: &mut Frame,
-) -> Result<usize, Fault> {
-    match op {
-        Op::TouchedByVisit => set_touched(&mut frame.machine.slots, frame.touched),
-        Op::RowsBegin { rows, to } | Op::RowsNext { rows, to } => {
-            let is_begin = matches!(op, Op::RowsBegin { .. });
-            // Begin jumps when there is no row, Next when there is one.
-            if next_row(program, rows, frame)? != is_begin {
-                return Ok(to as usize);
-            }
-        }
-        Op::ReturnRow { row } => {
-            let slots = &frame.machine.slots;
-            let operands = &program.returns[row as usize];
-            frame.result.extend(operands.iter().map(|&slot| slots[slot as usize]));
-            frame.result_rows += 1;
-            frame.machine.step()?;
-        }
-        other => return pure(program, at, other, &mut frame.machine),
-    }
-    Ok(at + 1)
-}
-
 /// Loads the next row of a loop; false when there is none.
-fn next_row(program: &Program, number: u16, frame: &mut Frame) -> Result<bool, Fault> {
+#[inline(never)]
+pub(super) fn next_row(program: &Program, number: u16, frame: &mut Frame) -> Result<bool, Fault> {
     let code = &program.loops[number as usize];
     let set = &mut frame.row_sets[code.rows.0 as usize];
     let start = set.next * code.into.len();
@@ -50,7 +22,7 @@ fn next_row(program: &Program, number: u16, frame: &mut Frame) -> Result<bool, F
         return Ok(false);
     };
     for (&slot, &value) in code.into.iter().zip(row) {
-        frame.machine.slots[slot as usize] = value;
+        frame.machine.slots[slot] = value;
     }
     set.next += 1;
     frame.machine.step()?;
@@ -58,24 +30,13 @@ fn next_row(program: &Program, number: u16, frame: &mut Frame) -> Result<bool, F
     Ok(true)
 }
 
-/// Runs one pure instruction; returns the next position.
+/// Runs the pure instruction at `at`; returns the next position.
 #[inline(never)]
-pub(super) fn pure(
-    program: &Program,
-    at: usize,
-    op: Op,
-    machine: &mut Machine,
-) -> Result<usize, Fault> {
-    let slot = |slot: u16| machine.slots[slot as usize];
+pub(super) fn pure(program: &Program, at: usize, machine: &mut Machine) -> Result<usize, Fault> {
+    let op = program.code[at];
+    let slot = |slot: u16| machine.slots[slot];
     let (dst, value) = match op {
-        Op::Switch { a, table } => {
-            return Ok(program.switches[table as usize].target(slot(a)) as usize);
-        }
         Op::IntDivide { dst, a, b, bits, op } => (dst, int_divide(slot(a), slot(b), bits, op)?),
-        Op::IntNarrow { dst, a, bits } => match slot(a) {
-            a if !a.is_null() && !fits(a.as_int(), bits) => return Err(Fault::IntRange { bits }),
-            a => (dst, a),
-        },
         Op::NumericArithmetic { dst, a, b, op, a_scale, b_scale, scale } => {
             (dst, numeric(slot(a), slot(b), op, [a_scale, b_scale, scale])?)
         }
@@ -113,13 +74,9 @@ pub(super) fn pure(
             let code = program.casts[cast as usize];
             (dst, functions::cast::cast(machine, slot(a), code.from, code.to)?)
         }
-        Op::Call { call } => {
-            let code = &program.calls[call as usize];
-            (code.dst, functions::call(machine, code)?)
-        }
         other => return control(program, at, other, machine),
     };
-    machine.slots[dst as usize] = value;
+    machine.slots[dst] = value;
     Ok(at + 1)
 }
 
@@ -130,10 +87,10 @@ fn control(program: &Program, at: usize, op: Op, machine: &mut Machine) -> Resul
             if !range_begin(machine, state, reverse)? {
                 return Ok(to as usize);
             }
-            machine.slots[slot as usize] = machine.slots[state as usize];
+            machine.slots[slot] = machine.slots[state];
         }
         Op::EachBegin { array, cursor, slot, to } => {
-            let array = machine.slots[array as usize];
+            let array = machine.slots[array];
             if array.is_null() {
                 return Err(Fault::new(b"22004", "FOREACH expression must not be null"));
             }
@@ -142,19 +99,14 @@ fn control(program: &Program, at: usize, op: Op, machine: &mut Machine) -> Resul
                 return Ok(to as usize);
             }
             machine.step()?;
-            machine.slots[slot as usize] = machine.elements[range.start as usize];
+            machine.slots[slot] = machine.elements[range.start as usize];
             // Next element and end; see EachNext.
             let end = range.start + range.len;
-            machine.slots[cursor as usize] = Datum::range(range.start + 1, end);
+            machine.slots[cursor] = Datum::range(range.start + 1, end);
         }
         Op::Check { a, check } => {
-            if machine.slots[a as usize] == Datum::FALSE {
+            if machine.slots[a] == Datum::FALSE {
                 return Err(violation::check(program, check, machine));
-            }
-        }
-        Op::NotNull { a, table, column } => {
-            if machine.slots[a as usize].is_null() {
-                return Err(violation::not_null(program, table, column));
             }
         }
         Op::Raise { raise } => return Err(functions::raise::error(program, raise, machine).into()),
@@ -174,7 +126,7 @@ fn control(program: &Program, at: usize, op: Op, machine: &mut Machine) -> Resul
 
 /// Checks a FOR loop's bounds; false when there is no iteration.
 fn range_begin(machine: &mut Machine, state: u16, reverse: bool) -> Result<bool, Fault> {
-    let [from, to, by] = [0, 1, 2].map(|i| machine.slots[state as usize + i]);
+    let [from, to, by] = [0, 1, 2].map(|i| machine.slots[state + i]);
     for (value, name) in [(from, "lower bound"), (to, "upper bound"), (by, "BY value")] {
         if value.is_null() {
             return Err(Fault::new(b"22004", format!("{name} of FOR loop cannot be null")));

@@ -33,7 +33,7 @@ fn not_null_error(code: &TableCode, column: usize) -> SqlError {
 /// A CHECK constraint's condition is false.
 #[cold]
 pub(super) fn check(program: &Program, check: u16, machine: &Machine) -> Fault {
-    let code = program.checks[check as usize];
+    let code = &program.checks[check as usize];
     let table = &program.tables[code.table as usize].table;
     let name = &table.checks[code.check as usize].name;
     let message =
@@ -41,9 +41,9 @@ pub(super) fn check(program: &Program, check: u16, machine: &Machine) -> Fault {
     let mut error = SqlError::new(b"23514", message);
     error.table = Some(table.name.clone());
     error.constraint = Some(name.clone());
-    if let Some(first) = code.values {
-        let values = &machine.slots[first as usize..first as usize + table.columns.len()];
-        error.detail = Some(failing_row(table, values, &machine.heap));
+    if let Some(slots) = &code.values {
+        let values: Vec<_> = slots.iter().map(|&slot| machine.slots[slot]).collect();
+        error.detail = Some(failing_row(table, &values, &machine.heap));
     }
     error.into()
 }
@@ -66,9 +66,9 @@ pub(super) fn build_row(
     frame: &mut Frame,
 ) -> Result<(), Fault> {
     let table = &program.tables[code.table_code as usize];
-    let Frame { machine, row_words, keys, .. } = frame;
-    let first = insert.first as usize;
-    let values = &machine.slots[first..first + insert.columns as usize];
+    let Frame { machine, row_values: values, row_words, keys, .. } = frame;
+    values.clear();
+    values.extend(insert.values.iter().map(|&slot| machine.slots[slot]));
     if let Err(error) = table.table.layout.build(values, &machine.heap, row_words) {
         let mut fault = row_error(table, error);
         if let (RowError::NullInNotNull { .. }, Fault::Error(error)) = (error, &mut fault) {

@@ -9,7 +9,7 @@ use super::gather::{Added, Sink};
 use super::keys::{BoundKind, Ends, encode, encode_ends};
 use super::point::{bind, look_up};
 use super::pure::dispatch;
-use super::{Fault, Hook, point, pure, slow};
+use super::{Fault, Hook, point, pure, slow, violation};
 use crate::access::{RangeAt, RecordAccess};
 use crate::bytecode::{AccessCode, NO_CODE, Op, PathCode, Program, RangeCode};
 use crate::frame::{Frame, Keys, Machine};
@@ -209,17 +209,11 @@ fn write_one<A: RecordAccess>(
 #[inline]
 pub(super) fn eval(program: &Program, start: u32, machine: &mut Machine) -> Result<bool, Stop> {
     let mut pc = start as usize;
-    loop {
-        let op = &program.code[pc];
-        let next = dispatch!(op, pc, machine, {
-            Op::RowKeep => return Ok(true),
-            Op::RowSkip => return Ok(false),
-        }, slow::pure(program, pc, *op, machine));
-        match next {
-            Ok(next) => pc = next,
-            Err(fault) => return Err(stop_machine(program, pc, machine, fault)),
-        }
-    }
+    let fault: Fault = dispatch!('ops, program, pc, machine, {
+        Op::RowKeep => return Ok(true),
+        Op::RowSkip => return Ok(false),
+    });
+    Err(stop_machine(program, pc - 1, machine, fault))
 }
 
 /// Visits the rows of a range or of the whole table.

@@ -62,6 +62,10 @@ impl Lowerer<'_> {
                 self.place(holds);
             }
             ExprKind::Compare(op, a, b) => self.jump_unless_compared(inverse(*op), a, b, to),
+            _ if !self.is_nullable(inner) => {
+                let a = self.expr(inner);
+                self.emit(Op::JumpIfTrue { a, to: to.0 });
+            }
             _ => {
                 let a = self.expr(whole);
                 self.emit(Op::JumpIfNotTrue { a, to: to.0 });

@@ -9,22 +9,21 @@ use crate::catalog::{Check, Index};
 use crate::program::{Access, Insert};
 
 impl Lowerer<'_> {
-    /// NOT NULL and CHECK constraints of a row whose values lie from slot `first` on. NOT NULL is
-    /// left to the making of the row where there is no CHECK to come after it.
-    pub(super) fn insert_checks(&mut self, insert: &Insert, table_code: u16, first: u16) {
+    /// NOT NULL and CHECK constraints of a row whose values lie in `values`. NOT NULL is left to
+    /// the making of the row where there is no CHECK to come after it.
+    pub(super) fn insert_checks(&mut self, insert: &Insert, table_code: u16, values: &[u16]) {
         let table = self.catalog.table(insert.table);
         if table.checks.is_empty() {
             return;
         }
         for (i, (column, value)) in table.columns.iter().zip(&insert.values).enumerate() {
             if !column.nullable && self.is_nullable(value) {
-                let column = i as u16;
-                self.emit(Op::NotNull { a: first + column, table: table_code, column });
+                self.emit(Op::NotNull { a: values[i], table: table_code, column: i as u16 });
             }
         }
         for (number, check) in table.checks.iter().enumerate() {
-            let slots = check.columns.iter().map(|column| first + column.0).collect();
-            self.check(check, slots, (table_code, number), Some(first));
+            let slots = check.columns.iter().map(|column| values[column.index()]).collect();
+            self.check(check, slots, (table_code, number), Some(values.into()));
         }
     }
 
@@ -72,7 +71,7 @@ impl Lowerer<'_> {
         check: &Check,
         slots: Vec<u16>,
         (table, number): (u16, usize),
-        values: Option<u16>,
+        values: Option<Box<[u16]>>,
     ) {
         let outer = self.check_slots.replace(slots);
         let a = self.expr(&check.condition);

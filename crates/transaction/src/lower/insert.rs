@@ -2,7 +2,7 @@
 
 use hotrow_base::ids::ColumnId;
 use hotrow_base::key::KeyPart;
-use hotrow_base::types::SqlType;
+use hotrow_base::types::{DataType, SqlType};
 
 use super::Lowerer;
 use super::access::{key_code, packed_bits};
@@ -10,22 +10,23 @@ use crate::access::Intent;
 use crate::bytecode::{
     AccessCode, Convert, Gather, InsertCode, KeyCode, KeyPartCode, NO_CODE, Op, PathCode,
 };
-use crate::program::Insert;
+use crate::program::{Expr, ExprKind, Insert};
 
 impl Lowerer<'_> {
     pub(super) fn insert(&mut self, insert: &Insert) {
         let table = self.catalog.table(insert.table);
         let table_code = self.table_code(insert.table);
-        let first = self.temporaries(table.columns.len());
-        for ((dst, value), column) in (first..).zip(&insert.values).zip(&table.columns) {
-            self.expr_as_into(value, SqlType::Scalar(column.data_type), dst);
-        }
-        self.insert_checks(insert, table_code, first);
+        let values: Box<[u16]> = insert
+            .values
+            .iter()
+            .zip(&table.columns)
+            .map(|(value, column)| self.column_value(insert, value, column.data_type))
+            .collect();
+        self.insert_checks(insert, table_code, &values);
         let site = self.number(self.program.access.len());
         let code = InsertCode {
-            first,
-            columns: table.columns.len() as u16,
-            primary: self.primary_key(insert, first),
+            primary: self.primary_key(insert, &values),
+            values: values.clone(),
             ignore_conflict: insert.ignore_conflict,
             long_keys: self.long_keys(insert.table, |_| true),
         };
@@ -51,7 +52,7 @@ impl Lowerer<'_> {
         self.emit(Op::Insert { site, conflict: conflict.0 });
         for &(slot, column) in &insert.returning {
             let data_type = table.columns[column.index()].data_type;
-            self.assign_slot(first + column.0, data_type, slot);
+            self.assign_slot(values[column.index()], data_type, slot);
         }
         self.place(end);
         if !insert.ignore_conflict {
@@ -68,11 +69,30 @@ impl Lowerer<'_> {
         self.segments.close();
     }
 
+    /// The slot of a column's value: a variable's own, unless RETURNING would change it before it
+    /// has given all columns away.
+    fn column_value(&mut self, insert: &Insert, value: &Expr, to: DataType) -> u16 {
+        let slot = match &value.kind {
+            ExprKind::Slot(_) | ExprKind::Constant(_) => self.expr_as(value, to),
+            _ => {
+                let dst = self.temporary();
+                self.expr_as_into(value, SqlType::Scalar(to), dst);
+                return dst;
+            }
+        };
+        if !insert.returning.iter().any(|(target, _)| target.0 == slot) {
+            return slot;
+        }
+        let apart = self.temporary();
+        self.copy(slot, apart);
+        apart
+    }
+
     /// The primary key over the row's slots.
-    fn primary_key(&self, insert: &Insert, first: u16) -> Option<KeyCode> {
+    fn primary_key(&self, insert: &Insert, values: &[u16]) -> Option<KeyCode> {
         let index = self.catalog.index(self.catalog.table(insert.table).primary?);
         let part = |(column, part): (&ColumnId, &KeyPart)| KeyPartCode {
-            slot: first + column.0,
+            slot: values[column.index()],
             bits: packed_bits(*part),
             convert: Convert::Same,
         };

@@ -4,7 +4,7 @@ use hotrow_base::types::{DataType, SqlType};
 
 use super::Lowerer;
 use super::expr::is_same_datum;
-use crate::bytecode::{Op, RaiseCode, RowsCode};
+use crate::bytecode::{Op, RaiseCode, ReturnCode, RowsCode};
 use crate::program::{Access, Expr, Raise, RowSetId, SlotId, Statement, StatementKind};
 
 impl Lowerer<'_> {
@@ -135,7 +135,7 @@ impl Lowerer<'_> {
     }
 
     fn return_row(&mut self, values: &[Expr]) {
-        let slots: Box<[u16]> = values
+        let slots: Vec<u16> = values
             .iter()
             .enumerate()
             .map(|(i, value)| {
@@ -144,7 +144,11 @@ impl Lowerer<'_> {
                 self.expr_as(value, to)
             })
             .collect();
-        self.program.returns.push(slots);
+        let is_run = slots.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
+        self.program.returns.push(match (is_run, slots.first()) {
+            (true, Some(&first)) => ReturnCode::Run(first.into()..usize::from(first) + slots.len()),
+            _ => ReturnCode::Slots(slots.into()),
+        });
         let row = self.number(self.program.returns.len() - 1);
         self.emit(Op::ReturnRow { row });
     }
