@@ -16,13 +16,12 @@ use hotrow_engine::schema::{Memory, Quiet, Schema, SharedSchema};
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::Statistics;
 use hotrow_engine::trace::SerialTrace;
-use hotrow_transaction::explain;
 
 use crate::alone::Alone;
 use crate::bulk::BulkLoader;
 use crate::client::{ClientQueue, Mailbox, Refused};
 use crate::config::Config;
-use crate::definition::{Sources, procedure_named};
+use crate::definition::{self, Sources};
 use crate::engine_table::engine_named;
 use crate::error::{Error, advised};
 use crate::rows::Rows;
@@ -168,9 +167,7 @@ impl Database {
     ///
     /// 42883 when there is no such procedure.
     pub fn explain_procedure(&self, name: &str) -> Result<String, Error> {
-        let schema = self.inner.schema.current();
-        let (_, compiled) = procedure_named(&schema, name)?;
-        Ok(explain::explain(&schema.catalog, &schema.granules, compiled))
+        Ok(definition::explain(&self.inner.schema.current(), name)?)
     }
 
     /// A loader of many rows, without transactions; see [`BulkLoader`].

@@ -11,8 +11,10 @@ use hotrow_engine::schema::{Quiet, Schema};
 use hotrow_sql::{CatalogChange, Compiled, Dropped, ProcedureNames, apply, compile, parse_script};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::compiled::CompiledProcedure;
+use hotrow_transaction::explain;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, Procedure};
+use hotrow_transaction::routing::Routing;
 use std::sync::Arc;
 
 use crate::error::advised;
@@ -72,6 +74,16 @@ pub(crate) fn procedure_named<'a>(
         };
         advised(b"42883", format!("procedure \"{name}\" does not exist"), hint)
     })
+}
+
+/// What EXPLAIN PROCEDURE says, or 42883. Routing rules are inferred here: no engine of today keeps
+/// them.
+pub(crate) fn explain(schema: &Schema, name: &str) -> Result<String, SqlError> {
+    let (_, compiled) = procedure_named(schema, name)?;
+    let (catalog, granules) = (&schema.catalog, &schema.granules);
+    let procedures = schema.procedures.iter().flatten().map(|compiled| &compiled.procedure);
+    let routing = Routing::infer(catalog, granules, procedures);
+    Ok(explain::explain(catalog, granules, &routing, compiled))
 }
 
 /// A statement's text with as much blank space before it that its places are those in its script.

@@ -86,9 +86,7 @@ fn run_once(
 }
 
 fn explain(inner: &Inner, name: &str) -> Result<Rows, Error> {
-    let schema = inner.schema.current();
-    let (_, compiled) = definition::procedure_named(&schema, name)?;
-    let text = hotrow_transaction::explain::explain(&schema.catalog, &schema.granules, compiled);
+    let text = definition::explain(&inner.schema.current(), name)?;
     let rows = text.lines().map(|line| vec![Value::from(line)]).collect();
     Ok(outcome::Rows { columns: vec!["plan".to_owned()], rows, touched: 0 }.into())
 }

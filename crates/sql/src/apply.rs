@@ -115,5 +115,6 @@ fn create_table(catalog: &mut Catalog, definition: &TableDefinition) -> Result<(
     let table = catalog.table_mut(id);
     table.checks = definition.checks.clone();
     table.foreign_keys = foreign_keys;
+    table.routing = definition.routing;
     Ok(())
 }

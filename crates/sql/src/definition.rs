@@ -36,6 +36,8 @@ pub struct TableDefinition {
     pub checks: Vec<Check>,
     /// REFERENCES
     pub foreign_keys: Vec<ForeignKeyDefinition>,
+    /// WITH (routing = ...): how many leading columns of the primary key
+    pub routing: Option<u8>,
 }
 
 /// A foreign key before its table has an id.
@@ -77,15 +79,19 @@ impl Compiler<'_> {
             unique: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            routing: None,
         };
-        let primary_kind = storage_options(&written.table_options, place)?;
-        let mut draft = Draft { table, primary_kind, place };
+        let options = storage_options(&written.table_options, place)?;
+        let mut draft = Draft { table, primary_kind: options.primary_kind, place };
         self.columns(&mut draft, &written.columns)?;
         for column in &written.columns {
             self.column_constraints(&mut draft, column)?;
         }
         for constraint in &written.constraints {
             self.table_constraint(&mut draft, constraint)?;
+        }
+        if let Some(fields) = &options.routing {
+            draft.table.routing = Some(routing_fields(&draft.table, fields, place)?);
         }
         Ok(CatalogChange::CreateTable(draft.table))
     }
@@ -173,31 +179,78 @@ fn refuse_table_clauses(written: &ast::CreateTable, place: Place) -> Result<()> 
     }
 }
 
-/// WITH (primary_index = hash | btree).
-fn storage_options(options: &ast::CreateTableOptions, place: Place) -> Result<IndexKind> {
-    let mut kind = IndexKind::BTree;
+/// What WITH says.
+struct StorageOptions {
+    primary_kind: IndexKind,
+    /// names of the routing fields
+    routing: Option<Vec<String>>,
+}
+
+/// WITH (primary_index = hash | btree, routing = 'column, column').
+fn storage_options(options: &ast::CreateTableOptions, place: Place) -> Result<StorageOptions> {
+    let mut read = StorageOptions { primary_kind: IndexKind::BTree, routing: None };
     let list = match options {
-        ast::CreateTableOptions::None => return Ok(kind),
+        ast::CreateTableOptions::None => return Ok(read),
         ast::CreateTableOptions::With(list)
         | ast::CreateTableOptions::Options(list)
         | ast::CreateTableOptions::Plain(list)
         | ast::CreateTableOptions::TableProperties(list) => list,
     };
     for option in list {
-        let text = option.to_string().to_lowercase();
+        let text = option.to_string();
         let (key, value) = text.split_once('=').unwrap_or((text.as_str(), ""));
-        kind = match (key.trim(), value.trim().trim_matches(['\'', '"'])) {
-            ("primary_index", "hash") => IndexKind::Hash,
-            ("primary_index", "btree") => IndexKind::BTree,
+        let value = value.trim().trim_matches(['\'', '"']);
+        match (key.trim().to_lowercase().as_str(), value.to_lowercase().as_str()) {
+            ("primary_index", "hash") => read.primary_kind = IndexKind::Hash,
+            ("primary_index", "btree") => read.primary_kind = IndexKind::BTree,
+            ("routing", _) => {
+                read.routing = Some(value.split(',').map(|name| name.trim().to_owned()).collect());
+            }
             _ => {
                 return Err(error(
                     b"22023",
                     place,
                     format!("unrecognized storage option \"{text}\""),
                 )
-                .hint("write WITH (primary_index = hash) or WITH (primary_index = btree)"));
+                .hint(
+                    "write WITH (primary_index = hash), WITH (primary_index = btree) or WITH \
+                     (routing = 'first_key_column')",
+                ));
             }
         };
     }
-    Ok(kind)
+    Ok(read)
+}
+
+/// How many leading columns of the primary key the named routing fields are.
+fn routing_fields(table: &TableDefinition, names: &[String], place: Place) -> Result<u8> {
+    let Some(primary) = &table.primary else {
+        return Err(error(
+            b"42P16",
+            place,
+            format!("table \"{}\" has no primary key to route its rows by", table.name),
+        )
+        .hint("declare a PRIMARY KEY, or leave routing out"));
+    };
+    let mut fields = Vec::with_capacity(names.len());
+    for name in names {
+        let found = table.columns.iter().position(|column| column.name == *name);
+        let missing = || {
+            error(b"42703", place, format!("routing field \"{name}\" is no column"))
+                .hint("write columns' names as they are stored, separated by commas")
+        };
+        fields.push(found.map(|at| ColumnId(at as u16)).ok_or_else(missing)?);
+    }
+    if primary.columns.starts_with(&fields) {
+        return Ok(fields.len() as u8);
+    }
+    let name = |column: &ColumnId| table.columns[column.index()].name.as_str();
+    let key: Vec<&str> = primary.columns.iter().map(name).collect();
+    Err(error(
+        b"42P16",
+        place,
+        format!("routing fields ({}) do not begin the primary key", names.join(", ")),
+    )
+    .detail(format!("The primary key is ({}).", key.join(", ")))
+    .hint("route by its first column or columns, so that every key tells the partition"))
 }

@@ -106,6 +106,9 @@ pub struct Table {
     pub checks: Vec<Check>,
     /// foreign keys of which this table is the child
     pub foreign_keys: Vec<ForeignKey>,
+    /// how many leading columns of the primary key are declared to route its rows; none: inferred
+    /// (see [`crate::routing`])
+    pub routing: Option<u8>,
     /// dropped; only its id remains
     pub dropped: bool,
 }
@@ -170,6 +173,7 @@ impl Catalog {
             secondary: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            routing: None,
             dropped: false,
         });
         if let Some(definition) = primary {

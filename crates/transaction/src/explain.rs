@@ -9,19 +9,25 @@ use crate::compiled::CompiledProcedure;
 use crate::granule::{Granules, LockMode, Space};
 use crate::locks::{self, LockTemplate};
 use crate::program::{Effect, Path};
+use crate::routing::{self, Routing};
 use crate::slice::Knowledge;
 use crate::walk::{self, Site};
 
-/// Explains a procedure: one line per access with how its rows are found, what is locked and how
-/// that becomes known.
-pub fn explain(catalog: &Catalog, granules: &Granules, compiled: &CompiledProcedure) -> String {
+/// Explains a procedure: for each access how its rows are found, what is locked, how that becomes
+/// known, and which partition has it.
+pub fn explain(
+    catalog: &Catalog,
+    granules: &Granules,
+    routing: &Routing,
+    compiled: &CompiledProcedure,
+) -> String {
     let mut text = String::new();
     let procedure = &compiled.procedure;
     let sites = walk::sites(&procedure.body);
     let _ = writeln!(text, "Procedure {}: {} accesses", procedure.name, sites.len());
-    for (number, ((site, statement), knowledge)) in
-        sites.iter().zip(&compiled.knowledge).enumerate()
-    {
+    let routed = routing::explain_site(catalog, granules, routing, procedure);
+    let facts = sites.iter().zip(&compiled.knowledge).zip(&routed);
+    for (number, (((site, statement), knowledge), routed)) in facts.enumerate() {
         let place = statement.place;
         let _ = writeln!(text, "{:>3}. {}  (line {})", number + 1, head(catalog, site), place.line);
         let locks = locks::site_locks(catalog, granules, site);
@@ -33,6 +39,7 @@ pub fn explain(catalog: &Catalog, granules: &Granules, compiled: &CompiledProced
             let _ = writeln!(text, "       lock {} each row found, by {name}", mode.name());
         }
         let _ = writeln!(text, "       {}", knowledge_text(catalog, site, knowledge));
+        let _ = writeln!(text, "       {routed}");
     }
     let reads = if compiled.plan.needs_reconnaissance {
         "reads records on trial first (reconnaissance) and is planned again when a guess was wrong"
@@ -40,6 +47,8 @@ pub fn explain(catalog: &Catalog, granules: &Granules, compiled: &CompiledProced
         "needs its parameters only"
     };
     let _ = writeln!(text, "Planning a call {reads}.");
+    let reach = routing::explain_procedure(catalog, granules, routing, procedure);
+    let _ = writeln!(text, "{reach}");
     text
 }
 

@@ -8,7 +8,7 @@
 //! Reading order: [`catalog`] (tables and indexes), [`program`] (the procedure as a tree),
 //! [`access`] (what an engine gives the interpreter), `lower` and `interpret` (bytecode),
 //! [`granule`] (what planned engines lock), `slice` and [`plan`] (planning), [`actions`]
-//! (calls in pieces, for several threads), [`explain`].
+//! (calls in pieces, for several threads), [`routing`] (which partition has what), [`explain`].
 //!
 //! Architecture invariants: this crate knows no storage, no engine, no thread and no SQL text.
 
@@ -33,5 +33,6 @@ pub mod outcome;
 pub mod plan;
 pub mod program;
 pub mod reference;
+pub mod routing;
 pub mod slice;
 pub mod walk;

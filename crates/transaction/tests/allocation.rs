@@ -16,6 +16,7 @@ use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::lower::lower;
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::program::*;
+use hotrow_transaction::routing::{PartitionSet, Routing};
 
 #[path = "interpreter/build.rs"]
 #[allow(dead_code, reason = "a kit: not every test uses all of it")]
@@ -249,6 +250,7 @@ fn planning_actions_allocates_nothing_after_warming_up() {
     let granules = Granules::infer(&catalog, [&procedure]);
     let program = ActionProgram::new(&catalog, &granules, &procedure).expect("it lowers");
     assert_eq!(program.uncut, None);
+    let routing = Routing::infer(&catalog, &granules, [&procedure]).spread_over(5).expect("a few");
     let mut records = fixed_accounts();
     let (mut frame, mut plan) = (Frame::new(), ActionPlan::default());
     let mut invocation = Invocation::default();
@@ -258,6 +260,9 @@ fn planning_actions_allocates_nothing_after_warming_up() {
         invocation.arguments.push_bytes(b"a name");
         plan.make(&catalog, &program, &invocation, &mut frame, &mut records).expect("it plans");
         assert!(plan.actions().len() > 1);
+        let mut partitions = PartitionSet::EMPTY;
+        routing.partitions(&catalog, &plan.plan, &mut partitions);
+        assert_eq!(partitions.len(), 5, "a scan of everything asks all of them");
     };
     for _ in 0..3 {
         call();

@@ -16,6 +16,7 @@ use hotrow_transaction::outcome::{SqlError, Stop};
 use hotrow_transaction::plan::Plan;
 use hotrow_transaction::program::Procedure;
 use hotrow_transaction::reference::{Dump, ModelStore};
+use hotrow_transaction::routing::Routing;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -173,7 +174,12 @@ impl<'a> Subject<'a> {
         let procedure = &self.compiled.procedure;
         format!(
             "{}{}{}",
-            hotrow_transaction::explain::explain(self.catalog, self.granules, &self.compiled),
+            hotrow_transaction::explain::explain(
+                self.catalog,
+                self.granules,
+                &Routing::infer(self.catalog, self.granules, [procedure]),
+                &self.compiled
+            ),
             explain_leaves(&self.actions, procedure),
             explain_call(self.catalog, &self.actions, plan)
         )

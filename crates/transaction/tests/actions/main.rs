@@ -3,6 +3,8 @@
 mod checked;
 mod compare;
 mod generate;
+mod noted;
 mod programs;
+mod routing;
 mod workloads;
 mod world;

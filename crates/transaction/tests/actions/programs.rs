@@ -13,7 +13,7 @@ use crate::compare::{Subject, Tally};
 use crate::generate::Generator;
 use crate::world;
 
-fn arguments(procedure: &Procedure, random: &mut SmallRng) -> Invocation {
+pub fn arguments(procedure: &Procedure, random: &mut SmallRng) -> Invocation {
     let mut invocation = Invocation::default();
     let number = |random: &mut SmallRng| match random.random_range(0..16) {
         0 => Value::Null,

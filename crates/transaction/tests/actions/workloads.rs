@@ -20,13 +20,13 @@ use crate::compare::{Subject, Tally};
 
 /// A workload's catalog and procedures.
 #[derive(Default)]
-struct Database {
-    catalog: Catalog,
-    procedures: BTreeMap<String, Procedure>,
+pub struct Database {
+    pub catalog: Catalog,
+    pub procedures: BTreeMap<String, Procedure>,
 }
 
 impl Database {
-    fn run(&mut self, text: &str) {
+    pub fn run(&mut self, text: &str) {
         for statement in parse_script(text).expect("the text parses") {
             match compile(&self.catalog, &self.procedures, &statement) {
                 Ok(Compiled::Catalog(changes)) => {
@@ -44,7 +44,7 @@ impl Database {
     }
 }
 
-fn loaded(workload: &dyn Workload, catalog: &Catalog) -> ModelStore {
+pub fn loaded(workload: &dyn Workload, catalog: &Catalog) -> ModelStore {
     let catalog = Arc::new(catalog.clone());
     let mut store = ModelStore::new(catalog.clone());
     load_rows(workload, &catalog, Share::WHOLE, 42, |table, row| {

@@ -1,0 +1,228 @@
+//! Routing rules: which partition a key, a granule or a row belongs to.
+//!
+//! Role         for engines whose threads own parts of the data (partitions, datasets, lock
+//!              threads' shares). A rule per table names its **routing fields**, a prefix of the
+//!              primary key, and how their value maps to a partition. Rules are inferred from the
+//!              registered procedures like granules, and change only at a quiet point.
+//! Invariants   I1 every partition that execution touches inside a planned footprint is one that
+//!              [`Routing::partitions`] names for it
+//!              I2 routing fields are told by all granules of the primary index, unless a
+//!              declaration says otherwise; a granule that does not tell them lies everywhere
+//! Source       dora.txt 4.1.1 (routing rules, routing fields) and 4.2.2 (secondary indexes);
+//!              partitioned.txt 2.1 to 3.1 (single- and multi-partition transactions); orthrus.txt
+//!              3.1 and 4 (lock space split over threads); lads.txt 4.2 (key ranges). We differ
+//!              from DORA: nobody writes the rules, and a table that no procedure writes needs
+//!              none, as in H-Store's replicated tables.
+
+mod explain;
+mod infer;
+mod place;
+mod set;
+mod sites;
+#[cfg(test)]
+mod tests;
+
+use hotrow_base::ids::{IndexId, PartitionId, TableId};
+use hotrow_base::key;
+
+use crate::catalog::Catalog;
+use crate::granule::Granules;
+use crate::program::Procedure;
+
+pub use explain::{explain_procedure, explain_site};
+pub use place::Place;
+pub use set::PartitionSet;
+
+/// Most partitions a routing may have; a [`PartitionSet`] has a bit for each.
+pub const PARTITIONS_MAX: u16 = 1024;
+
+/// How the values of routing fields map to partitions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Mapping {
+    /// by [`key::hash`] of the fields' bytes
+    Hash,
+    /// by boundaries over the fields' memcomparable bytes, ascending: a value belongs to partition
+    /// `n` when it is not below exactly `n` of them. A boundary may be any bytes, a key or not.
+    Ranges(Box<[Box<[u8]>]>),
+}
+
+/// Where the rows of one table lie.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RoutingRule {
+    /// no registered procedure writes it: it may be read in every partition
+    Replicated,
+    /// it has no primary key: a row stays in the partition that inserted it
+    Unkeyed,
+    /// by routing fields
+    Fields {
+        /// how many leading columns of the primary key they are; 0: one partition has all rows
+        parts: u8,
+        /// the map from their value
+        mapping: Mapping,
+    },
+}
+
+/// What becomes of entries of secondary indexes whose granules do not tell the routing fields.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum SecondaryEntries {
+    /// an entry lies with its row, so that whoever looks for one asks every partition (H-Store)
+    #[default]
+    WithRows,
+    /// the index is shared by all partitions; it sends on to the rows, whose own granules
+    /// reconnaissance finds (DORA's secondary actions)
+    Shared,
+}
+
+/// Why boundaries were refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RoutingError {
+    /// a routing has 1 to [`PARTITIONS_MAX`] partitions
+    #[error("{0} partitions: there can be 1 to {PARTITIONS_MAX}")]
+    Partitions(u16),
+    /// n partitions have n - 1 boundaries
+    #[error("{given} boundaries for {partitions} partitions, which have one less than they are")]
+    Count {
+        /// boundaries given
+        given: usize,
+        /// partitions of the routing
+        partitions: u16,
+    },
+    /// boundaries descend
+    #[error("boundary {0} is below the one before it")]
+    Order(usize),
+    /// the table is not routed by fields
+    #[error("the table has no routing fields")]
+    NoFields,
+}
+
+/// Where an index's keys keep the routing fields of their table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Carried {
+    /// in front, in order
+    Leading,
+    /// at these key columns
+    At(Box<[u8]>),
+    /// not all of them are there
+    Not,
+}
+
+/// What one index tells.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct IndexRoute {
+    table: TableId,
+    is_primary: bool,
+    /// by whole keys
+    entry: Carried,
+    /// whether granules tell as much
+    by_granule: bool,
+}
+
+/// The rules of all tables, for a number of partitions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Routing {
+    partitions: u16,
+    secondary: SecondaryEntries,
+    rules: Vec<RoutingRule>,
+    indexes: Vec<IndexRoute>,
+}
+
+impl Routing {
+    /// Infers the rules for a set of procedures: the longest prefixes of the primary keys that all
+    /// granules tell and that keep as many procedures as possible in one partition; a declared
+    /// prefix (`WITH (routing = ...)`) stands. One partition, hashed, until
+    /// [`Routing::spread_over`].
+    pub fn infer<'a>(
+        catalog: &Catalog,
+        granules: &Granules,
+        procedures: impl IntoIterator<Item = &'a Procedure>,
+    ) -> Self {
+        let rules = infer::rules(catalog, granules, procedures);
+        let indexes = catalog.indexes().iter();
+        let indexes = indexes.map(|index| place::route(catalog, granules, &rules, index)).collect();
+        Self { partitions: 1, secondary: SecondaryEntries::default(), rules, indexes }
+    }
+
+    /// The same rules for this many partitions; all tables are hashed again.
+    pub fn spread_over(mut self, partitions: u16) -> Result<Self, RoutingError> {
+        if !(1..=PARTITIONS_MAX).contains(&partitions) {
+            return Err(RoutingError::Partitions(partitions));
+        }
+        self.partitions = partitions;
+        for rule in &mut self.rules {
+            if let RoutingRule::Fields { mapping, .. } = rule {
+                *mapping = Mapping::Hash;
+            }
+        }
+        Ok(self)
+    }
+
+    /// The same rules with other care for secondary indexes.
+    pub fn with_secondary(mut self, secondary: SecondaryEntries) -> Self {
+        self.secondary = secondary;
+        self
+    }
+
+    /// The same rules, but for a table by ranges: one boundary less than partitions, ascending.
+    /// Two equal boundaries leave the partition between them empty. Tables whose rows shall meet
+    /// in one partition need the same boundaries.
+    pub fn with_ranges(
+        mut self,
+        table: TableId,
+        boundaries: Vec<Box<[u8]>>,
+    ) -> Result<Self, RoutingError> {
+        let RoutingRule::Fields { mapping, .. } = &mut self.rules[table.index()] else {
+            return Err(RoutingError::NoFields);
+        };
+        if boundaries.len() + 1 != self.partitions as usize {
+            let (given, partitions) = (boundaries.len(), self.partitions);
+            return Err(RoutingError::Count { given, partitions });
+        }
+        if let Some(at) = boundaries.windows(2).position(|pair| pair[0] > pair[1]) {
+            return Err(RoutingError::Order(at + 1));
+        }
+        *mapping = Mapping::Ranges(boundaries.into());
+        Ok(self)
+    }
+
+    /// How many partitions there are.
+    pub fn partition_count(&self) -> u16 {
+        self.partitions
+    }
+
+    /// The rule of a table.
+    pub fn rule(&self, table: TableId) -> &RoutingRule {
+        &self.rules[table.index()]
+    }
+
+    /// Whether rows of two tables with equal routing fields lie in one partition.
+    pub fn alike(&self, catalog: &Catalog, a: TableId, b: TableId) -> bool {
+        let (one, other) = (self.rule(a), self.rule(b));
+        match (one, other) {
+            (RoutingRule::Fields { parts, .. }, RoutingRule::Fields { .. }) => {
+                one == other && sites::same_bytes(catalog, a, b, *parts as usize)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Mapping {
+    /// The partition of routing fields with these bytes.
+    #[inline]
+    fn partition(&self, fields: &[u8], partitions: u16) -> PartitionId {
+        PartitionId(match self {
+            // The high bits choose: indexes use the low ones, and a partition's index would
+            // otherwise fill only some of its buckets.
+            Self::Hash => ((u128::from(key::hash(fields)) * u128::from(partitions)) >> 64) as u16,
+            Self::Ranges(boundaries) => {
+                boundaries.partition_point(|boundary| **boundary <= *fields) as u16
+            }
+        })
+    }
+}
+
+impl Routing {
+    fn index_route(&self, index: IndexId) -> &IndexRoute {
+        &self.indexes[index.index()]
+    }
+}

@@ -1,0 +1,321 @@
+//! Routing rules: what plans say about partitions is what execution does.
+
+use std::collections::HashMap;
+
+use hotrow_base::ids::{ProcedureId, TableId};
+use hotrow_transaction::actions::{ActionPlan, Failure, Order, execute};
+use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::compiled::CompiledProcedure;
+use hotrow_transaction::explain::explain;
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::granule::Granules;
+use hotrow_transaction::interpret::run;
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::Stop;
+use hotrow_transaction::plan::Plan;
+use hotrow_transaction::reference::ModelStore;
+use hotrow_transaction::routing::{PartitionSet, Routing, RoutingRule, SecondaryEntries};
+use hotrow_workloads::{Share, workload_named};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+use crate::checked::Checked;
+use crate::compare::Subject;
+use crate::generate::Generator;
+use crate::noted::Noted;
+use crate::workloads::{Database, loaded};
+use crate::{programs, world};
+
+/// Bytes at, right before or right behind the key of a small integer.
+fn boundary(random: &mut SmallRng) -> Box<[u8]> {
+    let number: i32 = random.random_range(0..8);
+    let mut bytes = (number as u32 ^ 1 << 31).to_be_bytes().to_vec();
+    match random.random_range(0..3) {
+        0 => {}
+        1 => bytes.push(0),
+        _ => drop(bytes.pop()),
+    }
+    bytes.into()
+}
+
+/// The rules, spread in some way.
+fn spread(routing: &Routing, catalog: &Catalog, random: &mut SmallRng) -> Routing {
+    let partitions = random.random_range(1..7);
+    let mut routing = routing.clone().spread_over(partitions).expect("a small number");
+    if random.random() {
+        routing = routing.with_secondary(SecondaryEntries::Shared);
+    }
+    if random.random() {
+        let mut boundaries: Vec<_> = (1..partitions).map(|_| boundary(random)).collect();
+        boundaries.sort();
+        for table in catalog.tables().iter().map(|table| table.id) {
+            if let RoutingRule::Fields { .. } = routing.rule(table) {
+                routing = routing.with_ranges(table, boundaries.clone()).expect("they ascend");
+            }
+        }
+    }
+    routing
+}
+
+fn noted<'a>(subject: &Subject<'a>, routing: &'a Routing, store: &ModelStore) -> Noted<'a> {
+    let (catalog, granules) = (subject.catalog, subject.granules);
+    let inner = Checked { store: store.clone(), catalog, granules, held: None, writes: 0 };
+    let named = PartitionSet::EMPTY;
+    Noted { inner, routing, named, outside: Vec::new(), seen: 0 }
+}
+
+/// Runs a planned call; how many partitions its plan named, and what it touched elsewhere.
+fn planned(
+    subject: &Subject<'_>,
+    routing: &Routing,
+    store: &ModelStore,
+    invocation: &Invocation,
+) -> (usize, Vec<String>) {
+    let mut access = noted(subject, routing, store);
+    let (mut plan, mut frame) = (Plan::default(), Frame::new());
+    plan.make(subject.catalog, &subject.compiled.plan, invocation, &mut frame, &mut access.inner)
+        .expect("planning does not stop");
+    routing.partitions(subject.catalog, &plan, &mut access.named);
+    let granules = plan.footprint().granules().iter();
+    access.inner.held = Some(granules.map(|g| (g.lock, g.mode)).collect::<HashMap<_, _>>());
+    let program = &subject.compiled.program;
+    frame.begin(program, invocation);
+    match run(program, 0, &mut frame, &mut access, &mut plan.keys()) {
+        Ok(()) | Err(Stop::Error | Stop::Replan) => {}
+        Err(other) => panic!("stopped: {other:?}"),
+    }
+    (access.named.len(), access.outside)
+}
+
+/// Names each action's partitions when it begins.
+struct EachAction;
+
+impl<'c> Order<Noted<'c>> for EachAction {
+    fn choose(&mut self, _: usize) -> usize {
+        0
+    }
+
+    fn enter(&mut self, access: &mut Noted<'c>, plan: &ActionPlan, action: u32) {
+        let action = &plan.actions()[action as usize];
+        let uses = plan.uses(action).iter();
+        access.inner.held =
+            Some(uses.map(|held| (plan.granule(held.granule).lock, held.mode)).collect());
+        access.named = PartitionSet::EMPTY;
+        let catalog = access.inner.catalog;
+        access.routing.partitions_of_action(catalog, plan, action, &mut access.named);
+    }
+}
+
+/// Runs a call as actions; what any of them touched outside its partitions.
+fn acted(
+    subject: &Subject<'_>,
+    routing: &Routing,
+    store: &ModelStore,
+    invocation: &Invocation,
+) -> Vec<String> {
+    let mut access = noted(subject, routing, store);
+    let (mut plan, mut frame) = (ActionPlan::default(), Frame::new());
+    plan.make(subject.catalog, &subject.actions, invocation, &mut frame, &mut access.inner)
+        .expect("planning does not stop");
+    match execute(&subject.actions, &plan, invocation, &mut access, &mut EachAction) {
+        Ok(_) | Err(Failure::Error(_) | Failure::Stop(Stop::Replan)) => {}
+        Err(Failure::Stop(other)) => panic!("stopped: {other:?}"),
+    }
+    access.outside
+}
+
+/// Calls of a workload under all kinds of routings: per procedure, how many calls had how many
+/// partitions.
+fn calls(name: &str, settings: &[(&str, &str)], count: usize) -> HashMap<String, Vec<usize>> {
+    let mut workload = workload_named(name).expect("the name is listed");
+    for (name, text) in settings {
+        workload.parameters_mut().set(name, text).expect("the setting is legal");
+    }
+    let mut database = Database::default();
+    database.run(&workload.schema_sql());
+    database.run(&workload.procedures_sql());
+    let Database { catalog, procedures } = &database;
+    let granules = Granules::infer(catalog, procedures.values());
+    let rules = Routing::infer(catalog, &granules, procedures.values());
+    let names = workload.procedures();
+    let subjects: Vec<_> =
+        names.iter().map(|name| Subject::new(catalog, &granules, &procedures[*name])).collect();
+    let mut store = loaded(&*workload, catalog);
+    let id = |name: &str| names.iter().position(|n| *n == name).expect("it is listed");
+    let mut generator = workload.generator(Share::WHOLE, 11, &|name| ProcedureId(id(name) as u32));
+    let (mut invocation, mut frame) = (Invocation::default(), Frame::new());
+    let mut random = SmallRng::seed_from_u64(3);
+    let mut partitions = HashMap::new();
+    for call in 0..count {
+        generator.next(&mut invocation);
+        invocation.now_us = 850_000_000_000_000 + call as i64;
+        let number = invocation.procedure.index();
+        let (subject, name) = (&subjects[number], names[number]);
+        let routing = spread(&rules, catalog, &mut random);
+        let (named, outside) = planned(subject, &routing, &store, &invocation);
+        assert_eq!(outside, [""; 0], "{name} {routing:?}");
+        let outside = acted(subject, &routing, &store, &invocation);
+        assert_eq!(outside, [""; 0], "an action of {name} {routing:?}");
+        partitions.entry(name.to_owned()).or_insert_with(Vec::new).push(named);
+        let _ = store.call(&subject.compiled.program, &invocation, &mut frame);
+    }
+    partitions
+}
+
+#[test]
+fn tpcc_stays_in_the_partitions_its_plans_name() {
+    let settings = [("items", "20"), ("customers", "10"), ("warehouses", "6")];
+    let partitions = calls("tpcc", &settings, 300);
+    for single in ["order_status", "delivery", "stock_level"] {
+        assert!(partitions[single].iter().all(|&named| named == 1), "{single} {partitions:?}");
+    }
+    assert!(partitions["payment"].iter().all(|named| (1..=2).contains(named)), "{partitions:?}");
+    assert!(partitions["payment"].contains(&2), "{partitions:?}");
+    assert!(partitions["new_order"].contains(&1), "{partitions:?}");
+}
+
+#[test]
+fn ycsb_stays_in_the_partitions_its_plans_name() {
+    let partitions = calls("ycsb", &[("records", "200"), ("reads", "50")], 150);
+    assert!(partitions.values().flatten().any(|&named| named > 1), "{partitions:?}");
+}
+
+#[test]
+fn random_programs_stay_in_the_partitions_their_plans_name() {
+    let catalog = world::catalog();
+    let (mut one, mut more) = (0, 0);
+    for seed in 0..1500 {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let procedure = Generator::procedure(&mut random);
+        let granules = Granules::infer(&catalog, [&procedure]);
+        let rules = Routing::infer(&catalog, &granules, [&procedure]);
+        let subject = Subject::new(&catalog, &granules, &procedure);
+        for _ in 0..4 {
+            let store = world::store(&catalog, &mut random);
+            let invocation = programs::arguments(&procedure, &mut random);
+            let routing = spread(&rules, &catalog, &mut random);
+            let context = || format!("seed {seed} {routing:?} {:#?}", procedure.body);
+            let (named, outside) = planned(&subject, &routing, &store, &invocation);
+            assert_eq!(outside, [""; 0], "{}", context());
+            let outside = acted(&subject, &routing, &store, &invocation);
+            assert_eq!(outside, [""; 0], "action; {}", context());
+            *(if named <= 1 { &mut one } else { &mut more }) += 1;
+        }
+    }
+    assert!(one > 500 && more > 500, "both kinds occur: {one} and {more}");
+}
+
+fn parts(routing: &Routing, catalog: &Catalog, name: &str) -> Option<u8> {
+    let table: TableId = catalog.table_named(name).expect("it is there").id;
+    match routing.rule(table) {
+        RoutingRule::Fields { parts, .. } => Some(*parts),
+        RoutingRule::Replicated | RoutingRule::Unkeyed => None,
+    }
+}
+
+fn database(schema: &str, procedures: &str) -> Database {
+    let mut database = Database::default();
+    database.run(schema);
+    database.run(procedures);
+    database
+}
+
+/// The rules of a database, and what EXPLAIN says of each procedure.
+fn explained(database: &Database) -> (Routing, HashMap<&str, String>) {
+    let Database { catalog, procedures } = database;
+    let granules = Granules::infer(catalog, procedures.values());
+    let routing = Routing::infer(catalog, &granules, procedures.values());
+    let texts = procedures.iter().map(|(name, procedure)| {
+        let compiled = CompiledProcedure::new(catalog, &granules, procedure.clone());
+        (name.as_str(), explain(catalog, &granules, &routing, &compiled.expect("it lowers")))
+    });
+    let texts = texts.collect();
+    (routing, texts)
+}
+
+#[test]
+fn tpcc_is_routed_by_warehouse() {
+    let workload = workload_named("tpcc").expect("the name is listed");
+    let database = database(&workload.schema_sql(), &workload.procedures_sql());
+    let (routing, texts) = explained(&database);
+    for table in ["warehouse", "district", "customer", "stock", "orders", "new_order", "order_line"]
+    {
+        assert_eq!(parts(&routing, &database.catalog, table), Some(1), "{table}");
+    }
+    let rule = |name| routing.rule(database.catalog.table_named(name).expect("it is there").id);
+    assert_eq!(rule("item"), &RoutingRule::Replicated);
+    assert_eq!(rule("history"), &RoutingRule::Unkeyed);
+    let says = |name: &str, line: &str| {
+        assert!(texts[name].contains(line), "{name} does not say {line:?}: {}", texts[name]);
+    };
+    says("new_order", "routed by d_w_id = p_w_id\n");
+    says("new_order", "routed by s_w_id = supply_warehouse\n");
+    says("new_order", "any partition (read only)\n");
+    says("new_order", "A call touches one partition when supply_warehouse = p_w_id.\n");
+    says("payment", "A call touches one partition when p_w_id = p_c_w_id.\n");
+    for single in ["order_status", "delivery", "stock_level"] {
+        says(single, "A call touches one partition.\n");
+    }
+}
+
+#[test]
+fn ycsb_is_routed_by_key() {
+    let workload = workload_named("ycsb").expect("the name is listed");
+    let database = database(&workload.schema_sql(), &workload.procedures_sql());
+    let (routing, texts) = explained(&database);
+    assert_eq!(parts(&routing, &database.catalog, "usertable"), Some(1));
+    assert!(texts.values().any(|text| text.contains("routed by y_id = ")), "{texts:?}");
+}
+
+#[test]
+fn rules_follow_the_procedures() {
+    let schema = "CREATE TABLE a (x integer, y integer, v integer, PRIMARY KEY (x, y));
+        CREATE TABLE b (x bigint, y integer, v integer, PRIMARY KEY (x, y));
+        CREATE TABLE person (id integer PRIMARY KEY, email text UNIQUE, n integer);";
+    let alone = "CREATE PROCEDURE p(i integer, j integer) LANGUAGE plpgsql AS $$ BEGIN
+            UPDATE a SET v = 1 WHERE x = i AND y = j; END $$;
+        CREATE PROCEDURE read_person(e text) LANGUAGE plpgsql AS $$ BEGIN
+            UPDATE person SET n = 1 WHERE email = e; END $$;";
+    let alone = database(schema, alone);
+    let (routing, texts) = explained(&alone);
+    assert_eq!(parts(&routing, &alone.catalog, "a"), Some(2), "the longest prefix spreads best");
+    assert_eq!(parts(&routing, &alone.catalog, "b"), None, "nobody writes it");
+    assert_eq!(parts(&routing, &alone.catalog, "person"), Some(1), "email is no part of the key");
+    let text = &texts["read_person"];
+    assert!(text.contains("all partitions, because person_email_key does not tell id"), "{text}");
+    assert!(text.contains("each row found is routed by its own key"), "{text}");
+
+    let loops = "CREATE PROCEDURE p(i integer) LANGUAGE plpgsql AS $$ BEGIN
+            FOR j IN 1..3 LOOP UPDATE a SET v = 1 WHERE x = i AND y = j; END LOOP; END $$;
+        CREATE PROCEDURE q(i bigint) LANGUAGE plpgsql AS $$ BEGIN
+            UPDATE a SET v = 1 WHERE x = 1 AND y = 1; UPDATE b SET v = 1 WHERE x = i AND y = 1;
+            END $$;";
+    let loops = database(schema, loops);
+    let (routing, texts) = explained(&loops);
+    assert_eq!(parts(&routing, &loops.catalog, "a"), Some(1), "p stays in one partition so");
+    assert!(texts["p"].contains("A call touches one partition.\n"), "{}", texts["p"]);
+    let several = "several partitions: a is routed by (x), b by (x, y)";
+    assert!(texts["q"].contains(several), "integers of two widths never meet: {}", texts["q"]);
+}
+
+#[test]
+fn a_declared_prefix_stands() {
+    let schema = "CREATE TABLE a (x integer, y integer, v integer, PRIMARY KEY (x, y))
+        WITH (routing = 'x', primary_index = hash);";
+    let write = "CREATE PROCEDURE p(i integer, j integer) LANGUAGE plpgsql AS $$ BEGIN
+            UPDATE a SET v = 1 WHERE x = i AND y = j; END $$;";
+    let declared = database(schema, write);
+    let (routing, texts) = explained(&declared);
+    assert_eq!(parts(&routing, &declared.catalog, "a"), Some(1));
+    assert!(texts["p"].contains("routed by x = i\n"), "{}", texts["p"]);
+
+    let schema = schema.replace("'x'", "'x, y'");
+    let scan = "CREATE PROCEDURE p(i integer) LANGUAGE plpgsql AS $$ BEGIN
+            UPDATE a SET v = 1 WHERE x = i; END $$;"
+        .to_owned();
+    let fine = database(&schema.replace("hash", "btree"), &scan);
+    let (routing, texts) = explained(&fine);
+    assert_eq!(parts(&routing, &fine.catalog, "a"), Some(2));
+    let all = "all partitions, because granules do not tell x, y";
+    assert!(texts["p"].contains(all), "{}", texts["p"]);
+}
