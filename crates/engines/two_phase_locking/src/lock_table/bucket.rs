@@ -27,6 +27,12 @@ impl Bucket {
     /// disturbed.
     #[inline]
     pub fn grant_at_once(&mut self, lock: u64, owner: u32, mode: LockMode) -> bool {
+        let request = Request { lock, owner, held: Modes::of(mode), wanted: Modes::NONE };
+        self.requests.push_only(request) || self.grant_beside_others(lock, owner, mode)
+    }
+
+    #[inline(never)]
+    fn grant_beside_others(&mut self, lock: u64, owner: u32, mode: LockMode) -> bool {
         let mut met = Modes::NONE;
         for request in self.requests.as_slice() {
             if request.lock == lock {
@@ -164,6 +170,12 @@ impl Bucket {
     /// Removes a request; whether others wait for the lock.
     #[inline]
     pub fn remove(&mut self, lock: u64, owner: u32) -> bool {
+        debug_assert!(self.position(lock, owner).is_some(), "released once, by its owner");
+        !self.requests.remove_only() && self.remove_beside_others(lock, owner)
+    }
+
+    #[inline(never)]
+    fn remove_beside_others(&mut self, lock: u64, owner: u32) -> bool {
         let mut own = None;
         let mut awaited = false;
         for (at, request) in self.requests.as_slice().iter().enumerate() {
@@ -175,7 +187,6 @@ impl Bucket {
                 }
             }
         }
-        debug_assert!(own.is_some(), "a lock is released once, by its owner");
         if let Some(own) = own {
             self.requests.remove(own);
         }

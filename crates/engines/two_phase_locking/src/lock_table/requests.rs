@@ -2,7 +2,7 @@
 //!
 //! Invariants   I1 the requests are one slice: inside the bucket while they are few, else in
 //!                 `spilled`, which keeps its memory (no allocation once it has grown)
-//!              I2 `spilled` is in use exactly while it is not empty; it is left when the last
+//!              I2 `spilled` is in use exactly while `count` says so; it is left when the last
 //!                 request is removed
 
 use super::modes::Modes;
@@ -40,10 +40,13 @@ impl Request {
 /// What fits into two cache lines with the latch.
 const INLINE: usize = 5;
 
+/// What `count` is while `spilled` is in use.
+const SPILLED: u32 = u32::MAX;
+
 /// See the module.
 #[derive(Default, Debug)]
 pub(super) struct Requests {
-    /// requests in `inside`; 0 while `spilled` is in use
+    /// requests in `inside`, or [`SPILLED`]
     count: u32,
     spilled: Vec<Request>,
     inside: [Request; INLINE],
@@ -52,41 +55,58 @@ pub(super) struct Requests {
 impl Requests {
     #[inline]
     pub fn as_slice(&self) -> &[Request] {
-        if self.spilled.is_empty() { self.inside() } else { &self.spilled }
+        match self.count {
+            SPILLED => &self.spilled,
+            count => &self.inside[..in_bounds(count)],
+        }
     }
 
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [Request] {
-        if self.spilled.is_empty() {
-            &mut self.inside[..(self.count as usize).min(INLINE)]
-        } else {
-            &mut self.spilled
+        match self.count {
+            SPILLED => &mut self.spilled,
+            count => &mut self.inside[..in_bounds(count)],
         }
     }
 
-    /// The `min` never changes the count; it tells the compiler that the slice cannot panic.
+    /// Adds the only request; false, and nothing is done, if there are others.
     #[inline]
-    fn inside(&self) -> &[Request] {
-        &self.inside[..(self.count as usize).min(INLINE)]
+    pub fn push_only(&mut self, request: Request) -> bool {
+        let is_free = self.count == 0;
+        if is_free {
+            self.inside[0] = request;
+            self.count = 1;
+        }
+        is_free
+    }
+
+    /// Removes the only request; false, and nothing is done, if there are more.
+    #[inline]
+    pub fn remove_only(&mut self) -> bool {
+        let is_only = self.count == 1;
+        if is_only {
+            self.count = 0;
+        }
+        is_only
     }
 
     #[inline]
     pub fn push(&mut self, request: Request) {
-        let count = self.count as usize;
-        match self.inside.get_mut(count) {
-            Some(place) if self.spilled.is_empty() => {
+        // No place has the number `SPILLED`.
+        match self.inside.get_mut(self.count as usize) {
+            Some(place) => {
                 *place = request;
                 self.count += 1;
             }
-            _ => self.spill(request),
+            None => self.spill(request),
         }
     }
 
     #[cold]
     fn spill(&mut self, request: Request) {
-        if self.spilled.is_empty() {
-            self.spilled.extend_from_slice(&self.inside[..self.count as usize]);
-            self.count = 0;
+        if self.count != SPILLED {
+            self.spilled.extend_from_slice(&self.inside);
+            self.count = SPILLED;
         }
         self.spilled.push(request);
     }
@@ -94,14 +114,23 @@ impl Requests {
     /// Removes a request; later ones move up.
     #[inline]
     pub fn remove(&mut self, at: usize) {
-        if self.spilled.is_empty() {
-            let last = (self.count as usize).min(INLINE) - 1;
+        if self.count != SPILLED {
+            let last = in_bounds(self.count) - 1;
             for place in at..last {
                 self.inside[place] = self.inside[place + 1];
             }
             self.count = last as u32;
-        } else {
-            self.spilled.remove(at);
+            return;
+        }
+        self.spilled.remove(at);
+        if self.spilled.is_empty() {
+            self.count = 0;
         }
     }
+}
+
+/// Never changes a count of requests inside; tells the compiler that a slice cannot panic.
+#[inline]
+fn in_bounds(count: u32) -> usize {
+    (count as usize).min(INLINE)
 }
