@@ -21,12 +21,11 @@ impl Call {
     /// to be undone.
     pub fn make_plan(&mut self, schema: &Schema, scratch: &mut Scratch) -> Result<(), Stop> {
         let Self { invocation, procedure, frame, plan, hints, .. } = self;
+        // The last plan's records may not even be of the same tables.
+        hints.clear();
         let procedure = procedure.as_deref().expect("only procedures that exist are run");
         let mut access = TrialReads::new(schema, scratch);
-        let made = plan.make(&schema.catalog, &procedure.plan, invocation, frame, &mut access);
-        hints.clear();
-        hints.resize(plan.entries().len(), 0);
-        made
+        plan.make(&procedure.plan, invocation, frame, &mut access)
     }
 
     /// Asks for the cache lines of the indexes in which the planned keys will be looked up.
@@ -44,13 +43,14 @@ impl Call {
     /// Notes the record that each planned key most probably leads to, and asks for its cache
     /// lines. Only hash indexes tell without a search.
     pub fn resolve_hints(&mut self, schema: &Schema) {
-        for (entry, hint) in self.plan.entries().iter().zip(&mut self.hints) {
-            let StoredIndex::Hash(index) = schema.stored_index(entry.index) else { continue };
-            if let Some(id) = index.candidate(entry.hash) {
-                *hint = id.bits() + 1;
-                let table = schema.catalog.index(entry.index).table;
-                schema.table(table).records().prefetch(id);
-            }
-        }
+        let Self { plan, hints, .. } = self;
+        hints.clear();
+        hints.extend(plan.entries().iter().map(|entry| {
+            let StoredIndex::Hash(index) = schema.stored_index(entry.index) else { return 0 };
+            let Some(id) = index.candidate(entry.hash) else { return 0 };
+            let table = schema.catalog.index(entry.index).table;
+            schema.table(table).records().prefetch(id);
+            id.bits() + 1
+        }));
     }
 }

@@ -8,8 +8,9 @@ use crate::catalog::Catalog;
 use crate::granule::Granules;
 use crate::lower;
 use crate::outcome::SqlError;
+use crate::plan::MarkCode;
 use crate::program::Procedure;
-use crate::slice::{Knowledge, SiteMark, Slice};
+use crate::slice::{Knowledge, Slice};
 
 /// The program that plans a procedure's calls.
 #[derive(Clone, Debug)]
@@ -17,9 +18,20 @@ pub struct PlanProgram {
     /// the slice, lowered
     pub program: Program,
     /// its marks
-    pub marks: Vec<SiteMark>,
+    pub marks: Box<[MarkCode]>,
     /// whether planning reads records
     pub needs_reconnaissance: bool,
+}
+
+impl PlanProgram {
+    /// Lowers a slice.
+    pub(crate) fn new(catalog: &Catalog, slice: &Slice) -> Result<Self, SqlError> {
+        Ok(Self {
+            program: lower::lower(catalog, &slice.procedure)?,
+            marks: slice.marks.iter().map(|mark| MarkCode::new(catalog, mark)).collect(),
+            needs_reconnaissance: slice.needs_reconnaissance,
+        })
+    }
 }
 
 /// A procedure in all its forms.
@@ -47,11 +59,7 @@ impl CompiledProcedure {
         for (site, &planned) in slice.planned.iter().enumerate() {
             program.set_planned(site as u16, planned);
         }
-        let plan = PlanProgram {
-            program: lower::lower(catalog, &slice.procedure)?,
-            marks: slice.marks,
-            needs_reconnaissance: slice.needs_reconnaissance,
-        };
+        let plan = PlanProgram::new(catalog, &slice)?;
         Ok(Self { procedure, program, plan, knowledge: slice.knowledge })
     }
 }

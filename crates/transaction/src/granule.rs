@@ -44,12 +44,58 @@ impl Space {
 
     /// As [`Space::lock_id`], for a granule whose [`key::hash`] is known.
     #[inline]
-    pub fn lock_id_hashed(self, hash: u64) -> u64 {
+    pub const fn lock_id_hashed(self, hash: u64) -> u64 {
+        self.seed().lock_id(hash)
+    }
+
+    /// What tells the space's locks from others.
+    #[inline]
+    pub const fn seed(self) -> SpaceSeed {
         let tag = match self {
             Self::Table(table) => (table.0 as u64) << 1,
             Self::Index(index) => (index.0 as u64) << 1 | 1,
         };
-        hash ^ (tag + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        SpaceSeed((tag + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+}
+
+/// See [`Space::seed`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SpaceSeed(u64);
+
+impl SpaceSeed {
+    /// As [`Space::lock_id_hashed`].
+    #[inline]
+    pub const fn lock_id(self, hash: u64) -> u64 {
+        (hash ^ self.0) & !(LOCK_ID_STEP - 1)
+    }
+}
+
+/// What all lock identities are multiples of; the rest of the word has room for a mode.
+pub const LOCK_ID_STEP: u64 = 4;
+
+/// A lock and the mode to hold it in, in one word. Ordered by lock.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct LockRequest(u64);
+
+impl LockRequest {
+    /// A request for the lock with this identity.
+    #[inline]
+    pub const fn new(lock: u64, mode: LockMode) -> Self {
+        debug_assert!(lock.is_multiple_of(LOCK_ID_STEP), "identities leave room for the mode");
+        Self(lock | mode as u64)
+    }
+
+    /// Identity of the lock.
+    #[inline]
+    pub const fn lock(self) -> u64 {
+        self.0 & !(LOCK_ID_STEP - 1)
+    }
+
+    /// The mode.
+    #[inline]
+    pub const fn mode(self) -> LockMode {
+        LockMode::ALL[(self.0 % LOCK_ID_STEP) as usize]
     }
 }
 
@@ -68,6 +114,10 @@ pub enum LockMode {
 }
 
 impl LockMode {
+    /// All modes, by number.
+    pub const ALL: [Self; 4] =
+        [Self::IntentShared, Self::IntentExclusive, Self::Shared, Self::Exclusive];
+
     /// Whether two transactions may hold these modes at once.
     #[inline]
     pub const fn compatible(self, other: Self) -> bool {

@@ -31,6 +31,7 @@ mod visit;
 
 pub use aggregate::Totals;
 pub use fault::Fault;
+pub(crate) use keys::{pack, pack_one};
 pub(crate) use pure::{compare, fits};
 
 use hotrow_base::datum::Datum;

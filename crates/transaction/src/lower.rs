@@ -34,6 +34,7 @@ use crate::catalog::Catalog;
 use crate::frame::SLOTS_MAX;
 use crate::outcome::SqlError;
 use crate::program::{FOUND, NOW, Procedure, ROW_COUNT, SlotId, Statement};
+pub(crate) use access::{key_code, packed_bits};
 use segments::{Label, Segments};
 
 /// Lowers a procedure; its one entry is number 0.

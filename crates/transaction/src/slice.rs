@@ -8,11 +8,13 @@
 //!              predicted values has had its mark run with the same granule: branches on unknown
 //!              conditions contribute both arms, unknown loops their body
 //!              I2 a slice only reads; reads in it are reconnaissance
+//!              I3 marks with keys stand in the order in which execution reaches their sites
 //! Source       partial evaluation, off-line: binding times first, then a residual program.
 //!              Reconnaissance: orthrus.txt 3.2 (OLLP). We differ from OLLP in what is checked at
 //!              execution: not the values read, but whether each access stays inside the
 //!              footprint, so that a stale guess with the same granules still commits.
 
+mod hoist;
 mod needs;
 mod recon;
 mod trial;
@@ -99,11 +101,14 @@ pub struct Slice {
 impl Slice {
     /// Cuts a procedure.
     pub fn of(catalog: &Catalog, granules: &Granules, procedure: &Procedure) -> Self {
-        Self::with_marks(catalog, granules, procedure, &[])
+        let mut slice = Self::with_marks(catalog, granules, procedure, &[]);
+        hoist::hoist_marks(&mut slice.procedure.body, &slice.marks);
+        slice
     }
 
     /// Cuts a procedure that has marks of its own, which the slice keeps, each with [`OWN_MARK`]
-    /// set in its number. `marks`: for each, the slots whose values must be right there.
+    /// set in its number, and all marks where their sites stood. `marks`: for each, the slots whose
+    /// values must be right there.
     pub fn with_marks(
         catalog: &Catalog,
         granules: &Granules,

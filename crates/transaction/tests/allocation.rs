@@ -258,7 +258,7 @@ fn planning_actions_allocates_nothing_after_warming_up() {
         invocation.arguments.clear();
         invocation.arguments.push_int_array(0..10);
         invocation.arguments.push_bytes(b"a name");
-        plan.make(&catalog, &program, &invocation, &mut frame, &mut records).expect("it plans");
+        plan.make(&program, &invocation, &mut frame, &mut records).expect("it plans");
         assert!(plan.actions().len() > 1);
         let mut partitions = PartitionSet::EMPTY;
         routing.partitions(&catalog, &plan.plan, &mut partitions);

@@ -21,7 +21,7 @@ use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_engine::trace::SerialTrace;
 use hotrow_engine::worker::{Call, Runner};
-use hotrow_transaction::granule::LockMode;
+use hotrow_transaction::granule::LockRequest;
 use hotrow_transaction::interpret;
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::plan::Footprint;
@@ -36,7 +36,7 @@ pub struct OrderedRunner {
     scratch: Scratch,
     trace: Option<Arc<SerialTrace>>,
     /// the footprint in the order of acquisition
-    locks: Vec<(u64, LockMode)>,
+    locks: Vec<LockRequest>,
 }
 
 impl OrderedRunner {
@@ -52,11 +52,9 @@ impl OrderedRunner {
     }
 
     fn acquire_all(&mut self, footprint: &Footprint, watch: &mut Stopwatch) {
-        self.locks.clear();
-        let granules = footprint.granules().iter();
-        self.locks.extend(granules.map(|granule| (granule.lock, granule.mode)));
-        self.locks.sort_unstable_by_key(|&(lock, _)| lock);
-        for &(lock, mode) in &self.locks {
+        footprint.requests(&mut self.locks);
+        for request in &self.locks {
+            let (lock, mode) = (request.lock(), request.mode());
             match self.table.acquire(&mut self.owner, lock, mode, Policy::Wait) {
                 Acquired::Granted => {}
                 Acquired::Waiting => {
@@ -71,8 +69,8 @@ impl OrderedRunner {
     }
 
     fn release_all(&mut self) {
-        for &(lock, _) in &self.locks {
-            self.table.release(&mut self.owner, lock);
+        for request in &self.locks {
+            self.table.release(&mut self.owner, request.lock());
         }
     }
 

@@ -17,7 +17,6 @@ use super::form::Former;
 use super::program::{ActionProgram, Kept};
 use super::record::Recording;
 use crate::access::RecordAccess;
-use crate::catalog::Catalog;
 use crate::frame::Frame;
 use crate::granule::LockMode;
 use crate::interpret;
@@ -127,7 +126,6 @@ impl ActionPlan {
     /// step budget, the call becomes one action with the granules found until then.
     pub fn make<A: RecordAccess>(
         &mut self,
-        catalog: &Catalog,
         program: &ActionProgram,
         invocation: &Invocation,
         frame: &mut Frame,
@@ -137,7 +135,7 @@ impl ActionPlan {
         frame.begin(&program.driver.program, invocation);
         self.begin_values(program, frame);
         self.is_whole = program.uncut.is_some();
-        let mut recording = Recording { catalog, program, plan: self, key: 0, granule: 0 };
+        let mut recording = Recording { program, plan: self, key: 0, granule: 0 };
         match interpret::run(&program.driver.program, 0, frame, access, &mut recording) {
             Ok(()) => {}
             Err(Stop::Error) => self.is_whole = true,

@@ -105,7 +105,7 @@ impl ActionProgram {
             uncut: None,
             tells_row_count: procedure.body.len() == 1,
             kept: marked.slots.iter().map(|slot| Kept::of(slot.sql_type)).collect(),
-            driver: driver(catalog, slice)?,
+            driver: PlanProgram::new(catalog, &slice)?,
             steps,
             own_parameters,
         })
@@ -125,7 +125,7 @@ impl ActionProgram {
             whole,
             uncut: Some(why),
             tells_row_count: true,
-            driver: driver(catalog, slice)?,
+            driver: PlanProgram::new(catalog, &slice)?,
             steps: Vec::new(),
             kept: Vec::new(),
             own_parameters: Vec::new(),
@@ -136,14 +136,6 @@ impl ActionProgram {
     pub fn needs_reconnaissance(&self) -> bool {
         self.driver.needs_reconnaissance
     }
-}
-
-fn driver(catalog: &Catalog, slice: Slice) -> Result<PlanProgram, SqlError> {
-    Ok(PlanProgram {
-        program: lower::lower(catalog, &slice.procedure)?,
-        marks: slice.marks,
-        needs_reconnaissance: slice.needs_reconnaissance,
-    })
 }
 
 /// Whether the marks of both arms stand in one block.

@@ -9,7 +9,6 @@ use hotrow_base::datum::Datum;
 use super::cut::Step;
 use super::plan::{ActionPlan, Instance, Value};
 use super::program::{ActionProgram, Kept};
-use crate::catalog::Catalog;
 use crate::frame::Frame;
 use crate::interpret::{Hook, PlannedKey};
 use crate::outcome::Stop;
@@ -22,7 +21,6 @@ const FALSE: u32 = 1;
 const ZERO: u32 = 2;
 
 pub(super) struct Recording<'a> {
-    pub(super) catalog: &'a Catalog,
     pub(super) program: &'a ActionProgram,
     pub(super) plan: &'a mut ActionPlan,
     /// keys and granules that earlier leaves took
@@ -42,7 +40,7 @@ impl Hook for Recording<'_> {
         if id & OWN_MARK == 0 {
             let ActionPlan { plan, touched, .. } = &mut *self.plan;
             let marks = &self.program.driver.marks;
-            let mut recorder = Recorder { catalog: self.catalog, marks, plan };
+            let mut recorder = Recorder { marks, plan };
             recorder.record(id, frame, |granule, mode| touched.push((granule, mode)));
             return Ok(());
         }

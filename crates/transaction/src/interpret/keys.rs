@@ -37,22 +37,28 @@ pub(super) fn encode(key: &KeyCode, machine: &Machine, out: &mut KeyBuffer) -> b
 }
 
 /// A key of integers, encoded.
-pub(super) struct Packed {
+pub(crate) struct Packed {
     bytes: [u8; PACKED_BYTES_MAX + 8],
     len: usize,
 }
 
 impl Packed {
     #[inline(always)]
-    pub(super) fn as_slice(&self) -> &[u8] {
+    pub(crate) fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.len]
+    }
+
+    /// The key and what lies behind it.
+    #[inline(always)]
+    pub(crate) fn with_rest(&self) -> &[u8; PACKED_BYTES_MAX + 8] {
+        &self.bytes
     }
 }
 
 /// Encodes a key with `is_packed`: the same bytes as [`encode`], sooner. `None`: it matches
 /// nothing.
 #[inline(always)]
-pub(super) fn pack(key: &KeyCode, machine: &Machine) -> Option<Packed> {
+pub(crate) fn pack(key: &KeyCode, machine: &Machine) -> Option<Packed> {
     let mut packed = Packed { bytes: [0; PACKED_BYTES_MAX + 8], len: 0 };
     for part in &key.parts {
         let datum = machine.slots[part.slot];
@@ -71,7 +77,7 @@ pub(super) fn pack(key: &KeyCode, machine: &Machine) -> Option<Packed> {
 
 /// As [`pack`], of a single part: bytes, their number, hash.
 #[inline(always)]
-pub(super) fn pack_one(part: &KeyPartCode, machine: &Machine) -> Option<([u8; 8], usize, u64)> {
+pub(crate) fn pack_one(part: &KeyPartCode, machine: &Machine) -> Option<([u8; 8], usize, u64)> {
     let datum = machine.slots[part.slot];
     let value = datum.as_int();
     if datum.is_null() || !fits(value, part.bits) {

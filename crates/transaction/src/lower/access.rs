@@ -376,7 +376,7 @@ fn slots_always_read(expr: &Expr, slots: &mut Vec<SlotId>) {
 }
 
 /// A key's code, with what may be known of it.
-pub(super) fn key_code(index: IndexId, parts: Box<[KeyPartCode]>, layout: KeyLayout) -> KeyCode {
+pub(crate) fn key_code(index: IndexId, parts: Box<[KeyPartCode]>, layout: KeyLayout) -> KeyCode {
     let is_plain = parts
         .iter()
         .zip(layout.parts())
@@ -387,7 +387,7 @@ pub(super) fn key_code(index: IndexId, parts: Box<[KeyPartCode]>, layout: KeyLay
 }
 
 /// [`KeyPartCode::bits`] of a key part.
-pub(super) fn packed_bits(part: KeyPart) -> u8 {
+pub(crate) fn packed_bits(part: KeyPart) -> u8 {
     match part.data_type {
         _ if part.nullable => 0,
         DataType::SmallInt => 16,

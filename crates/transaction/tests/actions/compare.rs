@@ -103,7 +103,7 @@ impl<'a> Subject<'a> {
     fn planned(&self, store: &ModelStore, invocation: &Invocation) -> Ended {
         let mut access = self.checked(store);
         let (mut plan, mut frame) = (Plan::default(), Frame::new());
-        plan.make(self.catalog, &self.compiled.plan, invocation, &mut frame, &mut access)
+        plan.make(&self.compiled.plan, invocation, &mut frame, &mut access)
             .expect("planning does not stop");
         let held: HashMap<_, _> =
             plan.footprint().granules().iter().map(|g| (g.lock, g.mode)).collect();
@@ -124,7 +124,7 @@ impl<'a> Subject<'a> {
     ) -> Ended {
         let mut access = self.checked(store);
         let mut frame = Frame::new();
-        plan.make(self.catalog, &self.actions, invocation, &mut frame, &mut access)
+        plan.make(&self.actions, invocation, &mut frame, &mut access)
             .expect("planning does not stop");
         let mut order = RandomOrder(random);
         match execute(&self.actions, plan, invocation, &mut access, &mut order) {

@@ -73,7 +73,7 @@ fn planned(
 ) -> (usize, Vec<String>) {
     let mut access = noted(subject, routing, store);
     let (mut plan, mut frame) = (Plan::default(), Frame::new());
-    plan.make(subject.catalog, &subject.compiled.plan, invocation, &mut frame, &mut access.inner)
+    plan.make(&subject.compiled.plan, invocation, &mut frame, &mut access.inner)
         .expect("planning does not stop");
     routing.partitions(subject.catalog, &plan, &mut access.named);
     let granules = plan.footprint().granules().iter();
@@ -115,7 +115,7 @@ fn acted(
 ) -> Vec<String> {
     let mut access = noted(subject, routing, store);
     let (mut plan, mut frame) = (ActionPlan::default(), Frame::new());
-    plan.make(subject.catalog, &subject.actions, invocation, &mut frame, &mut access.inner)
+    plan.make(&subject.actions, invocation, &mut frame, &mut access.inner)
         .expect("planning does not stop");
     match execute(&subject.actions, &plan, invocation, &mut access, &mut EachAction) {
         Ok(_) | Err(Failure::Error(_) | Failure::Stop(Stop::Replan)) => {}

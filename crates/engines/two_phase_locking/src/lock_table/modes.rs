@@ -2,8 +2,7 @@
 
 use hotrow_transaction::granule::LockMode;
 
-const MODES: [LockMode; 4] =
-    [LockMode::IntentShared, LockMode::IntentExclusive, LockMode::Shared, LockMode::Exclusive];
+const MODES: [LockMode; 4] = LockMode::ALL;
 
 /// Per mode, the modes it is not compatible with.
 const CONFLICTS: [u8; 4] = {

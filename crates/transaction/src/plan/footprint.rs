@@ -1,0 +1,148 @@
+//! Footprints: the granules a call touches, each once.
+//!
+//! Role         part of every plan; engines that lock as they go keep what they hold in one
+//! Invariants   I1 every granule at most once, in the strongest mode asked for
+
+#[cfg(test)]
+mod tests;
+
+use super::KeyRange;
+use crate::granule::{LOCK_ID_STEP, LockMode, LockRequest, Space};
+
+/// A granule of the footprint.
+#[derive(Clone, Copy, Debug)]
+pub struct Granule {
+    pub(super) key: KeyRange,
+    /// identity of its lock
+    pub lock: u64,
+    /// its lock space
+    pub space: Space,
+    /// strongest mode asked for
+    pub mode: LockMode,
+}
+
+/// The granules a call touches, each once.
+#[derive(Default, Debug)]
+pub struct Footprint {
+    granules: Vec<Granule>,
+    /// open addressing over lock identities; a cell counts only when its round is the current one
+    cells: Vec<Cell>,
+    round: u32,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Cell {
+    round: u32,
+    granule: u32,
+}
+
+const CELLS_MIN: usize = 64;
+
+impl Footprint {
+    /// Empties the footprint, keeps the memory.
+    pub fn clear(&mut self) {
+        self.granules.clear();
+        self.round = self.round.wrapping_add(1);
+        if self.round == 0 || self.cells.is_empty() {
+            self.cells.clear();
+            self.cells.resize(CELLS_MIN, Cell::default());
+            self.round = 1;
+        }
+    }
+
+    /// The granules, in the order in which they were first planned.
+    pub fn granules(&self) -> &[Granule] {
+        &self.granules
+    }
+
+    /// The locks to hold, in ascending order, each once.
+    pub fn requests(&self, out: &mut Vec<LockRequest>) {
+        out.clear();
+        out.extend(self.granules.iter().map(|held| LockRequest::new(held.lock, held.mode)));
+        out.sort_unstable();
+    }
+
+    /// The mode in which a granule is planned.
+    #[inline]
+    pub fn mode(&self, lock: u64) -> Option<LockMode> {
+        self.find(lock).map(|at| self.granules[at].mode)
+    }
+
+    /// Whether a granule is planned in a mode that grants `mode`.
+    #[inline]
+    pub fn covers(&self, lock: u64, mode: LockMode) -> bool {
+        self.mode(lock).is_some_and(|held| held.covers(mode))
+    }
+
+    #[inline]
+    fn find(&self, lock: u64) -> Option<usize> {
+        let mask = self.cells.len().wrapping_sub(1);
+        let mut at = first_cell(lock) & mask;
+        loop {
+            let cell = *self.cells.get(at)?;
+            if cell.round != self.round {
+                return None;
+            }
+            if self.granules[cell.granule as usize].lock == lock {
+                return Some(cell.granule as usize);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Adds a granule or strengthens it. For engines that lock as they go and keep what they hold
+    /// in a footprint; such granules carry no key bytes.
+    #[inline]
+    pub fn join(&mut self, lock: u64, space: Space, mode: LockMode) {
+        self.add(Granule { key: KeyRange::default(), lock, space, mode });
+    }
+
+    /// Adds a granule or strengthens its mode; its position.
+    #[inline]
+    pub(super) fn add(&mut self, granule: Granule) -> u32 {
+        let number = self.granules.len();
+        let mask = self.cells.len().wrapping_sub(1);
+        let mut at = first_cell(granule.lock) & mask;
+        while let Some(cell) = self.cells.get_mut(at) {
+            if cell.round != self.round {
+                *cell = Cell { round: self.round, granule: number as u32 };
+                break;
+            }
+            let held = &mut self.granules[cell.granule as usize];
+            if held.lock == granule.lock {
+                held.mode = held.mode.join(granule.mode);
+                return cell.granule;
+            }
+            at = (at + 1) & mask;
+        }
+        self.granules.push(granule);
+        if self.granules.len() * 2 > self.cells.len() {
+            self.grow();
+        }
+        number as u32
+    }
+
+    fn place(&mut self, granule: usize) {
+        let mask = self.cells.len() - 1;
+        let mut at = first_cell(self.granules[granule].lock) & mask;
+        while self.cells[at].round == self.round {
+            at = (at + 1) & mask;
+        }
+        self.cells[at] = Cell { round: self.round, granule: granule as u32 };
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let cells = self.cells.len() * 2;
+        self.cells.clear();
+        self.cells.resize(cells, Cell::default());
+        self.round = 1;
+        (0..self.granules.len()).for_each(|granule| self.place(granule));
+    }
+}
+
+/// The lowest bits of all identities are the same.
+#[inline]
+fn first_cell(lock: u64) -> usize {
+    (lock / LOCK_ID_STEP) as usize
+}
