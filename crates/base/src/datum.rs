@@ -68,7 +68,8 @@ impl Datum {
         self.lo as i64
     }
 
-    /// Whether neither of two integers, dates or timestamps is NULL: one test instead of two.
+    /// Whether neither of two integers, dates, timestamps or ranges is NULL: one test instead of
+    /// two.
     #[inline(always)]
     pub const fn are_ints(a: Self, b: Self) -> bool {
         a.hi | b.hi == 0

@@ -33,7 +33,7 @@ pub struct KeyAt<'a> {
     pub index: IndexId,
     /// memcomparable bytes of the whole key
     pub key: &'a [u8],
-    /// [`hotrow_base::key::hash`] of `key`
+    /// [`hotrow_base::key::hash`] of `key` where the index is a hash index; any number elsewhere
     pub hash: u64,
     /// only columns of the index's entries are read: the row itself needs no protection
     pub covered: bool,

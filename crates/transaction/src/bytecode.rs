@@ -12,7 +12,7 @@
 mod access;
 
 pub use access::{
-    AccessCode, AggregateCode, AggregateKind, Bind, BumpCode, CheckCode, Convert, Gather,
+    AccessCode, AggregateCode, AggregateKind, Bind, BindKind, BumpCode, CheckCode, Convert, Gather,
     InsertCode, KeyCode, KeyPartCode, NO_CODE, OrderCode, PACKED_BYTES_MAX, PathCode, RangeCode,
     RangeEndCode, RowRun, SetCode, TableCode, UpdateCode,
 };
@@ -302,10 +302,10 @@ pub enum Op {
         site: u16,
         missing: u32,
     },
-    /// finds one row and binds it, or jumps. `last`: sets FOUND and the row count as well
+    /// finds one row and binds it, or jumps. `touches`: sets FOUND and the row count as well
     Point {
         site: u16,
-        last: bool,
+        touches: bool,
         missing: u32,
     },
     /// loads column `load` of the record found by `Point`
@@ -319,15 +319,13 @@ pub enum Op {
         site: u16,
         missing: u32,
     },
-    /// changes the record found by `Point`. `last`: sets FOUND and the row count as well
+    /// changes the record found by `Point`
     Update {
         site: u16,
-        last: bool,
     },
     /// removes the record found by `Point`
     Remove {
         site: u16,
-        last: bool,
     },
     /// inserts, or jumps on an ignored conflict
     Insert {

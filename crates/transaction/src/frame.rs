@@ -14,7 +14,7 @@ use hotrow_base::ids::ColumnId;
 use hotrow_base::key::KeyBuffer;
 use hotrow_base::types::SqlType;
 
-use crate::bytecode::{Program, ReturnCode};
+use crate::bytecode::{PACKED_BYTES_MAX, Program, ReturnCode};
 use crate::interpret::{Fault, Totals};
 use crate::invocation::{Arguments, Invocation};
 use crate::outcome::SqlError;
@@ -43,9 +43,13 @@ pub struct Machine {
     pub error: Option<SqlError>,
 }
 
+/// Room for a key of integers, whose parts are written 8 bytes at a time.
+pub(crate) type PackedBytes = [u8; PACKED_BYTES_MAX + 8];
+
 /// Keys being encoded.
 #[derive(Default, Debug)]
 pub(crate) struct Keys {
+    pub(crate) packed: PackedBytes,
     pub(crate) key: KeyBuffer,
     pub(crate) lower: KeyBuffer,
     pub(crate) upper: KeyBuffer,

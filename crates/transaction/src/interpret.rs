@@ -31,7 +31,7 @@ mod visit;
 
 pub use aggregate::Totals;
 pub use fault::Fault;
-pub(crate) use keys::{pack, pack_one};
+pub(crate) use keys::pack;
 pub(crate) use pure::{compare, fits};
 
 use hotrow_base::datum::Datum;
@@ -110,20 +110,17 @@ pub fn run<A: RecordAccess, H: Hook>(
                 }
                 continue;
             }
-            Op::Point { site, last, missing } => {
+            Op::Point { site, touches, missing } => {
                 record = point::find(program, site, frame, access, hook)?;
                 if record.is_none() {
                     pc = missing as usize;
-                } else if last {
+                } else if touches {
                     pure::set_touched(&mut frame.machine.slots, 1);
                 }
                 continue;
             }
-            Op::Update { site, last } => {
+            Op::Update { site } => {
                 point::update(program, site, pc - 1, found(record), frame, access)?;
-                if last {
-                    pure::set_touched(&mut frame.machine.slots, 1);
-                }
                 continue;
             }
             Op::Load { site, load, dst } => {
@@ -137,11 +134,8 @@ pub fn run<A: RecordAccess, H: Hook>(
                 }
                 continue;
             }
-            Op::Remove { site, last } => {
+            Op::Remove { site } => {
                 access.remove(program.access[site as usize].table, found(record))?;
-                if last {
-                    pure::set_touched(&mut frame.machine.slots, 1);
-                }
                 continue;
             }
             Op::Visit { site, missing } => {
@@ -183,6 +177,7 @@ pub fn run<A: RecordAccess, H: Hook>(
                 continue;
             }
             Op::End => return Ok(()),
+            Op::RowKeep | Op::RowSkip => unreachable!("only code of one row ends with these"),
         });
         match H::FORGIVES {
             true => pc = forgive::failed(program, pc - 1, frame, fault)?,

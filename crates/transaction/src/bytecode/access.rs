@@ -2,7 +2,7 @@
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::KeyLayout;
-use hotrow_base::row::Field;
+use hotrow_base::row::{Field, FieldKind};
 use hotrow_base::types::DataType;
 
 use crate::access::Intent;
@@ -29,6 +29,31 @@ pub struct Bind {
     pub field: Field,
     /// the slot
     pub slot: u16,
+    /// the short way to read it, if there is one
+    pub kind: BindKind,
+}
+
+/// How a column is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BindKind {
+    /// an integer, boolean, date or timestamp that is NOT NULL
+    Int,
+    /// a numeric in one word that is NOT NULL
+    Numeric,
+    /// any other, by its field's kind
+    Any,
+}
+
+impl Bind {
+    /// Loads `field` into `slot`.
+    pub fn new(field: Field, slot: u16) -> Self {
+        let kind = match field.kind() {
+            _ if !field.is_plain_int() => BindKind::Any,
+            FieldKind::N64 => BindKind::Numeric,
+            _ => BindKind::Int,
+        };
+        Self { field, slot, kind }
+    }
 }
 
 /// How a key expression's value becomes one of the key column's type.
@@ -70,6 +95,8 @@ pub struct KeyCode {
     pub layout: KeyLayout,
     /// no part is nullable or converted: a planned key may be taken as it is
     pub is_plain: bool,
+    /// its hash is wanted: by a hash index, or for a lock
+    pub is_hashed: bool,
     /// all parts have `bits` and need no conversion, and together they take at most
     /// [`PACKED_BYTES_MAX`]
     pub is_packed: bool,

@@ -9,9 +9,9 @@ use hotrow_base::datum::Datum;
 use hotrow_base::key::{self, KeyBuffer, KeyError, successor_of_prefix};
 use hotrow_base::types::DataType;
 
-use super::{Fault, fits};
-use crate::bytecode::{Convert, KeyCode, KeyPartCode, PACKED_BYTES_MAX, RangeCode, RangeEndCode};
-use crate::frame::{Keys, Machine};
+use super::Fault;
+use crate::bytecode::{Convert, KeyCode, KeyPartCode, RangeCode, RangeEndCode};
+use crate::frame::{Keys, Machine, PackedBytes};
 use crate::functions::cast::{Fitted, fit};
 
 /// Encodes a key's parts. False: it matches nothing.
@@ -36,61 +36,53 @@ pub(super) fn encode(key: &KeyCode, machine: &Machine, out: &mut KeyBuffer) -> b
     true
 }
 
-/// A key of integers, encoded.
-pub(crate) struct Packed {
-    bytes: [u8; PACKED_BYTES_MAX + 8],
-    len: usize,
-}
-
-impl Packed {
-    #[inline(always)]
-    pub(crate) fn as_slice(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-
-    /// The key and what lies behind it.
-    #[inline(always)]
-    pub(crate) fn with_rest(&self) -> &[u8; PACKED_BYTES_MAX + 8] {
-        &self.bytes
-    }
-}
-
-/// Encodes a key with `is_packed`: the same bytes as [`encode`], sooner. `None`: it matches
-/// nothing.
+/// Encodes a key with `is_packed` into `bytes`: the same as [`encode`] gives, sooner, and its hash
+/// if the index wants one. `None`: it matches nothing.
 #[inline(always)]
-pub(crate) fn pack(key: &KeyCode, machine: &Machine) -> Option<Packed> {
-    let mut packed = Packed { bytes: [0; PACKED_BYTES_MAX + 8], len: 0 };
+pub(crate) fn pack<'b>(
+    key: &KeyCode,
+    machine: &Machine,
+    bytes: &'b mut PackedBytes,
+) -> Option<(&'b [u8], u64)> {
+    if let ([part], true) = (&key.parts[..], key.is_hashed) {
+        return pack_one(part, machine, bytes);
+    }
+    let mut len = 0;
     for part in &key.parts {
-        let datum = machine.slots[part.slot];
-        let value = datum.as_int();
-        if datum.is_null() || !fits(value, part.bits) {
-            return None;
-        }
-        // The sign flipped, at the top of 8 bytes; what lies behind the part is written over.
-        let ordered = ((value as u64) << ((64 - u32::from(part.bits)) & 63)) ^ (1 << 63);
-        let place = packed.bytes.get_mut(packed.len..packed.len + 8)?;
-        place.copy_from_slice(&ordered.to_be_bytes());
-        packed.len += usize::from(part.bits / 8);
+        let ordered = ordered(part, machine)?;
+        // What lies behind the part is written over.
+        bytes.get_mut(len..len + 8)?.copy_from_slice(&ordered);
+        len += usize::from(part.bits / 8);
     }
-    Some(packed)
+    let packed = bytes.get(..len)?;
+    Some((packed, if key.is_hashed { key::hash(packed) } else { 0 }))
 }
 
-/// As [`pack`], of a single part: bytes, their number, hash.
+/// As [`pack`], of a single part: hashing a number of bytes that is known here takes half the
+/// instructions.
 #[inline(always)]
-pub(crate) fn pack_one(part: &KeyPartCode, machine: &Machine) -> Option<([u8; 8], usize, u64)> {
-    let datum = machine.slots[part.slot];
-    let value = datum.as_int();
-    if datum.is_null() || !fits(value, part.bits) {
-        return None;
-    }
-    let ordered = ((value as u64) << ((64 - u32::from(part.bits)) & 63)) ^ (1 << 63);
-    let bytes = ordered.to_be_bytes();
-    // Hashing a number of bytes that is known here takes half the instructions.
+fn pack_one<'b>(
+    part: &KeyPartCode,
+    machine: &Machine,
+    bytes: &'b mut PackedBytes,
+) -> Option<(&'b [u8], u64)> {
+    let ordered = ordered(part, machine)?;
+    bytes[..8].copy_from_slice(&ordered);
     Some(match part.bits {
-        32 => (bytes, 4, key::hash(&bytes[..4])),
-        64 => (bytes, 8, key::hash(&bytes)),
-        _ => (bytes, 2, key::hash(&bytes[..2])),
+        32 => (&bytes[..4], key::hash(&ordered[..4])),
+        64 => (&bytes[..8], key::hash(&ordered)),
+        _ => (&bytes[..2], key::hash(&ordered[..2])),
     })
+}
+
+/// An integer's bytes in a key, at the beginning of 8: the sign flipped, the highest first.
+#[inline(always)]
+fn ordered(part: &KeyPartCode, machine: &Machine) -> Option<[u8; 8]> {
+    let datum = machine.slots[part.slot];
+    let shift = (64 - u32::from(part.bits)) & 63;
+    let high = datum.as_int() << shift;
+    let is_exact = high >> shift == datum.as_int();
+    (is_exact && !datum.is_null()).then(|| (high as u64 ^ 1 << 63).to_be_bytes())
 }
 
 /// What a range's ends come to.

@@ -5,11 +5,11 @@ use hotrow_base::key;
 use hotrow_base::row::{Words, read_field};
 
 use super::fault::{stop, stop_machine};
-use super::keys::{encode, pack, pack_one};
+use super::keys::{encode, pack};
 use super::pure::set_touched;
 use super::{Fault, Hook, PlannedKey, fits, violation};
 use crate::access::{Inserted, KeyAt, RecordAccess};
-use crate::bytecode::{AccessCode, Bind, InsertCode, KeyCode, PathCode, Program};
+use crate::bytecode::{AccessCode, Bind, BindKind, InsertCode, KeyCode, PathCode, Program};
 use crate::frame::{Frame, Machine};
 use crate::outcome::Stop;
 
@@ -43,7 +43,6 @@ pub(super) fn look_up<A: RecordAccess, H: Hook>(
     access: &mut A,
     hook: &mut H,
 ) -> Result<Option<A::Record>, Stop> {
-    let bytes = &mut frame.keys.key;
     let (table, index) = (code.table, key.index);
     let covered = code.covered;
     let mut entry = None;
@@ -61,21 +60,22 @@ pub(super) fn look_up<A: RecordAccess, H: Hook>(
         }
     }
     if key.is_packed {
-        if let [part] = &key.parts[..] {
-            let Some((bytes, len, hash)) = pack_one(part, &frame.machine) else { return Ok(None) };
-            let key = &bytes[..len];
-            return access.find(&KeyAt { table, index, key, hash, entry, covered }, code.intent);
-        }
-        let Some(packed) = pack(key, &frame.machine) else { return Ok(None) };
-        let key = packed.as_slice();
-        let hash = key::hash(key);
+        let packed = &mut frame.keys.packed;
+        let Some((key, hash)) = pack(key, &frame.machine, packed) else { return Ok(None) };
         return access.find(&KeyAt { table, index, key, hash, entry, covered }, code.intent);
     }
+    let bytes = &mut frame.keys.key;
     if !encode(key, &frame.machine, bytes) {
         return Ok(None);
     }
-    let at = KeyAt { table, index, key: bytes, hash: key::hash(bytes), entry, covered };
-    access.find(&at, code.intent)
+    let hash = hash_of(key, bytes);
+    access.find(&KeyAt { table, index, key: bytes, hash, entry, covered }, code.intent)
+}
+
+/// The hash of an encoded key, where its index wants one.
+#[inline]
+fn hash_of(key: &KeyCode, bytes: &[u8]) -> u64 {
+    if key.is_hashed { key::hash(bytes) } else { 0 }
 }
 
 /// Loads one column of a record into a slot.
@@ -98,9 +98,12 @@ pub(super) fn load<A: RecordAccess>(
 /// Loads columns into slots.
 #[inline(always)]
 pub(super) fn bind<W: Words + ?Sized>(binds: &[Bind], row: &W, machine: &mut Machine) {
-    let Machine { slots, heap, .. } = machine;
     for bind in binds {
-        slots[bind.slot] = read_field(bind.field, row, heap);
+        machine.slots[bind.slot] = match bind.kind {
+            BindKind::Int => Datum::int(bind.field.read_int(row)),
+            BindKind::Numeric => Datum::numeric(i128::from(bind.field.read_int(row))),
+            BindKind::Any => read_field(bind.field, row, &mut machine.heap),
+        };
     }
 }
 
@@ -245,15 +248,15 @@ fn put<A: RecordAccess, H: Hook>(
         return access.insert(table, &frame.row_words, Some(&at));
     }
     if primary.is_packed
-        && let Some(packed) = pack(primary, &frame.machine)
+        && let Some((key, hash)) = pack(primary, &frame.machine, &mut frame.keys.packed)
     {
-        let key = packed.as_slice();
-        let at = KeyAt { table, index, key, hash: key::hash(key), entry: None, covered };
+        let at = KeyAt { table, index, key, hash, entry: None, covered };
         return access.insert(table, &frame.row_words, Some(&at));
     }
     let bytes = &mut frame.keys.key;
     let is_key = encode(primary, &frame.machine, bytes);
     debug_assert!(is_key, "a row that was built has a key");
-    let at = KeyAt { table, index, key: bytes, hash: key::hash(bytes), entry: None, covered };
+    let hash = hash_of(primary, bytes);
+    let at = KeyAt { table, index, key: bytes, hash, entry: None, covered };
     access.insert(table, &frame.row_words, Some(&at))
 }

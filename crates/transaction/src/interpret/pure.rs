@@ -153,7 +153,23 @@ macro_rules! dispatch {
                     continue;
                 }
                 Op::Call { call } => pure::call($program, call, $machine),
-                _ => match slow::pure($program, $pc - 1, $machine) {
+                Op::IntDivide { .. }
+                | Op::NumericArithmetic { .. }
+                | Op::FloatArithmetic { .. }
+                | Op::Compare { .. }
+                | Op::NotDistinct { .. }
+                | Op::And { .. }
+                | Op::Or { .. }
+                | Op::Not { .. }
+                | Op::IsNull { .. }
+                | Op::Concat { .. }
+                | Op::ArrayLength { .. }
+                | Op::Cast { .. }
+                | Op::RangeBegin { .. }
+                | Op::EachBegin { .. }
+                | Op::Check { .. }
+                | Op::Raise { .. }
+                | Op::Fail { .. } => match slow::pure($program, $pc - 1, $machine) {
                     Ok(next) => {
                         $pc = next;
                         continue;
@@ -278,17 +294,32 @@ pub(super) fn numeric_narrow(
     scale: u8,
 ) -> Result<(), Fault> {
     let a = machine.slots[a];
-    let limit = POWERS_OF_TEN[usize::from(precision)].unsigned_abs();
-    let is_narrow = match (a.as_small_numeric(), u64::try_from(limit)) {
-        (Some(units), Ok(limit)) => units.unsigned_abs() < limit,
-        (Some(_), Err(_)) => true,
-        (None, _) => a.is_null() || a.as_numeric().unsigned_abs() < limit,
+    let is_narrow = match a.as_small_numeric() {
+        Some(units) => units.unsigned_abs() <= GREATEST[usize::from(precision) % GREATEST.len()],
+        None => a.is_null() || wide_is_narrow(a, precision),
     };
     if !is_narrow {
         return Err(numeric_overflow(precision, scale));
     }
     machine.slots[dst] = a;
     Ok(())
+}
+
+/// The greatest number of `n` digits, or of 64 bits. A power of two long, so that a remainder
+/// proves an index to be in bounds.
+const GREATEST: [u64; 64] = {
+    let mut greatest = [u64::MAX; 64];
+    let mut digits = 0;
+    while POWERS_OF_TEN[digits] <= u64::MAX as i128 {
+        greatest[digits] = POWERS_OF_TEN[digits] as u64 - 1;
+        digits += 1;
+    }
+    greatest
+};
+
+#[inline(never)]
+fn wide_is_narrow(a: Datum, precision: u8) -> bool {
+    a.as_numeric().unsigned_abs() < POWERS_OF_TEN[usize::from(precision)].unsigned_abs()
 }
 
 /// The next element of a FOREACH; false at the end.
@@ -343,16 +374,12 @@ pub(super) fn set_touched(slots: &mut Slots, rows: u64) {
 #[inline(always)]
 pub(super) fn element(machine: &mut Machine, [dst, array, index]: [u16; 3]) {
     let (array, index) = (machine.slots[array], machine.slots[index]);
-    let value = if array.is_null() || index.is_null() {
-        Datum::NULL
-    } else {
-        let range = array.as_range();
-        match index.as_int().wrapping_sub(1) as u64 {
-            i if i < u64::from(range.len) => machine.elements[range.start as usize + i as usize],
-            _ => Datum::NULL,
-        }
+    let (range, at) = (array.as_range(), index.as_int().wrapping_sub(1) as u64);
+    let is_there = Datum::are_ints(array, index) && at < u64::from(range.len);
+    machine.slots[dst] = match is_there {
+        true => machine.elements[range.start as usize + at as usize],
+        false => Datum::NULL,
     };
-    machine.slots[dst] = value;
 }
 
 /// Whether `value` is an integer of `bits` bits.

@@ -212,6 +212,19 @@ pub(super) fn eval(program: &Program, start: u32, machine: &mut Machine) -> Resu
     let fault: Fault = dispatch!('ops, program, pc, machine, {
         Op::RowKeep => return Ok(true),
         Op::RowSkip => return Ok(false),
+        Op::End
+        | Op::Bump { .. }
+        | Op::Point { .. }
+        | Op::Load { .. }
+        | Op::Update { .. }
+        | Op::Insert { .. }
+        | Op::Remove { .. }
+        | Op::Visit { .. }
+        | Op::TouchedByVisit
+        | Op::RowsBegin { .. }
+        | Op::RowsNext { .. }
+        | Op::ReturnRow { .. }
+        | Op::Mark { .. } => unreachable!("code of one row is pure (I3)"),
     });
     Err(stop_machine(program, pc - 1, machine, fault))
 }

@@ -1,7 +1,7 @@
 //! Accesses: keys, binds, and the straight-line code of those that meet one row.
 
 use hotrow_base::ids::{ColumnId, IndexId};
-use hotrow_base::key::{KeyLayout, KeyPart};
+use hotrow_base::key::KeyPart;
 use hotrow_base::types::{DataType, SqlType};
 
 use super::Lowerer;
@@ -13,8 +13,9 @@ use crate::bytecode::{
     AccessCode, Bind, BumpCode, Convert, Failure, Gather, KeyCode, KeyPartCode, NO_CODE, Op,
     PACKED_BYTES_MAX, PathCode, RangeCode, RangeEndCode, SetCode, UpdateCode,
 };
+use crate::catalog::{Index, IndexKind};
 use crate::program::{
-    Access, ArithmeticOp, Consume, Effect, Expr, ExprKind, Path, RangeEnd, SlotId,
+    Access, ArithmeticOp, Consume, Effect, Expr, ExprKind, FOUND, Path, ROW_COUNT, RangeEnd, SlotId,
 };
 use crate::walk;
 
@@ -43,7 +44,11 @@ impl Lowerer<'_> {
             return self.end_point(access, code, missing, end);
         }
         let is_direct = self.bind_directly(access, &mut code);
-        self.emit(Op::Point { site, last: is_direct, missing: missing.0 });
+        // FOUND is set before values are computed, unless one of them could see it; where a filter
+        // says no, it is set again.
+        let exprs = walk::row_exprs(access);
+        let is_early = !exprs.iter().any(|expr| reads_any(expr, &[FOUND, ROW_COUNT]));
+        self.emit(Op::Point { site, touches: is_early, missing: missing.0 });
         if is_direct {
             return self.end_point(access, code, missing, end);
         }
@@ -51,22 +56,22 @@ impl Lowerer<'_> {
         if let Some(filter) = &access.filter {
             self.jump_unless(filter, missing);
         }
-        let last = matches!(access.effect.consume(), Consume::Discard);
         match &access.effect {
             Effect::Read(_) => {}
             Effect::Update { set, .. } => {
-                let update = self.new_values(access, &mut code, set, !last);
+                let is_shown = !matches!(access.effect.consume(), Consume::Discard);
+                let update = self.new_values(access, &mut code, set, is_shown);
                 code.update = Some(update);
-                self.emit(Op::Update { site, last });
-                if !last {
+                self.emit(Op::Update { site });
+                if is_shown {
                     self.show_new_values(access, &code);
                 }
             }
-            Effect::Delete { .. } => self.emit(Op::Remove { site, last }),
+            Effect::Delete { .. } => self.emit(Op::Remove { site }),
         }
         self.assign_all(&into);
         self.deferred.1.clear();
-        if !last || matches!(access.effect, Effect::Read(_)) {
+        if !is_early {
             self.emit(Op::Touched { rows: 1 });
         }
         self.end_point(access, code, missing, end);
@@ -134,7 +139,7 @@ impl Lowerer<'_> {
             if !is_same_datum(from, to) || !is_same_datum(value.data_type(), to) {
                 return false;
             }
-            binds.push(Bind { field: table.layout.field(column), slot: target.0 });
+            binds.push(Bind::new(table.layout.field(column), target.0));
         }
         code.binds = binds.into();
         true
@@ -227,7 +232,7 @@ impl Lowerer<'_> {
             .iter()
             .map(|&(column, slot)| {
                 self.not_null[slot.index()] = !table.columns[column.index()].nullable;
-                Bind { field: table.layout.field(column), slot: slot.0 }
+                Bind::new(table.layout.field(column), slot.0)
             })
             .collect();
         let (path, index) = match &access.path {
@@ -265,13 +270,13 @@ impl Lowerer<'_> {
     }
 
     fn key(&mut self, index: IndexId, exprs: &[Expr]) -> KeyCode {
-        let layout = self.catalog.index(index).key.clone();
+        let index = self.catalog.index(index);
         let parts: Box<[_]> = exprs
             .iter()
-            .zip(layout.parts())
+            .zip(index.key.parts())
             .map(|(expr, part)| self.key_part(expr, *part))
             .collect();
-        key_code(index, parts, layout)
+        key_code(index, parts)
     }
 
     fn key_part(&mut self, expr: &Expr, part: KeyPart) -> KeyPartCode {
@@ -376,14 +381,16 @@ fn slots_always_read(expr: &Expr, slots: &mut Vec<SlotId>) {
 }
 
 /// A key's code, with what may be known of it.
-pub(crate) fn key_code(index: IndexId, parts: Box<[KeyPartCode]>, layout: KeyLayout) -> KeyCode {
+pub(crate) fn key_code(index: &Index, parts: Box<[KeyPartCode]>) -> KeyCode {
+    let layout = index.key.clone();
     let is_plain = parts
         .iter()
         .zip(layout.parts())
         .all(|(part, of)| part.convert == Convert::Same && !of.nullable);
     let bytes: usize = parts.iter().map(|part| usize::from(part.bits / 8)).sum();
     let is_packed = is_plain && parts.iter().all(|part| part.bits > 0) && bytes <= PACKED_BYTES_MAX;
-    KeyCode { index, parts, layout, is_plain, is_packed }
+    let is_hashed = index.kind == IndexKind::Hash;
+    KeyCode { index: index.id, parts, layout, is_plain, is_hashed, is_packed }
 }
 
 /// [`KeyPartCode::bits`] of a key part.

@@ -61,7 +61,7 @@ impl Lowerer<'_> {
         }
         let slot = self.temporary();
         let mut binds = std::mem::take(&mut code.binds).into_vec();
-        binds.push(Bind { field, slot });
+        binds.push(Bind::new(field, slot));
         code.binds = binds.into();
         slot
     }

@@ -97,6 +97,6 @@ impl Lowerer<'_> {
             convert: Convert::Same,
         };
         let parts = index.columns.iter().zip(index.key.parts()).map(part).collect();
-        Some(key_code(index.id, parts, index.key.clone()))
+        Some(key_code(index, parts))
     }
 }

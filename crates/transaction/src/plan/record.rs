@@ -14,9 +14,9 @@ use super::footprint::Granule;
 use super::{Entry, KeyRange, Plan};
 use crate::bytecode::{Convert, KeyCode, KeyPartCode};
 use crate::catalog::Catalog;
-use crate::frame::Frame;
+use crate::frame::{Frame, PackedBytes};
 use crate::granule::{LockMode, Space, SpaceSeed};
-use crate::interpret::{Hook, PlannedKey, pack, pack_one};
+use crate::interpret::{Hook, PlannedKey, pack};
 use crate::lower::{key_code, packed_bits};
 use crate::outcome::Stop;
 use crate::program::SlotId;
@@ -71,14 +71,15 @@ impl MarkCode {
 
 /// The code of a key whose parts stand in slots, in their columns' types.
 fn slots_code(catalog: &Catalog, index: IndexId, slots: &[SlotId]) -> KeyCode {
-    let layout = catalog.index(index).key.clone();
+    let index = catalog.index(index);
     let part = |(slot, part): (&SlotId, _)| KeyPartCode {
         slot: slot.0,
         bits: packed_bits(part),
         convert: Convert::Same,
     };
-    let parts = slots.iter().zip(layout.parts().iter().copied()).map(part).collect();
-    key_code(index, parts, layout)
+    let parts = slots.iter().zip(index.key.parts().iter().copied()).map(part).collect();
+    // Locks are known by their keys' hashes, whatever the index is.
+    KeyCode { is_hashed: true, ..key_code(index, parts) }
 }
 
 /// Parts of the keys that are encoded in one step.
@@ -156,18 +157,13 @@ impl Plan {
             return self.encode_general(key, frame);
         }
         let start = self.arena.len();
-        if let [part] = &key.parts[..] {
-            let (bytes, len, hash) = pack_one(part, &frame.machine)?;
-            // All eight bytes at once: a length that is known here needs no call.
-            self.arena.extend_from_slice(&bytes);
-            self.arena.truncate(start + len);
-            return Some((KeyRange::new(start, len), hash));
-        }
-        let packed = pack(key, &frame.machine)?;
-        let len = packed.as_slice().len();
-        self.arena.extend_from_slice(packed.with_rest());
+        let mut bytes = PackedBytes::default();
+        let (packed, hash) = pack(key, &frame.machine, &mut bytes)?;
+        let len = packed.len();
+        // All bytes at once: a number of them that is known here needs no call.
+        self.arena.extend_from_slice(&bytes);
         self.arena.truncate(start + len);
-        Some((KeyRange::new(start, len), key::hash(packed.as_slice())))
+        Some((KeyRange::new(start, len), hash))
     }
 
     #[inline(never)]
