@@ -46,6 +46,18 @@ impl Ticks {
         CLOCK.clock.delta_as_nanos(earlier.0, self.0)
     }
 
+    /// Ticks from `earlier` to `self`, for whoever sums many spans and converts the sum; 0 when
+    /// `earlier` is later.
+    #[inline]
+    pub fn ticks_since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// Nanoseconds that a number of ticks take.
+    pub fn nanos_of(ticks: u64) -> u64 {
+        CLOCK.clock.delta_as_nanos(0, ticks)
+    }
+
     /// Nanoseconds from `self` to now.
     #[inline]
     pub fn elapsed_nanos(self) -> u64 {

@@ -103,12 +103,13 @@ impl Statistics {
 pub struct Stopwatch {
     since: Ticks,
     activity: Activity,
-    nanos: [u64; 6],
+    /// not published yet
+    ticks: [u64; 6],
 }
 
 impl Default for Stopwatch {
     fn default() -> Self {
-        Self { since: Ticks::now(), activity: Activity::Idle, nanos: [0; 6] }
+        Self { since: Ticks::now(), activity: Activity::Idle, ticks: [0; 6] }
     }
 }
 
@@ -117,7 +118,7 @@ impl Stopwatch {
     #[inline]
     pub fn switch(&mut self, to: Activity) -> Activity {
         let now = Ticks::now();
-        self.nanos[self.activity as usize] += now.nanos_since(self.since);
+        self.ticks[self.activity as usize] += now.ticks_since(self.since);
         self.since = now;
         std::mem::replace(&mut self.activity, to)
     }
@@ -125,8 +126,8 @@ impl Stopwatch {
     /// Writes the sums to the books.
     pub fn publish(&mut self, books: &WorkerBooks) {
         self.switch(self.activity);
-        for (counter, nanos) in books.nanos.iter().zip(&mut self.nanos) {
-            counter.add(std::mem::take(nanos));
+        for (counter, ticks) in books.nanos.iter().zip(&mut self.ticks) {
+            counter.add(Ticks::nanos_of(std::mem::take(ticks)));
         }
     }
 }

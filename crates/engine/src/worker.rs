@@ -85,7 +85,8 @@ pub trait Runner: Send {
     fn resolve(&mut self, _schema: &Schema, _call: &mut Call) {}
 
     /// Runs a call to its commit, or undoes everything it did and says why. `attempts` tells
-    /// whether it is a repetition; the runner plans again by itself where it must.
+    /// whether it is a repetition; the runner plans again by itself where it must. `watch` shows
+    /// [`Activity::Execute`] before a first attempt and after a last one.
     fn attempt(
         &mut self,
         schema: &Schema,
@@ -246,8 +247,8 @@ impl<R: Runner> Worker<R> {
         for call in self.calls[..fetched].iter_mut().filter(|call| call.procedure.is_some()) {
             self.runner.resolve(schema, call);
         }
+        self.watch.switch(Activity::Execute);
         for at in 0..fetched {
-            self.watch.switch(Activity::Execute);
             if self.calls[at].procedure.is_some() {
                 self.run_call(schema, at);
             } else {

@@ -39,3 +39,12 @@ fn the_time_of_day_is_between_2024_and_2200() {
     const YEAR_US: i64 = 31_556_952_000_000;
     assert!((24 * YEAR_US..200 * YEAR_US).contains(&super::now_us()));
 }
+
+#[test]
+fn a_sum_of_ticks_is_converted_as_the_spans_are() {
+    let earlier = Ticks::now();
+    while earlier.elapsed_nanos() < 1000 {}
+    let later = Ticks::now();
+    assert_eq!(Ticks::nanos_of(later.ticks_since(earlier)), later.nanos_since(earlier));
+    assert_eq!(earlier.ticks_since(later), 0);
+}
