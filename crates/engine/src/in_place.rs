@@ -22,17 +22,16 @@ use hotrow_base::ids::{ColumnId, IndexId, TableId, WorkerId};
 use hotrow_base::key::KeyBuffer;
 use hotrow_base::row::Field;
 use hotrow_storage::btree::{Hint, ScanBuffers};
-use hotrow_storage::record::RecordId;
+use hotrow_storage::record::{Record, RecordId};
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_storage::undo::UndoLog;
 use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
-use hotrow_transaction::catalog::Index;
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::locks;
 use hotrow_transaction::outcome::Stop;
 
 use crate::protection::Protection;
-use crate::schema::Schema;
+use crate::schema::{AccessPath, Schema};
 
 /// Buffers of one worker, kept from transaction to transaction.
 #[derive(Debug)]
@@ -51,8 +50,8 @@ pub struct Scratch {
     /// where the last insert into a B+-tree went, and which tree that was: a NewOrder's order
     /// lines follow one another
     last_insert: (Option<IndexId>, Hint),
-    /// the list that the interpreter collects records in
-    records: Vec<RecordId>,
+    /// the list that the interpreter collects records in; empty between transactions
+    records: Vec<Record<'static>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -116,22 +115,18 @@ impl<'a, P: Protection> InPlace<'a, P> {
         self
     }
 
-    /// Holds the granule of a key or key prefix of `index`.
+    /// Holds the granule of a key or key prefix of an index.
     #[inline]
     fn hold_granule(
         protection: &mut P,
-        schema: &Schema,
-        index: &Index,
+        path: &AccessPath,
         key: &[u8],
         mode: LockMode,
     ) -> Result<(), Stop> {
-        if !P::ACTIVE || !schema.granules.table(index.table).written {
+        if !P::ACTIVE || !path.is_locked {
             return Ok(());
         }
-        let parts = schema.granules.parts(index.id);
-        let bytes = index.key.prefix_bytes(key, parts);
-        let space = Space::Index(index.id);
-        protection.hold(space.lock_id(&key[..bytes]), space, mode)
+        protection.hold(path.space.lock_id(path.granule(key)), path.space, mode)
     }
 
     /// Holds a whole table, or announces granule locks in it where somebody might do so.
@@ -147,12 +142,9 @@ impl<'a, P: Protection> InPlace<'a, P> {
     }
 
     /// Mode for the granule of the index an access goes through.
-    fn path_mode(&self, index: &Index, intent: Intent) -> LockMode {
-        if self.schema.is_primary(index.id) {
-            locks::granule_mode(intent)
-        } else {
-            LockMode::Shared
-        }
+    #[inline]
+    fn path_mode(path: &AccessPath, intent: Intent) -> LockMode {
+        if path.is_primary { locks::granule_mode(intent) } else { LockMode::Shared }
     }
 
     /// Holds the primary granule of a row reached through a secondary index.
@@ -171,78 +163,84 @@ impl<'a, P: Protection> InPlace<'a, P> {
             return Ok(());
         }
         let mode = locks::granule_mode(intent);
-        Self::hold_granule(protection, schema, index, buffer.as_slice(), mode)
+        Self::hold_granule(protection, schema.path(primary), buffer.as_slice(), mode)
     }
 
-    /// The live record under a key, through the plan's hint where it has one.
+    /// Holds what a look-up of a full key needs, before it.
     #[inline]
-    fn look_up(&mut self, at: &KeyAt<'_>, index: &Index) -> Option<RecordId> {
-        let table = self.schema.table(at.table);
-        let records = table.records();
-        if let Some(&hint) = at.entry.and_then(|entry| self.hints.get(entry as usize))
-            && hint != 0
-        {
-            let id = RecordId::from_bits(hint - 1);
-            let record = records.record(id);
-            if !record.is_retired()
-                && !record.is_ghost()
-                && index.key.matches_row(&index.fields, record.row(), at.key)
-            {
-                return Some(id);
-            }
+    fn hold_key(&mut self, at: &KeyAt<'_>, path: &AccessPath, intent: Intent) -> Result<(), Stop> {
+        self.hold_table(at.table, locks::intent_mode(intent))?;
+        let mode = Self::path_mode(path, intent);
+        Self::hold_granule(&mut self.protection, path, at.key, mode)
+    }
+
+    /// The record that the plan's hint names, if it is live and has the key.
+    #[inline]
+    fn look_up_hint(&self, at: &KeyAt<'_>, path: &'a AccessPath) -> Option<Record<'a>> {
+        let hint = *self.hints.get(at.entry? as usize)?;
+        if hint == 0 {
+            return None;
         }
-        match self.schema.stored_index(index.id) {
+        let record = path.records.record(RecordId::from_bits(hint - 1));
+        path.is_key_of(record.live_row()?, at.key).then_some(record)
+    }
+
+    /// The live record under a key.
+    #[inline(always)]
+    fn look_up(at: &KeyAt<'_>, path: &'a AccessPath) -> Option<Record<'a>> {
+        let records = &*path.records;
+        match &*path.stored {
             StoredIndex::Hash(stored) => stored.get(at.hash, |id| {
                 let record = records.record(id);
-                !record.is_ghost() && index.key.matches_row(&index.fields, record.row(), at.key)
+                path.is_key_of(record.live_row()?, at.key).then_some(record)
             }),
             StoredIndex::BTree(stored) => {
-                let id = visit::live_record(stored.get(at.key)?)?;
-                (!records.record(id).is_ghost()).then_some(id)
+                let record = records.record(visit::live_record(stored.get(at.key)?)?);
+                (!record.is_ghost()).then_some(record)
             }
         }
     }
 }
 
-impl<P: Protection> RecordAccess for InPlace<'_, P> {
-    type Record = RecordId;
+impl<'a, P: Protection> RecordAccess for InPlace<'a, P> {
+    type Record = Record<'a>;
     type Row = [AtomicU64];
 
     #[inline]
-    fn find(&mut self, at: &KeyAt<'_>, intent: Intent) -> Result<Option<RecordId>, Stop> {
+    fn find(&mut self, at: &KeyAt<'_>, intent: Intent) -> Result<Option<Record<'a>>, Stop> {
         if at.key.is_empty() {
             return Ok(None); // a planned key with a NULL in it
         }
         let schema = self.schema;
-        let index = schema.catalog.index(at.index);
+        let path = schema.path(at.index);
         if P::ACTIVE && at.entry.is_none() {
-            self.hold_table(at.table, locks::intent_mode(intent))?;
-            let mode = self.path_mode(index, intent);
-            Self::hold_granule(&mut self.protection, schema, index, at.key, mode)?;
+            self.hold_key(at, path, intent)?;
         }
-        let found = self.look_up(at, index);
+        let found = match self.look_up_hint(at, path) {
+            Some(record) => Some(record),
+            None => Self::look_up(at, path),
+        };
         if P::ACTIVE
             && !at.covered
-            && let Some(id) = found
-            && !schema.is_primary(at.index)
+            && !path.is_primary
+            && let Some(record) = found
         {
-            let row = schema.table(at.table).records().record(id).row();
-            let buffer = &mut self.scratch.key;
-            Self::hold_row(&mut self.protection, schema, buffer, at.table, row, intent)?;
+            let (protection, buffer) = (&mut self.protection, &mut self.scratch.key);
+            Self::hold_row(protection, schema, buffer, at.table, record.row(), intent)?;
         }
         Ok(found)
     }
 
-    #[inline]
-    fn row(&self, table: TableId, record: RecordId) -> &[AtomicU64] {
-        self.schema.table(table).records().record(record).row()
+    #[inline(always)]
+    fn row(&self, _: TableId, record: Record<'a>) -> &[AtomicU64] {
+        record.row()
     }
 
     fn scan(
         &mut self,
         range: &RangeAt<'_>,
         intent: Intent,
-        visit: impl FnMut(RecordId, &[AtomicU64]) -> ControlFlow<()>,
+        visit: impl FnMut(Record<'a>, &[AtomicU64]) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
         self.scan_range(range, intent, visit)
     }
@@ -251,7 +249,7 @@ impl<P: Protection> RecordAccess for InPlace<'_, P> {
         &mut self,
         table: TableId,
         intent: Intent,
-        visit: impl FnMut(RecordId, &[AtomicU64]) -> ControlFlow<()>,
+        visit: impl FnMut(Record<'a>, &[AtomicU64]) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
         self.scan_whole(table, intent, visit)
     }
@@ -259,27 +257,27 @@ impl<P: Protection> RecordAccess for InPlace<'_, P> {
     fn update(
         &mut self,
         table: TableId,
-        record: RecordId,
+        record: Record<'a>,
         changes: &[(ColumnId, Datum)],
         heap: &[u8],
     ) -> Result<Inserted, Stop> {
         self.change_row(table, record, changes, heap)
     }
 
-    #[inline]
+    #[inline(always)]
     fn update_int(
         &mut self,
         table: TableId,
-        id: RecordId,
+        record: Record<'a>,
         field: Field,
         value: i64,
     ) -> Result<Inserted, Stop> {
-        if self.schema.is_indexed(table, field.column()) {
+        if self.schema.indexed(table).may_contain(field.column().index()) {
             let change = [(field.column(), Datum::int(value))];
-            return self.change_row(table, id, &change, &[]);
+            return self.change_row(table, record, &change, &[]);
         }
-        let record = self.schema.table(table).records().record(id);
-        change::set_int(&mut self.scratch.undo, table, id, record, field, value);
+        let undo = &mut self.scratch.undo;
+        change::set_int(undo, table, record.id(), record.row(), field, value);
         Ok(Inserted::Yes)
     }
 
@@ -292,17 +290,18 @@ impl<P: Protection> RecordAccess for InPlace<'_, P> {
         self.insert_row(table, row, primary)
     }
 
-    fn take_records(&mut self) -> Vec<RecordId> {
-        let mut records = std::mem::take(&mut self.scratch.records);
+    fn take_records(&mut self) -> Vec<Record<'a>> {
+        std::mem::take(&mut self.scratch.records)
+    }
+
+    fn give_back_records(&mut self, mut records: Vec<Record<'a>>) {
         records.clear();
-        records
+        // No record is converted. Collected in place, the list keeps its memory.
+        let emptied = records.into_iter().map(|_| unreachable!("it was cleared"));
+        self.scratch.records = emptied.collect();
     }
 
-    fn give_back_records(&mut self, records: Vec<RecordId>) {
-        self.scratch.records = records;
-    }
-
-    fn remove(&mut self, table: TableId, record: RecordId) -> Result<(), Stop> {
+    fn remove(&mut self, table: TableId, record: Record<'a>) -> Result<(), Stop> {
         self.remove_row(table, record)
     }
 }

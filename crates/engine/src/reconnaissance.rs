@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, TableId};
-use hotrow_storage::record::RecordId;
+use hotrow_storage::record::Record;
 use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
 use hotrow_transaction::outcome::Stop;
 
@@ -29,15 +29,15 @@ impl<'a> TrialReads<'a> {
     }
 }
 
-impl RecordAccess for TrialReads<'_> {
-    type Record = RecordId;
+impl<'a> RecordAccess for TrialReads<'a> {
+    type Record = Record<'a>;
     type Row = [AtomicU64];
 
-    fn find(&mut self, at: &KeyAt<'_>, intent: Intent) -> Result<Option<RecordId>, Stop> {
+    fn find(&mut self, at: &KeyAt<'_>, intent: Intent) -> Result<Option<Record<'a>>, Stop> {
         self.0.find(at, intent)
     }
 
-    fn row(&self, table: TableId, record: RecordId) -> &[AtomicU64] {
+    fn row(&self, table: TableId, record: Record<'a>) -> &[AtomicU64] {
         self.0.row(table, record)
     }
 
@@ -45,7 +45,7 @@ impl RecordAccess for TrialReads<'_> {
         &mut self,
         range: &RangeAt<'_>,
         intent: Intent,
-        visit: impl FnMut(RecordId, &[AtomicU64]) -> ControlFlow<()>,
+        visit: impl FnMut(Record<'a>, &[AtomicU64]) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
         self.0.scan(range, intent, visit)
     }
@@ -54,7 +54,7 @@ impl RecordAccess for TrialReads<'_> {
         &mut self,
         table: TableId,
         intent: Intent,
-        visit: impl FnMut(RecordId, &[AtomicU64]) -> ControlFlow<()>,
+        visit: impl FnMut(Record<'a>, &[AtomicU64]) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
         self.0.scan_table(table, intent, visit)
     }
@@ -62,7 +62,7 @@ impl RecordAccess for TrialReads<'_> {
     fn update(
         &mut self,
         _: TableId,
-        _: RecordId,
+        _: Record<'a>,
         _: &[(ColumnId, Datum)],
         _: &[u8],
     ) -> Result<Inserted, Stop> {
@@ -73,7 +73,7 @@ impl RecordAccess for TrialReads<'_> {
         unreachable!("slices only read (slice, I2)")
     }
 
-    fn remove(&mut self, _: TableId, _: RecordId) -> Result<(), Stop> {
+    fn remove(&mut self, _: TableId, _: Record<'a>) -> Result<(), Stop> {
         unreachable!("slices only read (slice, I2)")
     }
 }

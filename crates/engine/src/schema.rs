@@ -6,6 +6,8 @@
 //! Concurrency  `current` -> replaced only while the gate is closed; `generation` tells a worker
 //!              that its copy is old without touching the latch
 
+mod path;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,11 +21,13 @@ use hotrow_storage::budget::MemoryBudget;
 use hotrow_storage::reclaim::ReclaimEpochs;
 use hotrow_storage::record::RecordId;
 use hotrow_storage::table::{Index as StoredIndex, IndexKind as StoredKind, Table as StoredTable};
-use hotrow_transaction::catalog::{Catalog, Index, IndexKind, Table};
+use hotrow_transaction::catalog::{Catalog, Index, IndexKind};
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::granule::Granules;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Procedure;
+
+pub(crate) use self::path::{AccessPath, ColumnSet};
 
 /// What all tables of a database share.
 pub struct Memory {
@@ -65,15 +69,6 @@ impl Memory {
     }
 }
 
-/// Where an index of the catalog lies in storage.
-#[derive(Clone)]
-struct Placed {
-    /// its number in its table
-    number: usize,
-    is_primary: bool,
-    stored: Arc<StoredIndex>,
-}
-
 /// One version of everything calls refer to.
 #[derive(Clone)]
 pub struct Schema {
@@ -86,9 +81,10 @@ pub struct Schema {
     /// epochs, budget
     pub memory: Arc<Memory>,
     tables: Vec<Arc<StoredTable>>,
-    indexes: Vec<Placed>,
-    /// by table and column: whether entries of a secondary index hold it
-    indexed: Vec<Box<[bool]>>,
+    /// by index
+    paths: Vec<AccessPath>,
+    /// by table: the columns that entries of secondary indexes hold
+    indexed: Vec<ColumnSet>,
 }
 
 impl Schema {
@@ -100,7 +96,7 @@ impl Schema {
             procedures: Vec::new(),
             memory,
             tables: Vec::new(),
-            indexes: Vec::new(),
+            paths: Vec::new(),
             indexed: Vec::new(),
         }
     }
@@ -108,7 +104,7 @@ impl Schema {
     /// Makes storage for tables and indexes that the catalog has gained; new indexes on tables
     /// with rows are filled. Fails with 53200, or with 23505 when rows violate a unique index.
     pub fn adopt(&mut self, catalog: Catalog) -> Result<(), SqlError> {
-        let (mut tables, mut indexes) = (self.tables.clone(), self.indexes.clone());
+        let mut tables = self.tables.clone();
         let budget = self.memory.budget();
         for table in &catalog.tables()[tables.len()..] {
             debug_assert_eq!(table.id.index(), tables.len(), "ids are dense");
@@ -116,27 +112,38 @@ impl Schema {
             tables.push(Arc::new(stored));
         }
         let mut fresh = Vec::new();
-        for index in &catalog.indexes()[indexes.len()..] {
+        for index in &catalog.indexes()[self.paths.len()..] {
             let kind = match index.kind {
                 IndexKind::Hash => StoredKind::Hash,
                 IndexKind::BTree => StoredKind::BTree { max_key_bytes: max_key_bytes(index) },
             };
             let owner = &tables[index.table.index()];
             let grown = owner.with_index(kind, budget).map_err(|_| self.memory.out_of_memory())?;
-            let number = grown.indexes().len() - 1;
-            indexes.push(Placed {
-                number,
-                is_primary: catalog.table(index.table).primary == Some(index.id),
-                stored: Arc::clone(&grown.indexes()[number]),
-            });
             tables[index.table.index()] = Arc::new(grown);
             fresh.push(index.id);
         }
-        self.indexed = catalog.tables().iter().map(|table| indexed(&catalog, table)).collect();
+        self.indexed =
+            catalog.tables().iter().map(|table| ColumnSet::indexed(&catalog, table)).collect();
+        let procedures = self.procedures.iter().flatten().map(|compiled| &compiled.procedure);
+        self.granules = Granules::infer(&catalog, procedures);
         self.catalog = catalog;
         self.tables = tables;
-        self.indexes = indexes;
+        self.make_paths();
         fresh.into_iter().try_for_each(|index| self.fill_index(index))
+    }
+
+    /// Gathers what accesses need. Called when catalog, granules or storage have changed.
+    fn make_paths(&mut self) {
+        let Self { catalog, granules, tables, .. } = &*self;
+        // Storage numbers a table's indexes in the order of their ids.
+        let mut numbers = vec![0; tables.len()];
+        let path = |index: &Index| {
+            let table = index.table.index();
+            let number = numbers[table];
+            numbers[table] += 1;
+            AccessPath::new(catalog, granules, index, (&tables[table], number))
+        };
+        self.paths = catalog.indexes().iter().map(path).collect();
     }
 
     /// Enters all rows of a table into a new index of it.
@@ -223,6 +230,7 @@ impl Schema {
             .collect();
         self.procedures = compiled?;
         self.granules = granules;
+        self.make_paths();
         Ok(())
     }
 
@@ -241,25 +249,19 @@ impl Schema {
     /// The stored index with this id.
     #[inline]
     pub fn stored_index(&self, id: IndexId) -> &StoredIndex {
-        &self.indexes[id.index()].stored
+        &self.path(id).stored
     }
 
-    /// The number of an index in its table.
-    #[inline]
-    pub fn index_number(&self, id: IndexId) -> usize {
-        self.indexes[id.index()].number
+    /// What accesses through an index need.
+    #[inline(always)]
+    pub(crate) fn path(&self, id: IndexId) -> &AccessPath {
+        &self.paths[id.index()]
     }
 
-    /// Whether an index is its table's primary one.
-    #[inline]
-    pub fn is_primary(&self, id: IndexId) -> bool {
-        self.indexes[id.index()].is_primary
-    }
-
-    /// Whether entries of one of the table's secondary indexes hold a column.
-    #[inline]
-    pub fn is_indexed(&self, table: TableId, column: ColumnId) -> bool {
-        self.indexed[table.index()][column.index()]
+    /// The columns of a table that entries of its secondary indexes hold.
+    #[inline(always)]
+    pub(crate) fn indexed(&self, table: TableId) -> ColumnSet {
+        self.indexed[table.index()]
     }
 
     /// The procedure with this id.
@@ -333,16 +335,6 @@ impl Schema {
             table.records().reclaim(worker, safe);
         }
     }
-}
-
-fn indexed(catalog: &Catalog, table: &Table) -> Box<[bool]> {
-    let mut indexed = vec![false; table.columns.len()];
-    for &secondary in &table.secondary {
-        for column in &catalog.index(secondary).entry_columns {
-            indexed[column.index()] = true;
-        }
-    }
-    indexed.into_boxed_slice()
 }
 
 /// The most bytes of an entry's key; see [`Schema::encode_entry`].

@@ -56,7 +56,7 @@ fn unique_inserts(index: &HashIndex<Latched>, store: &RecordStore, ids: &[Record
 #[inline(never)]
 fn get_hits(index: &HashIndex<Latched>, store: &RecordStore) {
     for key in 0..OPERATIONS {
-        let same_key = |id| store.record(id).row()[0].load(Relaxed) == key;
+        let same_key = |id| (store.record(id).row()[0].load(Relaxed) == key).then_some(id);
         black_box(index.get(hash(key), same_key));
     }
 }
@@ -65,14 +65,14 @@ fn get_hits(index: &HashIndex<Latched>, store: &RecordStore) {
 #[inline(never)]
 fn get_any(index: &HashIndex<Latched>) {
     for key in 0..OPERATIONS {
-        black_box(index.get(hash(key), |_| true));
+        black_box(index.get(hash(key), Some));
     }
 }
 
 #[inline(never)]
 fn get_misses(index: &HashIndex<Latched>, store: &RecordStore) {
     for key in OPERATIONS..2 * OPERATIONS {
-        let same_key = |id| store.record(id).row()[0].load(Relaxed) == key;
+        let same_key = |id| (store.record(id).row()[0].load(Relaxed) == key).then_some(id);
         black_box(index.get(hash(key), same_key));
     }
 }

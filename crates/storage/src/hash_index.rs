@@ -51,6 +51,7 @@ mod chain;
 mod growth;
 mod space;
 
+use std::convert::Infallible;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::atomic::{
@@ -104,20 +105,23 @@ impl<L: Latching> HashIndex<L> {
         })
     }
 
-    /// The record with `hash` that `matches`, if there is one. Latch-free.
+    /// What `check` makes of the first record with `hash` that it accepts. Latch-free.
     ///
-    /// `matches` may be asked about the same record more than once, and about records that have
+    /// `check` may be asked about the same record more than once, and about records that have
     /// just been removed; if it panics, the index is unharmed.
-    #[inline]
-    pub fn get(&self, hash: u64, mut matches: impl FnMut(RecordId) -> bool) -> Option<RecordId> {
+    #[inline(always)]
+    pub fn get<T>(&self, hash: u64, mut check: impl FnMut(RecordId) -> Option<T>) -> Option<T> {
         let probe = self.probe(hash);
-        if let Some((_, id)) = probe.head.find(tag(hash), &mut matches) {
-            return Some(id);
+        match probe.head.first(tag(hash)) {
+            Some(id) if id.bits() != 0 => {
+                if let Some(found) = check(id) {
+                    return Some(found);
+                }
+            }
+            None if probe.header.link() == 0 && self.is_undisturbed(&probe) => return None,
+            _ => {}
         }
-        if probe.header.link() == 0 && self.is_undisturbed(&probe) {
-            return None;
-        }
-        self.get_slowly(hash, probe, matches)
+        self.get_slowly(hash, check)
     }
 
     /// All records with `hash`, and some with another one, in no order. `ids` is cleared first;
@@ -128,7 +132,7 @@ impl<L: Latching> HashIndex<L> {
             ids.clear();
             let collect = |id| {
                 ids.push(id);
-                false
+                None::<Infallible>
             };
             if self.search(hash, collect).is_ok() {
                 return;
@@ -141,7 +145,7 @@ impl<L: Latching> HashIndex<L> {
     #[inline]
     #[must_use]
     pub fn candidate(&self, hash: u64) -> Option<RecordId> {
-        self.probe(hash).head.find(tag(hash), &mut |_| true).map(|(_, id)| id)
+        self.probe(hash).head.of_tag(tag(hash)).next().map(|(_, id)| id)
     }
 
     /// Asks for the cache line that a lookup of `hash` starts at.
@@ -290,59 +294,41 @@ impl<L: Latching> HashIndex<L> {
             || probe.head.is_unchanged_since(probe.header) && self.bucket_count() == probe.count
     }
 
-    /// Goes on where the head bucket had no match.
+    /// The whole chain, from the head on again: where its first entry was not the one, or it was
+    /// disturbed, or has overflow buckets.
     #[cold]
-    fn get_slowly(
-        &self,
-        hash: u64,
-        probe: Probe<'_>,
-        mut matches: impl FnMut(RecordId) -> bool,
-    ) -> Option<RecordId> {
+    #[inline(never)]
+    fn get_slowly<T>(&self, hash: u64, mut check: impl FnMut(RecordId) -> Option<T>) -> Option<T> {
         let mut wait = SpinWait::new();
-        let mut searched = self.search_overflow(hash, &probe, &mut matches);
         loop {
-            match searched {
+            match self.search(hash, &mut check) {
                 Ok(found) => return found,
                 Err(Disturbed) => wait.wait(),
             }
-            searched = self.search(hash, &mut matches);
         }
     }
 
     /// One walk through the chain of `hash`.
-    fn search(
+    fn search<T>(
         &self,
         hash: u64,
-        mut matches: impl FnMut(RecordId) -> bool,
-    ) -> Result<Option<RecordId>, Disturbed> {
+        mut check: impl FnMut(RecordId) -> Option<T>,
+    ) -> Result<Option<T>, Disturbed> {
         let probe = self.probe(hash);
-        match probe.head.find(tag(hash), &mut matches) {
-            Some((_, id)) => Ok(Some(id)),
-            None => self.search_overflow(hash, &probe, matches),
-        }
-    }
-
-    /// A walk through the overflow buckets, when the head had no match itself.
-    fn search_overflow(
-        &self,
-        hash: u64,
-        probe: &Probe<'_>,
-        mut matches: impl FnMut(RecordId) -> bool,
-    ) -> Result<Option<RecordId>, Disturbed> {
-        let mut link = probe.header.link();
+        let (mut bucket, mut link) = (probe.head, probe.header.link());
         loop {
+            if let Some(found) = bucket.of_tag(tag(hash)).find_map(|(_, id)| check(id)) {
+                return Ok(Some(found));
+            }
             // At every step, because an overflow bucket that was recycled leads elsewhere.
-            if !self.is_undisturbed(probe) {
+            if !self.is_undisturbed(&probe) {
                 return Err(Disturbed);
             }
             if link == 0 {
                 return Ok(None);
             }
-            let bucket = self.overflow.bucket(link);
+            bucket = self.overflow.bucket(link);
             link = bucket.header().link();
-            if let Some((_, id)) = bucket.find(tag(hash), &mut matches) {
-                return Ok(Some(id));
-            }
         }
     }
 

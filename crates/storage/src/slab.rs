@@ -177,7 +177,7 @@ impl RecordStore {
     /// Visits every record that is not retired, ghosts and records in no index included, in no
     /// particular order. Records allocated meanwhile may be missed; the caller's epoch pin and
     /// the engine's protocol decide what may be read of each.
-    pub fn for_each_record(&self, mut visit: impl FnMut(RecordId, Record<'_>)) {
+    pub fn for_each_record<'s>(&'s self, mut visit: impl FnMut(RecordId, Record<'s>)) {
         for chunk in self.chunks.all() {
             let mut position = chunk.start;
             while position + HEADER_WORDS as u64 <= chunk.end {
@@ -218,7 +218,7 @@ impl RecordStore {
         let record = self.record(id);
         // Relaxed: nobody can reach the record yet, and linking it into an index publishes it.
         record.control().store(0, Relaxed);
-        for (word, &value) in record.rest.iter().zip(row) {
+        for (word, &value) in record.rest().iter().zip(row) {
             word.store(value, Relaxed);
         }
         record.set_meta(Meta::new(flags, class, row.len() as u64));

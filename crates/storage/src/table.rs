@@ -159,6 +159,12 @@ impl<L: Latching> Table<L> {
         &self.records
     }
 
+    /// The records, to be kept by whoever reaches them often.
+    #[must_use]
+    pub fn shared_records(&self) -> &Arc<RecordStore> {
+        &self.records
+    }
+
     /// Index number `index`.
     ///
     /// # Panics

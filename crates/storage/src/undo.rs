@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use hotrow_base::ids::TableId;
 
-use crate::record::{Record, RecordId};
+use crate::record::{Record, RecordId, RowWords};
 use crate::slab::PriorRow;
 
 /// Entries kept room for after a clear. One huge transaction shall not hold its memory for ever.
@@ -169,26 +169,32 @@ impl UndoLog {
         }
     }
 
-    /// Notes word `index` of the row before it is overwritten.
-    #[inline]
-    pub fn log_word(&mut self, table: TableId, id: RecordId, record: Record<'_>, index: usize) {
-        let old = record.row()[index].load(Relaxed);
-        let index = u32::try_from(index).expect("a row has at most 2^17 words");
-        self.push(table, id, Change::Word { index, old });
-    }
-
-    /// As [`UndoLog::log_word`], of a word that was loaded already.
-    #[inline]
-    pub fn log_loaded_word(&mut self, table: TableId, id: RecordId, index: u32, old: u64) {
-        self.push(table, id, Change::Word { index, old });
+    /// Overwrites word `index` of a record's row with what `change` makes of it, and notes what it
+    /// was. The caller holds the record exclusively.
+    ///
+    /// # Panics
+    ///
+    /// If the row is not longer than `index`.
+    #[inline(always)]
+    pub fn change_word(
+        &mut self,
+        table: TableId,
+        id: RecordId,
+        (row, index): (RowWords<'_>, usize),
+        change: impl FnOnce(u64) -> u64,
+    ) {
+        let word = &row[index];
+        let old = word.load(Relaxed);
+        self.push(table, id, Change::Word { index: index as u32, old });
+        word.store(change(old), Relaxed);
     }
 
     /// Notes the whole row before it is overwritten.
-    pub fn log_row(&mut self, table: TableId, id: RecordId, record: Record<'_>) {
+    pub fn log_row(&mut self, table: TableId, record: Record<'_>) {
         let start = self.words.len();
         self.words.extend(record.row().iter().map(|word| word.load(Relaxed)));
         let place = place(start, self.words.len());
-        self.push(table, id, Change::Row(place));
+        self.push(table, record.id(), Change::Row(place));
     }
 
     /// Notes that the store's `grow` moved the row from `prior`. The only entry written after its
@@ -222,11 +228,10 @@ impl UndoLog {
         &mut self,
         table: TableId,
         id: RecordId,
-        index: usize,
+        index: u16,
         change: IndexChange,
         key: IndexKey<'_>,
     ) {
-        let index = u16::try_from(index).expect("a table has few indexes");
         let change = match key {
             IndexKey::Hash(hash) => {
                 assert_eq!(change, IndexChange::Added, "a hash index has no ghost entries");
@@ -283,7 +288,7 @@ impl UndoLog {
         self.key_bytes.shrink_to(KEY_BYTES_KEPT);
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, table: TableId, record: RecordId, change: Change) {
         self.entries.push(Stored { record, table, change });
     }

@@ -1,8 +1,10 @@
 //! Changing rows: columns in place, rows in and out, and the index entries that follow.
 
+use std::sync::atomic::AtomicU64;
+
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, TableId};
-use hotrow_base::row::{Field, Words, Written};
+use hotrow_base::row::{Field, RowLayout, Written};
 use hotrow_storage::record::{Record, RecordId};
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_storage::undo::{IndexChange, IndexKey, Savepoint, UndoLog};
@@ -21,31 +23,46 @@ pub(super) fn set_int(
     undo: &mut UndoLog,
     table: TableId,
     id: RecordId,
-    record: Record<'_>,
+    row: &[AtomicU64],
     field: Field,
     value: i64,
 ) {
-    let old = record.row().word(field.word());
-    // A cell's word fits 16 bits.
-    undo.log_loaded_word(table, id, field.word() as u32, old);
-    record.store_word(field.word(), field.with_int(old, value));
-    debug_assert_eq!(field.read_int(record.row()), value, "the interpreter checked its range");
+    undo.change_word(table, id, (row, field.word()), |old| field.with_int(old, value));
+    debug_assert_eq!(field.read_int(row), value, "the interpreter checked its range");
 }
 
-impl<P: Protection> InPlace<'_, P> {
+/// Sets any other cell where it lies, if it fits. A function of its own, so that integers do not
+/// pay for it.
+#[inline(never)]
+fn write_other(
+    undo: &mut UndoLog,
+    (table, id): (TableId, RecordId),
+    layout: &RowLayout,
+    row: &[AtomicU64],
+    &(column, datum): &(ColumnId, Datum),
+    heap: &[u8],
+) -> Written {
+    let change = |word, new| undo.change_word(table, id, (row, word), |_| new);
+    let written = layout.write_field(layout.field(column), datum, heap, row, change);
+    written.unwrap_or_else(|_| unreachable!("the interpreter checked the values it sets"))
+}
+
+impl<'a, P: Protection> InPlace<'a, P> {
     pub(super) fn change_row(
         &mut self,
         table: TableId,
-        id: RecordId,
+        record: Record<'a>,
         changes: &[(ColumnId, Datum)],
         heap: &[u8],
     ) -> Result<Inserted, Stop> {
-        if changes.iter().any(|&(column, _)| self.schema.is_indexed(table, column))
-            && let Inserted::Duplicate(index) = self.move_entries(table, id, changes, heap)?
+        let indexed = self.schema.indexed(table);
+        if !indexed.is_empty()
+            && changes.iter().any(|(column, _)| indexed.may_contain(column.index()))
+            && let Inserted::Duplicate(index) = self.move_entries(table, record, changes, heap)?
         {
             return Ok(Inserted::Duplicate(index));
         }
-        self.write_columns(table, id, changes, heap)?;
+        self.write_columns(table, record, changes, heap)?;
         Ok(Inserted::Yes)
     }
 
@@ -54,7 +71,7 @@ impl<P: Protection> InPlace<'_, P> {
     fn move_entries(
         &mut self,
         table: TableId,
-        id: RecordId,
+        record: Record<'a>,
         changes: &[(ColumnId, Datum)],
         heap: &[u8],
     ) -> Result<Inserted, Stop> {
@@ -62,7 +79,7 @@ impl<P: Protection> InPlace<'_, P> {
         for &secondary in &schema.catalog.table(table).secondary {
             let index = schema.catalog.index(secondary);
             if changes.iter().any(|(column, _)| index.entry_columns.contains(column))
-                && let Inserted::Duplicate(index) = self.move_entry(index, id, changes, heap)?
+                && let Inserted::Duplicate(index) = self.move_entry(index, record, changes, heap)?
             {
                 return Ok(Inserted::Duplicate(index));
             }
@@ -74,31 +91,22 @@ impl<P: Protection> InPlace<'_, P> {
     fn write_columns(
         &mut self,
         table: TableId,
-        id: RecordId,
+        record: Record<'a>,
         changes: &[(ColumnId, Datum)],
         heap: &[u8],
     ) -> Result<(), Stop> {
         let layout = &self.schema.catalog.table(table).layout;
-        let record = self.schema.table(table).records().record(id);
         let undo = &mut self.scratch.undo;
+        let (row, id) = (record.row(), record.id());
         for (at, &(column, datum)) in changes.iter().enumerate() {
-            let row = record.row();
             let field = layout.field(column);
             if field.is_plain_int() {
                 debug_assert!(!datum.is_null(), "the interpreter checked the values it sets");
-                set_int(undo, table, id, record, field, datum.as_int());
-                continue;
-            }
-            let written = layout.write_field(field, datum, heap, row, |word, new| {
-                undo.log_word(table, id, record, word);
-                record.store_word(word, new);
-            });
-            match written {
-                Ok(Written::InPlace) => {}
-                Ok(Written::DoesNotFit) => {
-                    return self.rebuild_row(table, id, &changes[at..], heap);
-                }
-                Err(_) => unreachable!("the interpreter checked the values it sets"),
+                set_int(undo, table, id, row, field, datum.as_int());
+            } else if write_other(undo, (table, id), layout, row, &changes[at], heap)
+                == Written::DoesNotFit
+            {
+                return self.rebuild_row(table, record, &changes[at..], heap);
             }
         }
         Ok(())
@@ -109,20 +117,20 @@ impl<P: Protection> InPlace<'_, P> {
     fn rebuild_row(
         &mut self,
         table: TableId,
-        id: RecordId,
+        record: Record<'a>,
         changes: &[(ColumnId, Datum)],
         heap: &[u8],
     ) -> Result<(), Stop> {
         let layout = &self.schema.catalog.table(table).layout;
         let records = self.schema.table(table).records();
-        let record = records.record(id);
+        let id = record.id();
         let scratch = &mut *self.scratch;
         if layout.rebuild(record.row(), changes, heap, &mut scratch.row).is_err() {
             // Values were checked one by one; only the row's size as a whole is left to fail.
             return Err(Stop::OutOfMemory);
         }
         if scratch.row.len() <= record.capacity_words() {
-            scratch.undo.log_row(table, id, record);
+            scratch.undo.log_row(table, record);
             let stored = record.try_store_row(&scratch.row);
             debug_assert!(stored, "the capacity was looked at");
             return Ok(());
@@ -138,12 +146,12 @@ impl<P: Protection> InPlace<'_, P> {
     fn move_entry(
         &mut self,
         index: &Index,
-        id: RecordId,
+        record: Record<'a>,
         changes: &[(ColumnId, Datum)],
         heap: &[u8],
     ) -> Result<Inserted, Stop> {
         let schema = self.schema;
-        let row = schema.table(index.table).records().record(id).row();
+        let (row, id) = (record.row(), record.id());
         self.scratch.key.clear();
         self.scratch.other_key.clear();
         let encoded = schema.encode_entry(index, id, row, &mut self.scratch.key).is_ok()
@@ -157,10 +165,10 @@ impl<P: Protection> InPlace<'_, P> {
             return Ok(Inserted::Yes);
         }
         let (protection, scratch) = (&mut self.protection, &mut *self.scratch);
-        let old = scratch.key.as_slice();
-        let new = scratch.other_key.as_slice();
-        Self::hold_granule(protection, schema, index, old, LockMode::Exclusive)?;
-        Self::hold_granule(protection, schema, index, new, LockMode::Exclusive)?;
+        for key in [&scratch.key, &scratch.other_key] {
+            let path = schema.path(index.id);
+            Self::hold_granule(protection, path, key.as_slice(), LockMode::Exclusive)?;
+        }
         if let Inserted::Duplicate(index) = self.add_entry(index, id, true)? {
             return Ok(Inserted::Duplicate(index));
         }
@@ -171,10 +179,11 @@ impl<P: Protection> InPlace<'_, P> {
     /// Adds the entry for the key in `other_key` (of a moved row) or `key` (of a new one).
     fn add_entry(&mut self, index: &Index, id: RecordId, moved: bool) -> Result<Inserted, Stop> {
         let schema = self.schema;
-        let number = schema.index_number(index.id);
+        let path = schema.path(index.id);
+        let number = path.number;
         let scratch = &mut *self.scratch;
         let new = if moved { scratch.other_key.as_slice() } else { scratch.key.as_slice() };
-        match schema.stored_index(index.id) {
+        match &*path.stored {
             StoredIndex::BTree(tree) => {
                 let key = IndexKey::Bytes(new);
                 match tree.insert(new, id.bits()).map_err(|_| Stop::OutOfMemory)? {
@@ -193,7 +202,7 @@ impl<P: Protection> InPlace<'_, P> {
                     // nobody else's ghosts can be met here (I2 of the module above).
                     Some(existing) => {
                         let other = RecordId::from_bits(existing);
-                        let removed = schema.table(index.table).records().record(other).is_ghost();
+                        let removed = path.records.record(other).is_ghost();
                         let change = match live_record(existing) {
                             Some(_) if !removed => return Ok(Inserted::Duplicate(index.id)),
                             Some(_) => IndexChange::TakenFromRemoved,
@@ -207,13 +216,14 @@ impl<P: Protection> InPlace<'_, P> {
             }
             StoredIndex::Hash(hash_index) => {
                 let hash = schema.entry_hash(index, new);
-                let records = schema.table(index.table).records();
                 let is_taken = |other| {
-                    let record = records.record(other);
                     index.unique
                         && other != id
-                        && !record.is_ghost()
-                        && index.key.matches_row(&index.fields, record.row(), new)
+                        && path
+                            .records
+                            .record(other)
+                            .live_row()
+                            .is_some_and(|row| path.is_key_of(row, new))
                 };
                 let there = hash_index.insert_unique(hash, id, is_taken);
                 if there.map_err(|_| Stop::OutOfMemory)?.is_some() {
@@ -228,10 +238,11 @@ impl<P: Protection> InPlace<'_, P> {
 
     /// Takes the entry for the key in `key` out, finally at commit.
     fn drop_entry(&mut self, index: &Index, id: RecordId) {
-        let number = self.schema.index_number(index.id);
+        let path = self.schema.path(index.id);
+        let number = path.number;
         let scratch = &mut *self.scratch;
         let old = scratch.key.as_slice();
-        match self.schema.stored_index(index.id) {
+        match &*path.stored {
             StoredIndex::BTree(tree) => {
                 // Another row of this transaction may have taken the key of a removed one.
                 if tree.set_ghost(old, id.bits(), true) {
@@ -299,9 +310,9 @@ impl<P: Protection> InPlace<'_, P> {
     /// live one, or a ghost that this transaction made.
     #[inline]
     fn add_primary(&mut self, at: &KeyAt<'_>, id: RecordId) -> Result<Option<RecordId>, Stop> {
-        let schema = self.schema;
-        let (table, number) = (at.table, schema.index_number(at.index));
-        let key = match schema.stored_index(at.index) {
+        let path = self.schema.path(at.index);
+        let (table, number) = (at.table, path.number);
+        let key = match &*path.stored {
             StoredIndex::BTree(tree) => {
                 let hint = self.scratch.insert_hint(at.index);
                 let there = tree.insert_hinted(at.key, id.bits(), hint);
@@ -311,12 +322,8 @@ impl<P: Protection> InPlace<'_, P> {
                 IndexKey::Bytes(at.key)
             }
             StoredIndex::Hash(hash_index) => {
-                let index = schema.catalog.index(at.index);
-                let records = schema.table(table).records();
-                let has_key = |other| {
-                    let row = records.record(other).row();
-                    index.key.matches_row(&index.fields, row, at.key)
-                };
+                // A ghost's key too: its record would live again.
+                let has_key = |other| path.is_key_of(path.records.record(other).row(), at.key);
                 let there = hash_index.insert_unique(at.hash, id, has_key);
                 if let Some(existing) = there.map_err(|_| Stop::OutOfMemory)? {
                     return Ok(Some(existing));
@@ -360,15 +367,15 @@ impl<P: Protection> InPlace<'_, P> {
         let exclusive = LockMode::Exclusive;
         let protection = &mut self.protection;
         if let Some(at) = primary.filter(|at| at.entry.is_none()) {
-            let index = schema.catalog.index(at.index);
-            Self::hold_granule(protection, schema, index, at.key, exclusive)?;
+            Self::hold_granule(protection, schema.path(at.index), at.key, exclusive)?;
         }
         for &secondary in &schema.catalog.table(table).secondary {
             let index = schema.catalog.index(secondary);
             let key = &mut self.scratch.key;
             key.clear();
             if index.key.encode_from_row(&index.fields, row, key).is_ok() {
-                Self::hold_granule(protection, schema, index, key.as_slice(), exclusive)?;
+                let path = schema.path(secondary);
+                Self::hold_granule(protection, path, key.as_slice(), exclusive)?;
             }
         }
         Ok(())
@@ -388,7 +395,7 @@ impl<P: Protection> InPlace<'_, P> {
         }
         let scratch = &mut *self.scratch;
         if row.len() <= record.capacity_words() {
-            scratch.undo.log_row(table, id, record);
+            scratch.undo.log_row(table, record);
             let stored = record.try_store_row(row);
             debug_assert!(stored, "the capacity was looked at");
         } else {
@@ -431,21 +438,21 @@ impl<P: Protection> InPlace<'_, P> {
         Ok(Inserted::Yes)
     }
 
-    pub(super) fn remove_row(&mut self, table: TableId, id: RecordId) -> Result<(), Stop> {
+    pub(super) fn remove_row(&mut self, table: TableId, record: Record<'a>) -> Result<(), Stop> {
         let schema = self.schema;
-        let record = schema.table(table).records().record(id);
         if P::ACTIVE {
             for &secondary in &schema.catalog.table(table).secondary {
                 let index = schema.catalog.index(secondary);
                 let key = &mut self.scratch.key;
                 key.clear();
                 if index.key.encode_from_row(&index.fields, record.row(), key).is_ok() {
+                    let path = schema.path(secondary);
                     let (protection, key) = (&mut self.protection, key.as_slice());
-                    Self::hold_granule(protection, schema, index, key, LockMode::Exclusive)?;
+                    Self::hold_granule(protection, path, key, LockMode::Exclusive)?;
                 }
             }
         }
-        self.scratch.undo.log_deleted(table, id);
+        self.scratch.undo.log_deleted(table, record.id());
         record.set_ghost();
         self.scratch.unsettled = true;
         Ok(())

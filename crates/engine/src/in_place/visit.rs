@@ -6,15 +6,15 @@ use std::sync::atomic::AtomicU64;
 use hotrow_base::ids::TableId;
 use hotrow_base::key;
 use hotrow_storage::btree::{Direction, GHOST, KeyRange};
-use hotrow_storage::record::RecordId;
+use hotrow_storage::record::{Record, RecordId};
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_transaction::access::{Intent, RangeAt};
-use hotrow_transaction::catalog::Index;
 use hotrow_transaction::locks;
 use hotrow_transaction::outcome::Stop;
 
 use super::{InPlace, Scratch};
 use crate::protection::Protection;
+use crate::schema::AccessPath;
 
 /// The record of a B+-tree entry that is not a ghost.
 #[inline]
@@ -22,20 +22,20 @@ pub(super) fn live_record(value: u64) -> Option<RecordId> {
     (value & GHOST == 0).then(|| RecordId::from_bits(value))
 }
 
-impl<P: Protection> InPlace<'_, P> {
+impl<'a, P: Protection> InPlace<'a, P> {
     pub(super) fn scan_range(
         &mut self,
         range: &RangeAt<'_>,
         intent: Intent,
-        mut visit: impl FnMut(RecordId, &[AtomicU64]) -> ControlFlow<()>,
+        mut visit: impl FnMut(Record<'a>, &[AtomicU64]) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
         let schema = self.schema;
-        let index = schema.catalog.index(range.index);
+        let path = schema.path(range.index);
         if P::ACTIVE {
-            self.hold_range(range, index, intent)?;
+            self.hold_range(range, path, intent)?;
         }
-        let records = schema.table(range.table).records();
-        let rows = P::ACTIVE && !range.covered && !schema.is_primary(range.index);
+        let records = &*path.records;
+        let rows = P::ACTIVE && !range.covered && !path.is_primary;
         let protection = &mut self.protection;
         let Scratch { key: buffer, scan, found, moved, .. } = &mut *self.scratch;
         let mut stopped = Ok(());
@@ -51,9 +51,9 @@ impl<P: Protection> InPlace<'_, P> {
                     return ControlFlow::Break(());
                 }
             }
-            visit(id, row)
+            visit(record, row)
         };
-        match schema.stored_index(range.index) {
+        match &*path.stored {
             StoredIndex::BTree(tree) => {
                 let direction =
                     if range.descending { Direction::Descending } else { Direction::Ascending };
@@ -66,6 +66,7 @@ impl<P: Protection> InPlace<'_, P> {
             StoredIndex::Hash(hash_index) => {
                 // Equality on all declared columns; entries of a non-unique index have longer
                 // keys, so the index hashes its declared columns only.
+                let index = schema.catalog.index(range.index);
                 hash_index.get_all(key::hash(range.prefix), found);
                 if !moved.is_empty() {
                     // A row that moved away and back has two entries until commit.
@@ -87,28 +88,28 @@ impl<P: Protection> InPlace<'_, P> {
     fn hold_range(
         &mut self,
         range: &RangeAt<'_>,
-        index: &Index,
+        path: &AccessPath,
         intent: Intent,
     ) -> Result<(), Stop> {
         if range.prefix_parts == 0 {
             return self.hold_table(range.table, locks::granule_mode(intent));
         }
         self.hold_table(range.table, locks::intent_mode(intent))?;
-        let mode = self.path_mode(index, intent);
-        Self::hold_granule(&mut self.protection, self.schema, index, range.prefix, mode)
+        let mode = Self::path_mode(path, intent);
+        Self::hold_granule(&mut self.protection, path, range.prefix, mode)
     }
 
     pub(super) fn scan_whole(
         &mut self,
         table: TableId,
         intent: Intent,
-        mut visit: impl FnMut(RecordId, &[AtomicU64]) -> ControlFlow<()>,
+        mut visit: impl FnMut(Record<'a>, &[AtomicU64]) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
         self.hold_table(table, locks::granule_mode(intent))?;
         let mut done = false;
-        self.schema.table(table).records().for_each_record(|id, record| {
+        self.schema.table(table).records().for_each_record(|_, record| {
             if !done && !record.is_ghost() {
-                done = visit(id, record.row()).is_break();
+                done = visit(record, record.row()).is_break();
             }
         });
         Ok(())

@@ -149,23 +149,28 @@ impl<'a> Bucket<'a> {
         (0..ENTRIES).map(move |slot| (slot, Entry(self.load(slot)))).filter(|(_, e)| e.0 != 0)
     }
 
-    /// The first entry of `tag` that `matches`.
+    /// The record of the first entry of `tag`; 0 bits where a free entry passes for one of tag 0.
     #[inline(always)]
-    pub(super) fn find(
-        self,
-        tag: u64,
-        matches: &mut impl FnMut(RecordId) -> bool,
-    ) -> Option<(usize, RecordId)> {
+    pub(super) fn first(self, tag: u64) -> Option<RecordId> {
+        // Nothing but comparisons stands in this loop, so that it is laid out: four instructions
+        // an entry.
         for slot in 0..ENTRIES {
-            let entry = self.load(slot);
-            // One comparison for "same tag". A free entry passes for tag 0 and is found out by
-            // its id.
-            let id = entry ^ tag;
-            if id <= ID_MASK && id != 0 && matches(RecordId::from_bits(id)) {
-                return Some((slot, RecordId::from_bits(id)));
+            let id = self.load(slot) ^ tag;
+            if id <= ID_MASK {
+                return Some(RecordId::from_bits(id));
             }
         }
         None
+    }
+
+    /// The entries of `tag`, with their slots.
+    #[inline]
+    pub(super) fn of_tag(self, tag: u64) -> impl Iterator<Item = (usize, RecordId)> + use<'a> {
+        // One comparison for "same tag"; free entries are found out by their id.
+        (0..ENTRIES)
+            .map(move |slot| (slot, self.load(slot) ^ tag))
+            .filter(|&(_, id)| id <= ID_MASK && id != 0)
+            .map(|(slot, id)| (slot, RecordId::from_bits(id)))
     }
 
     #[inline]

@@ -39,7 +39,7 @@ impl<'a> Chain<'a> {
         let mut bucket = self.head;
         let mut link = self.first;
         loop {
-            if let Some((slot, id)) = bucket.find(tag, &mut matches) {
+            if let Some((slot, id)) = bucket.of_tag(tag).find(|&(_, id)| matches(id)) {
                 return Some((bucket, slot, id));
             }
             if link == 0 {

@@ -38,7 +38,7 @@ impl Fixture {
     fn find(&self, key: u64) -> Option<RecordId> {
         let records = self.table.records();
         let index = self.table.index_at(0).as_hash().expect("index 0 is a hash index");
-        index.get(hash(key), |id| records.record(id).row()[0].load(Relaxed) == key)
+        index.get(hash(key), |id| (records.record(id).row()[0].load(Relaxed) == key).then_some(id))
     }
 
     fn tree(&self) -> &BTree<Latched> {
@@ -76,11 +76,10 @@ impl Fixture {
         let record = self.table.records().record(id);
         if record.row().len() == row.len() {
             for (index, &word) in row.iter().enumerate() {
-                self.log.log_word(TABLE, id, record, index);
-                record.store_word(index, word);
+                self.log.change_word(TABLE, id, (record.row(), index), |_| word);
             }
         } else if row.len() <= record.capacity_words() {
-            self.log.log_row(TABLE, id, record);
+            self.log.log_row(TABLE, record);
             assert!(record.try_store_row(row));
         } else {
             let grown = self.table.records().grow(WORKER, id, row);

@@ -19,8 +19,9 @@ fn store_with(row: &[u64]) -> (RecordStore, RecordId) {
 fn entries_come_back_newest_first_with_what_was_noted() {
     let (store, id) = store_with(&[1, 2, 3]);
     let mut log = UndoLog::new();
-    log.log_word(TABLE, id, store.record(id), 1);
-    log.log_row(TABLE, id, store.record(id));
+    log.log_row(TABLE, store.record(id));
+    log.change_word(TABLE, id, (store.record(id).row(), 1), |old| old * 10);
+    assert_eq!(store.record(id).row()[1].load(Relaxed), 20);
     log.log_index(TABLE, id, 0, IndexChange::Added, IndexKey::Hash(77));
     log.log_index(TABLE, id, 1, IndexChange::Ghosted, IndexKey::Bytes(b"key"));
     log.log_deleted(TABLE, id);
@@ -35,8 +36,8 @@ fn entries_come_back_newest_first_with_what_was_noted() {
             "Deleted",
             "Index { index: 1, change: Ghosted, key: Bytes([107, 101, 121]) }",
             "Index { index: 0, change: Added, key: Hash(77) }",
-            "Row { old: [1, 2, 3] }",
             "Word { index: 1, old: 2 }",
+            "Row { old: [1, 2, 3] }",
         ]
     );
     assert!(log.is_empty());
@@ -46,11 +47,11 @@ fn entries_come_back_newest_first_with_what_was_noted() {
 fn a_rollback_to_a_savepoint_keeps_what_is_older() {
     let (store, id) = store_with(&[1, 2, 3]);
     let mut log = UndoLog::new();
-    log.log_row(TABLE, id, store.record(id));
+    log.log_row(TABLE, store.record(id));
     log.log_index(TABLE, id, 1, IndexChange::Added, IndexKey::Bytes(b"old"));
     let savepoint = log.savepoint();
     store.record(id).store_word(0, 9);
-    log.log_row(TABLE, id, store.record(id));
+    log.log_row(TABLE, store.record(id));
     log.log_index(TABLE, id, 1, IndexChange::Added, IndexKey::Bytes(b"new"));
     let mut count = 0;
     log.rollback_to(savepoint, |_| count += 1);
@@ -65,11 +66,11 @@ fn a_rollback_to_a_savepoint_keeps_what_is_older() {
 fn buffers_are_kept_and_bounded() {
     let (store, id) = store_with(&[0; 100]);
     let mut log = UndoLog::new();
-    log.log_row(TABLE, id, store.record(id));
+    log.log_row(TABLE, store.record(id));
     log.clear();
     assert!(log.words.capacity() >= 100);
     for _ in 0..2 * WORDS_KEPT / 100 {
-        log.log_row(TABLE, id, store.record(id));
+        log.log_row(TABLE, store.record(id));
     }
     log.clear();
     assert!(log.words.capacity() <= WORDS_KEPT);

@@ -1,0 +1,146 @@
+//! What an access needs to know of an index, gathered in one place.
+//!
+//! Role         made from catalog, granules and storage whenever one of them changes; the access
+//!              path then finds everything by one look-up in an array instead of by five
+//! Invariants   I1 says the same as what it was made from
+
+use std::sync::Arc;
+
+use hotrow_base::key::KeyLayout;
+use hotrow_base::row::{Field, FieldKind, Words};
+use hotrow_storage::slab::RecordStore;
+use hotrow_storage::table::{Index as StoredIndex, Table as StoredTable};
+use hotrow_transaction::catalog::{Catalog, Index, Table};
+use hotrow_transaction::granule::{Granules, Space};
+
+/// An index and its table.
+#[derive(Clone)]
+pub(crate) struct AccessPath {
+    pub(crate) stored: Arc<StoredIndex>,
+    pub(crate) records: Arc<RecordStore>,
+    key: KeyLayout,
+    fields: Box<[Field]>,
+    /// the column, where the key is that of one plain integer
+    only_int: Option<Field>,
+    pub(crate) space: Space,
+    /// how many leading key columns make a granule
+    granule_parts: u8,
+    /// granules of the table must be held: some procedure writes it
+    pub(crate) is_locked: bool,
+    pub(crate) is_primary: bool,
+    /// its number in its table
+    pub(crate) number: u16,
+}
+
+impl AccessPath {
+    /// The path through index `number` of a stored table.
+    pub(crate) fn new(
+        catalog: &Catalog,
+        granules: &Granules,
+        index: &Index,
+        (owner, number): (&StoredTable, usize),
+    ) -> Self {
+        let only_int = match &index.fields[..] {
+            &[field] if field.is_plain_int() && field.kind() != FieldKind::N64 => Some(field),
+            _ => None,
+        };
+        Self {
+            only_int,
+            stored: Arc::clone(&owner.indexes()[number]),
+            records: Arc::clone(owner.shared_records()),
+            key: index.key.clone(),
+            fields: index.fields.as_slice().into(),
+            space: Space::Index(index.id),
+            granule_parts: granules.parts(index.id) as u8,
+            is_locked: granules.table(index.table).written,
+            is_primary: catalog.table(index.table).primary == Some(index.id),
+            number: number as u16,
+        }
+    }
+
+    /// Whether a row has this key.
+    #[inline(always)]
+    pub(crate) fn is_key_of<W: Words + ?Sized>(&self, row: &W, key: &[u8]) -> bool {
+        if let Some(field) = self.only_int
+            && let Some(value) = only_int(key)
+        {
+            debug_assert_eq!(
+                field.read_int(row) == value,
+                self.key.matches_row(&self.fields, row, key),
+                "two ways to say the same"
+            );
+            return field.read_int(row) == value;
+        }
+        self.key.matches_row(&self.fields, row, key)
+    }
+
+    /// The bytes of a key's granule.
+    #[inline]
+    pub(crate) fn granule<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        &key[..self.key.prefix_bytes(key, self.granule_parts.into())]
+    }
+}
+
+/// The integer of which an integer key part of 4 or 8 bytes was made.
+#[inline(always)]
+fn only_int(key: &[u8]) -> Option<i64> {
+    match *key {
+        [a, b, c, d] => Some((u32::from_be_bytes([a, b, c, d]) ^ 1 << 31).cast_signed().into()),
+        [a, b, c, d, e, f, g, h] => {
+            Some((u64::from_be_bytes([a, b, c, d, e, f, g, h]) ^ 1 << 63).cast_signed())
+        }
+        _ => None,
+    }
+}
+
+/// A set of a table's columns: bit by number; all from 63 on share a bit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ColumnSet(u64);
+
+impl ColumnSet {
+    /// The columns that entries of secondary indexes hold.
+    pub(crate) fn indexed(catalog: &Catalog, table: &Table) -> Self {
+        let columns = table.secondary.iter().flat_map(|&id| &catalog.index(id).entry_columns);
+        Self(columns.fold(0, |set, column| set | Self::bit(column.index())))
+    }
+
+    /// Whether the set may hold a column; never wrong when it says no.
+    #[inline(always)]
+    pub(crate) fn may_contain(self, column: usize) -> bool {
+        self.0 & Self::bit(column) != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    #[inline(always)]
+    fn bit(column: usize) -> u64 {
+        1 << column.min(63)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ColumnSet, only_int};
+
+    #[test]
+    fn a_key_of_one_integer_is_read_back() {
+        let key = |parts: &[u8]| only_int(parts);
+        assert_eq!(key(&[0x80, 0, 0, 5]), Some(5));
+        assert_eq!(key(&[0x7f, 0xff, 0xff, 0xff]), Some(-1));
+        assert_eq!(key(&[0; 4]), Some(i32::MIN.into()));
+        assert_eq!(key(&[0x80, 0, 0, 0, 0, 0, 0, 7]), Some(7));
+        assert_eq!(key(&[0xff; 8]), Some(i64::MAX));
+        assert_eq!(key(&[0x80, 0]), None, "rare widths go the general way");
+    }
+
+    #[test]
+    fn far_columns_share_a_bit() {
+        let set = ColumnSet(ColumnSet::bit(3) | ColumnSet::bit(200));
+        assert!(set.may_contain(3) && set.may_contain(200) && !set.may_contain(4));
+        assert!(set.may_contain(63), "it cannot be told from column 200");
+        assert!(!set.may_contain(62));
+    }
+}
