@@ -76,7 +76,7 @@ use self::cursor::AnyCursor;
 use self::tree::Tree;
 
 pub use self::arena::NodeId;
-pub use self::cursor::{Cursor, Direction, KeyRange, ScanBuffers, ScanEntry};
+pub use self::cursor::{Cursor, Direction, KeyRange, ScanBuffers, ScanEntry, Wanted};
 pub use self::hint::Hint;
 pub use self::key::{KeyBuffer, MAX_KEY_BYTES};
 pub use self::layout::{GHOST, VALUE_MASK};
@@ -303,13 +303,20 @@ impl<L: Latching> BTree<L> {
     pub fn cursor<'t, 'b>(
         &'t self,
         buffers: &'b mut ScanBuffers,
+        wanted: Wanted,
         range: KeyRange<'_>,
         direction: Direction,
     ) -> Cursor<'t, 'b, L> {
         Cursor::new(match &self.nodes {
-            AnySize::Small(tree) => AnyCursor::Small(tree.cursor(buffers, range, direction)),
-            AnySize::Medium(tree) => AnyCursor::Medium(tree.cursor(buffers, range, direction)),
-            AnySize::Large(tree) => AnyCursor::Large(tree.cursor(buffers, range, direction)),
+            AnySize::Small(tree) => {
+                AnyCursor::Small(tree.cursor(buffers, wanted, range, direction))
+            }
+            AnySize::Medium(tree) => {
+                AnyCursor::Medium(tree.cursor(buffers, wanted, range, direction))
+            }
+            AnySize::Large(tree) => {
+                AnyCursor::Large(tree.cursor(buffers, wanted, range, direction))
+            }
         })
     }
 
@@ -321,9 +328,24 @@ impl<L: Latching> BTree<L> {
         direction: Direction,
         mut visit: impl FnMut(ScanEntry<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        let mut cursor = self.cursor(buffers, range, direction);
+        let mut cursor = self.cursor(buffers, Wanted::Entries, range, direction);
         while let Some(entry) = cursor.next() {
             visit(entry)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// As [`scan`](Self::scan), for whoever needs no keys.
+    pub fn scan_values<B>(
+        &self,
+        buffers: &mut ScanBuffers,
+        range: KeyRange<'_>,
+        direction: Direction,
+        mut visit: impl FnMut(u64) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let mut cursor = self.cursor(buffers, Wanted::Values, range, direction);
+        while let Some(entry) = cursor.next() {
+            visit(entry.value)?;
         }
         ControlFlow::Continue(())
     }

@@ -59,8 +59,8 @@ impl<'a, P: Protection> InPlace<'a, P> {
                     if range.descending { Direction::Descending } else { Direction::Ascending };
                 let keys = KeyRange { lower: range.lower, upper: range.upper };
                 let buffers = scan;
-                let _ = tree.scan(buffers, keys, direction, |entry| {
-                    live_record(entry.value).map_or(ControlFlow::Continue(()), &mut step)
+                let _ = tree.scan_values(buffers, keys, direction, |value| {
+                    live_record(value).map_or(ControlFlow::Continue(()), &mut step)
                 });
             }
             StoredIndex::Hash(hash_index) => {

@@ -49,6 +49,7 @@ impl<const N: usize> Scratch<N> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) count: usize,
+    is_leaf: bool,
     common: usize,
     longest: usize,
     mixed: bool,
@@ -85,7 +86,7 @@ pub(super) fn shape<const N: usize>(
             also.map_or(common, |also| common.min(key.common_bytes(&KeyWords::Bytes(also))))
         }
     };
-    Shape { count, common, longest: lengths.longest, mixed: lengths.mixed }
+    Shape { count, is_leaf: level == 0, common, longest: lengths.longest, mixed: lengths.mixed }
 }
 
 #[derive(Default)]
@@ -168,7 +169,12 @@ pub(super) fn layout_for<const N: usize>(extent: Extent<'_>, shape: Shape) -> Op
 
 fn layout_between<const N: usize>(fence_bytes: (usize, usize), shape: Shape) -> Option<Layout> {
     let stride = (shape.longest - shape.common).div_ceil(8).max(1);
-    let prefix_bytes = shape.longest.saturating_sub(8 * stride);
+    let shortest = shape.longest.saturating_sub(8 * stride);
+    let prefix_bytes = if stride == 1 || shape.is_leaf && !shape.mixed {
+        shortest
+    } else {
+        shape.common.min(8).max(shortest)
+    };
     let fence_words = fence_bytes.0.div_ceil(8) + fence_bytes.1.div_ceil(8);
     let prefix_rest = prefix_bytes.div_ceil(8).saturating_sub(1);
     let free = N.checked_sub(HEADS + prefix_rest + fence_words)?;

@@ -29,6 +29,15 @@ use super::tree::Tree;
 const BATCH_FIRST: usize = 4;
 const BATCH_MOST: usize = 64;
 
+/// What a scan copies of each entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Key and value.
+    Entries,
+    /// The value only; keys come out empty. Several times cheaper, keys being kept in pieces.
+    Values,
+}
+
 /// The order of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -143,6 +152,7 @@ impl<'t, 'b, L: Latching> Cursor<'t, 'b, L> {
 pub(super) struct SizedCursor<'t, 'b, L: Latching, const N: usize> {
     tree: &'t Tree<L, N>,
     buffers: &'b mut ScanBuffers,
+    wanted: Wanted,
     direction: Direction,
     probe_end: End,
     limit_end: End,
@@ -164,6 +174,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
     pub(super) fn cursor<'t, 'b>(
         &'t self,
         buffers: &'b mut ScanBuffers,
+        wanted: Wanted,
         range: KeyRange<'_>,
         direction: Direction,
     ) -> SizedCursor<'t, 'b, L, N> {
@@ -182,6 +193,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         buffers.stamps.clear();
         SizedCursor {
             tree: self,
+            wanted,
             direction,
             probe_end: copy_end(probe, &mut buffers.probe),
             limit_end: copy_end(limit, &mut buffers.limit),
@@ -248,11 +260,8 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
     #[cold]
     fn fill(&mut self) -> bool {
         if self.batch_count > 0 {
-            if self.rest.is_some()
-                && let Some((_, key)) = self.slot(self.batch_count - 1)
-            {
-                self.buffers.probe.copy_from(&self.buffers.batch.as_flattened()[key]);
-                self.probe_end = End::Excluded;
+            if self.rest.is_some() {
+                self.probe_behind_batch();
             }
             self.batch_size = (2 * self.batch_size).min(BATCH_MOST);
         }
@@ -272,6 +281,18 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
                 }
             }
         }
+    }
+
+    /// Moves the probe to the last key of the batch.
+    fn probe_behind_batch(&mut self) {
+        match (self.wanted, self.slot(self.batch_count - 1)) {
+            (Wanted::Entries, Some((_, key))) => {
+                self.buffers.probe.copy_from(&self.buffers.batch.as_flattened()[key]);
+            }
+            // `try_fill` has put it there.
+            _ => std::mem::swap(&mut self.buffers.probe, &mut self.buffers.next_probe),
+        }
+        self.probe_end = End::Excluded;
     }
 
     /// Copies a batch from the leaf where the scan stands, perhaps an empty one, and moves the
@@ -295,6 +316,13 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
         self.copy_entries(&view, first, size);
         let more_here = rest.0 < rest.1;
         let finished = !more_here && self.copy_next_probe(&view);
+        if more_here && self.wanted == Wanted::Values {
+            let last = match self.direction {
+                Direction::Ascending => rest.0 - 1,
+                Direction::Descending => rest.1,
+            };
+            view.copy_key(last, &mut self.buffers.next_probe);
+        }
         if !latch::validate::<L>(&node.words[0], version) {
             return None;
         }
@@ -367,7 +395,10 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
 
     /// Makes `count` entries from `first` on the batch.
     fn copy_entries(&mut self, view: &View<'_, N>, first: usize, count: usize) {
-        self.slot_words = 1 + view.reach().div_ceil(8);
+        self.slot_words = match self.wanted {
+            Wanted::Entries => 1 + view.reach().div_ceil(8),
+            Wanted::Values => 1,
+        };
         let words = count * self.slot_words;
         if self.buffers.batch.len() < words {
             self.buffers.batch.resize(words, [0; 8]);

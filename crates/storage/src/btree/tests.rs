@@ -50,7 +50,7 @@ fn empty_tree_answers_everything() {
     assert_eq!(prior.as_bytes(), b"");
     for direction in [Direction::Ascending, Direction::Descending] {
         let mut buffers = ScanBuffers::default();
-        let mut cursor = tree.cursor(&mut buffers, KeyRange::ALL, direction);
+        let mut cursor = tree.cursor(&mut buffers, Wanted::Entries, KeyRange::ALL, direction);
         assert_eq!(cursor.next(), None);
         assert_eq!(cursor.stamps().len(), 1, "an empty range needs its leaf's stamp too");
     }

@@ -208,7 +208,13 @@ impl<L: Latching> Run<L> {
             lower: lower.as_ref().map(Vec::as_slice),
             upper: upper.as_ref().map(Vec::as_slice),
         };
-        let mut cursor = self.tree.cursor(&mut self.buffers, range, direction);
+        let mut values = Vec::new();
+        let _ = self.tree.scan_values(&mut self.buffers, range, direction, |value| {
+            values.push(value);
+            if values.len() == limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!(values, expected.iter().map(|&(_, &value)| value).collect::<Vec<_>>());
+        let mut cursor = self.tree.cursor(&mut self.buffers, Wanted::Entries, range, direction);
         for (key, value) in expected {
             let entry = cursor.next().expect("the model has more");
             assert_eq!((entry.key, entry.value), (&key[..], *value));

@@ -9,7 +9,7 @@ fn one_row_scan_copies_few() {
     let mut buffers = ScanBuffers::default();
     let key = 500_u64.to_be_bytes();
     let range = KeyRange { lower: Bound::Included(&key[..]), upper: Bound::Unbounded };
-    let mut cursor = tree.cursor(&mut buffers, range, Direction::Ascending);
+    let mut cursor = tree.cursor(&mut buffers, Wanted::Entries, range, Direction::Ascending);
     assert_eq!(cursor.next().map(|entry| entry.value), Some(500));
     assert_eq!(cursor.stamps().len(), 1);
 }
@@ -29,7 +29,7 @@ fn stamps_of_a_scan_cover_its_gaps() {
             KeyRange { lower: Bound::Excluded(&low[..]), upper: Bound::Excluded(&high[..]) };
         for direction in [Direction::Ascending, Direction::Descending] {
             let mut buffers = ScanBuffers::default();
-            let mut cursor = tree.cursor(&mut buffers, range, direction);
+            let mut cursor = tree.cursor(&mut buffers, Wanted::Entries, range, direction);
             assert_eq!(cursor.next(), None);
             let stamps = cursor.stamps().to_vec();
             assert!(stamps.contains(&tree.lookup(&absent).stamp));
@@ -46,31 +46,38 @@ fn stamps_of_a_scan_cover_its_gaps() {
 #[test]
 fn scan_goes_on_while_the_tree_changes_under_it() {
     for direction in [Direction::Ascending, Direction::Descending] {
-        let tree = tree::<Unlatched>(16);
-        for number in 0..3_000 {
-            tree.insert(&composite(number, 0), number).expect("no limit");
-        }
-        let mut buffers = ScanBuffers::default();
-        let mut cursor = tree.cursor(&mut buffers, KeyRange::ALL, direction);
-        let mut seen = Vec::new();
-        while let Some(entry) = cursor.next() {
-            let (value, key) = (entry.value, entry.key.to_vec());
-            if value >= 1_000_000 {
-                continue; // inserted below
-            }
-            seen.push(value);
-            assert!(tree.remove(&key, value));
-            for low in 1..3 {
-                tree.insert(&composite(value, low), 1_000_000 + low).expect("no limit");
-            }
-        }
-        let expected: Vec<_> = match direction {
-            Direction::Ascending => (0..3_000).collect(),
-            Direction::Descending => (0..3_000).rev().collect(),
-        };
-        assert_eq!(seen, expected);
-        checked(&tree);
+        goes_on(Wanted::Entries, direction);
+        goes_on(Wanted::Values, direction);
     }
+}
+
+fn goes_on(wanted: Wanted, direction: Direction) {
+    let tree = tree::<Unlatched>(16);
+    for number in 0..3_000 {
+        tree.insert(&composite(number, 0), number).expect("no limit");
+    }
+    let mut buffers = ScanBuffers::default();
+    let mut cursor = tree.cursor(&mut buffers, wanted, KeyRange::ALL, direction);
+    let mut seen = Vec::new();
+    while let Some(entry) = cursor.next() {
+        let (value, key) = (entry.value, entry.key.to_vec());
+        if value >= 1_000_000 {
+            continue; // inserted below
+        }
+        seen.push(value);
+        let expected = composite(value, 0);
+        assert!(key == expected || wanted == Wanted::Values && key.is_empty(), "{key:?}");
+        assert!(tree.remove(&expected, value));
+        for low in 1..3 {
+            tree.insert(&composite(value, low), 1_000_000 + low).expect("no limit");
+        }
+    }
+    let expected: Vec<_> = match direction {
+        Direction::Ascending => (0..3_000).collect(),
+        Direction::Descending => (0..3_000).rev().collect(),
+    };
+    assert_eq!(seen, expected);
+    checked(&tree);
 }
 
 #[test]

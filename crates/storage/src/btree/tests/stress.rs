@@ -51,7 +51,7 @@ fn scan(tree: &BTree<Latched>, stable: u64, direction: Direction, done: &AtomicB
     while !done.load(Ordering::Relaxed) {
         let mut last: Option<Vec<u8>> = None;
         let mut seen = 0;
-        let mut cursor = tree.cursor(&mut buffers, KeyRange::ALL, direction);
+        let mut cursor = tree.cursor(&mut buffers, Wanted::Entries, KeyRange::ALL, direction);
         while let Some(entry) = cursor.next() {
             if let Some(last) = &last {
                 let ascends = last[..] < *entry.key;
@@ -156,7 +156,8 @@ fn queue_of_several_threads() {
             let mut taken = 0;
             loop {
                 let finishing = done.load(Ordering::Acquire);
-                let mut cursor = tree.cursor(&mut buffers, KeyRange::ALL, Direction::Ascending);
+                let mut cursor =
+                    tree.cursor(&mut buffers, Wanted::Entries, KeyRange::ALL, Direction::Ascending);
                 match cursor.next().map(|entry| (entry.key.to_vec(), entry.value)) {
                     Some((key, value)) => {
                         assert!(tree.remove(&key, value), "there is one consumer");
