@@ -20,9 +20,10 @@ use crate::latching::Latching;
 
 use super::arena::{Node, ROOT};
 use super::descend::Towards;
+use super::find::Found;
 use super::key::{KeyBuffer, MAX_KEY_BYTES, compare_padded};
 use super::latch;
-use super::layout::{Found, View, key_length_in, value_in};
+use super::layout::{View, key_length_in, value_in};
 use super::stamp::NodeStamp;
 use super::tree::Tree;
 

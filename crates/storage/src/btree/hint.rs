@@ -13,9 +13,10 @@
 use crate::latching::Latching;
 
 use super::arena::NodeId;
+use super::find::Found;
 use super::key::SearchKey;
 use super::latch;
-use super::layout::{Found, View};
+use super::layout::View;
 use super::tree::{Place, Tree};
 
 /// Where an operation was, for the next one near it. One serves one tree; which leaf it names is

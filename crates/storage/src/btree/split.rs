@@ -17,8 +17,9 @@ use super::build::{
     Extent, Piece, Room, Scratch, build, ensure_room, extent_of, insert_entry, layout_for, shape,
 };
 use super::descend::Target;
+use super::find::Found;
 use super::key::{KeyBuffer, SearchKey, separator};
-use super::layout::{Found, Layout, View, entry_word};
+use super::layout::{Layout, View, entry_word};
 use super::stamp::{NodeStamp, StampChange};
 use super::tree::Tree;
 

@@ -14,10 +14,11 @@ use crate::prefetch::prefetch;
 
 use super::arena::{Arena, Node};
 use super::build::{Extent, build, layout_for, shape};
+use super::find::Found;
 use super::hint::Hint;
 use super::key::KeyBuffer;
 use super::key::SearchKey;
-use super::layout::{Found, View, value_in};
+use super::layout::{View, value_in};
 use super::stamp::NodeStamp;
 use super::{BTreeError, Lookup, Prior, latch};
 

@@ -11,10 +11,11 @@ use crate::latching::Latching;
 
 use super::arena::Held;
 use super::build::{insert_entry, remove_entry};
+use super::find::Found;
 use super::hint::Hint;
 use super::key::MAX_KEY_BYTES;
 use super::key::SearchKey;
-use super::layout::{Found, GHOST, View, entry_word, value_in};
+use super::layout::{GHOST, View, entry_word, value_in};
 use super::stamp::{NodeStamp, StampChange};
 use super::tree::{Place, Tree};
 use super::{BTreeError, latch};
