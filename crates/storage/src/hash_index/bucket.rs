@@ -163,14 +163,24 @@ impl<'a> Bucket<'a> {
         None
     }
 
-    /// The entries of `tag`, with their slots.
-    #[inline]
-    pub(super) fn of_tag(self, tag: u64) -> impl Iterator<Item = (usize, RecordId)> + use<'a> {
-        // One comparison for "same tag"; free entries are found out by their id.
-        (0..ENTRIES)
-            .map(move |slot| (slot, self.load(slot) ^ tag))
-            .filter(|&(_, id)| id <= ID_MASK && id != 0)
-            .map(|(slot, id)| (slot, RecordId::from_bits(id)))
+    /// What `check` makes of the first entry of `tag`, given with its slot, that it accepts.
+    #[inline(always)]
+    pub(super) fn find<T>(
+        self,
+        tag: u64,
+        mut check: impl FnMut(usize, RecordId) -> Option<T>,
+    ) -> Option<T> {
+        for slot in 0..ENTRIES {
+            // One comparison for "same tag"; a free entry is found out by its id.
+            let id = self.load(slot) ^ tag;
+            if id <= ID_MASK
+                && id != 0
+                && let Some(found) = check(slot, RecordId::from_bits(id))
+            {
+                return Some(found);
+            }
+        }
+        None
     }
 
     #[inline]

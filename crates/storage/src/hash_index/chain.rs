@@ -39,8 +39,9 @@ impl<'a> Chain<'a> {
         let mut bucket = self.head;
         let mut link = self.first;
         loop {
-            if let Some((slot, id)) = bucket.of_tag(tag).find(|&(_, id)| matches(id)) {
-                return Some((bucket, slot, id));
+            let found = bucket.find(tag, |slot, id| matches(id).then_some((bucket, slot, id)));
+            if found.is_some() {
+                return found;
             }
             if link == 0 {
                 return None;
