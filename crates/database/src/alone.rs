@@ -5,13 +5,16 @@
 
 use hotrow_base::ids::WorkerId;
 use hotrow_engine::in_place::Scratch;
+use hotrow_engine::reconnaissance::TrialReads;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::trace::SerialTrace;
 use hotrow_engine::worker;
 use hotrow_transaction::bytecode::Program;
+use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::plan::Plan;
 
 use crate::rows::Rows;
 
@@ -29,6 +32,23 @@ impl Alone {
         let mut frame = Frame::new();
         frame.set_step_budget(step_budget);
         Self { scratch: Scratch::new(QUIET_WORKER), frame }
+    }
+
+    /// Plans one call, without running it.
+    pub(crate) fn plan(
+        &mut self,
+        schema: &Schema,
+        compiled: &CompiledProcedure,
+        invocation: &Invocation,
+    ) -> Result<Plan, SqlError> {
+        let Self { scratch, frame } = self;
+        let _pin = schema.memory.epochs().pin(QUIET_WORKER);
+        let mut plan = Plan::default();
+        let mut access = TrialReads::new(schema, scratch);
+        match plan.make(&compiled.plan, invocation, frame, &mut access) {
+            Ok(()) => Ok(plan),
+            Err(_) => Err(frame.take_error().unwrap_or_else(|| schema.memory.out_of_memory())),
+        }
     }
 
     /// Runs one call to its commit or undoes it.

@@ -3,11 +3,13 @@
 use hotrow_base::clock;
 use hotrow_base::value::Value;
 use hotrow_sql::{Compiled, ScriptStatement, compile};
+use hotrow_transaction::explain::explain_plan;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::lower;
 use hotrow_transaction::outcome::{self, SqlError};
 use hotrow_transaction::program::{Place, Procedure};
 
+use crate::arguments::bind_all;
 use crate::database::Inner;
 use crate::definition::{self, Registered};
 use crate::error::{Error, advised};
@@ -36,7 +38,7 @@ pub(crate) fn execute(
         Compiled::Call { name, arguments } => {
             session.call(&name, arguments).map_err(|error| at(error, statement.place))?
         }
-        Compiled::ExplainProcedure { name, .. } => explain(inner, &name)?,
+        Compiled::ExplainProcedure { name, arguments } => explain(inner, &name, arguments)?,
         Compiled::Begin | Compiled::Commit | Compiled::Rollback => {
             let message = "transactions of several statements are not supported yet".to_owned();
             let mut error = advised(b"0A000", message, "Write a procedure: a call is atomic.");
@@ -85,8 +87,22 @@ fn run_once(
     inner.alone.lock().run(schema, &program, &invocation, None)
 }
 
-fn explain(inner: &Inner, name: &str) -> Result<Rows, Error> {
-    let text = definition::explain(&inner.schema.current(), name)?;
+/// What planning knows of a procedure and, given arguments, of a call: which is planned at a quiet
+/// point and not run.
+fn explain(inner: &Inner, name: &str, arguments: Option<Vec<Value>>) -> Result<Rows, Error> {
+    let text = match arguments {
+        None => definition::explain(&inner.schema.current(), name)?,
+        Some(arguments) => {
+            let quiet = inner.quiet()?;
+            let schema = quiet.schema();
+            let (id, compiled) = definition::procedure_named(&schema, name)?;
+            let mut invocation = Invocation { procedure: id, ..Invocation::default() };
+            invocation.now_us = clock::now_us();
+            bind_all(&compiled.procedure, arguments, &mut invocation.arguments)?;
+            let plan = inner.alone.lock().plan(&schema, compiled, &invocation)?;
+            definition::explain(&schema, name)? + &explain_plan(&schema.catalog, &plan)
+        }
+    };
     let rows = text.lines().map(|line| vec![Value::from(line)]).collect();
     Ok(outcome::Rows { columns: vec!["plan".to_owned()], rows, touched: 0 }.into())
 }

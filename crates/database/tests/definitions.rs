@@ -82,6 +82,32 @@ fn a_table_that_procedures_use_stays() {
 }
 
 #[test]
+fn a_call_is_explained_and_not_run() {
+    every_engine(|config| {
+        let db = open(config);
+        let session = db.session();
+        session.execute(
+            "CREATE TABLE t (w integer, id integer, n bigint NOT NULL, PRIMARY KEY (w, id));
+             INSERT INTO t VALUES (1, 2, 3);
+             CREATE PROCEDURE bump(p_w integer, p_id integer, p_by bigint) AS $$
+             BEGIN UPDATE t SET n = n + p_by WHERE w = p_w AND id = p_id; END $$ LANGUAGE plpgsql;",
+        )?;
+        let explained = session.execute("EXPLAIN PROCEDURE bump(1, 1 + 1, abs(-5))")?;
+        let lines: Vec<_> = explained[0].rows.iter().map(|row| row[0].to_string()).collect();
+        let held = lines.iter().position(|line| line == "This call holds 1 granule:");
+        let held = held.unwrap_or_else(|| panic!("{lines:?}"));
+        assert_eq!(lines[held + 1], "  lock X granule (1, 2) of t_pkey");
+        assert_eq!(session.execute("SELECT n FROM t")?.remove(0).rows.one::<i64>()?, 3);
+        session.execute("CALL bump(1, 1 + 1, abs(-5))")?;
+        assert_eq!(session.execute("SELECT n FROM t")?.remove(0).rows.one::<i64>()?, 8);
+        assert_eq!(code(session.execute("EXPLAIN PROCEDURE bump(1)")), "42883");
+        assert_eq!(code(session.execute("CALL bump(1, 1 / 0, 5)")), "22012");
+        assert_eq!(code(session.execute("CALL bump(1, n, 5)")), "42703");
+        Ok(())
+    });
+}
+
+#[test]
 fn a_later_foreign_key_binds_earlier_procedures() {
     every_engine(|config| {
         let db = open(config);

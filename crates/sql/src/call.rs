@@ -2,7 +2,10 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_transaction::constant::evaluate;
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{ExprKind, Place, Procedure};
+use hotrow_transaction::walk;
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
@@ -119,20 +122,19 @@ impl Compiler<'_> {
             }
             _ => self.settle(operand, DataType::Text, place)?,
         };
-        constant_of(expr.kind).ok_or_else(|| {
-            unsupported(
+        if let ExprKind::Constant(value) = expr.kind {
+            return Ok(value);
+        }
+        let mut reads = false;
+        walk::expr_slots(&expr, &mut |_| reads = true);
+        if reads {
+            return Err(unsupported(
                 place,
                 "an argument that is not a constant",
-                "write a literal, or compute the value in the procedure",
-            )
-        })
-    }
-}
-
-fn constant_of(kind: ExprKind) -> Option<Value> {
-    match kind {
-        ExprKind::Constant(value) => Some(value),
-        _ => None,
+                "write a literal or an expression of literals, or compute the value in the procedure",
+            ));
+        }
+        evaluate(&expr, 0).map_err(|error| SqlError { place, ..error })
     }
 }
 

@@ -4,10 +4,11 @@
 
 use std::fmt::Write;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Index};
 use crate::compiled::CompiledProcedure;
 use crate::granule::{Granules, LockMode, Space};
 use crate::locks::{self, LockTemplate};
+use crate::plan::Plan;
 use crate::program::{Effect, Path};
 use crate::routing::{self, Routing};
 use crate::slice::Knowledge;
@@ -50,6 +51,40 @@ pub fn explain(
     let reach = routing::explain_procedure(catalog, granules, routing, procedure);
     let _ = writeln!(text, "{reach}");
     text
+}
+
+/// Explains a plan: what the call will hold before it runs.
+pub fn explain_plan(catalog: &Catalog, plan: &Plan) -> String {
+    let granules = plan.footprint().granules();
+    let mut text = match granules.len() {
+        0 => "This call holds nothing: it touches no table that a procedure writes.\n".to_owned(),
+        1 => "This call holds 1 granule:\n".to_owned(),
+        count => format!("This call holds {count} granules:\n"),
+    };
+    for granule in granules {
+        let mode = granule.mode.name();
+        let _ = match granule.space {
+            Space::Table(table) => {
+                writeln!(text, "  lock {mode} table {}", catalog.table(table).name)
+            }
+            Space::Index(index) => {
+                let index = catalog.index(index);
+                let key = key_text(index, plan.granule_key(granule));
+                writeln!(text, "  lock {mode} {key} of {}", index.name)
+            }
+        };
+    }
+    text
+}
+
+/// A granule by the values of its key: `granule (1, 7)`.
+fn key_text(index: &Index, key: &[u8]) -> String {
+    if key.is_empty() {
+        return "all".to_owned();
+    }
+    let values = index.key.decode(key).unwrap_or_default();
+    let values: Vec<_> = values.iter().map(ToString::to_string).collect();
+    format!("granule ({})", values.join(", "))
 }
 
 fn head(catalog: &Catalog, site: &Site<'_>) -> String {
