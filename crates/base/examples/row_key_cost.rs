@@ -18,6 +18,21 @@ const COLUMNS: [DataType; 4] = [
     DataType::Numeric { precision: 12, scale: 2 },
 ];
 
+/// An order line, as TPC-C has it; the moment of delivery is NULL at first.
+const LINE: [DataType; 10] = [
+    DataType::Integer,
+    DataType::SmallInt,
+    DataType::Integer,
+    DataType::SmallInt,
+    DataType::Integer,
+    DataType::Integer,
+    DataType::TimestampTz,
+    DataType::SmallInt,
+    DataType::Numeric { precision: 6, scale: 2 },
+    DataType::Char(24),
+];
+const LINE_TEXT: &[u8] = b"abcdefghijklmnopqrstuvwx";
+
 /// Reused: a key, a heap, a row.
 type Buffers = (KeyBuffer, Vec<u8>, Vec<u64>);
 
@@ -28,6 +43,11 @@ struct Setting {
     values: [Datum; 4],
     row: Vec<AtomicU64>,
     key: KeyBuffer,
+    lines: RowLayout,
+    line_values: [Datum; 10],
+    line: Vec<AtomicU64>,
+    texts: RowLayout,
+    text: Vec<AtomicU64>,
 }
 
 fn setting() -> Setting {
@@ -40,8 +60,26 @@ fn setting() -> Setting {
     rows.build(&values, &[], &mut words).expect("in range");
     keys.encode(&values[..3], &[], &mut key).expect("short");
     let key_fields = rows.fields()[..3].to_vec();
-    let row = words.into_iter().map(AtomicU64::new).collect();
-    Setting { rows, keys, key_fields, values, row, key }
+    let row = shared(&words);
+    let nullable = |data_type| data_type == DataType::TimestampTz;
+    let lines = LINE.map(|data_type| ColumnType { data_type, nullable: nullable(data_type) });
+    let lines = RowLayout::new(&lines).expect("small");
+    let mut line_values = [Datum::int(7); 10];
+    line_values[6] = Datum::NULL;
+    line_values[8] = Datum::numeric(1_000);
+    line_values[9] = Datum::range(0, LINE_TEXT.len() as u32);
+    lines.build(&line_values, LINE_TEXT, &mut words).expect("in range");
+    let line = shared(&words);
+    let text = ColumnType { data_type: DataType::Text, nullable: false };
+    let texts = RowLayout::new(&[text]).expect("small");
+    let long = LINE_TEXT.repeat(2);
+    texts.build(&[Datum::range(0, 38)], &long, &mut words).expect("short");
+    let text = shared(&words);
+    Setting { rows, keys, key_fields, values, row, key, lines, line_values, line, texts, text }
+}
+
+fn shared(words: &[u64]) -> Vec<AtomicU64> {
+    words.iter().map(|&word| AtomicU64::new(word)).collect()
 }
 
 fn main() {
@@ -58,7 +96,10 @@ fn main() {
         "head" => |s, _| head(black_box(&s.key)),
         "read" => read,
         "read_int" => |s, _| black_box(s.key_fields[1]).read_int(s.row.as_slice()) as u64,
+        "read_text" => read_text,
+        "read_long_text" => read_long_text,
         "write" => write,
+        "build_line" => build_line,
         "build" => build,
         _ => |_, _| 0,
     };
@@ -90,6 +131,18 @@ fn read(setting: &Setting, buffers: &mut Buffers) -> u64 {
     read_field(field, setting.row.as_slice(), &mut buffers.1).as_numeric() as u64
 }
 
+fn read_text(setting: &Setting, buffers: &mut Buffers) -> u64 {
+    let field = setting.lines.field(ColumnId(9));
+    buffers.1.clear();
+    u64::from(read_field(field, setting.line.as_slice(), &mut buffers.1).as_range().len)
+}
+
+fn read_long_text(setting: &Setting, buffers: &mut Buffers) -> u64 {
+    let field = setting.texts.field(ColumnId(0));
+    buffers.1.clear();
+    u64::from(read_field(field, setting.text.as_slice(), &mut buffers.1).as_range().len)
+}
+
 fn write(setting: &Setting, _: &mut Buffers) -> u64 {
     let (field, row) = (setting.rows.field(ColumnId(3)), setting.row.as_slice());
     let store = |i: usize, word| row[i].store(word, std::sync::atomic::Ordering::Relaxed);
@@ -99,4 +152,8 @@ fn write(setting: &Setting, _: &mut Buffers) -> u64 {
 
 fn build(setting: &Setting, buffers: &mut Buffers) -> u64 {
     u64::from(setting.rows.build(&setting.values, &[], &mut buffers.2).is_ok())
+}
+
+fn build_line(setting: &Setting, buffers: &mut Buffers) -> u64 {
+    u64::from(setting.lines.build(&setting.line_values, LINE_TEXT, &mut buffers.2).is_ok())
 }

@@ -40,49 +40,61 @@ pub use write::Written;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A row's words, shared or private. A word behind the end reads as 0.
-#[expect(clippy::len_without_is_empty, reason = "every row has at least one word")]
-pub trait Words {
-    /// Word `index`, or 0 behind the end.
-    fn word(&self, index: usize) -> u64;
-    /// Words in the row.
-    fn len(&self) -> usize;
+/// One word of a row, shared or private.
+pub trait Word {
+    /// Its value.
+    fn load(&self) -> u64;
 }
 
-impl Words for [u64] {
+impl Word for u64 {
     #[inline(always)]
-    fn word(&self, index: usize) -> u64 {
-        self.get(index).copied().unwrap_or(0)
-    }
-
-    #[inline(always)]
-    fn len(&self) -> usize {
-        <[u64]>::len(self)
+    fn load(&self) -> u64 {
+        *self
     }
 }
 
-impl Words for [AtomicU64] {
+impl Word for AtomicU64 {
     #[inline(always)]
-    fn word(&self, index: usize) -> u64 {
+    fn load(&self) -> u64 {
         // Relaxed: see the module's Concurrency line.
-        self.get(index).map_or(0, |word| word.load(Ordering::Relaxed))
-    }
-
-    #[inline(always)]
-    fn len(&self) -> usize {
-        <[AtomicU64]>::len(self)
+        AtomicU64::load(self, Ordering::Relaxed)
     }
 }
 
 /// A private row that is read while it is being changed.
-impl Words for [Cell<u64>] {
+impl Word for Cell<u64> {
+    #[inline(always)]
+    fn load(&self) -> u64 {
+        self.get()
+    }
+}
+
+/// A row's words. A word behind the end reads as 0.
+#[expect(clippy::len_without_is_empty, reason = "every row has at least one word")]
+pub trait Words {
+    /// What one word is kept in.
+    type Word: Word;
+    /// All of them.
+    fn words(&self) -> &[Self::Word];
+
+    /// Word `index`, or 0 behind the end.
     #[inline(always)]
     fn word(&self, index: usize) -> u64 {
-        self.get(index).map_or(0, Cell::get)
+        self.words().get(index).map_or(0, Word::load)
     }
 
+    /// Words in the row.
     #[inline(always)]
     fn len(&self) -> usize {
-        <[Cell<u64>]>::len(self)
+        self.words().len()
+    }
+}
+
+impl<T: Word> Words for [T] {
+    type Word = T;
+
+    #[inline(always)]
+    fn words(&self) -> &[T] {
+        self
     }
 }

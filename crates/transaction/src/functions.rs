@@ -31,6 +31,7 @@ pub fn call(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Least => return Ok(choose(machine, code, Ordering::Less)),
         Function::Concat => return text::concat_all(machine, code),
         Function::NullIf => return Ok(null_if(machine, code)),
+        Function::Position => return Ok(text::position(machine, code)),
         _ => {}
     }
     let mut arguments = [Datum::NULL; 3];

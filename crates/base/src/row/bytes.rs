@@ -1,8 +1,35 @@
 //! Bytes in words: byte `i` in bits `8 * (i % 8)` of word `i / 8`.
 
-use super::Words;
+use super::{Word, Words};
+use crate::datum::Datum;
 
 const BLANKS: u64 = 0x2020_2020_2020_2020;
+
+/// Hands out bytes as words: the whole ones, then the rest, zero padded, if there is one.
+#[inline(always)]
+pub(crate) fn for_each_word_of(bytes: &[u8], mut visit: impl FnMut(usize, u64)) {
+    let (whole, rest) = bytes.as_chunks::<8>();
+    for (i, chunk) in whole.iter().enumerate() {
+        visit(i, u64::from_le_bytes(*chunk));
+    }
+    if !rest.is_empty() {
+        visit(whole.len(), word_bytes(rest));
+    }
+}
+
+/// Hands out at most `limit` bytes as words, blank padded up to `limit`.
+#[inline(always)]
+pub(crate) fn for_each_padded_word(bytes: &[u8], limit: usize, mut visit: impl FnMut(usize, u64)) {
+    let (whole, rest) = bytes.as_chunks::<8>();
+    for (i, chunk) in whole.iter().enumerate() {
+        visit(i, u64::from_le_bytes(*chunk));
+    }
+    let mut rest = rest;
+    for i in whole.len()..limit.div_ceil(8) {
+        visit(i, blank_padded(rest, limit - i * 8));
+        rest = &[];
+    }
+}
 
 /// Up to 8 bytes as one word, zero padded.
 #[inline]
@@ -35,20 +62,77 @@ fn low_bytes(count: usize) -> u64 {
 }
 
 /// Appends `len` bytes that start at a word boundary; bytes behind the row's end read as 0.
-pub(crate) fn append_bytes<W: Words + ?Sized>(
+#[inline(always)]
+pub(super) fn append_bytes<W: Words + ?Sized>(
     row: &W,
     word: usize,
     len: usize,
     heap: &mut Vec<u8>,
-) {
-    let start = heap.len();
-    // Room for whole words first, so that each of them is one store.
-    heap.resize(start + len.next_multiple_of(8), 0);
-    let (chunks, _) = heap[start..].as_chunks_mut::<8>();
-    for (i, chunk) in chunks.iter_mut().enumerate() {
-        *chunk = row.word(word + i).to_le_bytes();
+) -> Datum {
+    append_words(row.words().get(word..).unwrap_or(&[]), len, heap)
+}
+
+/// As [`append_bytes`], without the blanks at the end.
+#[inline(always)]
+pub(super) fn append_trimmed<W: Words + ?Sized>(
+    row: &W,
+    word: usize,
+    len: usize,
+    heap: &mut Vec<u8>,
+) -> Datum {
+    let words = row.words().get(word..).unwrap_or(&[]);
+    let last = len.saturating_sub(1);
+    let last_byte = words.get(last / 8).map_or(0, |word| word.load() >> (last % 8 * 8));
+    if last_byte as u8 == b' ' {
+        return append_trimmed_slowly(words, len, heap);
     }
-    heap.truncate(start + len);
+    append_words(words, len, heap)
+}
+
+/// Words that a short text is copied as, whatever its length.
+const SHORT: usize = 4;
+
+/// Appends the first `len` bytes of `words`.
+#[inline(always)]
+pub(super) fn append_words<T: Word>(words: &[T], len: usize, heap: &mut Vec<u8>) -> Datum {
+    let start = heap.len();
+    let Some(short) = words.first_chunk::<SHORT>().filter(|_| len <= SHORT * 8) else {
+        return append_many(words, len, heap);
+    };
+    if heap.capacity() - start < SHORT * 8 {
+        return append_many(words, len, heap);
+    }
+    let room = heap.spare_capacity_mut().as_mut_ptr().cast::<[u8; 8]>();
+    for (i, word) in short.iter().enumerate() {
+        // SAFETY: `i < SHORT`, and there is room for `SHORT` words; bytes need no alignment.
+        // JUSTIFICATION: `read_text` of examples/row_key_cost.
+        unsafe { room.add(i).write(word.load().to_le_bytes()) };
+    }
+    // SAFETY: the loop has written `SHORT * 8` bytes behind `start`, and `len` is no more.
+    // JUSTIFICATION: as above.
+    unsafe { heap.set_len(start + len) };
+    Datum::range(start as u32, len as u32)
+}
+
+/// [`append_words`] of a text that is long, at the end of its row, or needs the heap to grow. Bytes
+/// behind the words, which only a racing reader asks for, are 0.
+#[inline(never)]
+fn append_many<T: Word>(words: &[T], len: usize, heap: &mut Vec<u8>) -> Datum {
+    let (start, count) = (heap.len(), len.div_ceil(8));
+    // At least the room that a short text asks for, so that the next one finds it.
+    heap.reserve(count.max(SHORT) * 8);
+    let held = &words[..count.min(words.len())];
+    let room = heap.spare_capacity_mut().as_mut_ptr().cast::<[u8; 8]>();
+    for (i, word) in held.iter().enumerate() {
+        // SAFETY: `i < count`, and room for `count` words was reserved.
+        // JUSTIFICATION: `read_long_text` of examples/row_key_cost.
+        unsafe { room.add(i).write(word.load().to_le_bytes()) };
+    }
+    // SAFETY: the loop has written all words of `held` behind `start`.
+    // JUSTIFICATION: as above.
+    unsafe { heap.set_len(start + (held.len() * 8).min(len)) };
+    heap.resize(start + len, 0);
+    Datum::range(start as u32, len as u32)
 }
 
 /// Whether the bytes from a word boundary on equal `bytes`.
@@ -66,20 +150,28 @@ pub(crate) fn trimmed_len_of_word(word: u64, len: usize) -> usize {
     8 - differing.leading_zeros() as usize / 8
 }
 
-/// Length without trailing blanks of `len` bytes that start at a word boundary.
-pub(crate) fn trimmed_len<W: Words + ?Sized>(row: &W, word: usize, len: usize) -> usize {
-    for i in (0..len.div_ceil(8)).rev() {
-        let held = trimmed_len_of_word(row.word(word + i), len - i * 8);
-        if held > 0 {
-            return i * 8 + held;
-        }
-    }
-    0
+/// Appends the first `len` bytes of `words`, 0 behind their end, without trailing blanks.
+#[inline(never)]
+fn append_trimmed_slowly<T: Word>(words: &[T], len: usize, heap: &mut Vec<u8>) -> Datum {
+    let held = |i: usize| {
+        let word = words.get(i).map_or(0, Word::load);
+        trimmed_len_of_word(word, len - i * 8)
+    };
+    let last = (0..len.div_ceil(8)).rev().map(|i| (i, held(i))).find(|&(_, held)| held > 0);
+    append_many(words, last.map_or(0, |(i, held)| i * 8 + held), heap)
 }
 
 /// `bytes` without trailing blanks.
-#[inline]
+#[inline(always)]
 pub(crate) fn trim_blanks(bytes: &[u8]) -> &[u8] {
+    match bytes {
+        [.., b' '] => trim_blanks_slowly(bytes),
+        _ => bytes,
+    }
+}
+
+#[inline(never)]
+fn trim_blanks_slowly(bytes: &[u8]) -> &[u8] {
     let kept = bytes.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
     &bytes[..kept]
 }

@@ -1,7 +1,7 @@
 //! A field: where one column lies in a row, and how it is read.
 
 use super::Words;
-use super::bytes::{append_bytes, trimmed_len, trimmed_len_of_word};
+use super::bytes::{append_bytes, append_trimmed, append_words, trimmed_len_of_word};
 use crate::datum::Datum;
 use crate::ids::ColumnId;
 
@@ -138,13 +138,9 @@ impl Field {
     /// An integer moved to the cell's place, if it fits the cell.
     #[inline(always)]
     pub(super) const fn int_cell(self, value: i64) -> Option<u64> {
-        let unused = self.down & 63;
+        let (unused, up) = (self.down & 63, self.up & 63);
         let high = value << unused;
-        if high >> unused == value {
-            Some(high as u64 >> unused << (self.shift & 63))
-        } else {
-            None
-        }
+        if high >> unused == value { Some(high as u64 >> up) } else { None }
     }
 
     /// Word and mask of the null bit of a nullable column.
@@ -218,29 +214,25 @@ pub fn read_field<W: Words + ?Sized>(field: Field, row: &W, heap: &mut Vec<u8>) 
 #[inline(never)]
 fn read_other<W: Words + ?Sized>(field: Field, row: &W, heap: &mut Vec<u8>) -> Datum {
     match field.kind {
-        FieldKind::F32 => Datum::float(f64::from(f32::from_bits(field.cell(row) as u32))),
-        FieldKind::F64 => Datum::float(f64::from_bits(field.cell(row))),
-        FieldKind::N128 => Datum::numeric(field.wide(row) as i128),
-        _ => read_bytes(field, row, heap),
+        FieldKind::Var => {
+            let (word, len) = field.descriptor(row);
+            append_bytes(row, word, len, heap)
+        }
+        FieldKind::CharWords => append_trimmed(row, field.word(), field.limit(), heap),
+        _ => read_cell(field, row, heap),
     }
 }
 
-fn read_bytes<W: Words + ?Sized>(field: Field, row: &W, heap: &mut Vec<u8>) -> Datum {
-    let start = heap.len();
+#[inline(never)]
+fn read_cell<W: Words + ?Sized>(field: Field, row: &W, heap: &mut Vec<u8>) -> Datum {
     match field.kind {
         FieldKind::CharCell => {
             let cell = field.cell(row);
-            let len = trimmed_len_of_word(cell, field.limit());
-            heap.extend_from_slice(&cell.to_le_bytes()[..len]);
-        }
-        FieldKind::CharWords => {
-            append_bytes(row, field.word(), trimmed_len(row, field.word(), field.limit()), heap);
+            append_words(&[cell], trimmed_len_of_word(cell, field.limit()), heap)
         }
         FieldKind::Bytes16 => append_bytes(row, field.word(), 16, heap),
-        _ => {
-            let (word, len) = field.descriptor(row);
-            append_bytes(row, word, len, heap);
-        }
+        FieldKind::N128 => Datum::numeric(field.wide(row) as i128),
+        FieldKind::F32 => Datum::float(f64::from(f32::from_bits(field.cell(row) as u32))),
+        _ => Datum::float(f64::from_bits(field.cell(row))),
     }
-    Datum::range(start as u32, (heap.len() - start) as u32)
 }

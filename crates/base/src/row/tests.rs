@@ -208,3 +208,105 @@ fn setting_a_cell_leaves_its_neighbours() {
     let values: Vec<_> = layout.fields().iter().map(|field| field.read_int(&row[..])).collect();
     assert_eq!(values, [-7, i64::from(i32::MIN), 9, i64::MAX]);
 }
+
+/// Texts of every length that takes another way, behind every length of what the heap holds, in
+/// rows that end with the text and rows that go on; with and without blanks at the end.
+#[test]
+fn texts_of_every_length_are_read_back() {
+    let letters: Vec<u8> = (b'A'..=b'z').filter(u8::is_ascii_alphabetic).collect();
+    for len in 0..=40_usize {
+        for blanks in [0, 1, len / 2, len].map(|blanks| blanks.min(len)) {
+            let mut text = letters[..len].to_vec();
+            text[len - blanks..].fill(b' ');
+            for behind in 0..=5 {
+                check_text(&text, behind);
+            }
+        }
+    }
+}
+
+/// A row of a text and, where it has bytes, a char(n) of it, `behind` bigints, and, if that is an
+/// odd number, another text, which then lies at the row's end.
+fn check_text(text: &[u8], behind: usize) {
+    let heap = [b"###", text].concat();
+    let range = Datum::range(3, text.len() as u32);
+    let mut cells = vec![(column(DataType::Varchar(60), true), range)];
+    if !text.is_empty() {
+        cells.push((column(DataType::Char(text.len() as u32), false), range));
+    }
+    cells.extend(vec![(column(DataType::BigInt, false), Datum::int(-1)); behind]);
+    cells.extend((behind % 2 == 1).then(|| (column(DataType::Text, true), Datum::range(0, 2))));
+    let (columns, values): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
+    let (layout, mut words) = (layout(&columns), vec![]);
+    layout.build(&values, &heap, &mut words).expect("in range");
+    let row: Vec<AtomicU64> = words.into_iter().map(AtomicU64::new).collect();
+    for start in 0..=8 {
+        // A heap with no room, and one with room.
+        for room in [0, 80] {
+            let mut read = Vec::with_capacity(start + room);
+            read.resize(start, b'#');
+            let datum = layout.read(row.as_slice(), ColumnId(0), &mut read);
+            assert_eq!(datum.as_range().range(), start..read.len());
+            assert_eq!(&read[start..], text, "behind {start} bytes");
+            if !text.is_empty() {
+                let datum = layout.read(row.as_slice(), ColumnId(1), &mut read);
+                assert_eq!(&read[datum.as_range().range()], text.trim_ascii_end());
+            }
+        }
+    }
+}
+
+/// The first value at fault, in column order, decides what is reported.
+#[test]
+fn the_first_error_in_column_order_is_reported() {
+    let columns = [
+        column(DataType::Varchar(2), false),
+        column(DataType::SmallInt, false),
+        column(DataType::Char(9), false),
+        column(DataType::BigInt, false),
+    ];
+    let layout = layout(&columns);
+    let heap = b"abcdefghijkl";
+    let fine = [Datum::range(0, 2), Datum::int(1), Datum::range(0, 9), Datum::int(i64::MIN)];
+    let wrong = [Datum::range(0, 3), Datum::int(1 << 15), Datum::range(0, 10), Datum::NULL];
+    let column = |i: usize| ColumnId(i as u16);
+    let errors = [
+        RowError::TooLong { column: column(0), limit: 2 },
+        RowError::OutOfRange { column: column(1) },
+        RowError::TooLong { column: column(2), limit: 9 },
+        RowError::NullInNotNull { column: column(3) },
+    ];
+    for (first, &error) in errors.iter().enumerate() {
+        let values: Vec<_> = (0..4).map(|i| if i < first { fine[i] } else { wrong[i] }).collect();
+        assert_eq!(layout.build(&values, heap, &mut vec![]), Err(error));
+    }
+    assert_eq!(layout.build(&fine, heap, &mut vec![]), Ok(()));
+}
+
+#[test]
+fn limits_of_numbers_are_built_and_read() {
+    let (short, long) = (10_i128.pow(18) - 1, 10_i128.pow(38) - 1);
+    let numeric = |precision| DataType::Numeric { precision, scale: 0 };
+    for (data_type, limit) in [(numeric(18), short), (numeric(38), long)] {
+        let layout = layout(&[column(DataType::SmallInt, true), column(data_type, true)]);
+        for units in [0, limit, -limit] {
+            let values = [Datum::NULL, Datum::numeric(units)];
+            let mut row = vec![];
+            layout.build(&values, &[], &mut row).expect("in range");
+            let read = |i| layout.read(row.as_slice(), ColumnId(i), &mut vec![]);
+            assert_eq!((read(0), read(1)), (Datum::NULL, Datum::numeric(units)));
+        }
+        for units in [limit + 1, -limit - 1].into_iter().filter(|_| limit == short) {
+            let built = layout.build(&[Datum::int(1), Datum::numeric(units)], &[], &mut vec![]);
+            assert_eq!(built, Err(RowError::OutOfRange { column: ColumnId(1) }));
+        }
+    }
+    let layout = layout(&[column(DataType::BigInt, false), column(DataType::Integer, false)]);
+    for (big, int) in [(i64::MIN, i32::MIN), (i64::MAX, i32::MAX)] {
+        let mut row = vec![];
+        let values = [Datum::int(big), Datum::int(int.into())];
+        layout.build(&values, &[], &mut row).expect("in range");
+        let read = |i| layout.read(row.as_slice(), ColumnId(i), &mut vec![]).as_int();
+        assert_eq!((read(0), read(1)), (big, int.into()));
+    }
+}

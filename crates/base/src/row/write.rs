@@ -1,6 +1,7 @@
 //! Making and changing rows.
 
 use super::bytes::{blank_padded, fit_characters, trim_blanks, word_bytes};
+use super::bytes::{for_each_padded_word, for_each_word_of};
 use super::field::{Field, FieldKind, descriptor, split_descriptor};
 use super::{ROW_WORDS_MAX, RowError, RowLayout, Words};
 use crate::datum::Datum;
@@ -30,10 +31,33 @@ impl RowLayout {
         assert_eq!(values.len(), self.fields.len(), "one value per column");
         out.clear();
         out.resize(self.fixed_words, 0);
-        for (&field, &value) in self.fields.iter().zip(values) {
-            put(field, value, heap, out)?;
+        let mut cells = Cells { heap, words: out, end: self.fixed_words };
+        for (field, value) in self.fields.iter().zip(values) {
+            cells.put(field, value)?;
         }
-        check_size(out)
+        if self.is_fixed() {
+            return Ok(());
+        }
+        let words = cells.end;
+        self.append_variables(values, heap, words, out)
+    }
+
+    /// The last step of [`RowLayout::build`], once the row's length in words is known.
+    #[inline(never)]
+    fn append_variables(
+        &self,
+        values: &[Datum],
+        heap: &[u8],
+        words: usize,
+        out: &mut Vec<u64>,
+    ) -> Result<(), RowError> {
+        check_size(words)?;
+        out.reserve(words - self.fixed_words);
+        for &column in &self.variable {
+            let column = usize::from(column);
+            append_variable(&self.fields[column], values[column], heap, out);
+        }
+        Ok(())
     }
 
     /// Emits the word stores that change one column of `row` where it lies. The stores of one call
@@ -92,7 +116,11 @@ impl RowLayout {
             let field = self.fields[usize::from(column)];
             let change = changes.iter().rev().find(|(changed, _)| changed.0 == column);
             match change {
-                Some(&(_, value)) => put(field, value, heap, out)?,
+                Some(&(_, value)) => {
+                    let end = out.len();
+                    Cells { heap, words: out, end }.put(&field, &value)?;
+                    append_variable(&field, value, heap, out);
+                }
                 None => copy_variable(field, row, out),
             }
         }
@@ -104,7 +132,7 @@ impl RowLayout {
                 let _always_fits = self.write_field(field, value, heap, cells, store)?;
             }
         }
-        check_size(out)
+        check_size(out.len())
     }
 
     fn write_variable<W: Words + ?Sized>(
@@ -122,9 +150,7 @@ impl RowLayout {
             return Ok(Written::DoesNotFit);
         }
         clear_null(field, row, &mut store);
-        for (i, chunk) in bytes.chunks(8).enumerate() {
-            store(start + i, word_bytes(chunk));
-        }
+        for_each_word_of(bytes, |i, word| store(start + i, word));
         store(field.word(), descriptor(start, bytes.len()));
         Ok(Written::InPlace)
     }
@@ -140,37 +166,89 @@ impl RowLayout {
     }
 }
 
-/// Puts one value into a row whose cell for it is still zero, or whose descriptor may be replaced.
-#[inline(always)]
-fn put(field: Field, value: Datum, heap: &[u8], out: &mut Vec<u64>) -> Result<(), RowError> {
-    if value.is_null() || field.takes_words() {
-        return put_other(field, value, heap, out);
-    }
-    out[field.word()] |= cell(field, value, heap)?;
-    Ok(())
+/// The fixed part of a row being made.
+struct Cells<'a> {
+    heap: &'a [u8],
+    words: &'a mut [u64],
+    /// where the bytes of the next variable column will start
+    end: usize,
 }
 
-#[inline(never)]
-fn put_other(field: Field, value: Datum, heap: &[u8], out: &mut Vec<u64>) -> Result<(), RowError> {
-    if value.is_null() {
-        let (word, bit) = nullable_place(field)?;
-        out[word] |= bit;
-        if field.kind == FieldKind::Var {
-            out[field.word()] = descriptor(out.len(), 0);
+impl Cells<'_> {
+    /// Puts one value where its cell is still zero, or its descriptor may be replaced. The bytes
+    /// of a variable column are checked here and appended later: [`append_variable`].
+    #[inline(always)]
+    fn put(&mut self, field: &Field, value: &Datum) -> Result<(), RowError> {
+        if !field.is_int() || value.high_half() != 0 {
+            return self.put_other(field, value);
         }
-        return Ok(());
+        let cell = field.int_cell(value.as_int());
+        self.words[field.word()] |= cell.ok_or(RowError::OutOfRange { column: field.column() })?;
+        Ok(())
     }
-    if field.kind != FieldKind::Var {
-        return for_each_word(field, value, heap, |i, word| out[field.word() + i] = word);
+
+    /// One function per kind of cell, so that none saves registers that only another one needs.
+    #[inline(never)]
+    fn put_other(&mut self, field: &Field, value: &Datum) -> Result<(), RowError> {
+        match field.kind {
+            _ if value.is_null() => self.put_null(field),
+            FieldKind::CharWords => self.put_char_words(field, value),
+            FieldKind::Var => self.put_descriptor(field, value),
+            _ if field.takes_words() => self.put_words(field, value),
+            _ => self.put_cell(field, value),
+        }
     }
-    let bytes = variable_bytes(field, value, heap)?;
-    if field.is_nullable() {
-        let (word, bit) = field.null_place();
-        out[word] &= !bit;
+
+    #[inline(always)]
+    fn put_null(&mut self, field: &Field) -> Result<(), RowError> {
+        let (word, bit) = nullable_place(*field)?;
+        self.words[word] |= bit;
+        if field.kind == FieldKind::Var {
+            self.words[field.word()] = descriptor(self.end, 0);
+        }
+        Ok(())
     }
-    out[field.word()] = descriptor(out.len(), bytes.len());
-    out.extend(bytes.chunks(8).map(word_bytes));
-    Ok(())
+
+    #[inline(always)]
+    fn put_cell(&mut self, field: &Field, value: &Datum) -> Result<(), RowError> {
+        self.words[field.word()] |= cell(*field, *value, self.heap)?;
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn put_char_words(&mut self, field: &Field, value: &Datum) -> Result<(), RowError> {
+        let bytes = char_bytes(*field, *value, self.heap)?;
+        let words = &mut self.words[field.word()..][..field.limit().div_ceil(8)];
+        for_each_padded_word(bytes, field.limit(), |i, word| words[i] = word);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn put_words(&mut self, field: &Field, value: &Datum) -> Result<(), RowError> {
+        let words = &mut self.words[field.word()..];
+        for_each_word(*field, *value, self.heap, |i, word| words[i] = word)
+    }
+
+    #[inline(never)]
+    fn put_descriptor(&mut self, field: &Field, value: &Datum) -> Result<(), RowError> {
+        let len = variable_bytes(*field, *value, self.heap)?.len();
+        if field.is_nullable() {
+            let (word, bit) = field.null_place();
+            self.words[word] &= !bit;
+        }
+        self.words[field.word()] = descriptor(self.end, len);
+        self.end += len.div_ceil(8);
+        Ok(())
+    }
+}
+
+/// Appends the bytes of a variable column as far as its descriptor says, whose place is the end.
+fn append_variable(field: &Field, value: Datum, heap: &[u8], out: &mut Vec<u64>) {
+    let (start, len) = split_descriptor(out[field.word()]);
+    debug_assert_eq!(start, out.len(), "variable columns lie in column order");
+    // NULL has a length of 0, and what reads as its range starts at 0.
+    let bytes = &heap[value.as_range().start as usize..][..len];
+    for_each_word_of(bytes, |_, word| out.push(word));
 }
 
 fn copy_variable<W: Words + ?Sized>(field: Field, row: &W, out: &mut Vec<u64>) {
@@ -218,10 +296,8 @@ fn cell(field: Field, value: Datum, heap: &[u8]) -> Result<u64, RowError> {
         field.int_cell(value.as_int())
     } else if field.kind == FieldKind::N64 {
         let limit = POWERS_OF_TEN[field.limit()] as u64;
-        i64::try_from(value.as_numeric())
-            .ok()
-            .filter(|units| units.unsigned_abs() < limit)
-            .map(|units| units as u64)
+        let units = value.as_small_numeric().filter(|units| units.unsigned_abs() < limit);
+        units.map(|units| units as u64)
     } else {
         return other_cell(field, value, heap);
     };
@@ -240,6 +316,7 @@ fn other_cell(field: Field, value: Datum, heap: &[u8]) -> Result<u64, RowError> 
 }
 
 /// The words of a value that takes whole words of the fixed part.
+#[inline(always)]
 fn for_each_word(
     field: Field,
     value: Datum,
@@ -254,11 +331,7 @@ fn for_each_word(
             store(1, (units >> 64) as u64);
         }
         FieldKind::CharWords => {
-            let bytes = char_bytes(field, value, heap)?;
-            for i in 0..field.limit().div_ceil(8) {
-                let from = (i * 8).min(bytes.len());
-                store(i, blank_padded(&bytes[from..], field.limit() - i * 8));
-            }
+            for_each_padded_word(char_bytes(field, value, heap)?, field.limit(), store);
         }
         _ => {
             let bytes = &heap[value.as_range().range()];
@@ -281,6 +354,7 @@ fn narrow(value: f64) -> Option<f32> {
     (narrow.is_finite() || !value.is_finite()).then_some(narrow)
 }
 
+#[inline(always)]
 fn char_bytes(field: Field, value: Datum, heap: &[u8]) -> Result<&[u8], RowError> {
     let bytes = trim_blanks(&heap[value.as_range().range()]);
     if bytes.len() > field.limit() {
@@ -295,9 +369,9 @@ fn variable_bytes(field: Field, value: Datum, heap: &[u8]) -> Result<&[u8], RowE
         .ok_or(RowError::TooLong { column: field.column(), limit: field.limit })
 }
 
-fn check_size(out: &[u64]) -> Result<(), RowError> {
-    if out.len() > ROW_WORDS_MAX {
-        return Err(RowError::RowTooLarge { words: out.len() });
+fn check_size(words: usize) -> Result<(), RowError> {
+    if words > ROW_WORDS_MAX {
+        return Err(RowError::RowTooLarge { words });
     }
     Ok(())
 }

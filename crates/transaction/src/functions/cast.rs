@@ -160,14 +160,13 @@ fn limit_text(machine: &Machine, text: Datum, to: DataType) -> Result<Datum, Fau
         DataType::Char(n) => (n, "character"),
         _ => return Ok(text),
     };
-    let trimmed = trimmed_len(bytes);
     let len = match to {
         // char(n) is stored in n bytes, and read without its trailing blanks.
-        DataType::Char(_) => Some(trimmed).filter(|&len| len <= limit as usize),
+        DataType::Char(_) => Some(trimmed_len(bytes)).filter(|&len| len <= limit as usize),
         _ if bytes.len() <= limit as usize => Some(bytes.len()),
         _ => {
             let cut = super::text::char_offset(bytes, limit as usize);
-            Some(cut).filter(|&cut| trimmed <= cut)
+            Some(cut).filter(|&cut| trimmed_len(bytes) <= cut)
         }
     };
     match len {

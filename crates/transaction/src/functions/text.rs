@@ -30,8 +30,10 @@ pub(super) fn call(
         Function::Upper => map_case(machine, text, str::to_uppercase, u8::to_ascii_uppercase),
         Function::Substring => substring(machine, arguments)?,
         Function::Left => {
-            let count = char_count(machine.bytes(text)) as i64;
-            let end = if int(1) >= 0 { int(1) } else { count.saturating_add(int(1)) };
+            let end = match int(1) {
+                end @ 0.. => end,
+                less => (char_count(machine.bytes(text)) as i64).saturating_add(less),
+            };
             slice_chars(machine, text, 0, end)
         }
         Function::Right => {
@@ -42,11 +44,6 @@ pub(super) fn call(
                 0_i64.saturating_sub(int(1))
             };
             slice_chars(machine, text, start, i64::MAX)
-        }
-        Function::Position => {
-            let bytes = machine.bytes(text);
-            let found = find(bytes, machine.bytes(arguments[1]));
-            Datum::int(found.map_or(0, |at| char_count(&bytes[..at]) as i64 + 1))
         }
         Function::Trim | Function::LTrim | Function::RTrim => {
             text_pad::trim(machine, code.function, text, arguments.get(1).copied())
@@ -60,6 +57,18 @@ pub(super) fn call(
         Function::Reverse => text_pad::reverse(machine, text),
         other => unreachable!("{other:?} is not a function of texts"),
     })
+}
+
+/// position(needle IN text): of the first character, from 1; 0 if there is none.
+pub(super) fn position(machine: &Machine, code: &CallCode) -> Datum {
+    let [(text, _), (needle, _)] = code.arguments[..] else { return Datum::NULL };
+    let (text, needle) = (machine.slots[text], machine.slots[needle]);
+    if text.is_null() || needle.is_null() {
+        return Datum::NULL;
+    }
+    let bytes = machine.bytes(text);
+    let found = find(bytes, machine.bytes(needle));
+    Datum::int(found.map_or(0, |at| char_count(&bytes[..at]) as i64 + 1))
 }
 
 /// Appends two texts as one. Appends in place where the first one ends the heap.
@@ -104,38 +113,69 @@ pub(super) fn char_offset(bytes: &[u8], n: usize) -> usize {
     if n >= bytes.len() {
         return bytes.len();
     }
-    let starts = bytes.iter().enumerate().filter(|&(_, &byte)| byte & 0xc0 != 0x80);
-    starts.map(|(at, _)| at).nth(n).unwrap_or(bytes.len())
+    let (mut at, mut left) = (0, n);
+    for chunk in bytes.as_chunks::<8>().0 {
+        let starts = chars_in(u64::from_le_bytes(*chunk));
+        if starts > left {
+            break;
+        }
+        left -= starts;
+        at += 8;
+    }
+    let starts = bytes[at..].iter().enumerate().filter(|&(_, &byte)| byte & 0xc0 != 0x80);
+    starts.map(|(i, _)| at + i).nth(left).unwrap_or(bytes.len())
 }
 
-/// Position of the first `needle`.
+/// 1 in each byte of a word.
+const ONES: u64 = u64::MAX / 255;
+
+/// Characters that start in 8 bytes.
+fn chars_in(word: u64) -> usize {
+    // Bytes 0b10......; the product's highest byte is their sum.
+    let inner = (word >> 7) & !(word >> 6) & ONES;
+    8 - (inner.wrapping_mul(ONES) >> 56) as usize
+}
+
+/// Position of the first `needle`, whose first byte is looked for in 8 bytes at once.
 pub(super) fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
     let Some(&first) = needle.first() else { return Some(0) };
     let starts = (bytes.len() + 1).checked_sub(needle.len())?;
-    let mut at = 0;
-    loop {
-        at += find_byte(bytes.get(at..starts)?, first)?;
-        if bytes[at..].starts_with(needle) {
-            return Some(at);
+    let Some(last) = starts.checked_sub(8) else {
+        return (0..starts).find(|&at| bytes[at..].starts_with(needle));
+    };
+    let (chunks, _) = bytes[..last].as_chunks::<8>();
+    for (i, chunk) in chunks.iter().enumerate() {
+        let found = find_in_word(bytes, needle, first, i * 8, *chunk);
+        if found.is_some() {
+            return found;
         }
-        at += 1;
     }
+    // The rest as one or two words, which may overlap with the ones before: those found nothing.
+    let whole = chunks.len() * 8;
+    let at = |at: usize| find_in_word(bytes, needle, first, at, *bytes[at..].first_chunk()?);
+    at(whole).or_else(|| at(last))
 }
 
-/// Position of the first `wanted`, looked for in 8 bytes at once.
-fn find_byte(bytes: &[u8], wanted: u8) -> Option<usize> {
-    const LOW: u64 = u64::MAX / 255;
-    let (chunks, rest) = bytes.as_chunks::<8>();
-    let pattern = LOW * u64::from(wanted);
-    for (i, chunk) in chunks.iter().enumerate() {
-        let differing = u64::from_le_bytes(*chunk) ^ pattern;
-        // The lowest bit set stands in the first byte that is zero; higher ones may be wrong.
-        let zeros = differing.wrapping_sub(LOW) & !differing & (LOW << 7);
-        if zeros != 0 {
-            return Some(i * 8 + zeros.trailing_zeros() as usize / 8);
+/// Position of the first `needle` that starts in `chunk`, which are the bytes from `at` on.
+#[inline(always)]
+fn find_in_word(
+    bytes: &[u8],
+    needle: &[u8],
+    first: u8,
+    at: usize,
+    chunk: [u8; 8],
+) -> Option<usize> {
+    let differing = u64::from_le_bytes(chunk) ^ (ONES * u64::from(first));
+    // Of the bits set, the lowest stands in a byte that is zero; higher ones may not.
+    let mut zeros = differing.wrapping_sub(ONES) & !differing & (ONES << 7);
+    while zeros != 0 {
+        let start = at + zeros.trailing_zeros() as usize / 8;
+        if bytes[start..].starts_with(needle) {
+            return Some(start);
         }
+        zeros &= zeros - 1;
     }
-    rest.iter().position(|&byte| byte == wanted).map(|at| chunks.len() * 8 + at)
+    None
 }
 
 /// Characters `start..end` (from 0) of a text, which share its bytes.
