@@ -3,6 +3,8 @@
 //! Role         every row and every worker has its own stream, keyed by what it is, so that rows do
 //!              not depend on which thread makes them (invariant I1 of [`crate::workload`])
 
+use std::ops::RangeInclusive;
+
 use rand::rngs::SmallRng;
 use rand::{Rng, RngCore, SeedableRng};
 
@@ -25,6 +27,33 @@ pub fn mix(value: u64) -> u64 {
 #[inline]
 pub fn happens(rng: &mut SmallRng, percent: f64) -> bool {
     rng.random::<f64>() * 100.0 < percent
+}
+
+/// A number of the range, each as likely as any other. The range has less than 2^64 numbers.
+///
+/// Lemire, "Fast random integer generation in an interval" (2019): the high half of a random word
+/// times the size of the range; words that would favour some numbers are drawn again, which is so
+/// rare that most calls draw one word and divide nothing.
+#[inline(always)]
+pub fn uniform(rng: &mut SmallRng, range: RangeInclusive<u64>) -> u64 {
+    let (from, to) = range.into_inner();
+    let size = to - from + 1;
+    let product = u128::from(rng.next_u64()) * u128::from(size);
+    if (product as u64) < size {
+        return from + redraw(rng, product, size);
+    }
+    from + (product >> 64) as u64
+}
+
+/// [`uniform`] where the first word may be one that favours.
+#[cold]
+#[inline(never)]
+fn redraw(rng: &mut SmallRng, mut product: u128, size: u64) -> u64 {
+    let favouring = size.wrapping_neg() % size;
+    while (product as u64) < favouring {
+        product = u128::from(rng.next_u64()) * u128::from(size);
+    }
+    (product >> 64) as u64
 }
 
 const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -56,4 +85,40 @@ pub fn alphanumeric(rng: &mut SmallRng, min: usize, max: usize, out: &mut Vec<u8
 /// Appends an n-string (TPC-C 4.3.2.2): `count` random digits.
 pub fn digits(rng: &mut SmallRng, count: usize, out: &mut Vec<u8>) {
     string(rng, &ALPHANUMERIC[..10], count, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{redraw, stream, uniform};
+
+    #[test]
+    fn uniform_numbers_are_in_range_and_all_as_likely() {
+        let mut rng = stream(1, 2, 3);
+        for size in [1, 2, 3, 10, 62] {
+            let mut counts = vec![0_i64; size];
+            for _ in 0..10_000 * size {
+                counts[uniform(&mut rng, 5..=size as u64 + 4) as usize - 5] += 1;
+            }
+            // Five standard deviations of 100.
+            assert!(counts.iter().all(|count| (count - 10_000).abs() < 500), "{counts:?}");
+        }
+        let (least, most) = (u64::MAX - 1, u64::MAX);
+        assert!((0..99).all(|_| (least..=most).contains(&uniform(&mut rng, least..=most))));
+    }
+
+    #[test]
+    fn words_that_favour_are_drawn_again() {
+        let mut rng = stream(1, 2, 3);
+        // Of 2^64 words, 3 * 2^62 numbers leave 2^62 over: those with a low half below that.
+        let size = 3 << 62;
+        assert_eq!(redraw(&mut rng, 7 << 64 | 1 << 62, size), 7);
+        let (low, draws) = (u128::from(u64::MAX >> 2), 3_000);
+        let drawn = (0..draws).map(|_| redraw(&mut rng, 7 << 64 | low, size));
+        let (again, above) = drawn.fold((0, 0), |(again, above), number| {
+            assert!(number < size);
+            (again + u64::from(number != 7), above + u64::from(number >= size / 2))
+        });
+        assert_eq!(again, draws);
+        assert!(above.abs_diff(draws / 2) < 150, "{above} of {draws} in the upper half");
+    }
 }

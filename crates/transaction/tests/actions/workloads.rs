@@ -100,10 +100,21 @@ fn tpcc_in_actions_is_tpcc() {
     assert_eq!(tally.whole, 0, "every procedure can be cut");
     // Items are checked at once; then what needs the order's number; then the reply.
     assert!(texts["new_order"].contains("actions in 3 phases"), "{}", texts["new_order"]);
-    assert!(texts["payment"].contains("actions in 2 phases"), "{}", texts["payment"]);
     // The districts do not wait for each other.
     assert!(texts["delivery"].contains("actions in 4 phases"), "{}", texts["delivery"]);
     assert!(tally.replans * 10 < tally.calls, "{tally:?}");
+}
+
+/// A customer given by name is looked up first, one given by number changes at once.
+#[test]
+fn payment_has_a_phase_more_by_name() {
+    for (by_name, phases) in [("0", 2), ("100", 3)] {
+        let settings =
+            [("items", "20"), ("customers", "10"), ("warehouses", "2"), ("by_name", by_name)];
+        let (_, texts) = run("tpcc", &settings, 12);
+        let (text, expected) = (&texts["payment"], format!("actions in {phases} phases"));
+        assert!(text.contains(&expected), "{by_name} % by name: {text}");
+    }
 }
 
 #[test]

@@ -4,12 +4,11 @@
 
 use hotrow_base::ids::ProcedureId;
 use hotrow_transaction::invocation::{Arguments, Invocation};
-use rand::Rng;
 use rand::rngs::SmallRng;
 
 use super::nurand::{Constants, last_name, last_name_number, nurand};
 use super::{DISTRICTS, KINDS, TpccParameters};
-use crate::random::{happens, stream};
+use crate::random::{happens, stream, uniform};
 use crate::workload::{Generator, Resolve, Share, TransactionKind};
 
 /// Most lines an order has (clause 2.4.1.3).
@@ -46,7 +45,7 @@ impl Terminal {
     }
 
     fn kind(&mut self) -> usize {
-        let draw = self.rng.random_range(0..100);
+        let draw = uniform(&mut self.rng, 0..=99) as u32;
         let mut below = 0;
         for (kind, percent) in self.parameters.mix.percent().into_iter().enumerate() {
             below += percent;
@@ -58,11 +57,12 @@ impl Terminal {
     }
 
     fn warehouse(&mut self) -> u32 {
-        self.rng.random_range(self.warehouses.0..=self.warehouses.1)
+        let (first, last) = self.warehouses;
+        uniform(&mut self.rng, first.into()..=last.into()) as u32
     }
 
     fn district(&mut self) -> u32 {
-        self.rng.random_range(1..=DISTRICTS)
+        uniform(&mut self.rng, 1..=DISTRICTS.into()) as u32
     }
 
     fn customer(&mut self) -> u32 {
@@ -78,7 +78,7 @@ impl Terminal {
         match self.parameters.warehouses {
             1 => home,
             all => {
-                let drawn = self.rng.random_range(1..all);
+                let drawn = uniform(&mut self.rng, 1..=u64::from(all) - 1) as u32;
                 if drawn < home { drawn } else { drawn + 1 }
             }
         }
@@ -104,7 +104,7 @@ impl Terminal {
         arguments.push_int(home.into());
         arguments.push_int(self.district().into());
         arguments.push_int(self.customer().into());
-        let lines = self.rng.random_range(5..=MAX_LINES);
+        let lines = uniform(&mut self.rng, 5..=MAX_LINES as u64) as usize;
         let rolls_back = happens(&mut self.rng, self.parameters.rollbacks);
         let (mut items, mut supply, mut quantities) =
             ([0; MAX_LINES], [0; MAX_LINES], [0; MAX_LINES]);
@@ -112,7 +112,7 @@ impl Terminal {
             items[line] = i64::from(self.item());
             let remote = happens(&mut self.rng, self.parameters.remote_lines);
             supply[line] = i64::from(if remote { self.other_warehouse(home) } else { home });
-            quantities[line] = self.rng.random_range(1..=10);
+            quantities[line] = uniform(&mut self.rng, 1..=10) as i64;
         }
         if rolls_back {
             // Clause 2.4.1.5: the last item has an unused number.
@@ -137,7 +137,7 @@ impl Terminal {
             arguments.push_int(district.into());
         }
         self.push_customer(arguments);
-        arguments.push_numeric(self.rng.random_range(100..=500_000));
+        arguments.push_numeric(uniform(&mut self.rng, 100..=500_000).into());
     }
 
     fn order_status(&mut self, arguments: &mut Arguments) {
@@ -148,13 +148,13 @@ impl Terminal {
 
     fn delivery(&mut self, arguments: &mut Arguments) {
         arguments.push_int(self.warehouse().into());
-        arguments.push_int(self.rng.random_range(1..=10));
+        arguments.push_int(uniform(&mut self.rng, 1..=10) as i64);
     }
 
     fn stock_level(&mut self, arguments: &mut Arguments) {
         arguments.push_int(self.warehouse().into());
         arguments.push_int(self.district().into());
-        arguments.push_int(self.rng.random_range(10..=20));
+        arguments.push_int(uniform(&mut self.rng, 10..=20) as i64);
     }
 }
 

@@ -1,9 +1,8 @@
 //! TPC-C's non-uniform numbers and last names (clauses 2.1.6 and 4.3.2.3).
 
-use rand::Rng;
 use rand::rngs::SmallRng;
 
-use crate::random::mix;
+use crate::random::{mix, uniform};
 
 /// The constant C that the population draws last names with (C-Load of clause 2.1.6.1). Fixed, so
 /// that a run knows it without knowing the population's seed.
@@ -47,7 +46,7 @@ impl Constants {
 /// NURand(A, x, y) with constant `c`: a number of `x..=y` (clause 2.1.6).
 #[inline]
 pub fn nurand(rng: &mut SmallRng, a: u32, c: u32, x: u32, y: u32) -> u32 {
-    let mixed = rng.random_range(0..=a) | rng.random_range(x..=y);
+    let mixed = (uniform(rng, 0..=a.into()) | uniform(rng, x.into()..=y.into())) as u32;
     (mixed + c) % (y - x + 1) + x
 }
 

@@ -7,12 +7,11 @@
 
 use hotrow_base::ids::ProcedureId;
 use hotrow_transaction::invocation::Invocation;
-use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 
 use super::{KeyOrder, MIXED, PROCEDURES, READ, UPDATE, YcsbParameters, Zipf};
-use crate::random::{happens, stream};
+use crate::random::{happens, stream, uniform};
 use crate::workload::{Generator, Resolve, Share, TransactionKind};
 
 /// Place of the clients' random streams.
@@ -71,12 +70,12 @@ impl Client {
         let all = self.parameters.partitions;
         let active = if self.parameters.active == 0 { all } else { self.parameters.active };
         self.partitions.clear();
-        self.partitions.push(self.rng.random_range(0..active));
+        self.partitions.push(uniform(&mut self.rng, 0..=u64::from(active) - 1) as u32);
         if all == 1 || !happens(&mut self.rng, self.parameters.multi_partition) {
             return;
         }
         while self.partitions.len() < self.parameters.spread.min(all) as usize {
-            let other = self.rng.random_range(0..all);
+            let other = uniform(&mut self.rng, 0..=u64::from(all) - 1) as u32;
             if !self.partitions.contains(&other) {
                 self.partitions.push(other);
             }
@@ -93,7 +92,7 @@ impl Client {
             return zipf.draw(&mut self.rng) * self.scatter % self.records;
         }
         let (from, to) = if hot { (0, self.hot) } else { (self.hot, self.records) };
-        self.rng.random_range(from..to)
+        uniform(&mut self.rng, from..=to - 1)
     }
 
     fn choose_keys(&mut self) {
