@@ -131,7 +131,8 @@ impl Compiler<'_> {
             return Err(unsupported(
                 place,
                 "an argument that is not a constant",
-                "write a literal or an expression of literals, or compute the value in the procedure",
+                "write a literal or an expression of literals, or compute the value in the \
+                 procedure",
             ));
         }
         evaluate(&expr, 0).map_err(|error| SqlError { place, ..error })
