@@ -46,10 +46,10 @@ impl Call {
         let Self { plan, hints, .. } = self;
         hints.clear();
         hints.extend(plan.entries().iter().map(|entry| {
-            let StoredIndex::Hash(index) = schema.stored_index(entry.index) else { return 0 };
+            let path = schema.path(entry.index);
+            let StoredIndex::Hash(index) = &*path.stored else { return 0 };
             let Some(id) = index.candidate(entry.hash) else { return 0 };
-            let table = schema.catalog.index(entry.index).table;
-            schema.table(table).records().prefetch(id);
+            path.records.prefetch(id);
             id.bits() + 1
         }));
     }
