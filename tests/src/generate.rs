@@ -1,9 +1,9 @@
-//! Random procedures and calls: small, colliding on a few rows, over three fixed tables.
+//! Random procedures and calls: small, colliding on a few rows, over four fixed tables.
 //!
 //! Invariants   I1 every text compiles; a call may fail by a constraint or by RAISE, and is then
 //!              undone
-//!              I2 results depend on the database's state only: rows are read in an order that
-//!              the text gives, or all of them
+//!              I2 some texts say in which order rows are read and some do not: results depend on
+//!              the database's state only, either way
 
 use std::fmt::Write;
 
@@ -18,12 +18,13 @@ CREATE TABLE t (id bigint PRIMARY KEY, a bigint NOT NULL, b bigint UNIQUE,
 CREATE INDEX t_a ON t (a);
 CREATE TABLE u (k bigint, n bigint, v bigint, PRIMARY KEY (k, n));
 CREATE INDEX u_v ON u (v);
-CREATE TABLE h (id bigint PRIMARY KEY, next bigint NOT NULL, v bigint NOT NULL)
-  WITH (primary_index = hash);
+CREATE TABLE h (id bigint PRIMARY KEY, next bigint NOT NULL, v bigint NOT NULL,
+                code bigint UNIQUE) WITH (primary_index = hash);
 CREATE INDEX h_next ON h USING hash (next);
+CREATE TABLE l (n bigint, f double precision);
 INSERT INTO t VALUES (0, 0, 10, 'zero'), (1, 1, 11, NULL), (2, 2, 12, 'two'), (3, 0, 13, '');
 INSERT INTO u VALUES (0, 0, 0), (0, 1, 1), (1, 0, 2), (1, 1, NULL), (2, 0, 1), (2, 3, 5);
-INSERT INTO h VALUES (0, 1, 0), (1, 2, 1), (2, 0, 2), (3, 3, 3);
+INSERT INTO h VALUES (0, 1, 0, 1), (1, 2, 1, 2), (2, 0, 2, NULL), (3, 3, 3, 4);
 ";
 
 /// Columns of each procedure's result.
@@ -43,7 +44,7 @@ pub fn procedure(random: &mut StdRng, name: &str) -> String {
     let mut writer = Writer { random, text: String::new(), depth: 0, loops: 0 };
     writer.line(&format!("CREATE FUNCTION {name}(p bigint, q bigint, xs bigint[])"));
     writer.line(&format!("{RESULT} AS $$"));
-    writer.line("DECLARE c bigint := 1; e bigint; w text; r RECORD;");
+    writer.line("DECLARE c bigint := 1; e bigint; w text; f double precision; r RECORD;");
     writer.line("BEGIN");
     writer.line("x := p; y := q; z := 0;");
     let statements = writer.random.random_range(2..7);
@@ -166,17 +167,26 @@ impl Writer<'_> {
         }
     }
 
+    /// An ORDER BY, or none.
+    fn maybe(&mut self, order: &'static str) -> &'static str {
+        if self.one_of(2) == 0 { order } else { "" }
+    }
+
     fn read(&mut self) {
         let (t, u, h) = (self.where_t(), self.where_u(), self.where_h());
-        let text = match self.one_of(9) {
-            0 => format!("SELECT t.a, t.b INTO x, y FROM t WHERE {t} ORDER BY t.id LIMIT 1;"),
+        let [by_t, by_h] = ["ORDER BY t.id", "ORDER BY h.id"].map(|order| self.maybe(order));
+        let text = match self.one_of(12) {
+            0 => format!("SELECT t.a, t.b INTO x, y FROM t WHERE {t} {by_t} LIMIT 1;"),
             1 => format!("SELECT count(*), max(t.a) INTO x, z FROM t WHERE {t};"),
             2 => format!("SELECT u.n INTO x FROM u WHERE {u} ORDER BY u.k, u.n DESC LIMIT 1;"),
             3 => format!("SELECT count(*), min(u.v) INTO z, y FROM u WHERE {u};"),
-            4 => format!("SELECT h.next INTO y FROM h WHERE {h} ORDER BY h.id LIMIT 1;"),
+            4 => format!("SELECT h.next INTO y FROM h WHERE {h} {by_h} LIMIT 1;"),
             5 => format!("SELECT count(*), max(h.id) INTO y, x FROM h WHERE {h};"),
             6 => format!("SELECT t.id INTO x FROM t WHERE t.b = 10 + {};", self.value()),
             7 => format!("PERFORM 1 FROM t WHERE {t};"),
+            8 => "SELECT l.n INTO x FROM l OFFSET 1;".to_owned(),
+            9 => "SELECT sum(l.f) INTO f FROM l; z := round(f * 10)::bigint % 1000;".to_owned(),
+            10 => format!("SELECT h.v, h.code INTO x, y FROM h WHERE {h} OFFSET 1;"),
             _ => "SELECT count(*), max(t.id) INTO z, c FROM t;".to_owned(),
         };
         self.line(&text);
@@ -185,7 +195,7 @@ impl Writer<'_> {
     fn update(&mut self) {
         let (t, u, h) = (self.where_t(), self.where_u(), self.where_h());
         let (value, number) = (self.value(), self.number());
-        let text = match self.one_of(10) {
+        let text = match self.one_of(14) {
             0 | 1 => format!("UPDATE t SET a = {number} WHERE {t};"),
             2 => format!("UPDATE t SET a = (t.a + 1) % 6 WHERE {t};"),
             3 => format!("UPDATE t SET b = 10 + {value} WHERE t.id = {number};"),
@@ -194,6 +204,10 @@ impl Writer<'_> {
             6 => format!("UPDATE u SET v = {value} WHERE {u};"),
             7 => format!("UPDATE u SET v = (coalesce(u.v, 0) + 1) % 6 WHERE {u};"),
             8 => format!("UPDATE h SET next = {number} WHERE {h};"),
+            9 => format!("UPDATE t SET b = t.b + 1 WHERE {t};"),
+            10 => format!("UPDATE h SET code = coalesce(h.code, h.id) + 1 WHERE {h};"),
+            11 => format!("UPDATE h SET v = {number} WHERE {h} RETURNING h.id INTO z;"),
+            12 => "UPDATE l SET n = (l.n + 1) % 6 RETURNING l.n INTO y;".to_owned(),
             _ => format!("UPDATE h SET v = (h.v + 1) % 6, next = h.v WHERE {h};"),
         };
         self.line(&text);
@@ -201,7 +215,7 @@ impl Writer<'_> {
 
     fn insert(&mut self) {
         let (k, n, value) = (self.number(), self.number(), self.value());
-        let text = match self.one_of(7) {
+        let text = match self.one_of(8) {
             0 => format!("INSERT INTO t VALUES ({k}, {n}, 10 + {value}, 'new');"),
             1 | 2 => {
                 format!("INSERT INTO t VALUES ({k}, {n}, NULL, NULL) ON CONFLICT DO NOTHING;")
@@ -210,6 +224,11 @@ impl Writer<'_> {
                 format!("INSERT INTO t VALUES ({k}, 1, 10 + {value}, 'x') ON CONFLICT DO NOTHING;")
             }
             4 | 5 => format!("INSERT INTO u VALUES ({k}, {n}, {value}) ON CONFLICT DO NOTHING;"),
+            6 => {
+                // Rounded sums of these would depend on their order.
+                let size = format!("CASE {n} % 3 WHEN 0 THEN 1e16 WHEN 1 THEN 0.1 ELSE -1e16 END");
+                format!("INSERT INTO l VALUES ({k}, {size});")
+            }
             _ => format!("INSERT INTO h VALUES ({k}, {n}, 0) ON CONFLICT DO NOTHING;"),
         };
         self.line(&text);
@@ -250,12 +269,12 @@ impl Writer<'_> {
         self.loops += 1;
         let mut head = String::new();
         let number = self.loops;
-        let written = match self.one_of(5) {
+        let written = match self.one_of(6) {
             0 => write!(head, "FOR i{number} IN 1..{} LOOP", self.one_of(4)),
             1 => write!(head, "FOREACH e IN ARRAY xs LOOP x := e;"),
             2 => {
                 let filter = self.where_t();
-                let order = "ORDER BY t.id";
+                let order = self.maybe("ORDER BY t.id");
                 write!(
                     head,
                     "FOR r IN SELECT t.id, t.a FROM t WHERE {filter} {order} LOOP y := r.a;"
@@ -263,11 +282,15 @@ impl Writer<'_> {
             }
             3 => {
                 let filter = self.where_u();
-                let order = "ORDER BY u.k, u.n";
+                let order = self.maybe("ORDER BY u.k, u.n");
                 write!(
                     head,
                     "FOR r IN SELECT u.n, u.v FROM u WHERE {filter} {order} LOOP x := r.n;"
                 )
+            }
+            4 => {
+                let filter = self.where_h();
+                write!(head, "FOR r IN SELECT h.id, h.v FROM h WHERE {filter} LOOP x := r.id;")
             }
             _ => write!(head, "FOR i{number} IN REVERSE 3..least3(z) LOOP"),
         };

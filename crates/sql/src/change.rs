@@ -88,14 +88,14 @@ impl<'c> Compiler<'c> {
     }
 
     /// A slot that counts the rows of a statement made of several inserts.
-    fn begin_count(&mut self, out: &mut Vec<Statement>) -> Result<SlotId> {
+    pub(crate) fn begin_count(&mut self, out: &mut Vec<Statement>) -> Result<SlotId> {
         let slot = self.temporary("inserted", DataType::BigInt)?;
         self.emit_assign(out, slot, bigint(0));
         Ok(slot)
     }
 
     /// What was counted so far and the last insert's rows.
-    fn row_sum(&self, counted: SlotId) -> Expr {
+    pub(crate) fn row_sum(&self, counted: SlotId) -> Expr {
         let operands = [counted, ROW_COUNT].map(|slot| Box::new(self.slot_expr(slot)));
         let [counted, last] = operands;
         let kind = ExprKind::Arithmetic(ArithmeticOp::Add, counted, last);
@@ -103,7 +103,7 @@ impl<'c> Compiler<'c> {
     }
 
     /// Makes the count the statement's.
-    fn end_count(&self, out: &mut Vec<Statement>, counted: SlotId) {
+    pub(crate) fn end_count(&self, out: &mut Vec<Statement>, counted: SlotId) {
         let count = self.slot_expr(counted);
         let none = Box::new(bigint(0));
         let kind = ExprKind::Compare(CompareOp::Greater, Box::new(count.clone()), none);
@@ -459,9 +459,7 @@ impl<'c> Compiler<'c> {
                 },
             }
         };
-        let access = source.access(make(consume));
-        self.emit(out, StatementKind::Access(Box::new(access)));
-        Ok(())
+        self.emit_change(out, source, make(consume))
     }
 
     /// A value that can be read twice: a slot or a constant as it is, anything else by way of a

@@ -286,7 +286,7 @@ impl Compiler<'_> {
                         let limited = strict && limit.is_some();
                         let strict = strict && limit.is_none();
                         let consume = Consume::First { into, strict, order_by, offset };
-                        let access = source.access(Effect::Read(consume));
+                        let access = self.access(source, Effect::Read(consume))?;
                         self.emit(out, StatementKind::Access(Box::new(access)));
                         if limited {
                             self.emit_no_rows(out);
@@ -294,7 +294,7 @@ impl Compiler<'_> {
                         return Ok(());
                     }
                 };
-                let access = source.access(Effect::Read(consume));
+                let access = self.access(source, Effect::Read(consume))?;
                 self.emit(out, StatementKind::Access(Box::new(access)));
                 Ok(())
             }
@@ -315,6 +315,7 @@ impl Compiler<'_> {
                 let into = vec![(result, argument)];
                 let consume =
                     Consume::First { into, strict: false, order_by: Vec::new(), offset: None };
+                // The path's order decides the value; rows that tie have the same.
                 let access = source.access(Effect::Read(consume));
                 self.emit(out, StatementKind::Access(Box::new(access)));
                 self.emit_one_row(out, &columns, sink)
@@ -407,7 +408,7 @@ impl Compiler<'_> {
         let rows = self.row_set();
         let to = RowsTo::Loop(rows);
         let consume = Consume::Rows { to, columns, distinct, order_by, limit, offset };
-        Ok(Some((rows, source.access(Effect::Read(consume)))))
+        Ok(Some((rows, self.access(source, Effect::Read(consume))?)))
     }
 
     /// NULL for every slot.

@@ -269,6 +269,7 @@ impl Compiler<'_> {
             limit: None,
             offset: None,
         };
+        // In whatever order: the first child found decides no more than the error's text.
         let query = Box::new(read.access(Effect::Read(consume)));
         self.emit(out, StatementKind::ForQuery { rows, query, into, body });
         Ok(())

@@ -8,7 +8,7 @@
 //! here, with a place and what to write instead, never when a call runs.
 //!
 //! Reading order: `token`, `syntax`, `script`, `routine`, `block` (text to trees); `compile`,
-//! `create`, `scope`, `typing`, `expression`, `query`, `path`, `consume`, `change`,
+//! `create`, `scope`, `typing`, `expression`, `query`, `path`, `consume`, `row_order`, `change`,
 //! `foreign_key`, `statement`, `loops` (trees to programs); `definition`, `constraint`, `index`,
 //! `apply` (tables and indexes).
 //!
@@ -44,6 +44,7 @@ mod query;
 mod raise;
 mod rounding;
 mod routine;
+mod row_order;
 mod scope;
 mod script;
 mod statement;

@@ -17,6 +17,7 @@ use sqlparser::ast::{self, SelectItem};
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::expression::dotted;
 use crate::path::{ColumnOrder, choose, conjuncts};
+use crate::row_order::is_ordered;
 use crate::scope::{Compiler, Row};
 use crate::token::folded;
 use crate::typing::scalar;
@@ -116,7 +117,9 @@ impl Compiler<'_> {
             conjuncts(condition),
             &column_order(&row, &order_by).unwrap_or_default(),
         );
-        let sorted = chosen.ordered && column_order(&row, &order_by).is_some();
+        let sorted = chosen.ordered
+            && column_order(&row, &order_by).is_some()
+            && is_ordered(self.catalog, &chosen.path);
         let source = Source { row, path: chosen.path, filter: chosen.filter };
         let kind = SelectedKind::Rows {
             source,

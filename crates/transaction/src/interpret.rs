@@ -18,6 +18,7 @@
 //! empty loop of ten steps with its call is 922.
 
 mod aggregate;
+mod exact;
 mod fault;
 mod forgive;
 mod gather;

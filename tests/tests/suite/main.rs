@@ -5,5 +5,6 @@ mod cases;
 mod histories;
 mod hostile;
 mod layering;
+mod row_order;
 mod serial;
 mod workloads;

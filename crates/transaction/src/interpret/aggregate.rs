@@ -1,10 +1,14 @@
 //! Running aggregates: count, sum, min, max, avg.
+//!
+//! Invariants   I1 a result does not depend on the order of the rows: scans have none that a replay
+//!              would repeat. So sums are exact, and whether one overflows is asked at the end
 
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal;
 use hotrow_base::types::DataType;
 
 use super::Fault;
+use super::exact::ExactSum;
 use super::order::compare_nulls_equal;
 use super::pure::{compare, numeric};
 use crate::bytecode::{AggregateCode, AggregateKind, CompareKind};
@@ -15,8 +19,11 @@ use crate::program::AggregateFunction;
 #[derive(Clone, Debug)]
 pub struct Totals {
     count: u64,
+    /// modulo 2^128
     sum: i128,
-    float: f64,
+    /// how often `sum` wrapped, with the sign
+    wraps: i64,
+    floats: ExactSum,
     best: Datum,
     best_bytes: Vec<u8>,
     /// every value, for DISTINCT
@@ -28,7 +35,8 @@ impl Default for Totals {
         Self {
             count: 0,
             sum: 0,
-            float: 0.0,
+            wraps: 0,
+            floats: ExactSum::default(),
             best: Datum::NULL,
             best_bytes: Vec::new(),
             values: Vec::new(),
@@ -49,59 +57,71 @@ impl Totals {
     pub(super) fn clear(&mut self) {
         self.count = 0;
         self.sum = 0;
-        self.float = 0.0;
+        self.wraps = 0;
+        self.floats.clear();
         self.best = Datum::NULL;
         self.values.clear();
     }
 
     /// Takes one row. True: the bytes of its argument must be kept.
     #[inline]
-    pub(super) fn add(&mut self, code: &AggregateCode, machine: &Machine) -> Result<bool, Fault> {
+    pub(super) fn add(&mut self, code: &AggregateCode, machine: &Machine) -> bool {
         let Some(slot) = code.argument else {
             self.count += 1;
-            return Ok(false);
+            return false;
         };
         let value = machine.slots[slot];
         if value.is_null() {
-            return Ok(false);
+            return false;
         }
         if code.distinct
             && !matches!(code.function, AggregateFunction::Min | AggregateFunction::Max)
         {
             self.values.push(value);
-            return Ok(code.kind == AggregateKind::Bytes);
+            return code.kind == AggregateKind::Bytes;
         }
-        self.add_value(code, value, machine)?;
-        Ok(false)
+        self.add_value(code, value, machine);
+        false
     }
 
-    fn add_value(
-        &mut self,
-        code: &AggregateCode,
-        value: Datum,
-        machine: &Machine,
-    ) -> Result<(), Fault> {
+    fn add_value(&mut self, code: &AggregateCode, value: Datum, machine: &Machine) {
         self.count += 1;
         match code.function {
             AggregateFunction::Count => {}
             AggregateFunction::Sum | AggregateFunction::Avg => match code.kind {
-                AggregateKind::Float => self.float += value.as_float(),
-                AggregateKind::Numeric { .. } => self.sum += value.as_numeric(),
-                _ => self.sum += i128::from(value.as_int()),
+                AggregateKind::Float => self.floats.add(value.as_float()),
+                AggregateKind::Numeric { .. } => self.add_units(value.as_numeric()),
+                _ => self.add_units(i128::from(value.as_int())),
             },
             AggregateFunction::Min | AggregateFunction::Max => self.choose(code, value, machine),
         }
-        // Each addend is below 10^38 < 2^127, so a sum in range plus an addend cannot wrap.
-        if numeric(self.sum).is_none() {
-            return Err(Fault::NumericRange);
+    }
+
+    fn add_units(&mut self, units: i128) {
+        let (sum, wrapped) = self.sum.overflowing_add(units);
+        self.sum = sum;
+        if wrapped {
+            self.wraps += units.signum() as i64;
         }
-        Ok(())
+    }
+
+    /// The sum, if a numeric can hold it.
+    fn units(&self) -> Result<i128, Fault> {
+        match numeric(self.sum) {
+            Some(_) if self.wraps == 0 => Ok(self.sum),
+            _ => Err(Fault::NumericRange),
+        }
     }
 
     fn choose(&mut self, code: &AggregateCode, value: Datum, machine: &Machine) {
         let ordering = match (self.best.is_null(), code.kind) {
             (true, _) => None,
             (false, AggregateKind::Bytes) => Some(machine.bytes(value).cmp(&self.best_bytes)),
+            (false, AggregateKind::Float) => {
+                let ordering = compare(CompareKind::Float, value, self.best, &[]);
+                // 0 and -0 are equal and still not the same
+                Some(ordering.then_with(|| value.as_float().total_cmp(&self.best.as_float())))
+            }
             (false, kind) => Some(compare(compare_kind(kind), value, self.best, &[])),
         };
         let is_better = match code.function {
@@ -124,7 +144,7 @@ impl Totals {
         machine: &mut Machine,
     ) -> Result<Datum, Fault> {
         if !self.values.is_empty() {
-            self.add_distinct(code, machine)?;
+            self.add_distinct(code, machine);
         }
         match code.function {
             AggregateFunction::Count => Ok(Datum::int(self.count as i64)),
@@ -138,45 +158,46 @@ impl Totals {
         }
     }
 
-    fn add_distinct(&mut self, code: &AggregateCode, machine: &Machine) -> Result<(), Fault> {
+    fn add_distinct(&mut self, code: &AggregateCode, machine: &Machine) {
         let mut values = std::mem::take(&mut self.values);
         let kind = compare_kind(code.kind);
         let order = |a: &Datum, b: &Datum| compare_nulls_equal(kind, *a, *b, &machine.heap);
         values.sort_unstable_by(order);
         values.dedup_by(|a, b| order(a, b).is_eq());
-        let added = values.iter().try_for_each(|&value| self.add_value(code, value, machine));
+        values.iter().for_each(|&value| self.add_value(code, value, machine));
         self.values = values;
-        added
     }
 
     fn sum(&self, code: &AggregateCode) -> Result<Datum, Fault> {
         match (code.kind, code.result_type) {
             (AggregateKind::Float, DataType::Real) => {
-                Ok(Datum::float(f64::from(self.float as f32)))
+                Ok(Datum::float(f64::from(self.floats.value() as f32)))
             }
-            (AggregateKind::Float, _) => Ok(Datum::float(self.float)),
+            (AggregateKind::Float, _) => Ok(Datum::float(self.floats.value())),
             (kind, DataType::Numeric { scale, .. }) => {
-                decimal::rescale(self.sum, scale_of(kind), scale)
+                decimal::rescale(self.units()?, scale_of(kind), scale)
                     .map(Datum::numeric)
                     .ok_or(Fault::NumericRange)
             }
             (kind, DataType::Double | DataType::Real) => {
-                Ok(Datum::float(decimal::to_f64(self.sum, scale_of(kind))))
+                Ok(Datum::float(decimal::to_f64(self.units()?, scale_of(kind))))
             }
-            _ => i64::try_from(self.sum).map(Datum::int).map_err(|_| Fault::IntRange { bits: 64 }),
+            _ => i64::try_from(self.units()?)
+                .map(Datum::int)
+                .map_err(|_| Fault::IntRange { bits: 64 }),
         }
     }
 
     fn average(&self, code: &AggregateCode) -> Result<Datum, Fault> {
         match (code.kind, code.result_type) {
-            (AggregateKind::Float, _) => Ok(Datum::float(self.float / self.count as f64)),
+            (AggregateKind::Float, _) => Ok(Datum::float(self.floats.value() / self.count as f64)),
             (kind, DataType::Numeric { scale, .. }) => {
-                decimal::div(self.sum, scale_of(kind), i128::from(self.count), 0, scale)
+                decimal::div(self.units()?, scale_of(kind), i128::from(self.count), 0, scale)
                     .map(Datum::numeric)
                     .ok_or(Fault::NumericRange)
             }
             (kind, _) => {
-                let sum = decimal::to_f64(self.sum, scale_of(kind));
+                let sum = decimal::to_f64(self.units()?, scale_of(kind));
                 Ok(Datum::float(sum / self.count as f64))
             }
         }

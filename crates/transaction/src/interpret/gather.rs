@@ -23,7 +23,7 @@ pub(super) enum Added {
 pub(super) struct Sink<'a> {
     code: &'a Gather,
     /// matching rows so far
-    seen: u64,
+    pub(super) seen: u64,
     skip: u64,
     take: u64,
 }
@@ -79,7 +79,7 @@ impl<'a> Sink<'a> {
             Gather::Aggregate(codes) => {
                 let mut added = Added::Drop;
                 for (code, totals) in codes.iter().zip(&mut gathered.totals) {
-                    if totals.add(code, machine)? {
+                    if totals.add(code, machine) {
                         added = Added::Keep;
                     }
                 }

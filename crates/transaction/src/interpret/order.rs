@@ -60,7 +60,20 @@ pub(super) fn dedup(
             .find(|ordering| ordering.is_ne())
             .unwrap_or(Ordering::Equal)
     };
-    order.sort_unstable_by(|&a, &b| compare_values(a, b).then(a.cmp(&b)));
+    // 0 and -0 are equal and still not the same: which one stays must not depend on arrival.
+    let compare_bits = |a: u32, b: u32| {
+        let floats = kinds.iter().zip(values(a).iter().zip(values(b)));
+        let mut floats = floats
+            .filter(|(kind, (a, b))| **kind == CompareKind::Float && !a.is_null() && !b.is_null());
+        floats
+            .find_map(|(_, (a, b))| {
+                Some(a.as_float().total_cmp(&b.as_float())).filter(|ordering| ordering.is_ne())
+            })
+            .unwrap_or(Ordering::Equal)
+    };
+    order.sort_unstable_by(|&a, &b| {
+        compare_values(a, b).then_with(|| compare_bits(a, b)).then(a.cmp(&b))
+    });
     order.dedup_by(|later, first| compare_values(*later, *first).is_eq());
     order.sort_unstable();
 }

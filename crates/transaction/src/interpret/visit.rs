@@ -31,15 +31,20 @@ pub(super) fn visit<A: RecordAccess, H: Hook>(
         Ok(sink) => sink,
         Err(fault) => return Err(stop_machine(program, at, &mut frame.machine, fault)),
     };
-    if code.change == NO_CODE && !code.remove {
+    let is_read = code.change == NO_CODE && !code.remove;
+    if is_read {
         read(program, code, site, at, frame, access, hook, &mut sink)?;
     } else {
         write(program, code, site, at, frame, access, hook, &mut sink)?;
     }
-    match sink.finish(frame) {
-        Ok(any) => Ok(any),
-        Err(fault) => Err(stop_machine(program, at, &mut frame.machine, fault)),
+    let changed = sink.seen;
+    let any =
+        sink.finish(frame).map_err(|fault| stop_machine(program, at, &mut frame.machine, fault))?;
+    if !is_read {
+        // However few of them RETURNING shows.
+        frame.touched = changed;
     }
+    Ok(any)
 }
 
 #[expect(clippy::too_many_arguments, reason = "the interpreter's registers, passed on")]

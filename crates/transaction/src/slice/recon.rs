@@ -29,8 +29,9 @@ pub(super) fn read_of(access: &Access) -> Access {
                 set.iter().find(|(changed, _)| *changed == column).map(|(_, new)| (slot, new))
             })
             .collect();
-        if let Consume::First { into, .. } = &mut consume {
+        if let Consume::First { into, order_by, .. } = &mut consume {
             into.iter_mut().for_each(|(_, value)| walk::substitute(value, &written));
+            order_by.iter_mut().for_each(|key| walk::substitute(&mut key.value, &written));
         }
     }
     if let Consume::First { strict, .. } = &mut consume {
