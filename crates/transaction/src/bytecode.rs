@@ -144,22 +144,28 @@ pub enum Op {
         a: u16,
         bits: u8,
     },
-    /// Numerics of one scale.
+    /// Numerics of one scale; 22003 when the result has more digits than `precision`.
     NumericAdd {
         dst: u16,
         a: u16,
         b: u16,
+        precision: u8,
+        scale: u8,
     },
     NumericSubtract {
         dst: u16,
         a: u16,
         b: u16,
+        precision: u8,
+        scale: u8,
     },
     /// numerics whose scales add up to the result's
     NumericMultiply {
         dst: u16,
         a: u16,
         b: u16,
+        precision: u8,
+        scale: u8,
     },
     /// integer to numeric without digits behind the point
     NumericFromInt {
@@ -262,7 +268,8 @@ pub enum Op {
     },
     /// FOUND and the row count, from the last visit
     TouchedByVisit,
-    /// `state`: counter, last value, step. Sets `slot` or jumps when there is no iteration.
+    /// `state`: first value, last value, step; from here on counter, iterations left, signed step.
+    /// Sets `slot`, or jumps when there is no iteration.
     RangeBegin {
         state: u16,
         slot: u16,
@@ -273,7 +280,6 @@ pub enum Op {
     RangeNext {
         state: u16,
         slot: u16,
-        reverse: bool,
         to: u32,
     },
     /// `cursor` := elements of `array`; `slot` := first one, or jumps when there is none

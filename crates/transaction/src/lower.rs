@@ -172,6 +172,11 @@ impl<'a> Lowerer<'a> {
         self.segments.place_label(label);
     }
 
+    /// The first slot that is a temporary.
+    fn first_temporary(&self) -> usize {
+        self.first_constant + self.constant_room
+    }
+
     /// A temporary, free again when the statement ends.
     fn temporary(&mut self) -> u16 {
         self.temporaries(1)

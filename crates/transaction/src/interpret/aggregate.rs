@@ -10,7 +10,7 @@ use hotrow_base::types::DataType;
 use super::Fault;
 use super::exact::ExactSum;
 use super::order::compare_nulls_equal;
-use super::pure::{compare, numeric};
+use super::pure::{compare, numeric_of};
 use crate::bytecode::{AggregateCode, AggregateKind, CompareKind};
 use crate::frame::Machine;
 use crate::program::AggregateFunction;
@@ -107,7 +107,7 @@ impl Totals {
 
     /// The sum, if a numeric can hold it.
     fn units(&self) -> Result<i128, Fault> {
-        match numeric(self.sum) {
+        match numeric_of(self.sum) {
             Some(_) if self.wraps == 0 => Ok(self.sum),
             _ => Err(Fault::NumericRange),
         }

@@ -98,13 +98,18 @@ macro_rules! dispatch {
                     pure::int($machine, [dst, a, b], bits, i64::overflowing_mul)
                 }
                 Op::IntNarrow { dst, a, bits } => pure::int_narrow($machine, [dst, a], bits),
-                Op::NumericAdd { dst, a, b } => {
-                    pure::numeric_sum($machine, [dst, a, b], i64::checked_add, i128::checked_add)
+                Op::NumericAdd { dst, a, b, precision, scale } => {
+                    let places = ([dst, a, b], [precision, scale]);
+                    pure::numeric($machine, places, i64::checked_add, pure::wide_sum)
                 }
-                Op::NumericSubtract { dst, a, b } => {
-                    pure::numeric_sum($machine, [dst, a, b], i64::checked_sub, i128::checked_sub)
+                Op::NumericSubtract { dst, a, b, precision, scale } => {
+                    let places = ([dst, a, b], [precision, scale]);
+                    pure::numeric($machine, places, i64::checked_sub, pure::wide_difference)
                 }
-                Op::NumericMultiply { dst, a, b } => pure::numeric_product($machine, [dst, a, b]),
+                Op::NumericMultiply { dst, a, b, precision, scale } => {
+                    let places = ([dst, a, b], [precision, scale]);
+                    pure::numeric($machine, places, i64::checked_mul, pure::wide_product)
+                }
                 Op::NumericFromInt { dst, a } => {
                     let a = $machine.slots[a];
                     let units = Datum::numeric(i128::from(a.as_int()));
@@ -137,8 +142,8 @@ macro_rules! dispatch {
                     }
                     Err(fault) => Err(fault),
                 },
-                Op::RangeNext { state, slot, reverse, to } => {
-                    match pure::range_next($machine, state, slot, reverse) {
+                Op::RangeNext { state, slot, to } => {
+                    match pure::range_next($machine, state, slot) {
                         Ok(any) => {
                             if any {
                                 $pc = to as usize;
@@ -235,54 +240,54 @@ pub(super) fn call(program: &Program, call: u16, machine: &mut Machine) -> Resul
     Ok(())
 }
 
-/// Numeric addition or subtraction in one scale: `small` of units that fit 64 bits, else `wide`.
+/// Numeric arithmetic: `small` of units that fit 64 bits, else `wide`, of NULL too. The result has
+/// at most so many digits at that scale.
 #[inline(always)]
-pub(super) fn numeric_sum(
+pub(super) fn numeric(
     machine: &mut Machine,
-    [dst, a, b]: [u16; 3],
+    ([dst, a, b], [precision, scale]): ([u16; 3], [u8; 2]),
     small: fn(i64, i64) -> Option<i64>,
-    wide: fn(i128, i128) -> Option<i128>,
+    wide: fn(Datum, Datum) -> Option<i128>,
 ) -> Result<(), Fault> {
     let (a, b) = (machine.slots[a], machine.slots[b]);
     if let (Some(a), Some(b)) = (a.as_small_numeric(), b.as_small_numeric())
-        && let Some(sum) = small(a, b)
+        && let Some(units) = small(a, b)
+        && units.unsigned_abs() <= greatest(precision)
     {
-        machine.slots[dst] = Datum::numeric(i128::from(sum));
+        machine.slots[dst] = Datum::numeric(i128::from(units));
         return Ok(());
     }
-    machine.slots[dst] = wide_sum(a, b, wide)?;
+    machine.slots[dst] = wide_numeric(a, b, [precision, scale], wide)?;
     Ok(())
 }
 
 #[inline(never)]
-fn wide_sum(a: Datum, b: Datum, wide: fn(i128, i128) -> Option<i128>) -> Result<Datum, Fault> {
+fn wide_numeric(
+    a: Datum,
+    b: Datum,
+    [precision, scale]: [u8; 2],
+    wide: fn(Datum, Datum) -> Option<i128>,
+) -> Result<Datum, Fault> {
     if a.is_null() || b.is_null() {
         return Ok(Datum::NULL);
     }
-    wide(a.as_numeric(), b.as_numeric()).and_then(numeric).ok_or(Fault::NumericRange)
+    let value = wide(a, b).and_then(numeric_of).ok_or(Fault::NumericRange)?;
+    if !wide_is_narrow(value, precision) {
+        return Err(numeric_overflow(precision, scale));
+    }
+    Ok(value)
 }
 
-/// Product of two numerics whose scales add up.
-#[inline(always)]
-pub(super) fn numeric_product(machine: &mut Machine, [dst, a, b]: [u16; 3]) -> Result<(), Fault> {
-    let (a, b) = (machine.slots[a], machine.slots[b]);
-    if let (Some(a), Some(b)) = (a.as_small_numeric(), b.as_small_numeric())
-        && let Some(product) = a.checked_mul(b)
-    {
-        machine.slots[dst] = Datum::numeric(i128::from(product));
-        return Ok(());
-    }
-    machine.slots[dst] = wide_product(a, b)?;
-    Ok(())
+pub(super) fn wide_sum(a: Datum, b: Datum) -> Option<i128> {
+    a.as_numeric().checked_add(b.as_numeric())
 }
 
-#[inline(never)]
-fn wide_product(a: Datum, b: Datum) -> Result<Datum, Fault> {
-    if a.is_null() || b.is_null() {
-        return Ok(Datum::NULL);
-    }
-    let product = decimal::mul(a.as_numeric(), 0, b.as_numeric(), 0, 0);
-    product.map(Datum::numeric).ok_or(Fault::NumericRange)
+pub(super) fn wide_difference(a: Datum, b: Datum) -> Option<i128> {
+    a.as_numeric().checked_sub(b.as_numeric())
+}
+
+pub(super) fn wide_product(a: Datum, b: Datum) -> Option<i128> {
+    decimal::mul(a.as_numeric(), 0, b.as_numeric(), 0, 0)
 }
 
 /// A numeric of at most `precision` digits.
@@ -295,7 +300,7 @@ pub(super) fn numeric_narrow(
 ) -> Result<(), Fault> {
     let a = machine.slots[a];
     let is_narrow = match a.as_small_numeric() {
-        Some(units) => units.unsigned_abs() <= GREATEST[usize::from(precision) % GREATEST.len()],
+        Some(units) => units.unsigned_abs() <= greatest(precision),
         None => a.is_null() || wide_is_narrow(a, precision),
     };
     if !is_narrow {
@@ -303,6 +308,12 @@ pub(super) fn numeric_narrow(
     }
     machine.slots[dst] = a;
     Ok(())
+}
+
+/// The greatest magnitude of so many digits, as far as 64 bits hold it.
+#[inline(always)]
+const fn greatest(precision: u8) -> u64 {
+    GREATEST[precision as usize % GREATEST.len()]
 }
 
 /// The greatest number of `n` digits, or of 64 bits. A power of two long, so that a remainder
@@ -343,22 +354,16 @@ pub(super) fn each_next(machine: &mut Machine, cursor: u16, slot: u16) -> Result
 
 /// The next number of a FOR; false at the end.
 #[inline(always)]
-pub(super) fn range_next(
-    machine: &mut Machine,
-    state: u16,
-    slot: u16,
-    reverse: bool,
-) -> Result<bool, Fault> {
+pub(super) fn range_next(machine: &mut Machine, state: u16, slot: u16) -> Result<bool, Fault> {
     let slots = &mut machine.slots;
-    let [counter, end, stride] = [0, 1, 2].map(|i| slots[state + i].as_int());
-    let next = if reverse {
-        counter.checked_sub(stride).filter(|&next| next >= end)
-    } else {
-        counter.checked_add(stride).filter(|&next| next <= end)
-    };
-    let Some(next) = next else { return Ok(false) };
-    slots[state] = Datum::int(next);
-    slots[slot] = Datum::int(next);
+    let left = slots[state + 1].as_int();
+    if left == 0 {
+        return Ok(false);
+    }
+    slots[state + 1] = Datum::int(left.wrapping_sub(1));
+    let next = Datum::int(slots[state].as_int().wrapping_add(slots[state + 2].as_int()));
+    slots[state] = next;
+    slots[slot] = next;
     machine.step()?;
     Ok(true)
 }
@@ -394,7 +399,7 @@ const NUMERIC_LIMIT: u128 = 10_u128.pow(38);
 
 /// A numeric of at most 38 digits.
 #[inline]
-pub(super) fn numeric(units: i128) -> Option<Datum> {
+pub(super) fn numeric_of(units: i128) -> Option<Datum> {
     (units.unsigned_abs() < NUMERIC_LIMIT).then(|| Datum::numeric(units))
 }
 

@@ -124,7 +124,7 @@ fn control(program: &Program, at: usize, op: Op, machine: &mut Machine) -> Resul
     Ok(at + 1)
 }
 
-/// Checks a FOR loop's bounds; false when there is no iteration.
+/// Checks a FOR loop's bounds and counts its iterations; false when there is none.
 fn range_begin(machine: &mut Machine, state: u16, reverse: bool) -> Result<bool, Fault> {
     let [from, to, by] = [0, 1, 2].map(|i| machine.slots[state + i]);
     for (value, name) in [(from, "lower bound"), (to, "upper bound"), (by, "BY value")] {
@@ -132,14 +132,20 @@ fn range_begin(machine: &mut Machine, state: u16, reverse: bool) -> Result<bool,
             return Err(Fault::new(b"22004", format!("{name} of FOR loop cannot be null")));
         }
     }
-    if by.as_int() <= 0 {
+    let [from, to, by] = [from, to, by].map(Datum::as_int);
+    if by <= 0 {
         return Err(Fault::new(b"22023", "BY value of FOR loop must be greater than zero"));
     }
-    let any = if reverse { from.as_int() >= to.as_int() } else { from.as_int() <= to.as_int() };
-    if any {
-        machine.step()?;
+    let (low, high) = if reverse { (to, from) } else { (from, to) };
+    if low > high {
+        return Ok(false);
     }
-    Ok(any)
+    // The distance fits 64 bits without a sign, and so does the number of steps.
+    let left = (high.wrapping_sub(low) as u64 / by as u64) as i64;
+    machine.slots[state + 1] = Datum::int(left);
+    machine.slots[state + 2] = Datum::int(if reverse { -by } else { by });
+    machine.step()?;
+    Ok(true)
 }
 
 fn int_divide(a: Datum, b: Datum, bits: u8, op: ArithmeticOp) -> Result<Datum, Fault> {

@@ -151,7 +151,11 @@ impl Lowerer<'_> {
                 return self.emit(Op::NumericFromInt { dst, a });
             }
             if matches!(from, DataType::Numeric { scale: old, .. } if old == scale) {
-                return self.emit(Op::NumericNarrow { dst, a, precision, scale });
+                let is_temporary = usize::from(a) >= self.first_temporary();
+                if !is_temporary || !self.segments.narrow_last(a, dst, precision) {
+                    self.emit(Op::NumericNarrow { dst, a, precision, scale });
+                }
+                return;
             }
         }
         self.program.casts.push(CastCode { from, to });
@@ -163,9 +167,10 @@ impl Lowerer<'_> {
         let data_type = expr.data_type();
         let b = self.expr_as(operand, data_type);
         match data_type {
-            DataType::Numeric { .. } => {
+            DataType::Numeric { scale, .. } => {
                 let a = self.constant(data_type, &Value::Numeric(Decimal::ZERO));
-                self.emit(Op::NumericSubtract { dst, a, b });
+                let precision = DIGITS_MAX;
+                self.emit(Op::NumericSubtract { dst, a, b, precision, scale });
             }
             DataType::Real | DataType::Double => {
                 // -0.0 - x is -x for both zeros.
@@ -214,11 +219,14 @@ impl Lowerer<'_> {
             }
         });
         let one_scale = a_scale == scale && b_scale == scale;
+        let precision = DIGITS_MAX;
         self.emit(match op {
-            ArithmeticOp::Add if one_scale => Op::NumericAdd { dst, a, b },
-            ArithmeticOp::Subtract if one_scale => Op::NumericSubtract { dst, a, b },
+            ArithmeticOp::Add if one_scale => Op::NumericAdd { dst, a, b, precision, scale },
+            ArithmeticOp::Subtract if one_scale => {
+                Op::NumericSubtract { dst, a, b, precision, scale }
+            }
             ArithmeticOp::Multiply if a_scale + b_scale == scale => {
-                Op::NumericMultiply { dst, a, b }
+                Op::NumericMultiply { dst, a, b, precision, scale }
             }
             _ => Op::NumericArithmetic { dst, a, b, op, a_scale, b_scale, scale },
         });

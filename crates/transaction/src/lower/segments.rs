@@ -54,6 +54,28 @@ impl Segments {
         segment.ops.push(op);
     }
 
+    /// Has the last instruction leave its numeric in `dst`, with fewer digits, if it is arithmetic
+    /// that leaves it in the temporary `a` and nothing jumps behind it.
+    pub(super) fn narrow_last(&mut self, a: u16, to: u16, digits: u8) -> bool {
+        let current = self.current();
+        let ops = &mut self.segments[current].ops;
+        if self.labels.contains(&Some((current, ops.len()))) {
+            return false;
+        }
+        match ops.last_mut() {
+            Some(
+                Op::NumericAdd { dst, precision, .. }
+                | Op::NumericSubtract { dst, precision, .. }
+                | Op::NumericMultiply { dst, precision, .. },
+            ) if *dst == a => {
+                *dst = to;
+                *precision = digits.min(*precision);
+                true
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() as u32 - 1)

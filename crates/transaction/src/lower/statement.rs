@@ -73,7 +73,7 @@ impl Lowerer<'_> {
         self.loop_body(
             body,
             |to| Op::RangeBegin { state, slot, reverse, to },
-            |to| Op::RangeNext { state, slot, reverse, to },
+            |to| Op::RangeNext { state, slot, to },
         );
     }
 

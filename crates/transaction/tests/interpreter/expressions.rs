@@ -420,3 +420,29 @@ fn arrays() {
     assert_eq!(rows(Value::Array(vec![]), 1), "NULL,NULL,0");
     assert_eq!(rows(Value::Null, 1), "NULL,NULL,NULL");
 }
+
+#[test]
+fn numeric_results_are_narrowed_to_their_columns() {
+    let overflow = "22003: numeric field overflow";
+    let narrowed = |op, a: &str, b: &str, precision: u8| {
+        let operand = |text: &str| parsed(numeric(38, 2), text);
+        let scale = if op == Multiply { 4 } else { 2 };
+        let mut expr = arithmetic(op, operand(a), operand(b));
+        expr.sql_type = SqlType::Scalar(numeric(38, scale));
+        cast(expr, numeric(precision, scale))
+    };
+    check(narrowed(Add, "99.98", "0.01", 4), "99.99");
+    check(narrowed(Add, "99.99", "0.01", 4), overflow);
+    check(narrowed(Subtract, "-99.98", "0.01", 4), "-99.99");
+    check(narrowed(Subtract, "-99.99", "0.01", 4), overflow);
+    check(narrowed(Multiply, "9.99", "1.00", 5), "9.9900");
+    check(narrowed(Multiply, "-10.00", "1.00", 5), overflow);
+    // Beyond 64 bits, on both sides of it.
+    check(narrowed(Add, "92233720368547758.07", "0.01", 19), "92233720368547758.08");
+    check(narrowed(Add, "99999999999999999.99", "0.01", 19), overflow);
+    check(narrowed(Add, "99999999999999999.99", "0.01", 20), "100000000000000000.00");
+    check(
+        narrowed(Multiply, "99999999999.99", "99999999999.99", 26),
+        "9999999999998000000000.0001",
+    );
+}

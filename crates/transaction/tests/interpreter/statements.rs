@@ -667,3 +667,21 @@ fn steps_are_bounded() {
     world.frame.set_step_budget(1_000);
     assert_eq!(world.rows(&ids(by_id(None, Some((int(2), true)))), &[]), "1;2");
 }
+
+#[test]
+fn loops_reach_both_ends_of_bigint() {
+    let run = |from: i64, to: i64, step: i64, reverse| {
+        let mut build = Build::new();
+        build.returns(&[BIG]);
+        let i = build.slot(BIG);
+        let body = vec![at(StatementKind::ReturnNext(vec![build.read(i)]), 2)];
+        let [from, to, step] = [from, to, step].map(|bound| constant(BIG, bound));
+        build.say(StatementKind::ForRange { slot: i, from, to, step, reverse, body });
+        World::new().rows(&build.procedure, &[])
+    };
+    let (min, max) = (i64::MIN, i64::MAX);
+    assert_eq!(run(min, max, max, false), format!("{min};-1;{}", max - 1));
+    assert_eq!(run(max, min, max, true), format!("{max};0;{}", min + 1));
+    assert_eq!(run(max - 1, max, 1, false), format!("{};{max}", max - 1));
+    assert_eq!(run(min + 1, min, 1, true), format!("{};{min}", min + 1));
+}

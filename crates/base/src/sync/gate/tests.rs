@@ -32,9 +32,13 @@ fn nobody_is_inside_while_the_gate_is_closed() {
             assert_eq!(passed.load(Ordering::Relaxed), before, "nobody passes a closed gate");
             drop(closed);
         }
+        // An open gate lets through, however late the threads get a core; or this hangs.
+        let before = passed.load(Ordering::Relaxed);
+        while passed.load(Ordering::Relaxed) == before {
+            std::thread::yield_now();
+        }
         done.store(true, Ordering::Relaxed);
     });
-    assert!(passed.load(Ordering::Relaxed) > 0, "an open gate lets through");
 }
 
 #[test]
