@@ -3,11 +3,11 @@
 #
 #   scripts/count_instructions.sh [N]          N: transactions of the shorter run, default 5000
 #
-# Runs each benchmark with N and with 2N transactions (one thread, fixed seed, no checks) and
-# divides the difference of instructions by that of commits: start, load and stop cancel out. Time
-# and other programs do not matter, so two versions of the code can be compared on a busy machine.
-# What is counted includes the driver: generating a call and keeping its latency, about 2,000
-# instructions for each of the two workloads.
+# Runs each benchmark with N and with 2N transactions (one thread, fixed seed, no checks), counts what
+# the worker does from fetching a call to its answer, and divides the difference by that of commits:
+# what is done once cancels out. Time and other programs do not matter, so two versions of the code
+# can be compared on a busy machine. What is counted includes the driver: generating a call and
+# keeping its latency, 1,300 to 1,600 instructions for the two workloads.
 #
 # HOTROW=path of the binary to use; without it, the release build is made and used.
 # WORKLOADS="..." of: tpcc ycsb.   ENGINES="..." as --engine takes them.
@@ -36,10 +36,15 @@ run() {
         *) echo "$0: no workload $1" >&2; exit 1 ;;
     esac
     valgrind --tool=callgrind --callgrind-out-file="$scratch/out" --log-file="$scratch/log" \
+        --toggle-collect='hotrow_engine::worker::Worker<*>::turn' \
         "$HOTROW" bench "${options[@]}" --engine "$2" --threads 1 --transactions "$3" \
         --seed 1 --no-pin --no-checks --quiet --memory 4 --json "$scratch/json" >/dev/null
     local instructions commits
     instructions=$(awk '$1 == "totals:" || $1 == "summary:" { print $2; exit }' "$scratch/out")
+    if ((instructions == 0)); then
+        echo "$0: nothing was counted: is Worker::turn inlined?" >&2
+        exit 1
+    fi
     commits=$(awk -F '[:,]' '/^    "committed"/ { print $2 + 0; exit }' "$scratch/json")
     echo "$instructions $commits"
 }

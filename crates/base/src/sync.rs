@@ -22,6 +22,7 @@ pub mod gate;
 pub mod latch;
 pub mod parker;
 pub mod queue;
+pub mod reclaim;
 pub mod reply;
 pub mod spin;
 pub mod spsc;

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use hotrow_base::ids::WorkerId;
+use hotrow_base::sync::reclaim::ReclaimEpochs;
 use hotrow_storage::budget::MemoryBudget;
 use hotrow_storage::hash_index::HashIndex;
 use hotrow_storage::latching::Latched;
-use hotrow_storage::reclaim::ReclaimEpochs;
 use hotrow_storage::record::RecordId;
 use hotrow_storage::slab::RecordStore;
 

@@ -7,7 +7,8 @@
 //! table ──┬── slab::RecordStore ──── record::Record     rows as atomic words behind stable ids
 //!         └── hash_index, btree                         hash or key -> RecordId
 //! undo    what an in-place engine needs to roll back    budget    how much memory there is
-//! reclaim when an unlinked id may be used again         latching  shared or split indexes
+//! latching  shared or split indexes                     (when an unlinked id may be used again is
+//!                                                        base's sync::reclaim)
 //! ```
 //!
 //! Architecture invariants: storage knows no protocol (a record's control word is opaque to it), no
@@ -26,6 +27,5 @@ pub mod latching;
 pub mod undo;
 
 pub mod budget;
-pub mod reclaim;
 
 pub mod prefetch;

@@ -32,7 +32,7 @@ pub(crate) mod size_class;
 pub(crate) mod worker;
 pub(crate) mod zeroed_words;
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_utils::CachePadded;
@@ -44,8 +44,8 @@ use self::size_class::SizeClass;
 use self::worker::{WorkerSlab, classes_for};
 use crate::budget::{MemoryBudget, MemoryKind, OutOfMemoryBudget};
 use crate::prefetch::prefetch;
-use crate::reclaim::ReclaimEpoch;
 use crate::record::{HEADER_WORDS, MAX_ROW_WORDS, Meta, Record, RecordId};
+use hotrow_base::sync::reclaim::ReclaimEpoch;
 
 /// See the module.
 #[derive(Debug)]
@@ -218,7 +218,9 @@ impl RecordStore {
         let record = self.record(id);
         // Relaxed: nobody can reach the record yet, and linking it into an index publishes it.
         record.control().store(0, Relaxed);
-        copy_row(row, record.rest());
+        for (word, &value) in record.rest().iter().zip(row) {
+            word.store(value, Relaxed);
+        }
         record.set_meta(Meta::new(flags, class, row.len() as u64));
         Ok(id)
     }
@@ -265,21 +267,6 @@ impl RecordStore {
 impl Drop for RecordStore {
     fn drop(&mut self) {
         self.budget.release(MemoryKind::Records, self.bytes_used());
-    }
-}
-
-/// Copies a row, four words at a time.
-#[inline]
-fn copy_row(row: &[u64], to: &[AtomicU64]) {
-    let (fours, rest) = row.as_chunks::<4>();
-    let (places, _) = to.as_chunks::<4>();
-    for (place, four) in places.iter().zip(fours) {
-        for (word, &value) in place.iter().zip(four) {
-            word.store(value, Relaxed);
-        }
-    }
-    for (word, &value) in to[4 * fours.len()..].iter().zip(rest) {
-        word.store(value, Relaxed);
     }
 }
 

@@ -13,10 +13,10 @@ use crate::btree::{BTree, BTreeError, GHOST};
 use crate::budget::MemoryBudget;
 use crate::hash_index::HashIndex;
 use crate::latching::{Latched, Latching};
-use crate::reclaim::ReclaimEpochs;
 use crate::record::RecordId;
 use crate::slab::RecordStore;
 use crate::undo::{IndexChange, IndexKey, Undo};
+use hotrow_base::sync::reclaim::ReclaimEpochs;
 
 /// What kind of index to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

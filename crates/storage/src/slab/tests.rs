@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 
 use super::*;
-use crate::reclaim::ReclaimEpochs;
+use hotrow_base::sync::reclaim::ReclaimEpochs;
 
 const WORKER: WorkerId = WorkerId(0);
 

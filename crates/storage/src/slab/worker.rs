@@ -15,8 +15,8 @@ use super::chunks::Chunk;
 use super::segments::{FIRST, Segments};
 use super::size_class::SizeClass;
 use super::zeroed_words::LINE_WORDS;
-use crate::reclaim::Retired;
 use crate::record::{Meta, Record, RecordId};
+use hotrow_base::sync::reclaim::Retired;
 
 /// Slots below this position start on a cache line: the first 2 MiB of a store.
 const ALIGNED_END: u64 = FIRST << 5;

@@ -29,13 +29,13 @@
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
-use crossbeam_utils::CachePadded;
-use hotrow_base::ids::WorkerId;
-use hotrow_base::sync::facade::atomic::{
+use super::facade::atomic::{
     AtomicU64,
     Ordering::{Acquire, Relaxed, Release, SeqCst},
     fence,
 };
+use crate::ids::WorkerId;
+use crossbeam_utils::CachePadded;
 
 /// A moment of the reclamation clock. The first one is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

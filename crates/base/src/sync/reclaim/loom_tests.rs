@@ -1,12 +1,6 @@
-//! A reader, and a writer that reuses what the reader may hold, in every interleaving of at most
-//! three preemptions:
-//!
-//! ```text
-//! CARGO_TARGET_DIR=target/loom RUSTFLAGS="--cfg loom" \
-//!     cargo test -p hotrow-storage --release --lib loom
-//! ```
+//! A reader, and a writer that reuses what the reader may hold.
 
-use hotrow_base::sync::facade::model;
+use crate::sync::facade::model;
 use loom::sync::Arc;
 use loom::thread;
 
