@@ -206,8 +206,8 @@ impl Writer<'_> {
             8 => format!("UPDATE h SET next = {number} WHERE {h};"),
             9 => format!("UPDATE t SET b = t.b + 1 WHERE {t};"),
             10 => format!("UPDATE h SET code = coalesce(h.code, h.id) + 1 WHERE {h};"),
-            11 => format!("UPDATE h SET v = {number} WHERE {h} RETURNING h.id INTO z;"),
-            12 => "UPDATE l SET n = (l.n + 1) % 6 RETURNING l.n INTO y;".to_owned(),
+            11 => format!("UPDATE h SET v = {value} WHERE h.id = {number} RETURNING h.v INTO z;"),
+            12 => "UPDATE l SET n = (l.n + 1) % 6;".to_owned(),
             _ => format!("UPDATE h SET v = (h.v + 1) % 6, next = h.v WHERE {h};"),
         };
         self.line(&text);

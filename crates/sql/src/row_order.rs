@@ -44,12 +44,13 @@ fn varies(row: &Row, expr: &Expr) -> bool {
     varies
 }
 
-/// Whether it matters in which order matching rows reach `consume`.
-fn shows_order(row: &Row, consume: &Consume) -> bool {
-    match consume {
+/// Whether it matters in which order an effect meets its rows.
+fn shows_order(row: &Row, effect: &Effect) -> bool {
+    match effect.consume() {
         Consume::Discard | Consume::Aggregate { .. } => false,
         // There is one row, or an error.
         Consume::First { strict: true, offset: None, .. } => false,
+        Consume::First { .. } if !matches!(effect, Effect::Read(_)) => false,
         Consume::First { into, .. } => into.iter().any(|(_, value)| varies(row, value)),
         Consume::Rows { columns, .. } => columns.iter().any(|value| varies(row, value)),
     }
@@ -58,7 +59,7 @@ fn shows_order(row: &Row, consume: &Consume) -> bool {
 impl Compiler<'_> {
     /// The access with this effect, in an order that the contents decide where it matters.
     pub(crate) fn access(&mut self, mut source: Source, mut effect: Effect) -> Result<Access> {
-        if shows_order(&source.row, effect.consume()) && !is_ordered(self.catalog, &source.path) {
+        if shows_order(&source.row, &effect) && !is_ordered(self.catalog, &source.path) {
             match self.primary_path(&source) {
                 Some(path) => source.path = path,
                 None => self.sort(&mut source, &mut effect)?,

@@ -25,7 +25,8 @@ pub fn explain(
     let mut text = String::new();
     let procedure = &compiled.procedure;
     let sites = walk::sites(&procedure.body);
-    let _ = writeln!(text, "Procedure {}: {} accesses", procedure.name, sites.len());
+    let plural = if sites.len() == 1 { "" } else { "es" };
+    let _ = writeln!(text, "Procedure {}: {} access{plural}", procedure.name, sites.len());
     let routed = routing::explain_site(catalog, granules, routing, procedure);
     let facts = sites.iter().zip(&compiled.knowledge).zip(&routed);
     for (number, (((site, statement), knowledge), routed)) in facts.enumerate() {
@@ -117,6 +118,9 @@ fn path_text(catalog: &Catalog, path: &Path) -> String {
         }
         Path::Range { index, prefix, lower, upper, .. } => {
             let (name, names) = columns(*index, prefix.len());
+            if prefix.is_empty() && lower.is_none() && upper.is_none() {
+                return format!("as a whole, in the order of {name}");
+            }
             let ends =
                 if lower.is_some() || upper.is_some() { ", a range of the next" } else { "" };
             format!("by prefix ({names}){ends} of {name}")

@@ -217,8 +217,8 @@ pub enum Gather {
     First {
         /// keys and values
         row: RowRun,
-        /// exactly one row wanted
-        strict: bool,
+        /// more than one row is an error
+        single: bool,
         /// ORDER BY
         order: Box<[OrderCode]>,
         /// slot of OFFSET

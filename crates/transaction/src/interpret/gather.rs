@@ -89,14 +89,13 @@ impl<'a> Sink<'a> {
                 keep(*row, machine, gathered);
                 Added::Keep
             }
-            Gather::First { strict, .. } => {
+            Gather::First { single, .. } => {
                 let wanted = self.skip.saturating_add(1);
                 match self.seen.cmp(&wanted) {
                     std::cmp::Ordering::Less => Added::Drop,
-                    std::cmp::Ordering::Equal if *strict => Added::Keep,
-                    // An update goes on to its other rows; a read stops here.
+                    std::cmp::Ordering::Equal if *single => Added::Keep,
                     std::cmp::Ordering::Equal => Added::Last,
-                    std::cmp::Ordering::Greater if *strict => return Err(too_many_rows()),
+                    std::cmp::Ordering::Greater if *single => return Err(too_many_rows()),
                     std::cmp::Ordering::Greater => Added::Drop,
                 }
             }
@@ -135,10 +134,10 @@ impl<'a> Sink<'a> {
                 frame.touched = self.seen.saturating_sub(self.skip);
                 frame.touched > 0
             }
-            Gather::First { row, strict, order: keys, .. } => {
+            Gather::First { row, single, order: keys, .. } => {
                 gathered.number(*row);
                 order::sort(&mut gathered.order, &gathered.datums, *row, keys, &machine.heap);
-                if *strict && gathered.order.len() as u64 > self.skip.saturating_add(1) {
+                if *single && gathered.order.len() as u64 > self.skip.saturating_add(1) {
                     return Err(too_many_rows());
                 }
                 let Some(&first) = gathered.order.get(self.skip as usize) else {

@@ -23,7 +23,7 @@ impl Lowerer<'_> {
                 this.jump_unless(filter, skip);
             }
             if is_read {
-                gather = this.gather(consume, window, types);
+                gather = this.gather(consume, window, types, false);
             }
             this.emit(Op::RowKeep);
             this.place(skip);
@@ -40,7 +40,7 @@ impl Lowerer<'_> {
         if !is_read && !matches!(consume, Consume::Discard) {
             code.returning = self.row_code(|this| {
                 this.show_new_values(access, &code);
-                gather = this.gather(consume, window, types);
+                gather = this.gather(consume, window, types, true);
                 this.emit(Op::RowKeep);
             });
         }
@@ -100,8 +100,15 @@ impl Lowerer<'_> {
         self.place(end);
     }
 
-    /// Code of a row's values, and what is to be done with them.
-    fn gather(&mut self, consume: &Consume, window: Window, types: Option<&[SqlType]>) -> Gather {
+    /// Code of a row's values, and what is to be done with them. A change that keeps the values of
+    /// one row fails (P0003) when it changes more.
+    fn gather(
+        &mut self,
+        consume: &Consume,
+        window: Window,
+        types: Option<&[SqlType]>,
+        is_change: bool,
+    ) -> Gather {
         match consume {
             Consume::Discard => Gather::Count,
             Consume::Aggregate { aggregates, .. } => {
@@ -113,7 +120,8 @@ impl Lowerer<'_> {
                     .map(|(slot, value)| (value, self.slot_type(*slot, value.sql_type)))
                     .collect();
                 let (row, order, _) = self.row(&values, order_by);
-                Gather::First { row, strict: *strict, order, offset: window.offset }
+                let single = *strict || is_change;
+                Gather::First { row, single, order, offset: window.offset }
             }
             Consume::Rows { to, columns, distinct, order_by, .. } => {
                 let values: Vec<_> = columns
