@@ -24,8 +24,8 @@
 //!              intent locks, which that baseline does without
 //!
 //! Measured (callgrind, one thread, `examples/transaction_cost.rs`): a payment from the account
-//! that an alias points to takes 5,640 instructions ordered and 4,090 to 4,230 no-wait or wait-die,
-//! a transfer of 3 updates and an insert 7,750 and 6,670 to 6,750: what planning costs while
+//! that an alias points to takes 5,300 instructions ordered and 3,580 to 3,880 no-wait or wait-die,
+//! a transfer of 3 updates and an insert 7,310 and 5,210 to 5,760: what planning costs while
 //! nobody contends. Payments allocate nothing after warm-up.
 
 #![forbid(unsafe_code)]
