@@ -337,7 +337,7 @@ fn aggregates_add_up() {
 fn ranges_are_updated_without_meeting_their_own_rows() {
     // The index that is scanned is the one that changes.
     let mut build = Build::new();
-    let (visits, id, seen) = (build.slot(INT), build.slot(INT), build.slot(INT));
+    let (visits, id) = (build.slot(INT), build.slot(INT));
     build.say(StatementKind::Access(Box::new(Access {
         table: ACCOUNT,
         path: range(vec![], Some((int(0), true)), None),
@@ -345,36 +345,47 @@ fn ranges_are_updated_without_meeting_their_own_rows() {
         filter: Some(compare(CompareOp::NotEqual, build.read(id), int(2))),
         effect: Effect::Update {
             set: vec![(VISITS, add(build.read(visits), int(1)))],
-            consume: into(vec![(seen, build.read(visits))]),
+            consume: Consume::Discard,
         },
     })));
-    build.show(&[seen, FOUND, ROW_COUNT]);
+    build.show(&[FOUND, ROW_COUNT]);
     let mut world = World::with_accounts(4);
-    assert_eq!(world.rows(&build.procedure, &[]), "1,t,3");
+    assert_eq!(world.rows(&build.procedure, &[]), "t,3");
     assert_eq!(world.table(ACCOUNT), "1,o1,10.00,2;2,o2,20.00,2;3,o3,30.00,1;4,o4,40.00,2");
 }
 
+/// `DELETE FROM account WHERE path [RETURNING id INTO gone]`, then shows gone, FOUND, ROW_COUNT.
+fn delete(path: Path, returns: bool) -> Procedure {
+    let mut build = Build::new();
+    let (id, gone) = (build.slot(INT), build.slot(INT));
+    let consume = if returns { into(vec![(gone, build.read(id))]) } else { Consume::Discard };
+    build.say(StatementKind::Access(Box::new(Access {
+        table: ACCOUNT,
+        path,
+        bind: vec![(ID, id)],
+        filter: None,
+        effect: Effect::Delete { consume },
+    })));
+    build.show(&[gone, FOUND, ROW_COUNT]);
+    build.procedure
+}
+
 #[test]
-fn deletes_return_the_removed_rows() {
-    for (path, expected, left) in [
-        (account_at(int(2)), "2,t,1", "1,o1,10.00,1;3,o3,30.00,0"),
-        (account_at(int(5)), "NULL,f,0", "1,o1,10.00,1;2,o2,20.00,2;3,o3,30.00,0"),
-        (by_id(Some((int(2), true)), None), "2,t,2", "1,o1,10.00,1"),
-        (Path::Whole, "1,t,3", ""),
+fn deletes_return_the_removed_row() {
+    for (path, returns, expected, left) in [
+        (account_at(int(2)), true, "2,t,1", "1,o1,10.00,1;3,o3,30.00,0"),
+        (account_at(int(5)), true, "NULL,f,0", "1,o1,10.00,1;2,o2,20.00,2;3,o3,30.00,0"),
+        (by_id(Some((int(3), true)), None), true, "3,t,1", "1,o1,10.00,1;2,o2,20.00,2"),
+        (by_id(Some((int(2), true)), None), false, "NULL,t,2", "1,o1,10.00,1"),
+        (Path::Whole, false, "NULL,t,3", ""),
     ] {
-        let mut build = Build::new();
-        let (id, gone) = (build.slot(INT), build.slot(INT));
-        build.say(StatementKind::Access(Box::new(Access {
-            table: ACCOUNT,
-            path,
-            bind: vec![(ID, id)],
-            filter: None,
-            effect: Effect::Delete { consume: into(vec![(gone, build.read(id))]) },
-        })));
-        build.show(&[gone, FOUND, ROW_COUNT]);
         let mut world = World::with_accounts(3);
-        assert_eq!(world.rows(&build.procedure, &[]), expected);
+        assert_eq!(world.rows(&delete(path, returns), &[]), expected);
         assert_eq!(world.table(ACCOUNT), left);
+    }
+    for path in [by_id(Some((int(2), true)), None), Path::Whole] {
+        let error = "P0003: query returned more than one row @1";
+        assert_eq!(World::with_accounts(3).rows(&delete(path, true), &[]), error);
     }
 }
 
