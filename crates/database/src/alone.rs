@@ -45,10 +45,9 @@ impl Alone {
         let _pin = schema.memory.epochs().pin(QUIET_WORKER);
         let mut plan = Plan::default();
         let mut access = TrialReads::new(schema, scratch);
-        match plan.make(&compiled.plan, invocation, frame, &mut access) {
-            Ok(()) => Ok(plan),
-            Err(_) => Err(frame.take_error().unwrap_or_else(|| schema.memory.out_of_memory())),
-        }
+        let made = plan.make(&compiled.plan, invocation, frame, &mut access);
+        made.map_err(|stop| worker::error_of(stop, schema, frame))?;
+        Ok(plan)
     }
 
     /// Runs one call to its commit or undoes it.

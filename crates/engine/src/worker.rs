@@ -264,12 +264,8 @@ impl<R: Runner> Worker<R> {
         loop {
             match self.runner.attempt(schema, call, &mut self.watch) {
                 Ok(()) => return self.finish(at, Ok(())),
-                Err(Stop::Error) => {
-                    let error = call.frame.take_error().unwrap_or_else(unexplained);
-                    return self.finish(at, Err(error));
-                }
-                Err(Stop::OutOfMemory) => {
-                    let error = schema.memory.out_of_memory();
+                Err(stop @ (Stop::Error | Stop::OutOfMemory)) => {
+                    let error = error_of(stop, schema, &mut call.frame);
                     return self.finish(at, Err(error));
                 }
                 Err(Stop::Replan) if call.attempts >= REPLANS_MAX => {
@@ -355,11 +351,16 @@ pub fn run_alone(
         }
         Err(stop) => {
             access.undo();
-            Err(match stop {
-                Stop::OutOfMemory => schema.memory.out_of_memory(),
-                _ => frame.take_error().unwrap_or_else(unexplained),
-            })
+            Err(error_of(stop, schema, frame))
         }
+    }
+}
+
+/// The error of a call that stopped for good.
+pub fn error_of(stop: Stop, schema: &Schema, frame: &mut Frame) -> SqlError {
+    match stop {
+        Stop::OutOfMemory => schema.memory.out_of_memory(),
+        _ => frame.take_error().unwrap_or_else(unexplained),
     }
 }
 

@@ -5,7 +5,7 @@ use hotrow_base::value::Value;
 use hotrow_transaction::constant::evaluate;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{ExprKind, Place, Procedure};
-use hotrow_transaction::walk;
+use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
@@ -125,9 +125,7 @@ impl Compiler<'_> {
         if let ExprKind::Constant(value) = expr.kind {
             return Ok(value);
         }
-        let mut reads = false;
-        walk::expr_slots(&expr, &mut |_| reads = true);
-        if reads {
+        if reads_any(&expr, |_| true) {
             return Err(unsupported(
                 place,
                 "an argument that is not a constant",

@@ -449,14 +449,7 @@ impl<'c> Compiler<'c> {
                     order_by: Vec::new(),
                     offset: None,
                 },
-                Sink::Result => Consume::Rows {
-                    to: RowsTo::Result,
-                    columns: self.result_values(&columns)?,
-                    distinct: false,
-                    order_by: Vec::new(),
-                    limit: None,
-                    offset: None,
-                },
+                Sink::Result => Consume::all_rows(RowsTo::Result, self.result_values(&columns)?),
             }
         };
         self.emit_change(out, source, make(consume))

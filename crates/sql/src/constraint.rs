@@ -3,7 +3,7 @@
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_transaction::catalog::{Check, Column, IndexDefinition, IndexKind};
 use hotrow_transaction::program::{Expr, NOW, Place, SlotId};
-use hotrow_transaction::walk::{self, expr_slots};
+use hotrow_transaction::walk::{self, reads_any};
 use sqlparser::ast::{self, ColumnOption, TableConstraint};
 
 use crate::clauses::object_name;
@@ -71,13 +71,10 @@ impl Compiler<'_> {
         let value = self.value_for(written, column.data_type, Coercion::Assignment, || {
             format!("column \"{}\"", column.name)
         })?;
-        let mut reads_only_now = true;
-        expr_slots(&value, &mut |slot| reads_only_now &= slot == NOW);
-        if reads_only_now {
-            Ok(value)
-        } else {
-            Err(unsupported(place, "this DEFAULT", "write a constant or now()"))
+        if reads_any(&value, |slot| slot != NOW) {
+            return Err(unsupported(place, "this DEFAULT", "write a constant or now()"));
         }
+        Ok(value)
     }
 
     pub(crate) fn table_constraint(
@@ -160,9 +157,7 @@ impl Compiler<'_> {
         });
         let mut condition = self.condition(written, "CHECK")?;
         let bound = self.row.take().expect("set above").bound;
-        let mut foreign = false;
-        expr_slots(&condition, &mut |slot| foreign |= !bound.iter().any(|(_, s)| *s == slot));
-        if foreign {
+        if reads_any(&condition, |slot| !bound.iter().any(|(_, s)| *s == slot)) {
             return Err(unsupported(
                 place,
                 "a CHECK that reads anything but its row",

@@ -6,7 +6,7 @@ use hotrow_transaction::program::{
     Access, Consume, Effect, Expr, ExprKind, FOUND, Place, ROW_COUNT, Raise, ResultColumn, RowsTo,
     SlotId, Statement, StatementKind,
 };
-use hotrow_transaction::walk::expr_slots;
+use hotrow_transaction::walk::reads_any;
 
 use crate::error::{Advice, Result, error, syntax, unsupported};
 use crate::path::truth;
@@ -222,11 +222,8 @@ impl Compiler<'_> {
         pairs: Vec<(SlotId, Expr)>,
     ) -> Result<()> {
         let targets: Vec<SlotId> = pairs.iter().map(|(slot, _)| *slot).collect();
-        let reads_target = pairs.iter().skip(1).any(|(_, value)| {
-            let mut found = false;
-            expr_slots(value, &mut |slot| found |= targets.contains(&slot));
-            found
-        });
+        let is_target = |slot| targets.contains(&slot);
+        let reads_target = pairs.iter().skip(1).any(|(_, value)| reads_any(value, is_target));
         if !reads_target {
             for (slot, value) in pairs {
                 self.emit_assign(out, slot, value);

@@ -13,7 +13,6 @@ use hotrow_transaction::catalog::{ForeignKey, IndexKind, Table};
 use hotrow_transaction::program::{
     Access, Consume, Effect, Expr, ExprKind, FOUND, Path, RowsTo, SlotId, Statement, StatementKind,
 };
-use hotrow_transaction::walk::expr_slots;
 
 use crate::comparison::negated;
 use crate::error::{Result, unsupported};
@@ -73,13 +72,8 @@ impl Compiler<'_> {
             let mut values = Vec::new();
             for column in &key.child_columns {
                 let value = set.iter_mut().find(|(c, _)| c == column).map(|(_, value)| value);
-                let depends = |value: &Expr| {
-                    let mut depends = false;
-                    expr_slots(value, &mut |slot| depends |= row.column_of(slot).is_some());
-                    depends
-                };
                 match value {
-                    Some(value) if !depends(value) => {
+                    Some(value) if !row.is_read_by(value) => {
                         self.held(out, value)?;
                         values.push(value.clone());
                     }
@@ -261,14 +255,7 @@ impl Compiler<'_> {
         }
         read.row = self.row.take().expect("set above");
         let rows = self.row_set();
-        let consume = Consume::Rows {
-            to: RowsTo::Loop(rows),
-            columns,
-            distinct: false,
-            order_by: Vec::new(),
-            limit: None,
-            offset: None,
-        };
+        let consume = Consume::all_rows(RowsTo::Loop(rows), columns);
         // In whatever order: the first child found decides no more than the error's text.
         let query = Box::new(read.access(Effect::Read(consume)));
         self.emit(out, StatementKind::ForQuery { rows, query, into, body });

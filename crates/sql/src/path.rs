@@ -13,7 +13,6 @@ use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Catalog, Index, IndexKind};
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Path, RangeEnd};
-use hotrow_transaction::walk::expr_slots;
 
 use crate::scope::Row;
 use crate::typing::{bigint, cast, constant, digits, joined, scalar};
@@ -208,14 +207,9 @@ fn bound(row: &Row, conjunct: usize, expr: &Expr) -> Option<Bound> {
     if *op == CompareOp::NotEqual {
         return None;
     }
-    let free = |e: &Expr| {
-        let mut free = true;
-        expr_slots(e, &mut |slot| free &= row.column_of(slot).is_none());
-        free
-    };
     let (column, op, value) = match (column_in(row, left), column_in(row, right)) {
-        (Some(column), _) if free(right) => (column, *op, &**right),
-        (_, Some(column)) if free(left) => (column, flipped(*op), &**left),
+        (Some(column), _) if !row.is_read_by(right) => (column, *op, &**right),
+        (_, Some(column)) if !row.is_read_by(left) => (column, flipped(*op), &**left),
         _ => return None,
     };
     let data_type = row.columns[column.index()].data_type;

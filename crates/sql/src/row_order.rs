@@ -17,7 +17,7 @@ use hotrow_transaction::program::{
     Access, Consume, Effect, Expr, FOUND, OrderKey, Path, ROW_COUNT, RowsTo, Statement,
     StatementKind,
 };
-use hotrow_transaction::walk::expr_slots;
+use hotrow_transaction::walk::reads_any;
 
 use crate::error::{Result, unsupported};
 use crate::query::Source;
@@ -37,13 +37,6 @@ pub(crate) fn is_ordered(catalog: &Catalog, path: &Path) -> bool {
     index.kind == IndexKind::BTree && (!index.unique || open.all(|column| !column.nullable))
 }
 
-/// Whether an expression has different values for different rows.
-fn varies(row: &Row, expr: &Expr) -> bool {
-    let mut varies = false;
-    expr_slots(expr, &mut |slot| varies |= row.column_of(slot).is_some());
-    varies
-}
-
 /// Whether it matters in which order an effect meets its rows.
 fn shows_order(row: &Row, effect: &Effect) -> bool {
     match effect.consume() {
@@ -51,8 +44,8 @@ fn shows_order(row: &Row, effect: &Effect) -> bool {
         // There is one row, or an error.
         Consume::First { strict: true, offset: None, .. } => false,
         Consume::First { .. } if !matches!(effect, Effect::Read(_)) => false,
-        Consume::First { into, .. } => into.iter().any(|(_, value)| varies(row, value)),
-        Consume::Rows { columns, .. } => columns.iter().any(|value| varies(row, value)),
+        Consume::First { into, .. } => into.iter().any(|(_, value)| row.is_read_by(value)),
+        Consume::Rows { columns, .. } => columns.iter().any(|value| row.is_read_by(value)),
     }
 }
 
@@ -155,7 +148,7 @@ impl Compiler<'_> {
         let mut unique = table.secondary.iter().map(|&id| self.catalog.index(id));
         unique.any(|index| {
             let changed = set.iter().filter(|(column, _)| index.columns.contains(column));
-            index.unique && changed.into_iter().any(|(_, value)| varies(row, value))
+            index.unique && changed.into_iter().any(|(_, value)| row.is_read_by(value))
         })
     }
 
@@ -166,12 +159,13 @@ impl Compiler<'_> {
         source: Source,
         effect: Effect,
     ) -> Result<()> {
-        let mut reads_found = false;
-        if let Effect::Update { set, .. } = &effect {
-            for (_, value) in set {
-                expr_slots(value, &mut |slot| reads_found |= [FOUND, ROW_COUNT].contains(&slot));
+        let shows_found = |slot| [FOUND, ROW_COUNT].contains(&slot);
+        let reads_found = match &effect {
+            Effect::Update { set, .. } => {
+                set.iter().any(|(_, value)| reads_any(value, shows_found))
             }
-        }
+            _ => false,
+        };
         if matches!(effect.consume(), Consume::First { .. }) || reads_found {
             return Err(unsupported(
                 self.place,
@@ -190,14 +184,7 @@ impl Compiler<'_> {
             key.push(self.temporary("key", column.data_type())?);
         }
         let rows = self.row_set();
-        let consume = Consume::Rows {
-            to: RowsTo::Loop(rows),
-            columns,
-            distinct: false,
-            order_by: Vec::new(),
-            limit: None,
-            offset: None,
-        };
+        let consume = Consume::all_rows(RowsTo::Loop(rows), columns);
         let query = Box::new(self.access(found, Effect::Read(consume))?);
         let path = Path::Point {
             index: primary,

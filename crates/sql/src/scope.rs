@@ -11,6 +11,7 @@ use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::program::{
     Aggregate, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowSetId, Slot, SlotId,
 };
+use hotrow_transaction::walk::reads_any;
 
 use crate::error::{Advice, Result, error, too_complex};
 
@@ -62,6 +63,11 @@ pub(crate) struct Row {
 impl Row {
     pub(crate) fn column(&self, name: &str) -> Option<ColumnId> {
         self.columns.iter().position(|c| c.name == name).map(|i| ColumnId(i as u16))
+    }
+
+    /// Whether an expression reads one of its columns, and so may differ from row to row.
+    pub(crate) fn is_read_by(&self, expr: &Expr) -> bool {
+        reads_any(expr, |slot| self.column_of(slot).is_some())
     }
 
     /// The column a slot was loaded from.

@@ -79,8 +79,6 @@ impl Binding {
 
     /// Whether parameters alone decide this expression.
     pub fn is_static(&self, expr: &Expr) -> bool {
-        let mut known = true;
-        walk::expr_slots(expr, &mut |slot| known &= self.slot(slot));
-        known
+        !walk::reads_any(expr, |slot| !self.slot(slot))
     }
 }

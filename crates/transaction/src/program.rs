@@ -310,6 +310,13 @@ pub enum Consume {
     },
 }
 
+impl Consume {
+    /// All rows, in the path's order.
+    pub fn all_rows(to: RowsTo, columns: Vec<Expr>) -> Self {
+        Self::Rows { to, columns, distinct: false, order_by: Vec::new(), limit: None, offset: None }
+    }
+}
+
 /// Where the rows of a query go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RowsTo {

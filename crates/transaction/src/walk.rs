@@ -83,6 +83,13 @@ pub fn expr_slots(expr: &Expr, visit: &mut impl FnMut(SlotId)) {
     }
 }
 
+/// Whether an expression reads a slot that is one of those.
+pub fn reads_any(expr: &Expr, mut is_one: impl FnMut(SlotId) -> bool) -> bool {
+    let mut found = false;
+    expr_slots(expr, &mut |slot| found = found || is_one(slot));
+    found
+}
+
 /// Calls `visit` with the direct operands of an expression.
 pub fn operands<'a>(expr: &'a Expr, visit: &mut impl FnMut(&'a Expr)) {
     match &expr.kind {

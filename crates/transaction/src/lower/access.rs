@@ -7,7 +7,6 @@ use hotrow_base::types::{DataType, SqlType};
 use super::Lowerer;
 use super::expr::{int_bits, is_same_datum};
 use super::segments::Label;
-use super::statement::reads_any;
 use crate::access::Intent;
 use crate::bytecode::{
     AccessCode, Bind, BumpCode, Convert, Failure, Gather, KeyCode, KeyPartCode, NO_CODE, Op,
@@ -47,7 +46,8 @@ impl Lowerer<'_> {
         // FOUND is set before values are computed, unless one of them could see it; where a filter
         // says no, it is set again.
         let exprs = walk::row_exprs(access);
-        let is_early = !exprs.iter().any(|expr| reads_any(expr, &[FOUND, ROW_COUNT]));
+        let shows_found = |slot| [FOUND, ROW_COUNT].contains(&slot);
+        let is_early = !exprs.iter().any(|expr| walk::reads_any(expr, shows_found));
         self.emit(Op::Point { site, touches: is_early, missing: missing.0 });
         if is_direct {
             return self.end_point(access, code, missing, end);
@@ -347,7 +347,8 @@ impl Lowerer<'_> {
     pub(super) fn show_new_values(&mut self, access: &Access, code: &AccessCode) {
         let sets = code.update.as_ref().map_or(&[][..], |update| &update.sets);
         let consumed = walk::consume_exprs(access.effect.consume());
-        let is_read = |slot| consumed.iter().any(|value| reads_any(value, &[slot]));
+        let is_read =
+            |slot| consumed.iter().any(|value| walk::reads_any(value, |read| read == slot));
         for set in sets {
             for &(column, slot) in &access.bind {
                 if column == set.column && is_read(slot) {

@@ -6,6 +6,7 @@ use super::Lowerer;
 use super::expr::is_same_datum;
 use crate::bytecode::{Op, RaiseCode, ReturnCode, RowsCode};
 use crate::program::{Access, Expr, Raise, RowSetId, SlotId, Statement, StatementKind};
+use crate::walk;
 
 impl Lowerer<'_> {
     pub(super) fn block(&mut self, body: &[Statement]) {
@@ -156,7 +157,10 @@ impl Lowerer<'_> {
     /// Computes values, then assigns them: none sees another's target changed.
     pub(super) fn assign_all(&mut self, into: &[(SlotId, Expr)]) {
         let targets: Vec<_> = into.iter().map(|(slot, _)| *slot).collect();
-        let is_apart = into.len() == 1 || into.iter().all(|(_, value)| !reads_any(value, &targets));
+        let is_apart = into.len() == 1
+            || into
+                .iter()
+                .all(|(_, value)| !walk::reads_any(value, |slot| targets.contains(&slot)));
         if is_apart {
             for (slot, value) in into {
                 let to = self.slot_type(*slot, value.sql_type);
@@ -189,28 +193,5 @@ impl Lowerer<'_> {
         };
         let from = if is_same_datum(data_type, to) { from } else { self.cast(from, data_type, to) };
         self.copy(from, target.0);
-    }
-}
-
-/// Whether an expression reads one of these slots.
-pub(super) fn reads_any(expr: &Expr, slots: &[SlotId]) -> bool {
-    use crate::program::ExprKind as Kind;
-    let any = |expr: &Expr| reads_any(expr, slots);
-    match &expr.kind {
-        Kind::Slot(slot) | Kind::ArrayLength(slot) => slots.contains(slot),
-        Kind::Constant(_) => false,
-        Kind::Negate(a) | Kind::Not(a) | Kind::IsNull(a) | Kind::Cast(a) => any(a),
-        Kind::Arithmetic(_, a, b)
-        | Kind::Compare(_, a, b)
-        | Kind::NotDistinct(a, b)
-        | Kind::And(a, b)
-        | Kind::Or(a, b)
-        | Kind::Concat(a, b) => any(a) || any(b),
-        Kind::Case { arms, otherwise } => {
-            arms.iter().any(|(condition, value)| any(condition) || any(value))
-                || otherwise.as_deref().is_some_and(any)
-        }
-        Kind::Coalesce(operands) | Kind::Call(_, operands) => operands.iter().any(any),
-        Kind::Element(array, index) => slots.contains(array) || any(index),
     }
 }

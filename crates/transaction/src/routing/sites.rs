@@ -218,9 +218,7 @@ impl<'a> Definitions<'a> {
     }
 
     fn is_fixed(&self, expr: &Expr) -> bool {
-        let mut fixed = true;
-        walk::expr_slots(expr, &mut |slot| fixed &= self.is_fixed_slot(slot));
-        fixed
+        !walk::reads_any(expr, |slot| !self.is_fixed_slot(slot))
     }
 
     /// What a variable is a copy of, through any number of copies: a parameter or a constant.

@@ -318,9 +318,7 @@ fn boolean(kind: ExprKind) -> Expr {
 fn found_expr(statement: &mut Statement) -> Option<&mut Expr> {
     match &mut statement.kind {
         StatementKind::If { condition: expr, .. } | StatementKind::Assign { value: expr, .. } => {
-            let mut found = false;
-            walk::expr_slots(expr, &mut |slot| found |= slot == FOUND);
-            found.then_some(expr)
+            walk::reads_any(expr, |slot| slot == FOUND).then_some(expr)
         }
         _ => None,
     }

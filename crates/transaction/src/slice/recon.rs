@@ -1,20 +1,8 @@
 //! Reconnaissance forms of accesses: the same rows, only read.
 
 use crate::catalog::Catalog;
-use crate::program::{Access, Consume, Effect, Expr, Insert, Path, RowSetId, RowsTo, SlotId};
+use crate::program::{Access, Consume, Effect, Expr, Insert, Path, SlotId};
 use crate::walk;
-
-/// All rows of a path, with nothing filtered.
-pub(super) fn all_rows(rows: RowSetId, columns: Vec<Expr>) -> Consume {
-    Consume::Rows {
-        to: RowsTo::Loop(rows),
-        columns,
-        distinct: false,
-        order_by: Vec::new(),
-        limit: None,
-        offset: None,
-    }
-}
 
 /// An access turned into a read that leaves the same values in the same targets: an update's
 /// RETURNING sees the values it would have written.

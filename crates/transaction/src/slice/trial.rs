@@ -7,8 +7,8 @@ use hotrow_base::value::Value;
 use super::{Cutter, LockMark, SiteMark, recon};
 use crate::granule::{LockMode, Space};
 use crate::program::{
-    Access, Effect, Expr, ExprKind, FOUND, Insert, Place, ROW_COUNT, RowSetId, Slot, SlotId,
-    Statement, StatementKind,
+    Access, Consume, Effect, Expr, ExprKind, FOUND, Insert, Place, ROW_COUNT, RowSetId, RowsTo,
+    Slot, SlotId, Statement, StatementKind,
 };
 
 impl Cutter<'_> {
@@ -89,7 +89,7 @@ impl Cutter<'_> {
             path: access.path.clone(),
             bind,
             filter: None,
-            effect: Effect::Read(recon::all_rows(rows, values)),
+            effect: Effect::Read(Consume::all_rows(RowsTo::Loop(rows), values)),
         };
         let lock =
             LockMark { space: Space::Index(primary), parts: into.clone(), mode, is_key: false };

@@ -41,7 +41,8 @@ impl Checked<'_> {
         self.need_granule(index, &self.key(index, row), mode)
     }
 
-    fn key(&self, index: IndexId, row: &[u64]) -> Vec<u8> {
+    /// A row's key in an index.
+    pub fn key(&self, index: IndexId, row: &[u64]) -> Vec<u8> {
         let index = self.catalog.index(index);
         let mut key = KeyBuffer::new();
         index.key.encode_from_row(&index.fields, row, &mut key).expect("keys are short");

@@ -322,14 +322,10 @@ impl<'a> Generator<'a> {
             0..=5 => self.first(&bound, !ordered),
             6 => Consume::Discard,
             7 | 8 => self.aggregate(&bound),
-            _ if ordered => Consume::Rows {
-                to: RowsTo::Result,
-                columns: vec![slot(bound[0]), self.number(&bound)],
-                distinct: false,
-                order_by: Vec::new(),
-                limit: None,
-                offset: None,
-            },
+            _ if ordered => {
+                let columns = vec![slot(bound[0]), self.number(&bound)];
+                Consume::all_rows(RowsTo::Result, columns)
+            }
             _ => self.aggregate(&bound),
         };
         let effect = Effect::Read(consume);

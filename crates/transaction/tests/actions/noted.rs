@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, TableId};
-use hotrow_base::key::KeyBuffer;
 use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::routing::{PartitionSet, Place, Routing};
@@ -26,12 +25,10 @@ pub struct Noted<'a> {
 impl Noted<'_> {
     fn note(&mut self, place: Place, what: impl FnOnce() -> String) {
         self.seen += 1;
-        let count = self.routing.partition_count();
-        let all = (0..count).all(|p| self.named.contains(hotrow_base::ids::PartitionId(p)));
         let inside = match place {
             Place::Anywhere => true,
             Place::Partition(partition) => self.named.contains(partition),
-            Place::Everywhere => all,
+            Place::Everywhere => self.named.len() == self.routing.partition_count().into(),
         };
         if !inside {
             self.outside.push(format!("{} at {place:?}", what()));
@@ -44,11 +41,8 @@ impl Noted<'_> {
         let place = self.routing.place_of_row(catalog, table, row).expect("keys are short");
         self.note(place, || format!("a row of {}", catalog.table(table).name));
         for index in catalog.table(table).indexes().filter(|_| written) {
-            let described = catalog.index(index);
-            let mut key = KeyBuffer::new();
-            described.key.encode_from_row(&described.fields, row, &mut key).expect("short");
-            let place = self.routing.place_of_key(catalog, index, &key);
-            self.note(place, || format!("an entry of {}", described.name));
+            let place = self.routing.place_of_key(catalog, index, &self.inner.key(index, row));
+            self.note(place, || format!("an entry of {}", catalog.index(index).name));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hotrow_base::ids::{ProcedureId, TableId};
+use hotrow_base::ids::TableId;
 use hotrow_transaction::actions::{ActionPlan, Failure, Order, execute};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::compiled::CompiledProcedure;
@@ -15,7 +15,7 @@ use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::plan::Plan;
 use hotrow_transaction::reference::ModelStore;
 use hotrow_transaction::routing::{PartitionSet, Routing, RoutingRule, SecondaryEntries};
-use hotrow_workloads::{Share, workload_named};
+use hotrow_workloads::workload_named;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -23,7 +23,7 @@ use crate::checked::Checked;
 use crate::compare::Subject;
 use crate::generate::Generator;
 use crate::noted::Noted;
-use crate::workloads::{Database, loaded};
+use crate::workloads::{Database, NextCall, each_call};
 use crate::{programs, world};
 
 /// Bytes at, right before or right behind the key of a small integer.
@@ -127,38 +127,21 @@ fn acted(
 /// Calls of a workload under all kinds of routings: per procedure, how many calls had how many
 /// partitions.
 fn calls(name: &str, settings: &[(&str, &str)], count: usize) -> HashMap<String, Vec<usize>> {
-    let mut workload = workload_named(name).expect("the name is listed");
-    for (name, text) in settings {
-        workload.parameters_mut().set(name, text).expect("the setting is legal");
-    }
-    let mut database = Database::default();
-    database.run(&workload.schema_sql());
-    database.run(&workload.procedures_sql());
-    let Database { catalog, procedures } = &database;
-    let granules = Granules::infer(catalog, procedures.values());
-    let rules = Routing::infer(catalog, &granules, procedures.values());
-    let names = workload.procedures();
-    let subjects: Vec<_> =
-        names.iter().map(|name| Subject::new(catalog, &granules, &procedures[*name])).collect();
-    let mut store = loaded(&*workload, catalog);
-    let id = |name: &str| names.iter().position(|n| *n == name).expect("it is listed");
-    let mut generator = workload.generator(Share::WHOLE, 11, &|name| ProcedureId(id(name) as u32));
-    let (mut invocation, mut frame) = (Invocation::default(), Frame::new());
     let mut random = SmallRng::seed_from_u64(3);
+    let mut rules = None;
     let mut partitions = HashMap::new();
-    for call in 0..count {
-        generator.next(&mut invocation);
-        invocation.now_us = 850_000_000_000_000 + call as i64;
-        let number = invocation.procedure.index();
-        let (subject, name) = (&subjects[number], names[number]);
-        let routing = spread(&rules, catalog, &mut random);
-        let (named, outside) = planned(subject, &routing, &store, &invocation);
+    each_call(name, settings, 11, count, |call| {
+        let NextCall { name, subject, store, invocation, .. } = call;
+        let Database { catalog, procedures } = call.database;
+        let rules = rules
+            .get_or_insert_with(|| Routing::infer(catalog, call.granules, procedures.values()));
+        let routing = spread(rules, catalog, &mut random);
+        let (named, outside) = planned(subject, &routing, store, invocation);
         assert_eq!(outside, [""; 0], "{name} {routing:?}");
-        let outside = acted(subject, &routing, &store, &invocation);
+        let outside = acted(subject, &routing, store, invocation);
         assert_eq!(outside, [""; 0], "an action of {name} {routing:?}");
-        partitions.entry(name.to_owned()).or_insert_with(Vec::new).push(named);
-        let _ = store.call(&subject.compiled.program, &invocation, &mut frame);
-    }
+        partitions.entry((*name).to_owned()).or_insert_with(Vec::new).push(named);
+    });
     partitions
 }
 

@@ -44,7 +44,7 @@ impl Database {
     }
 }
 
-pub fn loaded(workload: &dyn Workload, catalog: &Catalog) -> ModelStore {
+fn loaded(workload: &dyn Workload, catalog: &Catalog) -> ModelStore {
     let catalog = Arc::new(catalog.clone());
     let mut store = ModelStore::new(catalog.clone());
     load_rows(workload, &catalog, Share::WHOLE, 42, |table, row| {
@@ -56,8 +56,26 @@ pub fn loaded(workload: &dyn Workload, catalog: &Catalog) -> ModelStore {
     store
 }
 
-/// Runs calls of a workload in all ways; the text of each procedure's last planned call.
-fn run(name: &str, settings: &[(&str, &str)], calls: usize) -> (Tally, BTreeMap<String, String>) {
+/// A call of a workload that is about to be made, and the database it will meet.
+pub struct NextCall<'a> {
+    pub number: usize,
+    pub database: &'a Database,
+    pub granules: &'a Granules,
+    pub store: &'a ModelStore,
+    /// the procedure
+    pub name: &'a str,
+    pub subject: &'a Subject<'a>,
+    pub invocation: &'a Invocation,
+}
+
+/// Makes calls of a workload on a growing database, each after `visit` has seen it.
+pub fn each_call(
+    name: &str,
+    settings: &[(&str, &str)],
+    seed: u64,
+    calls: usize,
+    mut visit: impl FnMut(&NextCall<'_>),
+) {
     let mut workload = workload_named(name).expect("the name is listed");
     for (name, text) in settings {
         workload.parameters_mut().set(name, text).expect("the setting is legal");
@@ -72,20 +90,39 @@ fn run(name: &str, settings: &[(&str, &str)], calls: usize) -> (Tally, BTreeMap<
         names.iter().map(|name| Subject::new(catalog, &granules, &procedures[*name])).collect();
     let mut store = loaded(&*workload, catalog);
     let id = |name: &str| names.iter().position(|n| *n == name).expect("it is listed");
-    let mut generator = workload.generator(Share::WHOLE, 7, &|name| ProcedureId(id(name) as u32));
+    let mut generator =
+        workload.generator(Share::WHOLE, seed, &|name| ProcedureId(id(name) as u32));
     let (mut invocation, mut frame) = (Invocation::default(), Frame::new());
-    let (mut plan, mut tally, mut texts) = <(ActionPlan, Tally, BTreeMap<_, _>)>::default();
-    for call in 0..calls {
+    for number in 0..calls {
         generator.next(&mut invocation);
-        invocation.now_us = 850_000_000_000_000 + call as i64;
-        let number = invocation.procedure.index();
-        let subject = &subjects[number];
-        if let Err(text) = subject.check(&store, &invocation, &mut plan, call as u64, &mut tally) {
-            panic!("{} differs: {text}", names[number]);
-        }
-        texts.insert(names[number].to_owned(), subject.text(&plan));
+        invocation.now_us = 850_000_000_000_000 + number as i64;
+        let procedure = invocation.procedure.index();
+        let subject = &subjects[procedure];
+        visit(&NextCall {
+            number,
+            database: &database,
+            granules: &granules,
+            store: &store,
+            name: names[procedure],
+            subject,
+            invocation: &invocation,
+        });
         let _ = store.call(&subject.compiled.program, &invocation, &mut frame);
     }
+}
+
+/// Runs calls of a workload in all ways; the text of each procedure's last planned call.
+fn run(name: &str, settings: &[(&str, &str)], calls: usize) -> (Tally, BTreeMap<String, String>) {
+    let (mut plan, mut tally, mut texts) = <(ActionPlan, Tally, BTreeMap<_, _>)>::default();
+    each_call(name, settings, 7, calls, |call| {
+        let NextCall { name, subject, .. } = call;
+        let seed = call.number as u64;
+        let checked = subject.check(call.store, call.invocation, &mut plan, seed, &mut tally);
+        if let Err(text) = checked {
+            panic!("{name} differs: {text}");
+        }
+        texts.insert((*name).to_owned(), subject.text(&plan));
+    });
     (tally, texts)
 }
 

@@ -581,14 +581,10 @@ fn loops_over_queries_see_the_rows_of_their_start() {
         path: Path::Whole,
         bind: vec![(ID, id), (OWNER, owner)],
         filter: None,
-        effect: Effect::Read(Consume::Rows {
-            to: RowsTo::Loop(RowSetId(0)),
-            columns: vec![build.read(id), build.read(owner)],
-            distinct: false,
-            order_by: Vec::new(),
-            limit: None,
-            offset: None,
-        }),
+        effect: Effect::Read(Consume::all_rows(
+            RowsTo::Loop(RowSetId(0)),
+            vec![build.read(id), build.read(owner)],
+        )),
     });
     let insert = StatementKind::Insert(Box::new(Insert {
         table: ACCOUNT,

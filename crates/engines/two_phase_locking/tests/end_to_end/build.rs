@@ -132,14 +132,7 @@ impl Build {
         let result = |_: &ColumnId| ResultColumn { name: "c".into(), data_type: DataType::BigInt };
         self.procedure.result = columns.iter().map(result).collect();
         let columns = bind.iter().map(|&(_, slot)| read(slot)).collect();
-        let consume = Consume::Rows {
-            to: RowsTo::Result,
-            columns,
-            distinct: false,
-            order_by: Vec::new(),
-            limit: None,
-            offset: None,
-        };
+        let consume = Consume::all_rows(RowsTo::Result, columns);
         let effect = Effect::Read(consume);
         self.say(StatementKind::Access(Box::new(Access {
             table,
