@@ -154,24 +154,12 @@ pub fn run<A: RecordAccess, H: Hook>(
                 pure::set_touched(&mut frame.machine.slots, frame.touched);
                 continue;
             }
-            Op::RowsBegin { rows, to } => match slow::next_row(program, rows, frame) {
-                Ok(any) => {
-                    if !any {
-                        pc = to as usize;
-                    }
-                    continue;
-                }
-                Err(fault) => Err(fault),
-            },
-            Op::RowsNext { rows, to } => match slow::next_row(program, rows, frame) {
-                Ok(any) => {
-                    if any {
-                        pc = to as usize;
-                    }
-                    continue;
-                }
-                Err(fault) => Err(fault),
-            },
+            Op::RowsBegin { rows, to } => {
+                slow::next_row(program, rows, frame).map(|any| pure::jump(&mut pc, !any, to))
+            }
+            Op::RowsNext { rows, to } => {
+                slow::next_row(program, rows, frame).map(|any| pure::jump(&mut pc, any, to))
+            }
             Op::ReturnRow { row } => frame.return_row(&program.returns[row as usize]),
             Op::Mark { id } => {
                 hook.mark(id, frame)?;

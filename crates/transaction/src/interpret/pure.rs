@@ -31,57 +31,39 @@ macro_rules! dispatch {
                     continue;
                 }
                 Op::JumpIfTrue { a, to } => {
-                    if $machine.slots[a].is_true() {
-                        $pc = to as usize;
-                    }
+                    pure::jump(&mut $pc, $machine.slots[a].is_true(), to);
                     continue;
                 }
                 Op::JumpIfNotTrue { a, to } => {
-                    if !$machine.slots[a].is_true() {
-                        $pc = to as usize;
-                    }
+                    pure::jump(&mut $pc, !$machine.slots[a].is_true(), to);
                     continue;
                 }
                 Op::JumpIfFalse { a, to } => {
-                    if $machine.slots[a] == Datum::FALSE {
-                        $pc = to as usize;
-                    }
+                    pure::jump(&mut $pc, $machine.slots[a] == Datum::FALSE, to);
                     continue;
                 }
                 Op::JumpIfNull { a, to } => {
-                    if $machine.slots[a].is_null() {
-                        $pc = to as usize;
-                    }
+                    pure::jump(&mut $pc, $machine.slots[a].is_null(), to);
                     continue;
                 }
                 Op::JumpIfNotNull { a, to } => {
-                    if !$machine.slots[a].is_null() {
-                        $pc = to as usize;
-                    }
+                    pure::jump(&mut $pc, !$machine.slots[a].is_null(), to);
                     continue;
                 }
                 Op::JumpUnlessEqual { a, b, to } => {
-                    if !pure::both($machine, a, b, |a, b| a == b) {
-                        $pc = to as usize;
-                    }
+                    pure::jump(&mut $pc, !pure::both($machine, a, b, |a, b| a == b), to);
                     continue;
                 }
                 Op::JumpUnlessNotEqual { a, b, to } => {
-                    if !pure::both($machine, a, b, |a, b| a != b) {
-                        $pc = to as usize;
-                    }
+                    pure::jump(&mut $pc, !pure::both($machine, a, b, |a, b| a != b), to);
                     continue;
                 }
                 Op::JumpUnlessLess { a, b, to } => {
-                    if !pure::both($machine, a, b, |a, b| a < b) {
-                        $pc = to as usize;
-                    }
+                    pure::jump(&mut $pc, !pure::both($machine, a, b, |a, b| a < b), to);
                     continue;
                 }
                 Op::JumpUnlessLessOrEqual { a, b, to } => {
-                    if !pure::both($machine, a, b, |a, b| a <= b) {
-                        $pc = to as usize;
-                    }
+                    pure::jump(&mut $pc, !pure::both($machine, a, b, |a, b| a <= b), to);
                     continue;
                 }
                 Op::Switch { a, table } => {
@@ -133,25 +115,13 @@ macro_rules! dispatch {
                     pure::set_touched(&mut $machine.slots, u64::from(rows));
                     continue;
                 }
-                Op::EachNext { cursor, slot, to } => match pure::each_next($machine, cursor, slot) {
-                    Ok(any) => {
-                        if any {
-                            $pc = to as usize;
-                        }
-                        continue;
-                    }
-                    Err(fault) => Err(fault),
-                },
+                Op::EachNext { cursor, slot, to } => {
+                    let next = pure::each_next($machine, cursor, slot);
+                    next.map(|any| pure::jump(&mut $pc, any, to))
+                }
                 Op::RangeNext { state, slot, to } => {
-                    match pure::range_next($machine, state, slot) {
-                        Ok(any) => {
-                            if any {
-                                $pc = to as usize;
-                            }
-                            continue;
-                        }
-                        Err(fault) => Err(fault),
-                    }
+                    let next = pure::range_next($machine, state, slot);
+                    next.map(|any| pure::jump(&mut $pc, any, to))
                 }
                 Op::Element { dst, array, index } => {
                     pure::element($machine, [dst, array, index]);
@@ -190,6 +160,14 @@ macro_rules! dispatch {
 }
 
 pub(super) use dispatch;
+
+/// Goes on at `to`, if a jump is taken.
+#[inline(always)]
+pub(super) fn jump(pc: &mut usize, is_taken: bool, to: u32) {
+    if is_taken {
+        *pc = to as usize;
+    }
+}
 
 /// Whether two integers satisfy a test; NULL makes it false.
 #[inline(always)]
