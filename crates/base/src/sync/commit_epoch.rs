@@ -1,0 +1,104 @@
+//! Commit epochs: the clock of group commit.
+//!
+//! Role         a committing worker enters the current epoch, takes its position and appends its
+//!              log entry, and leaves; the log writer ends an epoch when it is ready to write it.
+//!              Knows neither entries nor files; not related to reclamation epochs
+//! States       a worker is outside (0), or inside the epoch it entered
+//! Invariants   I1 when [`CommitEpochs::advance`] returns `e`, nobody is inside `e` or an older
+//!              epoch, and nobody will enter one again: what workers kept for `e` is the caller's
+//!              I2 who enters after another worker's stay (as ordered by a lock that passed between
+//!              them, say) enters the same epoch or a younger one. So if a transaction depends on
+//!              another, it is not in an older epoch, and all epochs up to one are a consistent cut
+//! Concurrency  `current` -> stored by the one thread that advances; `inside[i]` -> stored by
+//!              worker i alone.
+//!
+//!  - E1  `enter` stores `inside` and then loads `current`; `advance` stores `current` and then
+//!    loads `inside`; both pass a **SeqCst fence** in between (store buffering): one of them sees
+//!    the other, so a worker that `advance` did not see finds the epoch ended and enters the next.
+//!  - E2  `leave` stores **Release**, `advance` loads **Acquire**: what was kept for the epoch is
+//!    seen by who ended it. `advance` stores `current` **Release**, `enter` loads **Acquire**: who
+//!    enters `e + 2` sees that what belonged to `e` was taken (two buffers are enough).
+//!
+//! Source       Silo's epochs (Tu et al. 2013, 4.1 and 4.10). We differ: the epoch is not advanced
+//!              by time but as soon as the disk is free, and a worker is inside for the few hundred
+//!              instructions of its commit only, so that no long transaction holds back the others
+
+use super::facade::atomic::{AtomicU64, Ordering, fence};
+use super::spin::SpinWait;
+use crossbeam_utils::CachePadded;
+
+const OUTSIDE: u64 = 0;
+
+/// See the module.
+#[derive(Debug)]
+pub struct CommitEpochs {
+    current: CachePadded<AtomicU64>,
+    inside: Box<[CachePadded<AtomicU64>]>,
+}
+
+impl CommitEpochs {
+    /// A clock for the workers `0..workers` that stands at `first`.
+    ///
+    /// # Panics
+    ///
+    /// If `first` is 0, which stands for outside.
+    #[must_use]
+    pub fn new(workers: usize, first: u64) -> Self {
+        assert_ne!(first, OUTSIDE, "epochs are counted from 1");
+        Self {
+            current: CachePadded::new(AtomicU64::new(first)),
+            inside: (0..workers).map(|_| CachePadded::new(AtomicU64::new(OUTSIDE))).collect(),
+        }
+    }
+
+    /// The epoch that is entered now; it may be another one the next moment.
+    #[must_use]
+    pub fn current(&self) -> u64 {
+        self.current.load(Ordering::Relaxed) // a hint
+    }
+
+    /// Enters the current epoch, which does not end before the worker leaves. Never waits for
+    /// anybody; goes round again when the epoch ends meanwhile.
+    #[inline]
+    pub fn enter(&self, worker: usize) -> u64 {
+        let inside = &self.inside[worker];
+        let mut epoch = self.current.load(Ordering::Acquire); // E2
+        loop {
+            // Release, as in `leave`: who sees this stay and not the end of the one before must
+            // see all the same what that one kept.
+            inside.store(epoch, Ordering::Release); // E2; before the load below: E1
+            fence(Ordering::SeqCst); // E1
+            let now = self.current.load(Ordering::Acquire); // E2
+            if now == epoch {
+                return epoch;
+            }
+            epoch = now;
+        }
+    }
+
+    /// Leaves the epoch.
+    #[inline]
+    pub fn leave(&self, worker: usize) {
+        self.inside[worker].store(OUTSIDE, Ordering::Release); // E2
+    }
+
+    /// Ends the current epoch and waits until nobody is inside; which one it was. One thread at a
+    /// time, who has taken what belonged to the epoch before.
+    pub fn advance(&self) -> u64 {
+        let ended = self.current.load(Ordering::Relaxed); // only the caller stores
+        self.current.store(ended + 1, Ordering::Release); // E2
+        fence(Ordering::SeqCst); // E1
+        for inside in &self.inside {
+            let mut wait = SpinWait::new();
+            while (1..=ended).contains(&inside.load(Ordering::Acquire)) {
+                wait.wait(); // Acquire: E2
+            }
+        }
+        ended
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests;
+#[cfg(all(test, not(loom)))]
+mod tests;
