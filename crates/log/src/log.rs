@@ -1,0 +1,218 @@
+//! The running log: what workers append to, and what clients wait for.
+//!
+//! Role         one per open database. Engines' workers [`enter`](Log::enter),
+//!              [`append`](Log::append) and [`leave`](Log::leave); whoever owes a reply
+//!              [waits for](Log::wait_for) its epoch. Knows neither what entries mean nor who reads
+//!              them
+//! States       open ──stop──▶ closing ──all written and sealed──▶ ended
+//!              open or closing ──a write or sync fails──▶ ended (failed)
+//! Invariants   I1  `horizon` never passes an epoch whose block, or an earlier one, is not durable
+//!                  (written, in buffered mode); after a failure it never moves again
+//!              I2  a worker has two buffers, for even and odd epochs. The writer takes those of
+//!                  the ended epoch, which nobody is inside of, before it ends the next one
+//!              I3  who appended to an epoch is told of its fate: the horizon reaches it, or the
+//!                  log ends with a failure
+//! Concurrency  buffers -> their worker inside its epoch, the writer after it: handed over by the
+//!              epochs' Release and Acquire; the latch, which nobody ever waits for, says so to the
+//!              compiler. `appended` -> stored by its worker, `written` and everything in
+//!              `horizon` -> stored by the writer; counters are Relaxed, `horizon` is stored
+//!              **Release** and loaded **Acquire**. `state` -> Release and Acquire; a worker reads
+//!              it after it has entered, so that the writer, who ends an epoch after it has seen
+//!              `closing`, misses nobody
+//! Source       group commit and flush pipelines: locking.txt, section 5; Silo, section 4.10. We
+//!              differ from Silo: one log file and one block for all workers, and an epoch ends as
+//!              soon as the disk is free, so that latency is that of one or two syncs
+
+mod begin;
+mod buffers;
+mod shared;
+mod statistics;
+mod tail_segment;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use statistics::LogStatistics;
+
+use crate::entry::Kind;
+use crate::error::{LogError, LogFailure};
+use crate::files::Files;
+use crate::read::Tail;
+use hotrow_base::ids::WorkerId;
+use hotrow_base::sync::Latch;
+use hotrow_base::thread::{JoinHandle, ThreadOptions};
+use shared::Shared;
+use std::fmt;
+use std::sync::Arc;
+
+/// When an epoch counts as committed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// When it is on the disk: it survives a power failure.
+    #[default]
+    Durable,
+    /// When the system has it: it survives the end of the process. About every
+    /// [`BUFFERED_SYNC_INTERVAL`] it is put on the disk, too.
+    Buffered,
+}
+
+/// How much a power failure may cost in buffered mode.
+pub const BUFFERED_SYNC_INTERVAL: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// How a log is kept.
+#[derive(Clone, Debug)]
+pub struct LogOptions {
+    /// How many workers append; their ids are below it.
+    pub workers: usize,
+    /// When an epoch counts as committed.
+    pub durability: Durability,
+    /// The length of a segment file; a longer block gets a longer file.
+    pub segment_bytes: u64,
+    /// How much a worker may have appended that is not written yet; see [`Log::wait_for_room`].
+    pub buffer_bytes_max: u64,
+}
+
+impl LogOptions {
+    /// A durable log of `workers` with segments of 64 MiB and buffers of 4 MiB.
+    pub fn new(workers: usize) -> Self {
+        Self {
+            workers,
+            durability: Durability::Durable,
+            segment_bytes: 64 << 20,
+            buffer_bytes_max: 4 << 20,
+        }
+    }
+}
+
+/// See the module.
+pub struct Log {
+    shared: Arc<Shared>,
+    writer: Latch<Option<JoinHandle<()>>>,
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (horizon, failure) = (self.horizon(), self.failure());
+        f.debug_struct("Log").field("horizon", &horizon).field("failure", &failure).finish()
+    }
+}
+
+impl Log {
+    /// Goes on where `tail`, the result of a [scan](crate::read::scan) of `files`, says that the
+    /// log ends: cuts off a torn write, begins a fresh segment, starts the thread "log-writer".
+    /// With an empty directory this begins a log.
+    pub fn start(
+        files: Arc<dyn Files>,
+        tail: Tail,
+        options: LogOptions,
+    ) -> Result<Arc<Self>, LogError> {
+        let (segment, log_id) = begin::begin(&*files, &tail, &options)?;
+        let shared = Arc::new(Shared::new(files, &tail, segment.name(), &options));
+        let writer = writer::Writer::new(shared.clone(), segment, log_id, &tail, &options);
+        let thread = ThreadOptions::named("log-writer").spawn(move || writer.run());
+        let thread = thread.map_err(|error| {
+            LogError::io("start the thread that writes", shared.files.path(""), error)
+        })?;
+        Ok(Arc::new(Self { shared, writer: Latch::new(Some(thread)) }))
+    }
+
+    /// Enters the current epoch, which does not end before the worker leaves; which one it is.
+    /// Called at commit with all locks held; between this and [`Log::leave`] stand only taking a
+    /// position and appending. An error when the log takes no more; then there is nothing to leave.
+    #[inline]
+    pub fn enter(&self, worker: WorkerId) -> Result<u64, LogFailure> {
+        let epoch = self.shared.epochs.enter(worker.index());
+        if !self.shared.is_open() {
+            self.shared.epochs.leave(worker.index());
+            return Err(self.shared.refusal());
+        }
+        self.shared.workers[worker.index()].set_epoch(epoch);
+        Ok(epoch)
+    }
+
+    /// Appends an entry to the epoch entered; `body` appends its bytes to what is given. Nothing is
+    /// allocated once buffers have grown to their size.
+    #[inline]
+    pub fn append(&self, worker: WorkerId, time: u64, kind: Kind, body: impl FnOnce(&mut Vec<u8>)) {
+        self.shared.workers[worker.index()].append(time, kind, body);
+    }
+
+    /// Leaves the epoch; wakes the writer if it sleeps.
+    #[inline]
+    pub fn leave(&self, worker: WorkerId) {
+        self.shared.epochs.leave(worker.index());
+        self.shared.writer.notify();
+    }
+
+    /// Waits while the worker has too much that is not written yet. Called with no lock held, at
+    /// the start of a turn. One transaction's entries may exceed the limit: it is looked at before.
+    #[inline]
+    pub fn wait_for_room(&self, worker: WorkerId) {
+        if !self.shared.has_room(worker.index()) {
+            self.shared.wait_for_room(worker.index());
+        }
+    }
+
+    /// The last committed epoch: all up to it are durable (or written, in buffered mode).
+    #[inline]
+    pub fn horizon(&self) -> u64 {
+        self.shared.horizon()
+    }
+
+    /// Waits until the horizon reaches `epoch`, one that the caller appended to or depends on.
+    /// An error when it never will.
+    pub fn wait_for(&self, epoch: u64) -> Result<(), LogFailure> {
+        self.shared.wait_for(epoch)
+    }
+
+    /// Why the log takes no more; `None` while it does.
+    pub fn failure(&self) -> Option<LogFailure> {
+        self.shared.failure()
+    }
+
+    /// The epoch that is entered now; it may be another one the next moment.
+    pub fn current_epoch(&self) -> u64 {
+        self.shared.epochs.current()
+    }
+
+    /// Ends the current epoch, even an empty one, and waits until it is on the disk (in buffered
+    /// mode, too); the epoch that follows. Called at a quiet point, when no worker is between enter
+    /// and leave, it parts all that was committed before (earlier epochs) from all that comes: what
+    /// a checkpoint of that moment replaces from what has to be replayed on it.
+    pub fn boundary(&self) -> Result<u64, LogFailure> {
+        self.shared.boundary()
+    }
+
+    /// Removes the segments in which all blocks are of epochs before `epoch`, as a checkpoint does
+    /// that holds all of them. The last segment always stays.
+    pub fn truncate_before(&self, epoch: u64) -> Result<(), LogError> {
+        self.shared.truncate_before(epoch)
+    }
+
+    /// What was written since the start. A difference of `bytes` is how much has to be replayed
+    /// since a [boundary](Log::boundary).
+    pub fn statistics(&self) -> LogStatistics {
+        self.shared.statistics.read()
+    }
+
+    /// Takes no more entries, writes and syncs all there are, seals the log and ends the writer.
+    /// Once is enough, twice does no harm. The failure, if there was one.
+    pub fn stop(&self) -> Result<(), LogFailure> {
+        self.shared.close();
+        if let Some(thread) = self.writer.lock().take() {
+            // A panic there was a bug and is reported by its own message.
+            let _ = thread.join();
+        }
+        match self.failure() {
+            Some(LogFailure::Stopped) | None => Ok(()),
+            Some(failure) => Err(failure),
+        }
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        // Who wants to know of a failure calls `stop`.
+        let _ = self.stop();
+    }
+}

@@ -1,0 +1,179 @@
+//! What workers, clients and the writer share.
+//!
+//! Role         the state behind [`Log`](super::Log); its module says who may touch what
+
+use super::LogOptions;
+use super::buffers::WorkerBuffers;
+use super::statistics::Counters;
+use crate::error::{LogError, LogFailure};
+use crate::files::Files;
+use crate::read::Tail;
+use crossbeam_utils::CachePadded;
+use hotrow_base::sync::commit_epoch::CommitEpochs;
+use hotrow_base::sync::{EventCount, Latch, Parker};
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+const OPEN: u8 = 0;
+const CLOSING: u8 = 1;
+const ENDED: u8 = 2;
+
+pub(super) struct Shared {
+    pub files: Arc<dyn Files>,
+    pub epochs: CommitEpochs,
+    pub workers: Box<[CachePadded<WorkerBuffers>]>,
+    /// Where the writer sleeps.
+    pub writer: Parker,
+    pub statistics: Counters,
+    horizon: CachePadded<AtomicU64>,
+    state: AtomicU8,
+    failure: OnceLock<LogFailure>,
+    /// The last epoch that is to end even if it is empty, and to be synced.
+    boundary: AtomicU64,
+    /// Who waits for an even, and for an odd epoch: the end of one wakes half of the sleepers,
+    /// those who need not go on sleeping.
+    clients: [EventCount; 2],
+    /// Who waits for room.
+    room: EventCount,
+    buffer_bytes_max: u64,
+    /// All segments, oldest first, with the epoch of the last block before each.
+    segments: Latch<VecDeque<(String, u64)>>,
+}
+
+impl Shared {
+    pub(super) fn new(
+        files: Arc<dyn Files>,
+        tail: &Tail,
+        segment: &str,
+        options: &LogOptions,
+    ) -> Self {
+        let mut segments: VecDeque<_> = tail.kept_segments().cloned().collect();
+        segments.push_back((segment.to_owned(), tail.epoch));
+        Self {
+            files,
+            epochs: CommitEpochs::new(options.workers, tail.next_epoch),
+            workers: (0..options.workers).map(|_| CachePadded::default()).collect(),
+            writer: Parker::new(),
+            statistics: Counters::default(),
+            horizon: CachePadded::new(AtomicU64::new(tail.next_epoch - 1)),
+            state: AtomicU8::new(OPEN),
+            failure: OnceLock::new(),
+            boundary: AtomicU64::new(0),
+            clients: [EventCount::new(), EventCount::new()],
+            room: EventCount::new(),
+            buffer_bytes_max: options.buffer_bytes_max,
+            segments: Latch::new(segments),
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.state.load(Ordering::Acquire) == OPEN
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.state.load(Ordering::Acquire) == CLOSING
+    }
+
+    /// Why the log is not open.
+    #[cold]
+    pub(super) fn refusal(&self) -> LogFailure {
+        self.failure().unwrap_or(LogFailure::Stopped)
+    }
+
+    pub(super) fn failure(&self) -> Option<LogFailure> {
+        self.failure.get().cloned()
+    }
+
+    #[inline]
+    pub(super) fn horizon(&self) -> u64 {
+        self.horizon.load(Ordering::Acquire) // partner: `publish`
+    }
+
+    pub(super) fn wait_for(&self, epoch: u64) -> Result<(), LogFailure> {
+        if self.horizon() >= epoch {
+            return Ok(());
+        }
+        let outcome = self.clients[(epoch & 1) as usize].wait_for(None, || {
+            // The failure first: it comes after the last move of the horizon, so who sees it and
+            // then an old horizon knows that the epoch was lost.
+            let failure = self.failure();
+            if self.horizon() >= epoch { Some(Ok(())) } else { failure.map(Err) }
+        });
+        outcome.expect("a wait without a deadline ends with an outcome")
+    }
+
+    #[inline]
+    pub(super) fn has_room(&self, worker: usize) -> bool {
+        self.workers[worker].unwritten() <= self.buffer_bytes_max
+    }
+
+    #[cold]
+    pub(super) fn wait_for_room(&self, worker: usize) {
+        let has_room = || (self.has_room(worker) || self.failure.get().is_some()).then_some(());
+        self.room.wait_for(None, has_room);
+    }
+
+    pub(super) fn boundary(&self) -> Result<u64, LogFailure> {
+        let epoch = self.epochs.current();
+        self.boundary.fetch_max(epoch, Ordering::Relaxed); // the notification orders it
+        self.writer.notify();
+        self.wait_for(epoch)?;
+        Ok(epoch + 1)
+    }
+
+    /// Whether `epoch` is to end even if it is empty, and to be synced.
+    pub(super) fn is_boundary(&self, epoch: u64) -> bool {
+        self.boundary.load(Ordering::Relaxed) >= epoch
+    }
+
+    /// Counts `epoch` as committed. Only the writer calls this.
+    pub(super) fn publish(&self, epoch: u64) {
+        self.horizon.store(epoch, Ordering::Release); // partner: `horizon`
+        self.clients[(epoch & 1) as usize].notify_all();
+        self.room.notify_all();
+    }
+
+    /// Refuses further entries.
+    pub(super) fn close(&self) {
+        let closing =
+            self.state.compare_exchange(OPEN, CLOSING, Ordering::AcqRel, Ordering::Acquire);
+        if closing.is_ok() {
+            self.writer.notify();
+        }
+    }
+
+    /// Ends the log for good. Only the writer calls this, once.
+    pub(super) fn end(&self, failure: LogFailure) {
+        let set = self.failure.set(failure);
+        debug_assert!(set.is_ok(), "a log ends once");
+        self.state.store(ENDED, Ordering::Release);
+        self.clients.iter().for_each(EventCount::notify_all);
+        self.room.notify_all();
+    }
+
+    pub(super) fn add_segment(&self, name: &str, previous_epoch: u64) {
+        self.segments.lock().push_back((name.to_owned(), previous_epoch));
+    }
+
+    pub(super) fn truncate_before(&self, epoch: u64) -> Result<(), LogError> {
+        let mut segments = self.segments.lock();
+        while segments.get(1).is_some_and(|&(_, previous_epoch)| previous_epoch < epoch) {
+            let name = &segments[0].0;
+            match self.files.remove(name) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(LogError::io("remove", self.files.path(name), error));
+                }
+                _ => {}
+            }
+            // One by one: were several removals lost in part, the oldest might be back without
+            // the next one, and the gap would look like a loss.
+            let synced = self.files.sync_directory();
+            synced.map_err(|error| LogError::io("sync", self.files.path(""), error))?;
+            segments.pop_front();
+        }
+        Ok(())
+    }
+}

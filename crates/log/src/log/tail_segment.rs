@@ -1,0 +1,91 @@
+//! The segment that is being written.
+//!
+//! Role         the writer's file: appends blocks, keeps zeros ahead of them
+//! Invariants   I1  the file has its full length, and then its header, on the disk before a block
+//!                  is written: a shorter file was cut, an unreadable header is damage
+//!              I2  bytes behind the last block are zeros, on the disk, too: a place that was never
+//!                  written to reads as such
+//!
+//! Zeros are written ahead of the blocks so that a sync has data to write and nothing else: the
+//! file system would otherwise commit the place of every new block in its journal. Measured with
+//! `cargo run --release -p hotrow-log --example sync_cost`; figures in docs/log-format.md.
+
+use crate::error::LogError;
+use crate::files::{File, Files};
+use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
+
+/// How much is filled with zeros at a time.
+const ZEROS_AHEAD_BYTES: u64 = 1 << 20;
+
+pub(super) struct TailSegment {
+    name: String,
+    path: String,
+    file: Box<dyn File>,
+    /// Where the next block begins.
+    end: u64,
+    /// The length of the file.
+    length: u64,
+    /// Up to where zeros were written.
+    zeroed: u64,
+}
+
+impl TailSegment {
+    /// Makes the file, its length, its header and its name durable.
+    pub(super) fn create(files: &dyn Files, header: &SegmentHeader) -> Result<Self, LogError> {
+        let name = segment_name(header.first_epoch);
+        let path = files.path(&name);
+        let file = files.create(&name).map_err(|error| LogError::io("make", &*path, error))?;
+        let write = |error| LogError::io("write to", &*path, error);
+        let sync = |error| LogError::io("sync", &*path, error);
+        file.set_length(header.length).map_err(write)?;
+        file.sync_data().map_err(sync)?;
+        file.write_at(&header.encode(), 0).map_err(write)?;
+        file.sync_data().map_err(sync)?;
+        files.sync_directory().map_err(|error| LogError::io("sync", files.path(""), error))?;
+        let (end, length) = (SEGMENT_HEADER_BYTES, header.length);
+        Ok(Self { name, path, file, end, length, zeroed: end })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether a block of `bytes` is to be written here: it fits, or nothing was written yet.
+    pub(super) fn takes(&self, bytes: u64) -> bool {
+        self.end == SEGMENT_HEADER_BYTES || self.end + bytes <= self.length
+    }
+
+    /// Writes a block behind the last one.
+    pub(super) fn write(&mut self, block: &[u8]) -> Result<(), LogError> {
+        let end = self.end + block.len() as u64;
+        let written = self.zeros_for(end).and_then(|()| self.file.write_at(block, self.end));
+        written.map_err(|error| LogError::io("write to", &*self.path, error))?;
+        self.end = end;
+        Ok(())
+    }
+
+    /// Keeps zeros up to `end` and beyond, except behind the segment's length.
+    fn zeros_for(&mut self, end: u64) -> std::io::Result<()> {
+        if end <= self.zeroed {
+            return Ok(());
+        }
+        let upto = (end + ZEROS_AHEAD_BYTES).min(self.length);
+        if upto > end {
+            self.file.allocate(end, upto - end)?;
+        }
+        self.zeroed = upto.max(end);
+        Ok(())
+    }
+
+    /// Waits until all blocks are on the disk.
+    pub(super) fn sync(&self) -> Result<(), LogError> {
+        self.file.sync_data().map_err(|error| LogError::io("sync", &*self.path, error))
+    }
+
+    /// Gives back what lies behind the last block, which is on the disk.
+    pub(super) fn cut(&self) -> Result<(), LogError> {
+        let cut = self.file.set_length(self.end);
+        cut.map_err(|error| LogError::io("cut", &*self.path, error))?;
+        self.sync()
+    }
+}

@@ -1,0 +1,238 @@
+//! The log writer: the one thread that writes.
+//!
+//! Role         thread "log-writer": ends an epoch, gathers what workers appended in it, writes it
+//!              as one block, syncs, publishes; again as long as there is something
+//! States       asleep ──something appended, boundary, close──▶ turn ──▶ asleep
+//!                 turn ──failure──▶ ended;  turn seen closing ──▶ seal ──▶ ended
+//! Invariants   I1  an operation that failed is never tried again
+
+use super::begin::segment_bytes;
+use super::shared::Shared;
+use super::tail_segment::TailSegment;
+use super::{BUFFERED_SYNC_INTERVAL, Durability, LogOptions};
+use crate::block::{BlockBuilder, BlockHeader};
+use crate::error::{LogError, LogFailure};
+use crate::read::Tail;
+use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use hotrow_base::clock::Ticks;
+use hotrow_base::thread;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// In buffered mode a write costs a few microseconds, and a sector however little there is to
+/// write. Blocks below [`SMALL_BLOCK_BYTES`] follow each other at this distance at least, so that
+/// 10,000 of them a second make 40 MB and not ten times as much. Not measured.
+const BUFFERED_PAUSE: Duration = Duration::from_micros(100);
+const SMALL_BLOCK_BYTES: u64 = 64 << 10;
+
+/// The block buffer keeps this much after a large block.
+const BLOCK_KEEP_BYTES: usize = 8 << 20;
+
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    durability: Durability,
+    segment_bytes: u64,
+    log_id: u64,
+    segment: TailSegment,
+    block: BlockBuilder,
+    /// For each worker, the bytes taken from its buffers since the start.
+    taken: Box<[u64]>,
+    /// The number, epoch and chain value of the last block.
+    number: u64,
+    epoch: u64,
+    chain: u32,
+    /// The last block on the disk.
+    synced: u64,
+    synced_at: Ticks,
+    written_at: Ticks,
+}
+
+impl Writer {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        segment: TailSegment,
+        log_id: u64,
+        tail: &Tail,
+        options: &LogOptions,
+    ) -> Self {
+        Self {
+            durability: options.durability,
+            segment_bytes: segment_bytes(options),
+            log_id,
+            segment,
+            block: BlockBuilder::new(),
+            taken: vec![0; shared.workers.len()].into(),
+            number: tail.next_number - 1,
+            epoch: tail.epoch,
+            chain: tail.chain,
+            synced: tail.next_number - 1,
+            synced_at: Ticks::now(),
+            written_at: Ticks::now(),
+            shared,
+        }
+    }
+
+    pub(super) fn run(mut self) {
+        let outcome = self.write_until_closed();
+        self.shared.end(match outcome {
+            Ok(()) => LogFailure::Stopped,
+            Err(error) => LogFailure::Failed(error),
+        });
+    }
+
+    fn write_until_closed(&mut self) -> Result<(), LogError> {
+        loop {
+            self.wait();
+            // Read before the epoch ends: who enters a later epoch sees it, too, and is refused.
+            let is_closing = self.shared.is_closing();
+            if is_closing || self.has_work() {
+                self.turn()?;
+            }
+            if is_closing {
+                return self.seal();
+            }
+            if self.is_sync_due() {
+                self.sync()?;
+            }
+        }
+    }
+
+    /// Sleeps until there is something to do.
+    fn wait(&self) {
+        let deadline =
+            (self.synced < self.number).then(|| self.synced_at.after(BUFFERED_SYNC_INTERVAL));
+        self.shared.writer.wait_for(deadline, || self.has_work() || self.shared.is_closing());
+    }
+
+    /// Whether anybody appended, or waits for a boundary.
+    fn has_work(&self) -> bool {
+        let workers = self.shared.workers.iter().zip(&self.taken);
+        self.shared.is_boundary(self.shared.epochs.current())
+            || workers.into_iter().any(|(worker, &taken)| worker.appended() != taken)
+    }
+
+    /// Ends an epoch, and writes and publishes it.
+    fn turn(&mut self) -> Result<(), LogError> {
+        self.pause();
+        let epoch = self.shared.epochs.advance();
+        let is_empty = self.gather(epoch) == 0;
+        if !is_empty {
+            self.write_block(epoch, false)?;
+        }
+        let is_boundary = self.shared.is_boundary(epoch) && self.synced < self.number;
+        if is_boundary || (!is_empty && self.durability == Durability::Durable) {
+            self.sync()?;
+        }
+        self.count_written();
+        self.shared.publish(epoch);
+        Ok(())
+    }
+
+    /// See [`BUFFERED_PAUSE`].
+    fn pause(&self) {
+        let is_small = self.block.block_bytes() < SMALL_BLOCK_BYTES;
+        if self.durability == Durability::Buffered && is_small {
+            let rest = self.written_at.after(BUFFERED_PAUSE).remaining();
+            if !rest.is_zero() {
+                thread::sleep(rest);
+            }
+        }
+    }
+
+    /// Puts what was appended in `epoch` into the block; how many entries.
+    fn gather(&mut self, epoch: u64) -> u32 {
+        self.block.clear(BLOCK_KEEP_BYTES);
+        for (index, worker) in self.shared.workers.iter().enumerate() {
+            let worker_id = u16::try_from(index).expect("worker ids have 16 bits");
+            self.taken[index] += worker.take(epoch, worker_id, &mut self.block);
+        }
+        self.block.entries()
+    }
+
+    fn write_block(&mut self, epoch: u64, seal: bool) -> Result<(), LogError> {
+        let begin = Ticks::now();
+        if !self.segment.takes(self.block.block_bytes()) {
+            self.next_segment(epoch)?;
+        }
+        let header = BlockHeader {
+            log_id: self.log_id,
+            number: self.number + 1,
+            epoch,
+            synced_through: self.synced,
+            chain: self.chain,
+            seal,
+            payload_bytes: 0,
+            entries: 0,
+            payload_crc: 0,
+        };
+        let entries = self.block.entries();
+        let (bytes, chain) = self.block.finish(header);
+        self.segment.write(bytes)?;
+        self.written_at = Ticks::now();
+        if seal {
+            return Ok(());
+        }
+        (self.number, self.epoch, self.chain) = (self.number + 1, epoch, chain);
+        let counters = &self.shared.statistics;
+        counters.blocks.increment();
+        counters.bytes.add(bytes.len() as u64);
+        counters.entries.add(u64::from(entries));
+        counters.write_nanos.add(self.written_at.nanos_since(begin));
+        Ok(())
+    }
+
+    /// Begins the segment of which the block of `epoch` is the first.
+    fn next_segment(&mut self, epoch: u64) -> Result<(), LogError> {
+        if self.synced < self.number {
+            self.sync()?; // a segment's header says that all blocks before it are durable
+        }
+        let block_bytes = self.block.block_bytes();
+        let header = SegmentHeader {
+            log_id: self.log_id,
+            first_epoch: epoch,
+            first_number: self.number + 1,
+            length: self.segment_bytes.max(SEGMENT_HEADER_BYTES + block_bytes),
+            previous_epoch: self.epoch,
+            chain: self.chain,
+        };
+        self.segment = TailSegment::create(&*self.shared.files, &header)?;
+        self.shared.add_segment(self.segment.name(), self.epoch);
+        self.shared.statistics.segments.increment();
+        Ok(())
+    }
+
+    fn is_sync_due(&self) -> bool {
+        self.synced < self.number && self.synced_at.after(BUFFERED_SYNC_INTERVAL).has_passed()
+    }
+
+    fn sync(&mut self) -> Result<(), LogError> {
+        let begin = Ticks::now();
+        self.segment.sync()?;
+        self.synced = self.number;
+        self.synced_at = Ticks::now();
+        let counters = &self.shared.statistics;
+        counters.syncs.increment();
+        counters.sync_nanos.add(self.synced_at.nanos_since(begin));
+        Ok(())
+    }
+
+    /// Makes room in the workers' accounts for what was taken.
+    fn count_written(&self) {
+        let workers = self.shared.workers.iter().zip(&self.taken);
+        let written = workers.map(|(worker, &taken)| worker.set_written(taken)).sum();
+        self.shared.statistics.entry_bytes.set(written);
+    }
+
+    /// Ends the log in order: a seal, so that from now on every damage can be told from a torn
+    /// write, and no bytes behind it.
+    fn seal(&mut self) -> Result<(), LogError> {
+        if self.synced < self.number {
+            self.sync()?;
+        }
+        let epoch = self.shared.epochs.advance();
+        self.block.clear(BLOCK_KEEP_BYTES);
+        self.write_block(epoch, true)?;
+        self.sync()?;
+        self.segment.cut()
+    }
+}

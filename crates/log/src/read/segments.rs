@@ -1,0 +1,147 @@
+//! The segments of a log: which files there are, and which blocks count in each.
+//!
+//! Role         the first step of a scan; `hotrow log dump` and `verify` list them too
+//! Invariants   I1  a block in a segment counts only if no later segment begins with its number or
+//!                  a lower one. Whoever started the log anew after a torn write began a fresh
+//!                  segment with the torn block's number, and so declared it void
+
+use crate::block::ALIGNMENT;
+use crate::error::LogError;
+use crate::files::{File, Files};
+use crate::segment::{
+    ENCODED_BYTES, FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentFault, SegmentHeader,
+    segment_epoch, segment_name,
+};
+
+/// A segment file.
+#[derive(Clone, Debug)]
+pub struct SegmentInfo {
+    /// Its name.
+    pub name: String,
+    /// What its header says.
+    pub header: SegmentHeader,
+    /// The file's length now.
+    pub file_bytes: u64,
+}
+
+/// All segments in which some block may count, oldest first.
+///
+/// All blocks there are come from `scan(files, segments[0].header.previous_epoch + 1, ...)`.
+pub fn segments(files: &dyn Files) -> Result<Vec<SegmentInfo>, LogError> {
+    Ok(Listing::read(files)?.live)
+}
+
+/// What the directory holds.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// Oldest first; block numbers ascend.
+    pub live: Vec<SegmentInfo>,
+    /// Files of no use: segments whose making was interrupted, and such as a later one took the
+    /// place of.
+    pub dead: Vec<String>,
+    /// The one of `dead`, if any, that has no readable header.
+    pub unreadable: Option<String>,
+    /// The greatest epoch in a name.
+    pub named_epoch: u64,
+}
+
+impl Listing {
+    pub(super) fn read(files: &dyn Files) -> Result<Self, LogError> {
+        let names = files.list().map_err(|error| LogError::io("list", files.path(""), error))?;
+        let mut epochs: Vec<u64> = names.iter().filter_map(|name| segment_epoch(name)).collect();
+        epochs.sort_unstable();
+        let mut listing =
+            Self { named_epoch: epochs.last().copied().unwrap_or(0), ..Self::default() };
+        for epoch in epochs {
+            let name = segment_name(epoch);
+            match read_segment(files, &name)? {
+                Some(info) => listing.push(files, info)?,
+                None => {
+                    listing.dead.push(name.clone());
+                    listing.unreadable = Some(name);
+                }
+            }
+        }
+        Ok(listing)
+    }
+
+    fn push(&mut self, files: &dyn Files, info: SegmentInfo) -> Result<(), LogError> {
+        if let Some(first) = self.live.first() {
+            let (expected, found) = (first.header.log_id, info.header.log_id);
+            if expected != found {
+                return Err(LogError::WrongLog { path: files.path(&info.name), found, expected });
+            }
+        }
+        let superseded =
+            |earlier: &mut SegmentInfo| earlier.header.first_number >= info.header.first_number;
+        self.dead.extend(self.live.extract_if(.., superseded).map(|earlier| earlier.name));
+        self.live.push(info);
+        Ok(())
+    }
+
+    /// The index of the segment to begin with, so that no block of `from_epoch` is missed.
+    pub(super) fn begin(&self, files: &dyn Files, from_epoch: u64) -> Result<usize, LogError> {
+        let path = files.path("");
+        let Some(oldest) = self.live.first() else {
+            return match from_epoch {
+                0 => Ok(0),
+                needed => Err(LogError::Absent { path, needed }),
+            };
+        };
+        let reaches = |info: &SegmentInfo| info.header.previous_epoch < from_epoch;
+        match self.live.iter().rposition(reaches) {
+            Some(index) => Ok(index),
+            None if oldest.header.first_number == 1 => Ok(0),
+            None => Err(LogError::BeginsTooLate {
+                path,
+                begins_after: oldest.header.previous_epoch,
+                needed: from_epoch,
+            }),
+        }
+    }
+}
+
+/// The segment called `name`; `None` if it is only the beginning of one, which holds nothing.
+fn read_segment(files: &dyn Files, name: &str) -> Result<Option<SegmentInfo>, LogError> {
+    let fault = |error| LogError::io("read", files.path(name), error);
+    let file = files.open(name).map_err(fault)?;
+    let mut bytes = [0; ENCODED_BYTES];
+    let read = file.read_at(&mut bytes, 0).map_err(fault)?;
+    match SegmentHeader::decode(&bytes[..read]) {
+        Ok(header) if segment_name(header.first_epoch) != name => Err(LogError::WrongName {
+            path: files.path(name),
+            own_name: segment_name(header.first_epoch),
+        }),
+        Ok(header) => {
+            let file_bytes = file.length().map_err(fault)?;
+            Ok(Some(SegmentInfo { name: name.to_owned(), header, file_bytes }))
+        }
+        Err(SegmentFault::Version(found)) => {
+            Err(LogError::UnknownVersion { path: files.path(name), found, known: FORMAT_VERSION })
+        }
+        // The header is durable before the first block is written: behind a torn one is nothing.
+        Err(problem) if has_content(&*file).map_err(fault)? => Err(LogError::Damaged {
+            path: files.path(name),
+            offset: 0,
+            expected: "the header of a segment".to_owned(),
+            found: problem.describe().to_owned(),
+        }),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Whether anything but zeros stands behind the header.
+fn has_content(file: &dyn File) -> std::io::Result<bool> {
+    let mut bytes = vec![0; 64 * ALIGNMENT as usize];
+    let mut at = SEGMENT_HEADER_BYTES;
+    loop {
+        let read = file.read_at(&mut bytes, at)?;
+        if bytes[..read].iter().any(|&byte| byte != 0) {
+            return Ok(true);
+        }
+        if read < bytes.len() {
+            return Ok(false);
+        }
+        at += read as u64;
+    }
+}
