@@ -115,6 +115,19 @@ impl<'a, P: Protection> InPlace<'a, P> {
         self
     }
 
+    /// Whether the transaction has changed nothing so far.
+    #[inline]
+    pub fn is_read_only(&self) -> bool {
+        self.scratch.undo.is_empty()
+    }
+
+    /// The hash of all that the transaction has changed so far, by which a replay is compared with
+    /// the run; see [`hotrow_storage::write_hash`].
+    #[inline]
+    pub fn write_hash(&self) -> u64 {
+        self.scratch.undo.write_hash()
+    }
+
     /// Holds the granule of a key or key prefix of an index.
     #[inline]
     fn hold_granule(

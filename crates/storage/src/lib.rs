@@ -7,6 +7,7 @@
 //! table ──┬── slab::RecordStore ──── record::Record     rows as atomic words behind stable ids
 //!         └── hash_index, btree                         hash or key -> RecordId
 //! undo    what an in-place engine needs to roll back    budget    how much memory there is
+//! write_hash  tells whether a replay did what the run did
 //! latching  shared or split indexes                     (when an unlinked id may be used again is
 //!                                                        base's sync::reclaim)
 //! ```
@@ -25,6 +26,7 @@ pub mod hash_index;
 pub mod latching;
 
 pub mod undo;
+pub mod write_hash;
 
 pub mod budget;
 

@@ -19,6 +19,7 @@ use hotrow_base::ids::TableId;
 
 use crate::record::{Record, RecordId, RowWords};
 use crate::slab::PriorRow;
+use crate::write_hash::{self, RowChange};
 
 /// Entries kept room for after a clear. One huge transaction shall not hold its memory for ever.
 const ENTRIES_KEPT: usize = 1 << 14;
@@ -100,12 +101,13 @@ pub struct UndoEntry<'a> {
     pub undo: Undo<'a>,
 }
 
-/// A place in the log to roll back to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A place in the log to roll back to; the default is its beginning.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Savepoint {
     entries: usize,
     words: usize,
     key_bytes: usize,
+    write_hash: u64,
 }
 
 /// See the module.
@@ -114,6 +116,7 @@ pub struct UndoLog {
     entries: Vec<Stored>,
     words: Vec<u64>,
     key_bytes: Vec<u8>,
+    write_hash: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -166,6 +169,7 @@ impl UndoLog {
             entries: self.entries.len(),
             words: self.words.len(),
             key_bytes: self.key_bytes.len(),
+            write_hash: self.write_hash,
         }
     }
 
@@ -186,10 +190,13 @@ impl UndoLog {
         let word = &row[index];
         let old = word.load(Relaxed);
         self.push(table, id, Change::Word { index: index as u32, old });
-        word.store(change(old), Relaxed);
+        let new = change(old);
+        self.add_to_hash(write_hash::word(table, index, old, new));
+        word.store(new, Relaxed);
     }
 
-    /// Notes the whole row before it is overwritten.
+    /// Notes the whole row before it is overwritten; whether a row was removed and another one
+    /// inserted, or one rebuilt, is for the caller to note.
     pub fn log_row(&mut self, table: TableId, record: Record<'_>) {
         let start = self.words.len();
         self.words.extend(record.row().iter().map(|word| word.load(Relaxed)));
@@ -204,18 +211,44 @@ impl UndoLog {
     }
 
     /// Notes that the record was allocated, before an index links it.
-    pub fn log_inserted(&mut self, table: TableId, id: RecordId) {
+    pub fn log_inserted(&mut self, table: TableId, id: RecordId, row: &[u64]) {
         self.push(table, id, Change::Inserted);
+        let words = row.iter().copied();
+        self.add_to_hash(write_hash::row(table, RowChange::Inserted, words));
     }
 
     /// Notes that the record will be made a ghost.
-    pub fn log_deleted(&mut self, table: TableId, id: RecordId) {
-        self.push(table, id, Change::Deleted);
+    pub fn log_deleted(&mut self, table: TableId, record: Record<'_>) {
+        self.push(table, record.id(), Change::Deleted);
+        let words = record.row().iter().map(|word| word.load(Relaxed));
+        self.add_to_hash(write_hash::row(table, RowChange::Removed, words));
     }
 
-    /// Notes that the record, a ghost, will be made a live one.
-    pub fn log_revived(&mut self, table: TableId, id: RecordId) {
+    /// Notes that the record, a ghost, will be made a live one with this row.
+    pub fn log_revived(&mut self, table: TableId, id: RecordId, row: &[u64]) {
         self.push(table, id, Change::Revived);
+        let words = row.iter().copied();
+        self.add_to_hash(write_hash::row(table, RowChange::Inserted, words));
+    }
+
+    /// Notes for the hash of all writes that a row was laid out anew; that it is overwritten or
+    /// moved is noted by itself.
+    pub fn note_rebuilt(&mut self, table: TableId, old: RowWords<'_>, new: &[u64]) {
+        let old = old.iter().map(|word| word.load(Relaxed));
+        self.add_to_hash(write_hash::row(table, RowChange::RebuiltFrom, old));
+        let new = new.iter().copied();
+        self.add_to_hash(write_hash::row(table, RowChange::RebuiltTo, new));
+    }
+
+    /// The hash of everything noted; see [`write_hash`]. 0 when nothing was changed.
+    #[must_use]
+    pub fn write_hash(&self) -> u64 {
+        self.write_hash
+    }
+
+    #[inline(always)]
+    fn add_to_hash(&mut self, hash: u64) {
+        self.write_hash = self.write_hash.wrapping_add(hash);
     }
 
     /// Notes a change of the record's entry under `key` in index number `index` of its table.
@@ -254,11 +287,12 @@ impl UndoLog {
         self.entries.truncate(savepoint.entries);
         self.words.truncate(savepoint.words);
         self.key_bytes.truncate(savepoint.key_bytes);
+        self.write_hash = savepoint.write_hash;
     }
 
     /// Gives all entries to `apply`, newest first, and forgets them.
     pub fn rollback(&mut self, apply: impl FnMut(UndoEntry<'_>)) {
-        self.rollback_to(Savepoint { entries: 0, words: 0, key_bytes: 0 }, apply);
+        self.rollback_to(Savepoint::default(), apply);
     }
 
     /// The entries, oldest first: at commit they tell what to settle and what to remove.
@@ -283,6 +317,7 @@ impl UndoLog {
         self.entries.clear();
         self.words.clear();
         self.key_bytes.clear();
+        self.write_hash = 0;
         self.entries.shrink_to(ENTRIES_KEPT);
         self.words.shrink_to(WORDS_KEPT);
         self.key_bytes.shrink_to(KEY_BYTES_KEPT);

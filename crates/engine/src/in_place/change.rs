@@ -129,6 +129,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
             // Values were checked one by one; only the row's size as a whole is left to fail.
             return Err(Stop::OutOfMemory);
         }
+        scratch.undo.note_rebuilt(table, record.row(), &scratch.row);
         if scratch.row.len() <= record.capacity_words() {
             scratch.undo.log_row(table, record);
             let stored = record.try_store_row(&scratch.row);
@@ -274,7 +275,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         let before = (scratch.undo.savepoint(), scratch.moved.len());
         let records = schema.table(table).records();
         let id = records.allocate(scratch.worker, row).map_err(|_| Stop::OutOfMemory)?;
-        scratch.undo.log_inserted(table, id);
+        scratch.undo.log_inserted(table, id, row);
         if let Some(at) = primary
             && let Some(existing) = self.add_primary(at, id)?
         {
@@ -402,7 +403,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
             let prior = records.grow(scratch.worker, id, row).map_err(|_| Stop::OutOfMemory)?;
             scratch.undo.log_grown(table, id, prior);
         }
-        scratch.undo.log_revived(table, id);
+        scratch.undo.log_revived(table, id, row);
         record.clear_ghost();
         scratch.unsettled = true;
         Ok(Inserted::Yes)
@@ -452,7 +453,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
                 }
             }
         }
-        self.scratch.undo.log_deleted(table, record.id());
+        self.scratch.undo.log_deleted(table, record);
         record.set_ghost();
         self.scratch.unsettled = true;
         Ok(())

@@ -54,7 +54,7 @@ impl Fixture {
         let records = self.table.records();
         if let Some(id) = self.find(key) {
             if records.record(id).is_ghost() {
-                self.log.log_revived(TABLE, id);
+                self.log.log_revived(TABLE, id, row);
                 records.record(id).clear_ghost();
                 assert!(self.tree().set_ghost(&key.to_be_bytes(), id.bits(), false));
                 self.log_tree(id, key, IndexChange::Revived);
@@ -63,7 +63,7 @@ impl Fixture {
             return;
         }
         let id = records.allocate(WORKER, row).expect("the budget is unlimited");
-        self.log.log_inserted(TABLE, id);
+        self.log.log_inserted(TABLE, id, row);
         let index = self.table.index_at(0).as_hash().expect("index 0 is a hash index");
         assert_eq!(index.insert_unique(hash(key), id, |_| false), Ok(None));
         self.log.log_index(TABLE, id, 0, IndexChange::Added, IndexKey::Hash(hash(key)));
@@ -90,7 +90,7 @@ impl Fixture {
     fn delete(&mut self, key: u64) {
         let Some(id) = self.find(key) else { return };
         if !self.table.records().record(id).is_ghost() {
-            self.log.log_deleted(TABLE, id);
+            self.log.log_deleted(TABLE, self.table.records().record(id));
             self.table.records().record(id).set_ghost();
             assert!(self.tree().set_ghost(&key.to_be_bytes(), id.bits(), true));
             self.log_tree(id, key, IndexChange::Ghosted);

@@ -24,7 +24,7 @@ fn entries_come_back_newest_first_with_what_was_noted() {
     assert_eq!(store.record(id).row()[1].load(Relaxed), 20);
     log.log_index(TABLE, id, 0, IndexChange::Added, IndexKey::Hash(77));
     log.log_index(TABLE, id, 1, IndexChange::Ghosted, IndexKey::Bytes(b"key"));
-    log.log_deleted(TABLE, id);
+    log.log_deleted(TABLE, store.record(id));
     let mut undone = Vec::new();
     log.rollback(|entry| {
         assert_eq!((entry.table, entry.record), (TABLE, id));
@@ -74,4 +74,32 @@ fn buffers_are_kept_and_bounded() {
     }
     log.clear();
     assert!(log.words.capacity() <= WORDS_KEPT);
+}
+
+#[test]
+fn the_hash_of_writes_is_a_sum_that_rollbacks_take_back() {
+    let (store, id) = store_with(&[1, 2, 3]);
+    let (record, mut log) = (store.record(id), UndoLog::new());
+    assert_eq!(log.write_hash(), 0);
+    log.change_word(TABLE, id, (record.row(), 0), |_| 10);
+    let (first, savepoint) = (log.write_hash(), log.savepoint());
+    assert_ne!(first, 0);
+    log.log_inserted(TABLE, id, &[4, 5]);
+    log.change_word(TABLE, id, (record.row(), 1), |_| 20);
+    log.note_rebuilt(TABLE, record.row(), &[6]);
+    let all = log.write_hash();
+    log.rollback_to(savepoint, |_| {});
+    assert_eq!(log.write_hash(), first);
+    // The same changes in another order.
+    record.store_word(1, 2);
+    log.change_word(TABLE, id, (record.row(), 1), |_| 20);
+    log.log_revived(TABLE, id, &[4, 5]);
+    log.note_rebuilt(TABLE, record.row(), &[6]);
+    assert_eq!(log.write_hash(), all, "and a revived row counts as an inserted one");
+    log.rollback(|_| {});
+    assert_eq!(log.write_hash(), 0);
+    log.log_deleted(TABLE, record);
+    assert_ne!(log.write_hash(), 0);
+    log.clear();
+    assert_eq!(log.write_hash(), 0);
 }
