@@ -89,9 +89,8 @@ pub enum LogError {
     },
     /// Blocks that are in no file.
     #[error(
-        "{path} ends at byte {offset}, and blocks {first} to {last} are in no other file{}: \
-         restore the missing segments, or the rest of this one, from a copy",
-        unreadable.as_ref().map_or_else(String::new, |file| format!(" ({file} is unreadable)"))
+        "{path} ends at byte {offset}, and blocks {first} to {last} are in no other file: restore \
+         the missing segments, or the rest of this one, from a copy"
     )]
     Missing {
         /// The segment before the gap.
@@ -102,8 +101,6 @@ pub enum LogError {
         first: u64,
         /// The last one.
         last: u64,
-        /// A segment that cannot be read and may have held them.
-        unreadable: Option<String>,
     },
     /// The log does not reach back to where replay has to begin.
     #[error(

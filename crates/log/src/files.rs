@@ -9,6 +9,8 @@
 
 mod directory;
 mod lock;
+#[cfg(any(test, feature = "simulation"))]
+pub mod simulated;
 #[cfg(test)]
 pub(crate) mod tests;
 pub use directory::Directory;

@@ -29,7 +29,7 @@ mod shared;
 mod statistics;
 mod tail_segment;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod writer;
 
 pub use statistics::LogStatistics;

@@ -21,6 +21,8 @@
 mod blocks;
 mod segments;
 mod tail;
+#[cfg(test)]
+mod tests;
 mod window;
 
 pub use segments::{SegmentInfo, segments};
@@ -89,7 +91,7 @@ pub fn scan<E: From<LogError>>(
                     if header.epoch >= from_epoch {
                         visit(reader.block(&segment, &header))?;
                     }
-                    tail.advance(&header, chain, from_epoch);
+                    tail.advance(segment.offset, &header, chain, from_epoch);
                     segment.offset += header.block_bytes().unwrap_or(0);
                 }
                 Found::Seal(header) => {
@@ -98,7 +100,7 @@ pub fn scan<E: From<LogError>>(
                     return Ok(tail);
                 }
                 Found::Fault(fault) => {
-                    let cut = reader.judge(&mut segment, &tail, &listing, fault)?;
+                    let cut = reader.judge(&mut segment, &tail, fault)?;
                     tail.end(&segment, cut);
                     return Ok(tail);
                 }

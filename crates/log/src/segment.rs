@@ -1,7 +1,8 @@
 //! Segments: the files of the log, their names and headers.
 //!
 //! Role         written by the writer when it begins a file, judged by the reader
-//! Invariants   I1  a segment's name is the first epoch it may hold; no two ever have the same
+//! Invariants   I1  a segment's name is the first epoch it may hold; no two ever have the same, and
+//!                  no file has one before its header is on the disk
 //!              I2  when a header is durable, every block before `first_number` is, so a later
 //!                  segment is evidence that the earlier ones were once whole
 //!              I3  a file that has a durable header was at least `length` bytes long, until its
@@ -19,6 +20,7 @@ pub const FORMAT_VERSION: u32 = 1;
 pub const SEGMENT_HEADER_BYTES: u64 = ALIGNMENT;
 /// The bytes of the header that are used.
 pub(crate) const ENCODED_BYTES: usize = 64;
+const UNFINISHED: &str = ".new";
 const MAGIC: [u8; 8] = *b"HOTROWLG";
 
 /// The beginning of a segment.
@@ -111,6 +113,16 @@ pub fn segment_name(first_epoch: u64) -> String {
     format!("log-{first_epoch:016x}.log")
 }
 
+/// The name that a segment has until its header is on the disk.
+pub(crate) fn unfinished_name(first_epoch: u64) -> String {
+    segment_name(first_epoch) + UNFINISHED
+}
+
+/// Whether `name` is that of a segment whose making was interrupted.
+pub(crate) fn is_unfinished(name: &str) -> bool {
+    name.strip_suffix(UNFINISHED).is_some_and(|name| segment_epoch(name).is_some())
+}
+
 /// The first epoch of the segment called `name`; `None` if no segment is called that.
 pub fn segment_epoch(name: &str) -> Option<u64> {
     let digits = name.strip_prefix("log-")?.strip_suffix(".log")?;
@@ -120,7 +132,9 @@ pub fn segment_epoch(name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SegmentFault, SegmentHeader, segment_epoch, segment_name};
+    use super::{
+        SegmentFault, SegmentHeader, is_unfinished, segment_epoch, segment_name, unfinished_name,
+    };
 
     fn header() -> SegmentHeader {
         SegmentHeader {
@@ -157,8 +171,9 @@ mod tests {
         for epoch in [1, 0x1f, u64::MAX] {
             assert_eq!(segment_epoch(&segment_name(epoch)), Some(epoch));
         }
+        assert!(is_unfinished(&unfinished_name(7)) && segment_epoch(&unfinished_name(7)).is_none());
         for other in ["log-1f.log", "log-000000000000001F.log", "log-+00000000000001f.log", "x"] {
-            assert_eq!(segment_epoch(other), None, "{other}");
+            assert!(segment_epoch(other).is_none() && !is_unfinished(other), "{other}");
         }
     }
 }

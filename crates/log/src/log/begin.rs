@@ -1,8 +1,11 @@
 //! The beginning of a run: from the tail that a scan found to a segment that can be written.
 //!
 //! Role         called by [`Log::start`](super::Log::start)
-//! Invariants   I1  what the scan has shown is on the disk before a new segment says so: after a
-//!                  mere crash of the process it may not have been
+//! Invariants   I1  what the scan has shown is on the disk before a new segment says so. After a
+//!                  mere crash of the process it may not have been; and after a failed sync reading
+//!                  may show what the system has given up writing, which no further sync would
+//!                  bring to the disk. So the blocks of which nothing says that they were synced
+//!                  are written again before the sync
 //!              I2  the new segment, with the number of the first block that does not count, is
 //!                  what cuts off a torn write: one step, durable or not there. Only then are files
 //!                  shortened and removed, which changes nothing any more
@@ -11,14 +14,15 @@ use super::LogOptions;
 use super::tail_segment::TailSegment;
 use crate::block::ALIGNMENT;
 use crate::error::LogError;
-use crate::files::Files;
+use crate::files::{File, Files};
 use crate::read::Tail;
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use hotrow_base::clock;
 use std::hash::{BuildHasher, RandomState};
+use std::io;
 
-/// A header and one block of one sector.
-const SEGMENT_BYTES_MIN: u64 = SEGMENT_HEADER_BYTES + ALIGNMENT;
+/// A header, one block of one sector, and the sector that stays behind it.
+const SEGMENT_BYTES_MIN: u64 = SEGMENT_HEADER_BYTES + 2 * ALIGNMENT;
 
 /// The segment to write, and the log's id.
 pub(super) fn begin(
@@ -56,10 +60,30 @@ fn new_log_id() -> u64 {
     id.max(1) // 0 means none
 }
 
+/// Writes the blocks again that may not be on the disk, and syncs them.
 fn sync_last(files: &dyn Files, tail: &Tail) -> Result<(), LogError> {
-    let Some((name, _)) = &tail.last else { return Ok(()) };
-    let synced = files.open_writable(name).and_then(|file| file.sync_data());
+    let Some((name, end)) = &tail.last else { return Ok(()) };
+    let begin = tail.doubtful.front().map_or(*end, |&(_, offset)| offset);
+    let synced = files.open_writable(name).and_then(|file| {
+        write_again(&*file, begin, *end)?;
+        file.sync_data()
+    });
     synced.map_err(|error| LogError::io("sync", files.path(name), error))
+}
+
+fn write_again(file: &dyn File, begin: u64, end: u64) -> io::Result<()> {
+    let mut bytes = vec![0; (end - begin).min(1 << 20) as usize];
+    let mut at = begin;
+    while at < end {
+        let piece = (end - at).min(bytes.len() as u64) as usize;
+        let read = file.read_at(&mut bytes[..piece], at)?;
+        if read < piece {
+            return Err(io::ErrorKind::UnexpectedEof.into()); // it was just scanned
+        }
+        file.write_at(&bytes[..piece], at)?;
+        at += piece as u64;
+    }
+    Ok(())
 }
 
 fn remove(files: &dyn Files, names: &[String]) -> Result<(), LogError> {

@@ -1,8 +1,8 @@
 //! The segment that is being written.
 //!
 //! Role         the writer's file: appends blocks, keeps zeros ahead of them
-//! Invariants   I1  the file has its full length, and then its header, on the disk before a block
-//!                  is written: a shorter file was cut, an unreadable header is damage
+//! Invariants   I1  the file has its full length, and then its header, on the disk before it gets
+//!                  its name: a shorter file was cut, an unreadable header is damage
 //!              I2  bytes behind the last block are zeros, on the disk, too: a place that was never
 //!                  written to reads as such
 //!
@@ -12,7 +12,7 @@
 
 use crate::error::LogError;
 use crate::files::{File, Files};
-use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
+use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, segment_name, unfinished_name};
 
 /// How much is filled with zeros at a time.
 const ZEROS_AHEAD_BYTES: u64 = 1 << 20;
@@ -34,13 +34,16 @@ impl TailSegment {
     pub(super) fn create(files: &dyn Files, header: &SegmentHeader) -> Result<Self, LogError> {
         let name = segment_name(header.first_epoch);
         let path = files.path(&name);
-        let file = files.create(&name).map_err(|error| LogError::io("make", &*path, error))?;
+        let unfinished = unfinished_name(header.first_epoch);
+        let make = |error| LogError::io("make", &*path, error);
+        let file = files.create(&unfinished).map_err(make)?;
         let write = |error| LogError::io("write to", &*path, error);
         let sync = |error| LogError::io("sync", &*path, error);
         file.set_length(header.length).map_err(write)?;
         file.sync_data().map_err(sync)?;
         file.write_at(&header.encode(), 0).map_err(write)?;
         file.sync_data().map_err(sync)?;
+        files.rename(&unfinished, &name).map_err(make)?;
         files.sync_directory().map_err(|error| LogError::io("sync", files.path(""), error))?;
         let (end, length) = (SEGMENT_HEADER_BYTES, header.length);
         Ok(Self { name, path, file, end, length, zeroed: end })
@@ -50,9 +53,10 @@ impl TailSegment {
         &self.name
     }
 
-    /// Whether a block of `bytes` is to be written here: it fits, or nothing was written yet.
+    /// Whether a block of `bytes` is to be written here: a sector stays behind it to be cut off
+    /// later, so that the file is seen to have been followed by another; or it is the first block.
     pub(super) fn takes(&self, bytes: u64) -> bool {
-        self.end == SEGMENT_HEADER_BYTES || self.end + bytes <= self.length
+        self.end == SEGMENT_HEADER_BYTES || self.end + bytes < self.length
     }
 
     /// Writes a block behind the last one.
@@ -82,10 +86,10 @@ impl TailSegment {
         self.file.sync_data().map_err(|error| LogError::io("sync", &*self.path, error))
     }
 
-    /// Gives back what lies behind the last block, which is on the disk.
+    /// Gives back what lies behind the last block; called when that and what follows it, a segment
+    /// or the log's end, is on the disk.
     pub(super) fn cut(&self) -> Result<(), LogError> {
         let cut = self.file.set_length(self.end);
-        cut.map_err(|error| LogError::io("cut", &*self.path, error))?;
-        self.sync()
+        cut.map_err(|error| LogError::io("cut", &*self.path, error))
     }
 }

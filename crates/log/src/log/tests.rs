@@ -1,3 +1,6 @@
+mod faults;
+mod power_failure;
+
 use super::{Durability, Log, LogOptions};
 use crate::entry::Kind;
 use crate::error::{LogError, LogFailure};
@@ -8,9 +11,9 @@ use hotrow_base::ids::WorkerId;
 use std::sync::Arc;
 
 /// An entry as a test compares it: epoch, worker, time, kind, body.
-type Seen = (u64, u16, u64, Kind, Vec<u8>);
+pub(crate) type Seen = (u64, u16, u64, Kind, Vec<u8>);
 
-fn read(files: &dyn Files, from_epoch: u64) -> Result<(Vec<Seen>, Tail), LogError> {
+pub(crate) fn read(files: &dyn Files, from_epoch: u64) -> Result<(Vec<Seen>, Tail), LogError> {
     let mut seen = Vec::new();
     let tail =
         scan(files, from_epoch, |block| {
@@ -23,19 +26,39 @@ fn read(files: &dyn Files, from_epoch: u64) -> Result<(Vec<Seen>, Tail), LogErro
     Ok((seen, tail))
 }
 
-fn start(files: &Arc<dyn Files>, options: LogOptions) -> Arc<Log> {
+pub(crate) fn start(files: &Arc<dyn Files>, options: LogOptions) -> Arc<Log> {
     let (_, tail) = read(&**files, 0).expect("the log is whole");
     Log::start(files.clone(), tail, options).expect("the directory is writable")
 }
 
 /// Appends one entry of `worker` and gives its epoch.
-fn commit(log: &Log, worker: u16, time: u64, body: &[u8]) -> Result<u64, LogFailure> {
+pub(crate) fn commit(log: &Log, worker: u16, time: u64, body: &[u8]) -> Result<u64, LogFailure> {
     let worker = WorkerId(worker);
     log.wait_for_room(worker);
     let epoch = log.enter(worker)?;
     log.append(worker, time, Kind::Command, |buffer| buffer.extend_from_slice(body));
     log.leave(worker);
     Ok(epoch)
+}
+
+/// Random numbers from a seed (splitmix64), so that a failing image can be built again.
+pub(crate) struct Random(pub u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    pub(crate) fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::begin::segment_bytes;
 use super::shared::Shared;
 use super::tail_segment::TailSegment;
 use super::{BUFFERED_SYNC_INTERVAL, Durability, LogOptions};
-use crate::block::{BlockBuilder, BlockHeader};
+use crate::block::{ALIGNMENT, BlockBuilder, BlockHeader};
 use crate::error::{LogError, LogFailure};
 use crate::read::Tail;
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
@@ -191,11 +191,13 @@ impl Writer {
             log_id: self.log_id,
             first_epoch: epoch,
             first_number: self.number + 1,
-            length: self.segment_bytes.max(SEGMENT_HEADER_BYTES + block_bytes),
+            length: self.segment_bytes.max(SEGMENT_HEADER_BYTES + block_bytes + ALIGNMENT),
             previous_epoch: self.epoch,
             chain: self.chain,
         };
-        self.segment = TailSegment::create(&*self.shared.files, &header)?;
+        let next = TailSegment::create(&*self.shared.files, &header)?;
+        self.segment.cut()?;
+        self.segment = next;
         self.shared.add_segment(self.segment.name(), self.epoch);
         self.shared.statistics.segments.increment();
         Ok(())
@@ -233,6 +235,7 @@ impl Writer {
         self.block.clear(BLOCK_KEEP_BYTES);
         self.write_block(epoch, true)?;
         self.sync()?;
-        self.segment.cut()
+        self.segment.cut()?;
+        self.sync()
     }
 }

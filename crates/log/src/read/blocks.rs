@@ -3,7 +3,6 @@
 //! Role         decides of each place whether the expected block stands there, and at the end of
 //!              the last segment whether what stands there instead is a torn write or damage
 
-use super::segments::Listing;
 use super::window::Window;
 use super::{Block, Cut, SegmentInfo, Tail, describe};
 use crate::block::{ALIGNMENT, BlockHeader, HEADER_BYTES, HeaderFault, decode_payload};
@@ -211,7 +210,6 @@ impl Reader {
         &mut self,
         segment: &mut Segment<'_>,
         tail: &Tail,
-        listing: &Listing,
         fault: Fault,
     ) -> Result<Option<Cut>, LogError> {
         let expected = tail.expected().describe();
@@ -222,7 +220,6 @@ impl Reader {
                     offset: segment.offset,
                     first: tail.next_number,
                     last: limit - 1,
-                    unreadable: listing.unreadable.clone(),
                 });
             }
             return Err(segment.damaged(expected, fault.what));

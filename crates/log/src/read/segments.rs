@@ -5,12 +5,11 @@
 //!                  a lower one. Whoever started the log anew after a torn write began a fresh
 //!                  segment with the torn block's number, and so declared it void
 
-use crate::block::ALIGNMENT;
 use crate::error::LogError;
-use crate::files::{File, Files};
+use crate::files::Files;
 use crate::segment::{
-    ENCODED_BYTES, FORMAT_VERSION, SEGMENT_HEADER_BYTES, SegmentFault, SegmentHeader,
-    segment_epoch, segment_name,
+    ENCODED_BYTES, FORMAT_VERSION, SegmentFault, SegmentHeader, is_unfinished, segment_epoch,
+    segment_name,
 };
 
 /// A segment file.
@@ -39,8 +38,6 @@ pub(super) struct Listing {
     /// Files of no use: segments whose making was interrupted, and such as a later one took the
     /// place of.
     pub dead: Vec<String>,
-    /// The one of `dead`, if any, that has no readable header.
-    pub unreadable: Option<String>,
     /// The greatest epoch in a name.
     pub named_epoch: u64,
 }
@@ -52,15 +49,9 @@ impl Listing {
         epochs.sort_unstable();
         let mut listing =
             Self { named_epoch: epochs.last().copied().unwrap_or(0), ..Self::default() };
+        listing.dead.extend(names.into_iter().filter(|name| is_unfinished(name)));
         for epoch in epochs {
-            let name = segment_name(epoch);
-            match read_segment(files, &name)? {
-                Some(info) => listing.push(files, info)?,
-                None => {
-                    listing.dead.push(name.clone());
-                    listing.unreadable = Some(name);
-                }
-            }
+            listing.push(files, read_segment(files, &segment_name(epoch))?)?;
         }
         Ok(listing)
     }
@@ -101,47 +92,29 @@ impl Listing {
     }
 }
 
-/// The segment called `name`; `None` if it is only the beginning of one, which holds nothing.
-fn read_segment(files: &dyn Files, name: &str) -> Result<Option<SegmentInfo>, LogError> {
+fn read_segment(files: &dyn Files, name: &str) -> Result<SegmentInfo, LogError> {
     let fault = |error| LogError::io("read", files.path(name), error);
     let file = files.open(name).map_err(fault)?;
     let mut bytes = [0; ENCODED_BYTES];
     let read = file.read_at(&mut bytes, 0).map_err(fault)?;
+    let path = files.path(name);
     match SegmentHeader::decode(&bytes[..read]) {
-        Ok(header) if segment_name(header.first_epoch) != name => Err(LogError::WrongName {
-            path: files.path(name),
-            own_name: segment_name(header.first_epoch),
-        }),
+        Ok(header) if segment_name(header.first_epoch) != name => {
+            Err(LogError::WrongName { path, own_name: segment_name(header.first_epoch) })
+        }
         Ok(header) => {
             let file_bytes = file.length().map_err(fault)?;
-            Ok(Some(SegmentInfo { name: name.to_owned(), header, file_bytes }))
+            Ok(SegmentInfo { name: name.to_owned(), header, file_bytes })
         }
         Err(SegmentFault::Version(found)) => {
-            Err(LogError::UnknownVersion { path: files.path(name), found, known: FORMAT_VERSION })
+            Err(LogError::UnknownVersion { path, found, known: FORMAT_VERSION })
         }
-        // The header is durable before the first block is written: behind a torn one is nothing.
-        Err(problem) if has_content(&*file).map_err(fault)? => Err(LogError::Damaged {
-            path: files.path(name),
+        // A file gets its name when its header is on the disk, so this is no interrupted making.
+        Err(problem) => Err(LogError::Damaged {
+            path,
             offset: 0,
             expected: "the header of a segment".to_owned(),
             found: problem.describe().to_owned(),
         }),
-        Err(_) => Ok(None),
-    }
-}
-
-/// Whether anything but zeros stands behind the header.
-fn has_content(file: &dyn File) -> std::io::Result<bool> {
-    let mut bytes = vec![0; 64 * ALIGNMENT as usize];
-    let mut at = SEGMENT_HEADER_BYTES;
-    loop {
-        let read = file.read_at(&mut bytes, at)?;
-        if bytes[..read].iter().any(|&byte| byte != 0) {
-            return Ok(true);
-        }
-        if read < bytes.len() {
-            return Ok(false);
-        }
-        at += read as u64;
     }
 }

@@ -9,6 +9,7 @@ use crate::block::BlockHeader;
 use crate::error::LogError;
 use crate::files::Files;
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use std::collections::VecDeque;
 
 /// Where a log ends, and what a scan found on the way.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +38,10 @@ pub struct Tail {
     pub(crate) segments: Vec<(String, u64)>,
     /// The last segment, and the end of its last block.
     pub(crate) last: Option<(String, u64)>,
+    /// The last block of which it is certain that it was synced.
+    pub(crate) synced: u64,
+    /// Number and offset of the later ones, all in the last segment.
+    pub(crate) doubtful: VecDeque<(u64, u64)>,
     /// Files of no use any more.
     pub(crate) dead: Vec<String>,
 }
@@ -97,11 +102,12 @@ impl Tail {
 
     /// Whether `info` follows the block read last; the walk has reached its number.
     pub(super) fn check_continues(
-        &self,
+        &mut self,
         files: &dyn Files,
         info: &SegmentInfo,
     ) -> Result<(), LogError> {
         let header = &info.header;
+        self.note_synced(header.first_number - 1);
         if header.chain == self.chain && header.previous_epoch == self.epoch {
             return Ok(());
         }
@@ -113,7 +119,15 @@ impl Tail {
         })
     }
 
-    pub(super) fn advance(&mut self, header: &BlockHeader, chain: u32, from_epoch: u64) {
+    pub(super) fn advance(
+        &mut self,
+        offset: u64,
+        header: &BlockHeader,
+        chain: u32,
+        from_epoch: u64,
+    ) {
+        self.doubtful.push_back((header.number, offset));
+        self.note_synced(header.synced_through);
         self.next_number += 1;
         self.epoch = header.epoch;
         self.chain = chain;
@@ -125,7 +139,14 @@ impl Tail {
         }
     }
 
+    /// Notes that the blocks up to `number` were synced.
+    fn note_synced(&mut self, number: u64) {
+        self.synced = self.synced.max(number);
+        while self.doubtful.pop_front_if(|&mut (number, _)| number <= self.synced).is_some() {}
+    }
+
     pub(super) fn seal(&mut self, segment: &Segment<'_>, header: &BlockHeader) {
+        self.note_synced(header.synced_through);
         self.next_epoch = self.next_epoch.max(header.epoch + 1);
         self.sealed = true;
         self.end(segment, None);

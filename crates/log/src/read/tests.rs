@@ -1,0 +1,215 @@
+//! Damage: every byte changed, every length cut, files missing, copied, of another log or version.
+
+use super::{Tail, segments};
+use crate::entry::read_u32;
+use crate::error::LogError;
+use crate::files::Files;
+use crate::files::simulated::SimulatedDisk;
+use crate::log::tests::{Random, Seen, commit, read};
+use crate::log::{Log, LogOptions};
+use crate::segment::segment_epoch;
+use std::sync::Arc;
+
+/// Commits one block after the other; whether the log is then closed in order, or the process ends
+/// in the middle.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Sealed,
+    Crashed,
+}
+
+/// A log of several small segments, with what is in it.
+fn written(end: End) -> (SimulatedDisk, Vec<Seen>) {
+    let disk = SimulatedDisk::new();
+    let (_, tail) = read(&disk, 0).expect("it is empty");
+    let options = LogOptions { segment_bytes: 16 << 10, ..LogOptions::new(1) };
+    let log = Log::start(Arc::new(disk.clone()), tail, options).expect("the disk is in order");
+    for time in 0..5u64 {
+        let body = [b'a' + time as u8; 300];
+        let epoch = commit(&log, 0, time, &body).expect("the log is open");
+        log.wait_for(epoch).expect("the disk is in order");
+    }
+    let crashed = disk.copy();
+    log.stop().expect("the disk is in order");
+    let disk = if end == End::Sealed { disk.copy() } else { crashed };
+    let (seen, tail) = read(&disk, 0).expect("it is whole");
+    assert_eq!((seen.len(), tail.sealed), (5, end == End::Sealed));
+    (disk, seen)
+}
+
+fn names(disk: &SimulatedDisk) -> Vec<String> {
+    disk.list().expect("it can be listed")
+}
+
+/// A changed log may be refused, or be read as it was; only where nothing says that it was closed
+/// may the last block go, and with a notice.
+fn check(disk: &SimulatedDisk, original: &[Seen], end: End, what: &str) -> Option<Tail> {
+    match read(disk, 0) {
+        Err(error) => {
+            assert!(error.to_string().contains("simulated/log-"), "{what}: {error}");
+            None
+        }
+        Ok((seen, tail)) if seen == original => Some(tail),
+        Ok((seen, tail)) => {
+            assert!(end == End::Crashed, "{what}: lost");
+            assert_eq!(seen, original[..original.len() - 1], "{what}: lost more than the last");
+            assert!(tail.cut.is_some(), "{what}: lost without a notice");
+            Some(tail)
+        }
+    }
+}
+
+#[test]
+fn no_changed_byte_gives_other_entries() {
+    for end in [End::Sealed, End::Crashed] {
+        let (disk, original) = written(end);
+        let mut random = Random(3);
+        let mut refused = 0;
+        for name in names(&disk) {
+            let content = disk.content(&name).expect("it is there");
+            for offset in 0..content.len() {
+                let mut changed = content.clone();
+                changed[offset] ^= 1 + random.below(255) as u8;
+                disk.set_content(&name, changed);
+                let what = format!("{name}, byte {offset}");
+                refused += usize::from(check(&disk, &original, end, &what).is_none());
+            }
+            disk.set_content(&name, content);
+        }
+        // Headers and entries: 5 blocks of 64 + 16 + about 310 bytes, and segments' headers.
+        assert!(refused > 4 * 390, "{refused} were refused");
+    }
+}
+
+#[test]
+fn no_cut_off_file_gives_fewer_entries() {
+    for end in [End::Sealed, End::Crashed] {
+        let (disk, original) = written(end);
+        let names = names(&disk);
+        for name in &names {
+            let content = disk.content(name).expect("it is there");
+            let is_last = Some(name) == names.last();
+            for length in 0..content.len() {
+                disk.set_content(name, content[..length].to_vec());
+                let what = format!("{name}, cut to {length} bytes");
+                let (read, tail) = match read(&disk, 0) {
+                    Ok(read) => read,
+                    Err(error) => {
+                        assert!(error.to_string().contains("simulated/log-"), "{what}: {error}");
+                        continue;
+                    }
+                };
+                assert_eq!(read, original, "{what}");
+                assert!(!is_last || tail.sealed, "{what}: it shows that it was cut");
+            }
+            disk.set_content(name, content);
+        }
+    }
+}
+
+#[test]
+fn cut_zeros_show_in_a_log_that_was_not_sealed() {
+    let (disk, _) = written(End::Crashed);
+    let last = names(&disk).pop().expect("there are some");
+    let content = disk.content(&last).expect("it is there");
+    disk.set_content(&last, content[..content.len() - 1].to_vec());
+    let error = read(&disk, 0).expect_err("it was made longer").to_string();
+    assert!(error.contains("cut off: it has 16383 bytes, it was made with 16384"), "{error}");
+}
+
+#[test]
+fn a_missing_segment_is_missed_wherever_it_was() {
+    for end in [End::Sealed, End::Crashed] {
+        let (disk, _) = written(end);
+        let names = names(&disk);
+        assert!(names.len() >= 3);
+        for (index, name) in names.iter().enumerate() {
+            let without = disk.copy();
+            without.remove(name).expect("it is there");
+            let error = read(&without, 0).expect_err("blocks are missing");
+            match error {
+                LogError::BeginsTooLate { .. } => assert_eq!(index, 0),
+                LogError::Missing { first, last, .. } => {
+                    assert!(index > 0 && index < names.len() - 1);
+                    assert!(first <= last && last <= 5);
+                }
+                LogError::Damaged { .. } => assert_eq!(index, names.len() - 1, "{error}"),
+                other => panic!("{other}"),
+            }
+            let emptied = disk.copy();
+            emptied.set_content(name, Vec::new());
+            let error = read(&emptied, 0).expect_err("blocks are missing").to_string();
+            assert!(error.contains(name.as_str()) && error.contains("shorter than a header"));
+        }
+    }
+}
+
+#[test]
+fn an_absent_log_is_missed_by_who_has_a_checkpoint() {
+    let disk = SimulatedDisk::new();
+    let error = read(&disk, 7).expect_err("there is no log");
+    assert!(matches!(error, LogError::Absent { needed: 7, .. }), "{error}");
+    let (seen, tail) = read(&disk, 0).expect("a new database has none");
+    assert!(seen.is_empty() && tail.log_id == 0);
+}
+
+#[test]
+fn copies_and_segments_of_other_logs_are_refused() {
+    let (disk, _) = written(End::Sealed);
+    let first = names(&disk).remove(0);
+    let content = disk.content(&first).expect("it is there");
+    let copied = disk.copy();
+    copied.set_content("log-00000000000000ff.log", content);
+    let error = read(&copied, 0).expect_err("a segment is there twice");
+    assert!(
+        matches!(&error, LogError::WrongName { own_name, .. } if *own_name == first),
+        "{error}"
+    );
+    let (other, _) = written(End::Sealed);
+    let last = names(&disk).pop().expect("there are some");
+    let foreign = names(&other).pop().expect("there are some");
+    disk.remove(&last).expect("it is there");
+    disk.set_content(&foreign, other.content(&foreign).expect("it is there"));
+    let error = read(&disk, 0).expect_err("one is of another log");
+    assert!(matches!(error, LogError::WrongLog { .. }), "{error}");
+}
+
+#[test]
+fn other_format_versions_are_recognised() {
+    for (version, advice) in [(0u32, "with the older version"), (2, "with a newer version")] {
+        let (disk, _) = written(End::Sealed);
+        let first = names(&disk).remove(0);
+        let mut content = disk.content(&first).expect("it is there");
+        content[8..12].copy_from_slice(&version.to_le_bytes());
+        let crc = crc32c::crc32c(&content[..12]);
+        content[12..16].copy_from_slice(&crc.to_le_bytes());
+        content[20..100].fill(0xee); // whatever another version keeps there
+        assert_ne!(read_u32(&content, 20), 0);
+        disk.set_content(&first, content);
+        let error = read(&disk, 0).expect_err("it is another version");
+        assert!(matches!(error, LogError::UnknownVersion { known: 1, .. }), "{error}");
+        assert!(error.to_string().contains(advice), "{error}");
+    }
+}
+
+#[test]
+fn blocks_before_the_epoch_asked_for_are_checked_where_they_share_a_segment() {
+    let (disk, original) = written(End::Sealed);
+    let infos = segments(&disk).expect("it is whole");
+    for from in 0..original.len() {
+        let from_epoch = original[from].0;
+        let (seen, tail) = read(&disk, from_epoch).expect("it is whole");
+        assert_eq!(seen, original[from..]);
+        assert_eq!(tail.blocks as usize, original.len() - from);
+    }
+    // Beyond the end there is nothing to see, and the log goes on from there.
+    let beyond = original[original.len() - 1].0 + 100;
+    let (seen, tail) = read(&disk, beyond).expect("it is whole");
+    assert!(seen.is_empty());
+    assert!(tail.next_epoch >= beyond);
+    assert!(infos.iter().all(|info| segment_epoch(&info.name) == Some(info.header.first_epoch)));
+    // A segment that is not needed may be gone.
+    disk.remove(&infos[0].name).expect("it is there");
+    let from_epoch = infos[1].header.previous_epoch + 1;
+    assert!(!read(&disk, from_epoch).expect("what is needed is there").0.is_empty());
+}
