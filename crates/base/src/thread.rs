@@ -7,7 +7,7 @@
 mod tests;
 
 use std::io;
-pub use std::thread::{JoinHandle, Scope, scope, sleep, yield_now};
+pub use std::thread::{JoinHandle, Scope, ScopedJoinHandle, scope, sleep, yield_now};
 
 /// How a thread is started.
 #[derive(Clone, Debug)]
@@ -36,13 +36,25 @@ impl ThreadOptions {
         body: impl FnOnce() -> T + Send + 'static,
     ) -> io::Result<JoinHandle<T>> {
         let core = self.core;
-        std::thread::Builder::new().name(self.name).spawn(move || {
-            if let Some(core) = core {
-                pin_current_thread(core);
-            }
-            body()
-        })
+        std::thread::Builder::new().name(self.name).spawn(move || run(core, body))
     }
+
+    /// As [`ThreadOptions::spawn`], for a thread that ends before `scope` does.
+    pub fn spawn_scoped<'scope, T: Send + 'scope>(
+        self,
+        scope: &'scope Scope<'scope, '_>,
+        body: impl FnOnce() -> T + Send + 'scope,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>> {
+        let core = self.core;
+        std::thread::Builder::new().name(self.name).spawn_scoped(scope, move || run(core, body))
+    }
+}
+
+fn run<T>(core: Option<usize>, body: impl FnOnce() -> T) -> T {
+    if let Some(core) = core {
+        pin_current_thread(core);
+    }
+    body()
 }
 
 /// Pins the calling thread to `core`. `false` when the system refuses (no such core, not in this

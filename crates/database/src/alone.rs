@@ -3,10 +3,9 @@
 //! Role         statements typed outside procedures, and calls of a database without an engine
 //! Concurrency  used only at quiet points, which exclude each other
 
-use hotrow_base::ids::WorkerId;
 use hotrow_engine::in_place::Scratch;
 use hotrow_engine::reconnaissance::TrialReads;
-use hotrow_engine::schema::Schema;
+use hotrow_engine::schema::{QUIET_WORKER, Schema};
 use hotrow_engine::trace::SerialTrace;
 use hotrow_engine::worker;
 use hotrow_transaction::bytecode::Program;
@@ -17,9 +16,6 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::plan::Plan;
 
 use crate::rows::Rows;
-
-/// The worker id of quiet points; engines have the ids from 1.
-pub(crate) const QUIET_WORKER: WorkerId = WorkerId(0);
 
 /// Buffers for running alone.
 pub(crate) struct Alone {

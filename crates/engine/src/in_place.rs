@@ -8,6 +8,8 @@
 //!              I2 whoever could meet another transaction's ghost or new entry has not been let in
 //!              by the protection; trial reads, which ask for none, check nothing they see
 //!              I3 undo runs newest first and needs no memory
+//!              I4 a row is kept for the checkpoint being taken before it is changed the first time
+//!              (storage asserts it at each change of a record's header)
 //! Source       ghosts: locking.txt 2.2; undo in memory: partitioned.txt 3.1
 
 mod change;
@@ -126,6 +128,15 @@ impl<'a, P: Protection> InPlace<'a, P> {
     #[inline]
     pub fn write_hash(&self) -> u64 {
         self.scratch.undo.write_hash()
+    }
+
+    /// Keeps a row, which the caller holds exclusively and is about to change, for the checkpoint
+    /// that is being taken, if that has not got it yet.
+    #[inline(always)]
+    fn keep_for_checkpoint(&self, table: TableId, record: Record<'_>) {
+        if !record.is_captured() {
+            self.schema.memory.saved_rows().save(self.scratch.worker, table, record);
+        }
     }
 
     /// Holds the granule of a key or key prefix of an index.
@@ -289,6 +300,7 @@ impl<'a, P: Protection> RecordAccess for InPlace<'a, P> {
             let change = [(field.column(), Datum::int(value))];
             return self.change_row(table, record, &change, &[]);
         }
+        self.keep_for_checkpoint(table, record);
         let undo = &mut self.scratch.undo;
         change::set_int(undo, table, record.id(), record.row(), field, value);
         Ok(Inserted::Yes)

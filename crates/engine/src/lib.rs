@@ -3,16 +3,18 @@
 //! Should I be using this? Only to write an engine. An engine lowers a [`hotrow_transaction`] plan
 //! to its own form; this crate gives it calls to run ([`source`]), the tables and procedures to
 //! run them on ([`schema`]) with a gate for quiet points, records changed in place with
-//! undo ([`in_place`]), trial reads ([`reconnaissance`]) and the books to keep ([`statistics`]).
+//! undo ([`in_place`]), trial reads ([`reconnaissance`]), images of it all ([`checkpoint`]) and
+//! the books to keep ([`statistics`]).
 //!
 //! Reading order: [`contract`], [`source`], [`schema`], [`worker`], [`protection`],
-//! [`in_place`], [`reconnaissance`], [`planning`], [`statistics`], [`trace`].
+//! [`in_place`], [`reconnaissance`], [`planning`], [`statistics`], [`trace`], [`checkpoint`].
 //!
 //! Architecture invariants: no engine's name occurs here; nothing here knows SQL text, files or
 //! the network.
 
 #![forbid(unsafe_code)]
 
+pub mod checkpoint;
 pub mod contract;
 pub mod in_place;
 pub mod planning;

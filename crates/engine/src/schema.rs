@@ -28,19 +28,25 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Procedure;
 
 pub(crate) use self::path::{AccessPath, ColumnSet};
+use crate::checkpoint::SavedRows;
+
+/// The worker id of quiet points; engines have the ids from 1.
+pub const QUIET_WORKER: WorkerId = WorkerId(0);
 
 /// What all tables of a database share.
 pub struct Memory {
     epochs: ReclaimEpochs,
     budget: Arc<MemoryBudget>,
     workers: usize,
+    saved_rows: SavedRows,
 }
 
 impl Memory {
     /// Memory for the workers `0..workers`, of `limit` bytes at most.
     pub fn new(workers: usize, limit: u64) -> Self {
         let budget = Arc::new(MemoryBudget::new(limit));
-        Self { epochs: ReclaimEpochs::new(workers), budget, workers }
+        let saved_rows = SavedRows::new(workers);
+        Self { epochs: ReclaimEpochs::new(workers), budget, workers, saved_rows }
     }
 
     /// The reclamation clock.
@@ -52,6 +58,12 @@ impl Memory {
     /// The budget.
     pub fn budget(&self) -> &Arc<MemoryBudget> {
         &self.budget
+    }
+
+    /// What transactions keep for the checkpoint that is being taken.
+    #[inline]
+    pub fn saved_rows(&self) -> &SavedRows {
+        &self.saved_rows
     }
 
     /// How many workers may touch records.
@@ -378,8 +390,10 @@ impl SharedSchema {
         self.generation.load(Ordering::Acquire) // partner: the Release in `replace`
     }
 
-    /// Waits until no transaction runs and keeps new ones out until the guard is dropped.
+    /// Waits until no transaction runs and keeps new ones out until the guard is dropped. The
+    /// caller is inside nothing, and works as [`QUIET_WORKER`].
     pub fn quiet(&self) -> Quiet<'_> {
+        self.current().memory.saved_rows().wait_for_room(QUIET_WORKER);
         Quiet { _closed: self.gate.close(), shared: self }
     }
 }

@@ -189,6 +189,7 @@ impl<R: Runner> Worker<R> {
         let mut turns = 0_u32;
         // Acquire; partner: the Release in `Workers::stop`.
         while !self.stopping.load(Ordering::Acquire) {
+            schema.memory.saved_rows().wait_for_room(self.id);
             self.schema.gate().enter(self.id.index());
             if self.schema.generation() != generation {
                 generation = self.schema.generation();

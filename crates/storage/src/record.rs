@@ -5,15 +5,22 @@
 //! States       live -> ghost <-> live -> retired -> free (see the record store)
 //! Invariants   I1 a slot keeps its size class for ever, so a stale view never reads outside it
 //!              I2 a forwarded record's body is not forwarded
+//!              I3 whoever holds a record exclusively changes it only when it is captured, so that
+//!              no image misses the row as it was (asserted in debug builds)
 //! Concurrency  control word: the engine's own protocol.
 //!              meta word and row words: written only by whoever holds the record exclusively
 //!              under the engine's protocol; read by any thread. Row words are accessed Relaxed,
 //!              because the engine's control word orders them; meta is stored Release and loaded
-//!              Acquire, so that whoever sees a new body sees its words
+//!              Acquire, so that whoever sees a new body sees its words.
+//!              Bits 58 and 57 of meta are a claim (base's `sync::claim`) on copying the row into
+//!              an image. While a record is not captured, any thread may claim it by
+//!              compare-exchange; once it is, by I3 only its holder changes meta. So the holder's
+//!              loads and stores of meta lose no claim, and no claim loses a change of the holder's
 //!
 //! ```text
 //! word 0   control word: opaque
 //! word 1   meta   63 ghost | 62 retired | 61 forwarded | 60 body | 59 free
+//!                 58 stamp: as its store's, when captured | 57 busy: being captured
 //!                 48..56 size class
 //!                  0..48 row length in words; forwarded: id of the body; free: next free slot
 //! word 2.. row; a forwarded record's row is in its body, a slot of the same form
@@ -25,8 +32,10 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-use crate::slab::segments::Segments;
+use hotrow_base::sync::ClaimBits;
+
 use crate::slab::size_class::SizeClass;
+use crate::slab::space::Space;
 
 /// Words before the row: control word and meta.
 pub const HEADER_WORDS: usize = 2;
@@ -77,16 +86,16 @@ pub struct Record<'a> {
     id: RecordId,
     /// Header and row, to the end of the segment. At least a header long, as `resolve` checked.
     words: &'a [AtomicU64],
-    segments: &'a Segments,
+    space: &'a Space,
 }
 
 impl<'a> Record<'a> {
     /// The record at `id`.
     #[inline(always)]
-    pub(crate) fn resolve(segments: &'a Segments, id: RecordId) -> Self {
-        let words = segments.words_from(id.bits());
+    pub(crate) fn resolve(space: &'a Space, id: RecordId) -> Self {
+        let words = space.segments.words_from(id.bits());
         assert!(words.len() >= HEADER_WORDS, "a slot is at least a header long");
-        Self { id, words, segments }
+        Self { id, words, space }
     }
 
     /// The name of the record.
@@ -129,13 +138,31 @@ impl<'a> Record<'a> {
     /// Makes the record a ghost.
     #[inline]
     pub fn set_ghost(&self) {
+        debug_assert!(self.is_captured(), "I3");
         self.set_meta(self.meta().with(Meta::GHOST));
     }
 
     /// Makes a ghost a live record again.
     #[inline]
     pub fn clear_ghost(&self) {
+        debug_assert!(self.is_captured(), "I3");
         self.set_meta(self.meta().without(Meta::GHOST));
+    }
+
+    /// Whether the image that is being made, if any, has the row or needs none. Who holds the
+    /// record exclusively asks before its first change, and else calls [`Record::claim`].
+    #[inline(always)]
+    #[must_use]
+    pub fn is_captured(&self) -> bool {
+        Meta::CLAIM.is_done(self.meta().0, self.space.stamp())
+    }
+
+    /// The right to copy the row, and the duty; none when it was copied, after waiting for that
+    /// where another thread is at it. Kept for the time of the copy: others spin.
+    #[must_use]
+    pub fn claim(&self) -> Option<Claimed<'a>> {
+        let claimed = Meta::CLAIM.claim(self.meta_word(), self.space.stamp());
+        claimed.then(|| Claimed { record: *self })
     }
 
     /// Whether the record was unlinked and waits for its reclamation epoch (or is free again).
@@ -187,6 +214,7 @@ impl<'a> Record<'a> {
     /// If the row is not longer than `index`.
     #[inline(always)]
     pub fn store_word(&self, index: usize, word: u64) {
+        debug_assert!(self.is_captured(), "I3");
         self.row()[index].store(word, Relaxed);
     }
 
@@ -204,6 +232,7 @@ impl<'a> Record<'a> {
         if row.len() > holder.class().words() - HEADER_WORDS {
             return false;
         }
+        debug_assert!(self.is_captured(), "I3");
         for (word, &value) in holder.rest().iter().zip(row) {
             word.store(value, Relaxed);
         }
@@ -218,7 +247,7 @@ impl<'a> Record<'a> {
     }
 
     fn body(&self, meta: Meta) -> Record<'a> {
-        Record::resolve(self.segments, RecordId::from_bits(meta.payload()))
+        Record::resolve(self.space, RecordId::from_bits(meta.payload()))
     }
 
     fn row_here(&self) -> RowWords<'a> {
@@ -231,15 +260,41 @@ impl<'a> Record<'a> {
     }
 
     #[inline(always)]
+    fn meta_word(&self) -> &'a AtomicU64 {
+        &self.parts().0[1]
+    }
+
+    #[inline(always)]
     pub(crate) fn meta(&self) -> Meta {
         // Acquire; partner: the Release store in `set_meta`.
-        Meta(self.parts().0[1].load(Acquire))
+        Meta(self.meta_word().load(Acquire))
     }
 
     #[inline(always)]
     pub(crate) fn set_meta(&self, meta: Meta) {
         // Release; partner: the Acquire load in `meta`.
-        self.parts().0[1].store(meta.0, Release);
+        self.meta_word().store(meta.0, Release);
+    }
+}
+
+/// A record whose row the holder of this copies into an image; captured when dropped.
+#[must_use = "dropped, the record counts as captured"]
+#[derive(Debug)]
+pub struct Claimed<'a> {
+    record: Record<'a>,
+}
+
+impl<'a> Claimed<'a> {
+    /// The row; none when the record is a ghost: it then has no row that an image needs.
+    #[must_use]
+    pub fn row(&self) -> Option<RowWords<'a>> {
+        self.record.live_row()
+    }
+}
+
+impl Drop for Claimed<'_> {
+    fn drop(&mut self) {
+        Meta::CLAIM.finish(self.record.meta_word(), self.record.space.stamp());
     }
 }
 
@@ -263,6 +318,12 @@ impl Meta {
     pub(crate) const FORWARDED: u64 = 1 << 61;
     pub(crate) const BODY: u64 = 1 << 60;
     pub(crate) const FREE: u64 = 1 << 59;
+    pub(crate) const STAMP: u64 = 1 << 58;
+    const BUSY: u64 = 1 << 57;
+    /// Slots that are no records have no row to copy.
+    pub(crate) const NO_RECORD: u64 = Self::RETIRED | Self::FREE | Self::BODY;
+    const CLAIM: ClaimBits =
+        ClaimBits { stamp: Self::STAMP, busy: Self::BUSY, nothing: Self::NO_RECORD };
     const CLASS_SHIFT: u32 = 48;
     const CLASS: u64 = 0xff << Self::CLASS_SHIFT;
     const PAYLOAD: u64 = RecordId::MASK;
@@ -305,7 +366,7 @@ impl Meta {
 
     /// Where the row is, with the flags of `flags_of`.
     pub(crate) fn with_flags_of(self, flags_of: Self) -> Self {
-        const KEPT: u64 = Meta::GHOST | Meta::RETIRED;
+        const KEPT: u64 = Meta::GHOST | Meta::RETIRED | Meta::STAMP;
         Self(self.0 & !KEPT | flags_of.0 & KEPT)
     }
 }

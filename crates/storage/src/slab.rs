@@ -29,6 +29,7 @@
 pub(crate) mod chunks;
 pub(crate) mod segments;
 pub(crate) mod size_class;
+pub(crate) mod space;
 pub(crate) mod worker;
 pub(crate) mod zeroed_words;
 
@@ -38,19 +39,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crossbeam_utils::CachePadded;
 use hotrow_base::ids::WorkerId;
 
-use self::chunks::Chunks;
-use self::segments::Segments;
+use self::chunks::{Chunk, Chunks};
 use self::size_class::SizeClass;
+use self::space::Space;
 use self::worker::{WorkerSlab, classes_for};
 use crate::budget::{MemoryBudget, MemoryKind, OutOfMemoryBudget};
 use crate::prefetch::prefetch;
-use crate::record::{HEADER_WORDS, MAX_ROW_WORDS, Meta, Record, RecordId};
+use crate::record::{Claimed, HEADER_WORDS, MAX_ROW_WORDS, Meta, Record, RecordId};
 use hotrow_base::sync::reclaim::ReclaimEpoch;
 
 /// See the module.
 #[derive(Debug)]
 pub struct RecordStore {
-    segments: Segments,
+    space: Space,
     chunks: Chunks,
     workers: Box<[CachePadded<WorkerSlab>]>,
     /// Batches of free slots by class, from workers that free more than they allocate.
@@ -65,12 +66,24 @@ pub struct RecordStore {
 #[must_use = "the old place leaks unless it is settled or restored"]
 pub struct PriorRow(pub(crate) Meta);
 
+/// A part of a store that one thread visits at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece(Chunk);
+
+impl Piece {
+    /// How long it is, free places included.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        (self.0.end - self.0.start) * size_of::<u64>() as u64
+    }
+}
+
 impl RecordStore {
     /// An empty store for the workers `0..workers`, whose bytes are charged to `budget`.
     #[must_use]
     pub fn new(workers: usize, budget: Arc<MemoryBudget>) -> Self {
         Self {
-            segments: Segments::new(),
+            space: Space::new(),
             chunks: Chunks::new(),
             workers: (0..workers).map(|_| CachePadded::new(WorkerSlab::new())).collect(),
             spilled: CachePadded::new(Mutex::new(vec![Vec::new(); SizeClass::COUNT])),
@@ -86,7 +99,7 @@ impl RecordStore {
     #[inline(always)]
     #[must_use]
     pub fn record(&self, id: RecordId) -> Record<'_> {
-        Record::resolve(&self.segments, id)
+        Record::resolve(&self.space, id)
     }
 
     /// Asks for the first cache line of the record at `id`.
@@ -114,6 +127,10 @@ impl RecordStore {
     pub fn retire(&self, worker: WorkerId, id: RecordId, epoch: ReclaimEpoch) {
         let record = self.record(id);
         debug_assert!(!record.is_retired(), "a record is retired once");
+        debug_assert!(
+            record.meta().has(Meta::BODY) || record.is_captured(),
+            "I3 of the record; what is in a body belongs to its record"
+        );
         record.set_meta(record.meta().with(Meta::RETIRED));
         lock(&self.slab(worker).retired).retire(epoch, id);
     }
@@ -155,6 +172,7 @@ impl RecordStore {
     ) -> Result<PriorRow, OutOfMemoryBudget> {
         let body = self.allocate_flagged(worker, row, Meta::BODY)?;
         let record = self.record(id);
+        debug_assert!(record.is_captured(), "I3 of the record");
         let prior = record.meta();
         let moved = Meta::new(Meta::FORWARDED, prior.class(), body.bits());
         record.set_meta(moved.with_flags_of(prior));
@@ -179,19 +197,47 @@ impl RecordStore {
     /// the engine's protocol decide what may be read of each.
     pub fn for_each_record<'s>(&'s self, mut visit: impl FnMut(RecordId, Record<'s>)) {
         for chunk in self.chunks.all() {
-            let mut position = chunk.start;
-            while position + HEADER_WORDS as u64 <= chunk.end {
-                let id = RecordId::from_bits(position);
-                let record = self.record(id);
-                let meta = record.meta();
-                if meta.is_untouched() {
-                    break;
-                }
-                if !meta.has(Meta::RETIRED | Meta::FREE | Meta::BODY) {
-                    visit(id, record);
-                }
-                position += meta.class().words() as u64;
+            self.for_each_in(chunk, |record| visit(record.id(), record));
+        }
+    }
+
+    /// Begins another image of the store: from now on no record that there is is captured, and
+    /// each one made is. To be called when nothing else runs, and all were captured before
+    /// (which the walk of the image before has seen to).
+    pub fn begin_capture(&self) {
+        self.space.flip_stamp();
+    }
+
+    /// The pieces of the store, for a walk by several threads. All records of an image that was
+    /// begun before lie in them.
+    #[must_use]
+    pub fn pieces(&self) -> Vec<Piece> {
+        self.chunks.all().into_iter().map(Piece).collect()
+    }
+
+    /// Gives each record of `piece` that is not captured to `copy`; each is, afterwards.
+    pub fn capture_piece(&self, piece: Piece, mut copy: impl FnMut(&Claimed<'_>)) {
+        self.for_each_in(piece.0, |record| {
+            if !record.is_captured()
+                && let Some(claimed) = record.claim()
+            {
+                copy(&claimed);
             }
+        });
+    }
+
+    fn for_each_in<'s>(&'s self, chunk: Chunk, mut visit: impl FnMut(Record<'s>)) {
+        let mut position = chunk.start;
+        while position + HEADER_WORDS as u64 <= chunk.end {
+            let record = self.record(RecordId::from_bits(position));
+            let meta = record.meta();
+            if meta.is_untouched() {
+                break;
+            }
+            if !meta.has(Meta::NO_RECORD) {
+                visit(record);
+            }
+            position += meta.class().words() as u64;
         }
     }
 
@@ -211,7 +257,7 @@ impl RecordStore {
         assert!(row.len() <= MAX_ROW_WORDS, "rows are checked where they are built");
         let slab = self.slab(worker);
         let words = HEADER_WORDS + row.len();
-        let (id, class) = match slab.take(&self.segments, words) {
+        let (id, class) = match slab.take(&self.space, words) {
             Some(taken) => taken,
             None => self.take_slowly(slab, words)?,
         };
@@ -221,7 +267,7 @@ impl RecordStore {
         for (word, &value) in record.rest().iter().zip(row) {
             word.store(value, Relaxed);
         }
-        record.set_meta(Meta::new(flags, class, row.len() as u64));
+        record.set_meta(Meta::new(flags | self.space.stamp(), class, row.len() as u64));
         Ok(id)
     }
 
@@ -236,18 +282,18 @@ impl RecordStore {
             let batch = lock(&self.spilled)[class.number()].pop();
             if let Some(batch) = batch {
                 slab.give_batch(class, batch);
-                return Ok(slab.take(&self.segments, words).expect("a batch was just given"));
+                return Ok(slab.take(&self.space, words).expect("a batch was just given"));
             }
         }
         let slot_words = classes_for(words).map(SizeClass::words).into_iter().max();
         let slot_words = slot_words.expect("there are two classes");
-        let chunk = self.chunks.carve(&self.segments, &self.budget, slot_words)?;
+        let chunk = self.chunks.carve(&self.space.segments, &self.budget, slot_words)?;
         Ok(slab.take_from_chunk(chunk, words))
     }
 
     fn free(&self, slab: &WorkerSlab, id: RecordId) {
-        let class = slab.give(&self.segments, id);
-        if let Some(batch) = slab.take_batch(&self.segments, class) {
+        let class = slab.give(&self.space, id);
+        if let Some(batch) = slab.take_batch(&self.space, class) {
             lock(&self.spilled)[class.number()].push(batch);
         }
     }
@@ -275,5 +321,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+#[cfg(test)]
+mod capture_tests;
 #[cfg(test)]
 mod tests;

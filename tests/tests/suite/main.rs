@@ -2,6 +2,7 @@
 
 mod broken;
 mod cases;
+mod checkpoints;
 mod histories;
 mod hostile;
 mod layering;

@@ -1,6 +1,6 @@
 //! The compiled layout of one table's rows.
 
-use super::field::{Field, FieldKind, NEVER_NULL};
+use super::field::{Field, FieldKind, NEVER_NULL, split_descriptor};
 use super::{RowError, Words, read_field};
 use crate::datum::Datum;
 use crate::ids::ColumnId;
@@ -95,6 +95,28 @@ impl RowLayout {
     #[inline]
     pub fn read<W: Words + ?Sized>(&self, row: &W, column: ColumnId, heap: &mut Vec<u8>) -> Datum {
         read_field(self.field(column), row, heap)
+    }
+
+    /// Whether words from outside (a file) can be a row of this layout: its length is right, and
+    /// the bytes of variable columns lie in it one behind the other. Then nothing that is read or
+    /// written later goes astray. What the cells hold is not looked at: every bit pattern reads as
+    /// some value.
+    pub fn is_well_formed(&self, row: &[u64]) -> bool {
+        if row.len() < self.fixed_words || row.len() > ROW_WORDS_MAX {
+            return false;
+        }
+        let Some(&first) = self.variable.first() else { return row.len() == self.fixed_words };
+        let first = self.fields[usize::from(first)].word();
+        // Descriptors lie in consecutive words, in column order.
+        let mut free_from = self.fixed_words;
+        for descriptor in &row[first..first + self.variable.len()] {
+            let (start, bytes) = split_descriptor(*descriptor);
+            if start < free_from {
+                return false;
+            }
+            free_from = start + bytes.div_ceil(8);
+        }
+        free_from <= row.len()
     }
 
     /// Bytes of a row's values alone, for the memory report: widths of fixed types, n of char(n),

@@ -161,6 +161,35 @@ fn only_blanks_are_cut() {
     assert_eq!(fit_characters(b"abc ", 3), Some(b"abc".as_slice()));
 }
 
+proptest! {
+    #[test]
+    fn rows_are_well_formed_and_words_that_cannot_be_are_not((columns, values, changes) in case()) {
+        let layout = layout(&columns);
+        let row = build(&layout, &values);
+        prop_assert!(layout.is_well_formed(&row));
+        let mut heap = vec![];
+        let changes: Vec<_> = changes
+            .iter()
+            .map(|(i, value)| (ColumnId(*i as u16), value.datum(&mut heap)))
+            .collect();
+        let mut changed = vec![];
+        layout.rebuild(row.as_slice(), &changes, &heap, &mut changed).expect("values are in range");
+        prop_assert!(layout.is_well_formed(&changed));
+        prop_assert!(!layout.is_well_formed(&row[..layout.fixed_words() - 1]));
+        let longer: Vec<_> = row.iter().copied().chain([0]).collect();
+        prop_assert_eq!(layout.is_well_formed(&longer), !layout.is_fixed());
+        for field in layout.fields().iter().filter(|field| field.kind() == FieldKind::Var) {
+            let descriptor = row[field.word()];
+            let too_long = (row.len() as u64 * 8 + 1) << 32;
+            for wrong in [0, u64::MAX, descriptor - 1, descriptor | too_long] {
+                let mut row = row.clone();
+                row[field.word()] = wrong;
+                prop_assert!(!layout.is_well_formed(&row));
+            }
+        }
+    }
+}
+
 #[test]
 fn rows_and_layouts_too_large_are_refused() {
     let huge = [column(DataType::Char(600_000), false)];

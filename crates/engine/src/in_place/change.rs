@@ -55,6 +55,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         changes: &[(ColumnId, Datum)],
         heap: &[u8],
     ) -> Result<Inserted, Stop> {
+        self.keep_for_checkpoint(table, record);
         let indexed = self.schema.indexed(table);
         if !indexed.is_empty()
             && changes.iter().any(|(column, _)| indexed.may_contain(column.index()))
@@ -388,6 +389,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         let schema = self.schema;
         let records = schema.table(table).records();
         let record = records.record(id);
+        debug_assert!(record.is_captured(), "this transaction has changed it before");
         for &secondary in &schema.catalog.table(table).secondary {
             let index = schema.catalog.index(secondary);
             if let Inserted::Duplicate(index) = self.move_revived_entry(index, id, row)? {
@@ -453,6 +455,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
                 }
             }
         }
+        self.keep_for_checkpoint(table, record);
         self.scratch.undo.log_deleted(table, record);
         record.set_ghost();
         self.scratch.unsettled = true;

@@ -12,8 +12,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::chunks::Chunk;
-use super::segments::{FIRST, Segments};
+use super::segments::FIRST;
 use super::size_class::SizeClass;
+use super::space::Space;
 use super::zeroed_words::LINE_WORDS;
 use crate::record::{Meta, Record, RecordId};
 use hotrow_base::sync::reclaim::Retired;
@@ -52,14 +53,14 @@ impl WorkerSlab {
 
     /// A free slot for `words`, or one from the worker's chunk, with its class.
     #[inline]
-    pub(crate) fn take(&self, segments: &Segments, words: usize) -> Option<(RecordId, SizeClass)> {
+    pub(crate) fn take(&self, space: &Space, words: usize) -> Option<(RecordId, SizeClass)> {
         let packed = SizeClass::for_words(words);
-        if let Some(id) = self.take_free(segments, packed) {
+        if let Some(id) = self.take_free(space, packed) {
             return Some((id, packed));
         }
         let aligned = aligned_class(words);
         if aligned != packed
-            && let Some(id) = self.take_free(segments, aligned)
+            && let Some(id) = self.take_free(space, aligned)
         {
             return Some((id, aligned));
         }
@@ -74,21 +75,21 @@ impl WorkerSlab {
     }
 
     #[inline]
-    fn take_free(&self, segments: &Segments, class: SizeClass) -> Option<RecordId> {
+    fn take_free(&self, space: &Space, class: SizeClass) -> Option<RecordId> {
         let list = &self.free[class.number()];
         let head = list.head.load(Relaxed);
         if head == 0 {
             return None;
         }
         let id = RecordId::from_bits(head);
-        list.head.store(Record::resolve(segments, id).meta().payload(), Relaxed);
+        list.head.store(Record::resolve(space, id).meta().payload(), Relaxed);
         list.len.store(list.len.load(Relaxed) - 1, Relaxed);
         Some(id)
     }
 
     /// Puts a slot that nobody can reach on its free list.
-    pub(crate) fn give(&self, segments: &Segments, id: RecordId) -> SizeClass {
-        let record = Record::resolve(segments, id);
+    pub(crate) fn give(&self, space: &Space, id: RecordId) -> SizeClass {
+        let record = Record::resolve(space, id);
         let class = record.class();
         let list = &self.free[class.number()];
         record.set_meta(Meta::new(Meta::FREE, class, list.head.load(Relaxed)));
@@ -98,16 +99,16 @@ impl WorkerSlab {
     }
 
     /// Cuts [`BATCH`] slots off the list of `class` if that leaves as many.
-    pub(crate) fn take_batch(&self, segments: &Segments, class: SizeClass) -> Option<RecordId> {
+    pub(crate) fn take_batch(&self, space: &Space, class: SizeClass) -> Option<RecordId> {
         let list = &self.free[class.number()];
         let len = list.len.load(Relaxed);
         if len < 2 * BATCH {
             return None;
         }
         let first = RecordId::from_bits(list.head.load(Relaxed));
-        let mut last = Record::resolve(segments, first);
+        let mut last = Record::resolve(space, first);
         for _ in 1..BATCH {
-            last = Record::resolve(segments, RecordId::from_bits(last.meta().payload()));
+            last = Record::resolve(space, RecordId::from_bits(last.meta().payload()));
         }
         list.head.store(last.meta().payload(), Relaxed);
         list.len.store(len - BATCH, Relaxed);
