@@ -1,8 +1,8 @@
 //! Checkpoints: an image of all rows as they were at one moment, taken while transactions run.
 //!
-//! Role         [`begin`] at a quiet point, [`Capture::run`] with transactions running; [`load`]
-//!              when a database starts. Where rows go and come from ([`RowSink`], [`RowSource`]) is
-//!              the caller's business, so this knows no file
+//! Role         [`begin`] at a quiet point, then [`write`] with transactions running; [`restore`]
+//!              when a database starts. Only these two know files; below them rows go to a
+//!              [`RowSink`] and come from a [`RowSource`]
 //! States       begun (a quiet point: every row is due) -> walking and draining -> complete, or
 //!              failed and walked to the end all the same
 //! Invariants   I1 the image is the state at the quiet point: a row due is copied before it is
@@ -28,11 +28,13 @@
 
 mod capture;
 mod copier;
+mod files;
 mod load;
 mod rows;
 mod saved;
 
 pub use capture::{Capture, Captured, Progress, TableRows, UnderWay, begin};
+pub use files::{Destination, Written, restore, write};
 pub use load::{LoadError, Loaded, load};
 pub use rows::{BatchFault, BatchHead, RowBatch, RowSink, RowSource};
 pub use saved::SavedRows;

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
+pub mod checkpoint;
 pub mod entry;
 pub mod error;
 pub mod files;

@@ -2,13 +2,16 @@
 
 mod images;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
 use hotrow::Database;
-use hotrow_engine::checkpoint::{self, Captured, Progress};
+use hotrow_engine::checkpoint::{self, Capture, Captured, Destination, Progress, Written};
 use hotrow_engine::contract::Ground;
+use hotrow_log::checkpoint::{self as files, CheckpointError, Identity};
+use hotrow_log::files::simulated::{Fault, SimulatedDisk};
 use hotrow_tests::matrix::{self, Setup};
 use hotrow_tests::state;
 use rand::rngs::StdRng;
@@ -302,6 +305,68 @@ fn saved_rows_are_bounded() {
     let turn = 64 * ROW_BYTES as u64;
     assert!(most > BYTES_MAX && most < BYTES_MAX + turn, "{most} bytes of saved rows");
     assert_eq!(memory.saved_rows().bytes(), 0);
+}
+
+const IDENTITY: Identity = Identity { log_id: 1, epoch: 2 };
+
+fn write_to(disk: &SimulatedDisk, capture: Capture) -> Result<Written, CheckpointError> {
+    let files = Arc::new(disk.clone());
+    let catalog = SCHEMA.as_bytes().to_vec();
+    let to = Destination { files, identity: IDENTITY, catalog, threads: 2 };
+    checkpoint::write(capture, to, &|_| {})
+}
+
+/// Writes, reads back, and loads; then again with each operation on the disk failing once.
+#[test]
+fn an_image_goes_to_files_and_comes_back() {
+    let setup = matrix::reference();
+    let (db, ground) = grounded(&setup);
+    fill(&db);
+    // Numbers differ after the reload: this database has a dropped table, the next one has not.
+    let schema = SCHEMA.replace("CREATE TABLE gone (id bigint PRIMARY KEY);\nDROP TABLE gone;", "");
+    assert_ne!(schema, SCHEMA);
+    let disk = SimulatedDisk::new();
+    let begin = || checkpoint::begin(&ground.schema.quiet()).expect("none is under way");
+    let written = write_to(&disk, begin()).expect("nothing fails");
+    assert_eq!(written.manifest.rows(), 2 * ACCOUNTS as u64);
+
+    let found = files::find(&disk).expect("it is whole").newest.expect("there is one");
+    assert_eq!(found, written.manifest);
+    assert_eq!(found.catalog, SCHEMA.as_bytes());
+    let (other, other_ground) = grounded(&setup);
+    other.session().execute(&schema).expect("the schema is right");
+    {
+        let reader = files::Reader::open(&disk, found).expect("it is whole");
+        let quiet = other_ground.schema.quiet();
+        checkpoint::restore(&quiet.schema(), &reader, 2).expect("it is whole");
+    }
+    assert_eq!(state::dump_checked(&other), state::dump_checked(&db));
+
+    for nth in 1.. {
+        let disk = disk.copy();
+        disk.fail(nth, Fault::Full);
+        let failed = write_to(&disk, begin());
+        if !disk.has_failed() {
+            break;
+        }
+        assert!(failed.is_err(), "operation {nth} failed");
+        assert!(files::verify(&disk).expect("the old one is whole").is_some());
+        take_image(&ground, 1);
+    }
+}
+
+#[test]
+fn rows_of_tables_that_nobody_defined_are_refused() {
+    let (db, ground) = grounded(&matrix::reference());
+    fill(&db);
+    let disk = SimulatedDisk::new();
+    let capture = checkpoint::begin(&ground.schema.quiet()).expect("none is under way");
+    let manifest = write_to(&disk, capture).expect("nothing fails").manifest;
+    let reader = files::Reader::open(&disk, manifest).expect("it is whole");
+    let (_other, ground) = grounded(&matrix::reference());
+    let quiet = ground.schema.quiet();
+    let error = checkpoint::restore(&quiet.schema(), &reader, 1).expect_err("no table is there");
+    assert!(error.to_string().contains("rows of table \"account\""), "{error}");
 }
 
 #[test]

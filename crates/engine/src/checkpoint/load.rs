@@ -139,11 +139,10 @@ impl<S: RowSource> Loader<'_, S> {
     }
 
     fn load_all(&mut self) -> Result<(), LoadError<S::Error>> {
-        let mut words = Vec::new();
+        let (mut bytes, mut words) = (Vec::new(), Vec::new());
         while !self.failed.load(Relaxed) {
-            let Some(head) = self.source.next(&mut words).map_err(LoadError::Source)? else {
-                break;
-            };
+            let next = self.source.next(&mut bytes, &mut words);
+            let Some(head) = next.map_err(LoadError::Source)? else { break };
             let BatchHead { table, rows, place } = head;
             let loaded = self.load_batch(RowBatch { table, rows, words: &words });
             loaded.map_err(|fault| match fault {

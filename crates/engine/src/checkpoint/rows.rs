@@ -69,8 +69,13 @@ pub trait RowSource: Sync {
     type Place: fmt::Display;
 
     /// Reads the next batch into `words`, whose content is replaced; `None` when there is no more.
-    /// Called by several threads; each batch is given once.
-    fn next(&self, words: &mut Vec<u64>) -> Result<Option<BatchHead<Self::Place>>, Self::Error>;
+    /// `bytes` is a buffer for whatever it takes. Called by several threads; each batch is given
+    /// once.
+    fn next(
+        &self,
+        bytes: &mut Vec<u8>,
+        words: &mut Vec<u64>,
+    ) -> Result<Option<BatchHead<Self::Place>>, Self::Error>;
 }
 
 /// What a source tells of a batch.

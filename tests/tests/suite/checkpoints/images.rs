@@ -171,7 +171,11 @@ impl RowSource for MemorySource {
     type Error = Full;
     type Place = String;
 
-    fn next(&self, words: &mut Vec<u64>) -> Result<Option<BatchHead<String>>, Full> {
+    fn next(
+        &self,
+        _: &mut Vec<u8>,
+        words: &mut Vec<u64>,
+    ) -> Result<Option<BatchHead<String>>, Full> {
         let next = self.batches.lock().expect("no thread panics").pop_front();
         Ok(next.map(|(at, batch)| {
             *words = batch.words;
