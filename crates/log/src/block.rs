@@ -13,6 +13,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::checksum::checksum;
 use crate::entry::{self, EntrySpan, read_u32, read_u64};
 
 /// The sector size of today's disks, and a page of memory.
@@ -39,8 +40,8 @@ pub struct BlockHeader {
     pub payload_bytes: u64,
     /// Entries in all runs.
     pub entries: u32,
-    /// CRC32C of the runs.
-    pub payload_crc: u32,
+    /// The checksum of the runs.
+    pub payload_checksum: u32,
     /// The header checksum of the block before; 0 for the first.
     pub chain: u32,
     /// Whether this is no block but the seal of a log that was closed in order: it has no entries,
@@ -79,10 +80,10 @@ impl BlockHeader {
         bytes[32..40].copy_from_slice(&self.synced_through.to_le_bytes());
         bytes[40..48].copy_from_slice(&self.payload_bytes.to_le_bytes());
         bytes[48..52].copy_from_slice(&self.entries.to_le_bytes());
-        bytes[52..56].copy_from_slice(&self.payload_crc.to_le_bytes());
+        bytes[52..56].copy_from_slice(&self.payload_checksum.to_le_bytes());
         bytes[56..60].copy_from_slice(&self.chain.to_le_bytes());
-        let crc = crc32c::crc32c(&bytes[..60]);
-        bytes[60..].copy_from_slice(&crc.to_le_bytes());
+        let own = checksum(&bytes[..60]);
+        bytes[60..].copy_from_slice(&own.to_le_bytes());
         bytes
     }
 
@@ -94,9 +95,9 @@ impl BlockHeader {
         if bytes[..4] != MAGIC {
             return Err(HeaderFault::NoBlock);
         }
-        let crc = read_u32(bytes, 60);
+        let own = read_u32(bytes, 60);
         let flags = read_u32(bytes, 4);
-        if crc32c::crc32c(&bytes[..60]) != crc || flags > FLAG_SEAL {
+        if checksum(&bytes[..60]) != own || flags > FLAG_SEAL {
             return Err(HeaderFault::Checksum);
         }
         let header = Self {
@@ -106,11 +107,11 @@ impl BlockHeader {
             synced_through: read_u64(bytes, 32),
             payload_bytes: read_u64(bytes, 40),
             entries: read_u32(bytes, 48),
-            payload_crc: read_u32(bytes, 52),
+            payload_checksum: read_u32(bytes, 52),
             chain: read_u32(bytes, 56),
             seal: flags == FLAG_SEAL,
         };
-        Ok((header, crc))
+        Ok((header, own))
     }
 
     /// The length of the block in its file, with header and padding; `None` if no file is so long.
@@ -164,7 +165,7 @@ impl BlockBuilder {
     pub(crate) fn finish(&mut self, mut header: BlockHeader) -> (&[u8], u32) {
         let payload = &self.bytes[HEADER_BYTES..];
         header.payload_bytes = payload.len() as u64;
-        header.payload_crc = crc32c::crc32c(payload);
+        header.payload_checksum = checksum(payload);
         header.entries = self.entries;
         let encoded = header.encode();
         let length = self.block_bytes() as usize;

@@ -7,15 +7,16 @@
 //!
 //! ```text
 //! ┌───────────────┬────────┬──────────────┬────────┬─────────────┐
-//! │ length varint │ kind 1 │ time varint  │ body   │ CRC32C 4    │
+//! │ length varint │ kind 1 │ time varint  │ body   │ checksum 4  │
 //! └───────────────┴────────┴──────────────┴────────┴─────────────┘
 //!                  ◀──────── length bytes ────────▶
-//!  ◀──────────────── covered by the CRC ──────────▶
+//!  ◀──────────────── covered by the checksum ─────▶
 //! ```
 
 #[cfg(test)]
 mod tests;
 
+use crate::checksum::checksum;
 use std::ops::Range;
 
 /// What an entry's body is.
@@ -90,7 +91,7 @@ impl EntrySpan {
     }
 }
 
-const CRC_BYTES: usize = 4;
+const CHECKSUM_BYTES: usize = 4;
 /// Seven bits a byte: 64 bits need ten.
 const VARINT_BYTES_MAX: usize = 10;
 
@@ -102,8 +103,8 @@ pub(crate) fn encode(buffer: &mut Vec<u8>, time: u64, kind: Kind, body: impl FnO
     put_varint(buffer, time);
     body(buffer);
     put_length(buffer, begin);
-    let crc = crc32c::crc32c(&buffer[begin..]);
-    buffer.extend_from_slice(&crc.to_le_bytes());
+    let checksum = checksum(&buffer[begin..]);
+    buffer.extend_from_slice(&checksum.to_le_bytes());
 }
 
 /// Puts the length of what follows the byte at `begin` in its place, moving what follows when the
@@ -133,19 +134,19 @@ pub(crate) fn decode(
 ) -> Result<(EntrySpan, usize), &'static str> {
     let (length, inside) = take_varint(bytes, at).ok_or("an entry's length is cut off")?;
     let length = usize::try_from(length).map_err(|_| "an entry's length is impossible")?;
-    let room = (bytes.len() - inside).checked_sub(CRC_BYTES).ok_or("an entry is cut off")?;
+    let room = (bytes.len() - inside).checked_sub(CHECKSUM_BYTES).ok_or("an entry is cut off")?;
     if length > room {
         return Err("an entry is longer than its run");
     }
     let end = inside + length;
-    if crc32c::crc32c(&bytes[at..end]) != read_u32(bytes, end) {
+    if checksum(&bytes[at..end]) != read_u32(bytes, end) {
         return Err("an entry's checksum is wrong");
     }
     let kind = bytes[inside..end].first().copied().and_then(Kind::from_number);
     let kind = kind.ok_or("an entry's kind is unknown")?;
     let (time, body) =
         take_varint(&bytes[..end], inside + 1).ok_or("an entry's time is cut off")?;
-    Ok((EntrySpan { worker, time, kind, body: body..end }, end + CRC_BYTES))
+    Ok((EntrySpan { worker, time, kind, body: body..end }, end + CHECKSUM_BYTES))
 }
 
 pub(crate) fn put_varint(buffer: &mut Vec<u8>, mut value: u64) {

@@ -16,6 +16,7 @@
 
 pub mod block;
 pub mod checkpoint;
+pub mod checksum;
 pub mod entry;
 pub mod error;
 pub mod files;

@@ -76,9 +76,9 @@ pub fn scan<E: From<LogError>>(
     let mut tail = Tail::before(&listing, from_epoch);
     let begin = listing.begin(files, from_epoch)?;
     let mut reader = Reader::default();
-    for index in begin..listing.live.len() {
-        let info = &listing.live[index];
-        let limit = listing.live.get(index + 1).map(|next| next.header.first_number);
+    for index in begin..listing.segments.len() {
+        let info = &listing.segments[index];
+        let limit = listing.segments.get(index + 1).map(|next| next.header.first_number);
         if index == begin {
             tail.begin(&info.header);
         } else {

@@ -12,6 +12,7 @@
 //! so that a program that does not know a version can name it.
 
 use crate::block::ALIGNMENT;
+use crate::checksum::checksum;
 use crate::entry::{read_u32, read_u64};
 
 /// The format that this program writes and reads.
@@ -66,16 +67,16 @@ impl SegmentHeader {
         let mut bytes = [0; ENCODED_BYTES];
         bytes[0..8].copy_from_slice(&MAGIC);
         bytes[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
-        let crc = crc32c::crc32c(&bytes[..12]);
-        bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+        let preamble = checksum(&bytes[..12]);
+        bytes[12..16].copy_from_slice(&preamble.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.log_id.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.first_epoch.to_le_bytes());
         bytes[32..40].copy_from_slice(&self.first_number.to_le_bytes());
         bytes[40..48].copy_from_slice(&self.length.to_le_bytes());
         bytes[48..56].copy_from_slice(&self.previous_epoch.to_le_bytes());
         bytes[56..60].copy_from_slice(&self.chain.to_le_bytes());
-        let crc = crc32c::crc32c(&bytes[..60]);
-        bytes[60..].copy_from_slice(&crc.to_le_bytes());
+        let own = checksum(&bytes[..60]);
+        bytes[60..].copy_from_slice(&own.to_le_bytes());
         bytes
     }
 
@@ -87,14 +88,14 @@ impl SegmentHeader {
         if bytes[..8] != MAGIC {
             return Err(SegmentFault::NoSegment);
         }
-        if crc32c::crc32c(&bytes[..12]) != read_u32(bytes, 12) {
+        if checksum(&bytes[..12]) != read_u32(bytes, 12) {
             return Err(SegmentFault::Checksum);
         }
         let version = read_u32(bytes, 8);
         if version != FORMAT_VERSION {
             return Err(SegmentFault::Version(version));
         }
-        if crc32c::crc32c(&bytes[..60]) != read_u32(bytes, 60) {
+        if checksum(&bytes[..60]) != read_u32(bytes, 60) {
             return Err(SegmentFault::Checksum);
         }
         Ok(Self {

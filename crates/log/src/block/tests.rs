@@ -1,4 +1,5 @@
 use super::{ALIGNMENT, BlockBuilder, BlockHeader, HEADER_BYTES, HeaderFault, decode_payload};
+use crate::checksum::checksum;
 use crate::entry::{self, Kind};
 use proptest::prelude::*;
 
@@ -10,7 +11,7 @@ fn header() -> BlockHeader {
         synced_through: 4,
         payload_bytes: 0,
         entries: 0,
-        payload_crc: 0,
+        payload_checksum: 0,
         chain: 0x1234_5678,
         seal: false,
     }
@@ -39,10 +40,11 @@ proptest! {
     #[test]
     fn headers_read_back(
         log_id: u64, number: u64, epoch: u64, synced_through: u64, payload_bytes: u64,
-        entries: u32, payload_crc: u32, chain: u32, seal: bool,
+        entries: u32, payload_checksum: u32, chain: u32, seal: bool,
     ) {
         let header = BlockHeader {
-            log_id, number, epoch, synced_through, payload_bytes, entries, payload_crc, chain, seal,
+            log_id, number, epoch, synced_through, payload_bytes, entries, payload_checksum, chain,
+            seal,
         };
         let decoded = BlockHeader::decode(&header.encode()).map(|(header, _)| header);
         prop_assert_eq!(decoded, Ok(header));
@@ -59,7 +61,7 @@ proptest! {
         prop_assert_eq!(header.block_bytes(), Some(block.len() as u64));
         prop_assert!((block.len() as u64).is_multiple_of(ALIGNMENT));
         prop_assert!(block[HEADER_BYTES + payload.len()..].iter().all(|&byte| byte == 0));
-        prop_assert_eq!(crc32c::crc32c(payload), header.payload_crc);
+        prop_assert_eq!(checksum(payload), header.payload_checksum);
         let mut spans = Vec::new();
         prop_assert_eq!(decode_payload(payload, header.entries, &mut spans), Ok(()));
         let read: Vec<(u16, &[u8])> =

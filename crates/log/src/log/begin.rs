@@ -31,7 +31,7 @@ pub(super) fn begin(
     options: &LogOptions,
 ) -> Result<(TailSegment, u64), LogError> {
     sync_last(files, tail)?;
-    remove(files, &tail.dead)?;
+    remove(files, &tail.unfinished)?;
     let header = header(tail, options);
     let segment = TailSegment::create(files, &header)?;
     shorten_last(files, tail)?;

@@ -1,8 +1,8 @@
 //! The segment that is being written.
 //!
 //! Role         the writer's file: appends blocks, keeps zeros ahead of them
-//! Invariants   I1  the file has its full length, and then its header, on the disk before it gets
-//!                  its name: a shorter file was cut, an unreadable header is damage
+//! Invariants   I1  the file has its full length and its header on the disk before it gets its
+//!                  name: a shorter file was cut, an unreadable header is damage
 //!              I2  bytes behind the last block are zeros, on the disk, too: a place that was never
 //!                  written to reads as such
 //!
@@ -40,7 +40,6 @@ impl TailSegment {
         let write = |error| LogError::io("write to", &*path, error);
         let sync = |error| LogError::io("sync", &*path, error);
         file.set_length(header.length).map_err(write)?;
-        file.sync_data().map_err(sync)?;
         file.write_at(&header.encode(), 0).map_err(write)?;
         file.sync_data().map_err(sync)?;
         files.rename(&unfinished, &name).map_err(make)?;

@@ -163,7 +163,7 @@ impl Writer {
             seal,
             payload_bytes: 0,
             entries: 0,
-            payload_crc: 0,
+            payload_checksum: 0,
         };
         let entries = self.block.entries();
         let (bytes, chain) = self.block.finish(header);

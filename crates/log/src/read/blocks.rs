@@ -6,6 +6,7 @@
 use super::window::Window;
 use super::{Block, Cut, SegmentInfo, Tail, describe};
 use crate::block::{ALIGNMENT, BlockHeader, HEADER_BYTES, HeaderFault, decode_payload};
+use crate::checksum::checksum;
 use crate::entry::EntrySpan;
 use crate::error::LogError;
 use crate::files::{File, Files};
@@ -154,7 +155,7 @@ impl Reader {
         }
         let length = HEADER_BYTES + header.payload_bytes as usize;
         let bytes = self.window.slice(&*segment.file, at, length)?;
-        if bytes.len() < length || crc32c::crc32c(&bytes[HEADER_BYTES..]) != header.payload_crc {
+        if bytes.len() < length || checksum(&bytes[HEADER_BYTES..]) != header.payload_checksum {
             return Ok(Found::Fault(Fault::new("the checksum of the block's entries is wrong")));
         }
         self.payload_bytes = length - HEADER_BYTES;

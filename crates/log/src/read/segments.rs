@@ -1,9 +1,10 @@
-//! The segments of a log: which files there are, and which blocks count in each.
+//! The segments of a log: which files there are.
 //!
 //! Role         the first step of a scan; `hotrow log dump` and `verify` list them too
-//! Invariants   I1  a block in a segment counts only if no later segment begins with its number or
-//!                  a lower one. Whoever started the log anew after a torn write began a fresh
-//!                  segment with the torn block's number, and so declared it void
+//! Invariants   I1  a block counts only below the first number of the next segment. Whoever started
+//!                  the log anew after a torn write began a fresh segment with the torn block's
+//!                  number, and so declared it void; it was in the last segment, the only one that
+//!                  can be torn
 
 use crate::error::LogError;
 use crate::files::Files;
@@ -23,21 +24,20 @@ pub struct SegmentInfo {
     pub file_bytes: u64,
 }
 
-/// All segments in which some block may count, oldest first.
+/// All segments, oldest first.
 ///
 /// All blocks there are come from `scan(files, segments[0].header.previous_epoch + 1, ...)`.
 pub fn segments(files: &dyn Files) -> Result<Vec<SegmentInfo>, LogError> {
-    Ok(Listing::read(files)?.live)
+    Ok(Listing::read(files)?.segments)
 }
 
 /// What the directory holds.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
-    /// Oldest first; block numbers ascend.
-    pub live: Vec<SegmentInfo>,
-    /// Files of no use: segments whose making was interrupted, and such as a later one took the
-    /// place of.
-    pub dead: Vec<String>,
+    /// Oldest first.
+    pub segments: Vec<SegmentInfo>,
+    /// Files of no use: segments whose making was interrupted.
+    pub unfinished: Vec<String>,
     /// The greatest epoch in a name.
     pub named_epoch: u64,
 }
@@ -49,38 +49,36 @@ impl Listing {
         epochs.sort_unstable();
         let mut listing =
             Self { named_epoch: epochs.last().copied().unwrap_or(0), ..Self::default() };
-        listing.dead.extend(names.into_iter().filter(|name| is_unfinished(name)));
+        listing.unfinished.extend(names.into_iter().filter(|name| is_unfinished(name)));
         for epoch in epochs {
-            listing.push(files, read_segment(files, &segment_name(epoch))?)?;
+            let info = read_segment(files, &segment_name(epoch))?;
+            listing.check_log_id(files, &info)?;
+            listing.segments.push(info);
         }
         Ok(listing)
     }
 
-    fn push(&mut self, files: &dyn Files, info: SegmentInfo) -> Result<(), LogError> {
-        if let Some(first) = self.live.first() {
-            let (expected, found) = (first.header.log_id, info.header.log_id);
-            if expected != found {
-                return Err(LogError::WrongLog { path: files.path(&info.name), found, expected });
+    fn check_log_id(&self, files: &dyn Files, info: &SegmentInfo) -> Result<(), LogError> {
+        let found = info.header.log_id;
+        match self.segments.first().map(|first| first.header.log_id) {
+            Some(expected) if expected != found => {
+                Err(LogError::WrongLog { path: files.path(&info.name), found, expected })
             }
+            _ => Ok(()),
         }
-        let superseded =
-            |earlier: &mut SegmentInfo| earlier.header.first_number >= info.header.first_number;
-        self.dead.extend(self.live.extract_if(.., superseded).map(|earlier| earlier.name));
-        self.live.push(info);
-        Ok(())
     }
 
     /// The index of the segment to begin with, so that no block of `from_epoch` is missed.
     pub(super) fn begin(&self, files: &dyn Files, from_epoch: u64) -> Result<usize, LogError> {
         let path = files.path("");
-        let Some(oldest) = self.live.first() else {
+        let Some(oldest) = self.segments.first() else {
             return match from_epoch {
                 0 => Ok(0),
                 needed => Err(LogError::Absent { path, needed }),
             };
         };
         let reaches = |info: &SegmentInfo| info.header.previous_epoch < from_epoch;
-        match self.live.iter().rposition(reaches) {
+        match self.segments.iter().rposition(reaches) {
             Some(index) => Ok(index),
             None if oldest.header.first_number == 1 => Ok(0),
             None => Err(LogError::BeginsTooLate {

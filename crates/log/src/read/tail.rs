@@ -42,8 +42,8 @@ pub struct Tail {
     pub(crate) synced: u64,
     /// Number and offset of the later ones, all in the last segment.
     pub(crate) doubtful: VecDeque<(u64, u64)>,
-    /// Files of no use any more.
-    pub(crate) dead: Vec<String>,
+    /// Segments whose making was interrupted.
+    pub(crate) unfinished: Vec<String>,
 }
 
 /// A torn write: a block that was being written when power failed. Nobody was told of it.
@@ -63,15 +63,15 @@ impl Tail {
     /// The state before the first block is read.
     pub(super) fn before(listing: &Listing, from_epoch: u64) -> Self {
         Self {
-            log_id: listing.live.first().map_or(0, |info| info.header.log_id),
+            log_id: listing.segments.first().map_or(0, |info| info.header.log_id),
             next_number: 1,
             next_epoch: (listing.named_epoch + 1).max(from_epoch),
             segments: listing
-                .live
+                .segments
                 .iter()
                 .map(|info| (info.name.clone(), info.header.previous_epoch))
                 .collect(),
-            dead: listing.dead.clone(),
+            unfinished: listing.unfinished.clone(),
             ..Self::default()
         }
     }

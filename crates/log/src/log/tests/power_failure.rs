@@ -4,6 +4,7 @@ use super::{Random, Seen, commit, read};
 use crate::entry::Kind;
 use crate::files::simulated::{Fault, SimulatedDisk};
 use crate::log::{Durability, Log, LogOptions};
+use crate::read::segments;
 use hotrow_base::ids::WorkerId;
 use std::sync::Arc;
 
@@ -16,19 +17,30 @@ struct Recording {
     committed: Vec<Seen>,
     /// After how many operations all up to which epoch was promised to survive.
     promises: Vec<(usize, u64)>,
+    /// After how many operations there was a checkpoint, and from which epoch on the log is needed.
+    checkpoints: Vec<(usize, u64)>,
+    /// Boundaries since the last checkpoint.
+    boundaries: Vec<u64>,
 }
 
 impl Recording {
-    /// Runs a log on `disk`, which holds `committed`, for `turns`, and stops it.
+    /// Runs a log on `disk`, which holds `committed` from epoch `from` on, for `turns`, and stops
+    /// it.
     fn run(
         disk: SimulatedDisk,
-        committed: Vec<Seen>,
+        (from, committed): (u64, Vec<Seen>),
         durability: Durability,
         turns: u64,
         random: &mut Random,
     ) -> Self {
-        let mut recording = Self { disk, committed, promises: Vec::new() };
-        let (_, tail) = read(&recording.disk, 0).expect("a crash image can be read");
+        let mut recording = Self {
+            disk,
+            committed,
+            promises: Vec::new(),
+            checkpoints: vec![(0, from)],
+            boundaries: Vec::new(),
+        };
+        let (_, tail) = read(&recording.disk, from).expect("a crash image can be read");
         if recording.disk.operations() == 0 {
             recording.promise(tail.epoch); // all of an image is durable
         }
@@ -70,6 +82,10 @@ impl Recording {
         if random.one_in(4) {
             let next = log.boundary().expect("the disk is in order");
             self.promise(next - 1);
+            self.boundaries.push(next);
+            if random.one_in(3) {
+                self.checkpoint(log, random);
+            }
         } else if random.one_in(2) {
             let appended = self.committed.last().map_or(0, |seen| seen.0);
             log.wait_for(appended).expect("the disk is in order");
@@ -77,6 +93,14 @@ impl Recording {
                 self.promise(appended);
             }
         }
+    }
+
+    /// Has a checkpoint of some boundary finished now, so that the log before it can go.
+    fn checkpoint(&mut self, log: &Log, random: &mut Random) {
+        let chosen = random.below(self.boundaries.len() as u64) as usize;
+        let from = self.boundaries.drain(..=chosen).next_back().expect("one was chosen");
+        self.checkpoints.push((self.disk.operations(), from));
+        log.truncate_before(from).expect("the disk is in order");
     }
 
     fn promise(&mut self, epoch: u64) {
@@ -89,15 +113,28 @@ impl Recording {
         made.map(|&(_, epoch)| epoch).max().unwrap_or(0)
     }
 
-    /// Checks an image of a failure after `done` operations; what survived.
-    fn check(&self, image: &SimulatedDisk, done: usize) -> Vec<Seen> {
+    /// From which epoch on the log is needed after a failure after `done` operations.
+    fn needed(&self, done: usize) -> u64 {
+        let made = self.checkpoints.iter().filter(|&&(at, _)| at <= done);
+        made.map(|&(_, epoch)| epoch).max().unwrap_or(0)
+    }
+
+    /// Checks an image of a failure after `done` operations; from which epoch on the log is needed,
+    /// and what of it survived.
+    fn check(&self, image: &SimulatedDisk, done: usize) -> (u64, Vec<Seen>) {
+        let from = self.needed(done);
         let (seen, tail) =
-            read(image, 0).unwrap_or_else(|error| panic!("after {done} operations: {error}"));
-        let upto = |epoch: u64| self.committed.iter().filter(move |entry| entry.0 <= epoch);
+            read(image, from).unwrap_or_else(|error| panic!("after {done} operations: {error}"));
+        // All that is there is whole, too, be it needed or not.
+        let oldest = segments(image).expect("it was just read").into_iter().next();
+        let oldest = oldest.map_or(0, |oldest| oldest.header.previous_epoch + 1);
+        read(image, oldest).unwrap_or_else(|error| panic!("after {done} operations: {error}"));
+        let upto =
+            |epoch| self.committed.iter().filter(move |seen| (from..=epoch).contains(&seen.0));
         assert!(upto(tail.epoch).eq(&seen), "after {done} operations: not a prefix of epochs");
         let promised = upto(self.promised(done)).count();
         assert!(seen.len() >= promised, "after {done} operations: lost what was acknowledged");
-        seen
+        (from, seen)
     }
 }
 
@@ -111,9 +148,7 @@ fn any_power_failure_leaves_a_prefix_with_all_that_was_acknowledged() {
         for seed in 0..4 {
             let mut random = Random(seed);
             let disk = SimulatedDisk::new();
-            let recording = Recording::run(disk, Vec::new(), durability, 25, &mut random);
-            let files = recording.disk.copy();
-            assert!(crate::read::segments(&files).expect("it is whole").len() > 2);
+            let recording = Recording::run(disk, (0, Vec::new()), durability, 25, &mut random);
             for done in 0..=recording.disk.operations() {
                 for choice in 0..8 {
                     let image = recording.disk.crash(done, &mut || match choice {
@@ -137,7 +172,7 @@ fn every_image_of_a_short_run_is_read() {
     for durability in both() {
         let mut random = Random(11);
         let disk = SimulatedDisk::new();
-        let recording = Recording::run(disk, Vec::new(), durability, 6, &mut random);
+        let recording = Recording::run(disk, (0, Vec::new()), durability, 6, &mut random);
         for done in 0..=recording.disk.operations() {
             let all = recording.disk.every_crash(done, 1 << 11, |image| {
                 recording.check(&image, done);
@@ -154,7 +189,7 @@ fn a_second_failure_during_or_after_recovery_is_survived_as_well() {
     for durability in both() {
         let mut random = Random(5);
         let disk = SimulatedDisk::new();
-        let first = Recording::run(disk, Vec::new(), durability, 12, &mut random);
+        let first = Recording::run(disk, (0, Vec::new()), durability, 12, &mut random);
         for done in 0..=first.disk.operations() {
             let image = first.disk.crash(done, &mut || random.one_in(2));
             let survived = first.check(&image, done);
@@ -184,7 +219,7 @@ fn what_recovery_has_shown_survives_a_power_failure_after_a_mere_crash() {
         assert!(committed.starts_with(&seen));
         let (sure, _) = read(&disk.crash(begin, &mut || false), 0).expect("it is a crash image");
         unsynced += seen.len() - sure.len();
-        let second = Recording::run(disk, seen, Durability::Durable, 2, &mut random);
+        let second = Recording::run(disk, (0, seen), Durability::Durable, 2, &mut random);
         assert!(second.promises.iter().any(|&(_, epoch)| epoch == tail.epoch));
         for done in begin..=second.disk.operations() {
             let image = second.disk.crash(done, &mut || random.one_in(2));
@@ -206,7 +241,7 @@ fn crash_process(disk: &SimulatedDisk, nth: u64, random: &mut Random) -> Vec<See
     };
     let log = Log::start(Arc::new(disk.clone()), tail, options).expect("later ones fail");
     let mut committed = Vec::new();
-    for time in 0.. {
+    for time in 0..500 {
         let body = vec![random.next() as u8; random.below(1500) as usize];
         let Ok(epoch) = commit(&log, 0, time, &body) else { break };
         committed.push((epoch, 0, time, Kind::Command, body));
@@ -221,13 +256,14 @@ fn crash_process(disk: &SimulatedDisk, nth: u64, random: &mut Random) -> Vec<See
 fn restarts_without_work_pile_up_no_files() {
     let mut random = Random(1);
     let disk = SimulatedDisk::new();
-    let mut recording = Recording::run(disk, Vec::new(), Durability::Durable, 3, &mut random);
-    let segments = |disk: &SimulatedDisk| crate::read::segments(disk).expect("it is whole").len();
-    let before = segments(&recording.disk);
+    let mut recording = Recording::run(disk, (0, Vec::new()), Durability::Durable, 3, &mut random);
+    let count = |disk: &SimulatedDisk| segments(disk).expect("it is whole").len();
+    let before = count(&recording.disk);
     for _ in 0..5 {
-        let Recording { disk, committed, .. } = recording;
-        recording = Recording::run(disk, committed, Durability::Durable, 0, &mut random);
+        let (from, seen) = recording.check(&recording.disk, recording.disk.operations());
+        let disk = recording.disk;
+        recording = Recording::run(disk, (from, seen), Durability::Durable, 0, &mut random);
         recording.check(&recording.disk, recording.disk.operations());
-        assert!(segments(&recording.disk) <= before + 1);
+        assert!(count(&recording.disk) <= before + 1);
     }
 }
