@@ -10,6 +10,7 @@
 
 pub mod case;
 pub mod case_run;
+pub mod crash;
 pub mod generate;
 pub mod history_run;
 pub mod matrix;

@@ -18,6 +18,7 @@ pub mod temporal;
 pub mod thread;
 pub mod types;
 pub mod value;
+pub mod varint;
 
 #[cfg(test)]
 mod plain;

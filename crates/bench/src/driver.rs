@@ -9,18 +9,21 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use hotrow::{CallSource, Config, Database, EngineOptions, ProcedureId, RunningEngine, Statistics};
+use hotrow::{
+    CallSource, Config, Database, Durability, EngineOptions, ProcedureId, RunningEngine, Statistics,
+};
 use hotrow_base::clock::Ticks;
 use hotrow_base::thread::available_cores;
 use hotrow_workloads::{Share, Workload};
 
 use crate::check::{self, Totals};
+use crate::data::{LogSettings, RunDirectory};
 use crate::error::BenchError;
 use crate::load;
 use crate::phase::{Phase, PhaseFlag};
 use crate::progress::Progress;
 use crate::report::{
-    KindReport, LatencyReport, MemorySummary, RunReport, TimeBreakdown, difference,
+    KindReport, LatencyReport, LogUse, MemorySummary, RunReport, TimeBreakdown, difference,
 };
 use crate::selection::Variant;
 use crate::source::{CallTime, GeneratorSource, SourceBooks, SourceParts};
@@ -61,6 +64,8 @@ pub struct Driver {
     pub inspect: bool,
     /// whether to pin threads to cores
     pub pin_threads: bool,
+    /// how the database is logged; none: it is in memory only
+    pub log: Option<LogSettings>,
     /// whether to show progress
     pub progress: Progress,
 }
@@ -74,6 +79,7 @@ impl Default for Driver {
             memory_bytes: 16 << 30,
             inspect: true,
             pin_threads: true,
+            log: None,
             progress: Progress::Off,
         }
     }
@@ -84,6 +90,8 @@ pub struct Population {
     db: Database,
     threads: usize,
     totals: Totals,
+    /// removed after the database is closed
+    _directory: Option<RunDirectory>,
 }
 
 impl Population {
@@ -101,9 +109,15 @@ impl Driver {
     /// Refused parameters, SQL that does not compile, a full memory.
     pub fn load(&self, workload: &dyn Workload, threads: usize) -> Result<Population, BenchError> {
         let threads = threads.max(available_cores().len());
-        let config = Config::default().threads(threads).memory_bytes(self.memory_bytes);
-        let db = load::load(workload, config, self.seed, self.progress)?;
-        Ok(Population { db, threads, totals: Totals::default() })
+        let mut config = Config::default().threads(threads).memory_bytes(self.memory_bytes);
+        let mut directory = None;
+        if let Some(log) = &self.log {
+            config = config.durability(log.durability);
+            directory = Some(RunDirectory::new(&log.directory)?);
+        }
+        let path = directory.as_ref().map(RunDirectory::path);
+        let db = load::load(workload, config, path, self.seed, self.progress)?;
+        Ok(Population { db, threads, totals: Totals::default(), _directory: directory })
     }
 
     /// Loads a workload, runs it and checks it.
@@ -167,6 +181,7 @@ impl Driver {
             settings: variant.settings.clone(),
             ..EngineOptions::default()
         };
+        let log_before = LogUse::of(db);
         let engine = db.start_engine(variant.entry, &options, sources)?;
         let mut books = SourceBooks::new(&workload.kinds());
         let (seconds, part, whole) = match self.length {
@@ -185,7 +200,8 @@ impl Driver {
                 (span as f64 / 1e9, whole.clone(), whole)
             }
         };
-        Ok(Measured { seconds, books, part, whole })
+        let log = LogUse::of(db).since(log_before);
+        Ok(Measured { seconds, books, part, whole, log, durability: db.durability() })
     }
 
     /// Lets the engine run for some time; how long it was, and what its threads did in it.
@@ -230,6 +246,9 @@ impl Driver {
                 calls: self.calls_of(worker),
                 time: self.call_time(worker),
                 in_flight: IN_FLIGHT_ROOM,
+                log: self.log.as_ref().zip(db.log()).map(|(settings, log)| {
+                    (Arc::clone(log), settings.in_flight.div_ceil(threads).max(1))
+                }),
                 done: sender.clone(),
             }))
         };
@@ -281,6 +300,9 @@ struct Measured {
     part: Statistics,
     /// the engine's books
     whole: Statistics,
+    /// what the log took, from start to end
+    log: LogUse,
+    durability: Durability,
 }
 
 impl Measured {
@@ -305,6 +327,8 @@ impl Measured {
             time_breakdown: TimeBreakdown::of_nanos(self.part.nanos),
             checks: Vec::new(),
             memory: MemorySummary::default(),
+            durability: self.durability.to_string(),
+            log: self.log.report(self.books.all().committed),
             kinds: kinds
                 .map(|(info, books)| (info.name.to_owned(), KindReport::of(books)))
                 .collect(),

@@ -1,5 +1,7 @@
 //! Why a benchmark could not be run.
 
+use std::path::Path;
+
 use hotrow_workloads::ParameterError;
 
 /// Why a benchmark could not be run. A check that fails is no error: it stands in the report.
@@ -17,6 +19,14 @@ pub enum BenchError {
     /// the history cannot be written
     #[error(transparent)]
     History(#[from] hotrow_history::Error),
+    /// a directory for a database cannot be made
+    #[error("{path}: {reason}")]
+    Directory {
+        /// the directory
+        path: String,
+        /// what the system says
+        reason: String,
+    },
     /// a file cannot be written
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -29,6 +39,10 @@ pub enum BenchError {
 }
 
 impl BenchError {
+    pub(crate) fn directory(path: &Path, error: &std::io::Error) -> Self {
+        Self::Directory { path: path.display().to_string(), reason: error.to_string() }
+    }
+
     /// Whether the caller asked for something that there is not, rather than something failing.
     pub fn is_usage(&self) -> bool {
         use hotrow::Error::{Config, Option, UnknownEngine};

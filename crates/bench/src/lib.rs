@@ -27,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod data;
 mod driver;
 mod error;
 mod history;
@@ -38,12 +39,14 @@ mod selection;
 mod source;
 mod table;
 
+pub use data::LogSettings;
 pub use driver::{Driver, Length, Population};
 pub use error::BenchError;
 pub use history::{Format, HistoryKind, HistoryOptions, record_history};
 pub use progress::Progress;
 pub use report::{
-    CheckReport, KindReport, LatencyReport, MemorySummary, RunReport, TimeBreakdown, write_json,
+    CheckReport, KindReport, LatencyReport, LogReport, MemorySummary, RunReport, TimeBreakdown,
+    write_json,
 };
 pub use selection::{Variant, select_engines};
 pub use table::{Style, write_table};

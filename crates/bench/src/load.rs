@@ -1,6 +1,7 @@
 //! Loading: a workload's schema, population and procedures into a fresh database.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use hotrow::{BulkPart, Config, Database};
 use hotrow_base::thread;
@@ -18,11 +19,15 @@ const ROWS_PER_STEP: u64 = 4096;
 pub(crate) fn load(
     workload: &dyn Workload,
     config: Config,
+    directory: Option<&Path>,
     seed: u64,
     progress: Progress,
 ) -> Result<Database, BenchError> {
     workload.parameters().validate()?;
-    let db = Database::open_in_memory_without_engine(config)?;
+    let db = match directory {
+        Some(path) => Database::open_without_engine(path, config, |_| ())?,
+        None => Database::open_in_memory_without_engine(config)?,
+    };
     let session = db.session();
     session.execute(&workload.schema_sql())?;
     let bar = progress.bar(format!("loading {}", workload.name()), workload.rows_expected());

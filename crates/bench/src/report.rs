@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use hdrhistogram::Histogram;
-use hotrow::{Activity, MemoryReport, Statistics};
+use hotrow::{Activity, Database, MemoryReport, Statistics};
+use hotrow_log::log::LogStatistics;
 use serde::{Deserialize, Serialize};
 
 use crate::error::BenchError;
@@ -44,6 +45,12 @@ pub struct RunReport {
     pub checks: Vec<CheckReport>,
     /// what the data takes, after the run
     pub memory: MemorySummary,
+    /// what an end waited for: durable, buffered or memory
+    #[serde(default)]
+    pub durability: String,
+    /// what the log took; all 0 without one
+    #[serde(default)]
+    pub log: LogReport,
     /// by kind of transaction
     pub kinds: BTreeMap<String, KindReport>,
 }
@@ -52,6 +59,56 @@ impl RunReport {
     /// Whether all checks hold.
     pub fn checks_hold(&self) -> bool {
         self.checks.iter().all(|check| check.holds)
+    }
+}
+
+/// What was written to the log by a run, warming up included.
+#[derive(Clone, Copy, PartialEq, Default, Serialize, Deserialize, Debug)]
+pub struct LogReport {
+    /// entries: one for each transaction that changed something
+    pub entries: u64,
+    /// blocks: groups that were committed together
+    pub blocks: u64,
+    /// bytes of entries per entry
+    pub bytes_per_entry: f64,
+    /// bytes of file, block headers and padding included, per committed call
+    pub file_bytes_per_txn: f64,
+    /// mean time of a sync in microseconds
+    pub sync_us: f64,
+}
+
+/// The log's books at one moment, or between two.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct LogUse(LogStatistics);
+
+impl LogUse {
+    pub(crate) fn of(db: &Database) -> Self {
+        Self(db.log().map(|log| log.statistics()).unwrap_or_default())
+    }
+
+    pub(crate) fn since(self, before: Self) -> Self {
+        let (now, before) = (self.0, before.0);
+        Self(LogStatistics {
+            blocks: now.blocks - before.blocks,
+            bytes: now.bytes - before.bytes,
+            entries: now.entries - before.entries,
+            entry_bytes: now.entry_bytes - before.entry_bytes,
+            syncs: now.syncs - before.syncs,
+            sync_nanos: now.sync_nanos - before.sync_nanos,
+            ..now
+        })
+    }
+
+    pub(crate) fn report(self, committed: u64) -> LogReport {
+        let per = |sum: u64, count: u64| sum as f64 / count.max(1) as f64;
+        let LogStatistics { entries, blocks, bytes, entry_bytes, syncs, sync_nanos, .. } = self.0;
+        LogReport {
+            entries,
+            blocks,
+            bytes_per_entry: per(entry_bytes, entries),
+            file_bytes_per_txn: per(bytes, committed),
+            sync_us: per(sync_nanos, syncs) / 1e3,
+        }
     }
 }
 

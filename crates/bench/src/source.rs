@@ -5,8 +5,11 @@
 //! Invariants   I1 nothing is allocated per call once buffers have grown; an abort that nobody
 //!              expects is described once
 //!              I2 the books are sent exactly once, when the engine drops the source
+//!              I3 with a log, a call has ended when it is durable: until then it is unsettled, and
+//!                 only so many are; the worker goes on meanwhile
 //! Concurrency  everything but `phase` belongs to the thread that has the source
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -14,6 +17,7 @@ use hdrhistogram::Histogram;
 use hotrow::{Invocation, SqlError};
 use hotrow_base::clock::Ticks;
 use hotrow_engine::source::{CallSource, End, Fetch, Ticket};
+use hotrow_log::log::Log;
 use hotrow_workloads::{Generator, KindInfo, TransactionKind};
 
 use crate::phase::{Phase, PhaseFlag};
@@ -159,6 +163,14 @@ struct OnItsWay {
     since: Ticks,
 }
 
+/// A call that has ended and is not durable yet.
+#[derive(Clone, Copy, Debug)]
+struct Unsettled {
+    call: OnItsWay,
+    committed: bool,
+    durable_in: u64,
+}
+
 /// What a source is made of.
 pub(crate) struct SourceParts {
     pub(crate) generator: Box<dyn Generator>,
@@ -169,6 +181,8 @@ pub(crate) struct SourceParts {
     pub(crate) time: CallTime,
     /// calls the engine may have in hand at once; more are possible and allocate
     pub(crate) in_flight: usize,
+    /// what makes ends durable, and how many ends may wait for it
+    pub(crate) log: Option<(Arc<Log>, usize)>,
     pub(crate) done: Sender<SourceBooks>,
 }
 
@@ -180,6 +194,9 @@ pub(crate) struct GeneratorSource {
     time: CallTime,
     on_their_way: Vec<OnItsWay>,
     free: Vec<u32>,
+    log: Option<(Arc<Log>, usize)>,
+    /// in the order of their ends; epochs nearly ascend
+    unsettled: VecDeque<Unsettled>,
     books: Option<SourceBooks>,
     done: Sender<SourceBooks>,
 }
@@ -194,6 +211,10 @@ impl GeneratorSource {
             time: parts.time,
             on_their_way: Vec::with_capacity(parts.in_flight),
             free: Vec::with_capacity(parts.in_flight),
+            unsettled: VecDeque::with_capacity(
+                parts.log.as_ref().map_or(0, |(_, most)| most + parts.in_flight),
+            ),
+            log: parts.log,
             done: parts.done,
         }
     }
@@ -212,8 +233,60 @@ impl GeneratorSource {
     }
 }
 
+impl GeneratorSource {
+    fn settle(&mut self, end: Unsettled, now: Ticks) {
+        let Unsettled { call, committed, .. } = end;
+        let measured = self.phase.get() == Phase::Measure;
+        let books = self.books.as_mut().expect("the books are sent when the source is dropped");
+        if let Some((_, last)) = &mut books.span {
+            *last = now;
+        }
+        let kind = &mut books.kinds[call.kind.index()];
+        if committed {
+            kind.all.committed += 1;
+            if measured {
+                kind.measured.committed += 1;
+                kind.latency_ns.saturating_record(now.nanos_since(call.since));
+            }
+            books.tally += call.tally;
+        } else {
+            kind.all.user_aborts += 1;
+            kind.measured.user_aborts += u64::from(measured);
+        }
+    }
+
+    /// Settles all ends that are durable; whether there is room for another one.
+    fn settle_durable(&mut self) -> bool {
+        let Some((log, most)) = &self.log else { return true };
+        let (horizon, most) = (log.horizon(), *most);
+        if self.unsettled.front().is_some_and(|end| end.durable_in <= horizon) {
+            let now = Ticks::now();
+            let is_durable = |end: &mut Unsettled| end.durable_in <= horizon;
+            while let Some(end) = self.unsettled.pop_front_if(is_durable) {
+                self.settle(end, now);
+            }
+        }
+        self.unsettled.len() < most
+    }
+
+    /// Waits for the end that came first to be durable.
+    fn wait_for_oldest(&mut self) {
+        let (Some((log, _)), Some(oldest)) = (&self.log, self.unsettled.front()) else { return };
+        if let Err(failure) = log.wait_for(oldest.durable_in) {
+            let books = self.books.as_mut().expect("the books are sent when the source is dropped");
+            books.failures += self.unsettled.len() as u64;
+            books.first_failure.get_or_insert_with(|| failure.to_string());
+            self.unsettled.clear();
+            self.calls = 0;
+        }
+    }
+}
+
 impl CallSource for GeneratorSource {
     fn fetch(&mut self, invocation: &mut Invocation) -> Fetch {
+        if !self.settle_durable() {
+            return Fetch::Empty;
+        }
         if self.calls == 0 || self.phase.get() == Phase::Ended {
             return Fetch::Closed;
         }
@@ -227,38 +300,37 @@ impl CallSource for GeneratorSource {
         Fetch::Ready(self.keep(OnItsWay { kind, tally: self.generator.tally(), since }))
     }
 
-    fn wait(&mut self) {}
+    fn wait(&mut self) {
+        self.wait_for_oldest();
+    }
 
     fn finish(&mut self, ticket: Ticket, end: End<'_>) {
         let call = self.on_their_way[ticket.0 as usize];
         self.free.push(ticket.0 as u32);
-        let now = Ticks::now();
-        let measured = self.phase.get() == Phase::Measure;
-        let books = self.books.as_mut().expect("the books are sent when the source is dropped");
-        if let Some((_, last)) = &mut books.span {
-            *last = now;
-        }
-        let kind = &mut books.kinds[call.kind.index()];
-        match end {
-            End::Committed { .. } => {
-                kind.all.committed += 1;
-                if measured {
-                    kind.measured.committed += 1;
-                    kind.latency_ns.saturating_record(now.nanos_since(call.since));
+        let (committed, durable_in) = match end {
+            End::Committed { durable_in, .. } => (true, durable_in),
+            End::Aborted { error, durable_in } => {
+                if let Some(books) = &mut self.books {
+                    books.note_failure(call.kind, &error);
                 }
-                books.tally += call.tally;
+                (false, durable_in)
             }
-            End::Aborted(error) => {
-                kind.all.user_aborts += 1;
-                kind.measured.user_aborts += u64::from(measured);
-                books.note_failure(call.kind, &error);
-            }
+        };
+        let end = Unsettled { call, committed, durable_in };
+        if self.log.is_some() {
+            self.unsettled.push_back(end);
+        } else {
+            self.settle(end, Ticks::now());
         }
     }
 }
 
 impl Drop for GeneratorSource {
     fn drop(&mut self) {
+        while !self.unsettled.is_empty() {
+            self.wait_for_oldest();
+            self.settle_durable();
+        }
         if let Some(books) = self.books.take() {
             // The driver may have given up; then nobody wants them.
             let _ = self.done.send(books);

@@ -1,8 +1,11 @@
 //! The command line: what there is to say, and `--help`.
 
 use clap::builder::PossibleValuesParser;
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use hotrow_bench::LogSettings;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 a check or SQL failed, or a file could not be read; 2 wrong usage.
@@ -130,6 +133,16 @@ pub(crate) struct BenchRunArguments {
     /// Run no checks and do not measure memory
     #[arg(long)]
     pub(crate) no_checks: bool,
+    /// Log to a fresh directory in DIR, removed after the run; without it there is no log
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// What a call's end waits for: durable or buffered
+    #[arg(long, value_name = "MODE", default_value = "durable", requires = "data")]
+    pub(crate) durability: hotrow::Durability,
+    /// Calls of all threads together that may wait to be durable
+    #[arg(long, value_name = "N", default_value = "512", requires = "data",
+        value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub(crate) in_flight: u32,
     /// Do not pin threads to cores
     #[arg(long)]
     pub(crate) no_pin: bool,
@@ -140,6 +153,15 @@ pub(crate) struct BenchRunArguments {
     #[arg(long, value_name = "GIB", default_value = "16",
         value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) memory: u64,
+}
+
+impl BenchRunArguments {
+    /// How databases are to be logged, if at all.
+    pub(crate) fn log_settings(&self) -> Option<LogSettings> {
+        let directory = self.data.clone()?;
+        let (durability, in_flight) = (self.durability, self.in_flight as usize);
+        Some(LogSettings { directory, durability, in_flight })
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

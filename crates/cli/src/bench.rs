@@ -92,6 +92,7 @@ fn driver(arguments: &BenchRunArguments) -> Driver {
         seed: arguments.seed,
         memory_bytes: arguments.memory << 30,
         inspect: !arguments.no_checks,
+        log: arguments.log_settings(),
         pin_threads: !arguments.no_pin,
         progress: if arguments.quiet { Progress::Off } else { Progress::Bar },
     }

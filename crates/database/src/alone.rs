@@ -3,11 +3,15 @@
 //! Role         statements typed outside procedures, and calls of a database without an engine
 //! Concurrency  used only at quiet points, which exclude each other
 
+use std::sync::Arc;
+
 use hotrow_engine::in_place::Scratch;
+use hotrow_engine::journal::text::TextEntry;
+use hotrow_engine::journal::{Committer, Effect, Journal};
 use hotrow_engine::reconnaissance::TrialReads;
 use hotrow_engine::schema::{QUIET_WORKER, Schema};
-use hotrow_engine::trace::SerialTrace;
 use hotrow_engine::worker;
+use hotrow_log::entry::Kind;
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::frame::Frame;
@@ -15,19 +19,22 @@ use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::plan::Plan;
 
+use crate::client::Reply;
 use crate::rows::Rows;
 
 /// Buffers for running alone.
 pub(crate) struct Alone {
     scratch: Scratch,
     frame: Frame,
+    committer: Committer,
 }
 
 impl Alone {
-    pub(crate) fn new(step_budget: u64) -> Self {
+    pub(crate) fn new(step_budget: u64, journal: &Arc<Journal>) -> Self {
         let mut frame = Frame::new();
         frame.set_step_budget(step_budget);
-        Self { scratch: Scratch::new(QUIET_WORKER), frame }
+        let committer = Committer::new(journal, QUIET_WORKER);
+        Self { scratch: Scratch::new(QUIET_WORKER), frame, committer }
     }
 
     /// Plans one call, without running it.
@@ -37,7 +44,7 @@ impl Alone {
         compiled: &CompiledProcedure,
         invocation: &Invocation,
     ) -> Result<Plan, SqlError> {
-        let Self { scratch, frame } = self;
+        let Self { scratch, frame, .. } = self;
         let _pin = schema.memory.epochs().pin(QUIET_WORKER);
         let mut plan = Plan::default();
         let mut access = TrialReads::new(schema, scratch);
@@ -47,18 +54,56 @@ impl Alone {
     }
 
     /// Runs one call to its commit or undoes it.
-    pub(crate) fn run(
+    pub(crate) fn call(
+        &mut self,
+        schema: &Schema,
+        procedure: &CompiledProcedure,
+        invocation: &Invocation,
+    ) -> Reply {
+        let Self { scratch, frame, committer } = self;
+        let ended =
+            worker::run_call_alone(schema, scratch, committer, procedure, invocation, frame);
+        self.reply(schema, &procedure.program, ended)
+    }
+
+    /// Runs a statement, given as a program and as its text, to its commit or undoes it.
+    pub(crate) fn statement(
         &mut self,
         schema: &Schema,
         program: &Program,
-        invocation: &Invocation,
-        trace: Option<&SerialTrace>,
-    ) -> Result<Rows, SqlError> {
-        let Self { scratch, frame } = self;
-        let result = worker::run_alone(schema, scratch, program, invocation, frame, trace);
+        entry: &TextEntry<'_>,
+    ) -> Reply {
+        let Self { scratch, frame, committer } = self;
+        let invocation = Invocation { now_us: entry.now_us, ..Invocation::default() };
+        let ended = worker::run_alone(schema, scratch, committer, program, &invocation, frame);
+        let ended = ended.map(|commit| {
+            committer.record_text(commit, Kind::Statement, entry);
+            commit.position().epoch
+        });
+        self.reply(schema, program, ended)
+    }
+
+    /// Tells the log of a definition that has taken effect; the epoch in which it is durable.
+    pub(crate) fn definition(&self, entry: &TextEntry<'_>) -> Result<u64, SqlError> {
+        let commit = self.committer.commit_alone(Effect::Write { hash: 0 });
+        let commit = commit.map_err(|_| self.committer.failure())?;
+        self.committer.record_text(commit, Kind::Definition, entry);
+        Ok(commit.position().epoch)
+    }
+
+    fn reply(
+        &self,
+        schema: &Schema,
+        program: &Program,
+        ended: Result<u64, (SqlError, u64)>,
+    ) -> Reply {
         schema.reclaim(QUIET_WORKER);
-        result?;
-        let names = program.result.iter().map(|column| column.name.clone()).collect();
-        Ok(Rows::of_frame(names, frame, program))
+        match ended {
+            Ok(durable_in) => {
+                let names = program.result.iter().map(|column| column.name.clone()).collect();
+                Reply { answer: Ok(Rows::of_frame(names, &self.frame, program)), durable_in }
+            }
+            Err((error, durable_in)) => Reply { answer: Err(Box::new(error)), durable_in },
+        }
     }
 }

@@ -34,7 +34,22 @@ const DRAIN_PAUSE: Duration = Duration::from_micros(100);
 #[derive(Default)]
 pub(crate) struct Mailbox {
     pub(crate) invocation: Latch<Invocation>,
-    reply: ReplySlot<Result<Rows, Box<SqlError>>>,
+    reply: ReplySlot<Reply>,
+}
+
+/// How a call ended. To be told to the caller when `durable_in` is.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) answer: Result<Rows, Box<SqlError>>,
+    /// the log's epoch in which the call and all it saw are durable
+    pub(crate) durable_in: u64,
+}
+
+impl Reply {
+    /// The end of what has done and seen nothing.
+    pub(crate) fn refused(error: SqlError) -> Self {
+        Self { answer: Err(Box::new(error)), durable_in: 0 }
+    }
 }
 
 /// Why a call was not queued.
@@ -64,19 +79,13 @@ impl ClientQueue {
     }
 
     /// Queues the call in `mailbox`, waiting for room, and waits for its end.
-    pub(crate) fn call(
-        &self,
-        mailbox: &Arc<Mailbox>,
-    ) -> Result<Result<Rows, Box<SqlError>>, Refused> {
+    pub(crate) fn call(&self, mailbox: &Arc<Mailbox>) -> Result<Reply, Refused> {
         self.calls.push(Arc::clone(mailbox)).map_err(|_| Refused::Closed)?;
         Ok(mailbox.reply.wait())
     }
 
     /// As [`ClientQueue::call`], but does not wait for room.
-    pub(crate) fn try_call(
-        &self,
-        mailbox: &Arc<Mailbox>,
-    ) -> Result<Result<Rows, Box<SqlError>>, Refused> {
+    pub(crate) fn try_call(&self, mailbox: &Arc<Mailbox>) -> Result<Reply, Refused> {
         match self.calls.try_push(Arc::clone(mailbox)) {
             Ok(()) => Ok(mailbox.reply.wait()),
             Err(PushError::Full(_)) => Err(Refused::Full),
@@ -110,7 +119,7 @@ impl ClientQueue {
 fn abandon(mailbox: &Mailbox) {
     let error = SqlError::new(b"57P02", "the engine ended before it told the end of the call");
     // An answer that is there already stays: the call had ended.
-    let _ = mailbox.reply.complete(Err(Box::new(error)));
+    let _ = mailbox.reply.complete(Reply::refused(error));
 }
 
 /// A call in the hands of a thread.
@@ -201,14 +210,16 @@ impl CallSource for ClientSource {
         };
         self.free.push(at);
         self.unfinished -= 1;
-        let answer = match end {
-            End::Committed { frame, program, .. } => {
+        let reply = match end {
+            End::Committed { frame, program, durable_in, .. } => {
                 let columns = self.columns.of(procedure, program);
-                Ok(Rows::of_frame(columns, frame, program))
+                Reply { answer: Ok(Rows::of_frame(columns, frame, program)), durable_in }
             }
-            End::Aborted(error) => Err(Box::new(error)),
+            End::Aborted { error, durable_in } => {
+                Reply { answer: Err(Box::new(error)), durable_in }
+            }
         };
-        let answered = mailbox.reply.complete(answer);
+        let answered = mailbox.reply.complete(reply);
         debug_assert!(answered.is_ok(), "I1");
     }
 }

@@ -1,16 +1,56 @@
 //! What a database is opened with.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
 use hotrow_base::ids::WorkerId;
 use hotrow_base::thread::available_cores;
 use hotrow_engine::contract::{EngineEntry, EngineOptions};
+use hotrow_log::log::LogOptions;
 
 use crate::engine_table::DEFAULT;
 use crate::error::Error;
 
 /// The most threads an engine may have; worker ids and their slabs are cheap, not free.
 const THREADS_MAX: usize = 1024;
+/// A log file holds at least a few blocks.
+const LOG_FILE_BYTES_MIN: u64 = 1 << 16;
+
+/// What a transaction outlives once its end is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub enum Durability {
+    /// nothing: there is no log
+    Memory,
+    /// the end of the process; a power failure may take the last tenth of a second
+    Buffered,
+    /// a power failure
+    #[default]
+    Durable,
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "memory",
+            Self::Buffered => "buffered",
+            Self::Durable => "durable",
+        })
+    }
+}
+
+impl FromStr for Durability {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "memory" => Ok(Self::Memory),
+            "buffered" => Ok(Self::Buffered),
+            "durable" => Ok(Self::Durable),
+            _ => Err(format!("\"{text}\" is none of durable, buffered, memory")),
+        }
+    }
+}
 
 /// How a database is opened. [`Config::default`] suits a start; every field has a method of its
 /// name to set it.
@@ -41,6 +81,10 @@ pub struct Config {
     pub in_flight: usize,
     /// pins the engine's threads to cores; off, because an application's threads need cores too
     pub pin_threads: bool,
+    /// what a call's end waits for, in a database with a directory
+    pub durability: Durability,
+    /// bytes of a log file, after which another one is begun; 64 MiB
+    pub log_file_bytes: u64,
     /// records the serial order of commits, for tests: costs memory without bound; off
     pub trace: bool,
 }
@@ -56,6 +100,8 @@ impl Default for Config {
             queue_capacity: 1024,
             in_flight: 8,
             pin_threads: false,
+            durability: Durability::Durable,
+            log_file_bytes: 64 << 20,
             trace: false,
         }
     }
@@ -126,6 +172,20 @@ impl Config {
         self
     }
 
+    /// Sets [`Config::durability`].
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Sets [`Config::log_file_bytes`].
+    #[must_use]
+    pub fn log_file_bytes(mut self, bytes: u64) -> Self {
+        self.log_file_bytes = bytes;
+        self
+    }
+
     /// Sets [`Config::trace`].
     #[must_use]
     pub fn trace(mut self, trace: bool) -> Self {
@@ -158,5 +218,28 @@ impl Config {
         in_range("threads", "1 to 1024", self.threads.unwrap_or(1), THREADS_MAX)?;
         in_range("queue_capacity", "1 to 2^20", self.queue_capacity, 1 << 20)?;
         in_range("in_flight", "1 to 1024", self.in_flight, 1024)
+    }
+
+    /// As [`Config::check`], for a database with a directory.
+    pub(crate) fn check_with_directory(&self) -> Result<(), Error> {
+        self.check()?;
+        if self.durability == Durability::Memory {
+            return Err(Error::MemoryInDirectory);
+        }
+        let given = self.log_file_bytes;
+        if given < LOG_FILE_BYTES_MIN {
+            let (what, allowed) = ("log_file_bytes", "65536 or more");
+            return Err(Error::Config { what, allowed, given });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn log_options(&self, workers: usize) -> LogOptions {
+        let durability = match self.durability {
+            Durability::Buffered => hotrow_log::log::Durability::Buffered,
+            Durability::Durable | Durability::Memory => hotrow_log::log::Durability::Durable,
+        };
+        let segment_bytes = self.log_file_bytes;
+        LogOptions { durability, segment_bytes, ..LogOptions::new(workers) }
     }
 }

@@ -7,28 +7,36 @@
 //!              latches say so to the compiler); `engine` -> taken out once, by who shuts down
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hotrow_base::sync::Latch;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, RunningEngine};
+use hotrow_engine::journal::Journal;
 use hotrow_engine::schema::{Memory, Quiet, Schema, SharedSchema};
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::Statistics;
 use hotrow_engine::trace::SerialTrace;
+use hotrow_log::error::LogFailure;
+use hotrow_log::log::Log;
+use hotrow_transaction::outcome::SqlError;
 
 use crate::alone::Alone;
 use crate::bulk::BulkLoader;
-use crate::client::{ClientQueue, Mailbox, Refused};
-use crate::config::Config;
+use crate::client::{ClientQueue, Mailbox, Refused, Reply};
+use crate::config::{Config, Durability};
+use crate::data_directory::DataDirectory;
 use crate::definition::{self, Sources};
 use crate::engine_table::engine_named;
 use crate::error::{Error, advised};
+use crate::recovery::{self, RecoveryProgress, RecoveryReport};
 use crate::rows::Rows;
 use crate::session::Session;
 
-/// A database in memory. Cheap to clone: all clones are one database, which ends when the last
-/// clone and the last [`Session`] are dropped, or at [`Database::shutdown`].
+/// A database: its data in memory, its log in a directory, or nowhere. Cheap to clone: all clones
+/// are one database, which ends when the last clone and the last [`Session`] are dropped, or at
+/// [`Database::shutdown`].
 ///
 /// Calls of procedures go to the engine's threads through one bounded queue. Definitions (CREATE,
 /// DROP) and single statements outside procedures run alone, when no call runs: convenient, and
@@ -55,7 +63,10 @@ pub(crate) struct Inner {
     /// texts of the procedures, to compile them again
     pub(crate) sources: Latch<Sources>,
     pub(crate) alone: Latch<Alone>,
-    trace: Option<Arc<SerialTrace>>,
+    journal: Arc<Journal>,
+    /// its directory, while it is open
+    directory: Latch<Option<DataDirectory>>,
+    recovery: Option<RecoveryReport>,
     /// the way to the engine; none: calls run alone
     clients: Option<Arc<ClientQueue>>,
     engine: Latch<Option<Box<dyn RunningEngine>>>,
@@ -85,12 +96,51 @@ impl Database {
     pub fn open_in_memory_with(entry: &EngineEntry, config: Config) -> Result<Self, Error> {
         config.check()?;
         let threads = config.threads_for(Some(entry));
-        let (queue, sources) = ClientQueue::new(config.queue_capacity, threads);
-        let mut inner = Inner::new(config, threads);
-        let options = inner.config.engine_options(threads);
-        let engine = (entry.start)(inner.ground(), &options, sources)?;
-        inner.clients = Some(queue);
-        inner.engine = Latch::new(Some(Box::new(Started::new(engine, &inner.running))));
+        Inner::in_memory(config, threads).start(entry, threads)
+    }
+
+    /// Opens the database in a directory, or begins one there, with the engine that `config` names:
+    /// all that was committed is there again. One process at a time can have it open.
+    ///
+    /// # Errors
+    ///
+    /// As [`Database::open_in_memory`]; [`Error::Log`] when the directory cannot be used, another
+    /// process has it, or the log is damaged; [`Error::Recovery`] when the log cannot be repeated.
+    pub fn open(path: impl AsRef<Path>, config: Config) -> Result<Self, Error> {
+        let entry = engine_named(&config.engine)?;
+        Self::open_with(entry, path, config, |_| ())
+    }
+
+    /// As [`Database::open`], with an engine that need not be in the engine table, telling how far
+    /// recovery is from time to time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Database::open`].
+    pub fn open_with(
+        entry: &EngineEntry,
+        path: impl AsRef<Path>,
+        config: Config,
+        progress: impl FnMut(RecoveryProgress),
+    ) -> Result<Self, Error> {
+        config.check_with_directory()?;
+        let threads = config.threads_for(Some(entry));
+        Inner::in_directory(path.as_ref(), config, threads, progress)?.start(entry, threads)
+    }
+
+    /// As [`Database::open_in_memory_without_engine`], in a directory.
+    ///
+    /// # Errors
+    ///
+    /// As [`Database::open`].
+    pub fn open_without_engine(
+        path: impl AsRef<Path>,
+        config: Config,
+        progress: impl FnMut(RecoveryProgress),
+    ) -> Result<Self, Error> {
+        config.check_with_directory()?;
+        let threads = config.threads_for(None);
+        let inner = Inner::in_directory(path.as_ref(), config, threads, progress)?;
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -104,7 +154,7 @@ impl Database {
     pub fn open_in_memory_without_engine(config: Config) -> Result<Self, Error> {
         config.check()?;
         let threads = config.threads_for(None);
-        Ok(Self { inner: Arc::new(Inner::new(config, threads)) })
+        Ok(Self { inner: Arc::new(Inner::in_memory(config, threads)) })
     }
 
     /// Starts an engine that pulls its calls from `sources`, one for each of its threads, rather
@@ -132,6 +182,7 @@ impl Database {
             let given = sources.len() as u64;
             return Err(Error::Config { what: "sources", allowed: "one per thread", given });
         }
+        self.inner.journal.begin_engine();
         let engine = (entry.start)(self.inner.ground(), options, sources)?;
         Ok(Box::new(Started::new(engine, &self.inner.running)))
     }
@@ -158,7 +209,22 @@ impl Database {
     /// The serial order of commits, where [`Config::trace`] asked for it. Statements outside
     /// procedures are not in it.
     pub fn trace(&self) -> Option<&SerialTrace> {
-        self.inner.trace.as_deref()
+        self.inner.journal.trace().map(|trace| &**trace)
+    }
+
+    /// What a transaction outlives once its end is told.
+    pub fn durability(&self) -> Durability {
+        self.inner.durability()
+    }
+
+    /// What opening the directory found and did; none for a database in memory.
+    pub fn recovery(&self) -> Option<&RecoveryReport> {
+        self.inner.recovery.as_ref()
+    }
+
+    /// The log, for who must know when a call's end may be told; none for a database in memory.
+    pub fn log(&self) -> Option<&Arc<Log>> {
+        self.inner.journal.log()
     }
 
     /// What planning knows of each access of a procedure, as text for people.
@@ -186,14 +252,43 @@ impl Database {
 }
 
 impl Inner {
-    fn new(config: Config, threads: usize) -> Self {
-        let workers = threads + 1; // I1
-        let memory = Arc::new(Memory::new(workers, config.memory_bytes));
+    fn in_memory(config: Config, threads: usize) -> Self {
+        let schema = empty_schema(&config, threads);
+        Self::new(config, schema, Sources::default(), None)
+    }
+
+    fn in_directory(
+        path: &Path,
+        config: Config,
+        threads: usize,
+        progress: impl FnMut(RecoveryProgress),
+    ) -> Result<Self, Error> {
+        let directory = DataDirectory::open(path)?;
+        let schema = empty_schema(&config, threads);
+        let recovered = recovery::recover(&directory, &schema, &config, progress)?;
+        let log = directory.start_log(recovered.tail, &config, threads + 1)?;
+        let mut inner = Self::new(config, schema, recovered.sources, Some(log));
+        inner.directory = Latch::new(Some(directory));
+        inner.recovery = Some(recovered.report);
+        Ok(inner)
+    }
+
+    fn new(
+        config: Config,
+        schema: Arc<SharedSchema>,
+        sources: Sources,
+        log: Option<Arc<Log>>,
+    ) -> Self {
+        let trace = config.trace.then(|| Arc::new(SerialTrace::default()));
+        let workers = schema.current().memory.workers();
+        let journal = Arc::new(Journal::new(workers, log, trace));
         Self {
-            schema: Arc::new(SharedSchema::new(Schema::empty(memory), workers)),
-            sources: Latch::new(Sources::default()),
-            alone: Latch::new(Alone::new(config.step_budget)),
-            trace: config.trace.then(|| Arc::new(SerialTrace::default())),
+            schema,
+            sources: Latch::new(sources),
+            alone: Latch::new(Alone::new(config.step_budget, &journal)),
+            journal,
+            directory: Latch::new(None),
+            recovery: None,
             config,
             clients: None,
             engine: Latch::new(None),
@@ -203,8 +298,34 @@ impl Inner {
         }
     }
 
+    /// Starts the engine that sessions' calls go to.
+    fn start(mut self, entry: &EngineEntry, threads: usize) -> Result<Database, Error> {
+        let (queue, sources) = ClientQueue::new(self.config.queue_capacity, threads);
+        let options = self.config.engine_options(threads);
+        let engine = (entry.start)(self.ground(), &options, sources)?;
+        self.clients = Some(queue);
+        self.engine = Latch::new(Some(Box::new(Started::new(engine, &self.running))));
+        Ok(Database { inner: Arc::new(self) })
+    }
+
     fn ground(&self) -> Ground {
-        Ground { schema: Arc::clone(&self.schema), trace: self.trace.clone() }
+        Ground { schema: Arc::clone(&self.schema), journal: Arc::clone(&self.journal) }
+    }
+
+    fn durability(&self) -> Durability {
+        if self.journal.log().is_some() { self.config.durability } else { Durability::Memory }
+    }
+
+    /// Waits until what `reply` tells is durable, and tells it.
+    pub(crate) fn settle(&self, reply: Reply) -> Result<Rows, Error> {
+        if let Some(log) = self.journal.log()
+            && let Err(failure) = log.wait_for(reply.durable_in)
+        {
+            return Err(unknown_outcome(&failure).into());
+        }
+        let durability = self.durability();
+        let answer = reply.answer.map(|rows| rows.with_durability(durability));
+        answer.map_err(Error::from)
     }
 
     fn workers(&self) -> usize {
@@ -240,12 +361,9 @@ impl Inner {
         }
     }
 
-    fn ended(
-        &self,
-        end: Result<Result<Rows, Box<hotrow_transaction::outcome::SqlError>>, Refused>,
-    ) -> Result<Rows, Error> {
+    fn ended(&self, end: Result<Reply, Refused>) -> Result<Rows, Error> {
         match end {
-            Ok(answer) => answer.map_err(Error::from),
+            Ok(reply) => self.settle(reply),
             Err(Refused::Closed) => Err(Error::Closed),
             Err(Refused::Full) => {
                 let capacity = self.clients.as_ref().map_or(0, |clients| clients.capacity());
@@ -256,16 +374,17 @@ impl Inner {
     }
 
     fn call_alone(&self, mailbox: &Mailbox) -> Result<Rows, Error> {
-        let quiet = self.quiet()?;
-        let schema = quiet.schema();
-        let invocation = mailbox.invocation.lock();
-        let Some(procedure) = schema.procedure(invocation.procedure) else {
-            let message = "the procedure was dropped before the call ran".to_owned();
-            return Err(advised(b"42883", message, "Create it again, then call it.").into());
+        let reply = {
+            let quiet = self.quiet()?;
+            let schema = quiet.schema();
+            let invocation = mailbox.invocation.lock();
+            let Some(procedure) = schema.procedure(invocation.procedure) else {
+                let message = "the procedure was dropped before the call ran".to_owned();
+                return Err(advised(b"42883", message, "Create it again, then call it.").into());
+            };
+            self.alone.lock().call(&schema, procedure, &invocation)
         };
-        let trace = self.trace.as_deref();
-        let mut alone = self.alone.lock();
-        alone.run(&schema, &procedure.program, &invocation, trace).map_err(Error::from)
+        self.settle(reply)
     }
 
     fn shutdown(&self) {
@@ -277,6 +396,11 @@ impl Inner {
         if let Some(engine) = engine.take() {
             *self.last_books.lock() = engine.stop();
         }
+        if let Some(log) = self.journal.log() {
+            // Who waits for something is told of a failure; nobody else misses anything.
+            let _ = log.stop();
+        }
+        *self.directory.lock() = None;
     }
 }
 
@@ -290,6 +414,23 @@ impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Database").field("config", &self.inner.config).finish_non_exhaustive()
     }
+}
+
+fn empty_schema(config: &Config, threads: usize) -> Arc<SharedSchema> {
+    let workers = threads + 1; // I1
+    let memory = Arc::new(Memory::new(workers, config.memory_bytes));
+    Arc::new(SharedSchema::new(Schema::empty(memory), workers))
+}
+
+/// 08007: the call may have taken effect or not; after a restart it is seen which.
+fn unknown_outcome(failure: &LogFailure) -> SqlError {
+    let mut error = advised(
+        b"08007",
+        "whether the call will outlast a restart is unknown".to_owned(),
+        "Restart the database, then look whether the call took effect before repeating it.",
+    );
+    error.detail = Some(failure.to_string());
+    error
 }
 
 /// A running engine that is counted, and stopped when it is dropped.

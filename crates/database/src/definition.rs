@@ -6,7 +6,10 @@
 //!              I2 an id names one list of parameter types for good, so that a call that was bound
 //!              before a replacement still fits; a replacement with others gets a new id
 
+use std::sync::Arc;
+
 use hotrow_base::ids::ProcedureId;
+use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Quiet, Schema};
 use hotrow_sql::{CatalogChange, Compiled, Dropped, ProcedureNames, apply, compile, parse_script};
 use hotrow_transaction::catalog::Catalog;
@@ -15,7 +18,6 @@ use hotrow_transaction::explain;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, Procedure};
 use hotrow_transaction::routing::Routing;
-use std::sync::Arc;
 
 use crate::error::advised;
 
@@ -23,6 +25,15 @@ use crate::error::advised;
 #[derive(Default)]
 pub(crate) struct Sources {
     by_id: Vec<Option<String>>,
+}
+
+/// Whether a definition changed anything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Defined {
+    /// it asked for what there was already (IF NOT EXISTS), or is no longer there (IF EXISTS)
+    Nothing,
+    /// something is another than before
+    Something,
 }
 
 impl Sources {
@@ -93,14 +104,34 @@ pub(crate) fn at_place(text: &str, place: Place) -> String {
     format!("{}{}{text}", "\n".repeat(lines), " ".repeat(columns))
 }
 
+/// Puts a definition in force.
+pub(crate) fn define(
+    quiet: &Quiet<'_>,
+    sources: &mut Sources,
+    definition: Compiled,
+    entry: &TextEntry<'_>,
+) -> Result<Defined, SqlError> {
+    match definition {
+        Compiled::Catalog(changes) => change_catalog(quiet, sources, &changes),
+        Compiled::CreateProcedure { procedure, source, .. } => {
+            let source = at_place(&source, entry.place);
+            create_procedure(quiet, sources, *procedure, source).map(|()| Defined::Something)
+        }
+        Compiled::DropProcedures { names, if_exists } => {
+            drop_procedures(quiet, sources, &names, if_exists)
+        }
+        _ => Err(SqlError::new(b"40001", "the schema changed meanwhile; try again")),
+    }
+}
+
 /// CREATE and DROP of tables and indexes.
-pub(crate) fn change_catalog(
+fn change_catalog(
     quiet: &Quiet<'_>,
     sources: &Sources,
     changes: &[CatalogChange],
-) -> Result<(), SqlError> {
+) -> Result<Defined, SqlError> {
     if changes.iter().all(|change| matches!(change, CatalogChange::Nothing)) {
-        return Ok(());
+        return Ok(Defined::Nothing);
     }
     let schema = quiet.schema();
     let mut catalog = schema.catalog.clone();
@@ -110,7 +141,7 @@ pub(crate) fn change_catalog(
     next.adopt(catalog)?;
     next.recompile(trees)?;
     quiet.replace(next);
-    Ok(())
+    Ok(Defined::Something)
 }
 
 /// All procedures for another catalog: access paths and constraints come from it (I1).
@@ -176,7 +207,7 @@ fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange
 }
 
 /// CREATE [OR REPLACE]; that it may replace was checked when it was compiled.
-pub(crate) fn create_procedure(
+fn create_procedure(
     quiet: &Quiet<'_>,
     sources: &mut Sources,
     procedure: Procedure,
@@ -215,12 +246,12 @@ fn same_parameters(old: &Procedure, new: &Procedure) -> bool {
 }
 
 /// DROP FUNCTION, DROP PROCEDURE
-pub(crate) fn drop_procedures(
+fn drop_procedures(
     quiet: &Quiet<'_>,
     sources: &mut Sources,
     names: &[Dropped],
     if_exists: bool,
-) -> Result<(), SqlError> {
+) -> Result<Defined, SqlError> {
     let schema = quiet.schema();
     let mut trees = schema.trees();
     let mut dropped = Vec::new();
@@ -234,6 +265,9 @@ pub(crate) fn drop_procedures(
             }
         }
     }
+    if dropped.is_empty() {
+        return Ok(Defined::Nothing);
+    }
     for id in &dropped {
         trees[id.index()] = None;
     }
@@ -241,5 +275,5 @@ pub(crate) fn drop_procedures(
     next.recompile(trees)?;
     quiet.replace(next);
     dropped.into_iter().for_each(|id| sources.set(id, None));
-    Ok(())
+    Ok(Defined::Something)
 }

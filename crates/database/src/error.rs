@@ -2,10 +2,11 @@
 
 use hotrow_base::value::ValueError;
 use hotrow_engine::contract::OptionError;
+use hotrow_log::error::LogError;
 use hotrow_transaction::outcome::SqlError;
 
 /// Why something did not happen. After an error of a call or statement nothing of it remains.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// SQL: syntax, names, types, constraints, RAISE; also a full queue (53300) and a full memory
     /// (53200). Has a SQLSTATE, PostgreSQL's where PostgreSQL has one.
@@ -35,6 +36,22 @@ pub enum Error {
         /// what it was
         given: u64,
     },
+    /// the directory or the log in it cannot be used
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// the log is whole, but what it says cannot be repeated
+    #[error("{place}: the log entry cannot be repeated: {what}")]
+    Recovery {
+        /// file and offset of its block, and its position
+        place: String,
+        /// why
+        what: String,
+    },
+    /// a database with a directory cannot do without a log
+    #[error(
+        "a database with a directory is durable or buffered; open it in memory to go without a log"
+    )]
+    MemoryInDirectory,
     /// the database was shut down
     #[error("the database was shut down")]
     Closed,

@@ -40,6 +40,7 @@ mod arguments;
 mod bulk;
 mod client;
 mod config;
+mod data_directory;
 mod database;
 mod definition;
 mod describe;
@@ -47,6 +48,7 @@ mod engine_table;
 mod error;
 mod memory;
 mod procedure;
+mod recovery;
 mod rows;
 mod scan;
 mod session;
@@ -54,7 +56,7 @@ mod statement;
 
 pub use arguments::{Binder, IntoArgument, IntoArguments};
 pub use bulk::{BulkLoader, BulkPart};
-pub use config::Config;
+pub use config::{Config, Durability};
 pub use database::Database;
 pub use describe::{
     ColumnDescription, ForeignKeyDescription, IndexDescription, ProcedureDescription,
@@ -64,6 +66,7 @@ pub use engine_table::engines;
 pub use error::Error;
 pub use memory::{IndexMemory, MemoryReport, TableMemory};
 pub use procedure::Procedure;
+pub use recovery::{RecoveryProgress, RecoveryReport};
 pub use rows::{FromRow, Rows};
 pub use session::Session;
 pub use statement::StatementResult;

@@ -10,6 +10,7 @@ use hotrow_transaction::frame::Frame;
 use hotrow_transaction::outcome;
 use hotrow_transaction::program::ROW_COUNT;
 
+use crate::config::Durability;
 use crate::error::Error;
 
 /// The rows that a call or statement returned.
@@ -30,11 +31,13 @@ pub struct Rows {
     /// row after row
     values: Vec<Value>,
     touched: u64,
+    durability: Durability,
 }
 
 impl Default for Rows {
     fn default() -> Self {
-        Self { columns: Arc::new([]), values: Vec::new(), touched: 0 }
+        let durability = Durability::Memory;
+        Self { columns: Arc::new([]), values: Vec::new(), touched: 0, durability }
     }
 }
 
@@ -45,7 +48,8 @@ impl Rows {
         let heap = frame.heap();
         let datums = frame.result_datums().iter().zip(types);
         let values = datums.map(|(&datum, of)| Value::from_datum(datum, of, heap)).collect();
-        Self { columns, values, touched: frame.slot(ROW_COUNT).as_int() as u64 }
+        let touched = frame.slot(ROW_COUNT).as_int() as u64;
+        Self { columns, values, touched, durability: Durability::Memory }
     }
 
     /// Column names; empty when nothing is returned.
@@ -66,6 +70,15 @@ impl Rows {
     /// Rows that an INSERT, UPDATE or DELETE touched; of a call, those of its last statement.
     pub fn touched(&self) -> u64 {
         self.touched
+    }
+
+    /// What outlives what: how safe the transaction and all it saw were when this was returned.
+    pub fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    pub(crate) fn with_durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
     }
 
     /// The rows, each as its values.
@@ -102,7 +115,8 @@ impl Rows {
 impl From<outcome::Rows> for Rows {
     fn from(rows: outcome::Rows) -> Self {
         let values = rows.rows.into_iter().flatten().collect();
-        Self { columns: rows.columns.into(), values, touched: rows.touched }
+        let durability = Durability::Memory;
+        Self { columns: rows.columns.into(), values, touched: rows.touched, durability }
     }
 }
 

@@ -2,16 +2,20 @@
 
 use hotrow_base::clock;
 use hotrow_base::value::Value;
+use hotrow_engine::journal::text::TextEntry;
+use hotrow_engine::schema::Quiet;
 use hotrow_sql::{Compiled, ScriptStatement, compile};
 use hotrow_transaction::explain::explain_plan;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::lower;
-use hotrow_transaction::outcome::{self, SqlError};
-use hotrow_transaction::program::{Place, Procedure};
+use hotrow_transaction::outcome;
+use hotrow_transaction::program::Place;
 
+use crate::alone::Alone;
 use crate::arguments::bind_all;
+use crate::client::Reply;
 use crate::database::Inner;
-use crate::definition::{self, Registered};
+use crate::definition::{self, Defined, Registered, Sources};
 use crate::error::{Error, advised};
 use crate::rows::Rows;
 use crate::session::Session;
@@ -54,37 +58,45 @@ pub(crate) fn execute(
 
 /// Executes a definition or a single statement at a quiet point.
 fn execute_alone(inner: &Inner, statement: &ScriptStatement) -> Result<Rows, Error> {
-    let quiet = inner.quiet()?;
-    let schema = quiet.schema();
-    let mut sources = inner.sources.lock();
-    let done = match compile(&schema.catalog, &Registered(&schema), statement)? {
-        Compiled::Catalog(changes) => {
-            definition::change_catalog(&quiet, &sources, &changes).map(|()| Rows::default())
-        }
-        Compiled::CreateProcedure { procedure, source, .. } => {
-            let source = definition::at_place(&source, statement.place);
-            definition::create_procedure(&quiet, &mut sources, *procedure, source)
-                .map(|()| Rows::default())
-        }
-        Compiled::DropProcedures { names, if_exists } => {
-            definition::drop_procedures(&quiet, &mut sources, &names, if_exists)
-                .map(|()| Rows::default())
-        }
-        Compiled::Statement(procedure) => run_once(inner, &schema, &procedure),
-        _ => Err(SqlError::new(b"40001", "the schema changed meanwhile; try again")),
+    let reply = {
+        let quiet = inner.quiet()?;
+        let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());
+        execute_quietly(&quiet, &mut sources, &mut alone, statement, clock::now_us())
     };
-    done.map_err(|error| at(error.into(), statement.place))
+    inner.settle(reply).map_err(|error| at(error, statement.place))
 }
 
-/// Runs an anonymous procedure.
-fn run_once(
-    inner: &Inner,
-    schema: &hotrow_engine::schema::Schema,
-    procedure: &Procedure,
-) -> Result<Rows, SqlError> {
-    let program = lower::lower(&schema.catalog, procedure)?;
-    let invocation = Invocation { now_us: clock::now_us(), ..Invocation::default() };
-    inner.alone.lock().run(schema, &program, &invocation, None)
+/// Executes a definition or a single statement while nothing else runs: one that was typed, or one
+/// that is repeated from the log.
+pub(crate) fn execute_quietly(
+    quiet: &Quiet<'_>,
+    sources: &mut Sources,
+    alone: &mut Alone,
+    statement: &ScriptStatement,
+    now_us: i64,
+) -> Reply {
+    let entry = TextEntry { now_us, place: statement.place, text: &statement.text };
+    let schema = quiet.schema();
+    let compiled = compile(&schema.catalog, &Registered(&schema), statement);
+    let defined = match compiled {
+        Ok(Compiled::Statement(procedure)) => {
+            return match lower::lower(&schema.catalog, &procedure) {
+                Ok(program) => alone.statement(&schema, &program, &entry),
+                Err(error) => Reply::refused(error),
+            };
+        }
+        Ok(definition) => definition::define(quiet, sources, definition, &entry),
+        Err(error) => Err(error),
+    };
+    // What changed nothing needs no entry.
+    let durable_in = defined.and_then(|effect| match effect {
+        Defined::Nothing => Ok(0),
+        Defined::Something => alone.definition(&entry),
+    });
+    match durable_in {
+        Ok(durable_in) => Reply { answer: Ok(Rows::default()), durable_in },
+        Err(error) => Reply::refused(error),
+    }
 }
 
 /// What planning knows of a procedure and, given arguments, of a call: which is planned at a quiet

@@ -71,10 +71,10 @@ fn shutdown_finishes_what_was_accepted_and_refuses_the_rest() {
         assert_eq!(refused.into_inner(), 6);
         assert_eq!(db.statistics().committed, done, "committed and answered are the same");
         let session = db.session();
-        assert_eq!(session.call("bump", (1_i64,)), Err(Error::Closed));
-        assert_eq!(session.execute("SELECT n FROM counter"), Err(Error::Closed));
-        assert_eq!(session.execute("CREATE TABLE t (a bigint)"), Err(Error::Closed));
-        assert_eq!(db.scan("counter", |_| {}), Err(Error::Closed));
+        assert!(matches!(session.call("bump", (1_i64,)), Err(Error::Closed)));
+        assert!(matches!(session.execute("SELECT n FROM counter"), Err(Error::Closed)));
+        assert!(matches!(session.execute("CREATE TABLE t (a bigint)"), Err(Error::Closed)));
+        assert!(matches!(db.scan("counter", |_| {}), Err(Error::Closed)));
         assert_eq!(db.tables(), ["counter"]);
         Ok(())
     });

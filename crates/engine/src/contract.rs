@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use hotrow_base::ids::WorkerId;
 
+use crate::journal::Journal;
 use crate::schema::SharedSchema;
 use crate::source::CallSource;
 use crate::statistics::Statistics;
-use crate::trace::SerialTrace;
 
 /// What an engine is given to run on.
 #[derive(Clone)]
 pub struct Ground {
     /// tables, procedures and granules; changed only at quiet points
     pub schema: Arc<SharedSchema>,
-    /// records the serial order of commits, for tests; off in production
-    pub trace: Option<Arc<SerialTrace>>,
+    /// where commits are told
+    pub journal: Arc<Journal>,
 }
 
 /// How an engine is to run.

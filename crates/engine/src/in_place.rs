@@ -32,6 +32,7 @@ use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::locks;
 use hotrow_transaction::outcome::Stop;
 
+use crate::journal::Effect;
 use crate::protection::Protection;
 use crate::schema::{AccessPath, Schema};
 
@@ -109,6 +110,17 @@ impl<'a, P: Protection> InPlace<'a, P> {
     pub fn new(schema: &'a Schema, scratch: &'a mut Scratch, protection: P) -> Self {
         debug_assert!(scratch.undo.is_empty(), "the last transaction was committed or undone");
         Self { schema, scratch, protection, hints: &[] }
+    }
+
+    /// How the transaction protects what it touches.
+    pub fn protection(&self) -> &P {
+        &self.protection
+    }
+
+    /// What the transaction did so far. Asked before it is committed or undone.
+    #[inline]
+    pub fn effect(&self) -> Effect {
+        if self.is_read_only() { Effect::Read } else { Effect::Write { hash: self.write_hash() } }
     }
 
     /// Adds hints: per plan entry, the bits of the record found while planning plus one, or 0.

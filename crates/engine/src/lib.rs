@@ -17,6 +17,7 @@
 pub mod checkpoint;
 pub mod contract;
 pub mod in_place;
+pub mod journal;
 pub mod planning;
 pub mod protection;
 pub mod reconnaissance;

@@ -35,9 +35,16 @@ pub enum End<'a> {
         program: &'a Program,
         /// the engine undid and repeated it this many times before
         attempts: u32,
+        /// the epoch in which it and all it saw are durable
+        durable_in: u64,
     },
     /// it failed or aborted itself; nothing of it remains
-    Aborted(SqlError),
+    Aborted {
+        /// why
+        error: SqlError,
+        /// the epoch in which all it saw is durable
+        durable_in: u64,
+    },
 }
 
 /// A source of calls for one thread.
@@ -49,6 +56,8 @@ pub trait CallSource: Send {
     /// briefly, then parks.
     fn wait(&mut self);
 
-    /// Tells the end of a call.
+    /// Tells the end of a call. It may be told to others only when the log's horizon has reached
+    /// `durable_in` (which is 0 where there is no log); the source sees to that, so that the
+    /// worker can go on.
     fn finish(&mut self, ticket: Ticket, end: End<'_>);
 }

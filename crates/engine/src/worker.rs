@@ -18,6 +18,7 @@ use std::thread::JoinHandle;
 use hotrow_base::counters::PerWorker;
 use hotrow_base::ids::WorkerId;
 use hotrow_base::thread::{self, ThreadOptions};
+use hotrow_log::position::Position;
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::frame::Frame;
@@ -28,11 +29,11 @@ use hotrow_transaction::plan::Plan;
 
 use crate::contract::{EngineOptions, Ground, RunningEngine};
 use crate::in_place::{InPlace, Scratch};
+use crate::journal::{Commit, Committer, Company};
 use crate::protection::Alone;
 use crate::schema::{Schema, SharedSchema};
 use crate::source::{CallSource, End, Fetch, Ticket};
 use crate::statistics::{Activity, Statistics, Stopwatch, WorkerBooks};
-use crate::trace::SerialTrace;
 
 /// Wrong guesses of reconnaissance before a call runs alone.
 const REPLANS_MAX: u32 = 32;
@@ -53,6 +54,8 @@ pub struct Call {
     pub hints: Vec<u64>,
     /// times undone so far
     pub attempts: u32,
+    /// the log's epoch in which the call and all it saw are durable; set by each attempt
+    pub durable_in: u64,
     ticket: Ticket,
     /// must run alone, at a quiet point
     exclusive: bool,
@@ -69,9 +72,28 @@ impl Call {
             plan: Plan::default(),
             hints: Vec::new(),
             attempts: 0,
+            durable_in: 0,
             ticket: Ticket::default(),
             exclusive: false,
         }
+    }
+}
+
+impl Call {
+    /// Ends an attempt of an engine whose locks tell what a call has met: records a commit, and
+    /// notes in which epoch the end is durable. Called with nothing held any more.
+    pub fn end(
+        &mut self,
+        executed: Result<Commit, Stop>,
+        met: Position,
+        committer: &Committer,
+    ) -> Result<(), Stop> {
+        self.durable_in = met.epoch;
+        let commit = executed?;
+        self.durable_in = commit.position().epoch;
+        let procedure = self.procedure.as_deref().expect("it has just been run");
+        committer.record(commit, Company::Shared, &self.invocation, procedure, &self.frame);
+        Ok(())
     }
 }
 
@@ -84,7 +106,8 @@ pub trait Runner: Send {
     /// Second look, when what `prepare` asked for is likely in the cache.
     fn resolve(&mut self, _schema: &Schema, _call: &mut Call) {}
 
-    /// Runs a call to its commit, or undoes everything it did and says why. `attempts` tells
+    /// Runs a call to its commit, or undoes everything it did and says why; either way sets
+    /// [`Call::durable_in`]. `attempts` tells
     /// whether it is a repetition; the runner plans again by itself where it must. `watch` shows
     /// [`Activity::Execute`] before a first attempt and after a last one.
     fn attempt(
@@ -113,7 +136,7 @@ impl Workers {
         ground: &Ground,
         options: &EngineOptions,
         sources: Vec<Box<dyn CallSource>>,
-        mut runner: impl FnMut(usize, WorkerId) -> R,
+        mut runner: impl FnMut(usize, Committer) -> R,
     ) -> Self {
         let stopping = Arc::new(AtomicBool::new(false));
         let books = Arc::new(PerWorker::with_defaults(sources.len()));
@@ -124,14 +147,15 @@ impl Workers {
             .enumerate()
             .map(|(number, source)| {
                 let id = WorkerId(options.first_worker.0 + number as u16);
+                let committer = Committer::new(&ground.journal, id);
                 let worker = Worker {
                     id,
                     number,
                     schema: Arc::clone(&ground.schema),
-                    trace: ground.trace.clone(),
+                    committer: committer.clone(),
                     stopping: Arc::clone(&stopping),
                     books: Arc::clone(&books),
-                    runner: runner(number, id),
+                    runner: runner(number, committer),
                     source,
                     calls: (0..options.in_flight.max(1))
                         .map(|_| Call::new(options.step_budget))
@@ -172,7 +196,7 @@ struct Worker<R> {
     id: WorkerId,
     number: usize,
     schema: Arc<SharedSchema>,
-    trace: Option<Arc<SerialTrace>>,
+    committer: Committer,
     stopping: Arc<AtomicBool>,
     books: Arc<PerWorker<WorkerBooks>>,
     runner: R,
@@ -190,6 +214,7 @@ impl<R: Runner> Worker<R> {
         // Acquire; partner: the Release in `Workers::stop`.
         while !self.stopping.load(Ordering::Acquire) {
             schema.memory.saved_rows().wait_for_room(self.id);
+            self.committer.wait_for_room();
             self.schema.gate().enter(self.id.index());
             if self.schema.generation() != generation {
                 generation = self.schema.generation();
@@ -225,6 +250,7 @@ impl<R: Runner> Worker<R> {
                 Fetch::Ready(ticket) => {
                     call.ticket = ticket;
                     call.attempts = 0;
+                    call.durable_in = 0;
                     call.exclusive = false;
                     call.procedure = schema.procedure(call.invocation.procedure).cloned();
                     fetched += 1;
@@ -269,6 +295,7 @@ impl<R: Runner> Worker<R> {
                     let error = error_of(stop, schema, &mut call.frame);
                     return self.finish(at, Err(error));
                 }
+                Err(Stop::Log) => return self.finish(at, Err(self.committer.failure())),
                 Err(Stop::Replan) if call.attempts >= REPLANS_MAX => {
                     call.exclusive = true;
                     return;
@@ -290,13 +317,15 @@ impl<R: Runner> Worker<R> {
             (Ok(()), Some(procedure)) => {
                 books.committed.increment();
                 let (frame, program) = (&mut call.frame, &procedure.program);
-                let attempts = call.attempts;
-                self.source.finish(call.ticket, End::Committed { frame, program, attempts });
+                let (attempts, durable_in) = (call.attempts, call.durable_in);
+                let end = End::Committed { frame, program, attempts, durable_in };
+                self.source.finish(call.ticket, end);
             }
             (Ok(()), None) => unreachable!("only procedures that exist are run"),
             (Err(error), _) => {
                 books.user_aborts.increment();
-                self.source.finish(call.ticket, End::Aborted(error));
+                let durable_in = call.durable_in;
+                self.source.finish(call.ticket, End::Aborted { error, durable_in });
             }
         }
     }
@@ -314,45 +343,67 @@ impl<R: Runner> Worker<R> {
             call.procedure = procedure;
             self.books.of(self.number).exclusive.increment();
             let end = match &call.procedure {
-                None => Err(unknown_procedure()),
-                Some(procedure) => run_alone(
-                    &schema,
-                    &mut self.alone,
-                    &procedure.program,
-                    &call.invocation,
-                    &mut call.frame,
-                    self.trace.as_deref(),
-                ),
+                None => Err((unknown_procedure(), 0)),
+                Some(procedure) => {
+                    let (alone, committer) = (&mut self.alone, &self.committer);
+                    let (invocation, frame) = (&call.invocation, &mut call.frame);
+                    run_call_alone(&schema, alone, committer, procedure, invocation, frame)
+                }
             };
+            let (end, durable_in) = match end {
+                Ok(durable_in) => (Ok(()), durable_in),
+                Err((error, durable_in)) => (Err(error), durable_in),
+            };
+            call.durable_in = durable_in;
             drop(quiet);
             self.finish(at, end);
         }
     }
 }
 
-/// Runs one call while nothing else runs: at a quiet point, or in a serial engine.
+/// Runs one call while nothing else runs: at a quiet point, or without an engine. The epoch in
+/// which it is durable, in either case.
+pub fn run_call_alone(
+    schema: &Schema,
+    scratch: &mut Scratch,
+    committer: &Committer,
+    procedure: &CompiledProcedure,
+    invocation: &Invocation,
+    frame: &mut Frame,
+) -> Result<u64, (SqlError, u64)> {
+    let commit = run_alone(schema, scratch, committer, &procedure.program, invocation, frame)?;
+    committer.record(commit, Company::Alone, invocation, procedure, frame);
+    Ok(commit.position().epoch)
+}
+
+/// Runs a program while nothing else runs. The caller records the commit.
 pub fn run_alone(
     schema: &Schema,
     scratch: &mut Scratch,
+    committer: &Committer,
     program: &Program,
     invocation: &Invocation,
     frame: &mut Frame,
-    trace: Option<&SerialTrace>,
-) -> Result<(), SqlError> {
+) -> Result<Commit, (SqlError, u64)> {
     let _pin = schema.memory.epochs().pin(scratch.worker());
     frame.begin(program, invocation);
     let mut access = InPlace::new(schema, scratch, Alone);
-    match interpret::run(program, 0, frame, &mut access, &mut NoHook) {
-        Ok(()) => {
-            if let Some(trace) = trace {
-                trace.record(trace.position(), invocation, program, frame);
-            }
+    let commit = match interpret::run(program, 0, frame, &mut access, &mut NoHook) {
+        Ok(()) => committer.commit_alone(access.effect()),
+        Err(stop) => Err(stop),
+    };
+    match commit {
+        Ok(commit) => {
             access.commit();
-            Ok(())
+            Ok(commit)
         }
         Err(stop) => {
             access.undo();
-            Err(error_of(stop, schema, frame))
+            let error = match stop {
+                Stop::Log => committer.failure(),
+                _ => error_of(stop, schema, frame),
+            };
+            Err((error, committer.seen_alone().epoch))
         }
     }
 }

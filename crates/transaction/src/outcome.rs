@@ -51,6 +51,8 @@ pub enum Stop {
     Replan,
     /// storage's memory budget is spent
     OutOfMemory,
+    /// the log has failed, so that nothing can be committed any more
+    Log,
 }
 
 /// An error of SQL execution, PostgreSQL style.

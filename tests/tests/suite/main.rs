@@ -3,6 +3,7 @@
 mod broken;
 mod cases;
 mod checkpoints;
+mod crash;
 mod histories;
 mod hostile;
 mod layering;

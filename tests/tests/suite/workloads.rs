@@ -54,7 +54,7 @@ impl CallSource for Calls {
                 told.committed[(ticket.0 & 0xff) as usize] += 1;
                 told.tally += ticket.0 >> 8;
             }
-            End::Aborted(error) => drop(told.codes.insert(error.code().to_owned())),
+            End::Aborted { error, .. } => drop(told.codes.insert(error.code().to_owned())),
         }
     }
 }

@@ -32,6 +32,7 @@ fn source(
         calls,
         time: CallTime::Counted { us: 10 },
         in_flight: 4,
+        log: None,
         done: sender,
     });
     (source, phase, done)
@@ -46,7 +47,7 @@ fn fetch(source: &mut GeneratorSource) -> Option<(Ticket, i64)> {
 }
 
 fn abort(source: &mut GeneratorSource, ticket: Ticket, code: &[u8; 5]) {
-    source.finish(ticket, End::Aborted(SqlError::new(code, "no")));
+    source.finish(ticket, End::Aborted { error: SqlError::new(code, "no"), durable_in: 0 });
 }
 
 #[test]

@@ -14,7 +14,10 @@ fn serve(mut source: Box<dyn CallSource>, calls_max: usize) {
         match source.fetch(&mut invocation) {
             Fetch::Ready(ticket) => {
                 let message = invocation.arguments.datums[0].as_int().to_string();
-                source.finish(ticket, End::Aborted(SqlError::new(b"P0001", message)));
+                source.finish(
+                    ticket,
+                    End::Aborted { error: SqlError::new(b"P0001", message), durable_in: 0 },
+                );
                 served += 1;
             }
             Fetch::Empty => source.wait(),
@@ -43,7 +46,7 @@ fn every_caller_gets_its_own_answer() {
                     for call in 0..500 {
                         let argument = client * 1000 + call;
                         let answer = queue.call(&mailbox(argument)).expect("the queue is open");
-                        let error = answer.expect_err("all are aborted");
+                        let error = answer.answer.expect_err("all are aborted");
                         assert_eq!(error.message, argument.to_string());
                     }
                 })
@@ -74,13 +77,14 @@ fn calls_of_a_source_that_goes_are_answered() {
             let Fetch::Ready(ticket) = source.fetch(&mut invocation) else {
                 panic!("four calls wait");
             };
-            source.finish(ticket, End::Aborted(SqlError::new(b"P0001", "")));
+            source
+                .finish(ticket, End::Aborted { error: SqlError::new(b"P0001", ""), durable_in: 0 });
             assert!(matches!(source.fetch(&mut invocation), Fetch::Ready(_)));
         }
         let mut codes: Vec<_> = clients
             .into_iter()
             .map(|client| client.join().expect("no client fails"))
-            .map(|end| end.expect("it was queued").expect_err("none commits").sqlstate)
+            .map(|end| end.expect("it was queued").answer.expect_err("none commits").sqlstate)
             .collect();
         codes.sort_unstable();
         assert_eq!(codes, [*b"57P02", *b"57P02", *b"57P02", *b"P0001"]);

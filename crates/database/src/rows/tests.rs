@@ -21,7 +21,7 @@ fn rows_become_rust_types_or_say_why_not() {
     told("null", rows().all::<(i64, String)>().expect_err("a NULL"));
     told("cannot cast", rows().all::<(bool, Value)>().expect_err("no boolean"));
     told("0 rows, not one", Rows::default().one::<i64>().expect_err("none"));
-    assert_eq!(Rows::default().optional::<i64>(), Ok(None));
+    assert!(matches!(Rows::default().optional::<i64>(), Ok(None)));
 }
 
 #[test]

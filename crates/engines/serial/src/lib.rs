@@ -15,15 +15,14 @@
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
 use hotrow_engine::in_place::{InPlace, Scratch};
+use hotrow_engine::journal::{Committer, Company};
 use hotrow_engine::protection::Alone;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::Stopwatch;
-use hotrow_engine::trace::SerialTrace;
 use hotrow_engine::worker::{Call, Runner, Workers};
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::outcome::Stop;
@@ -79,11 +78,10 @@ fn start(
         return Err(OptionError::Threads { engine: NAME, threads, allowed: "1" });
     }
     assert_eq!(sources.len(), threads, "one source per thread");
-    let trace = ground.trace.clone();
-    let workers = Workers::start(&ground, options, sources, |_, worker| SerialRunner {
+    let workers = Workers::start(&ground, options, sources, |_, committer| SerialRunner {
         planning,
-        scratch: Scratch::new(worker),
-        trace: trace.clone(),
+        scratch: Scratch::new(committer.worker()),
+        committer,
     });
     Ok(Box::new(workers))
 }
@@ -91,7 +89,7 @@ fn start(
 struct SerialRunner {
     planning: Planning,
     scratch: Scratch,
-    trace: Option<Arc<SerialTrace>>,
+    committer: Committer,
 }
 
 impl Runner for SerialRunner {
@@ -110,8 +108,11 @@ impl Runner for SerialRunner {
     }
 
     fn attempt(&mut self, schema: &Schema, call: &mut Call, _: &mut Stopwatch) -> Result<(), Stop> {
-        let Call { invocation, procedure, frame, plan, hints, .. } = call;
-        let program = &procedure.as_deref().expect("only procedures that exist are run").program;
+        let Call { invocation, procedure, frame, plan, hints, durable_in, .. } = call;
+        let procedure = procedure.as_deref().expect("only procedures that exist are run");
+        let program = &procedure.program;
+        let met = self.committer.last(); // I1
+        *durable_in = met.epoch;
         frame.begin(program, invocation);
         let mut access = InPlace::new(schema, &mut self.scratch, Alone);
         let ran = match self.planning {
@@ -121,14 +122,16 @@ impl Runner for SerialRunner {
                 interpret::run(program, 0, frame, &mut access, &mut plan.keys())
             }
         };
-        if let Err(stop) = ran {
-            access.undo();
-            return Err(stop);
-        }
+        let commit = match ran.and_then(|()| self.committer.commit(met, access.effect())) {
+            Ok(commit) => commit,
+            Err(stop) => {
+                access.undo();
+                return Err(stop);
+            }
+        };
         access.commit();
-        if let Some(trace) = &self.trace {
-            trace.record(trace.position(), invocation, program, frame);
-        }
+        *durable_in = commit.position().epoch;
+        self.committer.record(commit, Company::Shared, invocation, procedure, frame);
         Ok(())
     }
 }

@@ -1,11 +1,14 @@
+use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
 use hotrow_base::ids::{ColumnId, IndexId, ProcedureId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_engine::journal::Journal;
 use hotrow_engine::schema::{Memory, SharedSchema};
 use hotrow_engine::source::{End, Fetch, Ticket};
+use hotrow_engine::trace::SerialTrace;
 use hotrow_transaction::catalog::{Catalog, Column, IndexDefinition, IndexKind};
 use hotrow_transaction::constant::special_slots;
 use hotrow_transaction::invocation::Invocation;
@@ -38,7 +41,8 @@ fn settings_choose_planning() {
 fn more_than_one_thread_is_refused() {
     let schema = Arc::new(SharedSchema::new(Schema::empty(Arc::new(Memory::new(3, 1 << 24))), 3));
     let options = EngineOptions { threads: 2, ..EngineOptions::default() };
-    let refused = start(Ground { schema, trace: None }, &options, Vec::new()).err();
+    let journal = Arc::new(Journal::new(2, None, None));
+    let refused = start(Ground { schema, journal }, &options, Vec::new()).err();
     let expected = OptionError::Threads { engine: NAME, threads: 2, allowed: "1" };
     assert_eq!(refused, Some(expected));
 }
@@ -70,7 +74,7 @@ impl CallSource for Counting {
     fn finish(&mut self, _: Ticket, end: End<'_>) {
         let outcome = match end {
             End::Committed { frame, program, .. } => Ok(frame.result_rows(program)),
-            End::Aborted(error) => Err(error),
+            End::Aborted { error, .. } => Err(error),
         };
         self.ends.send(outcome).expect("the test listens until the end");
     }
@@ -152,7 +156,8 @@ fn counters() -> Schema {
 fn calls_take_effect_in_order(plan: &str) {
     let schema = Arc::new(SharedSchema::new(counters(), 2));
     let trace = Arc::new(SerialTrace::default());
-    let ground = Ground { schema, trace: Some(Arc::clone(&trace)) };
+    let journal = Arc::new(Journal::new(2, None, Some(Arc::clone(&trace))));
+    let ground = Ground { schema, journal };
     let settings = BTreeMap::from([("plan".to_owned(), plan.to_owned())]);
     let options = EngineOptions { settings, ..EngineOptions::default() };
     let (sender, ends) = mpsc::channel();
@@ -167,8 +172,8 @@ fn calls_take_effect_in_order(plan: &str) {
     }
     let statistics = engine.stop();
     assert_eq!(statistics.committed, (KEYS + CALLS) as u64);
-    let positions: Vec<u64> = trace.take().iter().map(|traced| traced.position).collect();
-    assert!(positions.into_iter().eq(0..(KEYS + CALLS) as u64));
+    let times: Vec<u64> = trace.take().iter().map(|traced| traced.position.time).collect();
+    assert!(times.into_iter().eq(1..=(KEYS + CALLS) as u64));
 }
 
 #[test]

@@ -25,6 +25,7 @@ use std::sync::mpsc::{self, Sender};
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::ProcedureId;
 use hotrow_engine::contract::{EngineOptions, Ground};
+use hotrow_engine::journal::Journal;
 use hotrow_engine::schema::SharedSchema;
 use hotrow_engine::source::{CallSource, End, Fetch, Ticket};
 use hotrow_transaction::invocation::Invocation;
@@ -98,7 +99,8 @@ fn main() {
     let (done, end) = mpsc::channel();
     let source = Box::new(Calls { procedure, loaded: 0, left, random: 42, done });
     let begin = Ticks::now();
-    let engine = (ENTRY.start)(Ground { schema, trace: None }, &options, vec![source]);
+    let journal = Arc::new(Journal::new(2, None, None));
+    let engine = (ENTRY.start)(Ground { schema, journal }, &options, vec![source]);
     let engine = engine.expect("legal options");
     end.recv().expect("the engine finishes all calls");
     let nanos = begin.elapsed_nanos();

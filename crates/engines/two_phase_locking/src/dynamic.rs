@@ -14,12 +14,11 @@
 use std::sync::Arc;
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::ids::WorkerId;
 use hotrow_engine::in_place::{InPlace, Scratch};
+use hotrow_engine::journal::{Commit, Committer};
 use hotrow_engine::protection::Protection;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
-use hotrow_engine::trace::SerialTrace;
 use hotrow_engine::worker::{Call, Runner};
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::interpret::{self, NoHook};
@@ -53,7 +52,7 @@ impl Locking {
             Acquired::Granted => {}
             Acquired::Waiting => {
                 let before = watch.switch(Activity::Wait);
-                let waited = self.table.wait(&self.owner);
+                let waited = self.table.wait(&mut self.owner, lock);
                 watch.switch(before);
                 waited.map_err(Stop::Conflict)?;
             }
@@ -90,7 +89,7 @@ impl Protection for LockNow<'_> {
 pub struct DynamicRunner {
     locking: Locking,
     scratch: Scratch,
-    trace: Option<Arc<SerialTrace>>,
+    committer: Committer,
     back_off: BackOff,
     /// ages are counted from here
     started: Ticks,
@@ -103,38 +102,38 @@ impl DynamicRunner {
         policy: Policy,
         started: Ticks,
         number: usize,
-        worker: WorkerId,
-        trace: Option<Arc<SerialTrace>>,
+        committer: Committer,
     ) -> Self {
         let owner = table.owner(number);
         let mut held = Footprint::default();
         held.clear();
         Self {
             locking: Locking { table, owner, policy, held },
-            scratch: Scratch::new(worker),
-            trace,
+            scratch: Scratch::new(committer.worker()),
+            committer,
             back_off: BackOff::new(number as u64),
             started,
         }
     }
 
-    /// Runs the call; its position in the serial order where that is traced.
     fn execute(
         &mut self,
         schema: &Schema,
         call: &mut Call,
         watch: &mut Stopwatch,
-    ) -> Result<Option<u64>, Stop> {
+    ) -> Result<Commit, Stop> {
         let Call { invocation, procedure, frame, .. } = call;
         let procedure = procedure.as_deref().expect("only procedures that exist are run");
         frame.begin(&procedure.program, invocation);
+        self.locking.owner.begin();
         let protection = LockNow { locking: &mut self.locking, watch };
         let mut access = InPlace::new(schema, &mut self.scratch, protection);
-        match interpret::run(&procedure.program, 0, frame, &mut access, &mut NoHook) {
-            Ok(()) => {
-                let position = self.trace.as_ref().map(|trace| trace.position());
+        let ran = interpret::run(&procedure.program, 0, frame, &mut access, &mut NoHook);
+        let met = access.protection().locking.owner.met();
+        match ran.and_then(|()| self.committer.commit(met, access.effect())) {
+            Ok(commit) => {
                 access.commit();
-                Ok(position)
+                Ok(commit)
             }
             Err(stop) => {
                 access.undo();
@@ -153,22 +152,20 @@ impl Runner for DynamicRunner {
     ) -> Result<(), Stop> {
         if call.attempts == 0 {
             let age = Ticks::now().nanos_since(self.started);
-            self.locking.table.begin(&self.locking.owner, age);
+            self.locking.table.set_age(&self.locking.owner, age);
         } else {
             watch.switch(Activity::Execute);
         }
         let executed = self.execute(schema, call, watch);
         watch.switch(Activity::Lock);
+        if let Ok(commit) = &executed {
+            self.locking.owner.commit_at(commit.position());
+        }
         self.locking.release_all();
         // After a conflict comes the back-off, which is waiting.
         let conflict = matches!(executed, Err(Stop::Conflict(_)));
         watch.switch(if conflict { Activity::Wait } else { Activity::Execute });
-        let position = executed?;
-        if let (Some(trace), Some(position)) = (&self.trace, position) {
-            let procedure = call.procedure.as_deref().expect("it has just been run");
-            trace.record(position, &call.invocation, &procedure.program, &call.frame);
-        }
-        Ok(())
+        call.end(executed, self.locking.owner.met(), &self.committer)
     }
 
     fn back_off(&mut self, call: &Call) {

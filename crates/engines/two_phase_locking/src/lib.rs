@@ -118,16 +118,15 @@ fn start(
     }
     assert_eq!(sources.len(), threads, "one source per thread");
     let table = Arc::new(LockTable::new(threads));
-    let trace = ground.trace.clone();
     let workers = match acquisition {
-        Acquisition::Ordered => Workers::start(&ground, options, sources, |number, worker| {
-            OrderedRunner::new(Arc::clone(&table), number, worker, trace.clone())
+        Acquisition::Ordered => Workers::start(&ground, options, sources, |number, committer| {
+            OrderedRunner::new(Arc::clone(&table), number, committer)
         }),
         Acquisition::Dynamic(policy) => {
             let started = Ticks::now();
-            Workers::start(&ground, options, sources, |number, worker| {
+            Workers::start(&ground, options, sources, |number, committer| {
                 let table = Arc::clone(&table);
-                DynamicRunner::new(table, policy, started, number, worker, trace.clone())
+                DynamicRunner::new(table, policy, started, number, committer)
             })
         }
     };

@@ -11,6 +11,9 @@
 //!              I3 an owner waits for one lock at a time
 //!              I4 under wait-die every transaction that waits is older than all it waits for, at
 //!                 any time: a conversion that comes to stand before a younger waiter refuses it
+//!              I5 who is granted a lock has met the position of whoever released it in a
+//!                 conflicting mode before, or a greater one: a bucket keeps the greatest position
+//!                 of all that were released in it (its tag), and it is read at each grant
 //! Concurrency  a bucket -> whoever holds its latch; an owner's waiting cell -> see
 //!              [`crate::waiting`]. No two latches are held at once
 //! Source       per-bucket latches and no allocator on the path: orthrus.txt 4 ("two important
@@ -36,6 +39,7 @@ use std::time::Duration;
 use crossbeam_utils::CachePadded;
 use hotrow_base::sync::{Latch, LatchGuard};
 use hotrow_base::thread::available_cores;
+use hotrow_log::position::Position;
 use hotrow_transaction::granule::LockMode;
 use hotrow_transaction::outcome::Conflict;
 
@@ -62,8 +66,38 @@ pub enum Acquired {
 #[derive(Debug)]
 pub struct Owner {
     number: u32,
+    /// the greatest tag of the locks acquired since the transaction began
+    met: Position,
+    /// what released locks are tagged with
+    position: Position,
     /// owners to wake once the latch is free
     told: Vec<u32>,
+}
+
+impl Owner {
+    /// Begins a transaction, which has met nobody.
+    #[inline]
+    pub fn begin(&mut self) {
+        (self.met, self.position) = (Position::default(), Position::default());
+    }
+
+    /// The greatest position of a transaction that this one follows on some lock (I5).
+    #[inline]
+    pub fn met(&self) -> Position {
+        self.met
+    }
+
+    /// From now on locks are released as by a transaction that stands there in the serial order;
+    /// one that was undone stands nowhere, at zero.
+    #[inline]
+    pub fn commit_at(&mut self, position: Position) {
+        self.position = position;
+    }
+
+    #[inline]
+    fn meet(&mut self, tag: Position) {
+        self.met = self.met.max(tag);
+    }
 }
 
 /// See the module.
@@ -103,12 +137,17 @@ impl LockTable {
     /// The owner with this number; there must be only one at a time.
     pub fn owner(&self, number: usize) -> Owner {
         assert!(number < self.cells.len(), "the table was made for fewer owners");
-        Owner { number: number as u32, told: Vec::with_capacity(self.cells.len()) }
+        Owner {
+            number: number as u32,
+            met: Position::default(),
+            position: Position::default(),
+            told: Vec::with_capacity(self.cells.len()),
+        }
     }
 
-    /// Begins a transaction that is `age` old: the lower, the older; equal ages are told apart
-    /// by owner. Only [`Policy::WaitDie`] looks at it.
-    pub fn begin(&self, owner: &Owner, age: u64) {
+    /// Makes the owner's transaction `age` old: the lower, the older; equal ages are told apart
+    /// by owner. Only [`Policy::WaitDie`] looks at it. It is kept from attempt to attempt.
+    pub fn set_age(&self, owner: &Owner, age: u64) {
         self.cells[owner.number as usize].set_age(age);
     }
 
@@ -124,6 +163,7 @@ impl LockTable {
     ) -> Acquired {
         let mut bucket = self.bucket(lock);
         if bucket.grant_at_once(lock, owner.number, mode) {
+            owner.meet(bucket.tag);
             return Acquired::Granted;
         }
         self.acquire_met(bucket, owner, lock, mode, policy)
@@ -142,23 +182,32 @@ impl LockTable {
         self.cells[owner.number as usize].reset();
         let mut crowd = Crowd { cells: &self.cells, told: &mut owner.told };
         let acquired = bucket.ask(lock, owner.number, mode, policy, &mut crowd);
+        let tag = bucket.tag;
         drop(bucket);
+        owner.meet(tag);
         self.wake(owner);
         acquired
     }
 
-    /// Waits for the end of a request that was answered with [`Acquired::Waiting`].
-    pub fn wait(&self, owner: &Owner) -> Result<(), Conflict> {
+    /// Waits for the end of the request for `lock`, which was answered with
+    /// [`Acquired::Waiting`].
+    pub fn wait(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {
         match self.cells[owner.number as usize].wait(self.spin) {
-            Verdict::Granted => Ok(()),
+            Verdict::Granted => {
+                // Who granted it has tagged the bucket before, under its latch.
+                let tag = self.bucket(lock).tag;
+                owner.meet(tag);
+                Ok(())
+            }
             Verdict::Refused => Err(Conflict::Die),
         }
     }
 
-    /// Gives a lock back. The owner holds it.
+    /// Gives a lock back, which the owner holds, and tags its bucket with the owner's position.
     #[inline]
     pub fn release(&self, owner: &mut Owner, lock: u64) {
         let mut bucket = self.bucket(lock);
+        bucket.tag = bucket.tag.max(owner.position);
         if bucket.remove(lock, owner.number) {
             self.grant_next(bucket, owner, lock);
         }

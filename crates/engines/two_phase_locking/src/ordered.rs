@@ -14,12 +14,11 @@
 
 use std::sync::Arc;
 
-use hotrow_base::ids::WorkerId;
 use hotrow_engine::in_place::{InPlace, Scratch};
+use hotrow_engine::journal::{Commit, Committer};
 use hotrow_engine::protection::Planned;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
-use hotrow_engine::trace::SerialTrace;
 use hotrow_engine::worker::{Call, Runner};
 use hotrow_transaction::granule::LockRequest;
 use hotrow_transaction::interpret;
@@ -34,32 +33,29 @@ pub struct OrderedRunner {
     table: Arc<LockTable>,
     owner: Owner,
     scratch: Scratch,
-    trace: Option<Arc<SerialTrace>>,
+    committer: Committer,
     /// the footprint in the order of acquisition
     locks: Vec<LockRequest>,
 }
 
 impl OrderedRunner {
     /// The runner of worker thread `number`.
-    pub fn new(
-        table: Arc<LockTable>,
-        number: usize,
-        worker: WorkerId,
-        trace: Option<Arc<SerialTrace>>,
-    ) -> Self {
+    pub fn new(table: Arc<LockTable>, number: usize, committer: Committer) -> Self {
         let owner = table.owner(number);
-        Self { table, owner, scratch: Scratch::new(worker), trace, locks: Vec::new() }
+        let scratch = Scratch::new(committer.worker());
+        Self { table, owner, scratch, committer, locks: Vec::new() }
     }
 
     fn acquire_all(&mut self, footprint: &Footprint, watch: &mut Stopwatch) {
         footprint.requests(&mut self.locks);
+        self.owner.begin();
         for request in &self.locks {
             let (lock, mode) = (request.lock(), request.mode());
             match self.table.acquire(&mut self.owner, lock, mode, Policy::Wait) {
                 Acquired::Granted => {}
                 Acquired::Waiting => {
                     watch.switch(Activity::Wait);
-                    let granted = self.table.wait(&self.owner);
+                    let granted = self.table.wait(&mut self.owner, lock);
                     watch.switch(Activity::Lock);
                     debug_assert!(granted.is_ok(), "nobody refuses an ordered request (I1)");
                 }
@@ -74,19 +70,19 @@ impl OrderedRunner {
         }
     }
 
-    /// Runs the call under the locks of its footprint; its position in the serial order where
-    /// that is traced.
-    fn execute(&mut self, schema: &Schema, call: &mut Call) -> Result<Option<u64>, Stop> {
+    /// Runs the call under the locks of its footprint.
+    fn execute(&mut self, schema: &Schema, call: &mut Call) -> Result<Commit, Stop> {
         let Call { invocation, procedure, frame, plan, hints, .. } = call;
         let procedure = procedure.as_deref().expect("only procedures that exist are run");
         frame.begin(&procedure.program, invocation);
         let protection = Planned(plan.footprint());
         let mut access = InPlace::new(schema, &mut self.scratch, protection).with_hints(hints);
-        match interpret::run(&procedure.program, 0, frame, &mut access, &mut plan.keys()) {
-            Ok(()) => {
-                let position = self.trace.as_ref().map(|trace| trace.position());
+        let ran = interpret::run(&procedure.program, 0, frame, &mut access, &mut plan.keys());
+        let met = self.owner.met();
+        match ran.and_then(|()| self.committer.commit(met, access.effect())) {
+            Ok(commit) => {
                 access.commit();
-                Ok(position)
+                Ok(commit)
             }
             Err(stop) => {
                 access.undo();
@@ -124,13 +120,11 @@ impl Runner for OrderedRunner {
         watch.switch(Activity::Execute);
         let executed = self.execute(schema, call);
         watch.switch(Activity::Lock);
+        if let Ok(commit) = &executed {
+            self.owner.commit_at(commit.position());
+        }
         self.release_all();
         watch.switch(Activity::Execute);
-        let position = executed?;
-        if let (Some(trace), Some(position)) = (&self.trace, position) {
-            let procedure = call.procedure.as_deref().expect("it has just been run");
-            trace.record(position, &call.invocation, &procedure.program, &call.frame);
-        }
-        Ok(())
+        call.end(executed, self.owner.met(), &self.committer)
     }
 }

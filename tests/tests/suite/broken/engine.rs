@@ -5,16 +5,19 @@
 //! Invariants   I1 no flaw lets two threads change one record at the same time
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use hotrow::{CallSource, EngineEntry, EngineOptions, OptionError, RunningEngine, SerialTrace};
+use hotrow::{CallSource, EngineEntry, EngineOptions, OptionError, RunningEngine};
 use hotrow_base::clock::Ticks;
 use hotrow_engine::contract::Ground;
 use hotrow_engine::in_place::{InPlace, Scratch};
+use hotrow_engine::journal::Journal;
 use hotrow_engine::protection::Protection;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::Stopwatch;
 use hotrow_engine::worker::{Call, Runner, Workers};
+use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::invocation::Invocation;
@@ -73,12 +76,14 @@ fn start(
     let flaw = FLAWS.iter().find(|(other, _)| *other == name).expect("tests know the flaws").1;
     let table = Arc::new(LockTable::new(options.threads));
     let started = Ticks::now();
-    Ok(Box::new(Workers::start(&ground, options, sources, |number, worker| {
+    let positions = Arc::new(AtomicU64::new(0));
+    Ok(Box::new(Workers::start(&ground, options, sources, |number, committer| {
         let owner = table.owner(number);
         let table = Arc::clone(&table);
         let locks = Locks { table, owner, flaw, held: Vec::new(), asked: number as u64 };
-        let (scratch, owed, trace) = (Scratch::new(worker), Vec::new(), ground.trace.clone());
-        BrokenRunner { locks, scratch, started, owed, trace }
+        let (scratch, owed) = (Scratch::new(committer.worker()), Vec::new());
+        let (journal, positions) = (Arc::clone(&ground.journal), Arc::clone(&positions));
+        BrokenRunner { locks, scratch, started, owed, journal, positions }
     })))
 }
 
@@ -96,7 +101,7 @@ impl Locks {
     fn acquire(&mut self, lock: u64, mode: LockMode, policy: Policy) -> Result<(), Stop> {
         match self.table.acquire(&mut self.owner, lock, mode, policy) {
             Acquired::Granted => Ok(()),
-            Acquired::Waiting => self.table.wait(&self.owner).map_err(Stop::Conflict),
+            Acquired::Waiting => self.table.wait(&mut self.owner, lock).map_err(Stop::Conflict),
             Acquired::Refused(conflict) => Err(Stop::Conflict(conflict)),
         }
     }
@@ -159,13 +164,14 @@ struct BrokenRunner {
     started: Ticks,
     /// acknowledged and not done
     owed: Vec<Invocation>,
-    trace: Option<Arc<SerialTrace>>,
+    journal: Arc<Journal>,
+    positions: Arc<AtomicU64>,
 }
 
 impl BrokenRunner {
     fn begin(&mut self) {
         let age = Ticks::now().nanos_since(self.started);
-        self.locks.table.begin(&self.locks.owner, age);
+        self.locks.table.set_age(&self.locks.owner, age);
     }
 
     /// Runs a call; keeps its changes if `keep` says so of its number of result rows.
@@ -181,8 +187,10 @@ impl BrokenRunner {
         let mut access = InPlace::new(schema, &mut self.scratch, Broken(&mut self.locks));
         let ended = interpret::run(program, 0, &mut call.frame, &mut access, &mut NoHook);
         let kept = ended.is_ok() && keep(call.frame.result_rows(program).rows.len());
-        if let Some(trace) = self.trace.as_deref().filter(|_| kept) {
-            trace.record(trace.position(), &call.invocation, program, &call.frame);
+        if let Some(trace) = self.journal.trace().filter(|_| kept) {
+            let time = self.positions.fetch_add(1, Ordering::Relaxed);
+            let position = Position { epoch: 0, time };
+            trace.record(position, &call.invocation, program, &call.frame);
         }
         if kept {
             access.commit()

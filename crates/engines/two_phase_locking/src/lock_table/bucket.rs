@@ -3,6 +3,7 @@
 //! Role         plain data and rules; the lock table latches it and wakes whom it names
 //! Invariants   I1, I2, I4 of [`super`]
 
+use hotrow_log::position::Position;
 use hotrow_transaction::granule::LockMode;
 use hotrow_transaction::outcome::Conflict;
 
@@ -16,6 +17,8 @@ use crate::waiting::Verdict;
 #[derive(Default, Debug)]
 pub(super) struct Bucket {
     requests: Requests,
+    /// the greatest position that a lock was released as (I5 of [`super`])
+    pub tag: Position,
 }
 
 impl Bucket {

@@ -49,7 +49,7 @@ impl Model {
     fn new(policy: Policy) -> Self {
         let table = LockTable::with_buckets(OWNERS, 2);
         let owners: Vec<Owner> = (0..OWNERS).map(|number| table.owner(number)).collect();
-        owners.iter().enumerate().for_each(|(age, owner)| table.begin(owner, age as u64));
+        owners.iter().enumerate().for_each(|(age, owner)| table.set_age(owner, age as u64));
         let known = (0..OWNERS).map(|_| Known::default()).collect();
         Self { table, owners, known, policy, clock: OWNERS as u64 }
     }
@@ -83,7 +83,7 @@ impl Model {
         for (lock, _) in std::mem::take(&mut self.known[owner].held) {
             self.table.release(&mut self.owners[owner], lock);
         }
-        self.table.begin(&self.owners[owner], self.clock);
+        self.table.set_age(&self.owners[owner], self.clock);
         self.clock += 1;
     }
 
@@ -95,7 +95,7 @@ impl Model {
                 continue;
             }
             self.known[owner].waits = None;
-            match self.table.wait(&self.owners[owner]) {
+            match self.table.wait(&mut self.owners[owner], lock) {
                 Ok(()) => {
                     self.known[owner].held.insert(lock, mode);
                 }

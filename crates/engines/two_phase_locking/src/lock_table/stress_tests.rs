@@ -102,7 +102,7 @@ impl<'a> Thread<'a> {
         for _ in 0..TRANSACTIONS {
             let locks = self.choose();
             let age = self.stress.clock.fetch_add(1, Ordering::Relaxed);
-            self.stress.table.begin(&self.owner, age);
+            self.stress.table.set_age(&self.owner, age);
             while !self.acquire_all(&locks) {
                 assert!(self.stress.policy != Policy::Wait, "ordered acquisition never conflicts");
                 self.release_all();
@@ -143,7 +143,7 @@ impl<'a> Thread<'a> {
             let (table, policy) = (&self.stress.table, self.stress.policy);
             let granted = match table.acquire(&mut self.owner, identity(lock), mode, policy) {
                 Acquired::Granted => true,
-                Acquired::Waiting => table.wait(&self.owner).is_ok(),
+                Acquired::Waiting => table.wait(&mut self.owner, identity(lock)).is_ok(),
                 Acquired::Refused(_) => false,
             };
             if !granted {

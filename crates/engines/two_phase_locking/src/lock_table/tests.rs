@@ -15,7 +15,7 @@ impl Scene {
     fn new(policy: Policy) -> Self {
         let table = LockTable::with_buckets(16, 2);
         let owners: Vec<Owner> = (0..16).map(|number| table.owner(number)).collect();
-        owners.iter().enumerate().for_each(|(age, owner)| table.begin(owner, age as u64));
+        owners.iter().enumerate().for_each(|(age, owner)| table.set_age(owner, age as u64));
         Self { table, owners, policy }
     }
 
@@ -38,9 +38,9 @@ impl Scene {
     }
 
     /// What became of an owner's request.
-    fn verdict(&self, owner: usize) -> Option<Result<(), Conflict>> {
+    fn verdict(&mut self, owner: usize) -> Option<Result<(), Conflict>> {
         let decided = self.table.cells[owner].is_decided();
-        decided.then(|| self.table.wait(&self.owners[owner]))
+        decided.then(|| self.table.wait(&mut self.owners[owner], LOCK))
     }
 }
 
@@ -250,7 +250,7 @@ fn a_release_wakes_a_sleeper() {
         let table = &table;
         let sleeper = scope.spawn(move || {
             assert_eq!(table.acquire(&mut other, LOCK, X, Policy::Wait), Acquired::Waiting);
-            table.wait(&other)
+            table.wait(&mut other, LOCK)
         });
         while table.requests() < 2 {
             std::thread::yield_now();
@@ -259,4 +259,33 @@ fn a_release_wakes_a_sleeper() {
         table.release(&mut one, LOCK);
         assert_eq!(sleeper.join().expect("the sleeper ends well"), Ok(()));
     });
+}
+
+/// I5, at once and after waiting.
+#[test]
+fn who_is_granted_a_lock_meets_who_released_it() {
+    let position = |time| Position { epoch: 3, time };
+    let table = LockTable::with_buckets(2, 2);
+    let (mut one, mut other) = (table.owner(0), table.owner(1));
+    one.begin();
+    assert_eq!(table.acquire(&mut one, LOCK, X, Policy::Wait), Acquired::Granted);
+    assert_eq!(one.met(), Position::default());
+    other.begin();
+    assert_eq!(table.acquire(&mut other, LOCK, X, Policy::Wait), Acquired::Waiting);
+    one.commit_at(position(8));
+    table.release(&mut one, LOCK);
+    assert_eq!(table.wait(&mut other, LOCK), Ok(()));
+    assert_eq!(other.met(), position(8));
+    // One that is undone stands nowhere, and the tag stays.
+    table.release(&mut other, LOCK);
+    one.begin();
+    assert_eq!(table.acquire(&mut one, LOCK, S, Policy::Wait), Acquired::Granted);
+    assert_eq!(one.met(), position(8));
+    // Readers are met by later writers, too.
+    one.commit_at(position(9));
+    table.release(&mut one, LOCK);
+    other.begin();
+    assert_eq!(table.acquire(&mut other, LOCK, X, Policy::Wait), Acquired::Granted);
+    assert_eq!(other.met(), position(9));
+    table.release(&mut other, LOCK);
 }

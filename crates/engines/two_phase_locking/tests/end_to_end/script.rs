@@ -9,11 +9,12 @@ use hotrow_base::ids::WorkerId;
 use hotrow_base::value::Value;
 use hotrow_engine::contract::{EngineOptions, Ground};
 use hotrow_engine::in_place::Scratch;
+use hotrow_engine::journal::{Committer, Journal};
 use hotrow_engine::schema::{Schema, SharedSchema};
 use hotrow_engine::source::{CallSource, End, Fetch, Ticket};
 use hotrow_engine::statistics::Statistics;
 use hotrow_engine::trace::{SerialTrace, Traced};
-use hotrow_engine::worker::run_alone;
+use hotrow_engine::worker::run_call_alone;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Outcome, Rows};
@@ -41,7 +42,7 @@ impl CallSource for Script {
     fn finish(&mut self, _: Ticket, end: End<'_>) {
         let outcome = match end {
             End::Committed { frame, program, .. } => Ok(frame.result_rows(program)),
-            End::Aborted(error) => Err(error),
+            End::Aborted { error, .. } => Err(error),
         };
         self.ends.send(outcome).expect("the test listens until the end");
     }
@@ -60,7 +61,8 @@ pub fn run(schema: Schema, scripts: Vec<Vec<Invocation>>, acquisition: &str) -> 
     let threads = scripts.len();
     let schema = Arc::new(SharedSchema::new(schema, threads + 1));
     let trace = Arc::new(SerialTrace::default());
-    let ground = Ground { schema: Arc::clone(&schema), trace: Some(Arc::clone(&trace)) };
+    let journal = Arc::new(Journal::new(threads + 1, None, Some(Arc::clone(&trace))));
+    let ground = Ground { schema: Arc::clone(&schema), journal };
     let settings = BTreeMap::from([("acquisition".to_owned(), acquisition.to_owned())]);
     let options = EngineOptions { threads, settings, ..EngineOptions::default() };
     let calls: usize = scripts.iter().map(Vec::len).sum();
@@ -81,18 +83,21 @@ pub struct Serially<'a> {
     schema: &'a Schema,
     scratch: Scratch,
     frame: Frame,
+    committer: Committer,
 }
 
 impl<'a> Serially<'a> {
     pub fn new(schema: &'a Schema) -> Self {
-        Self { schema, scratch: Scratch::new(WorkerId(0)), frame: Frame::new() }
+        let committer = Committer::new(&Arc::new(Journal::new(1, None, None)), WorkerId(0));
+        Self { schema, scratch: Scratch::new(WorkerId(0)), frame: Frame::new(), committer }
     }
 
     pub fn call(&mut self, invocation: &Invocation) -> Outcome {
         let compiled = self.schema.procedure(invocation.procedure).expect("a known procedure");
-        let (scratch, program) = (&mut self.scratch, &compiled.program);
-        run_alone(self.schema, scratch, program, invocation, &mut self.frame, None)?;
-        Ok(self.frame.result_rows(program))
+        let Self { schema, scratch, frame, committer } = self;
+        run_call_alone(schema, scratch, committer, compiled, invocation, frame)
+            .map_err(|(error, _)| error)?;
+        Ok(frame.result_rows(&compiled.program))
     }
 }
 

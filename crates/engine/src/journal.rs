@@ -1,0 +1,261 @@
+//! The journal: where commits are told, in the order in which they can be repeated.
+//!
+//! Role         every engine's commit goes through a [`Committer`], one per worker: it gives the
+//!              transaction its position, appends its log entry, and records it for tests that ask
+//!              for a trace. Without log and trace it does nothing. Knows no files (the log does)
+//!              and no protocol: what the transaction met, its engine says
+//! States       [`Committer::commit`], with everything still held -> inside a commit epoch ->
+//!              changes made final, locks released as of the position -> [`Committer::record`] ->
+//!              outside
+//! Invariants   I1 a transaction's position is greater than that of every one it conflicts with and
+//!              follows; see [`hotrow_log::position`]
+//!              I2 only a transaction that changed something has an entry; one that only read
+//!              stands right behind what it met, and is as durable as that
+//!              I3 what runs at a quiet point follows all that ran before (`last`), and all that
+//!              runs later follows it (`floor`)
+//! Concurrency  `last` of a worker -> written by it, read at quiet points; `floor` -> written at
+//!              quiet points, read inside the gate. The gate orders both, so Relaxed is enough
+
+pub mod command;
+pub mod text;
+
+use std::sync::Arc;
+
+use hotrow_base::counters::{Counter, PerWorker};
+use hotrow_base::ids::WorkerId;
+use hotrow_log::entry::Kind;
+use hotrow_log::error::LogFailure;
+use hotrow_log::log::Log;
+use hotrow_log::position::Position;
+use hotrow_transaction::compiled::CompiledProcedure;
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::{SqlError, Stop};
+
+use self::text::TextEntry;
+use crate::trace::SerialTrace;
+
+/// What all workers of a database share; see the module.
+#[derive(Debug)]
+pub struct Journal {
+    log: Option<Arc<Log>>,
+    trace: Option<Arc<SerialTrace>>,
+    last: PerWorker<Place>,
+    floor: Place,
+}
+
+/// A position with one writer at a time.
+#[derive(Default, Debug)]
+struct Place {
+    epoch: Counter,
+    time: Counter,
+}
+
+impl Place {
+    fn get(&self) -> Position {
+        Position { epoch: self.epoch.get(), time: self.time.get() }
+    }
+
+    fn set(&self, position: Position) {
+        self.epoch.set(position.epoch);
+        self.time.set(position.time);
+    }
+}
+
+/// What a transaction did, as far as the journal cares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// it changed nothing
+    Read,
+    /// it changed rows
+    Write {
+        /// the hash of its writes, compared when it is replayed
+        hash: u64,
+    },
+}
+
+/// A transaction that has its place and is not recorded yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "a commit epoch stays open until the commit is recorded"]
+pub struct Commit {
+    position: Position,
+    effect: Effect,
+}
+
+impl Commit {
+    /// Its position.
+    #[inline]
+    pub fn position(&self) -> Position {
+        self.position
+    }
+}
+
+/// Whether a call ran beside others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Company {
+    /// others may have run at the same time
+    Shared,
+    /// it ran at a quiet point, and must be replayed so
+    Alone,
+}
+
+impl Journal {
+    /// A journal for the workers `0..workers`.
+    pub fn new(workers: usize, log: Option<Arc<Log>>, trace: Option<Arc<SerialTrace>>) -> Self {
+        let last = PerWorker::with_defaults(workers);
+        Self { log, trace, last, floor: Place::default() }
+    }
+
+    /// The log, if there is one.
+    pub fn log(&self) -> Option<&Arc<Log>> {
+        self.log.as_ref()
+    }
+
+    /// The trace, if one was asked for.
+    pub fn trace(&self) -> Option<&Arc<SerialTrace>> {
+        self.trace.as_ref()
+    }
+
+    /// Begins the time of another engine, which knows nothing of what its predecessor's locks were
+    /// tagged with. Only while no engine runs.
+    pub fn begin_engine(&self) {
+        self.floor.set(self.greatest());
+    }
+
+    /// The greatest position there is. Only at a quiet point.
+    fn greatest(&self) -> Position {
+        self.last.iter().map(Place::get).fold(self.floor.get(), Position::max)
+    }
+}
+
+/// A worker's way to the journal. There is one user of a worker id at a time.
+#[derive(Clone, Debug)]
+pub struct Committer {
+    journal: Arc<Journal>,
+    worker: WorkerId,
+}
+
+impl Committer {
+    /// The way of one worker.
+    pub fn new(journal: &Arc<Journal>, worker: WorkerId) -> Self {
+        Self { journal: Arc::clone(journal), worker }
+    }
+
+    /// The worker.
+    pub fn worker(&self) -> WorkerId {
+        self.worker
+    }
+
+    /// Whether positions are of any use; when not, all are zero.
+    #[inline]
+    pub fn is_active(&self) -> bool {
+        self.journal.log.is_some() || self.journal.trace.is_some()
+    }
+
+    /// The worker's last position: what a transaction of an engine with one thread has met.
+    pub fn last(&self) -> Position {
+        self.place().get()
+    }
+
+    /// Gives a transaction its place, before its changes are made final and anything is released.
+    /// `met`: the greatest position it follows. [`Committer::record`] comes soon after.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Log`]: the log has failed; the transaction must be undone.
+    #[inline]
+    pub fn commit(&self, met: Position, effect: Effect) -> Result<Commit, Stop> {
+        if !self.is_active() {
+            return Ok(Commit { position: Position::default(), effect });
+        }
+        self.commit_after(met.max(self.journal.floor.get()), effect)
+    }
+
+    /// As [`Committer::commit`], for what runs at a quiet point: it follows everything.
+    ///
+    /// # Errors
+    ///
+    /// As [`Committer::commit`].
+    pub fn commit_alone(&self, effect: Effect) -> Result<Commit, Stop> {
+        if !self.is_active() {
+            return Ok(Commit { position: Position::default(), effect });
+        }
+        let commit = self.commit_after(self.journal.greatest(), effect)?;
+        self.journal.floor.set(commit.position);
+        Ok(commit)
+    }
+
+    fn commit_after(&self, met: Position, effect: Effect) -> Result<Commit, Stop> {
+        let epoch = match (&self.journal.log, effect) {
+            (Some(log), Effect::Write { .. }) => log.enter(self.worker).map_err(|_| Stop::Log)?,
+            _ => met.epoch, // I2
+        };
+        let position = met.after(epoch);
+        self.place().set(position);
+        Ok(Commit { position, effect })
+    }
+
+    /// What a call that ended at a quiet point without a commit may have seen: everything.
+    pub fn seen_alone(&self) -> Position {
+        self.journal.greatest()
+    }
+
+    /// Appends the entry of a committed call, and traces it.
+    #[inline]
+    pub fn record(
+        &self,
+        commit: Commit,
+        company: Company,
+        invocation: &Invocation,
+        procedure: &CompiledProcedure,
+        frame: &Frame,
+    ) {
+        if let (Some(log), Effect::Write { hash }) = (&self.journal.log, commit.effect) {
+            log.append(self.worker, commit.position.time, Kind::Command, |out| {
+                command::encode(out, invocation, procedure.procedure.parameters(), hash, company);
+            });
+            log.leave(self.worker);
+        }
+        if let Some(trace) = &self.journal.trace {
+            trace.record(commit.position, invocation, &procedure.program, frame);
+        }
+    }
+
+    /// Appends an entry of another kind for something that ran at a quiet point.
+    pub fn record_text(&self, commit: Commit, kind: Kind, entry: &TextEntry<'_>) {
+        if let (Some(log), Effect::Write { .. }) = (&self.journal.log, commit.effect) {
+            log.append(self.worker, commit.position.time, kind, |out| entry.encode(out));
+            log.leave(self.worker);
+        }
+    }
+
+    /// Waits while the log is too far behind with what this worker appended. Called with nothing
+    /// held.
+    #[inline]
+    pub fn wait_for_room(&self) {
+        if let Some(log) = &self.journal.log {
+            log.wait_for_room(self.worker);
+        }
+    }
+
+    /// The error of a call that [`Stop::Log`] ended.
+    pub fn failure(&self) -> SqlError {
+        let failure = self.journal.log.as_ref().and_then(|log| log.failure());
+        log_error(&failure.unwrap_or(LogFailure::Stopped))
+    }
+
+    fn place(&self) -> &Place {
+        self.journal.last.of(self.worker.index())
+    }
+}
+
+/// 58030: the call was refused because the log takes no more entries.
+pub fn log_error(failure: &LogFailure) -> SqlError {
+    let mut error = SqlError::new(b"58030", failure.to_string());
+    let hint = "Nothing of the call remains. Reads go on; see to the disk, then restart.";
+    error.hint = Some(hint.to_owned());
+    error
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! Command entries: a call as bytes.
+//!
+//! Role         written at commit, read by recovery and by dumps. The procedure's parameter types
+//!              are not repeated: they are known wherever the procedure is
+//!
+//! ```text
+//! flags 1 │ procedure varint │ now signed varint │ write hash 4 │ arguments
+//!
+//! flags       bit 0: ran alone, at a quiet point
+//! now         microseconds since 2000-01-01 UTC: what now() was
+//! write hash  the upper and lower half of the 64-bit hash, xored
+//! arguments   one bit per parameter, set where it is NULL, in whole bytes; then each that is not:
+//!             boolean, integers, date, timestamps   signed varint
+//!             real, double precision                8 bytes
+//!             numeric                               wide signed varint, units of the scale
+//!             text, bytea, uuid                     bytes behind their length
+//!             array                                 count varint, then as arguments
+//! ```
+
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::ProcedureId;
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::varint::{ByteReader, put, put_bytes, put_signed, put_wide};
+use hotrow_transaction::invocation::{Arguments, Invocation};
+use hotrow_transaction::program::Slot;
+
+use super::Company;
+
+const ALONE: u8 = 1;
+
+/// What stands before the arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CommandHead {
+    /// what was called
+    pub procedure: ProcedureId,
+    /// the call's time
+    pub now_us: i64,
+    /// what [`fold_hash`] makes of the hash of its writes
+    pub write_hash: u32,
+    /// whether others ran beside it
+    pub company: Company,
+}
+
+/// The hash of writes as entries have it.
+pub const fn fold_hash(hash: u64) -> u32 {
+    (hash ^ hash >> 32) as u32
+}
+
+/// Appends a call's entry.
+pub fn encode(
+    out: &mut Vec<u8>,
+    invocation: &Invocation,
+    parameters: &[Slot],
+    write_hash: u64,
+    company: Company,
+) {
+    debug_assert_eq!(parameters.len(), invocation.arguments.datums.len(), "calls are checked");
+    out.push(if company == Company::Alone { ALONE } else { 0 });
+    put(out, u64::from(invocation.procedure.0));
+    put_signed(out, invocation.now_us);
+    out.extend_from_slice(&fold_hash(write_hash).to_le_bytes());
+    let Arguments { datums, elements, heap } = &invocation.arguments;
+    put_nulls(out, datums);
+    for (&datum, slot) in datums.iter().zip(parameters).filter(|(datum, _)| !datum.is_null()) {
+        match slot.sql_type {
+            SqlType::Scalar(data_type) => put_datum(out, datum, data_type, heap),
+            SqlType::Array(element) => {
+                let elements = &elements[datum.as_range().range()];
+                put(out, elements.len() as u64);
+                put_nulls(out, elements);
+                let present = elements.iter().filter(|datum| !datum.is_null());
+                present.for_each(|&datum| put_datum(out, datum, element, heap));
+            }
+        }
+    }
+}
+
+fn put_nulls(out: &mut Vec<u8>, datums: &[Datum]) {
+    for eight in datums.chunks(8) {
+        let bit = |(at, datum): (usize, &Datum)| u8::from(datum.is_null()) << at;
+        out.push(eight.iter().enumerate().map(bit).sum());
+    }
+}
+
+#[inline]
+fn put_datum(out: &mut Vec<u8>, datum: Datum, data_type: DataType, heap: &[u8]) {
+    match data_type {
+        DataType::Real | DataType::Double => {
+            out.extend_from_slice(&datum.as_float().to_bits().to_le_bytes());
+        }
+        DataType::Numeric { .. } => put_wide(out, datum.as_numeric()),
+        _ if data_type.is_bytes() => put_bytes(out, &heap[datum.as_range().range()]),
+        _ => put_signed(out, datum.as_int()),
+    }
+}
+
+/// Reads what stands before the arguments, and leaves the reader there. `None`: these bytes are no
+/// command.
+pub fn decode_head(reader: &mut ByteReader<'_>) -> Option<CommandHead> {
+    let flags = reader.byte()?;
+    if flags & !ALONE != 0 {
+        return None;
+    }
+    Some(CommandHead {
+        procedure: ProcedureId(u32::try_from(reader.varint()?).ok()?),
+        now_us: reader.signed()?,
+        write_hash: u32::from_le_bytes(reader.array()?),
+        company: if flags & ALONE != 0 { Company::Alone } else { Company::Shared },
+    })
+}
+
+/// Reads the arguments, to the end of the entry. `None`: they do not fit the parameters.
+pub fn decode_arguments(
+    mut reader: ByteReader<'_>,
+    parameters: &[Slot],
+    arguments: &mut Arguments,
+) -> Option<()> {
+    arguments.clear();
+    let nulls = reader.take(parameters.len().div_ceil(8))?;
+    for (at, slot) in parameters.iter().enumerate() {
+        let datum = match slot.sql_type {
+            _ if is_null(nulls, at) => Datum::NULL,
+            SqlType::Scalar(data_type) => take_datum(&mut reader, data_type, &mut arguments.heap)?,
+            SqlType::Array(element) => take_array(&mut reader, element, arguments)?,
+        };
+        arguments.datums.push(datum);
+    }
+    reader.is_empty().then_some(())
+}
+
+fn take_array(
+    reader: &mut ByteReader<'_>,
+    element: DataType,
+    arguments: &mut Arguments,
+) -> Option<Datum> {
+    let count = usize::try_from(reader.varint()?).ok()?;
+    let start = u32::try_from(arguments.elements.len()).ok()?;
+    let nulls = reader.take(count.div_ceil(8))?;
+    for at in 0..count {
+        let datum = if is_null(nulls, at) {
+            Datum::NULL
+        } else {
+            take_datum(reader, element, &mut arguments.heap)?
+        };
+        arguments.elements.push(datum);
+    }
+    Some(Datum::range(start, u32::try_from(count).ok()?))
+}
+
+fn is_null(nulls: &[u8], at: usize) -> bool {
+    nulls[at / 8] >> (at % 8) & 1 != 0
+}
+
+fn take_datum(
+    reader: &mut ByteReader<'_>,
+    data_type: DataType,
+    heap: &mut Vec<u8>,
+) -> Option<Datum> {
+    Some(match data_type {
+        DataType::Boolean => match reader.signed()? {
+            0 => Datum::FALSE,
+            1 => Datum::TRUE,
+            _ => return None,
+        },
+        DataType::SmallInt => Datum::int(i16::try_from(reader.signed()?).ok()?.into()),
+        DataType::Integer | DataType::Date => {
+            Datum::int(i32::try_from(reader.signed()?).ok()?.into())
+        }
+        DataType::Real | DataType::Double => {
+            Datum::float(f64::from_bits(u64::from_le_bytes(reader.array()?)))
+        }
+        DataType::Numeric { precision, .. } => {
+            let units = reader.wide()?;
+            if units.unsigned_abs() >= 10_u128.pow(precision.into()) {
+                return None;
+            }
+            Datum::numeric(units)
+        }
+        _ if data_type.is_bytes() => {
+            let bytes = reader.bytes()?;
+            let fits = match data_type {
+                DataType::Uuid => bytes.len() == 16,
+                DataType::Bytea => true,
+                _ => std::str::from_utf8(bytes).is_ok(),
+            };
+            let start = u32::try_from(heap.len()).ok().filter(|_| fits)?;
+            heap.extend_from_slice(bytes);
+            Datum::range(start, u32::try_from(bytes.len()).ok()?)
+        }
+        _ => Datum::int(reader.signed()?),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! What the crash test runs: transactions whose halves would show.
+//!
+//! Each client counts its own steps. A step checks that it is the next one, moves money between
+//! two hot accounts, one of which is found by a name that changes now and then, pays a fee into
+//! one row for all, and writes, and removes, rows of its own. All of it is checked afterwards.
+
+use hotrow::{Database, FromValue, Session, Value};
+use rand::Rng;
+use rand::rngs::StdRng;
+
+/// Clients of one child.
+pub const CLIENTS: usize = 8;
+const ACCOUNTS: i64 = 5;
+const CENTS: i64 = 1_000_000;
+/// Rows that a client leaves in `recent`.
+const RECENT: i64 = 5;
+
+const SCHEMA: &str = "
+CREATE TABLE client (id bigint PRIMARY KEY, last bigint NOT NULL);
+CREATE TABLE account (id bigint PRIMARY KEY, cents bigint NOT NULL, note text NOT NULL);
+CREATE TABLE alias (name text PRIMARY KEY, account bigint NOT NULL);
+CREATE TABLE total (id bigint PRIMARY KEY, steps bigint NOT NULL, fees bigint NOT NULL);
+CREATE TABLE done (client bigint, number bigint, amount bigint NOT NULL, done_at timestamp,
+    PRIMARY KEY (client, number));
+CREATE TABLE recent (client bigint, number bigint, PRIMARY KEY (client, number));
+CREATE PROCEDURE step(own bigint, next bigint, origin bigint, target text, amount bigint) AS $$
+DECLARE
+  before bigint;
+  receiver bigint;
+BEGIN
+  SELECT last INTO before FROM client WHERE id = own;
+  IF before <> next - 1 THEN RAISE EXCEPTION 'step % after step %', next, before; END IF;
+  UPDATE client SET last = next WHERE id = own;
+  SELECT account INTO receiver FROM alias WHERE name = target;
+  UPDATE account SET cents = cents - amount - 1 WHERE id = origin;
+  UPDATE account SET cents = cents + amount, note = 'of ' || own || ', step ' || next
+    WHERE id = receiver;
+  UPDATE total SET steps = steps + 1, fees = fees + 1 WHERE id = 1;
+  INSERT INTO done VALUES (own, next, amount, now());
+  INSERT INTO recent VALUES (own, next);
+  DELETE FROM recent WHERE client = own AND number = next - 5;
+END $$ LANGUAGE plpgsql;
+CREATE PROCEDURE rename(which text, other bigint) AS $$
+BEGIN
+  UPDATE alias SET account = other WHERE name = which;
+END $$ LANGUAGE plpgsql;
+CREATE PROCEDURE abort(own bigint) AS $$
+BEGIN
+  UPDATE total SET steps = steps + 1000000 WHERE id = 1;
+  UPDATE client SET last = last + 1 WHERE id = own;
+  INSERT INTO recent VALUES (own, -1);
+  RAISE EXCEPTION 'on purpose';
+END $$ LANGUAGE plpgsql;
+";
+
+/// Makes the tables if they are not there. Its last statement says that all of them are.
+pub fn prepare(db: &Database) -> Result<(), String> {
+    if db.tables().iter().any(|name| name == "ready") {
+        return Ok(());
+    }
+    let session = db.session();
+    // A child that died in the middle of this has left some of it.
+    let tables = db.tables();
+    for procedure in ["step", "rename", "abort"] {
+        execute(&session, &format!("DROP PROCEDURE IF EXISTS {procedure}"))?;
+    }
+    for table in tables {
+        execute(&session, &format!("DROP TABLE {table}"))?;
+    }
+    execute(&session, SCHEMA)?;
+    for client in 0..CLIENTS {
+        execute(&session, &format!("INSERT INTO client VALUES ({client}, 0)"))?;
+    }
+    for account in 0..ACCOUNTS {
+        execute(&session, &format!("INSERT INTO account VALUES ({account}, {CENTS}, '')"))?;
+        execute(&session, &format!("INSERT INTO alias VALUES ('name{account}', {account})"))?;
+    }
+    execute(&session, "INSERT INTO total VALUES (1, 0, 0)")?;
+    execute(&session, "CREATE TABLE ready (a bigint PRIMARY KEY)")
+}
+
+fn execute(session: &Session, script: &str) -> Result<(), String> {
+    session.execute(script).map(drop).map_err(|error| format!("{error} in {script}"))
+}
+
+/// A client's next step, and now and then a change of a name before it.
+pub fn step(
+    session: &Session,
+    client: usize,
+    number: u64,
+    random: &mut StdRng,
+) -> Result<(), String> {
+    let mut any = || random.random_range(0..ACCOUNTS);
+    let (origin, target, other, chance) = (any(), format!("name{}", any()), any(), any() * any());
+    if chance == 1 {
+        let renamed = session.call("rename", (target.as_str(), other));
+        renamed.map_err(|error| format!("rename: {error}"))?;
+    }
+    let arguments = (client as i64, number as i64, origin, target, random.random_range(0..100_i64));
+    session.call("step", arguments).map(drop).map_err(|error| format!("step {number}: {error}"))
+}
+
+/// A call that must fail and leave nothing.
+pub fn abort(session: &Session, client: usize, _: &mut StdRng) -> Result<(), String> {
+    match session.call("abort", (client as i64,)) {
+        Err(error) if error.sqlstate() == Some("P0001") => Ok(()),
+        other => Err(format!("abort gave {other:?}")),
+    }
+}
+
+/// The number of each client's last step; zeros while there are no tables.
+pub fn last_steps(db: &Database) -> Result<[u64; CLIENTS], String> {
+    let mut last = [0; CLIENTS];
+    if db.tables().iter().any(|name| name == "ready") {
+        for row in rows(db, "client")? {
+            last[row[0] as usize] = row[1] as u64;
+        }
+    }
+    Ok(last)
+}
+
+/// Checks that nothing is half done; the number of each client's last step.
+pub fn check(db: &Database) -> Result<[u64; CLIENTS], String> {
+    let last = last_steps(db)?;
+    if !db.tables().iter().any(|name| name == "ready") {
+        return Ok(last);
+    }
+    let steps: i64 = last.iter().sum::<u64>() as i64;
+    let totals = rows(db, "total")?;
+    expect("total", &totals, &vec![vec![1, steps, steps]])?;
+    let cents: i64 = rows(db, "account")?.iter().map(|row| row[1]).sum();
+    expect("cents in all", &(cents + steps), &(ACCOUNTS * CENTS))?;
+    let mut done: Vec<_> = rows(db, "done")?.iter().map(|row| (row[0], row[1])).collect();
+    done.sort_unstable();
+    let number = |(client, &last): (usize, &u64)| {
+        (1..=last as i64).map(move |number| (client as i64, number))
+    };
+    let expected: Vec<_> = last.iter().enumerate().flat_map(number).collect();
+    expect("rows of done", &done, &expected)?;
+    let mut recent: Vec<_> = rows(db, "recent")?.iter().map(|row| (row[0], row[1])).collect();
+    recent.sort_unstable();
+    let is_recent = |&(client, number): &(i64, i64)| number > last[client as usize] as i64 - RECENT;
+    let expected: Vec<_> = expected.into_iter().filter(is_recent).collect();
+    expect("rows of recent", &recent, &expected)?;
+    Ok(last)
+}
+
+/// The numbers in each row; other columns as 0.
+fn rows(db: &Database, table: &str) -> Result<Vec<Vec<i64>>, String> {
+    let mut rows = Vec::new();
+    let number = |value: &Value| i64::from_value(value.clone()).unwrap_or(0);
+    db.scan(table, |row| rows.push(row.iter().map(number).collect()))
+        .map_err(|error| error.to_string())?;
+    Ok(rows)
+}
+
+fn expect<T: PartialEq + std::fmt::Debug>(
+    what: &str,
+    found: &T,
+    expected: &T,
+) -> Result<(), String> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(format!("{what}: found {found:?}, expected {expected:?}"))
+}
