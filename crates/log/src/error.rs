@@ -87,6 +87,23 @@ pub enum LogError {
         /// What stands there.
         found: String,
     },
+    /// The last block is not what was written, and does not look as if it was torn.
+    #[error(
+        "{path} is damaged at byte {offset}, where {expected} was expected: {found}. Nothing \
+         follows, but a write cut short by a power failure leaves some sector unwritten, and here \
+         none is: the block may have been acknowledged. Restore the file from a copy; or, to give \
+         the block up, fill the file with zeros from there to its end"
+    )]
+    DamagedEnd {
+        /// The segment.
+        path: String,
+        /// Where in it.
+        offset: u64,
+        /// What should stand there.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
     /// Blocks that are in no file.
     #[error(
         "{path} ends at byte {offset}, and blocks {first} to {last} are in no other file: restore \

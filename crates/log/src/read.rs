@@ -14,7 +14,9 @@
 //! (it was synced once: to go on without it would lose what was acknowledged, so reading refuses).
 //! What tells them apart is evidence of a later sync: a valid block further on that says it was
 //! written when this one was durable (`synced_through`), a later segment, or a file that is shorter
-//! than it was made.
+//! than it was made. Of the very last block nothing says so; but its place was zeros before, and a
+//! disk writes a sector of 512 bytes wholly or not at all. So a block of which no sector is zeros
+//! was written wholly, and if it is not valid, was damaged later.
 //!
 //! [`Log::start`]: crate::log::Log::start
 

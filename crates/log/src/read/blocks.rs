@@ -13,6 +13,9 @@ use crate::files::{File, Files};
 use crate::segment::SEGMENT_HEADER_BYTES;
 use std::io;
 
+/// What a disk writes wholly or not at all.
+const SECTOR_BYTES: usize = 512;
+
 /// A segment that is being read.
 pub(super) struct Segment<'a> {
     files: &'a dyn Files,
@@ -101,13 +104,36 @@ pub(super) enum Found {
 
 pub(super) struct Fault {
     what: String,
-    /// Whether the header's place is zeros, or behind the end of the file.
-    is_blank: bool,
+    written: Written,
+}
+
+/// How much of the place where a block should stand was written to; before, it was zeros.
+#[derive(Clone, Copy, PartialEq)]
+enum Written {
+    /// Nothing, as far as the header shows.
+    Blank,
+    /// Some of its sectors are zeros, or its last bytes are: it may be a torn write.
+    Partly,
+    /// All of it.
+    Wholly,
+}
+
+impl Written {
+    /// What `bytes`, a header or a block from its first to its last byte in use, show. The last
+    /// four are a checksum; a write that was cut short at any byte leaves them zero.
+    fn of(bytes: &[u8]) -> Self {
+        let is_zeros = |sector: &[u8]| sector.iter().all(|&byte| byte == 0);
+        if bytes.ends_with(&[0; 4]) || bytes.chunks(SECTOR_BYTES).any(is_zeros) {
+            Self::Partly
+        } else {
+            Self::Wholly
+        }
+    }
 }
 
 impl Fault {
-    fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), is_blank: false }
+    fn new(what: impl Into<String>, written: Written) -> Self {
+        Self { what: what.into(), written }
     }
 }
 
@@ -142,21 +168,25 @@ impl Reader {
         let (header, chain) = match self.header(&*segment.file, at)? {
             Ok(found) => found,
             Err(fault) => {
+                let bytes = self.window.slice(&*segment.file, at, HEADER_BYTES)?;
                 let is_blank = fault == HeaderFault::Zeros;
-                return Ok(Found::Fault(Fault { what: fault.describe().to_owned(), is_blank }));
+                let written = if is_blank { Written::Blank } else { Written::of(bytes) };
+                return Ok(Found::Fault(Fault::new(fault.describe(), written)));
             }
         };
         if let Some(what) = expected.mismatch(&header) {
-            return Ok(Found::Fault(Fault::new(what)));
+            return Ok(Found::Fault(Fault::new(what, Written::Wholly)));
         }
         let rest = segment.file.length()?.saturating_sub(at);
         if header.block_bytes().is_none_or(|bytes| bytes > rest) {
-            return Ok(Found::Fault(Fault::new("the block is longer than the file")));
+            let what = "the block is longer than the file";
+            return Ok(Found::Fault(Fault::new(what, Written::Partly)));
         }
         let length = HEADER_BYTES + header.payload_bytes as usize;
         let bytes = self.window.slice(&*segment.file, at, length)?;
         if bytes.len() < length || checksum(&bytes[HEADER_BYTES..]) != header.payload_checksum {
-            return Ok(Found::Fault(Fault::new("the checksum of the block's entries is wrong")));
+            let what = "the checksum of the block's entries is wrong";
+            return Ok(Found::Fault(Fault::new(what, Written::of(bytes))));
         }
         self.payload_bytes = length - HEADER_BYTES;
         Ok(if header.seal { Found::Seal(header) } else { Found::Block(header, chain) })
@@ -215,7 +245,7 @@ impl Reader {
     ) -> Result<Option<Cut>, LogError> {
         let expected = tail.expected().describe();
         if let Some(limit) = segment.limit {
-            if fault.is_blank {
+            if fault.written == Written::Blank {
                 return Err(LogError::Missing {
                     path: segment.path(),
                     offset: segment.offset,
@@ -236,8 +266,11 @@ impl Reader {
             let found = format!("the file was cut off: it has {is} bytes, it was made with {was}");
             return Err(segment.damaged(expected, found));
         }
-        let is_end = fault.is_blank && evidence.is_blank;
         let (path, offset, number) = (segment.path(), segment.offset, tail.next_number);
+        if fault.written == Written::Wholly {
+            return Err(LogError::DamagedEnd { path, offset, expected, found: fault.what });
+        }
+        let is_end = fault.written == Written::Blank && evidence.is_blank;
         Ok((!is_end).then_some(Cut { path, offset, number, found: fault.what }))
     }
 
