@@ -1,5 +1,6 @@
 mod faults;
 mod power_failure;
+mod slow_disk;
 
 use super::{Durability, Log, LogOptions};
 use crate::entry::Kind;
