@@ -19,6 +19,9 @@ use crate::entry::{read_u32, read_u64};
 pub const FORMAT_VERSION: u32 = 1;
 /// The bytes before the first block: a sector of its own.
 pub const SEGMENT_HEADER_BYTES: u64 = ALIGNMENT;
+/// No epoch or block number is greater: at a million a second this is 146,000 years away. So one
+/// more than any that is read is a number, too.
+pub(crate) const COUNT_MAX: u64 = 1 << 62;
 /// The bytes of the header that are used.
 pub(crate) const ENCODED_BYTES: usize = 64;
 const UNFINISHED: &str = ".new";
@@ -48,6 +51,7 @@ pub(crate) enum SegmentFault {
     NoSegment,
     Version(u32),
     Checksum,
+    Contradiction,
 }
 
 impl SegmentFault {
@@ -57,6 +61,7 @@ impl SegmentFault {
             Self::NoSegment => "it does not begin as a segment does",
             Self::Version(_) => "it has another format version",
             Self::Checksum => "the checksum of the header is wrong",
+            Self::Contradiction => "the header contradicts itself",
         }
     }
 }
@@ -98,14 +103,23 @@ impl SegmentHeader {
         if checksum(&bytes[..60]) != read_u32(bytes, 60) {
             return Err(SegmentFault::Checksum);
         }
-        Ok(Self {
+        let header = Self {
             log_id: read_u64(bytes, 16),
             first_epoch: read_u64(bytes, 24),
             first_number: read_u64(bytes, 32),
             length: read_u64(bytes, 40),
             previous_epoch: read_u64(bytes, 48),
             chain: read_u32(bytes, 56),
-        })
+        };
+        if header.is_possible() { Ok(header) } else { Err(SegmentFault::Contradiction) }
+    }
+
+    fn is_possible(&self) -> bool {
+        let range = 1..=COUNT_MAX;
+        range.contains(&self.first_epoch)
+            && range.contains(&self.first_number)
+            && self.previous_epoch < self.first_epoch
+            && self.log_id != 0
     }
 }
 

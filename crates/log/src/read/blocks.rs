@@ -10,7 +10,7 @@ use crate::checksum::checksum;
 use crate::entry::EntrySpan;
 use crate::error::LogError;
 use crate::files::{File, Files};
-use crate::segment::SEGMENT_HEADER_BYTES;
+use crate::segment::{COUNT_MAX, SEGMENT_HEADER_BYTES};
 use std::io;
 
 /// What a disk writes wholly or not at all.
@@ -83,7 +83,10 @@ impl Expected {
             "not the one that is due"
         } else if header.chain != self.chain {
             "which does not follow the block before"
-        } else if header.epoch <= self.epoch_above || header.synced_through >= self.number {
+        } else if header.epoch <= self.epoch_above
+            || header.epoch > COUNT_MAX
+            || header.synced_through >= self.number
+        {
             "whose header contradicts itself"
         } else {
             return None;

@@ -9,6 +9,7 @@ use crate::files::simulated::SimulatedDisk;
 use crate::log::tests::{Random, Seen, commit, read};
 use crate::log::{Log, LogOptions};
 use crate::segment::segment_epoch;
+use proptest::prelude::*;
 use std::sync::Arc;
 
 /// Commits one block after the other; whether the log is then closed in order, or the process ends
@@ -232,6 +233,55 @@ fn blocks_of_another_past_do_not_fit() {
     }
     ours.set_content(&last, our);
     assert_eq!(read(&ours, 0).expect("it is whole").0.len(), original.len() + 3);
+}
+
+#[test]
+fn impossible_headers_with_right_checksums_are_refused_without_a_panic() {
+    let (disk, original) = written(End::Sealed);
+    let infos = segments(&disk).expect("it is whole");
+    let mut refused = 0;
+    for info in &infos {
+        let content = disk.content(&info.name).expect("it is there");
+        // Every word of every header, the segment's and the blocks', gets values of all sizes.
+        for header in (0..content.len()).step_by(4096) {
+            for word in 0..7 {
+                for value in [0, 1, 2, 1 << 13, 1 << 32, 1 << 62, u64::MAX / 2, u64::MAX] {
+                    let mut changed = content.clone();
+                    let at = header + 8 * word;
+                    changed[at..at + 8].copy_from_slice(&u64::to_le_bytes(value));
+                    let own = checksum(&changed[header..header + 60]);
+                    changed[header + 60..header + 64].copy_from_slice(&own.to_le_bytes());
+                    disk.set_content(&info.name, changed);
+                    match read(&disk, 0) {
+                        Ok((seen, _)) => assert!(original.starts_with(&seen)),
+                        Err(error) => {
+                            assert!(!error.to_string().is_empty());
+                            refused += 1;
+                        }
+                    }
+                }
+            }
+        }
+        disk.set_content(&info.name, content);
+    }
+    assert!(refused > 400, "{refused}");
+}
+
+proptest! {
+    #[test]
+    fn no_file_makes_the_reader_panic(
+        content in prop::collection::vec(any::<u8>(), 0..9000),
+        second in prop::option::of(prop::collection::vec(any::<u8>(), 0..100)),
+        from_epoch in 0u64..5,
+    ) {
+        let disk = SimulatedDisk::new();
+        disk.set_content("log-0000000000000001.log", content);
+        if let Some(second) = second {
+            disk.set_content("log-0000000000000001.log.new", second.clone());
+            disk.set_content("log-ffffffffffffffff.log", second);
+        }
+        prop_assert!(read(&disk, from_epoch).is_err());
+    }
 }
 
 #[test]

@@ -226,7 +226,7 @@ fn what_recovery_has_shown_survives_a_power_failure_after_a_mere_crash() {
             second.check(&image, done);
         }
     }
-    assert!(unsynced > 100, "{unsynced} entries were read, and not on the disk");
+    assert!(unsynced > 0, "some entries were read, and not on the disk");
 }
 
 /// Runs a buffered log, of which nothing but segments' ends is synced, until the `nth` operation
