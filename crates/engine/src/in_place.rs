@@ -147,7 +147,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
     #[inline(always)]
     fn keep_for_checkpoint(&self, table: TableId, record: Record<'_>) {
         if !record.is_captured() {
-            self.schema.memory.saved_rows().save(self.scratch.worker, table, record);
+            keep_row(self.schema, self.scratch.worker, table, record.id());
         }
     }
 
@@ -236,6 +236,14 @@ impl<'a, P: Protection> InPlace<'a, P> {
             }
         }
     }
+}
+
+/// Takes an id and not the record, so that the way past it need not have a record in memory.
+#[cold]
+#[inline(never)]
+fn keep_row(schema: &Schema, worker: WorkerId, table: TableId, id: RecordId) {
+    let record = schema.table(table).records().record(id);
+    schema.memory.saved_rows().save(worker, table, record);
 }
 
 impl<'a, P: Protection> RecordAccess for InPlace<'a, P> {

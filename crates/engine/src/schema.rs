@@ -18,6 +18,7 @@ use hotrow_base::row::{Words, read_field};
 use hotrow_base::sync::Latch;
 use hotrow_base::sync::gate::{Closed, Gate};
 use hotrow_base::sync::reclaim::ReclaimEpochs;
+use hotrow_storage::btree::Hint;
 use hotrow_storage::budget::MemoryBudget;
 use hotrow_storage::record::RecordId;
 use hotrow_storage::table::{Index as StoredIndex, IndexKind as StoredKind, Table as StoredTable};
@@ -198,6 +199,18 @@ impl Schema {
     /// Enters a row under its encoded key, without undo: for loading and for new indexes. Whether
     /// another row had the key already, and nothing was done. Fails with 53200.
     pub fn enter_entry(&self, index: &Index, id: RecordId, key: &[u8]) -> Result<bool, SqlError> {
+        self.enter_entry_near(index, id, key, &mut Hint::default())
+    }
+
+    /// As [`Schema::enter_entry`], with a hint of this index and thread: for many rows, of which
+    /// one often comes behind the other.
+    pub fn enter_entry_near(
+        &self,
+        index: &Index,
+        id: RecordId,
+        key: &[u8],
+        hint: &mut Hint,
+    ) -> Result<bool, SqlError> {
         let there = match self.stored_index(index.id) {
             StoredIndex::Hash(stored) if index.unique => {
                 let records = self.table(index.table).records();
@@ -210,7 +223,7 @@ impl Schema {
                 stored.insert(self.entry_hash(index, key), id).map(|()| false).ok()
             }
             StoredIndex::BTree(stored) => {
-                stored.insert(key, id.bits()).map(|there| there.is_some()).ok()
+                stored.insert_hinted(key, id.bits(), hint).map(|there| there.is_some()).ok()
             }
         };
         there.ok_or_else(|| self.memory.out_of_memory())

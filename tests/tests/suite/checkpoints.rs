@@ -209,7 +209,7 @@ fn after_a_failed_or_dropped_image_the_next_one_is_right() {
                 if round % 2 == 0 {
                     drop(capture);
                 } else {
-                    let mut sinks: Vec<_> = (0..2).map(|_| MemorySink::full_after(1)).collect();
+                    let mut sinks: Vec<_> = (0..2).map(|_| MemorySink::full()).collect();
                     let failed = capture.run(&mut sinks, &|_| {});
                     assert!(failed.is_err(), "a sink was full");
                 }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use hotrow_base::ids::WorkerId;
 use hotrow_base::key::KeyBuffer;
 use hotrow_base::thread::{self, ThreadOptions};
+use hotrow_storage::btree::Hint;
 use hotrow_storage::record::RecordId;
 use hotrow_transaction::catalog::Table;
 use hotrow_transaction::outcome::SqlError;
@@ -71,6 +72,7 @@ pub fn load<S: RowSource>(
         failed: &failed,
         worker: WorkerId(number as u16),
         key: KeyBuffer::new(),
+        hints: vec![Hint::default(); schema.catalog.indexes().len()],
         rows: vec![0; schema.catalog.tables().len()],
     };
     let ended: Vec<_> = thread::scope(|scope| {
@@ -106,6 +108,8 @@ struct Loader<'a, S: RowSource> {
     failed: &'a AtomicBool,
     worker: WorkerId,
     key: KeyBuffer,
+    /// by index id: records come in much the order in which they were made, and so do their keys
+    hints: Vec<Hint>,
     /// by table id
     rows: Vec<u64>,
 }
@@ -177,14 +181,15 @@ impl<S: RowSource> Loader<'_, S> {
     }
 
     fn enter(&mut self, table: &Table, id: RecordId, row: &[u64]) -> Result<(), Fault> {
-        let Self { schema, key, .. } = self;
+        let Self { schema, key, hints, .. } = self;
         for index in table.indexes() {
             let index = schema.catalog.index(index);
             key.clear();
             if let Err(error) = schema.encode_entry(index, id, row, key) {
                 return Err(Fault::Damaged(format!("index \"{}\": {error}", index.name)));
             }
-            if schema.enter_entry(index, id, key.as_slice())? {
+            let hint = &mut hints[index.id.index()];
+            if schema.enter_entry_near(index, id, key.as_slice(), hint)? {
                 let text = format!("two rows have the same key in unique index \"{}\"", index.name);
                 return Err(Fault::Damaged(text));
             }

@@ -52,8 +52,6 @@ impl SavedRows {
 
     /// Copies the row of a record that is not captured, unless somebody else does or it is a
     /// ghost; afterwards the record is captured. The caller holds the record exclusively.
-    #[cold]
-    #[inline(never)]
     pub fn save(&self, worker: WorkerId, table: TableId, record: Record<'_>) {
         let Some(claimed) = record.claim() else { return };
         let Some(row) = claimed.row() else { return };

@@ -4,6 +4,7 @@
 //!                  manifest covers all headers; so no byte of a section is outside a checksum
 //!                  that leads to the manifest
 
+use crate::checksum::checksum;
 use crate::entry::{read_u32, read_u64};
 
 /// The format that this program writes and reads.
@@ -30,7 +31,7 @@ pub(super) fn preamble(magic: [u8; 8]) -> [u8; PREAMBLE_BYTES] {
     let mut bytes = [0; PREAMBLE_BYTES];
     bytes[0..8].copy_from_slice(&magic);
     bytes[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
-    let crc = crc32c::crc32c(&bytes[..12]);
+    let crc = checksum(&bytes[..12]);
     bytes[12..16].copy_from_slice(&crc.to_le_bytes());
     bytes
 }
@@ -43,7 +44,7 @@ pub(super) fn check_preamble(bytes: &[u8], magic: [u8; 8]) -> Result<(), Fault> 
     if bytes[..8] != magic {
         return Err(Fault::Is("it does not begin as such a file does"));
     }
-    if crc32c::crc32c(&bytes[..12]) != read_u32(bytes, 12) {
+    if checksum(&bytes[..12]) != read_u32(bytes, 12) {
         return Err(Fault::Is("the checksum of the format version is wrong"));
     }
     match read_u32(bytes, 8) {
@@ -69,14 +70,14 @@ impl SectionHeader {
         bytes[24..32].copy_from_slice(&self.epoch.to_le_bytes());
         bytes[32..36].copy_from_slice(&self.serial.to_le_bytes());
         bytes[36..40].copy_from_slice(&self.section.to_le_bytes());
-        let crc = crc32c::crc32c(&bytes[..60]);
+        let crc = checksum(&bytes[..60]);
         bytes[60..].copy_from_slice(&crc.to_le_bytes());
         bytes
     }
 
     pub(super) fn decode(bytes: &[u8; SECTION_HEADER_BYTES]) -> Result<Self, Fault> {
         check_preamble(bytes, SECTION_MAGIC)?;
-        if crc32c::crc32c(&bytes[..60]) != read_u32(bytes, 60) {
+        if checksum(&bytes[..60]) != read_u32(bytes, 60) {
             return Err(Fault::Is("the checksum of the header is wrong"));
         }
         Ok(Self {
@@ -108,7 +109,7 @@ impl ChunkHeader {
         bytes[12..16].copy_from_slice(&self.payload_crc.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.rows.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.words.to_le_bytes());
-        let crc = crc32c::crc32c(&bytes[..36]);
+        let crc = checksum(&bytes[..36]);
         bytes[36..].copy_from_slice(&crc.to_le_bytes());
         bytes
     }
@@ -117,7 +118,7 @@ impl ChunkHeader {
         if read_u32(bytes, 0) != CHUNK_MAGIC {
             return Err(Fault::Is("no chunk begins here"));
         }
-        if crc32c::crc32c(&bytes[..36]) != read_u32(bytes, 36) {
+        if checksum(&bytes[..36]) != read_u32(bytes, 36) {
             return Err(Fault::Is("the checksum of the chunk's header is wrong"));
         }
         Ok(Self {

@@ -2,6 +2,7 @@
 
 use super::chunk::{self, Fault, Name, PREAMBLE_BYTES};
 use super::error::CheckpointError;
+use crate::checksum::checksum;
 use crate::entry::{read_u32, read_u64};
 use crate::files::Files;
 
@@ -83,9 +84,9 @@ impl Manifest {
         bytes.extend(self.epoch.to_le_bytes());
         bytes.extend((body.len() as u64).to_le_bytes());
         bytes.extend(self.serial.to_le_bytes());
-        bytes.extend(crc32c::crc32c(&body).to_le_bytes());
+        bytes.extend(checksum(&body).to_le_bytes());
         bytes.resize(HEADER_BYTES - 4, 0);
-        bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
+        bytes.extend(checksum(&bytes).to_le_bytes());
         bytes.extend(body);
         bytes
     }
@@ -96,7 +97,7 @@ impl Manifest {
         if bytes.len() < HEADER_BYTES {
             return Err((0, Fault::Is("the file is shorter than a header")));
         }
-        if crc32c::crc32c(&bytes[..HEADER_BYTES - 4]) != read_u32(bytes, HEADER_BYTES - 4) {
+        if checksum(&bytes[..HEADER_BYTES - 4]) != read_u32(bytes, HEADER_BYTES - 4) {
             let what = "the checksum of the header is wrong";
             return Err((PREAMBLE_BYTES as u64, Fault::Is(what)));
         }
@@ -105,7 +106,7 @@ impl Manifest {
             return Err((bytes.len() as u64, Fault::Is("the file does not have its length")));
         }
         let of_body = (HEADER_BYTES as u64, Fault::Is("the checksum of what follows is wrong"));
-        if crc32c::crc32c(body) != read_u32(bytes, 44) {
+        if checksum(body) != read_u32(bytes, 44) {
             return Err(of_body);
         }
         let mut rest = Rest(body);

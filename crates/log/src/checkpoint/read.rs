@@ -14,6 +14,7 @@ use super::chunk::{
 };
 use super::error::CheckpointError;
 use super::manifest::{Manifest, SectionEntry};
+use crate::checksum::checksum;
 use crate::files::{File, Files};
 
 /// A checkpoint that is being read.
@@ -100,7 +101,7 @@ impl Reader {
         // `advance` has seen that the file is that long.
         bytes.resize(header.words as usize * 8, 0);
         section.read(bytes, payload)?;
-        if crc32c::crc32c(bytes) != header.payload_crc {
+        if checksum(bytes) != header.payload_crc {
             return Err(section.damaged(payload, "the checksum of a chunk's rows is wrong"));
         }
         words.clear();

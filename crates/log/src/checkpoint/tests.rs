@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::chunk::{CHUNK_HEADER_BYTES, ChunkHeader, SECTION_HEADER_BYTES};
 use super::*;
+use crate::checksum::checksum;
 use crate::files::Files;
 use crate::files::simulated::{Fault, SimulatedDisk};
 
@@ -199,6 +200,25 @@ fn files_of_other_checkpoints_are_told_apart() {
     }
 }
 
+/// Valid by itself is not enough: a chunk of another checkpoint, in the right place, of the right
+/// length and with the right count of rows.
+#[test]
+fn chunks_of_other_checkpoints_are_told_apart() {
+    let (disk, other) = (disk_with(5), disk_with(6));
+    let section = |disk: &SimulatedDisk| {
+        let name = names(disk).into_iter().find(|name| name.ends_with("00.rows")).expect("a name");
+        let content = disk.content(&name).expect("it is there");
+        (name, content)
+    };
+    let ((name, mut content), (_, foreign)) = (section(&disk), section(&other));
+    let chunk = SECTION_HEADER_BYTES..SECTION_HEADER_BYTES + CHUNK_HEADER_BYTES + 4 * 8;
+    assert_ne!(content[chunk.clone()], foreign[chunk.clone()]);
+    content[chunk.clone()].copy_from_slice(&foreign[chunk]);
+    disk.set_content(&name, content);
+    let error = verify(&disk).expect_err("it is not its own").to_string();
+    assert!(error.contains(name.as_str()) && error.contains("not those"), "{error}");
+}
+
 #[test]
 fn a_newer_format_is_named() {
     for part in ["manifest", "rows"] {
@@ -206,7 +226,7 @@ fn a_newer_format_is_named() {
         let name = names(&disk).into_iter().find(|name| name.ends_with(part)).expect("it has one");
         let mut content = disk.content(&name).expect("it is there");
         content[8] = 9;
-        let crc = crc32c::crc32c(&content[..12]);
+        let crc = checksum(&content[..12]);
         content[12..16].copy_from_slice(&crc.to_le_bytes());
         disk.set_content(&name, content);
         let error = verify(&disk).expect_err("it is newer");

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::chunk::{CHUNK_HEADER_BYTES, ChunkHeader, Name, Part, SectionHeader};
 use super::error::CheckpointError;
 use super::manifest::{Manifest, SectionEntry, TableRows};
+use crate::checksum::checksum;
 use crate::files::{File, Files};
 
 /// Bytes of a section between two syncs. Without them the system would gather gigabytes to write,
@@ -143,12 +144,13 @@ impl Section {
         for (place, word) in payload.chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
         }
-        let payload_crc = crc32c::crc32c(payload);
+        let payload_crc = checksum(payload);
         let words = words.len() as u64;
         let header = ChunkHeader { number: self.chunks, table, payload_crc, rows, words }.encode();
         header_place.copy_from_slice(&header);
         let io = |action| CheckpointError::io(action, self.path.clone());
         self.file.write_at(&self.buffer, self.length).map_err(io("write to"))?;
+        // The headers' own checksums in them are masked, so this depends on every bit of them.
         self.headers_crc = crc32c::crc32c_append(self.headers_crc, &header);
         self.chunks += 1;
         self.length += self.buffer.len() as u64;

@@ -61,17 +61,17 @@ pub struct Batch {
     pub words: Vec<u64>,
 }
 
-/// A sink that keeps what it gets, as long as there is room.
+/// A sink that keeps what it gets, or has no room for anything.
 #[derive(Default)]
 pub struct MemorySink {
     batches: Vec<Batch>,
-    room: Option<usize>,
+    is_full: bool,
 }
 
 impl MemorySink {
-    /// A sink that has no room for more batches.
-    pub fn full_after(batches: usize) -> Self {
-        Self { batches: Vec::new(), room: Some(batches) }
+    /// A sink without room.
+    pub fn full() -> Self {
+        Self { batches: Vec::new(), is_full: true }
     }
 }
 
@@ -89,7 +89,7 @@ impl RowSink for MemorySink {
 
     fn put(&mut self, batch: RowBatch<'_>) -> Result<(), Full> {
         assert!(batch.rows > 0, "a batch has rows");
-        if self.room.is_some_and(|room| room <= self.batches.len()) {
+        if self.is_full {
             return Err(Full);
         }
         let words = batch.words.to_vec();
