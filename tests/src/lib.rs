@@ -4,7 +4,8 @@
 //! `cargo test -p hotrow-tests`: the suite (`tests/suite/`) runs on every engine of the table in
 //! all its variants and knows none by name. To add a case, write text in `cases/`.
 //!
-//! Reading order: [`matrix`], [`state`], [`seed`], [`case`], [`case_run`].
+//! Reading order: [`matrix`], [`state`], [`seed`], [`case`], [`case_run`], [`loaded`],
+//! [`replay`].
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +14,8 @@ pub mod case_run;
 pub mod crash;
 pub mod generate;
 pub mod history_run;
+pub mod loaded;
 pub mod matrix;
+pub mod replay;
 pub mod seed;
 pub mod state;

@@ -7,7 +7,8 @@
 //! the books to keep ([`statistics`]).
 //!
 //! Reading order: [`contract`], [`source`], [`schema`], [`worker`], [`protection`],
-//! [`in_place`], [`reconnaissance`], [`planning`], [`statistics`], [`trace`], [`checkpoint`].
+//! [`in_place`], [`reconnaissance`], [`planning`], [`statistics`], [`trace`], [`checkpoint`],
+//! [`recovery`].
 //!
 //! Architecture invariants: no engine's name occurs here; nothing here knows SQL text, files or
 //! the network.
@@ -21,6 +22,7 @@ pub mod journal;
 pub mod planning;
 pub mod protection;
 pub mod reconnaissance;
+pub mod recovery;
 pub mod schema;
 pub mod source;
 pub mod statistics;

@@ -7,6 +7,7 @@
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_storage::undo::IndexKey;
 use hotrow_transaction::outcome::Stop;
+use hotrow_transaction::plan::Plan;
 
 use crate::in_place::Scratch;
 use crate::reconnaissance::TrialReads;
@@ -28,29 +29,36 @@ impl Call {
         plan.make(&procedure.plan, invocation, frame, &mut access)
     }
 
-    /// Asks for the cache lines of the indexes in which the planned keys will be looked up.
+    /// See [`prefetch_indexes`].
     pub fn prefetch_indexes(&self, schema: &Schema) {
-        for entry in self.plan.entries() {
-            match schema.stored_index(entry.index) {
-                StoredIndex::Hash(index) => index.prefetch(entry.hash),
-                tree @ StoredIndex::BTree(_) => {
-                    tree.prefetch(IndexKey::Bytes(self.plan.key(entry)));
-                }
-            }
-        }
+        prefetch_indexes(schema, &self.plan);
     }
 
-    /// Notes the record that each planned key most probably leads to, and asks for its cache
-    /// lines. Only hash indexes tell without a search.
+    /// See [`resolve_hints`].
     pub fn resolve_hints(&mut self, schema: &Schema) {
-        let Self { plan, hints, .. } = self;
-        hints.clear();
-        hints.extend(plan.entries().iter().map(|entry| {
-            let path = schema.path(entry.index);
-            let StoredIndex::Hash(index) = &*path.stored else { return 0 };
-            let Some(id) = index.candidate(entry.hash) else { return 0 };
-            path.records.prefetch(id);
-            id.bits() + 1
-        }));
+        resolve_hints(schema, &self.plan, &mut self.hints);
     }
+}
+
+/// Asks for the cache lines of the indexes in which the planned keys will be looked up.
+pub fn prefetch_indexes(schema: &Schema, plan: &Plan) {
+    for entry in plan.entries() {
+        match schema.stored_index(entry.index) {
+            StoredIndex::Hash(index) => index.prefetch(entry.hash),
+            tree @ StoredIndex::BTree(_) => tree.prefetch(IndexKey::Bytes(plan.key(entry))),
+        }
+    }
+}
+
+/// Notes the record that each planned key most probably leads to, and asks for its cache lines.
+/// Only hash indexes tell without a search.
+pub fn resolve_hints(schema: &Schema, plan: &Plan, hints: &mut Vec<u64>) {
+    hints.clear();
+    hints.extend(plan.entries().iter().map(|entry| {
+        let path = schema.path(entry.index);
+        let StoredIndex::Hash(index) = &*path.stored else { return 0 };
+        let Some(id) = index.candidate(entry.hash) else { return 0 };
+        path.records.prefetch(id);
+        id.bits() + 1
+    }));
 }

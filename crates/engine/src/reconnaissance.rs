@@ -16,20 +16,27 @@ use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess}
 use hotrow_transaction::outcome::Stop;
 
 use crate::in_place::{InPlace, Scratch};
-use crate::protection::Alone;
+use crate::protection::{Alone, Protection};
 use crate::schema::Schema;
 
-/// Reads without protection.
-pub struct TrialReads<'a>(InPlace<'a, Alone>);
+/// Reads without protection. `P` hears which locks would protect them, and refuses none.
+pub struct TrialReads<'a, P: Protection = Alone>(InPlace<'a, P>);
 
 impl<'a> TrialReads<'a> {
     /// Reads a schema's tables. `scratch` is only used for buffers.
     pub fn new(schema: &'a Schema, scratch: &'a mut Scratch) -> Self {
-        Self(InPlace::new(schema, scratch, Alone))
+        Self::watched(schema, scratch, Alone)
     }
 }
 
-impl<'a> RecordAccess for TrialReads<'a> {
+impl<'a, P: Protection> TrialReads<'a, P> {
+    /// As [`TrialReads::new`], with somebody who hears what would protect the reads.
+    pub fn watched(schema: &'a Schema, scratch: &'a mut Scratch, watch: P) -> Self {
+        Self(InPlace::new(schema, scratch, watch))
+    }
+}
+
+impl<'a, P: Protection> RecordAccess for TrialReads<'a, P> {
     type Record = Record<'a>;
     type Row = [AtomicU64];
 

@@ -78,6 +78,10 @@ fn access_locks<'a>(catalog: &Catalog, granules: &Granules, access: &'a Access) 
     }
     let Some(index) = granule::path_index(access).filter(|_| !granule::is_coarse(access)) else {
         locks.given.push(whole_table(table, mode));
+        // An access that binds nothing makes each index whose entries it moves one granule.
+        for (moved, _) in granule::moved_entries(catalog, access) {
+            locks.given.extend(bound_granule(catalog, granules, access, moved, mode));
+        }
         return locks;
     };
     if usage.coarse {

@@ -18,6 +18,7 @@ use hotrow_base::ids::IndexId;
 use crate::access::RecordAccess;
 use crate::compiled::PlanProgram;
 use crate::frame::Frame;
+use crate::granule::LockMode;
 use crate::interpret::{self, Hook, PlannedKey};
 use crate::invocation::Invocation;
 use crate::outcome::Stop;
@@ -48,6 +49,25 @@ pub struct Entry {
     pub hash: u64,
 }
 
+/// Who looks on while a plan is made. Together with what the trial reads ask for it tells whether a
+/// read came behind a write: a mark stands right before the trial reads of its own site.
+pub trait Watch {
+    /// A site is reached; the locks that follow are its own.
+    fn mark(&self);
+
+    /// The site holds this lock in this mode.
+    fn lock(&self, lock: u64, mode: LockMode);
+}
+
+/// Nobody.
+impl Watch for () {
+    #[inline(always)]
+    fn mark(&self) {}
+
+    #[inline(always)]
+    fn lock(&self, _: u64, _: LockMode) {}
+}
+
 /// Everything known about a call before it runs.
 #[derive(Default, Debug)]
 pub struct Plan {
@@ -68,9 +88,21 @@ impl Plan {
         frame: &mut Frame,
         access: &mut A,
     ) -> Result<(), Stop> {
+        self.make_watched(slice, invocation, frame, access, &())
+    }
+
+    /// As [`Plan::make`], with somebody looking on.
+    pub fn make_watched<A: RecordAccess>(
+        &mut self,
+        slice: &PlanProgram,
+        invocation: &Invocation,
+        frame: &mut Frame,
+        access: &mut A,
+        watch: &impl Watch,
+    ) -> Result<(), Stop> {
         self.clear();
         frame.begin(&slice.program, invocation);
-        let mut recorder = Recorder { marks: &slice.marks, plan: self };
+        let mut recorder = Recorder { marks: &slice.marks, plan: self, watch };
         match interpret::run(&slice.program, 0, frame, access, &mut recorder) {
             Ok(()) | Err(Stop::Error) => Ok(()),
             Err(stop) => Err(stop),

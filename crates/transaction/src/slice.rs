@@ -9,6 +9,7 @@
 //!              conditions contribute both arms, unknown loops their body
 //!              I2 a slice only reads; reads in it are reconnaissance
 //!              I3 marks with keys stand in the order in which execution reaches their sites
+//!              I4 the mark of a site with trial reads stands right before them
 //! Source       partial evaluation, off-line: binding times first, then a residual program.
 //!              Reconnaissance: orthrus.txt 3.2 (OLLP). We differ from OLLP in what is checked at
 //!              execution: not the values read, but whether each access stays inside the
@@ -44,6 +45,8 @@ pub struct SiteMark {
     pub key: Option<KeyMark>,
     /// the granules to hold
     pub locks: Vec<LockMark>,
+    /// trial reads of the site follow
+    pub is_read: bool,
 }
 
 /// A key to encode.
@@ -317,12 +320,19 @@ impl Cutter<'_> {
             held.push(LockMark { space: lock.space, parts, mode: lock.mode, is_key });
         }
         if key.is_some() || !held.is_empty() {
-            let mark = self.push_mark(SiteMark { site, key, locks: held });
+            let is_read = locks.rows.is_some() || self.is_read(site, what);
+            let mark = self.push_mark(SiteMark { site, key, locks: held, is_read });
             out.push(Statement { kind: mark, place });
         }
         if let (Some((primary, mode)), Site::Access(access)) = (locks.rows, what) {
             self.mark_rows(site, access, (primary, mode), place, out);
         }
+    }
+
+    /// Whether the slice has trial reads for a site, but for those of its rows' own keys.
+    fn is_read(&self, site: u16, what: &Site<'_>) -> bool {
+        let ignores_conflicts = matches!(what, Site::Insert(insert) if insert.ignore_conflict);
+        self.needs.reads(site) || ignores_conflicts
     }
 
     fn push_mark(&mut self, mark: SiteMark) -> StatementKind {

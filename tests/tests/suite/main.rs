@@ -7,6 +7,7 @@ mod crash;
 mod histories;
 mod hostile;
 mod layering;
+mod replay;
 mod row_order;
 mod serial;
 mod workloads;

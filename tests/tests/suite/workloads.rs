@@ -2,14 +2,14 @@
 //! trace on the reference engine gives the same results and state.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use hotrow::{CallSource, Config, Database, Datum, EngineOptions, Invocation, Rows};
+use hotrow::{CallSource, Database, Datum, EngineOptions, Invocation, Rows};
 use hotrow_base::clock;
 use hotrow_base::ids::WorkerId;
 use hotrow_engine::source::{End, Fetch, Ticket};
+use hotrow_tests::loaded::open_loaded;
 use hotrow_tests::matrix::{self, Setup};
 use hotrow_tests::state;
 use hotrow_workloads::{CheckContext, Generator, Share, TransactionKind, Workload, workload_named};
@@ -19,11 +19,11 @@ const CALLS: u64 = 400;
 
 /// What clients were told.
 #[derive(Default)]
-struct Told {
-    committed: Vec<u64>,
-    tally: u64,
-    ended: u64,
-    codes: BTreeSet<String>,
+pub struct Told {
+    pub committed: Vec<u64>,
+    pub tally: u64,
+    pub ended: u64,
+    pub codes: BTreeSet<String>,
 }
 
 /// Hands out the calls of one worker's generator.
@@ -60,7 +60,7 @@ impl CallSource for Calls {
 }
 
 /// Checks look at a database through this.
-struct Context<'a>(&'a Database, &'a Told);
+pub struct Context<'a>(pub &'a Database, pub &'a Told);
 
 impl CheckContext for Context<'_> {
     fn rows(&mut self, table: &str, columns: &[&str], visit: &mut dyn FnMut(&[Datum], &[u8])) {
@@ -86,28 +86,11 @@ impl CheckContext for Context<'_> {
     }
 }
 
-fn open_loaded(workload: &dyn Workload, config: Config) -> Database {
-    let db = Database::open_in_memory_without_engine(config).expect("the configuration is right");
-    let session = db.session();
-    session.execute(&workload.schema_sql()).expect("the schema is right");
-    session.execute(&workload.procedures_sql()).expect("the procedures are right");
-    let loader = db.bulk_loader().expect("no engine runs");
-    let mut part = loader.parts().remove(0);
-    let flow = workload.load(Share::WHOLE, SEED, &mut |table, row, heap| {
-        part.load(table, row, heap).unwrap_or_else(|error| panic!("{table}: {error}"));
-        ControlFlow::Continue(())
-    });
-    assert!(flow.is_continue());
-    drop(part);
-    drop(loader);
-    db
-}
-
 fn run(workload: &dyn Workload, setup: &Setup) {
     let config = setup.config.clone().trace(true);
     let threads = config.threads.expect("set-ups say how many");
     let settings = config.settings.clone();
-    let db = open_loaded(workload, config);
+    let db = open_loaded(workload, SEED, config);
     let session = db.session();
     let resolve = |name: &str| session.procedure(name).expect("it was created").id();
     let kinds = workload.kinds().len();
@@ -145,7 +128,7 @@ fn run(workload: &dyn Workload, setup: &Setup) {
 }
 
 fn replay(workload: &dyn Workload, setup: &Setup, db: &Database) {
-    let reference = open_loaded(workload, matrix::reference().config);
+    let reference = open_loaded(workload, SEED, matrix::reference().config);
     let session = reference.session();
     for call in db.trace().expect("it was asked for").take() {
         let (expected, replayed) = (Rows::from(call.result), session.replay(&call.invocation));
@@ -159,7 +142,7 @@ fn replay(workload: &dyn Workload, setup: &Setup, db: &Database) {
     }
 }
 
-fn small(name: &str, values: &[(&str, &str)]) -> Box<dyn Workload> {
+pub fn small(name: &str, values: &[(&str, &str)]) -> Box<dyn Workload> {
     let mut workload = workload_named(name).expect("it is listed");
     for (parameter, value) in values {
         workload.parameters_mut().set(parameter, value).expect("the value is right");

@@ -35,7 +35,9 @@ impl<'a, P: Protection> InPlace<'a, P> {
             self.hold_range(range, path, intent)?;
         }
         let records = &*path.records;
-        let rows = P::ACTIVE && !range.covered && !path.is_primary;
+        // A range that binds nothing holds the table.
+        let holds_table = range.prefix_parts == 0;
+        let rows = P::ACTIVE && !range.covered && !path.is_primary && !holds_table;
         let protection = &mut self.protection;
         let Scratch { key: buffer, scan, found, moved, .. } = &mut *self.scratch;
         let mut stopped = Ok(());

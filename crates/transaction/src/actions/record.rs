@@ -40,7 +40,7 @@ impl Hook for Recording<'_> {
         if id & OWN_MARK == 0 {
             let ActionPlan { plan, touched, .. } = &mut *self.plan;
             let marks = &self.program.driver.marks;
-            let mut recorder = Recorder { marks, plan };
+            let mut recorder = Recorder { marks, plan, watch: &() };
             recorder.record(id, frame, |granule, mode| touched.push((granule, mode)));
             return Ok(());
         }

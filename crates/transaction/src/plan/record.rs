@@ -11,7 +11,7 @@ use hotrow_base::ids::IndexId;
 use hotrow_base::key::{self, ArenaKey};
 
 use super::footprint::Granule;
-use super::{Entry, KeyRange, Plan};
+use super::{Entry, KeyRange, Plan, Watch};
 use crate::bytecode::{Convert, KeyCode, KeyPartCode};
 use crate::catalog::Catalog;
 use crate::frame::{Frame, PackedBytes};
@@ -86,12 +86,13 @@ fn slots_code(catalog: &Catalog, index: IndexId, slots: &[SlotId]) -> KeyCode {
 const PARTS_AT_ONCE: usize = 4;
 
 /// The hook that turns marks into entries and granules.
-pub(crate) struct Recorder<'a> {
+pub(crate) struct Recorder<'a, W> {
     pub(crate) marks: &'a [MarkCode],
     pub(crate) plan: &'a mut Plan,
+    pub(crate) watch: &'a W,
 }
 
-impl Hook for Recorder<'_> {
+impl<W: Watch> Hook for Recorder<'_, W> {
     const PLANNED: bool = false;
     const FORGIVES: bool = true;
 
@@ -105,7 +106,7 @@ impl Hook for Recorder<'_> {
     }
 }
 
-impl Recorder<'_> {
+impl<W: Watch> Recorder<'_, W> {
     /// Records a mark; `granule` hears of each granule's position in the footprint and its mode.
     #[inline]
     pub(crate) fn record(
@@ -116,6 +117,7 @@ impl Recorder<'_> {
     ) {
         let marks = self.marks;
         let mark = &marks[id as usize];
+        self.watch.mark();
         let entry =
             mark.entry.as_ref().and_then(|key| self.plan.record_entry(mark.site, key, frame));
         for lock in &mark.locks {
@@ -128,6 +130,7 @@ impl Recorder<'_> {
             if let Some((key, hash)) = key {
                 let (space, mode) = (lock.space, lock.mode);
                 let lock = lock.seed.lock_id(hash);
+                self.watch.lock(lock, mode);
                 let at = self.plan.footprint.add(Granule { key, lock, space, mode });
                 granule(at, mode);
             }

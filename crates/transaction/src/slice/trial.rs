@@ -93,7 +93,7 @@ impl Cutter<'_> {
         };
         let lock =
             LockMark { space: Space::Index(primary), parts: into.clone(), mode, is_key: false };
-        let mark = self.push_mark(SiteMark { site, key: None, locks: vec![lock] });
+        let mark = self.push_mark(SiteMark { site, key: None, locks: vec![lock], is_read: false });
         let body = vec![Statement { kind: mark, place }];
         let kind = StatementKind::ForQuery { rows, query: Box::new(query), into, body };
         self.aside(Statement { kind, place }, out);

@@ -19,7 +19,12 @@ fn site_mark(slot: SlotId, with_key: bool) -> SiteMark {
     let (index, parts) = (IndexId(0), vec![slot]);
     let key = with_key.then(|| KeyMark { table: TableId(0), index, parts: parts.clone() });
     let (space, mode) = (Space::Index(index), LockMode::Exclusive);
-    SiteMark { site: 0, key, locks: vec![LockMark { space, parts, mode, is_key: with_key }] }
+    SiteMark {
+        site: 0,
+        key,
+        locks: vec![LockMark { space, parts, mode, is_key: with_key }],
+        is_read: false,
+    }
 }
 
 fn each(body: Vec<Statement>) -> Statement {
