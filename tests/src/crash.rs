@@ -12,6 +12,7 @@
 //! Source       RocksDB's kill loop with an expected-state file (TESTING: habits worth taking)
 
 pub mod child;
+pub mod faults;
 pub mod workload;
 
 use std::cell::Cell;
@@ -81,6 +82,10 @@ struct Journal {
     ready: bool,
     /// by client: the number of its last acknowledged step
     acknowledged: [u64; CLIENTS],
+    /// what clients were told when the log had failed
+    failures: Vec<String>,
+    /// reads that went on afterwards
+    reads: u32,
     /// what went wrong in the child
     trouble: Vec<String>,
 }
@@ -168,7 +173,13 @@ impl Round<'_> {
             return Err(journal.trouble.join("\n"));
         }
         report.during_recovery += u32::from(!journal.ready);
-        self.look(&journal.acknowledged, known, report)
+        let recovered = look(self.path, &journal.acknowledged, known, report)?;
+        if self.options.verbose {
+            let (round, setup) = (report.rounds, &self.setup.name);
+            let steps: u64 = known.iter().sum();
+            println!("round {round}: {setup}, {steps} steps, {recovered} repeated");
+        }
+        Ok(())
     }
 
     fn spawn(&self, random: &mut StdRng) -> Result<Child, String> {
@@ -182,37 +193,32 @@ impl Round<'_> {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         command.spawn().map_err(|error| format!("cannot start the child: {error}"))
     }
+}
 
-    /// Opens the database and compares it with what clients were told.
-    fn look(
-        &self,
-        acknowledged: &[u64; CLIENTS],
-        known: &mut [u64; CLIENTS],
-        report: &mut CrashReport,
-    ) -> Result<(), String> {
-        let config = Config::default().threads(2);
-        let db = Database::open(self.path, config).map_err(|error| error.to_string())?;
-        let found = workload::check(&db)?;
-        for client in 0..CLIENTS {
-            let (told, there) = (acknowledged[client], found[client]);
-            if !(told..=told + 1).contains(&there) {
-                return Err(format!(
-                    "client {client} was told of {told} steps, {there} are there: {}",
-                    if there < told { "acknowledged ones are lost" } else { "too many" }
-                ));
-            }
-            report.acknowledged += told - known[client];
-            report.in_flight += there - told;
+/// Opens the database and compares it with what clients were told; how many transactions recovery
+/// repeated.
+fn look(
+    path: &Path,
+    acknowledged: &[u64; CLIENTS],
+    known: &mut [u64; CLIENTS],
+    report: &mut CrashReport,
+) -> Result<u64, String> {
+    let db =
+        Database::open(path, Config::default().threads(2)).map_err(|error| error.to_string())?;
+    let found = workload::check(&db)?;
+    for client in 0..CLIENTS {
+        let (told, there) = (acknowledged[client], found[client]);
+        if !(told..=told + 1).contains(&there) {
+            return Err(format!(
+                "client {client} was told of {told} steps, {there} are there: {}",
+                if there < told { "acknowledged ones are lost" } else { "too many" }
+            ));
         }
-        *known = found; // I2
-        if self.options.verbose {
-            let (round, setup) = (report.rounds, &self.setup.name);
-            let steps: u64 = found.iter().sum();
-            let recovered = db.recovery().map_or(0, |recovery| recovery.transactions);
-            println!("round {round}: {setup}, {steps} steps, {recovered} repeated");
-        }
-        Ok(())
+        report.acknowledged += told - known[client];
+        report.in_flight += there - told;
     }
+    *known = found; // I2
+    Ok(db.recovery().map_or(0, |recovery| recovery.transactions))
 }
 
 /// Reads what the child tells, until its end.
@@ -231,6 +237,8 @@ fn listen(
                 Some(child::Told::Step { client, number }) => {
                     journal.acknowledged[client] = number;
                 }
+                Some(child::Told::Failed(what)) => journal.failures.push(what),
+                Some(child::Told::Read) => journal.reads += 1,
                 Some(child::Told::Trouble(what)) => journal.trouble.push(what),
                 None => {} // the last line may be torn
             }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use hotrow_tests::crash::child::{self, ChildOptions};
+use hotrow_tests::crash::child::{self, ChildOptions, LogFile};
 use hotrow_tests::crash::{self, CrashOptions};
 
 /// Long tests of Hotrow.
@@ -45,6 +45,12 @@ enum Command {
         durability: hotrow::Durability,
         #[arg(long)]
         seed: u64,
+        #[arg(long)]
+        until_failure: bool,
+        #[arg(long, default_value = "short")]
+        log_file: LogFile,
+        #[arg(long, default_value = "false", action = clap::ArgAction::Set)]
+        hoard_files: bool,
     },
 }
 
@@ -64,8 +70,24 @@ fn main() -> ExitCode {
                 }
             }
         }
-        Command::CrashChild { directory, setup, durability, seed } => {
-            child::run(&ChildOptions { directory, setup, durability, seed });
+        Command::CrashChild {
+            directory,
+            setup,
+            durability,
+            seed,
+            until_failure,
+            log_file,
+            hoard_files,
+        } => {
+            child::run(&ChildOptions {
+                directory,
+                setup,
+                durability,
+                seed,
+                until_failure,
+                log_file,
+                hoard_files,
+            });
             ExitCode::SUCCESS
         }
     }

@@ -59,6 +59,7 @@ fn fill(
             joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     })?;
+    loader.finish()?;
     Ok(())
 }
 

@@ -33,10 +33,17 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a benchmark on engines, check what it leaves behind, and report
     Bench(Box<BenchArguments>),
-    /// Execute a SQL script in a fresh database in memory
+    /// Execute a SQL script, in memory or in a data directory
     Sql(SqlArguments),
-    /// Type SQL against a database in memory
+    /// Type SQL against a database, in memory or in a data directory
     Shell(ShellArguments),
+    /// Take a checkpoint of a database that is not open, so that its next start is fast
+    Checkpoint(DirectoryArguments),
+    /// Check everything in a data directory, and change nothing
+    Verify(DirectoryArguments),
+    /// Look at the log of a data directory
+    #[command(subcommand)]
+    Log(LogCommand),
     /// Show what planning knows of each access of a procedure
     Explain(ExplainArguments),
     /// List the engines, their settings and what they are
@@ -236,9 +243,49 @@ pub(crate) enum KindName {
     Indexes,
 }
 
-/// Which engine runs a script or a shell.
+#[derive(Subcommand, Debug)]
+pub(crate) enum LogCommand {
+    /// Show every entry: position, worker, kind, and what it says
+    Dump(DumpArguments),
+}
+
+const DUMP_EXAMPLES: &str = "\
+Example:
+  hotrow log dump data | head
+
+One line per entry, in serial order: epoch.time, worker, bytes, kind, and what it says. Begins where
+the newest checkpoint ends. The database may be open; then the newest entries may be missing.";
+
+#[derive(Args, Debug)]
+#[command(after_help = DUMP_EXAMPLES)]
+pub(crate) struct DumpArguments {
+    /// The data directory
+    pub(crate) directory: PathBuf,
+}
+
+/// A data directory, and how much memory its rows may take.
+#[derive(Args, Debug)]
+pub(crate) struct DirectoryArguments {
+    /// The data directory
+    pub(crate) directory: PathBuf,
+    /// Memory that records and indexes may take
+    #[arg(long, value_name = "GIB", default_value = "16",
+        value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub(crate) memory: u64,
+    /// Show no progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Which engine runs a script or a shell, and where its data is.
 #[derive(Args, Debug)]
 pub(crate) struct EngineArguments {
+    /// Keep the database in DIR; without it the database is in memory and gone afterwards
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// What the end of a call waits for: durable or buffered
+    #[arg(long, value_name = "MODE", default_value = "durable", requires = "data")]
+    pub(crate) durability: hotrow::Durability,
     /// Engine: NAME or NAME:setting=value,...
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<String>,
@@ -253,7 +300,7 @@ Examples:
   echo 'CREATE TABLE t (id bigint PRIMARY KEY); SELECT id FROM t' | hotrow sql -
 
 Statements are executed one after the other, each atomic; the first error ends the script, is
-shown with its place, and the exit code is 1. The database is gone afterwards.";
+shown with its place, and the exit code is 1. Without --data the database is gone afterwards.";
 
 #[derive(Args, Debug)]
 #[command(after_help = SQL_EXAMPLES)]

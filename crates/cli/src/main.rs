@@ -8,6 +8,7 @@
 
 mod arguments;
 mod bench;
+mod data;
 mod definitions;
 mod engines;
 mod explain;
@@ -23,7 +24,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use crate::arguments::{Arguments, BenchCommand, Command};
+use crate::arguments::{Arguments, BenchCommand, Command, LogCommand};
 
 /// Benchmarks allocate while they load; the system's allocator is slower at that.
 #[cfg(not(debug_assertions))]
@@ -38,6 +39,9 @@ fn main() -> ExitCode {
         },
         Command::Sql(arguments) => sql::run(&arguments),
         Command::Shell(arguments) => shell::run(&arguments),
+        Command::Checkpoint(arguments) => data::checkpoint(&arguments),
+        Command::Verify(arguments) => data::verify(&arguments),
+        Command::Log(LogCommand::Dump(arguments)) => data::dump(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Engines => engines::run(),
         Command::Completions { shell } => {

@@ -6,6 +6,7 @@ use hotrow::{Config, Database, Session, StatementResult};
 use hotrow_bench::select_engines;
 
 use crate::arguments::{EngineArguments, SqlArguments};
+use crate::data;
 use crate::failure::Failure;
 use crate::show::{Script, Style, write_rows};
 
@@ -63,7 +64,10 @@ pub(crate) fn open(arguments: &EngineArguments) -> Result<Database, Failure> {
         config.settings = variant.settings;
     }
     config.threads = arguments.threads.map(usize::from);
-    Ok(Database::open_in_memory(config)?)
+    match &arguments.data {
+        None => Ok(Database::open_in_memory(config)?),
+        Some(path) => data::open(path, config.durability(arguments.durability)),
+    }
 }
 
 /// Reads a script; `-` is stdin.

@@ -17,6 +17,7 @@ use hotrow_storage::record::RecordId;
 use hotrow_transaction::catalog::{Index, Table};
 use hotrow_transaction::outcome::SqlError;
 
+use crate::database::Inner;
 use crate::describe::table_named;
 use crate::error::Error;
 
@@ -33,15 +34,35 @@ use crate::error::Error;
 /// }
 /// # Ok::<(), hotrow::Error>(())
 /// ```
+///
+/// In a database with a directory nothing of it is durable before [`BulkLoader::finish`], and until
+/// then no engine starts.
 pub struct BulkLoader<'a> {
+    inner: &'a Inner,
     schema: Arc<Schema>,
     parts: usize,
-    _quiet: Quiet<'a>,
+    quiet: Quiet<'a>,
 }
 
 impl<'a> BulkLoader<'a> {
-    pub(crate) fn new(quiet: Quiet<'a>, workers: usize) -> Self {
-        Self { schema: quiet.schema(), parts: workers - 1, _quiet: quiet }
+    pub(crate) fn new(inner: &'a Inner, quiet: Quiet<'a>) -> Self {
+        let schema = quiet.schema();
+        let parts = schema.memory.workers() - 1;
+        inner.set_unlogged(true);
+        Self { inner, schema, parts, quiet }
+    }
+
+    /// Makes what was loaded durable: in a database with a directory, by a checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::Database::checkpoint`].
+    pub fn finish(self) -> Result<(), Error> {
+        let Self { inner, quiet, .. } = self;
+        drop(quiet);
+        inner.checkpoint(&|_| ())?;
+        inner.set_unlogged(false);
+        Ok(())
     }
 
     /// One part for each thread that the database has room for. Each may go to another thread.

@@ -11,7 +11,7 @@
 //!              after (a latch keeps misuse harmless); `reply` -> see `ReplySlot`
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
@@ -19,10 +19,12 @@ use hotrow_base::ids::ProcedureId;
 use hotrow_base::sync::queue::PushError;
 use hotrow_base::sync::{BlockingQueue, Latch, PopError, ReplySlot};
 use hotrow_base::thread;
+use hotrow_engine::journal::Committer;
 use hotrow_engine::source::{CallSource, End, Fetch, Ticket};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
 
+use crate::once::{Outcome, Outcomes, encode_refusal, is_outcome};
 use crate::rows::{ColumnNames, Rows};
 
 /// The longest sleep of an idle worker; it bounds how late it sees a stop.
@@ -34,6 +36,8 @@ const DRAIN_PAUSE: Duration = Duration::from_micros(100);
 #[derive(Default)]
 pub(crate) struct Mailbox {
     pub(crate) invocation: Latch<Invocation>,
+    /// of a call with a key: [`call_checksum`](crate::once::call_checksum). Ordered by the queue
+    pub(crate) call: AtomicU32,
     reply: ReplySlot<Reply>,
 }
 
@@ -68,13 +72,13 @@ pub(crate) struct ClientQueue {
 
 impl ClientQueue {
     /// A queue for `capacity` calls and the sources of `threads` threads.
-    pub(crate) fn new(capacity: usize, threads: usize) -> (Arc<Self>, Vec<Box<dyn CallSource>>) {
+    pub(crate) fn new(capacity: usize, ends: Vec<Ends>) -> (Arc<Self>, Vec<Box<dyn CallSource>>) {
+        let threads = ends.len();
         let queue =
             Self { calls: BlockingQueue::new(capacity), sources: AtomicUsize::new(threads) };
         let queue = Arc::new(queue);
-        let sources = (0..threads)
-            .map(|_| Box::new(ClientSource::new(&queue, threads)) as Box<dyn CallSource>)
-            .collect();
+        let source = |ends| Box::new(ClientSource::new(&queue, threads, ends));
+        let sources = ends.into_iter().map(|ends| source(ends) as Box<dyn CallSource>).collect();
         (queue, sources)
     }
 
@@ -126,12 +130,46 @@ fn abandon(mailbox: &Mailbox) {
 struct Taken {
     mailbox: Arc<Mailbox>,
     procedure: ProcedureId,
+    /// empty: none
+    key: Vec<u8>,
+    now_us: i64,
+}
+
+/// Where a thread tells the ends of calls with keys.
+pub(crate) struct Ends {
+    pub(crate) outcomes: Arc<Outcomes>,
+    pub(crate) committer: Committer,
+}
+
+impl Ends {
+    /// Remembers how a keyed call ended, and has its refusal logged. Called in the turn of its
+    /// commit, inside the gate.
+    pub(crate) fn tell(&self, key: &[u8], call: u32, ended_us: i64, mut reply: Reply) -> Reply {
+        if let Err(error) = &reply.answer {
+            if !is_outcome(error) {
+                self.outcomes.release(key);
+                return reply;
+            }
+            let refusal = |out: &mut Vec<u8>| encode_refusal(out, key, (call, ended_us), error);
+            match self.committer.record_refusal(refusal) {
+                Ok(epoch) => reply.durable_in = reply.durable_in.max(epoch),
+                Err(_) => {
+                    self.outcomes.release(key);
+                    return Reply::refused(self.committer.failure());
+                }
+            }
+        }
+        let (answer, durable_in) = (reply.answer.clone(), reply.durable_in);
+        self.outcomes.end(key, Outcome { call, ended_us, answer, durable_in });
+        reply
+    }
 }
 
 /// One thread's end of the queue.
 struct ClientSource {
     queue: Arc<ClientQueue>,
     threads: usize,
+    ends: Ends,
     /// taken from the queue while waiting, not yet fetched
     next: Option<Arc<Mailbox>>,
     /// calls fetched and not finished, by ticket
@@ -146,10 +184,11 @@ struct ClientSource {
 }
 
 impl ClientSource {
-    fn new(queue: &Arc<ClientQueue>, threads: usize) -> Self {
+    fn new(queue: &Arc<ClientQueue>, threads: usize, ends: Ends) -> Self {
         Self {
             queue: Arc::clone(queue),
             threads,
+            ends,
             next: None,
             taken: Vec::new(),
             free: Vec::new(),
@@ -162,7 +201,8 @@ impl ClientSource {
     fn take(&mut self, mailbox: Arc<Mailbox>, invocation: &mut Invocation) -> Ticket {
         // Buffers change places, so that neither side allocates when they have grown.
         std::mem::swap(&mut *mailbox.invocation.lock(), invocation);
-        let taken = Taken { mailbox, procedure: invocation.procedure };
+        let (procedure, now_us) = (invocation.procedure, invocation.now_us);
+        let taken = Taken { mailbox, procedure, key: invocation.key.clone(), now_us };
         let at = match self.free.pop() {
             Some(at) => at,
             None => {
@@ -203,14 +243,15 @@ impl CallSource for ClientSource {
 
     fn finish(&mut self, ticket: Ticket, end: End<'_>) {
         let at = ticket.0 as usize;
-        let Some(Taken { mailbox, procedure }) = self.taken.get_mut(at).and_then(Option::take)
+        let Some(Taken { mailbox, procedure, key, now_us }) =
+            self.taken.get_mut(at).and_then(Option::take)
         else {
             debug_assert!(false, "ticket {at} was finished twice");
             return;
         };
         self.free.push(at);
         self.unfinished -= 1;
-        let reply = match end {
+        let mut reply = match end {
             End::Committed { frame, program, durable_in, .. } => {
                 let columns = self.columns.of(procedure, program);
                 Reply { answer: Ok(Rows::of_frame(columns, frame, program)), durable_in }
@@ -219,6 +260,10 @@ impl CallSource for ClientSource {
                 Reply { answer: Err(Box::new(error)), durable_in }
             }
         };
+        if !key.is_empty() {
+            let call = mailbox.call.load(Ordering::Relaxed); // ordered by the queue
+            reply = self.ends.tell(&key, call, now_us, reply);
+        }
         let answered = mailbox.reply.complete(reply);
         debug_assert!(answered.is_ok(), "I1");
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use hotrow_base::ids::WorkerId;
 use hotrow_base::thread::available_cores;
@@ -11,6 +12,7 @@ use hotrow_log::log::LogOptions;
 
 use crate::engine_table::DEFAULT;
 use crate::error::Error;
+use crate::once::Outcomes;
 
 /// The most threads an engine may have; worker ids and their slabs are cheap, not free.
 const THREADS_MAX: usize = 1024;
@@ -85,6 +87,14 @@ pub struct Config {
     pub durability: Durability,
     /// bytes of a log file, after which another one is begun; 64 MiB
     pub log_file_bytes: u64,
+    /// bytes of log after which a checkpoint is taken; none: only when asked. 256 MiB
+    pub checkpoint_log_bytes: Option<u64>,
+    /// threads that copy rows into a checkpoint; 2
+    pub checkpoint_threads: usize,
+    /// how long the outcome of a call with a key is remembered; 24 hours
+    pub key_window: Duration,
+    /// of how many calls with keys the outcome is remembered; 1 million
+    pub keys_max: usize,
     /// records the serial order of commits, for tests: costs memory without bound; off
     pub trace: bool,
 }
@@ -102,6 +112,10 @@ impl Default for Config {
             pin_threads: false,
             durability: Durability::Durable,
             log_file_bytes: 64 << 20,
+            checkpoint_log_bytes: Some(256 << 20),
+            checkpoint_threads: 2,
+            key_window: Duration::from_secs(24 * 3600),
+            keys_max: 1_000_000,
             trace: false,
         }
     }
@@ -186,6 +200,34 @@ impl Config {
         self
     }
 
+    /// Sets [`Config::checkpoint_log_bytes`].
+    #[must_use]
+    pub fn checkpoint_log_bytes(mut self, bytes: Option<u64>) -> Self {
+        self.checkpoint_log_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Config::checkpoint_threads`].
+    #[must_use]
+    pub fn checkpoint_threads(mut self, threads: usize) -> Self {
+        self.checkpoint_threads = threads;
+        self
+    }
+
+    /// Sets [`Config::key_window`].
+    #[must_use]
+    pub fn key_window(mut self, window: Duration) -> Self {
+        self.key_window = window;
+        self
+    }
+
+    /// Sets [`Config::keys_max`].
+    #[must_use]
+    pub fn keys_max(mut self, keys: usize) -> Self {
+        self.keys_max = keys;
+        self
+    }
+
     /// Sets [`Config::trace`].
     #[must_use]
     pub fn trace(mut self, trace: bool) -> Self {
@@ -216,6 +258,7 @@ impl Config {
             if holds { Ok(()) } else { Err(Error::Config { what, allowed, given: given as u64 }) }
         };
         in_range("threads", "1 to 1024", self.threads.unwrap_or(1), THREADS_MAX)?;
+        in_range("checkpoint_threads", "1 to 64", self.checkpoint_threads, 64)?;
         in_range("queue_capacity", "1 to 2^20", self.queue_capacity, 1 << 20)?;
         in_range("in_flight", "1 to 1024", self.in_flight, 1024)
     }
@@ -232,6 +275,11 @@ impl Config {
             return Err(Error::Config { what, allowed, given });
         }
         Ok(())
+    }
+
+    pub(crate) fn outcomes(&self) -> Outcomes {
+        let window_us = i64::try_from(self.key_window.as_micros()).unwrap_or(i64::MAX / 2);
+        Outcomes::new(self.keys_max, window_us.min(i64::MAX / 2))
     }
 
     pub(crate) fn log_options(&self, workers: usize) -> LogOptions {

@@ -9,6 +9,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use hotrow_log::error::LogError;
 use hotrow_log::files::{Directory, DirectoryLock, Files};
 use hotrow_log::log::Log;
 use hotrow_log::read::Tail;
@@ -19,7 +20,8 @@ use crate::error::Error;
 /// An open data directory.
 pub(crate) struct DataDirectory {
     log: Arc<dyn Files>,
-    _lock: DirectoryLock,
+    checkpoints: Arc<dyn Files>,
+    _lock: Option<DirectoryLock>,
 }
 
 impl DataDirectory {
@@ -28,12 +30,37 @@ impl DataDirectory {
         Directory::create(path)?;
         let lock = Directory::lock(path.join("hotrow.lock"))?;
         let log = Arc::new(Directory::create(path.join("log"))?);
-        Ok(Self { log, _lock: lock })
+        let checkpoints = Arc::new(Directory::create(path.join("checkpoint"))?);
+        Ok(Self { log, checkpoints, _lock: Some(lock) })
+    }
+
+    /// Opens `path`, which must be a data directory, for reading only; refused while another
+    /// process has it. Where not even the lock can be written nobody else can have it.
+    pub(crate) fn look_at(path: &Path) -> Result<Self, Error> {
+        let mut found = Self::look_at_shared(path)?;
+        found._lock = match Directory::lock(path.join("hotrow.lock")) {
+            Ok(lock) => Some(lock),
+            Err(held @ LogError::Locked { .. }) => return Err(held.into()),
+            Err(_) => None,
+        };
+        Ok(found)
+    }
+
+    /// As [`DataDirectory::look_at`], though another process may be writing.
+    pub(crate) fn look_at_shared(path: &Path) -> Result<Self, Error> {
+        let log = Arc::new(Directory::open(path.join("log"))?);
+        let checkpoints = Arc::new(Directory::open(path.join("checkpoint"))?);
+        Ok(Self { log, checkpoints, _lock: None })
     }
 
     /// The files of the log.
     pub(crate) fn log_files(&self) -> &dyn Files {
         &*self.log
+    }
+
+    /// The files of checkpoints.
+    pub(crate) fn checkpoint_files(&self) -> &Arc<dyn Files> {
+        &self.checkpoints
     }
 
     /// Goes on with the log where recovery found its end.

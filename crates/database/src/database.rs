@@ -9,27 +9,32 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use hotrow_base::clock;
+use hotrow_base::ids::WorkerId;
 use hotrow_base::sync::Latch;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, RunningEngine};
-use hotrow_engine::journal::Journal;
-use hotrow_engine::schema::{Memory, Quiet, Schema, SharedSchema};
+use hotrow_engine::journal::{Committer, Journal};
+use hotrow_engine::schema::{Memory, QUIET_WORKER, Quiet, Schema, SharedSchema};
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::Statistics;
 use hotrow_engine::trace::SerialTrace;
+use hotrow_log::checkpoint;
 use hotrow_log::error::LogFailure;
 use hotrow_log::log::Log;
 use hotrow_transaction::outcome::SqlError;
 
 use crate::alone::Alone;
 use crate::bulk::BulkLoader;
-use crate::client::{ClientQueue, Mailbox, Refused, Reply};
+use crate::checkpoint::{CheckpointProgress, CheckpointReport, Checkpointer, Checkpoints};
+use crate::client::{ClientQueue, Ends, Mailbox, Refused, Reply};
 use crate::config::{Config, Durability};
 use crate::data_directory::DataDirectory;
 use crate::definition::{self, Sources};
 use crate::engine_table::engine_named;
 use crate::error::{Error, advised};
+use crate::once::{Claim, Outcomes};
 use crate::recovery::{self, RecoveryProgress, RecoveryReport};
 use crate::rows::Rows;
 use crate::session::Session;
@@ -61,11 +66,15 @@ pub(crate) struct Inner {
     pub(crate) schema: Arc<SharedSchema>,
     pub(crate) config: Config,
     /// texts of the procedures, to compile them again
-    pub(crate) sources: Latch<Sources>,
+    pub(crate) sources: Arc<Latch<Sources>>,
     pub(crate) alone: Latch<Alone>,
     journal: Arc<Journal>,
-    /// its directory, while it is open
-    directory: Latch<Option<DataDirectory>>,
+    pub(crate) outcomes: Arc<Outcomes>,
+    /// with a directory, while it is open
+    checkpoints: Latch<Option<Arc<Checkpoints>>>,
+    checkpointer: Latch<Option<Checkpointer>>,
+    /// rows were loaded that no log and no checkpoint has
+    unlogged: AtomicBool,
     recovery: Option<RecoveryReport>,
     /// the way to the engine; none: calls run alone
     clients: Option<Arc<ClientQueue>>,
@@ -182,7 +191,8 @@ impl Database {
             let given = sources.len() as u64;
             return Err(Error::Config { what: "sources", allowed: "one per thread", given });
         }
-        self.inner.journal.begin_engine();
+        self.inner.refuse_unlogged()?;
+        self.inner.journal.cut();
         let engine = (entry.start)(self.inner.ground(), options, sources)?;
         Ok(Box::new(Started::new(engine, &self.inner.running)))
     }
@@ -236,6 +246,29 @@ impl Database {
         Ok(definition::explain(&self.inner.schema.current(), name)?)
     }
 
+    /// Takes a checkpoint: an image of all rows, with which the next start begins, and after which
+    /// the log before it is removed. Transactions go on meanwhile. Without a directory nothing is
+    /// done, and nothing is reported.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Closed`], [`Error::Checkpoint`], [`Error::Log`]; everything is then as before.
+    pub fn checkpoint(&self) -> Result<Option<CheckpointReport>, Error> {
+        self.checkpoint_with(&|_| ())
+    }
+
+    /// As [`Database::checkpoint`], telling how far it is; from several threads.
+    ///
+    /// # Errors
+    ///
+    /// As [`Database::checkpoint`].
+    pub fn checkpoint_with(
+        &self,
+        progress: &(dyn Fn(CheckpointProgress) + Sync),
+    ) -> Result<Option<CheckpointReport>, Error> {
+        self.inner.checkpoint(progress)
+    }
+
     /// A loader of many rows, without transactions; see [`BulkLoader`].
     ///
     /// # Errors
@@ -243,7 +276,7 @@ impl Database {
     /// [`Error::EngineRuns`], [`Error::Closed`].
     pub fn bulk_loader(&self) -> Result<BulkLoader<'_>, Error> {
         self.inner.refuse_engine()?;
-        Ok(BulkLoader::new(self.inner.quiet()?, self.inner.workers()))
+        Ok(BulkLoader::new(&self.inner, self.inner.quiet()?))
     }
 
     pub(crate) fn inner(&self) -> &Inner {
@@ -254,7 +287,8 @@ impl Database {
 impl Inner {
     fn in_memory(config: Config, threads: usize) -> Self {
         let schema = empty_schema(&config, threads);
-        Self::new(config, schema, Sources::default(), None)
+        let outcomes = Arc::new(config.outcomes());
+        Self::new(config, schema, Sources::default(), outcomes, None)
     }
 
     fn in_directory(
@@ -266,9 +300,16 @@ impl Inner {
         let directory = DataDirectory::open(path)?;
         let schema = empty_schema(&config, threads);
         let recovered = recovery::recover(&directory, &schema, &config, progress)?;
+        checkpoint::remove_older(&**directory.checkpoint_files(), recovered.checkpoint.as_ref())?;
         let log = directory.start_log(recovered.tail, &config, threads + 1)?;
-        let mut inner = Self::new(config, schema, recovered.sources, Some(log));
-        inner.directory = Latch::new(Some(directory));
+        let mut inner = Self::new(config, schema, recovered.sources, recovered.outcomes, Some(log));
+        let checkpoints = Arc::new(inner.checkpoints_in(directory));
+        if let Some(log_bytes) = inner.config.checkpoint_log_bytes {
+            let (checkpoints, repeated) = (Arc::clone(&checkpoints), recovered.report.log_bytes);
+            let checkpointer = Checkpointer::start(checkpoints, log_bytes, repeated);
+            inner.checkpointer = Latch::new(Some(checkpointer));
+        }
+        inner.checkpoints = Latch::new(Some(checkpoints));
         inner.recovery = Some(recovered.report);
         Ok(inner)
     }
@@ -277,6 +318,7 @@ impl Inner {
         config: Config,
         schema: Arc<SharedSchema>,
         sources: Sources,
+        outcomes: Arc<Outcomes>,
         log: Option<Arc<Log>>,
     ) -> Self {
         let trace = config.trace.then(|| Arc::new(SerialTrace::default()));
@@ -284,10 +326,13 @@ impl Inner {
         let journal = Arc::new(Journal::new(workers, log, trace));
         Self {
             schema,
-            sources: Latch::new(sources),
+            sources: Arc::new(Latch::new(sources)),
+            outcomes,
             alone: Latch::new(Alone::new(config.step_budget, &journal)),
             journal,
-            directory: Latch::new(None),
+            checkpoints: Latch::new(None),
+            checkpointer: Latch::new(None),
+            unlogged: AtomicBool::new(false),
             recovery: None,
             config,
             clients: None,
@@ -300,7 +345,8 @@ impl Inner {
 
     /// Starts the engine that sessions' calls go to.
     fn start(mut self, entry: &EngineEntry, threads: usize) -> Result<Database, Error> {
-        let (queue, sources) = ClientQueue::new(self.config.queue_capacity, threads);
+        let ends = (1..=threads).map(|number| self.ends(WorkerId(number as u16))).collect(); // I1
+        let (queue, sources) = ClientQueue::new(self.config.queue_capacity, ends);
         let options = self.config.engine_options(threads);
         let engine = (entry.start)(self.ground(), &options, sources)?;
         self.clients = Some(queue);
@@ -310,6 +356,71 @@ impl Inner {
 
     fn ground(&self) -> Ground {
         Ground { schema: Arc::clone(&self.schema), journal: Arc::clone(&self.journal) }
+    }
+
+    /// Where a worker tells the ends of calls with keys.
+    fn ends(&self, worker: WorkerId) -> Ends {
+        let outcomes = Arc::clone(&self.outcomes);
+        Ends { outcomes, committer: Committer::new(&self.journal, worker) }
+    }
+
+    fn checkpoints_in(&self, directory: DataDirectory) -> Checkpoints {
+        Checkpoints {
+            schema: Arc::clone(&self.schema),
+            journal: Arc::clone(&self.journal),
+            sources: Arc::clone(&self.sources),
+            outcomes: Arc::clone(&self.outcomes),
+            directory: Arc::new(directory),
+            threads: self.config.checkpoint_threads,
+            bytes_before: AtomicU64::new(0),
+            turn: parking_lot::Mutex::new(()),
+        }
+    }
+
+    pub(crate) fn checkpoint(
+        &self,
+        progress: &(dyn Fn(CheckpointProgress) + Sync),
+    ) -> Result<Option<CheckpointReport>, Error> {
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(Error::Closed); // Relaxed: see `quiet`
+        }
+        let checkpoints = self.checkpoints.lock().clone();
+        let Some(checkpoints) = checkpoints else { return Ok(None) };
+        let report = checkpoints.take(progress)?;
+        Ok(Some(report))
+    }
+
+    /// Tells that rows were loaded, or that they are safe.
+    pub(crate) fn set_unlogged(&self, unlogged: bool) {
+        let unlogged = unlogged && self.journal.log().is_some();
+        self.unlogged.store(unlogged, Ordering::Relaxed); // told to the caller's own thread
+    }
+
+    pub(crate) fn refuse_unlogged(&self) -> Result<(), Error> {
+        let unlogged = self.unlogged.load(Ordering::Relaxed); // see `set_unlogged`
+        if unlogged { Err(Error::Unlogged) } else { Ok(()) }
+    }
+
+    /// Runs the call in `mailbox`, unless one with this key has run: then tells its outcome.
+    pub(crate) fn call_once(
+        &self,
+        mailbox: &Arc<Mailbox>,
+        key: &[u8],
+        call: u32,
+    ) -> Result<Rows, Error> {
+        mailbox.call.store(call, Ordering::Relaxed); // ordered by the queue
+        loop {
+            match self.outcomes.claim(key, call, clock::now_us())? {
+                Claim::Ended(reply) => return self.settle(reply),
+                Claim::Running => self.outcomes.wait(key),
+                Claim::Run => {
+                    let ended = self.call(mailbox);
+                    // If it was not run at all, nobody has told the key's end.
+                    self.outcomes.release(key);
+                    return ended;
+                }
+            }
+        }
     }
 
     fn durability(&self) -> Durability {
@@ -374,6 +485,7 @@ impl Inner {
     }
 
     fn call_alone(&self, mailbox: &Mailbox) -> Result<Rows, Error> {
+        self.refuse_unlogged()?;
         let reply = {
             let quiet = self.quiet()?;
             let schema = quiet.schema();
@@ -382,7 +494,13 @@ impl Inner {
                 let message = "the procedure was dropped before the call ran".to_owned();
                 return Err(advised(b"42883", message, "Create it again, then call it.").into());
             };
-            self.alone.lock().call(&schema, procedure, &invocation)
+            let reply = self.alone.lock().call(&schema, procedure, &invocation);
+            if invocation.key.is_empty() {
+                reply
+            } else {
+                let call = mailbox.call.load(Ordering::Relaxed); // this thread's own
+                self.ends(QUIET_WORKER).tell(&invocation.key, call, invocation.now_us, reply)
+            }
         };
         self.settle(reply)
     }
@@ -396,11 +514,13 @@ impl Inner {
         if let Some(engine) = engine.take() {
             *self.last_books.lock() = engine.stop();
         }
+        drop(self.checkpointer.lock().take());
         if let Some(log) = self.journal.log() {
             // Who waits for something is told of a failure; nobody else misses anything.
             let _ = log.stop();
         }
-        *self.directory.lock() = None;
+        // Lets go of the directory, unless a checkpoint is still being taken.
+        *self.checkpoints.lock() = None;
     }
 }
 
@@ -416,7 +536,7 @@ impl fmt::Debug for Database {
     }
 }
 
-fn empty_schema(config: &Config, threads: usize) -> Arc<SharedSchema> {
+pub(crate) fn empty_schema(config: &Config, threads: usize) -> Arc<SharedSchema> {
     let workers = threads + 1; // I1
     let memory = Arc::new(Memory::new(workers, config.memory_bytes));
     Arc::new(SharedSchema::new(Schema::empty(memory), workers))

@@ -21,10 +21,20 @@ use hotrow_transaction::routing::Routing;
 
 use crate::error::advised;
 
-/// The texts of the registered procedures, by id.
+/// The texts of the registered procedures, by id, and of all definitions.
 #[derive(Default)]
 pub(crate) struct Sources {
     by_id: Vec<Option<String>>,
+    history: Vec<Definition>,
+}
+
+/// A definition that took effect.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Definition {
+    /// where it stood in its script
+    pub(crate) place: Place,
+    /// the statement
+    pub(crate) text: String,
 }
 
 /// Whether a definition changed anything.
@@ -37,6 +47,12 @@ pub(crate) enum Defined {
 }
 
 impl Sources {
+    /// All definitions that took effect, in order: executed again from nothing, they give the same
+    /// tables, indexes and procedures with the same ids, those dropped since included.
+    pub(crate) fn history(&self) -> &[Definition] {
+        &self.history
+    }
+
     fn set(&mut self, id: ProcedureId, source: Option<String>) {
         if self.by_id.len() <= id.index() {
             self.by_id.resize(id.index() + 1, None);
@@ -111,17 +127,23 @@ pub(crate) fn define(
     definition: Compiled,
     entry: &TextEntry<'_>,
 ) -> Result<Defined, SqlError> {
-    match definition {
-        Compiled::Catalog(changes) => change_catalog(quiet, sources, &changes),
+    let defined = match definition {
+        Compiled::Catalog(changes) => change_catalog(quiet, sources, &changes)?,
         Compiled::CreateProcedure { procedure, source, .. } => {
             let source = at_place(&source, entry.place);
-            create_procedure(quiet, sources, *procedure, source).map(|()| Defined::Something)
+            create_procedure(quiet, sources, *procedure, source)?;
+            Defined::Something
         }
         Compiled::DropProcedures { names, if_exists } => {
-            drop_procedures(quiet, sources, &names, if_exists)
+            drop_procedures(quiet, sources, &names, if_exists)?
         }
-        _ => Err(SqlError::new(b"40001", "the schema changed meanwhile; try again")),
+        _ => return Err(SqlError::new(b"40001", "the schema changed meanwhile; try again")),
+    };
+    if defined == Defined::Something {
+        let definition = Definition { place: entry.place, text: entry.text.to_owned() };
+        sources.history.push(definition);
     }
+    Ok(defined)
 }
 
 /// CREATE and DROP of tables and indexes.

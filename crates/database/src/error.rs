@@ -2,6 +2,7 @@
 
 use hotrow_base::value::ValueError;
 use hotrow_engine::contract::OptionError;
+use hotrow_log::checkpoint::CheckpointError;
 use hotrow_log::error::LogError;
 use hotrow_transaction::outcome::SqlError;
 
@@ -39,6 +40,14 @@ pub enum Error {
     /// the directory or the log in it cannot be used
     #[error(transparent)]
     Log(#[from] LogError),
+    /// a checkpoint cannot be written or read
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// rows were loaded in bulk and are not in a checkpoint yet
+    #[error(
+        "rows were loaded in bulk and are not durable: finish the bulk load, or take a checkpoint"
+    )]
+    Unlogged,
     /// the log is whole, but what it says cannot be repeated
     #[error("{place}: the log entry cannot be repeated: {what}")]
     Recovery {

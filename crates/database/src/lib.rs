@@ -38,15 +38,19 @@
 mod alone;
 mod arguments;
 mod bulk;
+mod checkpoint;
 mod client;
 mod config;
+mod contents;
 mod data_directory;
 mod database;
 mod definition;
 mod describe;
 mod engine_table;
 mod error;
+mod inspect;
 mod memory;
+mod once;
 mod procedure;
 mod recovery;
 mod rows;
@@ -56,6 +60,7 @@ mod statement;
 
 pub use arguments::{Binder, IntoArgument, IntoArguments};
 pub use bulk::{BulkLoader, BulkPart};
+pub use checkpoint::{CheckpointProgress, CheckpointReport};
 pub use config::{Config, Durability};
 pub use database::Database;
 pub use describe::{
@@ -64,6 +69,7 @@ pub use describe::{
 };
 pub use engine_table::engines;
 pub use error::Error;
+pub use inspect::{LogLine, VerifyReport, dump_log, verify};
 pub use memory::{IndexMemory, MemoryReport, TableMemory};
 pub use procedure::Procedure;
 pub use recovery::{RecoveryProgress, RecoveryReport};

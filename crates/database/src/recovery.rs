@@ -1,10 +1,11 @@
 //! Recovery: the data again, from what the directory holds.
 //!
 //! Role         called once, when a database with a directory is opened, before its engine starts
-//! States       each block of the log in order, each entry in the order of positions: calls are run
-//!              again, statements and definitions executed again
-//! Invariants   I1 nothing is written and nobody else runs meanwhile: a recovery that is
-//!                 interrupted can be begun again
+//! States       a checkpoint is loaded; then each block of the log in order, each entry in the
+//!              order of positions: calls are gathered and run again by several threads;
+//!              statements and definitions are executed when all calls before them have ended
+//! Invariants   I1 nothing is written before all is there again, and nobody else runs: one that is
+//!                 interrupted is begun again
 //!              I2 an entry that cannot be repeated ends recovery with an error that says where it
 //!              is; nothing is skipped
 
@@ -12,22 +13,38 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
+use hotrow_base::ids::WorkerId;
+use hotrow_base::thread::available_cores;
 use hotrow_base::varint::ByteReader;
+use hotrow_engine::checkpoint::{LoadError, restore};
+use hotrow_engine::journal::Company;
 use hotrow_engine::journal::Journal;
 use hotrow_engine::journal::command::{self, CommandHead};
 use hotrow_engine::journal::text::TextEntry;
-use hotrow_engine::schema::{Schema, SharedSchema};
+use hotrow_engine::recovery::{LogPlace, LoggedCall, ReplayEnds, ReplayOptions, Replayer};
+use hotrow_engine::schema::{Quiet, Schema, SharedSchema};
+use hotrow_log::checkpoint::{self, Manifest, Reader};
 use hotrow_log::entry::{Entry, Kind};
 use hotrow_log::position::Position;
 use hotrow_log::read::{self, Block, Cut, Tail};
+use hotrow_sql::ScriptStatement;
+use hotrow_transaction::bytecode::Program;
+use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
 
 use crate::alone::Alone;
 use crate::config::Config;
+use crate::contents::Contents;
 use crate::data_directory::DataDirectory;
-use crate::definition::{Sources, at_place};
+use crate::definition::{Definition, Registered, Sources, at_place, define};
 use crate::error::Error;
+use crate::once::{Outcome, Outcomes, call_checksum, decode_refusal};
+use crate::rows::Rows;
 use crate::statement::execute_quietly;
+
+/// Calls that are run at a time: threads wait for each other at the end of each run, so many; and
+/// all of them are in memory, so not too many.
+const CALLS_PER_RUN: usize = 16_384;
 
 /// How far recovery is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -43,13 +60,17 @@ pub struct RecoveryProgress {
 /// What recovery found and did.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct RecoveryReport {
+    /// rows loaded from a checkpoint
+    pub checkpoint_rows: u64,
+    /// how long that took
+    pub checkpoint_duration: Duration,
     /// transactions repeated, definitions included
     pub transactions: u64,
     /// blocks of the log that were read
     pub blocks: u64,
     /// their bytes
     pub log_bytes: u64,
-    /// how long it took
+    /// how long all of it took
     pub duration: Duration,
     /// what people should know, a sentence each
     pub notices: Vec<String>,
@@ -59,6 +80,9 @@ pub struct RecoveryReport {
 pub(crate) struct Recovered {
     pub(crate) tail: Tail,
     pub(crate) sources: Sources,
+    pub(crate) outcomes: Arc<Outcomes>,
+    /// the checkpoint that was loaded
+    pub(crate) checkpoint: Option<Manifest>,
     pub(crate) report: RecoveryReport,
 }
 
@@ -71,26 +95,72 @@ pub(crate) fn recover(
 ) -> Result<Recovered, Error> {
     let started = Ticks::now();
     let files = directory.log_files();
-    let total = read::segments(files)?.iter().map(|segment| segment.file_bytes).sum();
+    let segments = read::segments(files)?;
+    let total = segments.iter().map(|segment| segment.file_bytes).sum();
     let workers = schema.current().memory.workers();
     let journal = Arc::new(Journal::new(workers, None, None));
     let mut recovery = Recovery {
         schema,
         sources: Sources::default(),
+        outcomes: Arc::new(config.outcomes()),
         alone: Alone::new(config.step_budget, &journal),
-        invocation: Invocation::default(),
+        replayer: Replayer::new(ReplayOptions {
+            threads: available_cores().len().min(workers - 1).max(1),
+            first_worker: WorkerId(1),
+            step_budget: config.step_budget,
+        }),
+        calls: Vec::new(),
+        gathered: 0,
+        place: files.path(""),
+        cut: None,
         done: RecoveryProgress { log_bytes_total: total, ..RecoveryProgress::default() },
         progress,
     };
-    let tail = read::scan(files, 0, |block| recovery.repeat_block(&block))?;
-    let report = RecoveryReport {
-        transactions: recovery.done.transactions,
-        blocks: tail.blocks,
-        log_bytes: tail.bytes,
-        duration: started.elapsed(),
-        notices: tail.cut.iter().map(cut_notice).collect(),
-    };
-    Ok(Recovered { tail, sources: recovery.sources, report })
+    let found = checkpoint::find(&**directory.checkpoint_files())?;
+    let mut report = RecoveryReport { notices: found.notices, ..RecoveryReport::default() };
+    let log_id = segments.first().map(|segment| segment.header.log_id);
+    let mut from_epoch = 0;
+    if let Some(manifest) = &found.newest {
+        let reader = Reader::open(&**directory.checkpoint_files(), manifest.clone())?;
+        if let Some(log_id) = log_id {
+            reader.check_log(log_id)?;
+        }
+        recovery.restore(&reader)?;
+        report.checkpoint_rows = manifest.rows();
+        report.checkpoint_duration = started.elapsed();
+        from_epoch = manifest.epoch;
+    }
+    let tail = read::scan(files, from_epoch, |block| recovery.repeat_block(&block))?;
+    recovery.repeat_gathered()?;
+    report.transactions = recovery.done.transactions;
+    (report.blocks, report.log_bytes) = (tail.blocks, tail.bytes);
+    report.duration = started.elapsed();
+    report.notices.extend(tail.cut.iter().map(cut_notice));
+    let (sources, outcomes) = (recovery.sources, recovery.outcomes);
+    Ok(Recovered { tail, sources, outcomes, checkpoint: found.newest, report })
+}
+
+/// Puts a definition in force, as far as that needs no rows. Statements are left alone.
+pub(crate) fn repeat_definition(
+    quiet: &Quiet<'_>,
+    sources: &mut Sources,
+    entry: &TextEntry<'_>,
+) -> Result<(), String> {
+    let statement = parse(entry)?;
+    let schema = quiet.schema();
+    let compiled = hotrow_sql::compile(&schema.catalog, &Registered(&schema), &statement);
+    let defined = compiled.and_then(|compiled| define(quiet, sources, compiled, entry));
+    defined.map(drop).map_err(|error| error.to_string())
+}
+
+/// The statement of an entry, with the places it had in its script.
+fn parse(entry: &TextEntry<'_>) -> Result<ScriptStatement, String> {
+    let script = at_place(entry.text, entry.place);
+    let mut statements = hotrow_sql::parse_script(&script).map_err(|error| error.to_string())?;
+    match (statements.pop(), statements.is_empty()) {
+        (Some(statement), true) => Ok(statement),
+        _ => Err("it is not one statement".to_owned()),
+    }
 }
 
 fn cut_notice(cut: &Cut) -> String {
@@ -103,17 +173,58 @@ fn cut_notice(cut: &Cut) -> String {
 struct Recovery<'a, P> {
     schema: &'a SharedSchema,
     sources: Sources,
+    outcomes: Arc<Outcomes>,
     alone: Alone,
-    invocation: Invocation,
+    replayer: Replayer,
+    /// calls, of which the first `gathered` are still to be run; the others are memory
+    calls: Vec<LoggedCall>,
+    gathered: usize,
+    /// where the log is, for messages
+    place: String,
+    /// what the checkpoint has already
+    cut: Option<Position>,
     done: RecoveryProgress,
     progress: P,
 }
 
 impl<P: FnMut(RecoveryProgress)> Recovery<'_, P> {
+    /// Puts what a checkpoint has in force.
+    fn restore(&mut self, reader: &Reader) -> Result<(), Error> {
+        let damaged = |what: String| Error::Recovery {
+            place: format!("the checkpoint of epoch {}", reader.manifest().epoch),
+            what,
+        };
+        let contents = Contents::decode(&reader.manifest().catalog)
+            .ok_or_else(|| damaged("its catalog is of an unknown form".to_owned()))?;
+        for definition in &contents.definitions {
+            let Definition { place, text } = definition;
+            let entry = TextEntry { now_us: 0, place: *place, text };
+            self.repeat_text(&entry).map_err(damaged)?;
+        }
+        for (key, outcome) in contents.outcomes {
+            self.outcomes.end(&key, outcome);
+        }
+        self.cut = Some(contents.position);
+        let schema = self.schema.current();
+        let threads = available_cores().len();
+        restore(&schema, reader, threads).map_err(|error| match error {
+            LoadError::Source(error) => Error::Checkpoint(error),
+            LoadError::Damaged { place, what } => Error::Recovery { place, what },
+            LoadError::OutOfMemory(error) => error.into(),
+        })?;
+        Ok(())
+    }
+
     fn repeat_block(&mut self, block: &Block<'_>) -> Result<(), Error> {
         for entry in block.entries() {
-            self.repeat(&entry).map_err(|what| {
-                let position = Position { epoch: block.epoch, time: entry.time };
+            let position = Position { epoch: block.epoch, time: entry.time };
+            if self.cut.is_some_and(|cut| position <= cut) {
+                continue;
+            }
+            if matches!(entry.kind, Kind::Statement | Kind::Definition) {
+                self.repeat_gathered()?;
+            }
+            self.repeat(position, &entry).map_err(|what| {
                 let place = format!(
                     "{} at byte {}, position {position}, worker {}",
                     block.file, block.offset, entry.worker
@@ -121,51 +232,91 @@ impl<P: FnMut(RecoveryProgress)> Recovery<'_, P> {
                 Error::Recovery { place, what }
             })?;
             self.done.transactions += 1;
+            if self.gathered >= CALLS_PER_RUN {
+                self.repeat_gathered()?;
+            }
         }
         self.done.log_bytes += block.bytes;
         (self.progress)(self.done);
         Ok(())
     }
 
-    fn repeat(&mut self, entry: &Entry<'_>) -> Result<(), String> {
+    fn repeat(&mut self, position: Position, entry: &Entry<'_>) -> Result<(), String> {
         match entry.kind {
-            Kind::Command => self.repeat_call(entry.body),
-            Kind::Statement | Kind::Definition => self.repeat_text(entry.body),
-            Kind::Values | Kind::Refusal => {
+            Kind::Command => self.gather(LogPlace { position, worker: entry.worker }, entry.body),
+            Kind::Statement | Kind::Definition => {
+                let entry = TextEntry::decode(entry.body).ok_or("it is no statement")?;
+                self.repeat_text(&entry)
+            }
+            Kind::Refusal => {
+                let (key, outcome) = decode_refusal(entry.body).ok_or("it is no refusal")?;
+                self.outcomes.end(key, outcome);
+                Ok(())
+            }
+            Kind::Values => {
                 Err(format!("this version does not know {} entries", entry.kind.name()))
             }
         }
     }
 
-    fn repeat_call(&mut self, body: &[u8]) -> Result<(), String> {
+    /// Puts a call behind those that are to be run.
+    fn gather(&mut self, place: LogPlace, body: &[u8]) -> Result<(), String> {
+        if self.calls.len() == self.gathered {
+            self.calls.push(LoggedCall::default());
+        }
         let schema = self.schema.current();
-        let head = decode_call(&schema, body, &mut self.invocation)?;
-        let procedure = schema.procedure(head.procedure).expect("decoded for this procedure");
-        let reply = self.alone.call(&schema, procedure, &self.invocation);
-        let name = &procedure.procedure.name;
-        reply.answer.map(drop).map_err(|error| format!("{name}: {error}"))
+        let call = &mut self.calls[self.gathered];
+        let head = decode_call(&schema, body, &mut call.invocation)?;
+        (call.write_hash, call.place) = (head.write_hash, place);
+        call.alone = head.company == Company::Alone;
+        call.tell_end = !head.key.is_empty();
+        self.gathered += 1;
+        Ok(())
     }
 
-    fn repeat_text(&mut self, body: &[u8]) -> Result<(), String> {
-        let entry = TextEntry::decode(body).ok_or("it is no statement")?;
-        let script = at_place(entry.text, entry.place);
-        let statements = hotrow_sql::parse_script(&script).map_err(|error| error.to_string())?;
-        let [statement] = statements.as_slice() else {
-            return Err("it is not one statement".to_owned());
-        };
+    /// Runs the calls that were gathered.
+    fn repeat_gathered(&mut self) -> Result<(), Error> {
+        let schema = self.schema.current();
+        let ends = KeyedEnds { schema: &schema, outcomes: &self.outcomes };
+        let calls = &self.calls[..self.gathered];
+        self.gathered = 0;
+        self.replayer
+            .run(&schema, calls, &ends)
+            .map_err(|error| Error::Recovery { place: self.place.clone(), what: error.to_string() })
+    }
+
+    fn repeat_text(&mut self, entry: &TextEntry<'_>) -> Result<(), String> {
+        let statement = parse(entry)?;
         let quiet = self.schema.quiet();
         let (sources, alone) = (&mut self.sources, &mut self.alone);
-        let reply = execute_quietly(&quiet, sources, alone, statement, entry.now_us);
+        let reply = execute_quietly(&quiet, sources, alone, &statement, entry.now_us);
         reply.answer.map(drop).map_err(|error| format!("{error}\nSTATEMENT: {}", entry.text))
     }
 }
 
+/// Remembers how keyed calls end.
+struct KeyedEnds<'a> {
+    schema: &'a Schema,
+    outcomes: &'a Outcomes,
+}
+
+impl ReplayEnds for KeyedEnds<'_> {
+    fn ended(&self, call: &LoggedCall, frame: &mut Frame, program: &Program) {
+        let Invocation { procedure, arguments, now_us, key } = &call.invocation;
+        let procedure = self.schema.procedure(*procedure).expect("it has just been run");
+        let names = program.result.iter().map(|column| column.name.clone()).collect();
+        let answer = Ok(Rows::of_frame(names, frame, program));
+        let call = call_checksum(&procedure.procedure, arguments);
+        self.outcomes.end(key, Outcome { call, ended_us: *now_us, answer, durable_in: 0 });
+    }
+}
+
 /// Reads a call for the procedures of `schema`.
-fn decode_call(
+fn decode_call<'a>(
     schema: &Schema,
-    body: &[u8],
+    body: &'a [u8],
     invocation: &mut Invocation,
-) -> Result<CommandHead, String> {
+) -> Result<CommandHead<'a>, String> {
     let mut reader = ByteReader::new(body);
     let head = command::decode_head(&mut reader).ok_or("it is no call")?;
     let Some(procedure) = schema.procedure(head.procedure) else {
@@ -173,6 +324,8 @@ fn decode_call(
     };
     invocation.procedure = head.procedure;
     invocation.now_us = head.now_us;
+    invocation.key.clear();
+    invocation.key.extend_from_slice(head.key);
     let parameters = procedure.procedure.parameters();
     command::decode_arguments(reader, parameters, &mut invocation.arguments)
         .ok_or_else(|| format!("its arguments do not fit {}", procedure.procedure.name))?;

@@ -52,6 +52,16 @@ impl Rows {
         Self { columns, values, touched, durability: Durability::Memory }
     }
 
+    /// Rows of some values, row after row.
+    pub(crate) fn new(columns: Arc<[String]>, values: Vec<Value>, touched: u64) -> Self {
+        Self { columns, values, touched, durability: Durability::Memory }
+    }
+
+    /// The values, row after row.
+    pub(crate) fn values(&self) -> &[Value] {
+        &self.values
+    }
+
     /// Column names; empty when nothing is returned.
     pub fn columns(&self) -> &[String] {
         &self.columns

@@ -19,6 +19,7 @@ use crate::client::Mailbox;
 use crate::database::Inner;
 use crate::definition::procedure_named;
 use crate::error::Error;
+use crate::once;
 use crate::procedure::Procedure;
 use crate::rows::Rows;
 use crate::statement::{self, StatementResult};
@@ -116,6 +117,54 @@ impl Session {
         self.inner.try_call(&self.mailbox)
     }
 
+    /// Calls a procedure at most once: of all calls with one `key` the first one runs, and all get
+    /// its outcome, be it rows or an error of the procedure's own. In a database with a directory
+    /// that holds across restarts, so a caller that does not know what became of a call repeats it
+    /// with the same key. Keys are forgotten after [`crate::Config::key_window`], and when
+    /// [`crate::Config::keys_max`] others are younger.
+    ///
+    /// ```
+    /// # let db = hotrow::Database::open_in_memory(hotrow::Config::default().threads(1))?;
+    /// let session = db.session();
+    /// session.execute(
+    ///     "CREATE TABLE counter (id bigint PRIMARY KEY, n bigint NOT NULL);
+    ///      INSERT INTO counter VALUES (1, 0);
+    ///      CREATE FUNCTION bump() RETURNS bigint AS $$
+    ///      DECLARE result bigint;
+    ///      BEGIN
+    ///        UPDATE counter SET n = n + 1 WHERE id = 1 RETURNING n INTO result;
+    ///        RETURN result;
+    ///      END $$ LANGUAGE plpgsql;",
+    /// )?;
+    /// for _ in 0..3 {
+    ///     assert_eq!(session.call_once("order 17", "bump", ())?.one::<i64>()?, 1);
+    /// }
+    /// assert_eq!(session.call_once("order 18", "bump", ())?.one::<i64>()?, 2);
+    /// # Ok::<(), hotrow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::call`]; 22023 for a key that is empty, longer than 128 bytes, or was used for
+    /// another procedure or other arguments. After 08xxx, 53xxx, 57xxx and 58xxx the call may be
+    /// repeated with its key.
+    pub fn call_once(
+        &self,
+        key: &str,
+        name: &str,
+        arguments: impl IntoArguments,
+    ) -> Result<Rows, Error> {
+        once::check_key(key)?;
+        let (id, compiled) = self.look_up(name)?;
+        address(&self.mailbox, id, &compiled, arguments)?;
+        let call = {
+            let mut invocation = self.mailbox.invocation.lock();
+            invocation.key.extend_from_slice(key.as_bytes());
+            once::call_checksum(&compiled.procedure, &invocation.arguments)
+        };
+        self.inner.call_once(&self.mailbox, key.as_bytes(), call)
+    }
+
     /// A handle for calling one procedure again and again, without looking it up each time.
     ///
     /// # Errors
@@ -146,6 +195,7 @@ impl Session {
             invocation.procedure = recorded.procedure;
             invocation.arguments.clone_from(&recorded.arguments);
             invocation.now_us = recorded.now_us;
+            invocation.key.clear();
         }
         self.inner.call(&self.mailbox)
     }
@@ -186,6 +236,7 @@ pub(crate) fn address(
     let mut invocation = mailbox.invocation.lock();
     invocation.procedure = id;
     invocation.now_us = clock::now_us();
+    invocation.key.clear();
     bind_all(&compiled.procedure, arguments, &mut invocation.arguments)
 }
 

@@ -58,6 +58,7 @@ pub(crate) fn execute(
 
 /// Executes a definition or a single statement at a quiet point.
 fn execute_alone(inner: &Inner, statement: &ScriptStatement) -> Result<Rows, Error> {
+    inner.refuse_unlogged()?;
     let reply = {
         let quiet = inner.quiet()?;
         let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());

@@ -147,6 +147,157 @@ fn definitions_are_there_again_with_what_was_dropped_gone() {
 }
 
 #[test]
+fn a_keyed_call_takes_effect_once_across_restarts_and_checkpoints() {
+    for (config, name) in every_engine() {
+        for checkpoint in [false, true] {
+            let directory = Directory::new("once");
+            let mut expected = 5;
+            for start in 0..3 {
+                let db = Database::open(&directory.0, config.clone()).expect("it opens");
+                let session = db.session();
+                if start == 0 {
+                    session
+                        .execute(
+                            "CREATE TABLE counter (id bigint PRIMARY KEY, n bigint NOT NULL);
+                             INSERT INTO counter VALUES (1, 0);
+                             CREATE FUNCTION bump(by_how_much bigint) RETURNS bigint AS $$
+                             DECLARE result bigint;
+                             BEGIN
+                               UPDATE counter SET n = n + by_how_much WHERE id = 1
+                                 RETURNING n INTO result;
+                               IF result > 100 THEN RAISE EXCEPTION 'too much: %', result; END IF;
+                               RETURN result;
+                             END $$ LANGUAGE plpgsql;",
+                        )
+                        .expect("the script is right");
+                }
+                let once = |key: &str, by: i64| session.call_once(key, "bump", (by,));
+                for _ in 0..3 {
+                    let first = once("first", 5).expect("it runs").one::<i64>();
+                    assert_eq!(first.expect("a number"), 5, "{name}, start {start}");
+                    let refused = once("refused", 1000).expect_err("it is too much");
+                    let told = refused.as_sql().expect("its own error");
+                    assert_eq!(told.code(), "P0001");
+                    // What it would say of a later state is not what it said first.
+                    assert_eq!(told.message, "too much: 1005", "{name}, start {start}");
+                }
+                let other = once("first", 6).expect_err("another call");
+                assert_eq!(other.sqlstate(), Some("22023"), "{other}");
+                expected += 1;
+                let next = once(&format!("start {start}"), 1).expect("it runs").one::<i64>();
+                assert_eq!(next.expect("a number"), expected, "{name}, start {start}");
+                if checkpoint {
+                    let report = db.checkpoint().expect("it is taken").expect("a directory");
+                    assert_eq!(report.rows, 1);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn of_many_calls_with_one_key_one_runs() {
+    let directory = Directory::new("race");
+    let db = Database::open(&directory.0, Config::default().threads(2)).expect("it opens");
+    db.session().execute(SCRIPT).expect("the script is right");
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            let db = &db;
+            scope.spawn(move || {
+                let session = db.session();
+                for number in 0..100_i64 {
+                    let arguments = (1000 + number, 1_i64, "once");
+                    let key = format!("key {number}");
+                    session.call_once(&key, "open_account", arguments).expect("it runs once");
+                }
+            });
+        }
+    });
+    assert_eq!(rows(&db).len(), 101);
+}
+
+#[test]
+fn after_a_checkpoint_only_what_came_later_is_repeated() {
+    for (config, name) in every_engine() {
+        let directory = Directory::new("checkpoint");
+        let config = config.log_file_bytes(1 << 16).checkpoint_log_bytes(None);
+        let first = work(&directory.0, &config, 10);
+        let db = Database::open(&directory.0, config.clone()).expect("it opens again");
+        let session = db.session();
+        let report = db.checkpoint().expect("it is taken").expect("there is a directory");
+        assert_eq!(report.rows, 5, "{name}: {report:?}");
+        session.call("move_money", (10_i64, 1_i64, 3_i64)).expect("both are there");
+        drop(session);
+        let after = rows(&db);
+        assert_ne!(after, first);
+        drop(db);
+        for _ in 0..2 {
+            let db = Database::open(&directory.0, config.clone()).expect("it opens again");
+            let report = db.recovery().expect("there is a directory").clone();
+            assert_eq!((report.checkpoint_rows, report.transactions), (5, 1), "{name}: {report:?}");
+            assert_eq!(rows(&db), after, "{name}");
+        }
+        work(&directory.0, &config, 14);
+    }
+}
+
+#[test]
+fn a_checkpoint_is_taken_when_the_log_has_grown() {
+    let directory = Directory::new("growing");
+    let config = Config::default()
+        .threads(2)
+        .log_file_bytes(1 << 16)
+        .durability(Durability::Buffered)
+        .checkpoint_log_bytes(Some(1 << 16));
+    let db = Database::open(&directory.0, config.clone()).expect("it opens");
+    let session = db.session();
+    session.execute(SCRIPT).expect("the script is right");
+    let manifest = || {
+        let files = std::fs::read_dir(directory.0.join("checkpoint")).expect("it is there");
+        files.count() > 0
+    };
+    let started = std::time::Instant::now();
+    let mut number = 10;
+    while !manifest() {
+        session.call("open_account", (number, 1_i64, "x".repeat(500))).expect("it is new");
+        number += 1;
+        assert!(started.elapsed().as_secs() < 60, "no checkpoint after {number} calls");
+    }
+    drop((session, db));
+    let db = Database::open(&directory.0, config).expect("it opens again");
+    assert_eq!(rows(&db).len() as i64, number - 10 + 1);
+}
+
+#[test]
+fn bulk_rows_are_durable_when_the_load_is_finished() {
+    let directory = Directory::new("bulk");
+    let config = Config::default().threads(2);
+    let create = "CREATE TABLE account (id bigint PRIMARY KEY, cents bigint NOT NULL, note text)";
+    {
+        let db =
+            Database::open_without_engine(&directory.0, config.clone(), |_| ()).expect("it opens");
+        db.session().execute(create).expect("it is right");
+        let load = |finish: bool| {
+            let loader = db.bulk_loader().expect("no engine runs");
+            for (number, mut part) in loader.parts().into_iter().enumerate() {
+                let id = number as i64 * 2 + i64::from(finish);
+                let row = [hotrow::Datum::int(id), hotrow::Datum::int(7), hotrow::Datum::NULL];
+                part.load("account", &row, &[]).expect("it is new");
+            }
+            if finish { loader.finish().expect("the disk takes it") } else { drop(loader) }
+        };
+        load(false);
+        let refused = db.session().execute("SELECT id FROM account").expect_err("not durable");
+        assert!(matches!(refused, Error::Unlogged), "{refused}");
+        load(true);
+        db.session().execute("UPDATE account SET cents = cents + id").expect("it is durable");
+    }
+    let db = Database::open(&directory.0, config).expect("it opens again");
+    let cents: Vec<_> = rows(&db).iter().map(|row| format!("{:?}", row[1])).collect();
+    assert_eq!(cents, ["BigInt(7)", "BigInt(8)", "BigInt(9)", "BigInt(10)"]);
+}
+
+#[test]
 fn one_process_at_a_time_has_a_directory() {
     let directory = Directory::new("locked");
     let db = Database::open(&directory.0, Config::default()).expect("it opens");

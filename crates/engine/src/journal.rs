@@ -35,6 +35,9 @@ use hotrow_transaction::outcome::{SqlError, Stop};
 use self::text::TextEntry;
 use crate::trace::SerialTrace;
 
+/// Behind all times that there are, with room for those who only read.
+const TIME_MAX: u64 = 1 << 62;
+
 /// What all workers of a database share; see the module.
 #[derive(Debug)]
 pub struct Journal {
@@ -103,7 +106,12 @@ impl Journal {
     /// A journal for the workers `0..workers`.
     pub fn new(workers: usize, log: Option<Arc<Log>>, trace: Option<Arc<SerialTrace>>) -> Self {
         let last = PerWorker::with_defaults(workers);
-        Self { log, trace, last, floor: Place::default() }
+        let floor = Place::default();
+        if let Some(log) = &log {
+            // What was recovered stands in epochs before those that are entered now.
+            floor.set(Position { epoch: log.horizon(), time: TIME_MAX });
+        }
+        Self { log, trace, last, floor }
     }
 
     /// The log, if there is one.
@@ -116,10 +124,13 @@ impl Journal {
         self.trace.as_ref()
     }
 
-    /// Begins the time of another engine, which knows nothing of what its predecessor's locks were
-    /// tagged with. Only while no engine runs.
-    pub fn begin_engine(&self) {
-        self.floor.set(self.greatest());
+    /// Parts what was committed from what will be: everything so far stands at the position given
+    /// or before it, everything later behind it, even under an engine that knows nothing of what
+    /// its predecessor's locks were tagged with. Only at a quiet point, or while no engine runs.
+    pub fn cut(&self) -> Position {
+        let position = self.greatest();
+        self.floor.set(position);
+        position
     }
 
     /// The greatest position there is. Only at a quiet point.
@@ -219,6 +230,18 @@ impl Committer {
         if let Some(trace) = &self.journal.trace {
             trace.record(commit.position, invocation, &procedure.program, frame);
         }
+    }
+
+    /// Appends an entry that has no place among others: the outcome of a call that was refused.
+    /// The epoch in which it is durable; an error when the log has failed.
+    pub fn record_refusal(&self, body: impl FnOnce(&mut Vec<u8>)) -> Result<u64, Stop> {
+        let Some(log) = &self.journal.log else { return Ok(0) };
+        let epoch = log.enter(self.worker).map_err(|_| Stop::Log)?;
+        let position = self.place().get().max(self.journal.floor.get()).after(epoch);
+        self.place().set(position);
+        log.append(self.worker, position.time, Kind::Refusal, body);
+        log.leave(self.worker);
+        Ok(epoch)
     }
 
     /// Appends an entry of another kind for something that ran at a quiet point.

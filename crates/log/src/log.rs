@@ -87,6 +87,7 @@ impl LogOptions {
 /// See the module.
 pub struct Log {
     shared: Arc<Shared>,
+    id: u64,
     writer: Latch<Option<JoinHandle<()>>>,
 }
 
@@ -113,7 +114,12 @@ impl Log {
         let thread = thread.map_err(|error| {
             LogError::io("start the thread that writes", shared.files.path(""), error)
         })?;
-        Ok(Arc::new(Self { shared, writer: Latch::new(Some(thread)) }))
+        Ok(Arc::new(Self { shared, id: log_id, writer: Latch::new(Some(thread)) }))
+    }
+
+    /// The number that tells this database's files from those of others.
+    pub fn id(&self) -> u64 {
+        self.id
     }
 
     /// Enters the current epoch, which does not end before the worker leaves; which one it is.

@@ -104,4 +104,6 @@ pub struct Invocation {
     pub arguments: Arguments,
     /// the call's time (what now() gives), microseconds since 2000-01-01 UTC
     pub now_us: i64,
+    /// the caller's name for this one call, by which a repetition is known; empty: none
+    pub key: Vec<u8>,
 }

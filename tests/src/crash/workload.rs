@@ -5,8 +5,8 @@
 //! one row for all, and writes, and removes, rows of its own. All of it is checked afterwards.
 
 use hotrow::{Database, FromValue, Session, Value};
-use rand::Rng;
 use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 
 /// Clients of one child.
 pub const CLIENTS: usize = 8;
@@ -40,6 +40,13 @@ BEGIN
   INSERT INTO recent VALUES (own, next);
   DELETE FROM recent WHERE client = own AND number = next - 5;
 END $$ LANGUAGE plpgsql;
+CREATE TABLE constant (id bigint PRIMARY KEY, value bigint NOT NULL);
+CREATE FUNCTION constant() RETURNS bigint AS $$
+DECLARE result bigint;
+BEGIN
+  SELECT value INTO result FROM constant WHERE id = 1;
+  RETURN result;
+END $$ LANGUAGE plpgsql;
 CREATE PROCEDURE rename(which text, other bigint) AS $$
 BEGIN
   UPDATE alias SET account = other WHERE name = which;
@@ -64,6 +71,7 @@ pub fn prepare(db: &Database) -> Result<(), String> {
     for procedure in ["step", "rename", "abort"] {
         execute(&session, &format!("DROP PROCEDURE IF EXISTS {procedure}"))?;
     }
+    execute(&session, "DROP FUNCTION IF EXISTS constant")?;
     for table in tables {
         execute(&session, &format!("DROP TABLE {table}"))?;
     }
@@ -75,6 +83,7 @@ pub fn prepare(db: &Database) -> Result<(), String> {
         execute(&session, &format!("INSERT INTO account VALUES ({account}, {CENTS}, '')"))?;
         execute(&session, &format!("INSERT INTO alias VALUES ('name{account}', {account})"))?;
     }
+    execute(&session, "INSERT INTO constant VALUES (1, 7)")?;
     execute(&session, "INSERT INTO total VALUES (1, 0, 0)")?;
     execute(&session, "CREATE TABLE ready (a bigint PRIMARY KEY)")
 }
@@ -83,28 +92,63 @@ fn execute(session: &Session, script: &str) -> Result<(), String> {
     session.execute(script).map(drop).map_err(|error| format!("{error} in {script}"))
 }
 
-/// A client's next step, and now and then a change of a name before it.
-pub fn step(
-    session: &Session,
-    client: usize,
-    number: u64,
-    random: &mut StdRng,
-) -> Result<(), String> {
+/// Why a call of a client did not do what it should.
+#[derive(Debug)]
+pub enum StepError {
+    /// the log has failed: 08007 or 58030, with the message
+    LogFailed(String),
+    /// anything else, which is wrong
+    Other(String),
+}
+
+impl StepError {
+    fn of(what: &str, error: &hotrow::Error) -> Self {
+        match error.sqlstate() {
+            Some(code @ ("08007" | "58030")) => Self::LogFailed(format!("{code} {error}")),
+            _ => Self::Other(format!("{what}: {error}")),
+        }
+    }
+}
+
+/// Reads what was durable long ago.
+pub fn read(session: &Session) -> Result<(), String> {
+    let read = session.call("constant", ()).and_then(|rows| rows.one::<i64>());
+    match read {
+        Ok(7) => Ok(()),
+        other => Err(format!("a read of durable data gave {other:?}")),
+    }
+}
+
+/// A client's step, and now and then a change of a name before it. Every third step has a key.
+pub fn step(session: &Session, client: usize, number: u64) -> Result<(), StepError> {
+    // The same step has the same arguments, also in another process.
+    let mut random = StdRng::seed_from_u64((client as u64) << 32 | number);
     let mut any = || random.random_range(0..ACCOUNTS);
     let (origin, target, other, chance) = (any(), format!("name{}", any()), any(), any() * any());
     if chance == 1 {
         let renamed = session.call("rename", (target.as_str(), other));
-        renamed.map_err(|error| format!("rename: {error}"))?;
+        renamed.map_err(|error| StepError::of("rename", &error))?;
     }
     let arguments = (client as i64, number as i64, origin, target, random.random_range(0..100_i64));
-    session.call("step", arguments).map(drop).map_err(|error| format!("step {number}: {error}"))
+    let done = if has_key(number) {
+        session.call_once(&format!("{client}/{number}"), "step", arguments)
+    } else {
+        session.call("step", arguments)
+    };
+    done.map(drop).map_err(|error| StepError::of(&format!("step {number}"), &error))
+}
+
+/// Whether a step has a key, and may be repeated.
+pub fn has_key(number: u64) -> bool {
+    number > 0 && number.is_multiple_of(3)
 }
 
 /// A call that must fail and leave nothing.
-pub fn abort(session: &Session, client: usize, _: &mut StdRng) -> Result<(), String> {
+pub fn abort(session: &Session, client: usize) -> Result<(), StepError> {
     match session.call("abort", (client as i64,)) {
         Err(error) if error.sqlstate() == Some("P0001") => Ok(()),
-        other => Err(format!("abort gave {other:?}")),
+        Err(error) => Err(StepError::of("abort", &error)),
+        Ok(rows) => Err(StepError::Other(format!("abort gave {rows:?}"))),
     }
 }
 

@@ -1,10 +1,23 @@
 use std::sync::Arc;
 
+use hotrow_base::ids::WorkerId;
+use hotrow_engine::journal::{Committer, Journal};
 use hotrow_engine::source::{CallSource, End, Fetch};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
 
-use super::{ClientQueue, Mailbox, Refused};
+use super::{ClientQueue, Ends, Mailbox, Refused};
+use crate::config::Config;
+
+fn ends(threads: usize) -> Vec<Ends> {
+    let journal = Arc::new(Journal::new(threads, None, None));
+    let outcomes = Arc::new(Config::default().outcomes());
+    let of = |worker| Ends {
+        outcomes: Arc::clone(&outcomes),
+        committer: Committer::new(&journal, WorkerId(worker as u16)),
+    };
+    (0..threads).map(of).collect()
+}
 
 /// Fetches everything that comes and aborts it with its argument as the message.
 fn serve(mut source: Box<dyn CallSource>, calls_max: usize) {
@@ -34,7 +47,7 @@ fn mailbox(argument: i64) -> Arc<Mailbox> {
 
 #[test]
 fn every_caller_gets_its_own_answer() {
-    let (queue, sources) = ClientQueue::new(4, 2);
+    let (queue, sources) = ClientQueue::new(4, ends(2));
     std::thread::scope(|scope| {
         for source in sources {
             scope.spawn(move || serve(source, usize::MAX));
@@ -60,7 +73,7 @@ fn every_caller_gets_its_own_answer() {
 
 #[test]
 fn calls_of_a_source_that_goes_are_answered() {
-    let (queue, sources) = ClientQueue::new(8, 1);
+    let (queue, sources) = ClientQueue::new(8, ends(1));
     std::thread::scope(|scope| {
         let clients: Vec<_> = (0..4)
             .map(|client| {
@@ -94,7 +107,7 @@ fn calls_of_a_source_that_goes_are_answered() {
 
 #[test]
 fn a_full_queue_is_told_without_waiting() {
-    let (queue, sources) = ClientQueue::new(2, 1);
+    let (queue, sources) = ClientQueue::new(2, ends(1));
     std::thread::scope(|scope| {
         for client in 0..2 {
             let queue = &queue;
@@ -112,7 +125,7 @@ fn a_full_queue_is_told_without_waiting() {
 
 #[test]
 fn a_thread_leaves_work_for_the_others() {
-    let (queue, mut sources) = ClientQueue::new(8, 2);
+    let (queue, mut sources) = ClientQueue::new(8, ends(2));
     std::thread::scope(|scope| {
         for client in 0..4 {
             let queue = &queue;

@@ -4,11 +4,12 @@
 //!              are not repeated: they are known wherever the procedure is
 //!
 //! ```text
-//! flags 1 │ procedure varint │ now signed varint │ write hash 4 │ arguments
+//! flags 1 │ procedure varint │ now signed varint │ write hash 4 │ key │ arguments
 //!
-//! flags       bit 0: ran alone, at a quiet point
+//! flags       bit 0: ran alone, at a quiet point; bit 1: has a key
 //! now         microseconds since 2000-01-01 UTC: what now() was
 //! write hash  the upper and lower half of the 64-bit hash, xored
+//! key         the caller's name for the call, behind its length; only if it has one
 //! arguments   one bit per parameter, set where it is NULL, in whole bytes; then each that is not:
 //!             boolean, integers, date, timestamps   signed varint
 //!             real, double precision                8 bytes
@@ -27,10 +28,11 @@ use hotrow_transaction::program::Slot;
 use super::Company;
 
 const ALONE: u8 = 1;
+const KEYED: u8 = 2;
 
 /// What stands before the arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CommandHead {
+pub struct CommandHead<'a> {
     /// what was called
     pub procedure: ProcedureId,
     /// the call's time
@@ -39,6 +41,8 @@ pub struct CommandHead {
     pub write_hash: u32,
     /// whether others ran beside it
     pub company: Company,
+    /// the caller's name for the call; empty: none
+    pub key: &'a [u8],
 }
 
 /// The hash of writes as entries have it.
@@ -55,11 +59,21 @@ pub fn encode(
     company: Company,
 ) {
     debug_assert_eq!(parameters.len(), invocation.arguments.datums.len(), "calls are checked");
-    out.push(if company == Company::Alone { ALONE } else { 0 });
+    let alone = if company == Company::Alone { ALONE } else { 0 };
+    let keyed = if invocation.key.is_empty() { 0 } else { KEYED };
+    out.push(alone | keyed);
     put(out, u64::from(invocation.procedure.0));
     put_signed(out, invocation.now_us);
     out.extend_from_slice(&fold_hash(write_hash).to_le_bytes());
-    let Arguments { datums, elements, heap } = &invocation.arguments;
+    if keyed != 0 {
+        put_bytes(out, &invocation.key);
+    }
+    encode_arguments(out, &invocation.arguments, parameters);
+}
+
+/// Appends arguments alone. The same arguments give the same bytes.
+pub fn encode_arguments(out: &mut Vec<u8>, arguments: &Arguments, parameters: &[Slot]) {
+    let Arguments { datums, elements, heap } = arguments;
     put_nulls(out, datums);
     for (&datum, slot) in datums.iter().zip(parameters).filter(|(datum, _)| !datum.is_null()) {
         match slot.sql_type {
@@ -96,9 +110,9 @@ fn put_datum(out: &mut Vec<u8>, datum: Datum, data_type: DataType, heap: &[u8]) 
 
 /// Reads what stands before the arguments, and leaves the reader there. `None`: these bytes are no
 /// command.
-pub fn decode_head(reader: &mut ByteReader<'_>) -> Option<CommandHead> {
+pub fn decode_head<'a>(reader: &mut ByteReader<'a>) -> Option<CommandHead<'a>> {
     let flags = reader.byte()?;
-    if flags & !ALONE != 0 {
+    if flags & !(ALONE | KEYED) != 0 {
         return None;
     }
     Some(CommandHead {
@@ -106,6 +120,7 @@ pub fn decode_head(reader: &mut ByteReader<'_>) -> Option<CommandHead> {
         now_us: reader.signed()?,
         write_hash: u32::from_le_bytes(reader.array()?),
         company: if flags & ALONE != 0 { Company::Alone } else { Company::Shared },
+        key: if flags & KEYED != 0 { reader.bytes()? } else { &[] },
     })
 }
 

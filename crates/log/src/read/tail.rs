@@ -65,7 +65,9 @@ impl Tail {
         Self {
             log_id: listing.segments.first().map_or(0, |info| info.header.log_id),
             next_number: 1,
-            next_epoch: (listing.named_epoch + 1).max(from_epoch),
+            // A checkpoint of `from_epoch` has a part of it; that epoch is over even if its block
+            // is lost.
+            next_epoch: (listing.named_epoch + 1).max(from_epoch + 1),
             segments: listing
                 .segments
                 .iter()

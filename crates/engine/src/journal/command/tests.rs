@@ -37,8 +37,12 @@ fn parameter() -> impl Strategy<Value = (SqlType, Value)> {
 }
 
 fn call(parameters: &[(SqlType, Value)]) -> (Vec<Slot>, Invocation) {
-    let mut invocation =
-        Invocation { procedure: ProcedureId(300), now_us: -5, ..Invocation::default() };
+    let mut invocation = Invocation {
+        procedure: ProcedureId(300),
+        now_us: -5,
+        key: b"k7".to_vec(),
+        ..Invocation::default()
+    };
     for (of, value) in parameters {
         invocation.arguments.push_value(*of, value).expect("the value is of the type");
     }
@@ -64,6 +68,7 @@ proptest! {
         prop_assert_eq!(head.now_us, -5);
         prop_assert_eq!(head.write_hash, 0x1234_5678 ^ 0x9abc_def0);
         prop_assert_eq!(head.company, Company::Alone);
+        prop_assert_eq!(head.key, b"k7");
         let mut arguments = Arguments::default();
         prop_assert!(decode_arguments(reader, &slots, &mut arguments).is_some());
         // Places in heaps may differ; what lies there may not.
@@ -100,6 +105,7 @@ fn a_small_call_is_small() {
     let int = |value: i64| (SqlType::Scalar(DataType::BigInt), Value::from(value));
     let (slots, mut invocation) = call(&[int(1), int(7), int(3)]);
     invocation.procedure = ProcedureId(2);
+    invocation.key.clear();
     invocation.now_us = 9_497 * 86_400 * 1_000_000;
     // Flags, procedure, 8 of time, 4 of hash, NULLs, and a byte for each argument.
     assert_eq!(encoded(&invocation, &slots).len(), 1 + 1 + 8 + 4 + 1 + 3);

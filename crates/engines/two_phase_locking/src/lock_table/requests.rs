@@ -37,8 +37,8 @@ impl Request {
     }
 }
 
-/// What fits into two cache lines with the latch.
-const INLINE: usize = 5;
+/// What fits into two cache lines with the latch and the tag.
+const INLINE: usize = 4;
 
 /// What `count` is while `spilled` is in use.
 const SPILLED: u32 = u32::MAX;

@@ -1,0 +1,185 @@
+//! Checkpoints of a database: when they are taken, what belongs to one, what goes afterwards.
+//!
+//! Role         [`Checkpoints`] is everything that taking one needs, shared by whoever asks for one
+//!              and by the thread that takes them when the log has grown
+//! States       a quiet point of microseconds: position, definitions, and the flip of the capture
+//!              -> rows are copied while transactions run -> the log's horizon has reached the
+//!              position -> the checkpoint exists -> older ones and the log before it are removed
+//! Invariants   I1 a checkpoint holds exactly what was committed up to a position; replay begins
+//!              with the first entry behind it
+//!              I2 nothing is removed before the checkpoint that replaces it exists
+//! Concurrency  `turn` -> held while one is taken: one at a time
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use hotrow_base::clock::Ticks;
+use hotrow_base::sync::{EventCount, Latch};
+use hotrow_base::thread::{JoinHandle, ThreadOptions};
+use hotrow_engine::checkpoint::{self, Destination, Progress};
+use hotrow_engine::journal::Journal;
+use hotrow_engine::schema::SharedSchema;
+use hotrow_log::checkpoint::{Identity, remove_older};
+use hotrow_log::log::Log;
+
+use crate::contents::Contents;
+use crate::data_directory::DataDirectory;
+use crate::definition::Sources;
+use crate::error::Error;
+use crate::once::Outcomes;
+
+/// Between two looks at the size of the log.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How far a checkpoint is.
+pub use hotrow_engine::checkpoint::Progress as CheckpointProgress;
+
+/// A checkpoint that was taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CheckpointReport {
+    /// rows in it
+    pub rows: u64,
+    /// bytes of its files
+    pub bytes: u64,
+    /// rows that transactions saved before they changed them, because they came before the walk
+    pub saved_rows: u64,
+    /// how long no transaction could begin
+    pub quiet: Duration,
+    /// how long it took in all
+    pub duration: Duration,
+}
+
+/// What taking a checkpoint needs.
+pub(crate) struct Checkpoints {
+    pub(crate) schema: Arc<SharedSchema>,
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) sources: Arc<Latch<Sources>>,
+    pub(crate) outcomes: Arc<Outcomes>,
+    pub(crate) directory: Arc<DataDirectory>,
+    pub(crate) threads: usize,
+    /// the log's bytes at the last checkpoint
+    pub(crate) bytes_before: AtomicU64,
+    pub(crate) turn: parking_lot::Mutex<()>,
+}
+
+impl Checkpoints {
+    /// Takes a checkpoint, after the one that is under way, if there is one.
+    pub(crate) fn take(
+        &self,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<CheckpointReport, Error> {
+        let _turn = self.turn.lock();
+        let started = Ticks::now();
+        let log = self.log();
+        let bytes = log.statistics().bytes;
+        let quiet = self.schema.quiet();
+        let closed = Ticks::now();
+        let position = self.journal.cut();
+        let history = self.sources.lock().history().to_vec();
+        let capture = checkpoint::begin(&quiet).expect("one checkpoint is taken at a time");
+        drop(quiet);
+        let quiet = closed.elapsed();
+        let contents = Contents::gather(position, history, &self.outcomes);
+        // Outcomes of later calls may be among them: they are only true once their calls are.
+        self.reach(log, contents.durable_in())?;
+        let identity = Identity { log_id: log.id(), epoch: position.epoch };
+        let files = Arc::clone(self.directory.checkpoint_files());
+        let catalog = contents.encode();
+        let to = Destination { files, identity, catalog, threads: self.threads };
+        let written = checkpoint::write(capture, to, progress)?;
+        self.bytes_before.store(bytes, Ordering::Relaxed); // under `turn`
+        log.truncate_before(position.epoch)?;
+        remove_older(&**self.directory.checkpoint_files(), Some(&written.manifest))?;
+        Ok(CheckpointReport {
+            rows: written.manifest.rows(),
+            bytes: written.manifest.bytes(),
+            saved_rows: written.captured.saved_rows,
+            quiet,
+            duration: started.elapsed(),
+        })
+    }
+
+    fn reach(&self, log: &Log, epoch: u64) -> Result<(), Error> {
+        log.wait_for(epoch).map_err(|failure| hotrow_engine::journal::log_error(&failure).into())
+    }
+
+    /// Bytes of log that would have to be repeated now.
+    fn log_bytes(&self) -> u64 {
+        let bytes = self.log().statistics().bytes;
+        bytes.saturating_sub(self.bytes_before.load(Ordering::Relaxed)) // a figure
+    }
+
+    fn log(&self) -> &Log {
+        self.journal.log().expect("a database with a directory has a log")
+    }
+}
+
+/// The thread that takes a checkpoint whenever the log has grown by so much.
+pub(crate) struct Checkpointer {
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Stop {
+    asked: AtomicBool,
+    changed: EventCount,
+}
+
+impl Checkpointer {
+    /// Starts the thread. `repeated`: bytes of log that the last recovery repeated.
+    pub(crate) fn start(checkpoints: Arc<Checkpoints>, log_bytes: u64, repeated: u64) -> Self {
+        let stop = Arc::new(Stop::default());
+        let thread = {
+            let stop = Arc::clone(&stop);
+            let look = move || look_after(&checkpoints, &stop, log_bytes, repeated);
+            // Without the thread the log grows until somebody asks for a checkpoint.
+            ThreadOptions::named("checkpointer").spawn(look).ok()
+        };
+        Self { stop, thread }
+    }
+}
+
+impl Drop for Checkpointer {
+    fn drop(&mut self) {
+        self.stop.asked.store(true, Ordering::Release); // partner: the Acquire in `look_after`
+        self.stop.changed.notify_all();
+        if let Some(thread) = self.thread.take()
+            && let Err(panic) = thread.join()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+fn look_after(checkpoints: &Checkpoints, stop: &Stop, log_bytes: u64, mut repeated: u64) {
+    let asked = || stop.asked.load(Ordering::Acquire).then_some(()); // partner: the drop
+    while stop.changed.wait_for(Some(Ticks::from_now(LOOK_EVERY)), asked).is_none() {
+        if checkpoints.log_bytes() + repeated < log_bytes {
+            continue;
+        }
+        match checkpoints.take(&|_| ()) {
+            Ok(_) => repeated = 0,
+            Err(error) => {
+                // Nothing is lost: the log goes on. Try again when it has grown once more.
+                eprintln!("hotrow: a checkpoint could not be taken: {error}");
+                checkpoints.forget_growth();
+                repeated = 0;
+            }
+        }
+    }
+}
+
+impl Checkpoints {
+    fn forget_growth(&self) {
+        self.bytes_before.store(self.log().statistics().bytes, Ordering::Relaxed); // a figure
+    }
+}
+
+impl fmt::Debug for Checkpoints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checkpoints").field("threads", &self.threads).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,98 @@
+//! Faults of the system, made real by limits of a child process: a file that may not grow, no file
+//! descriptors left.
+//!
+//! Role         the suite, and whoever wants to see what is told. The child of the crash test runs
+//!              until a client is told that the log has failed; then the parent looks, as after a
+//!              crash
+
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use hotrow::{Config, Database};
+
+use super::child::LogFile;
+use super::workload::{self, CLIENTS};
+use super::{CrashOptions, CrashReport, DatabaseDirectory, Journal, listen, look};
+
+/// What a child is denied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limit {
+    /// files longer than so many blocks of 512 bytes
+    FileBlocks(u32),
+    /// more open files than so many, of which the child takes all that are left
+    OpenFiles(u32),
+}
+
+impl Limit {
+    /// As a shell sets it. The signal that too long a file sends is ignored, so that the write
+    /// fails instead.
+    fn shell(self) -> String {
+        match self {
+            Self::FileBlocks(blocks) => format!("trap '' XFSZ; ulimit -f {blocks}"),
+            Self::OpenFiles(files) => format!("ulimit -n {files}"),
+        }
+    }
+}
+
+/// What clients were told when the log had failed.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct FaultReport {
+    /// what was found afterwards
+    pub found: CrashReport,
+    /// why the child could not even open the database; empty if it could
+    pub trouble: String,
+    /// SQLSTATE and message, by client
+    pub errors: Vec<String>,
+    /// reads of durable data that went on afterwards
+    pub reads: u32,
+}
+
+/// Runs a child under a limit until its log fails, and looks for everything it acknowledged.
+pub fn run(options: &CrashOptions, limit: Limit) -> Result<FaultReport, String> {
+    let directory = DatabaseDirectory::new(options, options.seed as u32)?;
+    {
+        let db = Database::open(&directory.0, Config::default().threads(1))
+            .map_err(|error| error.to_string())?;
+        workload::prepare(&db)?;
+    }
+    let (log_file, hoards) = match limit {
+        Limit::FileBlocks(_) => (LogFile::Long, "false"),
+        Limit::OpenFiles(_) => (LogFile::Short, "true"),
+    };
+    let mut child = Command::new("sh")
+        .arg("-c")
+        .arg(format!("{}; exec \"$@\"", limit.shell()))
+        .arg("sh")
+        .arg(&options.program)
+        .arg("crash-child")
+        .arg("--directory")
+        .arg(&directory.0)
+        .args(["--setup", "3", "--durability", "durable", "--until-failure"])
+        .args(["--log-file", log_file.name(), "--hoard-files", hoards])
+        .args(["--seed", &options.seed.to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("cannot start the child: {error}"))?;
+    let journal = Arc::new(Mutex::new(Journal::default()));
+    let listener = listen(&mut child, &journal)?;
+    let started = Instant::now();
+    while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+        if started.elapsed() > Duration::from_secs(120) {
+            let _ = child.kill();
+            return Err("the log did not fail in 120 s".to_owned());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    listener.join().map_err(|_| "the listener panicked".to_owned())?;
+    let journal = journal.lock().map_err(|_| "the listener panicked".to_owned())?;
+    let mut report = FaultReport {
+        trouble: journal.trouble.join("\n"),
+        errors: journal.failures.clone(),
+        reads: journal.reads,
+        ..FaultReport::default()
+    };
+    look(&directory.0, &journal.acknowledged, &mut [0; CLIENTS], &mut report.found)?;
+    Ok(report)
+}
