@@ -24,18 +24,6 @@ fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
     assert!(report.during_recovery < report.rounds / 2, "too many died early: {report}");
 }
 
-fn check_fault(limit: Limit, message: &str) {
-    let report = faults::run(&options(2), limit).unwrap_or_else(|what| panic!("{limit:?}: {what}"));
-    assert_eq!(report.errors.len(), CLIENTS, "every client is told: {report:?}");
-    for error in &report.errors {
-        let code = &error[..5];
-        assert!(["08007", "58030"].contains(&code), "{error}");
-        assert!(error.contains(message), "{error}");
-    }
-    assert_eq!(report.reads, 1, "reads of durable data go on");
-    assert!(report.found.acknowledged > 0, "nothing was at stake: {report:?}");
-}
-
 #[test]
 fn without_file_descriptors_the_log_fails_at_its_next_file_and_loses_nothing() {
     let limit = Limit::OpenFiles(64);
