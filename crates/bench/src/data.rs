@@ -17,6 +17,8 @@ pub struct LogSettings {
     pub durability: Durability,
     /// calls of all threads together that may wait to be durable
     pub in_flight: usize,
+    /// whether to close the database after a run, recover it, and check it again
+    pub recover: bool,
 }
 
 /// A fresh directory for one database, removed with everything in it when it is dropped.

@@ -23,7 +23,8 @@ use crate::load;
 use crate::phase::{Phase, PhaseFlag};
 use crate::progress::Progress;
 use crate::report::{
-    KindReport, LatencyReport, LogUse, MemorySummary, RunReport, TimeBreakdown, difference,
+    CheckReport, KindReport, LatencyReport, LogUse, MemorySummary, RecoveryFigures, RunReport,
+    TimeBreakdown, difference,
 };
 use crate::selection::Variant;
 use crate::source::{CallTime, GeneratorSource, SourceBooks, SourceParts};
@@ -91,7 +92,7 @@ pub struct Population {
     threads: usize,
     totals: Totals,
     /// removed after the database is closed
-    _directory: Option<RunDirectory>,
+    directory: Option<RunDirectory>,
 }
 
 impl Population {
@@ -109,15 +110,13 @@ impl Driver {
     /// Refused parameters, SQL that does not compile, a full memory.
     pub fn load(&self, workload: &dyn Workload, threads: usize) -> Result<Population, BenchError> {
         let threads = threads.max(available_cores().len());
-        let mut config = Config::default().threads(threads).memory_bytes(self.memory_bytes);
-        let mut directory = None;
-        if let Some(log) = &self.log {
-            config = config.durability(log.durability);
-            directory = Some(RunDirectory::new(&log.directory)?);
-        }
+        let directory = match &self.log {
+            Some(log) => Some(RunDirectory::new(&log.directory)?),
+            None => None,
+        };
         let path = directory.as_ref().map(RunDirectory::path);
-        let db = load::load(workload, config, path, self.seed, self.progress)?;
-        Ok(Population { db, threads, totals: Totals::default(), _directory: directory })
+        let db = load::load(workload, self.config(threads), path, self.seed, self.progress)?;
+        Ok(Population { db, threads, totals: Totals::default(), directory })
     }
 
     /// Loads a workload, runs it and checks it.
@@ -157,8 +156,43 @@ impl Driver {
             memory = MemorySummary::from(&population.db.memory()?);
         }
         let mut report = measured.report(workload, variant, threads);
+        if self.log.as_ref().is_some_and(|log| log.recover) {
+            report.recovery = Some(self.recover(population)?);
+            if self.inspect {
+                let again = check::of_workload(workload, &population.db, &population.totals)?;
+                let renamed = |mut check: CheckReport| {
+                    check.name = format!("recovered: {}", check.name);
+                    check
+                };
+                checks.extend(again.into_iter().map(renamed));
+            }
+        }
         (report.checks, report.memory) = (checks, memory);
         Ok(report)
+    }
+
+    /// Closes a population's database and opens it again from what its directory has.
+    fn recover(&self, population: &mut Population) -> Result<RecoveryFigures, BenchError> {
+        let directory = population.directory.as_ref().expect("only logged databases are recovered");
+        let config = self.config(population.threads);
+        population.db.shutdown();
+        let bar = self.progress.bar("recovering".to_owned(), 1);
+        let opened = Database::open_without_engine(directory.path(), config, |done| {
+            bar.set_length(done.log_bytes_total.max(1));
+            bar.set_position(done.log_bytes);
+        });
+        bar.finish_and_clear();
+        population.db = opened?;
+        let report = population.db.recovery().expect("it has a directory");
+        Ok(RecoveryFigures::of(report))
+    }
+
+    fn config(&self, threads: usize) -> Config {
+        let config = Config::default().threads(threads).memory_bytes(self.memory_bytes);
+        match &self.log {
+            Some(log) => config.durability(log.durability),
+            None => config,
+        }
     }
 
     fn measure(
@@ -329,6 +363,7 @@ impl Measured {
             memory: MemorySummary::default(),
             durability: self.durability.to_string(),
             log: self.log.report(self.books.all().committed),
+            recovery: None,
             kinds: kinds
                 .map(|(info, books)| (info.name.to_owned(), KindReport::of(books)))
                 .collect(),

@@ -45,8 +45,8 @@ pub use error::BenchError;
 pub use history::{Format, HistoryKind, HistoryOptions, record_history};
 pub use progress::Progress;
 pub use report::{
-    CheckReport, KindReport, LatencyReport, LogReport, MemorySummary, RunReport, TimeBreakdown,
-    write_json,
+    CheckReport, KindReport, LatencyReport, LogReport, MemorySummary, RecoveryFigures, RunReport,
+    TimeBreakdown, write_json,
 };
 pub use selection::{Variant, select_engines};
 pub use table::{Style, write_table};

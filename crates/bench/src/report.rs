@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use hdrhistogram::Histogram;
-use hotrow::{Activity, Database, MemoryReport, Statistics};
+use hotrow::{Activity, Database, MemoryReport, RecoveryReport, Statistics};
 use hotrow_log::log::LogStatistics;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,9 @@ pub struct RunReport {
     /// what the log took; all 0 without one
     #[serde(default)]
     pub log: LogReport,
+    /// what closing the database and recovering it took, where that was asked for
+    #[serde(default)]
+    pub recovery: Option<RecoveryFigures>,
     /// by kind of transaction
     pub kinds: BTreeMap<String, KindReport>,
 }
@@ -75,6 +78,35 @@ pub struct LogReport {
     pub file_bytes_per_txn: f64,
     /// mean time of a sync in microseconds
     pub sync_us: f64,
+}
+
+/// What recovery did after a run.
+#[derive(Clone, Copy, PartialEq, Default, Serialize, Deserialize, Debug)]
+pub struct RecoveryFigures {
+    /// rows loaded from the checkpoint that the load of the population ended with, or a later one
+    pub checkpoint_rows: u64,
+    /// seconds that took
+    pub checkpoint_seconds: f64,
+    /// transactions repeated from the log behind it
+    pub transactions: u64,
+    /// seconds that took
+    pub log_seconds: f64,
+    /// transactions repeated per second
+    pub txn_per_s: f64,
+}
+
+impl RecoveryFigures {
+    pub(crate) fn of(report: &RecoveryReport) -> Self {
+        let checkpoint_seconds = report.checkpoint_duration.as_secs_f64();
+        let log_seconds = report.duration.as_secs_f64() - checkpoint_seconds;
+        Self {
+            checkpoint_rows: report.checkpoint_rows,
+            checkpoint_seconds,
+            transactions: report.transactions,
+            log_seconds,
+            txn_per_s: report.transactions as f64 / log_seconds.max(1e-9),
+        }
+    }
 }
 
 /// The log's books at one moment, or between two.

@@ -150,6 +150,9 @@ pub(crate) struct BenchRunArguments {
     #[arg(long, value_name = "N", default_value = "512", requires = "data",
         value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(crate) in_flight: u32,
+    /// After each run close the database, recover it, and check it again
+    #[arg(long, requires = "data")]
+    pub(crate) recover: bool,
     /// Do not pin threads to cores
     #[arg(long)]
     pub(crate) no_pin: bool,
@@ -167,7 +170,7 @@ impl BenchRunArguments {
     pub(crate) fn log_settings(&self) -> Option<LogSettings> {
         let directory = self.data.clone()?;
         let (durability, in_flight) = (self.durability, self.in_flight as usize);
-        Some(LogSettings { directory, durability, in_flight })
+        Some(LogSettings { directory, durability, in_flight, recover: self.recover })
     }
 }
 

@@ -58,6 +58,23 @@ fn tell(number: usize, of: usize, variant: &Variant, report: &RunReport) {
     let threads = report.threads;
     let rate = report.txn_per_s;
     eprintln!("[{number}/{of}] {variant}, threads {threads}: {rate:.0} txn/s, {held}");
+    if report.log.entries > 0 {
+        let log = &report.log;
+        eprintln!(
+            "    log ({}): {:.0} bytes per entry, {:.0} of file per transaction, {:.0} us per sync",
+            report.durability, log.bytes_per_entry, log.file_bytes_per_txn, log.sync_us
+        );
+    }
+    if let Some(recovery) = &report.recovery {
+        eprintln!(
+            "    recovered: {} rows in {:.2} s, then {} transactions in {:.2} s, {:.0} per second",
+            recovery.checkpoint_rows,
+            recovery.checkpoint_seconds,
+            recovery.transactions,
+            recovery.log_seconds,
+            recovery.txn_per_s
+        );
+    }
 }
 
 fn show(reports: &[RunReport], json: Option<&str>) -> Result<(), Failure> {

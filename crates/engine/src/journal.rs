@@ -11,9 +11,9 @@
 //!              follows; see [`hotrow_log::position`]
 //!              I2 only a transaction that changed something has an entry; one that only read
 //!              stands right behind what it met, and is as durable as that
-//!              I3 what runs at a quiet point follows all that ran before (`last`), and all that
+//!              I3 what runs at a quiet point follows all that ran before (`greatest`), and all that
 //!              runs later follows it (`floor`)
-//! Concurrency  `last` of a worker -> written by it, read at quiet points; `floor` -> written at
+//! Concurrency  `greatest` of a worker -> written by it, read at quiet points; `floor` -> written at
 //!              quiet points, read inside the gate. The gate orders both, so Relaxed is enough
 
 pub mod command;
@@ -43,11 +43,11 @@ const TIME_MAX: u64 = 1 << 62;
 pub struct Journal {
     log: Option<Arc<Log>>,
     trace: Option<Arc<SerialTrace>>,
-    last: PerWorker<Place>,
+    greatest: PerWorker<Place>,
     floor: Place,
 }
 
-/// A position with one writer at a time.
+/// The greatest position so far, with one writer at a time.
 #[derive(Default, Debug)]
 struct Place {
     epoch: Counter,
@@ -59,9 +59,14 @@ impl Place {
         Position { epoch: self.epoch.get(), time: self.time.get() }
     }
 
-    fn set(&self, position: Position) {
-        self.epoch.set(position.epoch);
-        self.time.set(position.time);
+    /// Raises it to `position`. A worker's positions need not ascend: its transactions may conflict
+    /// with others and not with each other.
+    #[inline]
+    fn raise_to(&self, position: Position) {
+        if position > self.get() {
+            self.epoch.set(position.epoch);
+            self.time.set(position.time);
+        }
     }
 }
 
@@ -105,13 +110,13 @@ pub enum Company {
 impl Journal {
     /// A journal for the workers `0..workers`.
     pub fn new(workers: usize, log: Option<Arc<Log>>, trace: Option<Arc<SerialTrace>>) -> Self {
-        let last = PerWorker::with_defaults(workers);
+        let greatest = PerWorker::with_defaults(workers);
         let floor = Place::default();
         if let Some(log) = &log {
             // What was recovered stands in epochs before those that are entered now.
-            floor.set(Position { epoch: log.horizon(), time: TIME_MAX });
+            floor.raise_to(Position { epoch: log.horizon(), time: TIME_MAX });
         }
-        Self { log, trace, last, floor }
+        Self { log, trace, greatest, floor }
     }
 
     /// The log, if there is one.
@@ -128,14 +133,14 @@ impl Journal {
     /// or before it, everything later behind it, even under an engine that knows nothing of what
     /// its predecessor's locks were tagged with. Only at a quiet point, or while no engine runs.
     pub fn cut(&self) -> Position {
-        let position = self.greatest();
-        self.floor.set(position);
+        let position = self.greatest_of_all();
+        self.floor.raise_to(position);
         position
     }
 
     /// The greatest position there is. Only at a quiet point.
-    fn greatest(&self) -> Position {
-        self.last.iter().map(Place::get).fold(self.floor.get(), Position::max)
+    fn greatest_of_all(&self) -> Position {
+        self.greatest.iter().map(Place::get).fold(self.floor.get(), Position::max)
     }
 }
 
@@ -163,7 +168,7 @@ impl Committer {
         self.journal.log.is_some() || self.journal.trace.is_some()
     }
 
-    /// The worker's last position: what a transaction of an engine with one thread has met.
+    /// The worker's greatest position: what a transaction of an engine with one thread has met.
     pub fn last(&self) -> Position {
         self.place().get()
     }
@@ -191,8 +196,8 @@ impl Committer {
         if !self.is_active() {
             return Ok(Commit { position: Position::default(), effect });
         }
-        let commit = self.commit_after(self.journal.greatest(), effect)?;
-        self.journal.floor.set(commit.position);
+        let commit = self.commit_after(self.journal.greatest_of_all(), effect)?;
+        self.journal.floor.raise_to(commit.position);
         Ok(commit)
     }
 
@@ -202,13 +207,13 @@ impl Committer {
             _ => met.epoch, // I2
         };
         let position = met.after(epoch);
-        self.place().set(position);
+        self.place().raise_to(position);
         Ok(Commit { position, effect })
     }
 
     /// What a call that ended at a quiet point without a commit may have seen: everything.
     pub fn seen_alone(&self) -> Position {
-        self.journal.greatest()
+        self.journal.greatest_of_all()
     }
 
     /// Appends the entry of a committed call, and traces it.
@@ -238,7 +243,7 @@ impl Committer {
         let Some(log) = &self.journal.log else { return Ok(0) };
         let epoch = log.enter(self.worker).map_err(|_| Stop::Log)?;
         let position = self.place().get().max(self.journal.floor.get()).after(epoch);
-        self.place().set(position);
+        self.place().raise_to(position);
         log.append(self.worker, position.time, Kind::Refusal, body);
         log.leave(self.worker);
         Ok(epoch)
@@ -268,7 +273,7 @@ impl Committer {
     }
 
     fn place(&self) -> &Place {
-        self.journal.last.of(self.worker.index())
+        self.journal.greatest.of(self.worker.index())
     }
 }
 

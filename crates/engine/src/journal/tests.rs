@@ -42,6 +42,8 @@ fn what_runs_alone_follows_all_and_precedes_all() {
     let (quiet, one, two) = (committer(0), committer(1), committer(2));
     let _ = one.commit(at(40), WRITE).expect("there is no log to fail");
     let _ = two.commit(at(3), WRITE).expect("there is no log to fail");
+    // A worker's positions need not ascend; what counts is the greatest.
+    let _ = one.commit(at(0), WRITE).expect("there is no log to fail");
     let alone = quiet.commit_alone(WRITE).expect("there is no log to fail");
     assert_eq!(alone.position(), at(42));
     // A worker whose locks were never tagged comes after it all the same.
