@@ -11,9 +11,9 @@
 //!              follows; see [`hotrow_log::position`]
 //!              I2 only a transaction that changed something has an entry; one that only read
 //!              stands right behind what it met, and is as durable as that
-//!              I3 what runs at a quiet point follows all that ran before (`greatest`), and all that
-//!              runs later follows it (`floor`)
-//! Concurrency  `greatest` of a worker -> written by it, read at quiet points; `floor` -> written at
+//!              I3 what runs at a quiet point follows all that ran before (`greatest`), and all
+//!                 that runs later follows it (`floor`)
+//! Concurrency  `greatest` of a worker -> raised by it, read at quiet points; `floor` -> raised at
 //!              quiet points, read inside the gate. The gate orders both, so Relaxed is enough
 
 pub mod command;
