@@ -187,3 +187,79 @@ fn every_command_has_help() {
         assert!(stdout(&output).contains("Example"), "{words:?}: {}", stdout(&output));
     }
 }
+
+const SHOP: &str = "
+CREATE TABLE product (id integer PRIMARY KEY, stock integer NOT NULL);
+CREATE FUNCTION buy(p integer, n integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE v integer;
+BEGIN
+  UPDATE product SET stock = stock - n WHERE id = p RETURNING stock INTO v;
+  RETURN v;
+END $$;
+INSERT INTO product VALUES (1, 100);
+CALL buy(1, 3);
+";
+
+#[test]
+fn a_data_directory_is_kept_checked_dumped_and_checkpointed() {
+    let folder = scratch("data");
+    let _ = std::fs::remove_dir_all(&folder);
+    let path = folder.to_str().expect("the folder's name is text");
+    let made = hotrow_with_input(&["sql", "-", "--data", path], SHOP);
+    assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
+    let again = hotrow_with_input(&["sql", "-", "--data", path, "-q"], "CALL buy(1, 4)");
+    assert!(stdout(&again).contains("93"), "{}{}", stdout(&again), stderr(&again));
+    assert!(stderr(&again).contains("4 transactions repeated"), "{}", stderr(&again));
+
+    let dumped = stdout(&hotrow(&["log", "dump", path]));
+    let lines: Vec<_> = dumped.lines().filter(|line| line.contains("worker")).collect();
+    assert_eq!(lines.len(), 5, "{dumped}");
+    assert!(lines[0].contains("definition") && lines[2].contains("statement"), "{dumped}");
+    assert!(lines[3].contains("CALL buy(1, 3)") && lines[4].contains("CALL buy(1, 4)"), "{dumped}");
+
+    let verified = hotrow(&["verify", path]);
+    assert_eq!(verified.status.code(), Some(0), "{}", stderr(&verified));
+    assert!(stdout(&verified).contains("product: 1 rows, each in all indexes"));
+    assert!(stdout(&verified).ends_with("All is well.\n"), "{}", stdout(&verified));
+
+    let taken = hotrow(&["checkpoint", path]);
+    assert!(stdout(&taken).starts_with("1 rows, "), "{}{}", stdout(&taken), stderr(&taken));
+    let verified = stdout(&hotrow(&["verify", path]));
+    assert!(verified.contains("checkpoint  1 rows") && verified.contains(" 0 transactions"));
+    let last = hotrow_with_input(&["sql", "-", "--data", path, "-q"], "CALL buy(1, 1)");
+    assert!(stdout(&last).contains("92"), "{}", stdout(&last));
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn damage_in_a_data_directory_is_told_with_file_and_offset() {
+    let folder = scratch("damaged");
+    let _ = std::fs::remove_dir_all(&folder);
+    let path = folder.to_str().expect("the folder's name is text");
+    hotrow_with_input(&["sql", "-", "--data", path], SHOP);
+    let log = std::fs::read_dir(folder.join("log")).expect("there is a log");
+    let log = log.map(|file| file.expect("it can be listed").path()).min().expect("a file");
+    let mut bytes = std::fs::read(&log).expect("it can be read");
+    bytes[2 * 4096 + 70] ^= 1; // in the second block
+    std::fs::write(&log, bytes).expect("it can be written");
+    for words in [&["verify", path][..], &["log", "dump", path], &["sql", "-", "--data", path]] {
+        let output = hotrow(words);
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        let told = stderr(&output);
+        assert!(told.contains("is damaged at byte 8192"), "{words:?}: {told}");
+        assert!(told.contains(log.to_str().expect("text")), "{words:?}: {told}");
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn what_is_no_data_directory_is_not_made_one_by_looking() {
+    let folder = scratch("nothing");
+    let path = folder.to_str().expect("the folder's name is text");
+    for words in [&["verify", path][..], &["log", "dump", path], &["checkpoint", path]] {
+        let output = hotrow(words);
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        assert!(stderr(&output).contains("is not a data directory"), "{}", stderr(&output));
+        assert!(!folder.exists(), "{words:?}");
+    }
+}
