@@ -24,7 +24,8 @@ const MONEY: i64 = 1_000;
 
 const SCHEMA: &str = "
 CREATE TABLE account (
-  id bigint PRIMARY KEY, cents bigint NOT NULL, owner integer NOT NULL, note text);
+  id bigint PRIMARY KEY, cents bigint NOT NULL, owner integer NOT NULL, note text,
+  visits bigint NOT NULL);
 CREATE INDEX account_owner ON account (owner);
 CREATE TABLE seat (id bigint PRIMARY KEY, holder text NOT NULL, holder_no bigint UNIQUE);
 CREATE TABLE gone (id bigint PRIMARY KEY);
@@ -34,6 +35,7 @@ CREATE PROCEDURE transfer(a bigint, b bigint, c bigint, n bigint) AS $$
 BEGIN
   UPDATE account SET cents = cents - c WHERE id = a;
   UPDATE account SET cents = cents + c WHERE id = b;
+  UPDATE account SET visits = visits + 1 WHERE id = (a + b) % 200;
   INSERT INTO journal VALUES (a, n, c);
 END $$ LANGUAGE plpgsql;
 CREATE PROCEDURE broken_transfer(a bigint, b bigint, c bigint, n bigint) AS $$
@@ -72,7 +74,7 @@ fn fill(db: &Database) {
         let owner = id % 7;
         session
             .execute(&format!(
-                "INSERT INTO account VALUES ({id}, {MONEY}, {owner}, {note});
+                "INSERT INTO account VALUES ({id}, {MONEY}, {owner}, {note}, 0);
                  INSERT INTO seat VALUES ({id}, 'first', {id})"
             ))
             .expect("the rows are right");
