@@ -12,6 +12,7 @@
 pub mod case;
 pub mod case_run;
 pub mod crash;
+pub mod directory;
 pub mod generate;
 pub mod history_run;
 pub mod loaded;

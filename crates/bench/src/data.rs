@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hotrow::Durability;
+use hotrow::{Durability, LogEntries};
 
 use crate::error::BenchError;
 
@@ -15,6 +15,8 @@ pub struct LogSettings {
     pub directory: PathBuf,
     /// what a call's end waits for
     pub durability: Durability,
+    /// what the log has of calls
+    pub entries: LogEntries,
     /// calls of all threads together that may wait to be durable
     pub in_flight: usize,
     /// whether to close the database after a run, recover it, and check it again

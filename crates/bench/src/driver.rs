@@ -190,7 +190,7 @@ impl Driver {
     fn config(&self, threads: usize) -> Config {
         let config = Config::default().threads(threads).memory_bytes(self.memory_bytes);
         match &self.log {
-            Some(log) => config.durability(log.durability),
+            Some(log) => config.durability(log.durability).log_entries(log.entries),
             None => config,
         }
     }

@@ -12,7 +12,8 @@ use std::backtrace::Backtrace;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hotrow_bench::{Driver, Length, Variant, select_engines};
+use hotrow::{Durability, LogEntries};
+use hotrow_bench::{Driver, Length, LogSettings, Variant, select_engines};
 use hotrow_workloads::{Workload, workload_named};
 
 /// Allocations per call that storage may need to grow.
@@ -66,9 +67,17 @@ fn note() {
     }
 }
 
-fn allocations_per_call(workload: &dyn Workload, variant: &Variant) -> f64 {
-    let driver =
-        |calls| Driver { length: Length::Calls(calls), inspect: false, ..Driver::default() };
+fn allocations_per_call(
+    workload: &dyn Workload,
+    variant: &Variant,
+    log: Option<&LogSettings>,
+) -> f64 {
+    let driver = |calls| Driver {
+        length: Length::Calls(calls),
+        inspect: false,
+        log: log.cloned(),
+        ..Driver::default()
+    };
     let mut population = driver(CALLS).load(workload, 1).expect("it loads");
     let mut run = |calls| {
         let before = ALLOCATIONS.load(Ordering::Relaxed);
@@ -100,13 +109,27 @@ fn calls_allocate_nothing_once_buffers_have_grown() {
         ("payment", mix("payment")),
         ("ycsb", workload("ycsb", &[("records", "10000"), ("reads", "50")])),
     ];
+    let logged = |entries| LogSettings {
+        directory: std::env::temp_dir(),
+        durability: Durability::Buffered,
+        entries,
+        in_flight: 512,
+        recover: false,
+    };
+    let logs = [None, Some(logged(LogEntries::Commands)), Some(logged(LogEntries::Values))];
     let mut found = Vec::new();
     for (name, workload) in &workloads {
-        for variant in select_engines("all").expect("there are engines") {
-            let count = allocations_per_call(&**workload, &variant);
-            println!("{name} on {variant}: {count:.4} allocations per call");
+        for (variant, log) in select_engines("all")
+            .expect("there are engines")
+            .iter()
+            .flat_map(|variant| logs.iter().map(move |log| (variant, log)))
+        {
+            let count = allocations_per_call(&**workload, variant, log.as_ref());
+            let entries = log.as_ref().map_or("no log".to_owned(), |log| log.entries.to_string());
+            let line = format!("{name} on {variant}, {entries}: {count:.4} allocations per call");
+            println!("{line}");
             if count > GROWTH_MAX {
-                found.push(format!("{name} on {variant}: {count:.4}"));
+                found.push(line);
             }
         }
     }

@@ -146,6 +146,9 @@ pub(crate) struct BenchRunArguments {
     /// What a call's end waits for: durable or buffered
     #[arg(long, value_name = "MODE", default_value = "durable", requires = "data")]
     pub(crate) durability: hotrow::Durability,
+    /// What the log has of calls: commands or values
+    #[arg(long, value_name = "FORM", default_value = "commands", requires = "data")]
+    pub(crate) log_entries: hotrow::LogEntries,
     /// Calls of all threads together that may wait to be durable
     #[arg(long, value_name = "N", default_value = "512", requires = "data",
         value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
@@ -170,7 +173,8 @@ impl BenchRunArguments {
     pub(crate) fn log_settings(&self) -> Option<LogSettings> {
         let directory = self.data.clone()?;
         let (durability, in_flight) = (self.durability, self.in_flight as usize);
-        Some(LogSettings { directory, durability, in_flight, recover: self.recover })
+        let (entries, recover) = (self.log_entries, self.recover);
+        Some(LogSettings { directory, durability, entries, in_flight, recover })
     }
 }
 

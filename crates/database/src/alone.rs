@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use hotrow_engine::in_place::Scratch;
+use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::journal::{Committer, Effect, Journal};
 use hotrow_engine::reconnaissance::TrialReads;
@@ -75,7 +75,10 @@ impl Alone {
     ) -> Reply {
         let Self { scratch, frame, committer } = self;
         let invocation = Invocation { now_us: entry.now_us, ..Invocation::default() };
-        let ended = worker::run_alone(schema, scratch, committer, program, &invocation, frame);
+        // Its text is logged, whatever is logged of calls.
+        let place = |access: &mut InPlace<'_, _>| committer.commit_alone(access.effect());
+        let ended =
+            worker::run_alone(schema, scratch, committer, program, &invocation, frame, place);
         let ended = ended.map(|commit| {
             committer.record_text(commit, Kind::Statement, entry);
             commit.position().epoch

@@ -8,6 +8,7 @@ use std::time::Duration;
 use hotrow_base::ids::WorkerId;
 use hotrow_base::thread::available_cores;
 use hotrow_engine::contract::{EngineEntry, EngineOptions};
+use hotrow_engine::journal::LogEntries;
 use hotrow_log::log::LogOptions;
 
 use crate::engine_table::DEFAULT;
@@ -85,6 +86,8 @@ pub struct Config {
     pub pin_threads: bool,
     /// what a call's end waits for, in a database with a directory
     pub durability: Durability,
+    /// what the log has of calls
+    pub log_entries: LogEntries,
     /// bytes of a log file, after which another one is begun; 64 MiB
     pub log_file_bytes: u64,
     /// bytes of log after which a checkpoint is taken; none: only when asked. 256 MiB
@@ -111,6 +114,7 @@ impl Default for Config {
             in_flight: 8,
             pin_threads: false,
             durability: Durability::Durable,
+            log_entries: LogEntries::Commands,
             log_file_bytes: 64 << 20,
             checkpoint_log_bytes: Some(256 << 20),
             checkpoint_threads: 2,
@@ -190,6 +194,13 @@ impl Config {
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
+        self
+    }
+
+    /// Sets [`Config::log_entries`].
+    #[must_use]
+    pub fn log_entries(mut self, entries: LogEntries) -> Self {
+        self.log_entries = entries;
         self
     }
 

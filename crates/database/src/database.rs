@@ -323,7 +323,8 @@ impl Inner {
     ) -> Self {
         let trace = config.trace.then(|| Arc::new(SerialTrace::default()));
         let workers = schema.current().memory.workers();
-        let journal = Arc::new(Journal::new(workers, log, trace));
+        let journal = Journal::new(workers, log, trace).with_entries(config.log_entries);
+        let journal = Arc::new(journal);
         Self {
             schema,
             sources: Arc::new(Latch::new(sources)),

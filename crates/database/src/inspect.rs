@@ -8,12 +8,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hotrow_base::key::KeyBuffer;
+use hotrow_base::row::read_field;
 use hotrow_base::value::Value;
 use hotrow_base::varint::ByteReader;
 use hotrow_engine::journal::Company;
 use hotrow_engine::journal::command;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Schema, SharedSchema};
+use hotrow_engine::values::{self, Operation};
 use hotrow_log::checkpoint;
 use hotrow_log::entry::{Entry, Kind};
 use hotrow_log::position::Position;
@@ -191,9 +193,38 @@ impl Dump {
                 let why = outcome.answer.err().map_or_else(String::new, |error| error.to_string());
                 format!("key {:?}: {why}", String::from_utf8_lossy(key))
             }),
-            Kind::Values => None,
+            Kind::Values => self.values(entry.body),
         };
         text.unwrap_or_else(|| format!("{} bytes that this version cannot read", entry.body.len()))
+    }
+
+    /// Each change as the beginning of a statement.
+    fn values(&mut self, body: &[u8]) -> Option<String> {
+        let schema = self.schema.current();
+        let (mut reader, mut words) = (values::Reader::new(body), Vec::new());
+        let mut changes = Vec::new();
+        while let Some(change) = reader.next(&schema, &mut words).ok()? {
+            let table = schema.catalog.table(change.table);
+            let key = match table.primary {
+                Some(primary) => schema.catalog.index(primary).key.decode(change.key).ok()?,
+                None => row_values(table, change.old)?,
+            };
+            let (name, key) = (&table.name, literals(&key));
+            changes.push(match change.operation {
+                Operation::Delete => format!("DELETE {name} ({key})"),
+                Operation::Words => {
+                    format!("UPDATE {name} ({key}): {} words", change.new.len() / 2)
+                }
+                Operation::Insert | Operation::Row => {
+                    let row = literals(&row_values(table, change.new)?);
+                    match change.operation {
+                        Operation::Insert => format!("INSERT {name} ({row})"),
+                        _ => format!("UPDATE {name} ({key}): ({row})"),
+                    }
+                }
+            });
+        }
+        Some(changes.join("; "))
     }
 
     /// A definition that fails here failed when it was typed, or depends on rows; then calls of it
@@ -233,6 +264,24 @@ impl Dump {
         });
         values.collect::<Vec<_>>().join(", ")
     }
+}
+
+/// A row's values; none when the words cannot be one.
+fn row_values(table: &Table, row: &[u64]) -> Option<Vec<Value>> {
+    if row.is_empty() {
+        return Some(Vec::new());
+    }
+    let mut heap = Vec::new();
+    let columns = table.columns.iter().zip(table.layout.fields());
+    let values = columns.map(|(column, &field)| {
+        let datum = read_field(field, row, &mut heap);
+        Value::from_datum(datum, column.data_type, &heap)
+    });
+    table.layout.is_well_formed(row).then(|| values.collect())
+}
+
+fn literals(values: &[Value]) -> String {
+    values.iter().map(literal).collect::<Vec<_>>().join(", ")
 }
 
 /// A value as SQL has it.

@@ -83,6 +83,7 @@ pub use hotrow_base::ids::ProcedureId;
 pub use hotrow_base::types::{DataType, SqlType};
 pub use hotrow_base::value::{FromValue, Value, ValueError};
 pub use hotrow_engine::contract::{EngineEntry, EngineOptions, OptionError, RunningEngine};
+pub use hotrow_engine::journal::LogEntries;
 pub use hotrow_engine::source::CallSource;
 pub use hotrow_engine::statistics::{Activity, Statistics};
 pub use hotrow_engine::trace::{SerialTrace, Traced};

@@ -2,8 +2,9 @@
 //!
 //! Role         called once, when a database with a directory is opened, before its engine starts
 //! States       a checkpoint is loaded; then each block of the log in order, each entry in the
-//!              order of positions: calls are gathered and run again by several threads;
-//!              statements and definitions are executed when all calls before them have ended
+//!              order of positions: calls are gathered and run again by several threads, values
+//!              are gathered and applied by several threads; statements and definitions are
+//!              executed when all before them is there
 //! Invariants   I1 nothing is written before all is there again, and nobody else runs: one that is
 //!                 interrupted is begun again
 //!              I2 an entry that cannot be repeated ends recovery with an error that says where it
@@ -23,6 +24,7 @@ use hotrow_engine::journal::command::{self, CommandHead};
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::recovery::{LogPlace, LoggedCall, ReplayEnds, ReplayOptions, Replayer};
 use hotrow_engine::schema::{Quiet, Schema, SharedSchema};
+use hotrow_engine::values::{Applier, ValuesError};
 use hotrow_log::checkpoint::{self, Manifest, Reader};
 use hotrow_log::entry::{Entry, Kind};
 use hotrow_log::position::Position;
@@ -45,6 +47,9 @@ use crate::statement::execute_quietly;
 /// Calls that are run at a time: threads wait for each other at the end of each run, so many; and
 /// all of them are in memory, so not too many.
 const CALLS_PER_RUN: usize = 16_384;
+
+/// Bytes of value entries that are applied at a time, for the same reasons: some ten thousand.
+const VALUE_BYTES_PER_RUN: usize = 8 << 20;
 
 /// How far recovery is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -99,18 +104,20 @@ pub(crate) fn recover(
     let total = segments.iter().map(|segment| segment.file_bytes).sum();
     let workers = schema.current().memory.workers();
     let journal = Arc::new(Journal::new(workers, None, None));
+    let threads = available_cores().len().min(workers - 1).max(1);
     let mut recovery = Recovery {
         schema,
         sources: Sources::default(),
         outcomes: Arc::new(config.outcomes()),
         alone: Alone::new(config.step_budget, &journal),
         replayer: Replayer::new(ReplayOptions {
-            threads: available_cores().len().min(workers - 1).max(1),
+            threads,
             first_worker: WorkerId(1),
             step_budget: config.step_budget,
         }),
         calls: Vec::new(),
         gathered: 0,
+        values: Applier::new(threads, WorkerId(1)),
         place: files.path(""),
         cut: None,
         done: RecoveryProgress { log_bytes_total: total, ..RecoveryProgress::default() },
@@ -179,6 +186,8 @@ struct Recovery<'a, P> {
     /// calls, of which the first `gathered` are still to be run; the others are memory
     calls: Vec<LoggedCall>,
     gathered: usize,
+    /// value entries that are still to be applied; calls or values are gathered, never both
+    values: Applier,
     /// where the log is, for messages
     place: String,
     /// what the checkpoint has already
@@ -221,8 +230,11 @@ impl<P: FnMut(RecoveryProgress)> Recovery<'_, P> {
             if self.cut.is_some_and(|cut| position <= cut) {
                 continue;
             }
-            if matches!(entry.kind, Kind::Statement | Kind::Definition) {
-                self.repeat_gathered()?;
+            match entry.kind {
+                Kind::Command => self.apply_values()?,
+                Kind::Values => self.run_calls()?,
+                Kind::Statement | Kind::Definition => self.repeat_gathered()?,
+                Kind::Refusal => {}
             }
             self.repeat(position, &entry).map_err(|what| {
                 let place = format!(
@@ -232,7 +244,8 @@ impl<P: FnMut(RecoveryProgress)> Recovery<'_, P> {
                 Error::Recovery { place, what }
             })?;
             self.done.transactions += 1;
-            if self.gathered >= CALLS_PER_RUN {
+            if self.gathered >= CALLS_PER_RUN || self.values.gathered_bytes() >= VALUE_BYTES_PER_RUN
+            {
                 self.repeat_gathered()?;
             }
         }
@@ -244,6 +257,10 @@ impl<P: FnMut(RecoveryProgress)> Recovery<'_, P> {
     fn repeat(&mut self, position: Position, entry: &Entry<'_>) -> Result<(), String> {
         match entry.kind {
             Kind::Command => self.gather(LogPlace { position, worker: entry.worker }, entry.body),
+            Kind::Values => {
+                self.values.gather(LogPlace { position, worker: entry.worker }, entry.body);
+                Ok(())
+            }
             Kind::Statement | Kind::Definition => {
                 let entry = TextEntry::decode(entry.body).ok_or("it is no statement")?;
                 self.repeat_text(&entry)
@@ -252,9 +269,6 @@ impl<P: FnMut(RecoveryProgress)> Recovery<'_, P> {
                 let (key, outcome) = decode_refusal(entry.body).ok_or("it is no refusal")?;
                 self.outcomes.end(key, outcome);
                 Ok(())
-            }
-            Kind::Values => {
-                Err(format!("this version does not know {} entries", entry.kind.name()))
             }
         }
     }
@@ -274,8 +288,25 @@ impl<P: FnMut(RecoveryProgress)> Recovery<'_, P> {
         Ok(())
     }
 
-    /// Runs the calls that were gathered.
+    /// Repeats what was gathered.
     fn repeat_gathered(&mut self) -> Result<(), Error> {
+        self.run_calls()?;
+        self.apply_values()
+    }
+
+    fn apply_values(&mut self) -> Result<(), Error> {
+        self.values.run(&self.schema.current()).map_err(|error| match error {
+            ValuesError::Impossible { .. } => {
+                Error::Recovery { place: self.place.clone(), what: error.to_string() }
+            }
+            ValuesError::OutOfMemory(error) => error.into(),
+        })
+    }
+
+    fn run_calls(&mut self) -> Result<(), Error> {
+        if self.gathered == 0 {
+            return Ok(());
+        }
         let schema = self.schema.current();
         let ends = KeyedEnds { schema: &schema, outcomes: &self.outcomes };
         let calls = &self.calls[..self.gathered];

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hotrow::{Config, Database, Durability, Error, engines};
+use hotrow::{Config, Database, Durability, Error, LogEntries, engines};
 
 const SCRIPT: &str = "
     CREATE TABLE account (id bigint PRIMARY KEY, cents bigint NOT NULL, note text);
@@ -44,10 +44,13 @@ impl Drop for Directory {
 
 fn every_engine() -> impl Iterator<Item = (Config, String)> {
     engines().iter().flat_map(|entry| {
-        entry.variants.iter().map(|variant| {
+        entry.variants.iter().flat_map(|variant| {
             let threads = entry.threads_max.unwrap_or(3).min(3);
             let config = Config::default().engine(entry.name).variant(variant).threads(threads);
-            (config, format!("{} {variant:?}", entry.name))
+            [LogEntries::Commands, LogEntries::Values].map(|entries| {
+                let name = format!("{} {variant:?}, {entries}", entry.name);
+                (config.clone().log_entries(entries), name)
+            })
         })
     })
 }

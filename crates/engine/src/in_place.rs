@@ -35,6 +35,7 @@ use hotrow_transaction::outcome::Stop;
 use crate::journal::Effect;
 use crate::protection::Protection;
 use crate::schema::{AccessPath, Schema};
+use crate::values::ValueEncoder;
 
 /// Buffers of one worker, kept from transaction to transaction.
 #[derive(Debug)]
@@ -55,6 +56,7 @@ pub struct Scratch {
     last_insert: (Option<IndexId>, Hint),
     /// the list that the interpreter collects records in; empty between transactions
     records: Vec<Record<'static>>,
+    values: ValueEncoder,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +81,7 @@ impl Scratch {
             moved: Vec::new(),
             last_insert: (None, Hint::default()),
             records: Vec::new(),
+            values: ValueEncoder::default(),
         }
     }
 

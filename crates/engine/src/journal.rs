@@ -5,8 +5,8 @@
 //!              for a trace. Without log and trace it does nothing. Knows no files (the log does)
 //!              and no protocol: what the transaction met, its engine says
 //! States       [`Committer::commit`], with everything still held -> inside a commit epoch ->
-//!              changes made final, locks released as of the position -> [`Committer::record`] ->
-//!              outside
+//!              values logged if they are ([`Committer::record_values`]), changes made final, locks
+//!              released as of the position -> [`Committer::record`] -> outside
 //! Invariants   I1 a transaction's position is greater than that of every one it conflicts with and
 //!              follows; see [`hotrow_log::position`]
 //!              I2 only a transaction that changed something has an entry; one that only read
@@ -19,6 +19,8 @@
 pub mod command;
 pub mod text;
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use hotrow_base::counters::{Counter, PerWorker};
@@ -42,6 +44,7 @@ const TIME_MAX: u64 = 1 << 62;
 #[derive(Debug)]
 pub struct Journal {
     log: Option<Arc<Log>>,
+    entries: LogEntries,
     trace: Option<Arc<SerialTrace>>,
     greatest: PerWorker<Place>,
     floor: Place,
@@ -82,12 +85,45 @@ pub enum Effect {
     },
 }
 
+/// What the log has of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum LogEntries {
+    /// what was called; repeated by running it again
+    #[default]
+    Commands,
+    /// the rows as it left them; see [`crate::values`]
+    Values,
+}
+
+impl fmt::Display for LogEntries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Commands => "commands",
+            Self::Values => "values",
+        })
+    }
+}
+
+impl FromStr for LogEntries {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "commands" => Ok(Self::Commands),
+            "values" => Ok(Self::Values),
+            _ => Err(format!("\"{text}\" is none of commands, values")),
+        }
+    }
+}
+
 /// A transaction that has its place and is not recorded yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "a commit epoch stays open until the commit is recorded"]
 pub struct Commit {
     position: Position,
     effect: Effect,
+    /// its entry is in the log's buffer already
+    has_entry: bool,
 }
 
 impl Commit {
@@ -116,7 +152,13 @@ impl Journal {
             // What was recovered stands in epochs before those that are entered now.
             floor.raise_to(Position { epoch: log.horizon(), time: TIME_MAX });
         }
-        Self { log, trace, greatest, floor }
+        Self { log, entries: LogEntries::Commands, trace, greatest, floor }
+    }
+
+    /// The same journal, with entries of another form for calls.
+    #[must_use]
+    pub fn with_entries(self, entries: LogEntries) -> Self {
+        Self { entries, ..self }
     }
 
     /// The log, if there is one.
@@ -182,7 +224,7 @@ impl Committer {
     #[inline]
     pub fn commit(&self, met: Position, effect: Effect) -> Result<Commit, Stop> {
         if !self.is_active() {
-            return Ok(Commit { position: Position::default(), effect });
+            return Ok(Commit { position: Position::default(), effect, has_entry: false });
         }
         self.commit_after(met.max(self.journal.floor.get()), effect)
     }
@@ -194,7 +236,7 @@ impl Committer {
     /// As [`Committer::commit`].
     pub fn commit_alone(&self, effect: Effect) -> Result<Commit, Stop> {
         if !self.is_active() {
-            return Ok(Commit { position: Position::default(), effect });
+            return Ok(Commit { position: Position::default(), effect, has_entry: false });
         }
         let commit = self.commit_after(self.journal.greatest_of_all(), effect)?;
         self.journal.floor.raise_to(commit.position);
@@ -208,7 +250,28 @@ impl Committer {
         };
         let position = met.after(epoch);
         self.place().raise_to(position);
-        Ok(Commit { position, effect })
+        Ok(Commit { position, effect, has_entry: false })
+    }
+
+    /// Appends the entry of a call of which values are logged; of others nothing, and
+    /// [`Committer::record`] does. Called with everything still held, since the rows are still the
+    /// transaction's own then. A call with a key is logged as a command: its outcome is only found
+    /// again by running it.
+    #[inline]
+    pub fn record_values(
+        &self,
+        commit: Commit,
+        invocation: &Invocation,
+        encode: impl FnOnce(&mut Vec<u8>),
+    ) -> Commit {
+        if self.journal.entries == LogEntries::Commands || !invocation.key.is_empty() {
+            return commit;
+        }
+        let (Some(log), Effect::Write { .. }) = (&self.journal.log, commit.effect) else {
+            return commit;
+        };
+        log.append(self.worker, commit.position.time, Kind::Values, encode);
+        Commit { has_entry: true, ..commit }
     }
 
     /// What a call that ended at a quiet point without a commit may have seen: everything.
@@ -216,7 +279,7 @@ impl Committer {
         self.journal.greatest_of_all()
     }
 
-    /// Appends the entry of a committed call, and traces it.
+    /// Appends the entry of a committed call, if it has none yet, and traces it.
     #[inline]
     pub fn record(
         &self,
@@ -227,9 +290,12 @@ impl Committer {
         frame: &Frame,
     ) {
         if let (Some(log), Effect::Write { hash }) = (&self.journal.log, commit.effect) {
-            log.append(self.worker, commit.position.time, Kind::Command, |out| {
-                command::encode(out, invocation, procedure.procedure.parameters(), hash, company);
-            });
+            if !commit.has_entry {
+                log.append(self.worker, commit.position.time, Kind::Command, |out| {
+                    let parameters = procedure.procedure.parameters();
+                    command::encode(out, invocation, parameters, hash, company);
+                });
+            }
             log.leave(self.worker);
         }
         if let Some(trace) = &self.journal.trace {

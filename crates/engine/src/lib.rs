@@ -8,7 +8,7 @@
 //!
 //! Reading order: [`contract`], [`source`], [`schema`], [`worker`], [`protection`],
 //! [`in_place`], [`reconnaissance`], [`planning`], [`statistics`], [`trace`], [`checkpoint`],
-//! [`recovery`].
+//! [`recovery`], [`values`].
 //!
 //! Architecture invariants: no engine's name occurs here; nothing here knows SQL text, files or
 //! the network.
@@ -27,4 +27,5 @@ pub mod schema;
 pub mod source;
 pub mod statistics;
 pub mod trace;
+pub mod values;
 pub mod worker;

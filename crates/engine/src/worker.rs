@@ -371,12 +371,16 @@ pub fn run_call_alone(
     invocation: &Invocation,
     frame: &mut Frame,
 ) -> Result<u64, (SqlError, u64)> {
-    let commit = run_alone(schema, scratch, committer, &procedure.program, invocation, frame)?;
+    let program = &procedure.program;
+    let commit = run_alone(schema, scratch, committer, program, invocation, frame, |access| {
+        access.commit_alone(committer, invocation)
+    })?;
     committer.record(commit, Company::Alone, invocation, procedure, frame);
     Ok(commit.position().epoch)
 }
 
-/// Runs a program while nothing else runs. The caller records the commit.
+/// Runs a program while nothing else runs. `place` gives it its place; the caller records the
+/// commit.
 pub fn run_alone(
     schema: &Schema,
     scratch: &mut Scratch,
@@ -384,12 +388,13 @@ pub fn run_alone(
     program: &Program,
     invocation: &Invocation,
     frame: &mut Frame,
+    place: impl FnOnce(&mut InPlace<'_, Alone>) -> Result<Commit, Stop>,
 ) -> Result<Commit, (SqlError, u64)> {
     let _pin = schema.memory.epochs().pin(scratch.worker());
     frame.begin(program, invocation);
     let mut access = InPlace::new(schema, scratch, Alone);
     let commit = match interpret::run(program, 0, frame, &mut access, &mut NoHook) {
-        Ok(()) => committer.commit_alone(access.effect()),
+        Ok(()) => place(&mut access),
         Err(stop) => Err(stop),
     };
     match commit {

@@ -45,7 +45,7 @@ use self::space::Space;
 use self::worker::{WorkerSlab, classes_for};
 use crate::budget::{MemoryBudget, MemoryKind, OutOfMemoryBudget};
 use crate::prefetch::prefetch;
-use crate::record::{Claimed, HEADER_WORDS, MAX_ROW_WORDS, Meta, Record, RecordId};
+use crate::record::{Claimed, HEADER_WORDS, MAX_ROW_WORDS, Meta, Record, RecordId, RowWords};
 use hotrow_base::sync::reclaim::ReclaimEpoch;
 
 /// See the module.
@@ -177,6 +177,16 @@ impl RecordStore {
         let moved = Meta::new(Meta::FORWARDED, prior.class(), body.bits());
         record.set_meta(moved.with_flags_of(prior));
         Ok(PriorRow(prior))
+    }
+
+    /// The row as it was before a `grow` that is neither settled nor restored yet.
+    #[must_use]
+    pub fn prior_row(&self, id: RecordId, prior: PriorRow) -> RowWords<'_> {
+        let PriorRow(meta) = prior;
+        if meta.has(Meta::FORWARDED) {
+            return self.record(RecordId::from_bits(meta.payload())).row();
+        }
+        &self.record(id).rest()[..meta.payload() as usize]
     }
 
     /// Makes a `grow` final: the old place is given back once `epoch` is safe.

@@ -300,6 +300,16 @@ impl UndoLog {
         self.entries.iter().map(|stored| self.resolve(stored))
     }
 
+    /// Entry number `at`, counted from the oldest.
+    ///
+    /// # Panics
+    ///
+    /// If there are not so many.
+    #[must_use]
+    pub fn entry(&self, at: usize) -> UndoEntry<'_> {
+        self.resolve(&self.entries[at])
+    }
+
     /// Whether nothing was changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::thread;
 
-use hotrow::{Database, Durability};
+use hotrow::{Database, Durability, LogEntries};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -134,6 +134,8 @@ fn serve(options: &ChildOptions) -> Result<(), String> {
         .log_file_bytes(options.log_file.bytes());
     let grown = [None, Some(1 << 14), Some(1 << 16), Some(1 << 18)];
     let config = config.checkpoint_log_bytes(grown[options.seed as usize % grown.len()]);
+    let entries = [LogEntries::Commands, LogEntries::Values];
+    let config = config.log_entries(entries[(options.seed >> 8) as usize % entries.len()]);
     let db = Database::open_with(&setup.entry, &options.directory, config, |_| ())
         .map_err(|error| format!("cannot open: {error}"))?;
     workload::prepare(&db)?;

@@ -10,4 +10,5 @@ mod layering;
 mod replay;
 mod row_order;
 mod serial;
+mod values;
 mod workloads;

@@ -17,7 +17,7 @@ const CALLS_PER_CLIENT: u64 = 20;
 const ALLOWED: &[&str] = &["23505", "23514", "23502", "P0001", "P0003", "22004", "22003"];
 
 /// Runs random calls at the same time; how many committed.
-fn call_at_random(db: &Database, seed: u64, procedures: usize) -> usize {
+pub fn call_at_random(db: &Database, seed: u64, procedures: usize) -> usize {
     let committed = Mutex::new(0);
     std::thread::scope(|scope| {
         for client in 0..CLIENTS {

@@ -5,11 +5,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use hotrow::{CallSource, Database, Datum, EngineOptions, Invocation, Rows};
+use hotrow::{
+    CallSource, Database, Datum, Durability, EngineOptions, Invocation, LogEntries, Rows,
+};
 use hotrow_base::clock;
 use hotrow_base::ids::WorkerId;
 use hotrow_engine::source::{End, Fetch, Ticket};
-use hotrow_tests::loaded::open_loaded;
+use hotrow_tests::directory::TestDirectory;
+use hotrow_tests::loaded::{open_loaded, open_loaded_in};
 use hotrow_tests::matrix::{self, Setup};
 use hotrow_tests::state;
 use hotrow_workloads::{CheckContext, Generator, Share, TransactionKind, Workload, workload_named};
@@ -87,10 +90,34 @@ impl CheckContext for Context<'_> {
 }
 
 fn run(workload: &dyn Workload, setup: &Setup) {
-    let config = setup.config.clone().trace(true);
-    let threads = config.threads.expect("set-ups say how many");
-    let settings = config.settings.clone();
-    let db = open_loaded(workload, SEED, config);
+    let db = open_loaded(workload, SEED, setup.config.clone().trace(true));
+    work(workload, setup, &db);
+    replay(workload, setup, &db);
+}
+
+/// As [`run`], with the database closed and opened again.
+fn run_logged(workload: &dyn Workload, setup: &Setup) {
+    let directory = TestDirectory::new("workload");
+    let config = setup.config.clone().durability(Durability::Buffered);
+    let config = config.log_entries(LogEntries::Values);
+    let db = open_loaded_in(&directory, workload, SEED, config.clone());
+    let told = work(workload, setup, &db);
+    let before = state::dump(&db);
+    drop(db);
+    let db = Database::open_without_engine(directory.path(), config, |_| ());
+    let db = db.unwrap_or_else(|error| panic!("{}: {error}", setup.name));
+    let repeated = db.recovery().expect("there is a directory").transactions;
+    assert!(repeated > CALLS / 2, "{}: {repeated}", setup.name);
+    for (table, rows) in state::dump(&db) {
+        assert!(rows == before[&table], "{}: {table} is not as it was", setup.name);
+    }
+    check(workload, setup, &db, &told);
+}
+
+/// Runs the engine for a while, and checks what must hold.
+fn work(workload: &dyn Workload, setup: &Setup, db: &Database) -> Told {
+    let threads = setup.config.threads.expect("set-ups say how many");
+    let settings = setup.config.settings.clone();
     let session = db.session();
     let resolve = |name: &str| session.procedure(name).expect("it was created").id();
     let kinds = workload.kinds().len();
@@ -115,16 +142,20 @@ fn run(workload: &dyn Workload, setup: &Setup) {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
     engine.stop();
-    let told = told.lock().expect("sources do not panic");
+    let told = std::mem::take(&mut *told.lock().expect("sources do not panic"));
     assert!(!told.codes.contains("40001") && !told.codes.contains("XX000"), "{:?}", told.codes);
     let aborts = workload.kinds().iter().any(|kind| kind.aborts > 0.0);
     assert!(aborts || told.codes.is_empty(), "{}: {:?}", setup.name, told.codes);
+    check(workload, setup, db, &told);
+    told
+}
+
+fn check(workload: &dyn Workload, setup: &Setup, db: &Database, told: &Told) {
     for check in workload.checks() {
-        let result = check.result(&mut Context(&db, &told));
+        let result = check.result(&mut Context(db, told));
         let (name, detail) = (result.name, result.detail());
         assert!(result.holds(), "{}, {name}: {detail}", setup.name);
     }
-    replay(workload, setup, &db);
 }
 
 fn replay(workload: &dyn Workload, setup: &Setup, db: &Database) {
@@ -158,6 +189,13 @@ fn tpcc() {
         &[("warehouses", "1"), ("items", "100"), ("customers", "30"), ("rollbacks", "5")],
     );
     matrix::setups(&[1, 2, 4]).iter().for_each(|setup| run(&*workload, setup));
+}
+
+#[test]
+fn tpcc_logged_as_values() {
+    let sizes = [("warehouses", "2"), ("items", "100"), ("customers", "30"), ("rollbacks", "5")];
+    let workload = small("tpcc", &sizes);
+    matrix::setups(&[1, 2, 4]).iter().for_each(|setup| run_logged(&*workload, setup));
 }
 
 #[test]

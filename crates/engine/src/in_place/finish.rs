@@ -1,16 +1,62 @@
 //! Commit and undo.
 
 use hotrow_base::ids::TableId;
+use hotrow_log::position::Position;
 use hotrow_storage::btree::GHOST;
 use hotrow_storage::record::RecordId;
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_storage::undo::{IndexChange, IndexKey, Undo};
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::Stop;
 
 use super::{InPlace, Scratch};
+use crate::journal::{Commit, Committer};
 use crate::protection::Protection;
 use crate::schema::Schema;
 
 impl<P: Protection> InPlace<'_, P> {
+    /// Gives the transaction its place, and logs its values if that is what is logged. Called with
+    /// everything held; [`InPlace::commit`] comes next. `met`: see [`Committer::commit`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Committer::commit`]; then the transaction must be undone.
+    #[inline]
+    pub fn commit_at(
+        &mut self,
+        committer: &Committer,
+        met: Position,
+        invocation: &Invocation,
+    ) -> Result<Commit, Stop> {
+        let commit = committer.commit(met, self.effect())?;
+        Ok(self.log_values(committer, commit, invocation))
+    }
+
+    /// As [`InPlace::commit_at`], for what runs at a quiet point.
+    ///
+    /// # Errors
+    ///
+    /// As [`InPlace::commit_at`].
+    pub fn commit_alone(
+        &mut self,
+        committer: &Committer,
+        invocation: &Invocation,
+    ) -> Result<Commit, Stop> {
+        let commit = committer.commit_alone(self.effect())?;
+        Ok(self.log_values(committer, commit, invocation))
+    }
+
+    #[inline]
+    fn log_values(
+        &mut self,
+        committer: &Committer,
+        commit: Commit,
+        invocation: &Invocation,
+    ) -> Commit {
+        let Scratch { undo, values, .. } = &mut *self.scratch;
+        committer.record_values(commit, invocation, |out| values.encode(out, self.schema, undo))
+    }
+
     /// Makes the changes final. Called with everything still held: removed rows and entries leave
     /// their indexes here, while nobody can look for them.
     #[inline]

@@ -122,7 +122,7 @@ impl Runner for SerialRunner {
                 interpret::run(program, 0, frame, &mut access, &mut plan.keys())
             }
         };
-        let commit = match ran.and_then(|()| self.committer.commit(met, access.effect())) {
+        let commit = match ran.and_then(|()| access.commit_at(&self.committer, met, invocation)) {
             Ok(commit) => commit,
             Err(stop) => {
                 access.undo();

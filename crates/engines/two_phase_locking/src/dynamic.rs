@@ -130,7 +130,7 @@ impl DynamicRunner {
         let mut access = InPlace::new(schema, &mut self.scratch, protection);
         let ran = interpret::run(&procedure.program, 0, frame, &mut access, &mut NoHook);
         let met = access.protection().locking.owner.met();
-        match ran.and_then(|()| self.committer.commit(met, access.effect())) {
+        match ran.and_then(|()| access.commit_at(&self.committer, met, invocation)) {
             Ok(commit) => {
                 access.commit();
                 Ok(commit)

@@ -79,7 +79,7 @@ impl OrderedRunner {
         let mut access = InPlace::new(schema, &mut self.scratch, protection).with_hints(hints);
         let ran = interpret::run(&procedure.program, 0, frame, &mut access, &mut plan.keys());
         let met = self.owner.met();
-        match ran.and_then(|()| self.committer.commit(met, access.effect())) {
+        match ran.and_then(|()| access.commit_at(&self.committer, met, invocation)) {
             Ok(commit) => {
                 access.commit();
                 Ok(commit)

@@ -123,6 +123,11 @@ fn restoring_newest_first_brings_back_every_row() {
     let id = allocated(&store, &[1, 2]);
     let first = store.grow(WORKER, id, &[3; 50]).expect("the budget has room");
     let second = store.grow(WORKER, id, &[4; 500]).expect("the budget has room");
+    let words = |prior| {
+        let row = store.prior_row(id, prior).iter();
+        row.map(|word| word.load(Relaxed)).collect::<Vec<_>>()
+    };
+    assert_eq!((words(first), words(second)), (vec![1, 2], vec![3; 50]));
     store.record(id).set_ghost();
     store.restore(WORKER, id, second, epochs.retire_epoch());
     assert_eq!(row_of(&store, id), [3; 50]);
