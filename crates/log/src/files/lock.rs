@@ -15,8 +15,16 @@ use std::path::Path;
 /// lock two files of one name.
 #[derive(Debug)]
 pub struct DirectoryLock {
-    #[expect(dead_code, reason = "the lock lives as long as the file is open")]
     file: File,
+}
+
+impl Drop for DirectoryLock {
+    /// Closing the file is not enough: a process that was forked off and has not called exec yet
+    /// has it open, too, and would keep the lock a little longer.
+    fn drop(&mut self) {
+        // Should it fail, closing lets go all the same.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
 }
 
 impl DirectoryLock {
@@ -47,4 +55,21 @@ fn holder(file: &File) -> Option<u32> {
     let mut bytes = [0; 16];
     let read = file.read_at(&mut bytes, 0).ok()?;
     std::str::from_utf8(&bytes[..read]).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DirectoryLock;
+
+    #[test]
+    fn a_dropped_lock_is_free_though_a_fork_has_the_file_open() {
+        let name = format!("hotrow-lock-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let lock = DirectoryLock::acquire(&path).expect("nobody has it");
+        let of_a_fork = lock.file.try_clone().expect("there are file descriptors left");
+        drop(lock);
+        drop(DirectoryLock::acquire(&path).expect("it is free again"));
+        drop(of_a_fork);
+        let _ = std::fs::remove_file(&path);
+    }
 }
