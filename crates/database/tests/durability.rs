@@ -199,6 +199,23 @@ fn a_keyed_call_takes_effect_once_across_restarts_and_checkpoints() {
 }
 
 #[test]
+fn a_keyed_call_that_only_reads_tells_the_same_after_a_restart() {
+    let directory = Directory::new("read-once");
+    for start in 0..3 {
+        let db = Database::open(&directory.0, Config::default()).expect("it opens");
+        let session = db.session();
+        if start == 0 {
+            session.execute(SCRIPT).expect("the script is right");
+        }
+        let told = session.call_once("sum", "total", ()).expect("it runs").one::<i64>();
+        assert_eq!(told.expect("a number"), 100, "start {start}");
+        session.call("open_account", (50 + start, 7_i64, "more")).expect("it is new");
+        let now: i64 = session.call("total", ()).expect("it runs").one().expect("a number");
+        assert_eq!(now, 100 + 7 * (start + 1));
+    }
+}
+
+#[test]
 fn of_many_calls_with_one_key_one_runs() {
     let directory = Directory::new("race");
     let db = Database::open(&directory.0, Config::default().threads(2)).expect("it opens");

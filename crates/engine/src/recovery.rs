@@ -134,7 +134,7 @@ pub enum ReplayError {
     /// the call left its plan
     #[error(
         "the log's call of {procedure} at {place} touches what its plan does not know; this is a \
-         bug in Hotrow: replay with one call at a time"
+         bug in Hotrow"
     )]
     Strayed {
         /// the call

@@ -336,7 +336,8 @@ impl<R: Runner> Worker<R> {
             if !self.calls[at].exclusive {
                 continue;
             }
-            let quiet = self.schema.quiet();
+            let shared = Arc::clone(&self.schema);
+            let quiet = shared.quiet();
             let schema = quiet.schema();
             let call = &mut self.calls[at];
             let procedure = schema.procedure(call.invocation.procedure).cloned();
@@ -355,8 +356,9 @@ impl<R: Runner> Worker<R> {
                 Err((error, durable_in)) => (Err(error), durable_in),
             };
             call.durable_in = durable_in;
-            drop(quiet);
+            // At the quiet point: who comes to the next one finds every committed call's end told.
             self.finish(at, end);
+            drop(quiet);
         }
     }
 }

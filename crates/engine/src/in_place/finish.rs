@@ -10,7 +10,7 @@ use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::Stop;
 
 use super::{InPlace, Scratch};
-use crate::journal::{Commit, Committer};
+use crate::journal::{Commit, Committer, Effect};
 use crate::protection::Protection;
 use crate::schema::Schema;
 
@@ -28,7 +28,7 @@ impl<P: Protection> InPlace<'_, P> {
         met: Position,
         invocation: &Invocation,
     ) -> Result<Commit, Stop> {
-        let commit = committer.commit(met, self.effect())?;
+        let commit = committer.commit(met, self.effect_of(invocation))?;
         Ok(self.log_values(committer, commit, invocation))
     }
 
@@ -42,8 +42,18 @@ impl<P: Protection> InPlace<'_, P> {
         committer: &Committer,
         invocation: &Invocation,
     ) -> Result<Commit, Stop> {
-        let commit = committer.commit_alone(self.effect())?;
+        let commit = committer.commit_alone(self.effect_of(invocation))?;
         Ok(self.log_values(committer, commit, invocation))
+    }
+
+    /// What the call did. One with a key has an entry even if it only read: its outcome shall be
+    /// the same after a restart.
+    #[inline]
+    fn effect_of(&self, invocation: &Invocation) -> Effect {
+        match self.effect() {
+            Effect::Read if !invocation.key.is_empty() => Effect::Write { hash: self.write_hash() },
+            effect => effect,
+        }
     }
 
     #[inline]
