@@ -17,6 +17,7 @@
 mod tests;
 
 use crate::checksum::checksum;
+use hotrow_base::varint::{self, ByteReader};
 use std::ops::Range;
 
 /// What an entry's body is.
@@ -100,7 +101,7 @@ pub(crate) fn encode(buffer: &mut Vec<u8>, time: u64, kind: Kind, body: impl FnO
     let begin = buffer.len();
     buffer.push(0); // most lengths fit one byte; `put_length` makes room for others
     buffer.push(kind.number());
-    put_varint(buffer, time);
+    varint::put(buffer, time);
     body(buffer);
     put_length(buffer, begin);
     let checksum = checksum(&buffer[begin..]);
@@ -116,7 +117,7 @@ fn put_length(buffer: &mut Vec<u8>, begin: usize) {
         return;
     }
     let end = buffer.len();
-    put_varint(buffer, length);
+    varint::put(buffer, length);
     let width = buffer.len() - end;
     let mut bytes = [0; VARINT_BYTES_MAX];
     bytes[..width].copy_from_slice(&buffer[end..]);
@@ -149,29 +150,11 @@ pub(crate) fn decode(
     Ok((EntrySpan { worker, time, kind, body: body..end }, end + CHECKSUM_BYTES))
 }
 
-pub(crate) fn put_varint(buffer: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        buffer.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    buffer.push(value as u8);
-}
-
 /// The varint at `at` and where it ends; `None` if it is cut off or greater than 64 bits.
-pub(crate) fn take_varint(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
-    let mut value = 0u64;
-    for (index, &byte) in bytes.get(at..)?.iter().take(VARINT_BYTES_MAX).enumerate() {
-        let bits = u64::from(byte & 0x7f);
-        let shift = 7 * index as u32;
-        if bits << shift >> shift != bits {
-            return None;
-        }
-        value |= bits << shift;
-        if byte < 0x80 {
-            return Some((value, at + index + 1));
-        }
-    }
-    None
+fn take_varint(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
+    let mut reader = ByteReader::new(bytes.get(at..)?);
+    let value = reader.varint()?;
+    Some((value, bytes.len() - reader.rest().len()))
 }
 
 /// The little-endian number at `at`, which lies inside `bytes`.

@@ -22,6 +22,19 @@ proptest! {
     }
 
     #[test]
+    fn varints_read_back_and_stand_alone(value: u64, rest: Vec<u8>) {
+        let mut bytes = Vec::new();
+        put(&mut bytes, value);
+        for length in 0..bytes.len() {
+            prop_assert_eq!(ByteReader::new(&bytes[..length]).varint(), None);
+        }
+        bytes.extend(&rest);
+        let mut reader = ByteReader::new(&bytes);
+        prop_assert_eq!(reader.varint(), Some(value));
+        prop_assert_eq!(reader.rest(), rest.as_slice());
+    }
+
+    #[test]
     fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
         let mut reader = ByteReader::new(&bytes);
         while reader.varint().is_some() {}

@@ -1,5 +1,6 @@
-use super::{Entry, EntrySpan, Kind, decode, encode, put_varint, take_varint};
+use super::{Entry, EntrySpan, Kind, decode, encode};
 use crate::checksum::checksum;
+use hotrow_base::varint;
 use proptest::prelude::*;
 
 fn kinds() -> impl Strategy<Value = Kind> {
@@ -17,18 +18,6 @@ fn decode_all(bytes: &[u8], worker: u16) -> Result<Vec<EntrySpan>, &'static str>
 }
 
 proptest! {
-    #[test]
-    fn varints_read_back_and_stand_alone(value: u64, rest: Vec<u8>) {
-        let mut bytes = Vec::new();
-        put_varint(&mut bytes, value);
-        let end = bytes.len();
-        for length in 0..end {
-            prop_assert_eq!(take_varint(&bytes[..length], 0), None);
-        }
-        bytes.extend(rest);
-        prop_assert_eq!(take_varint(&bytes, 0), Some((value, end)));
-    }
-
     #[test]
     fn entries_read_back_in_order(
         entries in prop::collection::vec(
@@ -94,7 +83,7 @@ fn kinds_keep_their_numbers() {
 #[test]
 fn wrong_entries_are_named() {
     let mut bytes = Vec::new();
-    put_varint(&mut bytes, u64::MAX);
+    varint::put(&mut bytes, u64::MAX);
     bytes.extend([0; 8]);
     assert_eq!(decode(&bytes, 0, 0), Err("an entry is longer than its run"));
     assert_eq!(decode(&[], 0, 0), Err("an entry's length is cut off"));
