@@ -59,7 +59,9 @@ pub(crate) struct Checkpoints {
     pub(crate) outcomes: Arc<Outcomes>,
     pub(crate) directory: Arc<DataDirectory>,
     pub(crate) threads: usize,
-    /// the log's bytes at the last checkpoint
+    /// bytes of log that the last recovery repeated
+    pub(crate) bytes_repeated: u64,
+    /// what [`Checkpoints::log_bytes`] was at the last checkpoint, or when one failed
     pub(crate) bytes_before: AtomicU64,
     pub(crate) turn: parking_lot::Mutex<()>,
 }
@@ -73,7 +75,7 @@ impl Checkpoints {
         let _turn = self.turn.lock();
         let started = Ticks::now();
         let log = self.log();
-        let bytes = log.statistics().bytes;
+        let bytes = self.log_bytes();
         let quiet = self.schema.quiet();
         let closed = Ticks::now();
         let position = self.journal.cut();
@@ -105,10 +107,14 @@ impl Checkpoints {
         log.wait_for(epoch).map_err(|failure| hotrow_engine::journal::log_error(&failure).into())
     }
 
-    /// Bytes of log that would have to be repeated now.
+    /// Bytes of log, from those that the last recovery repeated on.
     fn log_bytes(&self) -> u64 {
-        let bytes = self.log().statistics().bytes;
-        bytes.saturating_sub(self.bytes_before.load(Ordering::Relaxed)) // a figure
+        self.bytes_repeated + self.log().statistics().bytes
+    }
+
+    /// Bytes of log since the last checkpoint: what would have to be repeated now.
+    fn growth(&self) -> u64 {
+        self.log_bytes().saturating_sub(self.bytes_before.load(Ordering::Relaxed)) // a figure
     }
 
     fn log(&self) -> &Log {
@@ -129,12 +135,12 @@ struct Stop {
 }
 
 impl Checkpointer {
-    /// Starts the thread. `repeated`: bytes of log that the last recovery repeated.
-    pub(crate) fn start(checkpoints: Arc<Checkpoints>, log_bytes: u64, repeated: u64) -> Self {
+    /// Starts the thread.
+    pub(crate) fn start(checkpoints: Arc<Checkpoints>, log_bytes: u64) -> Self {
         let stop = Arc::new(Stop::default());
         let thread = {
             let stop = Arc::clone(&stop);
-            let look = move || look_after(&checkpoints, &stop, log_bytes, repeated);
+            let look = move || look_after(&checkpoints, &stop, log_bytes);
             // Without the thread the log grows until somebody asks for a checkpoint.
             ThreadOptions::named("checkpointer").spawn(look).ok()
         };
@@ -154,27 +160,18 @@ impl Drop for Checkpointer {
     }
 }
 
-fn look_after(checkpoints: &Checkpoints, stop: &Stop, log_bytes: u64, mut repeated: u64) {
+fn look_after(checkpoints: &Checkpoints, stop: &Stop, log_bytes: u64) {
     let asked = || stop.asked.load(Ordering::Acquire).then_some(()); // partner: the drop
     while stop.changed.wait_for(Some(Ticks::from_now(LOOK_EVERY)), asked).is_none() {
-        if checkpoints.log_bytes() + repeated < log_bytes {
+        if checkpoints.growth() < log_bytes {
             continue;
         }
-        match checkpoints.take(&|_| ()) {
-            Ok(_) => repeated = 0,
-            Err(error) => {
-                // Nothing is lost: the log goes on. Try again when it has grown once more.
-                eprintln!("hotrow: a checkpoint could not be taken: {error}");
-                checkpoints.forget_growth();
-                repeated = 0;
-            }
+        if let Err(error) = checkpoints.take(&|_| ()) {
+            // Nothing is lost: the log goes on. Try again when it has grown once more.
+            eprintln!("hotrow: a checkpoint could not be taken: {error}");
+            let bytes = checkpoints.log_bytes();
+            checkpoints.bytes_before.store(bytes, Ordering::Relaxed); // a figure
         }
-    }
-}
-
-impl Checkpoints {
-    fn forget_growth(&self) {
-        self.bytes_before.store(self.log().statistics().bytes, Ordering::Relaxed); // a figure
     }
 }
 

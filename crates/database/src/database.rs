@@ -303,10 +303,10 @@ impl Inner {
         checkpoint::remove_older(&**directory.checkpoint_files(), recovered.checkpoint.as_ref())?;
         let log = directory.start_log(recovered.tail, &config, threads + 1)?;
         let mut inner = Self::new(config, schema, recovered.sources, recovered.outcomes, Some(log));
-        let checkpoints = Arc::new(inner.checkpoints_in(directory));
+        let repeated = recovered.report.log_bytes;
+        let checkpoints = Arc::new(inner.checkpoints_in(directory, repeated));
         if let Some(log_bytes) = inner.config.checkpoint_log_bytes {
-            let (checkpoints, repeated) = (Arc::clone(&checkpoints), recovered.report.log_bytes);
-            let checkpointer = Checkpointer::start(checkpoints, log_bytes, repeated);
+            let checkpointer = Checkpointer::start(Arc::clone(&checkpoints), log_bytes);
             inner.checkpointer = Latch::new(Some(checkpointer));
         }
         inner.checkpoints = Latch::new(Some(checkpoints));
@@ -365,7 +365,7 @@ impl Inner {
         Ends { outcomes, committer: Committer::new(&self.journal, worker) }
     }
 
-    fn checkpoints_in(&self, directory: DataDirectory) -> Checkpoints {
+    fn checkpoints_in(&self, directory: DataDirectory, bytes_repeated: u64) -> Checkpoints {
         Checkpoints {
             schema: Arc::clone(&self.schema),
             journal: Arc::clone(&self.journal),
@@ -373,6 +373,7 @@ impl Inner {
             outcomes: Arc::clone(&self.outcomes),
             directory: Arc::new(directory),
             threads: self.config.checkpoint_threads,
+            bytes_repeated,
             bytes_before: AtomicU64::new(0),
             turn: parking_lot::Mutex::new(()),
         }
