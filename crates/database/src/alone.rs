@@ -103,8 +103,7 @@ impl Alone {
         schema.reclaim(QUIET_WORKER);
         match ended {
             Ok(durable_in) => {
-                let names = program.result.iter().map(|column| column.name.clone()).collect();
-                Reply { answer: Ok(Rows::of_frame(names, &self.frame, program)), durable_in }
+                Reply { answer: Ok(Rows::of_program(&self.frame, program)), durable_in }
             }
             Err((error, durable_in)) => Reply { answer: Err(Box::new(error)), durable_in },
         }

@@ -18,7 +18,6 @@ use hotrow_engine::schema::{Schema, SharedSchema};
 use hotrow_engine::values::{self, Operation};
 use hotrow_log::checkpoint;
 use hotrow_log::entry::{Entry, Kind};
-use hotrow_log::position::Position;
 use hotrow_log::read::{self, Block};
 use hotrow_storage::record::RecordId;
 use hotrow_storage::table::Index as StoredIndex;
@@ -157,11 +156,10 @@ pub fn dump_log(path: &Path, mut visit: impl FnMut(LogLine)) -> Result<(), Error
     }
     read::scan(directory.log_files(), from_epoch, |block: Block<'_>| -> Result<(), Error> {
         for entry in block.entries() {
-            let position = Position { epoch: block.epoch, time: entry.time };
             visit(LogLine {
                 file: block.file.to_owned(),
                 offset: block.offset,
-                position: (position.epoch, position.time),
+                position: (block.epoch, entry.time),
                 worker: entry.worker,
                 kind: entry.kind.name(),
                 bytes: entry.body.len() as u64,

@@ -335,8 +335,7 @@ impl ReplayEnds for KeyedEnds<'_> {
     fn ended(&self, call: &LoggedCall, frame: &mut Frame, program: &Program) {
         let Invocation { procedure, arguments, now_us, key } = &call.invocation;
         let procedure = self.schema.procedure(*procedure).expect("it has just been run");
-        let names = program.result.iter().map(|column| column.name.clone()).collect();
-        let answer = Ok(Rows::of_frame(names, frame, program));
+        let answer = Ok(Rows::of_program(frame, program));
         let call = call_checksum(&procedure.procedure, arguments);
         self.outcomes.end(key, Outcome { call, ended_us: *now_us, answer, durable_in: 0 });
     }

@@ -42,6 +42,12 @@ impl Default for Rows {
 }
 
 impl Rows {
+    /// As [`Rows::of_frame`], with names that are not shared with other results.
+    pub(crate) fn of_program(frame: &Frame, program: &Program) -> Self {
+        let names = program.result.iter().map(|column| column.name.clone()).collect();
+        Self::of_frame(names, frame, program)
+    }
+
     /// The result in a frame; its memory is the caller's to reuse.
     pub(crate) fn of_frame(columns: Arc<[String]>, frame: &Frame, program: &Program) -> Self {
         let types = program.result.iter().map(|column| column.data_type).cycle();
