@@ -15,7 +15,6 @@ pub mod child;
 pub mod faults;
 pub mod workload;
 
-use std::cell::Cell;
 use std::fmt;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -28,6 +27,7 @@ use hotrow::{Config, Database, Durability};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+use crate::directory::TestDirectory;
 use crate::matrix::{Setup, setups};
 use workload::CLIENTS;
 
@@ -96,16 +96,17 @@ pub fn run(options: &CrashOptions) -> Result<CrashReport, String> {
     let mut report = CrashReport::default();
     let setups = setups(&[1, 2, 4]);
     while report.rounds < options.rounds {
-        let database = DatabaseDirectory::new(options, report.rounds)?;
+        let database = database_directory(options)?;
         let most = ROUNDS_PER_DATABASE.min(options.rounds - report.rounds);
         let mut known = [0; CLIENTS];
         for _ in 0..random.random_range(1..=most) {
             let number = report.rounds as usize % setups.len();
-            let round = Round { options, number, setup: &setups[number], path: &database.0 };
+            let round = Round { options, number, setup: &setups[number], path: database.path() };
             let ended = round.run(&mut random, &mut known, &mut report);
             if let Err(what) = ended {
                 let (number, name) = (report.rounds, &round.setup.name);
-                let (seed, path) = (options.seed, database.keep());
+                database.keep();
+                let (seed, path) = (options.seed, database.path().display());
                 return Err(format!("round {number}, {name}, seed {seed}, {path}: {what}"));
             }
             report.rounds += 1;
@@ -114,30 +115,10 @@ pub fn run(options: &CrashOptions) -> Result<CrashReport, String> {
     Ok(report)
 }
 
-/// The directory of one database, removed at the end unless something was wrong.
-struct DatabaseDirectory(PathBuf, Cell<bool>);
-
-impl DatabaseDirectory {
-    fn new(options: &CrashOptions, round: u32) -> Result<Self, String> {
-        let path = options.directory.join(format!("crash-{}-{round}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&options.directory).map_err(|error| error.to_string())?;
-        Ok(Self(path, Cell::new(false)))
-    }
-
-    /// Leaves the directory for people to look at; where it is.
-    fn keep(&self) -> String {
-        self.1.set(true);
-        self.0.display().to_string()
-    }
-}
-
-impl Drop for DatabaseDirectory {
-    fn drop(&mut self) {
-        if !self.1.get() {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
+/// The directory of one database, removed at the end unless it is kept.
+fn database_directory(options: &CrashOptions) -> Result<TestDirectory, String> {
+    std::fs::create_dir_all(&options.directory).map_err(|error| error.to_string())?;
+    Ok(TestDirectory::within(&options.directory, "crash"))
 }
 
 struct Round<'a> {

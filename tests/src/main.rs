@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use hotrow_tests::crash::child::{self, ChildOptions, LogFile};
+use hotrow_tests::crash::child::{self, ChildOptions};
 use hotrow_tests::crash::{self, CrashOptions};
 
 /// Long tests of Hotrow.
@@ -36,22 +36,7 @@ enum Command {
     },
     /// The process that is killed
     #[command(hide = true)]
-    CrashChild {
-        #[arg(long)]
-        directory: PathBuf,
-        #[arg(long)]
-        setup: usize,
-        #[arg(long)]
-        durability: hotrow::Durability,
-        #[arg(long)]
-        seed: u64,
-        #[arg(long)]
-        until_failure: bool,
-        #[arg(long, default_value = "short")]
-        log_file: LogFile,
-        #[arg(long, default_value = "false", action = clap::ArgAction::Set)]
-        hoard_files: bool,
-    },
+    CrashChild(ChildOptions),
 }
 
 fn main() -> ExitCode {
@@ -70,24 +55,8 @@ fn main() -> ExitCode {
                 }
             }
         }
-        Command::CrashChild {
-            directory,
-            setup,
-            durability,
-            seed,
-            until_failure,
-            log_file,
-            hoard_files,
-        } => {
-            child::run(&ChildOptions {
-                directory,
-                setup,
-                durability,
-                seed,
-                until_failure,
-                log_file,
-                hoard_files,
-            });
+        Command::CrashChild(options) => {
+            child::run(&options);
             ExitCode::SUCCESS
         }
     }

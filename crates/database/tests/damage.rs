@@ -1,9 +1,12 @@
 //! Damage: every byte of a small data directory changed (of padding, every 64th), every file lost.
 
+mod scratch;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hotrow::{Config, Database, VerifyReport, verify};
+use scratch::Directory;
 
 const SCRIPT: &str = "
     CREATE TABLE t (id bigint PRIMARY KEY, n bigint NOT NULL, s text);
@@ -16,12 +19,6 @@ const SCRIPT: &str = "
     END $$ LANGUAGE plpgsql;
     INSERT INTO t VALUES (1, 10, 'one'), (2, 20, NULL);
 ";
-
-fn directory(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("hotrow-{name}-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&path);
-    path
-}
 
 fn config() -> Config {
     Config::default().threads(1).memory_bytes(64 << 20).checkpoint_log_bytes(None)
@@ -50,9 +47,10 @@ fn lasting(report: VerifyReport) -> (u64, u64, u64, Vec<(String, u64)>, Vec<Stri
 
 #[test]
 fn every_changed_byte_is_refused_or_changes_nothing() {
-    let path = directory("damage");
-    make(&path);
-    let look = || verify(&path, &config(), |_| ()).map(lasting);
+    let directory = Directory::new("damage");
+    let path = &directory.0;
+    make(path);
+    let look = || verify(path, &config(), |_| ()).map(lasting);
     let whole = look().expect("nothing is wrong yet");
     assert_eq!((whole.1, whole.2), (2, 4), "{whole:?}");
     let (mut refused, mut harmless) = (0, 0);
@@ -83,13 +81,13 @@ fn every_changed_byte_is_refused_or_changes_nothing() {
     }
     assert_eq!(look().expect("all is as before"), whole);
     assert!(refused > 1000, "{refused} refused, {harmless} harmless");
-    let _ = fs::remove_dir_all(&path);
 }
 
 #[test]
 fn a_missing_file_is_refused() {
-    let path = directory("missing");
-    make(&path);
+    let directory = Directory::new("missing");
+    let path = &directory.0;
+    make(path);
     for folder in ["log", "checkpoint"] {
         for file in fs::read_dir(path.join(folder)).expect("it can be listed") {
             let file = file.expect("it can be listed").path();
@@ -97,7 +95,7 @@ fn a_missing_file_is_refused() {
             fs::remove_file(&file).expect("it can be removed");
             // The log of this small directory still reaches back to its beginning, so a lost
             // manifest costs nothing but time.
-            if let Ok(found) = verify(&path, &config(), |_| ()) {
+            if let Ok(found) = verify(path, &config(), |_| ()) {
                 let name = file.to_string_lossy();
                 assert!(name.ends_with(".manifest"), "without {file:?}: {found:?}");
                 assert_eq!(found.tables, [("t".to_owned(), 2)]);
@@ -106,6 +104,5 @@ fn a_missing_file_is_refused() {
             fs::write(&file, bytes).expect("it can be written");
         }
     }
-    verify(&path, &config(), |_| ()).expect("all is as before");
-    let _ = fs::remove_dir_all(&path);
+    verify(path, &config(), |_| ()).expect("all is as before");
 }

@@ -1,8 +1,11 @@
 //! A database with a directory: what it holds after it is closed and opened again.
 
-use std::path::{Path, PathBuf};
+mod scratch;
+
+use std::path::Path;
 
 use hotrow::{Config, Database, Durability, Error, LogEntries, engines};
+use scratch::Directory;
 
 const SCRIPT: &str = "
     CREATE TABLE account (id bigint PRIMARY KEY, cents bigint NOT NULL, note text);
@@ -24,23 +27,6 @@ const SCRIPT: &str = "
     END $$ LANGUAGE plpgsql;
     INSERT INTO account VALUES (1, 100, NULL);
 ";
-
-/// A directory of this test's own, removed at its end.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hotrow-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Self(path)
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn every_engine() -> impl Iterator<Item = (Config, String)> {
     engines().iter().flat_map(|entry| {

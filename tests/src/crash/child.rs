@@ -13,21 +13,28 @@ use super::workload::{self, CLIENTS, StepError};
 use crate::matrix::setups;
 
 /// What a child is told on its command line.
-#[derive(Clone, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct ChildOptions {
     /// the database's directory
+    #[arg(long)]
     pub directory: PathBuf,
     /// which of the set-ups
+    #[arg(long)]
     pub setup: usize,
     /// when an end counts
+    #[arg(long)]
     pub durability: Durability,
     /// of what clients do
+    #[arg(long)]
     pub seed: u64,
     /// whether to end by itself once the log has failed
+    #[arg(long)]
     pub until_failure: bool,
     /// how long log files are
+    #[arg(long, default_value = "short")]
     pub log_file: LogFile,
     /// takes all files that may be open, before it begins
+    #[arg(long, default_value = "false", action = clap::ArgAction::Set)]
     pub hoard_files: bool,
 }
 

@@ -13,7 +13,7 @@ use hotrow::{Config, Database};
 
 use super::child::LogFile;
 use super::workload::{self, CLIENTS};
-use super::{CrashOptions, CrashReport, DatabaseDirectory, Journal, listen, look};
+use super::{CrashOptions, CrashReport, Journal, database_directory, listen, look};
 
 /// What a child is denied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,9 +50,9 @@ pub struct FaultReport {
 
 /// Runs a child under a limit until its log fails, and looks for everything it acknowledged.
 pub fn run(options: &CrashOptions, limit: Limit) -> Result<FaultReport, String> {
-    let directory = DatabaseDirectory::new(options, options.seed as u32)?;
+    let directory = database_directory(options)?;
     {
-        let db = Database::open(&directory.0, Config::default().threads(1))
+        let db = Database::open(directory.path(), Config::default().threads(1))
             .map_err(|error| error.to_string())?;
         workload::prepare(&db)?;
     }
@@ -67,7 +67,7 @@ pub fn run(options: &CrashOptions, limit: Limit) -> Result<FaultReport, String> 
         .arg(&options.program)
         .arg("crash-child")
         .arg("--directory")
-        .arg(&directory.0)
+        .arg(directory.path())
         .args(["--setup", "3", "--durability", "durable", "--until-failure"])
         .args(["--log-file", log_file.name(), "--hoard-files", hoards])
         .args(["--seed", &options.seed.to_string()])
@@ -93,6 +93,6 @@ pub fn run(options: &CrashOptions, limit: Limit) -> Result<FaultReport, String> 
         reads: journal.reads,
         ..FaultReport::default()
     };
-    look(&directory.0, &journal.acknowledged, &mut [0; CLIENTS], &mut report.found)?;
+    look(directory.path(), &journal.acknowledged, &mut [0; CLIENTS], &mut report.found)?;
     Ok(report)
 }
