@@ -3,7 +3,7 @@
 //! Should I be using this? Only to write an engine. An engine lowers a [`hotrow_transaction`] plan
 //! to its own form; this crate gives it calls to run ([`source`]), the tables and procedures to
 //! run them on ([`schema`]) with a gate for quiet points, records changed in place with
-//! undo ([`in_place`]), trial reads ([`reconnaissance`]), images of it all ([`checkpoint`]) and
+//! undo ([`in_place`]), lock modes ([`lock_mode`]), trial reads ([`reconnaissance`]), images of it all ([`checkpoint`]) and
 //! the books to keep ([`statistics`]).
 //!
 //! Reading order: [`contract`], [`source`], [`schema`], [`worker`], [`protection`],
@@ -19,6 +19,7 @@ pub mod checkpoint;
 pub mod contract;
 pub mod in_place;
 pub mod journal;
+pub mod lock_mode;
 pub mod planning;
 pub mod protection;
 pub mod reconnaissance;
