@@ -28,3 +28,11 @@ fn ycsb_compiles() {
     database.run(include_str!("../../workloads/src/ycsb/procedures.sql"));
     assert!(!database.procedures.is_empty());
 }
+
+#[test]
+fn tpcb_compiles() {
+    let mut database = Database::default();
+    database.run(include_str!("../../workloads/src/tpcb/schema.sql"));
+    database.run(include_str!("../../workloads/src/tpcb/procedures.sql"));
+    assert!(!database.procedures.is_empty());
+}

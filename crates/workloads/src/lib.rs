@@ -6,7 +6,7 @@
 //! of those calls must leave. See `docs/workloads.md`.
 //!
 //! Reading order: [`workload`] (the trait), [`parameter`], [`row`] and [`random`] (what loaders
-//! use), [`check`], [`stored`], then the workloads: [`tpcc`], [`ycsb`].
+//! use), [`check`], [`stored`], then the workloads: [`tpcc`], [`tpcb`], [`ycsb`].
 //!
 //! Architecture invariants: this crate knows no engine, no storage and no thread; it reads no
 //! clock and no file; everything it produces is a function of parameters and seed.
@@ -18,6 +18,7 @@ pub mod parameter;
 pub mod random;
 pub mod row;
 pub mod stored;
+pub mod tpcb;
 pub mod tpcc;
 pub mod workload;
 pub mod ycsb;
@@ -29,12 +30,13 @@ pub use stored::{LoadError, StoredContext, StoredRows, load_rows};
 pub use workload::{Generator, KindInfo, Resolve, Share, TransactionKind, Workload};
 
 /// The names [`workload_named`] knows.
-pub const NAMES: &[&str] = &["tpcc", "ycsb"];
+pub const NAMES: &[&str] = &["tpcc", "tpcb", "ycsb"];
 
 /// A workload with its default parameters.
 pub fn workload_named(name: &str) -> Option<Box<dyn Workload>> {
     match name {
         "tpcc" => Some(Box::new(tpcc::Tpcc::default())),
+        "tpcb" => Some(Box::new(tpcb::Tpcb::default())),
         "ycsb" => Some(Box::new(ycsb::Ycsb::default())),
         _ => None,
     }

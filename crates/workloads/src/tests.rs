@@ -145,6 +145,7 @@ pub(crate) fn calls(
 fn small() -> Vec<Box<dyn Workload>> {
     let settings: &[(&str, &[(&str, &str)])] = &[
         ("tpcc", &[("items", "100"), ("customers", "30"), ("warehouses", "2")]),
+        ("tpcb", &[("branches", "2"), ("accounts", "500"), ("reads", "50")]),
         ("ycsb", &[("records", "1000"), ("reads", "50")]),
     ];
     let make = |(name, set): &(&str, &[(&str, &str)])| {

@@ -1,4 +1,4 @@
-//! TPC-C and YCSB, small, on every engine: business invariants hold after a run, and replaying the
+//! All workloads, small, on every engine: business invariants hold after a run, and replaying the
 //! trace on the reference engine gives the same results and state.
 
 use std::collections::BTreeSet;
@@ -211,6 +211,31 @@ fn tpcc_remote() {
         ],
     );
     matrix::setups(&[2, 4]).iter().for_each(|setup| run(&*workload, setup));
+}
+
+#[test]
+fn tpcb() {
+    let workload = small("tpcb", &[("branches", "2"), ("accounts", "50")]);
+    matrix::setups(&[1, 2, 4]).iter().for_each(|setup| run(&*workload, setup));
+}
+
+#[test]
+fn tpcb_logged_as_values() {
+    let workload = small("tpcb", &[("branches", "2"), ("accounts", "50")]);
+    matrix::setups(&[1, 2, 4]).iter().for_each(|setup| run_logged(&*workload, setup));
+}
+
+#[test]
+fn tpcb_partly_reading() {
+    let settings = [
+        ("branches", "2"),
+        ("accounts", "50"),
+        ("reads", "40"),
+        ("theta", "0.9"),
+        ("index", "btree"),
+    ];
+    let workload = small("tpcb", &settings);
+    matrix::setups(&[1, 2, 4]).iter().for_each(|setup| run(&*workload, setup));
 }
 
 #[test]

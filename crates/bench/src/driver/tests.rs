@@ -6,6 +6,7 @@ use hotrow_workloads::workload_named;
 fn small(name: &str) -> Box<dyn Workload> {
     let settings: &[(&str, &str)] = match name {
         "tpcc" => &[("items", "100"), ("customers", "30"), ("warehouses", "2")],
+        "tpcb" => &[("branches", "2"), ("accounts", "50"), ("reads", "30")],
         _ => &[("records", "200"), ("reads", "30"), ("hot", "4")],
     };
     let mut workload = workload_named(name).expect("the name is listed");

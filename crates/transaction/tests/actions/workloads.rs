@@ -164,3 +164,16 @@ fn ycsb_in_actions_is_ycsb() {
     println!("{tally:?}");
     assert_eq!((tally.whole, tally.replans), (0, 0), "keys are parameters");
 }
+
+#[test]
+fn tpcb_in_actions_is_tpcb() {
+    let settings = [("branches", "2"), ("accounts", "20"), ("reads", "40")];
+    let (tally, texts) = run("tpcb", &settings, 150);
+    for text in texts.values() {
+        println!("{text}");
+    }
+    println!("{tally:?}");
+    assert_eq!((tally.whole, tally.replans), (0, 0), "keys are parameters");
+    // Account, teller, branch and history do not wait for each other.
+    assert!(texts["tpcb_update"].contains("actions in 2 phases"), "{}", texts["tpcb_update"]);
+}

@@ -97,6 +97,7 @@ fn check_call(procedure: &Procedure, invocation: &Invocation) {
             _ if datum.is_null() => true,
             SqlType::Scalar(DataType::SmallInt) => (0..=100).contains(&datum.as_int()),
             SqlType::Scalar(DataType::Integer) => (1..=3_000).contains(&datum.as_int()),
+            SqlType::Scalar(DataType::BigInt) => (-1_000_000..=1_000_000).contains(&datum.as_int()),
             // Amounts are cents: the parameter must keep its declared scale.
             SqlType::Scalar(DataType::Numeric { scale, .. }) => scale == 2,
             SqlType::Scalar(data_type) if data_type.is_text() => {

@@ -45,6 +45,7 @@ pub fn small() -> Vec<Box<dyn Workload>> {
         let mut workload = workload_named(name).expect("the name is listed");
         let settings: &[(&str, &str)] = match *name {
             "tpcc" => &[("items", "100"), ("customers", "30"), ("warehouses", "2")],
+            "tpcb" => &[("branches", "2"), ("accounts", "500"), ("reads", "50")],
             _ => &[("records", "1000"), ("reads", "50")],
         };
         for (name, text) in settings {
