@@ -3,9 +3,9 @@
 use hotrow::{Database, Datum, Statistics};
 use hotrow_workloads::{CheckContext, TransactionKind, Workload};
 
+use crate::books::SourceBooks;
 use crate::error::BenchError;
 use crate::report::CheckReport;
-use crate::source::SourceBooks;
 
 /// Everything that was committed since the population was loaded.
 #[derive(Clone, Default, Debug)]

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use hotrow::{
-    CallSource, Config, Database, Durability, EngineOptions, ProcedureId, RunningEngine, Statistics,
-};
+use hotrow::{CallSource, Config, Database, Durability, EngineOptions, ProcedureId, Statistics};
 use hotrow_base::clock::Ticks;
-use hotrow_base::thread::available_cores;
+use hotrow_base::thread::{self, available_cores};
 use hotrow_workloads::{Share, Workload};
 
+use crate::books::SourceBooks;
 use crate::check::{self, Totals};
+use crate::clients::Client;
 use crate::data::{LogSettings, RunDirectory};
 use crate::error::BenchError;
 use crate::load;
@@ -27,7 +27,7 @@ use crate::report::{
     TimeBreakdown, difference,
 };
 use crate::selection::Variant;
-use crate::source::{CallTime, GeneratorSource, SourceBooks, SourceParts};
+use crate::source::{CallTime, GeneratorSource, SourceParts};
 
 /// 2026-01-01 as SQL counts time, in microseconds since 2000-01-01: when runs take place.
 const CALL_TIME_US: i64 = 9_497 * 86_400 * 1_000_000;
@@ -63,8 +63,10 @@ pub struct Driver {
     pub memory_bytes: u64,
     /// whether to run the workload's checks and measure memory after a run
     pub inspect: bool,
-    /// whether to pin threads to cores
+    /// whether to pin threads to cores; never done with clients, which need cores too
     pub pin_threads: bool,
+    /// clients that call through sessions; none: calls are generated inside the engine's threads
+    pub clients: Option<usize>,
     /// how the database is logged; none: it is in memory only
     pub log: Option<LogSettings>,
     /// whether to show progress
@@ -80,6 +82,7 @@ impl Default for Driver {
             memory_bytes: 16 << 30,
             inspect: true,
             pin_threads: true,
+            clients: None,
             log: None,
             progress: Progress::Off,
         }
@@ -147,7 +150,16 @@ impl Driver {
     ) -> Result<RunReport, BenchError> {
         debug_assert!(threads <= population.threads, "there are worker ids for all threads");
         let what = format!("running {variant}, {}", threads_text(threads));
-        let measured = self.measure(&population.db, workload, variant, threads, what)?;
+        let measured = match self.clients {
+            None => self.measure(&population.db, workload, variant, threads, what)?,
+            Some(clients) => self.measure_clients(
+                &mut population.db,
+                workload,
+                variant,
+                (threads, clients),
+                what,
+            )?,
+        };
         population.totals.add(&measured.books);
         let mut checks = check::of_driver(&measured.books, &measured.whole);
         let mut memory = MemorySummary::default();
@@ -156,6 +168,7 @@ impl Driver {
             memory = MemorySummary::from(&population.db.memory()?);
         }
         let mut report = measured.report(workload, variant, threads);
+        report.clients = self.clients.unwrap_or(0);
         if self.log.as_ref().is_some_and(|log| log.recover) {
             report.recovery = Some(self.recover(population)?);
             if self.inspect {
@@ -203,25 +216,15 @@ impl Driver {
         threads: usize,
         what: String,
     ) -> Result<Measured, BenchError> {
-        let first = match self.length {
-            Length::Time { .. } => Phase::WarmUp,
-            Length::Calls(_) => Phase::Measure,
-        };
-        let phase = Arc::new(PhaseFlag::new(first));
+        let phase = Arc::new(PhaseFlag::new(self.first_phase()));
         let (sources, done) = self.sources(db, workload, threads, &phase)?;
-        let options = EngineOptions {
-            threads,
-            pin_threads: self.pin_threads,
-            settings: variant.settings.clone(),
-            ..EngineOptions::default()
-        };
         let log_before = LogUse::of(db);
-        let engine = db.start_engine(variant.entry, &options, sources)?;
+        let engine = db.start_engine(variant.entry, &self.options(variant, threads), sources)?;
         let mut books = SourceBooks::new(&workload.kinds());
         let (seconds, part, whole) = match self.length {
             Length::Time { warm_up, measured } => {
                 self.progress.sleep(format!("{what}, warming up"), warm_up);
-                let (seconds, part) = self.time(&*engine, &phase, measured, what);
+                let (seconds, part) = self.time(|| engine.statistics(), &phase, measured, what);
                 let whole = engine.stop();
                 collect(&done, threads, &mut books)?;
                 (seconds, part, whole)
@@ -230,27 +233,89 @@ impl Driver {
                 // Sources close by themselves; threads that see it drop them.
                 collect(&done, threads, &mut books)?;
                 let whole = engine.stop();
-                let span = books.span.map_or(0, |(first, last)| last.nanos_since(first));
-                (span as f64 / 1e9, whole.clone(), whole)
+                (books.seconds(), whole.clone(), whole)
             }
         };
         let log = LogUse::of(db).since(log_before);
         Ok(Measured { seconds, books, part, whole, log, durability: db.durability() })
     }
 
+    fn measure_clients(
+        &self,
+        db: &mut Database,
+        workload: &dyn Workload,
+        variant: &Variant,
+        (threads, clients): (usize, usize),
+        what: String,
+    ) -> Result<Measured, BenchError> {
+        let phase = Arc::new(PhaseFlag::new(self.first_phase()));
+        let ids = procedure_ids(db, workload)?;
+        let log_before = LogUse::of(db);
+        db.serve(variant.entry, &self.options(variant, threads))?;
+        let served = &*db;
+        let (books, timed) = thread::scope(|scope| {
+            let client = |index: u32| {
+                let share = Share { index, of: clients as u32 };
+                let client = Client {
+                    session: served.session(),
+                    generator: workload.generator(share, self.seed, &|name| ids[name]),
+                    kinds: workload.kinds(),
+                    phase: Arc::clone(&phase),
+                    calls: self.calls_of(share),
+                    time: self.call_time(share),
+                };
+                scope.spawn(move || client.run())
+            };
+            let running: Vec<_> = (0..clients as u32).map(client).collect();
+            let timed = match self.length {
+                Length::Time { warm_up, measured } => {
+                    self.progress.sleep(format!("{what}, warming up"), warm_up);
+                    Some(self.time(|| served.statistics(), &phase, measured, what))
+                }
+                Length::Calls(_) => None,
+            };
+            let mut books = SourceBooks::new(&workload.kinds());
+            for client in running {
+                let ended = client.join();
+                books.add(&ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            (books, timed)
+        });
+        let whole = db.rest()?;
+        let (seconds, part) = timed.unwrap_or_else(|| (books.seconds(), whole.clone()));
+        let log = LogUse::of(db).since(log_before);
+        Ok(Measured { seconds, books, part, whole, log, durability: db.durability() })
+    }
+
+    fn first_phase(&self) -> Phase {
+        match self.length {
+            Length::Time { .. } => Phase::WarmUp,
+            Length::Calls(_) => Phase::Measure,
+        }
+    }
+
+    fn options(&self, variant: &Variant, threads: usize) -> EngineOptions {
+        EngineOptions {
+            threads,
+            pin_threads: self.pin_threads && self.clients.is_none(),
+            settings: variant.settings.clone(),
+            ..EngineOptions::default()
+        }
+    }
+
     /// Lets the engine run for some time; how long it was, and what its threads did in it.
     fn time(
         &self,
-        engine: &dyn RunningEngine,
+        statistics: impl Fn() -> Statistics,
         phase: &PhaseFlag,
         time: Duration,
         what: String,
     ) -> (f64, Statistics) {
-        let (before, start) = (engine.statistics(), Ticks::now());
+        let (before, start) = (statistics(), Ticks::now());
         phase.set(Phase::Measure);
         self.progress.sleep(what, time);
         phase.set(Phase::Ended);
-        let (end, after) = (Ticks::now(), engine.statistics());
+        let (end, after) = (Ticks::now(), statistics());
         (end.nanos_since(start) as f64 / 1e9, difference(&after, &before))
     }
 
@@ -261,20 +326,13 @@ impl Driver {
         threads: usize,
         phase: &Arc<PhaseFlag>,
     ) -> Result<(Sources, Receiver<SourceBooks>), BenchError> {
-        let session = db.session();
-        let mut ids = BTreeMap::new();
-        for &name in workload.procedures() {
-            ids.insert(name, session.procedure(name)?.id());
-        }
-        let resolve = |name: &str| -> ProcedureId {
-            *ids.get(name).expect("generators resolve the procedures that their workload lists")
-        };
+        let ids = procedure_ids(db, workload)?;
         let (sender, done) = channel();
         let of = threads as u32;
         let source = |index: u32| -> Box<dyn CallSource> {
             let worker = Share { index, of };
             Box::new(GeneratorSource::new(SourceParts {
-                generator: workload.generator(worker, self.seed, &resolve),
+                generator: workload.generator(worker, self.seed, &|name| ids[name]),
                 kinds: workload.kinds(),
                 phase: Arc::clone(phase),
                 calls: self.calls_of(worker),
@@ -307,6 +365,16 @@ impl Driver {
             }
         }
     }
+}
+
+/// The ids of the procedures that the workload lists, which are all that its generators resolve.
+fn procedure_ids(
+    db: &Database,
+    workload: &dyn Workload,
+) -> Result<BTreeMap<&'static str, ProcedureId>, BenchError> {
+    let session = db.session();
+    let id = |&name: &&'static str| Ok((name, session.procedure(name)?.id()));
+    workload.procedures().iter().map(id).collect()
 }
 
 /// Waits for the books of all sources.
@@ -351,6 +419,7 @@ impl Measured {
             workload: workload.name().to_owned(),
             parameters: parameters.into_iter().map(|p| (p.name, p.value)).collect(),
             threads,
+            clients: 0,
             seconds: self.seconds,
             committed: ends.committed,
             user_aborts: ends.user_aborts,

@@ -18,15 +18,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Reading order: [`select_engines`], [`Driver`] (what one run does), `source` (where calls come
-//! from), `load`, `check`, [`RunReport`], `table`, then [`record_history`].
+//! Reading order: [`select_engines`], [`Driver`] (what one run does), `source` and `clients` (where
+//! calls come from), `books`, `load`, `check`, [`RunReport`], `table`, then [`record_history`].
 //!
 //! Architecture invariants: this crate knows engines only through the engine table; it makes no
 //! transaction of its own but those of recorded histories, which are SQL text like all others.
 
 #![forbid(unsafe_code)]
 
+mod books;
 mod check;
+mod clients;
 mod data;
 mod driver;
 mod error;

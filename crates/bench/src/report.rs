@@ -8,8 +8,8 @@ use hotrow::{Activity, Database, MemoryReport, RecoveryReport, Statistics};
 use hotrow_log::log::LogStatistics;
 use serde::{Deserialize, Serialize};
 
+use crate::books::KindBooks;
 use crate::error::BenchError;
-use crate::source::KindBooks;
 
 /// One run: one workload on one engine with so many threads. Counts and times are those of the
 /// measured part; checks see everything since the load.
@@ -25,6 +25,9 @@ pub struct RunReport {
     pub parameters: BTreeMap<String, String>,
     /// threads that ran calls
     pub threads: usize,
+    /// clients that called through sessions; 0: calls were generated inside the threads
+    #[serde(default)]
+    pub clients: usize,
     /// measured seconds
     pub seconds: f64,
     /// calls committed
@@ -37,7 +40,7 @@ pub struct RunReport {
     pub restarts: u64,
     /// committed calls per second
     pub txn_per_s: f64,
-    /// of committed calls, from fetch to commit
+    /// of committed calls, from fetch to commit; with clients, as they see it
     pub latency_us: LatencyReport,
     /// what the threads spent their time on
     pub time_breakdown: TimeBreakdown,

@@ -2,8 +2,7 @@
 //!
 //! Role         pulled by the engine's threads; shares nothing with its siblings but the phase, so
 //!              that what is measured is the engine
-//! Invariants   I1 nothing is allocated per call once buffers have grown; an abort that nobody
-//!              expects is described once
+//! Invariants   I1 nothing is allocated per call once buffers have grown
 //!              I2 the books are sent exactly once, when the engine drops the source
 //!              I3 with a log, a call has ended when it is durable: until then it is unsettled, and
 //!                 only so many are; the worker goes on meanwhile
@@ -13,125 +12,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use hdrhistogram::Histogram;
-use hotrow::{Invocation, SqlError};
+use hotrow::Invocation;
 use hotrow_base::clock::Ticks;
 use hotrow_engine::source::{CallSource, End, Fetch, Ticket};
 use hotrow_log::log::Log;
-use hotrow_workloads::{Generator, KindInfo, TransactionKind};
+use hotrow_workloads::{Generator, KindInfo};
 
+use crate::books::{OnItsWay, SourceBooks};
 use crate::phase::{Phase, PhaseFlag};
-
-/// Longest latency told apart, 100 s in ns; a longer one counts as this.
-const LATENCY_NS_MAX: u64 = 100_000_000_000;
-/// Two digits: a figure is off by 1 % at most, and the counters in use stay in the cache.
-const DIGITS: u8 = 2;
-/// Aborts that a procedure asks for itself, RAISE without a code.
-const RAISED: &[u8; 5] = b"P0001";
-
-/// How many ended in what way.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Ends {
-    pub(crate) committed: u64,
-    pub(crate) user_aborts: u64,
-}
-
-impl Ends {
-    fn add(&mut self, other: Self) {
-        self.committed += other.committed;
-        self.user_aborts += other.user_aborts;
-    }
-}
-
-/// One kind's books.
-#[derive(Clone, Debug)]
-pub(crate) struct KindBooks {
-    /// since the start
-    pub(crate) all: Ends,
-    /// while it was measured
-    pub(crate) measured: Ends,
-    /// from fetch to commit, while it was measured, in ns
-    pub(crate) latency_ns: Histogram<u64>,
-    aborts_are_expected: bool,
-}
-
-/// What a source saw.
-#[derive(Clone, Debug)]
-pub(crate) struct SourceBooks {
-    pub(crate) kinds: Vec<KindBooks>,
-    /// sum of the committed calls' tallies, since the start
-    pub(crate) tally: u64,
-    /// calls that failed though their kind does not
-    pub(crate) failures: u64,
-    pub(crate) first_failure: Option<String>,
-    /// first fetch and last end
-    pub(crate) span: Option<(Ticks, Ticks)>,
-}
-
-impl SourceBooks {
-    pub(crate) fn new(kinds: &[KindInfo]) -> Self {
-        let latency_ns = Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS)
-            .expect("the bounds are in order and two digits are allowed");
-        let books = |kind: &KindInfo| KindBooks {
-            all: Ends::default(),
-            measured: Ends::default(),
-            latency_ns: latency_ns.clone(),
-            aborts_are_expected: kind.aborts > 0.0,
-        };
-        let kinds = kinds.iter().map(books).collect();
-        Self { kinds, tally: 0, failures: 0, first_failure: None, span: None }
-    }
-
-    /// Adds another source's books of the same workload.
-    pub(crate) fn add(&mut self, other: &Self) {
-        for (kind, other) in self.kinds.iter_mut().zip(&other.kinds) {
-            kind.all.add(other.all);
-            kind.measured.add(other.measured);
-            kind.latency_ns += &other.latency_ns;
-        }
-        self.tally += other.tally;
-        self.failures += other.failures;
-        if self.first_failure.is_none() {
-            self.first_failure.clone_from(&other.first_failure);
-        }
-        self.span = match (self.span, other.span) {
-            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
-            (a, b) => a.or(b),
-        };
-    }
-
-    /// Ends of all kinds while it was measured.
-    pub(crate) fn measured(&self) -> Ends {
-        let mut sum = Ends::default();
-        self.kinds.iter().for_each(|kind| sum.add(kind.measured));
-        sum
-    }
-
-    /// Ends of all kinds since the start.
-    pub(crate) fn all(&self) -> Ends {
-        let mut sum = Ends::default();
-        self.kinds.iter().for_each(|kind| sum.add(kind.all));
-        sum
-    }
-
-    /// Latencies of all kinds.
-    pub(crate) fn latency_ns(&self) -> Histogram<u64> {
-        let mut kinds = self.kinds.iter().map(|kind| &kind.latency_ns);
-        let mut sum = kinds.next().expect("a workload has a kind").clone();
-        kinds.for_each(|kind| sum += kind);
-        sum
-    }
-
-    fn note_failure(&mut self, kind: TransactionKind, error: &SqlError) {
-        if self.kinds[kind.index()].aborts_are_expected && error.sqlstate == *RAISED {
-            return;
-        }
-        self.failures += 1;
-        if self.first_failure.is_none() {
-            self.first_failure = Some(format!("{} {}", error.code(), error.message));
-        }
-    }
-}
 
 /// What the calls' time, `now()`, is.
 #[derive(Clone, Copy, Debug)]
@@ -144,7 +32,7 @@ pub(crate) enum CallTime {
 
 impl CallTime {
     #[inline]
-    fn next(&mut self, now: Ticks) -> i64 {
+    pub(crate) fn next(&mut self, now: Ticks) -> i64 {
         match self {
             Self::Clock { at, us } => *us + (now.nanos_since(*at) / 1_000) as i64,
             Self::Counted { us } => {
@@ -153,14 +41,6 @@ impl CallTime {
             }
         }
     }
-}
-
-/// A call handed out and not ended.
-#[derive(Clone, Copy, Debug)]
-struct OnItsWay {
-    kind: TransactionKind,
-    tally: u64,
-    since: Ticks,
 }
 
 /// A call that has ended and is not durable yet.
@@ -235,24 +115,9 @@ impl GeneratorSource {
 
 impl GeneratorSource {
     fn settle(&mut self, end: Unsettled, now: Ticks) {
-        let Unsettled { call, committed, .. } = end;
         let measured = self.phase.get() == Phase::Measure;
         let books = self.books.as_mut().expect("the books are sent when the source is dropped");
-        if let Some((_, last)) = &mut books.span {
-            *last = now;
-        }
-        let kind = &mut books.kinds[call.kind.index()];
-        if committed {
-            kind.all.committed += 1;
-            if measured {
-                kind.measured.committed += 1;
-                kind.latency_ns.saturating_record(now.nanos_since(call.since));
-            }
-            books.tally += call.tally;
-        } else {
-            kind.all.user_aborts += 1;
-            kind.measured.user_aborts += u64::from(measured);
-        }
+        books.settle(end.call, end.committed, now, measured);
     }
 
     /// Settles all ends that are durable; whether there is room for another one.
@@ -311,7 +176,7 @@ impl CallSource for GeneratorSource {
             End::Committed { durable_in, .. } => (true, durable_in),
             End::Aborted { error, durable_in } => {
                 if let Some(books) = &mut self.books {
-                    books.note_failure(call.kind, &error);
+                    books.note_abort(call.kind, &error);
                 }
                 (false, durable_in)
             }

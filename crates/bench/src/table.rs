@@ -73,7 +73,7 @@ fn row(report: &RunReport, style: Style) -> Vec<Cell> {
         text(workload_text(report)),
         text(report.engine.clone()),
         text(settings.collect::<Vec<_>>().join(",")),
-        text(report.threads.to_string()),
+        text(threads_and_clients(report)),
         rate,
         text(format!("{:.1}", report.latency_us.p50)),
         text(format!("{:.1}", report.latency_us.p99)),
@@ -100,6 +100,16 @@ fn workload_text(report: &RunReport) -> String {
         (!told).then(|| format!(" {}={value}", parameter.name))
     });
     format!("{}{scale}{}", report.workload, set.collect::<String>())
+}
+
+/// `2`, or `2, 16 clients`.
+fn threads_and_clients(report: &RunReport) -> String {
+    let clients = match report.clients {
+        0 => String::new(),
+        1 => ", 1 client".to_owned(),
+        several => format!(", {several} clients"),
+    };
+    format!("{}{clients}", report.threads)
 }
 
 fn name(report: &RunReport) -> String {

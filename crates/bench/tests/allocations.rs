@@ -108,6 +108,7 @@ fn calls_allocate_nothing_once_buffers_have_grown() {
         ("new-order", mix("new-order")),
         ("payment", mix("payment")),
         ("tpcb", workload("tpcb", &[("accounts", "1000"), ("reads", "30")])),
+        ("tellers", workload("tellers", &[("tellers", "50")])),
         ("ycsb", workload("ycsb", &[("records", "10000"), ("reads", "50")])),
     ];
     let logged = |entries| LogSettings {

@@ -64,12 +64,14 @@ Examples:
   hotrow bench tpcc --engine serial --engine two_phase_locking:acquisition=ordered
   hotrow bench ycsb --transactions 100000 --threads 1 --seed 7 --json runs.json
   hotrow bench ycsb --parameters                 what --set can set
+  hotrow bench counter --clients 1,2,4,64        one row, bumped through sessions
   hotrow bench history --format elle --out history.edn
 
 Each run starts on a freshly loaded database and ends with the workload's checks; when one
 fails, the figures mean nothing and the exit code is 1.
 
-The figures: txn/s and latency (from fetch to commit) of committed calls while it was measured;
+The figures: txn/s and latency (from fetch to commit; with --clients, from call to answer) of
+committed calls while it was measured;
 \"aborts\" are calls that abort themselves, as 1 % of New-Order does; \"undone\" are calls undone
 because of others and run again unseen; \"time\" is where the threads' time went.";
 
@@ -109,6 +111,11 @@ pub(crate) struct BenchRunArguments {
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2",
         value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Vec<u16>,
+    /// Numbers of clients that call through sessions of their own; without it calls are generated
+    /// inside the engine's threads
+    #[arg(long, value_name = "N,...", value_delimiter = ',',
+        value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub(crate) clients: Vec<u16>,
     /// TPC-C's numbers of warehouses; short for --set warehouses=N,...
     #[arg(long, value_name = "N,...")]
     pub(crate) warehouses: Option<String>,

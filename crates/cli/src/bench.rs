@@ -13,11 +13,12 @@ use crate::arguments::BenchRunArguments;
 use crate::failure::Failure;
 use crate::show::Style;
 
-/// One workload with its parameters, on one engine, with so many threads.
+/// One workload with its parameters, on one engine, with so many threads and clients.
 struct Run {
     workload: usize,
     variant: usize,
     threads: usize,
+    clients: Option<usize>,
 }
 
 pub(crate) fn run(arguments: &BenchRunArguments) -> Result<(), Failure> {
@@ -27,11 +28,12 @@ pub(crate) fn run(arguments: &BenchRunArguments) -> Result<(), Failure> {
     }
     let variants = variants(&arguments.engine)?;
     let runs = runs(arguments, workloads.len(), &variants)?;
-    let driver = driver(arguments);
+    let mut driver = driver(arguments);
     let mut reports = Vec::with_capacity(runs.len());
     let mut kept = None;
     for (number, run) in runs.iter().enumerate() {
         let (workload, variant) = (&*workloads[run.workload], &variants[run.variant]);
+        driver.clients = run.clients;
         let report = if arguments.keep {
             let (at, mut population) = match kept.take() {
                 Some((at, population)) if at == run.workload => (at, population),
@@ -56,8 +58,10 @@ pub(crate) fn run(arguments: &BenchRunArguments) -> Result<(), Failure> {
 fn tell(number: usize, of: usize, variant: &Variant, report: &RunReport) {
     let held = if report.checks_hold() { "checks hold" } else { "CHECKS FAILED" };
     let threads = report.threads;
+    let clients =
+        if report.clients > 0 { format!(", clients {}", report.clients) } else { String::new() };
     let rate = report.txn_per_s;
-    eprintln!("[{number}/{of}] {variant}, threads {threads}: {rate:.0} txn/s, {held}");
+    eprintln!("[{number}/{of}] {variant}, threads {threads}{clients}: {rate:.0} txn/s, {held}");
     if report.log.entries > 0 {
         let log = &report.log;
         eprintln!(
@@ -111,6 +115,7 @@ fn driver(arguments: &BenchRunArguments) -> Driver {
         inspect: !arguments.no_checks,
         log: arguments.log_settings(),
         pin_threads: !arguments.no_pin,
+        clients: None,
         progress: if arguments.quiet { Progress::Off } else { Progress::Bar },
     }
 }
@@ -123,18 +128,25 @@ pub(crate) fn variants(texts: &[String]) -> Result<Vec<Variant>, Failure> {
     Ok(variants)
 }
 
-/// Every workload on every engine with every number of threads that it can use.
+/// Every workload on every engine with every number of threads that it can use, and of clients.
 fn runs(
     arguments: &BenchRunArguments,
     workloads: usize,
     variants: &[Variant],
 ) -> Result<Vec<Run>, Failure> {
+    let mut clients: Vec<_> = arguments.clients.iter().map(|&n| Some(usize::from(n))).collect();
+    if clients.is_empty() {
+        clients.push(None);
+    }
     let mut runs = Vec::new();
     for workload in 0..workloads {
         for (variant, engine) in variants.iter().enumerate() {
             let threads = arguments.threads.iter().map(|&threads| usize::from(threads));
             let allowed = threads.filter(|&threads| engine.allows(threads));
-            runs.extend(allowed.map(|threads| Run { workload, variant, threads }));
+            runs.extend(allowed.flat_map(|threads| {
+                let run = move |&clients| Run { workload, variant, threads, clients };
+                clients.iter().map(run)
+            }));
         }
     }
     if runs.is_empty() {

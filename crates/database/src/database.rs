@@ -6,6 +6,8 @@
 //! Concurrency  `schema` -> see `SharedSchema`; `alone`, `sources` -> only at quiet points (the
 //!              latches say so to the compiler); `engine` -> taken out once, by who shuts down
 
+mod serve;
+
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -180,13 +182,7 @@ impl Database {
         sources: Vec<Box<dyn CallSource>>,
     ) -> Result<Box<dyn RunningEngine>, Error> {
         self.inner.refuse_engine()?;
-        let given = options.threads as u64;
-        let workers = self.inner.workers();
-        let first = options.first_worker.index();
-        if first == 0 || first + options.threads > workers {
-            let allowed = "at most those the database was opened for";
-            return Err(Error::Config { what: "threads", allowed, given });
-        }
+        self.inner.refuse_threads(options)?;
         if sources.len() != options.threads {
             let given = sources.len() as u64;
             return Err(Error::Config { what: "sources", allowed: "one per thread", given });
@@ -344,14 +340,9 @@ impl Inner {
         }
     }
 
-    /// Starts the engine that sessions' calls go to.
     fn start(mut self, entry: &EngineEntry, threads: usize) -> Result<Database, Error> {
-        let ends = (1..=threads).map(|number| self.ends(WorkerId(number as u16))).collect(); // I1
-        let (queue, sources) = ClientQueue::new(self.config.queue_capacity, ends);
         let options = self.config.engine_options(threads);
-        let engine = (entry.start)(self.ground(), &options, sources)?;
-        self.clients = Some(queue);
-        self.engine = Latch::new(Some(Box::new(Started::new(engine, &self.running))));
+        self.serve(entry, &options)?;
         Ok(Database { inner: Arc::new(self) })
     }
 

@@ -43,6 +43,9 @@ pub enum Error {
     /// a checkpoint cannot be written or read
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// sessions, or clones of the handle, are there where the database must be in one hand
+    #[error("sessions of the database are in use; drop them first")]
+    InUse,
     /// rows were loaded in bulk and are not in a checkpoint yet
     #[error(
         "rows were loaded in bulk and are not durable: finish the bulk load, or take a checkpoint"

@@ -176,3 +176,35 @@ fn a_trace_replays_to_the_same_results() {
         Ok(())
     });
 }
+
+#[test]
+fn a_loaded_database_is_served_and_rests_again() {
+    for entry in hotrow::engines() {
+        let mut db = Database::open_in_memory_without_engine(Config::default().threads(2))
+            .expect("the configuration is right");
+        db.session().execute(TABLES).expect("the schema is right");
+        load(&db, 10).expect("no engine runs");
+        let options = EngineOptions { threads: 1, ..EngineOptions::default() };
+        for _ in 0..2 {
+            db.serve(entry, &options).expect("nobody has the database");
+            let session = db.session();
+            for _ in 0..5 {
+                session.call("grow", (3_i64,)).expect("it is served");
+            }
+            assert!(matches!(db.rest(), Err(Error::InUse)));
+            drop(session);
+            assert_eq!(db.rest().expect("sessions are gone").committed, 5);
+            load(&db, 0).expect("no engine runs");
+        }
+        let options = EngineOptions { threads: 3, ..EngineOptions::default() };
+        assert!(matches!(db.serve(entry, &options), Err(Error::Config { .. })));
+        let mut size = None;
+        db.scan("place", |row| {
+            if row[0] == Value::BigInt(3) {
+                size = Some(row[2].clone());
+            }
+        })
+        .expect("the table is there");
+        assert_eq!(size, Some(Value::Int(13)), "{}: 3 and 10 calls", entry.name);
+    }
+}

@@ -6,7 +6,8 @@
 //! of those calls must leave. See `docs/workloads.md`.
 //!
 //! Reading order: [`workload`] (the trait), [`parameter`], [`row`] and [`random`] (what loaders
-//! use), [`check`], [`stored`], then the workloads: [`tpcc`], [`tpcb`], [`ycsb`].
+//! use), [`check`], [`stored`], then the workloads: [`tpcc`], [`tpcb`], [`tellers`],
+//! [`ycsb`], [`counter`].
 //!
 //! Architecture invariants: this crate knows no engine, no storage and no thread; it reads no
 //! clock and no file; everything it produces is a function of parameters and seed.
@@ -14,10 +15,12 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod counter;
 pub mod parameter;
 pub mod random;
 pub mod row;
 pub mod stored;
+pub mod tellers;
 pub mod tpcb;
 pub mod tpcc;
 pub mod workload;
@@ -30,12 +33,14 @@ pub use stored::{LoadError, StoredContext, StoredRows, load_rows};
 pub use workload::{Generator, KindInfo, Resolve, Share, TransactionKind, Workload};
 
 /// The names [`workload_named`] knows.
-pub const NAMES: &[&str] = &["tpcc", "tpcb", "ycsb"];
+pub const NAMES: &[&str] = &["tpcc", "tpcb", "tellers", "ycsb", "counter"];
 
 /// A workload with its default parameters.
 pub fn workload_named(name: &str) -> Option<Box<dyn Workload>> {
     match name {
         "tpcc" => Some(Box::new(tpcc::Tpcc::default())),
+        "counter" => Some(Box::new(counter::Counter::default())),
+        "tellers" => Some(Box::new(tellers::Tellers::default())),
         "tpcb" => Some(Box::new(tpcb::Tpcb::default())),
         "ycsb" => Some(Box::new(ycsb::Ycsb::default())),
         _ => None,

@@ -239,6 +239,19 @@ fn tpcb_partly_reading() {
 }
 
 #[test]
+fn tellers_searched_and_updated() {
+    for (mix, tellers) in [("search", "20"), ("update", "8")] {
+        let workload = small("tellers", &[("tellers", tellers), ("span", "5"), ("mix", mix)]);
+        matrix::setups(&[1, 2, 4]).iter().for_each(|setup| run(&*workload, setup));
+    }
+}
+
+#[test]
+fn counter() {
+    matrix::setups(&[1, 2, 4]).iter().for_each(|setup| run(&*small("counter", &[]), setup));
+}
+
+#[test]
 fn ycsb_hot() {
     let workload = small(
         "ycsb",

@@ -7,6 +7,8 @@ fn small(name: &str) -> Box<dyn Workload> {
     let settings: &[(&str, &str)] = match name {
         "tpcc" => &[("items", "100"), ("customers", "30"), ("warehouses", "2")],
         "tpcb" => &[("branches", "2"), ("accounts", "50"), ("reads", "30")],
+        "tellers" => &[("tellers", "20")],
+        "counter" => &[],
         _ => &[("records", "200"), ("reads", "30"), ("hot", "4")],
     };
     let mut workload = workload_named(name).expect("the name is listed");
@@ -34,6 +36,32 @@ fn every_workload_runs_on_every_variant_and_its_checks_hold() {
             }
         }
     }
+}
+
+#[test]
+fn clients_call_through_sessions_on_every_variant() {
+    let workload = small("counter");
+    for variant in select_engines("all").expect("there are engines") {
+        let driver = Driver { length: Length::Calls(300), clients: Some(5), ..Driver::default() };
+        let mut population = driver.load(&*workload, 2).expect("it loads");
+        for threads in [1, 2].into_iter().filter(|&threads| variant.allows(threads)) {
+            let report = driver.run_on(&mut population, &*workload, &variant, threads);
+            let report = report.expect("it runs");
+            assert_eq!(failed(&report), Vec::new(), "{variant}, {threads} threads");
+            assert_eq!((report.committed, report.clients), (300, 5));
+        }
+    }
+}
+
+#[test]
+fn clients_end_when_their_time_is_over() {
+    let time = Duration::from_millis(100);
+    let length = Length::Time { warm_up: time / 2, measured: time };
+    let driver = Driver { length, clients: Some(3), ..Driver::default() };
+    let variant = &select_engines("all").expect("there are engines")[0];
+    let report = driver.run(&*small("tpcb"), variant, 1).expect("it runs");
+    assert_eq!(failed(&report), Vec::new());
+    assert!(report.committed > 0 && report.latency_us.p50 > 0.0, "{report:?}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 use super::*;
-use hotrow::ProcedureId;
+use crate::books::Ends;
+use hotrow::{ProcedureId, SqlError};
+use hotrow_workloads::TransactionKind;
 use std::sync::mpsc::{Receiver, channel};
 
 const KIND: TransactionKind = TransactionKind(0);

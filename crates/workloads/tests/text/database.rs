@@ -39,19 +39,23 @@ impl Database {
     }
 }
 
-/// Every workload, small.
+/// Every workload, small, in all its sets of procedures.
 pub fn small() -> Vec<Box<dyn Workload>> {
-    let make = |name: &&str| {
+    let settings: &[(&str, &[(&str, &str)])] = &[
+        ("tpcc", &[("items", "100"), ("customers", "30"), ("warehouses", "2")]),
+        ("tpcb", &[("branches", "2"), ("accounts", "500"), ("reads", "50")]),
+        ("tellers", &[("tellers", "300")]),
+        ("tellers", &[("tellers", "300"), ("mix", "update")]),
+        ("ycsb", &[("records", "1000"), ("reads", "50")]),
+        ("counter", &[("rows", "600")]),
+    ];
+    let make = |(name, set): &(&str, &[(&str, &str)])| {
         let mut workload = workload_named(name).expect("the name is listed");
-        let settings: &[(&str, &str)] = match *name {
-            "tpcc" => &[("items", "100"), ("customers", "30"), ("warehouses", "2")],
-            "tpcb" => &[("branches", "2"), ("accounts", "500"), ("reads", "50")],
-            _ => &[("records", "1000"), ("reads", "50")],
-        };
-        for (name, text) in settings {
+        for (name, text) in *set {
             workload.parameters_mut().set(name, text).expect("the setting is legal");
         }
         workload
     };
-    NAMES.iter().map(make).collect()
+    assert!(NAMES.iter().all(|name| settings.iter().any(|(listed, _)| listed == name)));
+    settings.iter().map(make).collect()
 }

@@ -1,0 +1,76 @@
+//! An engine for the calls of sessions: started when a database is opened, or later.
+//!
+//! Role         opening starts one for good; a benchmark loads a database without an engine, has
+//!              its sessions served for a while, and looks at the rows at rest
+//! Concurrency  the way to the engine is changed only while nobody else has the database
+
+use std::sync::Arc;
+
+use hotrow_base::ids::WorkerId;
+use hotrow_base::sync::Latch;
+use hotrow_engine::contract::{EngineEntry, EngineOptions};
+use hotrow_engine::statistics::Statistics;
+
+use super::{Database, Inner, Started};
+use crate::client::ClientQueue;
+use crate::error::Error;
+
+impl Database {
+    /// Starts an engine that runs the calls of sessions, on a database that has none: for
+    /// benchmarks, which load without an engine. [`Database::rest`] ends it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InUse`] while there are sessions or clones of the handle, else as
+    /// [`Database::start_engine`].
+    pub fn serve(&mut self, entry: &EngineEntry, options: &EngineOptions) -> Result<(), Error> {
+        let inner = Arc::get_mut(&mut self.inner).ok_or(Error::InUse)?;
+        inner.refuse_engine()?;
+        inner.refuse_threads(options)?;
+        inner.refuse_unlogged()?;
+        inner.journal.cut();
+        inner.serve(entry, options)
+    }
+
+    /// Ends the engine that [`Database::serve`] started, when all calls have ended; its books.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InUse`], as for [`Database::serve`].
+    pub fn rest(&mut self) -> Result<Statistics, Error> {
+        let inner = Arc::get_mut(&mut self.inner).ok_or(Error::InUse)?;
+        if let Some(clients) = inner.clients.take() {
+            clients.drain();
+        }
+        let engine = inner.engine.lock().take();
+        Ok(engine.map(|engine| engine.stop()).unwrap_or_default())
+    }
+}
+
+impl Inner {
+    /// Starts the engine that sessions' calls go to.
+    pub(super) fn serve(
+        &mut self,
+        entry: &EngineEntry,
+        options: &EngineOptions,
+    ) -> Result<(), Error> {
+        let first = options.first_worker.0;
+        let workers = (first..).take(options.threads).map(WorkerId);
+        let ends = workers.map(|worker| self.ends(worker)).collect();
+        let (queue, sources) = ClientQueue::new(self.config.queue_capacity, ends);
+        let engine = (entry.start)(self.ground(), options, sources)?;
+        self.clients = Some(queue);
+        self.engine = Latch::new(Some(Box::new(Started::new(engine, &self.running))));
+        Ok(())
+    }
+
+    /// Refuses workers that the storage has no room for.
+    pub(super) fn refuse_threads(&self, options: &EngineOptions) -> Result<(), Error> {
+        let first = options.first_worker.index();
+        if first == 0 || first + options.threads > self.workers() {
+            let allowed = "at most those the database was opened for";
+            return Err(Error::Config { what: "threads", allowed, given: options.threads as u64 });
+        }
+        Ok(())
+    }
+}
