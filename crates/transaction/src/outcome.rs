@@ -34,6 +34,10 @@ conflicts! {
     NoWait => "no-wait",
     /// wait-die: the younger transaction may not wait for the older one
     Die => "die",
+    /// wound-wait: an older transaction wants what this one holds
+    Wound => "wound",
+    /// a lock was not free for so long that the policy gave up
+    TimeOut => "time-out",
     /// the deadlock policy chose this transaction
     Victim => "victim",
     /// an optimistic read was overtaken

@@ -7,16 +7,16 @@
 //!     target/release/examples/lock_cost
 //! ```
 
-use hotrow_transaction::granule::LockMode;
-use hotrow_two_phase_locking::lock_table::{Acquired, LockTable, Owner};
-use hotrow_two_phase_locking::policy::Policy;
+use hotrow_engine::lock_mode::Mode;
+use hotrow_two_phase_locking::lock_table::{Acquired, LockTable, Owner, Standing};
+use hotrow_two_phase_locking::policy::Deadlocks;
 
 const LOCKS: usize = 26;
 const TRANSACTIONS: usize = 1000;
 
 fn main() {
-    let table = LockTable::new(1);
-    let mut owner = table.owner(0);
+    let table = LockTable::new(1, Deadlocks::default());
+    let mut owner = table.owner(0, Standing::Planned);
     let mut seed = 1_u64;
     let footprints: Vec<Vec<u64>> = (0..TRANSACTIONS)
         .map(|_| {
@@ -34,7 +34,7 @@ fn transactions(table: &LockTable, owner: &mut Owner, footprints: &[Vec<u64>]) -
     let mut granted = 0;
     for locks in footprints {
         for &lock in locks {
-            let acquired = table.acquire(owner, lock, LockMode::Exclusive, Policy::Wait);
+            let acquired = table.acquire(owner, lock, Mode::X);
             granted += usize::from(acquired == Acquired::Granted);
         }
         for &lock in locks {

@@ -1,6 +1,6 @@
 //! Dynamic acquisition: each access locks what it touches, under a deadlock policy.
 //!
-//! Role         the runner behind `acquisition=no-wait` and `acquisition=wait-die`; needs no plan
+//! Role         the runner behind every `acquisition` but `ordered`; needs no plan
 //! States       running, holding what it touched so far -> committed -> released; refused a lock:
 //!              undone -> released -> backed off -> running again
 //! Invariants   I1 strict: all locks are held until the changes are final or undone
@@ -26,14 +26,12 @@ use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::plan::Footprint;
 
 use crate::back_off::BackOff;
-use crate::lock_table::{Acquired, LockTable, Owner};
-use crate::policy::Policy;
+use crate::lock_table::{Acquired, LockTable, Owner, Standing};
 
 /// What a transaction holds, and how it gets more.
 struct Locking {
     table: Arc<LockTable>,
     owner: Owner,
-    policy: Policy,
     held: Footprint,
 }
 
@@ -48,7 +46,7 @@ impl Locking {
         if self.held.covers(lock, mode) {
             return Ok(());
         }
-        match self.table.acquire(&mut self.owner, lock, mode, self.policy) {
+        match self.table.acquire(&mut self.owner, lock, mode.into()) {
             Acquired::Granted => {}
             Acquired::Waiting => {
                 let before = watch.switch(Activity::Wait);
@@ -93,26 +91,23 @@ pub struct DynamicRunner {
     back_off: BackOff,
     /// ages are counted from here
     started: Ticks,
+    /// of the call at hand
+    age: u64,
 }
 
 impl DynamicRunner {
     /// The runner of worker thread `number`. `started` is the same for all workers.
-    pub fn new(
-        table: Arc<LockTable>,
-        policy: Policy,
-        started: Ticks,
-        number: usize,
-        committer: Committer,
-    ) -> Self {
-        let owner = table.owner(number);
+    pub fn new(table: Arc<LockTable>, started: Ticks, number: usize, committer: Committer) -> Self {
+        let owner = table.owner(number, Standing::Dynamic);
         let mut held = Footprint::default();
         held.clear();
         Self {
-            locking: Locking { table, owner, policy, held },
+            locking: Locking { table, owner, held },
             scratch: Scratch::new(committer.worker()),
             committer,
             back_off: BackOff::new(number as u64),
             started,
+            age: 1,
         }
     }
 
@@ -125,7 +120,8 @@ impl DynamicRunner {
         let Call { invocation, procedure, frame, .. } = call;
         let procedure = procedure.as_deref().expect("only procedures that exist are run");
         frame.begin(&procedure.program, invocation);
-        self.locking.owner.begin();
+        let Locking { table, owner, .. } = &mut self.locking;
+        table.begin(owner, self.age);
         let protection = LockNow { locking: &mut self.locking, watch };
         let mut access = InPlace::new(schema, &mut self.scratch, protection);
         let ran = interpret::run(&procedure.program, 0, frame, &mut access, &mut NoHook);
@@ -151,8 +147,7 @@ impl Runner for DynamicRunner {
         watch: &mut Stopwatch,
     ) -> Result<(), Stop> {
         if call.attempts == 0 {
-            let age = Ticks::now().nanos_since(self.started);
-            self.locking.table.set_age(&self.locking.owner, age);
+            self.age = Ticks::now().nanos_since(self.started) + 1;
         } else {
             watch.switch(Activity::Execute);
         }

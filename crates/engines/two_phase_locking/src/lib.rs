@@ -2,9 +2,9 @@
 //!
 //! Should I be using this? `acquisition=ordered` is the one to start with: it plans every call,
 //! takes all its locks in one global order before it runs, and therefore never deadlocks and never
-//! undoes a call because of another one. `no-wait` and `wait-die` lock as they go, need no plan,
-//! and are the baselines that papers compare with: under contention they spend their time on
-//! undoing and repeating.
+//! undoes a call because of another one. The other acquisitions lock as they go, need no plan, and
+//! are the baselines that papers compare with, each named after its deadlock policy: under
+//! contention they spend their time on waiting for each other, undoing and repeating.
 //!
 //! ```text
 //! ordered    plan ─ prefetch ─▶ sort footprint ─ acquire all ─▶ execute ─▶ commit ─ release all
@@ -13,7 +13,8 @@
 //!               └───────────────────────────────────────────────────┘
 //! ```
 //!
-//! Reading order: [`lock_table`], [`policy`], [`waiting`], [`ordered`], [`dynamic`], [`back_off`].
+//! Reading order: [`options`], [`policy`], [`lock_table`], [`waiting`], [`deadlock`], [`ordered`],
+//! [`dynamic`], [`back_off`].
 //!
 //! Invariants   I1 strict two-phase locking: a lock is held until the transaction's changes are
 //!              final or undone; so the order in which conflicting transactions commit is a serial
@@ -31,16 +32,14 @@
 #![forbid(unsafe_code)]
 
 pub mod back_off;
+pub mod deadlock;
 pub mod dynamic;
 pub mod lock_table;
+pub mod options;
 pub mod ordered;
 pub mod policy;
 pub mod waiting;
 
-#[cfg(test)]
-mod option_tests;
-
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hotrow_base::clock::Ticks;
@@ -50,13 +49,10 @@ use hotrow_engine::worker::Workers;
 
 use crate::dynamic::DynamicRunner;
 use crate::lock_table::LockTable;
+use crate::options::{Acquisition, Settings};
 use crate::ordered::OrderedRunner;
-use crate::policy::Policy;
 
 const NAME: &str = "two_phase_locking";
-const SETTINGS: &str = "acquisition";
-const ACQUISITIONS: &str = "ordered, no-wait, wait-die";
-
 /// This engine's row in the engine table.
 pub const ENTRY: EngineEntry = EngineEntry {
     name: NAME,
@@ -66,67 +62,36 @@ pub const ENTRY: EngineEntry = EngineEntry {
         &[("acquisition", "ordered")],
         &[("acquisition", "no-wait")],
         &[("acquisition", "wait-die")],
+        &[("acquisition", "wound-wait")],
+        &[("acquisition", "wait-for-graph")],
+        &[("acquisition", "dreadlocks")],
+        &[("acquisition", "dreadlocks"), ("digest", "bloom"), ("waiting", "sleep")],
+        &[("acquisition", "time-out"), ("time_out_ms", "2")],
     ],
     threads_max: None,
 };
-
-/// When and how locks are acquired.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-enum Acquisition {
-    /// all before execution, in one order
-    #[default]
-    Ordered,
-    /// at each access, under a deadlock policy
-    Dynamic(Policy),
-}
-
-impl Acquisition {
-    fn from_settings(settings: &BTreeMap<String, String>) -> Result<Self, OptionError> {
-        let mut acquisition = Self::default();
-        for (setting, value) in settings {
-            if setting != "acquisition" {
-                let setting = setting.clone();
-                return Err(OptionError::Unknown { engine: NAME, setting, known: SETTINGS });
-            }
-            acquisition = match value.as_str() {
-                "ordered" => Self::Ordered,
-                "no-wait" => Self::Dynamic(Policy::NoWait),
-                "wait-die" => Self::Dynamic(Policy::WaitDie),
-                _ => {
-                    return Err(OptionError::Value {
-                        engine: NAME,
-                        setting: setting.clone(),
-                        value: value.clone(),
-                        known: ACQUISITIONS,
-                    });
-                }
-            };
-        }
-        Ok(acquisition)
-    }
-}
 
 fn start(
     ground: Ground,
     options: &EngineOptions,
     sources: Vec<Box<dyn CallSource>>,
 ) -> Result<Box<dyn RunningEngine>, OptionError> {
-    let acquisition = Acquisition::from_settings(&options.settings)?;
+    let settings = Settings::read(&options.settings)?;
     let threads = options.threads;
     if threads == 0 {
         return Err(OptionError::Threads { engine: NAME, threads, allowed: "1 or more" });
     }
     assert_eq!(sources.len(), threads, "one source per thread");
-    let table = Arc::new(LockTable::new(threads));
-    let workers = match acquisition {
+    let table = Arc::new(LockTable::new(threads, settings.deadlocks));
+    let workers = match settings.acquisition {
         Acquisition::Ordered => Workers::start(&ground, options, sources, |number, committer| {
             OrderedRunner::new(Arc::clone(&table), number, committer)
         }),
-        Acquisition::Dynamic(policy) => {
+        Acquisition::Dynamic => {
             let started = Ticks::now();
             Workers::start(&ground, options, sources, |number, committer| {
                 let table = Arc::clone(&table);
-                DynamicRunner::new(table, policy, started, number, committer)
+                DynamicRunner::new(table, started, number, committer)
             })
         }
     };

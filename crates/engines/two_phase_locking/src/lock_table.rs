@@ -1,24 +1,31 @@
-//! The lock table: who holds and who waits for which granule, latched bucket by bucket.
+//! The lock table: who holds and who waits for which lock, latched bucket by bucket.
 //!
 //! Role         runners acquire and release locks here by their 64-bit identity; the table knows
-//!              no keys, no tables and no deadlocks beyond the [`Policy`] it is asked to follow
+//!              no keys, no tables and no deadlocks beyond the policy it was made with
 //! States       a request: (absent) -> granted | waiting -> granted -> (absent); granted ->
-//!              converting -> granted; a waiting or converting one may also be refused
+//!              converting -> granted; a waiting or converting one may also be refused, or taken
+//!              back by its owner
 //! Invariants   I1 granted modes of one lock are compatible with each other
 //!              I2 fair: a request that would disturb an earlier waiting one waits behind it;
 //!                 only conversions pass ordinary requests, because their owner holds the lock
 //!                 already and everybody else may be waiting for just that
 //!              I3 an owner waits for one lock at a time
 //!              I4 under wait-die every transaction that waits is older than all it waits for, at
-//!                 any time: a conversion that comes to stand before a younger waiter refuses it
+//!                 any time: a conversion that comes to stand before a younger waiter refuses it.
+//!                 Under wound-wait it is younger than all it waits for, or those are doomed
 //!              I5 who is granted a lock has met the position of whoever released it in a
 //!                 conflicting mode before, or a greater one: a bucket keeps the greatest position
 //!                 of all that were released in it (its tag), and it is read at each grant
+//!              I6 planned owners are older than all others, wait for anybody, and are never
+//!                 refused; since they wait for each other only in the order of their locks, every
+//!                 cycle of waiting has a dynamic owner in it, and that one is undone
 //! Concurrency  a bucket -> whoever holds its latch; an owner's waiting cell -> see
 //!              [`crate::waiting`]. No two latches are held at once
 //! Source       per-bucket latches and no allocator on the path: orthrus.txt 4 ("two important
-//!              multi-core specific optimizations"); wait-die: same section. We differ: time
-//!              stamps are kept over restarts, so that the oldest transaction always gets through
+//!              multi-core specific optimizations"); wait-die: same section; conversions and
+//!              fairness: locking.txt 4.2. We differ: time stamps are kept over restarts, so that
+//!              the oldest transaction always gets through; tags (locking.txt 5.3) are positions
+//!              and stand on buckets
 //!
 //! Measured (callgrind, `examples/lock_cost.rs`): an uncontended lock costs 60 instructions to
 //! acquire and release together; 26 of them, as many as a TPC-C order has, cost 1,560.
@@ -26,6 +33,7 @@
 mod bucket;
 mod modes;
 mod requests;
+mod wait;
 
 #[cfg(test)]
 mod model_tests;
@@ -34,22 +42,29 @@ mod stress_tests;
 #[cfg(test)]
 mod tests;
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 use hotrow_base::sync::{Latch, LatchGuard};
 use hotrow_base::thread::available_cores;
+use hotrow_engine::lock_mode::Mode;
 use hotrow_log::position::Position;
-use hotrow_transaction::granule::LockMode;
 use hotrow_transaction::outcome::Conflict;
 
-use crate::policy::Policy;
+use crate::deadlock::Cells;
+use crate::deadlock::dreadlocks::Dreadlocks;
+use crate::deadlock::graph::Search;
+use crate::deadlock::owners::Form;
+use crate::policy::{Deadlocks, Policy, Waiting};
 use crate::waiting::{Verdict, WaitingCell};
 use bucket::Bucket;
 
 /// Buckets per owner: with some 30 locks each, a bucket has another lock in it once in 30 looks.
 const BUCKETS_PER_OWNER: usize = 1024;
 const BUCKETS_MIN: usize = 4096;
+/// 4 MiB of buckets.
+const BUCKETS_MAX: usize = 32768;
 
 /// The answer to a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,16 +77,28 @@ pub enum Acquired {
     Refused(Conflict),
 }
 
+/// How an owner's transactions come to their locks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// all in one global order, each once: they only ever wait (I6)
+    Planned,
+    /// as they go, under the table's policy
+    Dynamic,
+}
+
 /// A transaction that asks for locks: one per worker, used for one transaction after the other.
 #[derive(Debug)]
 pub struct Owner {
     number: u32,
+    standing: Standing,
     /// the greatest tag of the locks acquired since the transaction began
     met: Position,
     /// what released locks are tagged with
     position: Position,
     /// owners to wake once the latch is free
     told: Vec<u32>,
+    search: Search,
+    dreadlocks: Dreadlocks,
 }
 
 impl Owner {
@@ -106,7 +133,10 @@ pub struct LockTable {
     buckets: Box<[CachePadded<Latch<Bucket>>]>,
     /// 64 minus the logarithm of the number of buckets
     shift: u32,
-    cells: Box<[CachePadded<WaitingCell>]>,
+    cells: Box<Cells>,
+    deadlocks: Deadlocks,
+    /// how the sets of owners in cells are kept
+    form: Form,
     /// how long a waiting owner spins before it sleeps
     spin: Duration,
 }
@@ -117,56 +147,79 @@ const SPIN: Duration = Duration::from_micros(50);
 
 impl LockTable {
     /// A table for the owners `0..owners`.
-    pub fn new(owners: usize) -> Self {
-        let buckets = (owners * BUCKETS_PER_OWNER).max(BUCKETS_MIN).next_power_of_two();
-        Self::with_buckets(owners, buckets)
+    pub fn new(owners: usize, deadlocks: Deadlocks) -> Self {
+        let buckets = (owners * BUCKETS_PER_OWNER).clamp(BUCKETS_MIN, BUCKETS_MAX);
+        Self::with_buckets(owners, buckets.next_power_of_two(), deadlocks)
     }
 
     /// A table with a given number of buckets, a power of two of at least 2.
-    fn with_buckets(owners: usize, buckets: usize) -> Self {
+    fn with_buckets(owners: usize, buckets: usize, deadlocks: Deadlocks) -> Self {
         assert!(buckets >= 2 && buckets.is_power_of_two(), "buckets are addressed by high bits");
+        let form = match deadlocks.policy {
+            Policy::Dreadlocks => Form::of(deadlocks.digest, owners),
+            _ => Form::bitmap(owners),
+        };
+        let cell = |_| CachePadded::new(WaitingCell::new(form.words()));
         Self {
             buckets: (0..buckets).map(|_| CachePadded::default()).collect(),
             shift: u64::BITS - buckets.trailing_zeros(),
-            cells: (0..owners).map(|_| CachePadded::default()).collect(),
+            cells: (0..owners).map(cell).collect(),
+            deadlocks,
+            form,
             // With fewer cores than owners, the holder may need this core.
             spin: if owners <= available_cores().len() { SPIN } else { Duration::ZERO },
         }
     }
 
     /// The owner with this number; there must be only one at a time.
-    pub fn owner(&self, number: usize) -> Owner {
+    pub fn owner(&self, number: usize, standing: Standing) -> Owner {
         assert!(number < self.cells.len(), "the table was made for fewer owners");
+        let cell = &self.cells[number];
+        cell.set_planned(standing == Standing::Planned);
+        cell.set_age(0);
+        let owner = number as u32;
+        let mut dreadlocks = Dreadlocks::new(self.form, owner);
+        if self.deadlocks.policy == Policy::Dreadlocks {
+            dreadlocks.run(&self.cells);
+        }
         Owner {
-            number: number as u32,
+            number: owner,
+            standing,
             met: Position::default(),
             position: Position::default(),
             told: Vec::with_capacity(self.cells.len()),
+            search: Search::new(self.cells.len()),
+            dreadlocks,
         }
     }
 
-    /// Makes the owner's transaction `age` old: the lower, the older; equal ages are told apart
-    /// by owner. Only [`Policy::WaitDie`] looks at it. It is kept from attempt to attempt.
-    pub fn set_age(&self, owner: &Owner, age: u64) {
-        self.cells[owner.number as usize].set_age(age);
+    /// Begins a transaction of a dynamic owner, or another attempt of one. `age`: the lower, the
+    /// older, and at least 1; equal ages are told apart by owner. A transaction keeps it from
+    /// attempt to attempt, so that it is the oldest some day.
+    pub fn begin(&self, owner: &mut Owner, age: u64) {
+        debug_assert!(age > 0 && owner.standing == Standing::Dynamic, "planned ones are oldest");
+        let cell = &self.cells[owner.number as usize];
+        cell.begin();
+        cell.set_age(age);
+        owner.begin();
+    }
+
+    /// Says how many transactions of the owner's flush pipeline have finished, by which victims
+    /// may be chosen.
+    pub fn set_completed(&self, owner: &Owner, completed: u64) {
+        self.cells[owner.number as usize].set_completed(completed);
     }
 
     /// Asks for a lock. Held already in a mode that includes `mode`, it is granted; in another
     /// mode, the lock is converted to the join of both.
     #[inline]
-    pub fn acquire(
-        &self,
-        owner: &mut Owner,
-        lock: u64,
-        mode: LockMode,
-        policy: Policy,
-    ) -> Acquired {
+    pub fn acquire(&self, owner: &mut Owner, lock: u64, mode: Mode) -> Acquired {
         let mut bucket = self.bucket(lock);
         if bucket.grant_at_once(lock, owner.number, mode) {
             owner.meet(bucket.tag);
             return Acquired::Granted;
         }
-        self.acquire_met(bucket, owner, lock, mode, policy)
+        self.acquire_met(bucket, owner, lock, mode)
     }
 
     /// The lock is held or waited for by somebody.
@@ -176,11 +229,15 @@ impl LockTable {
         mut bucket: LatchGuard<'_, Bucket>,
         owner: &mut Owner,
         lock: u64,
-        mode: LockMode,
-        policy: Policy,
+        mode: Mode,
     ) -> Acquired {
-        self.cells[owner.number as usize].reset();
-        let mut crowd = Crowd { cells: &self.cells, told: &mut owner.told };
+        let cell = &self.cells[owner.number as usize];
+        cell.reset();
+        let policy = match owner.standing {
+            Standing::Planned => self.deadlocks.policy.of_planned(),
+            Standing::Dynamic => self.deadlocks.policy,
+        };
+        let mut crowd = Crowd { table: self, told: &mut owner.told };
         let acquired = bucket.ask(lock, owner.number, mode, policy, &mut crowd);
         let tag = bucket.tag;
         drop(bucket);
@@ -189,18 +246,24 @@ impl LockTable {
         acquired
     }
 
-    /// Waits for the end of the request for `lock`, which was answered with
-    /// [`Acquired::Waiting`].
-    pub fn wait(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {
-        match self.cells[owner.number as usize].wait(self.spin) {
-            Verdict::Granted => {
-                // Who granted it has tagged the bucket before, under its latch.
-                let tag = self.bucket(lock).tag;
-                owner.meet(tag);
-                Ok(())
-            }
-            Verdict::Refused => Err(Conflict::Die),
+    /// Asks for a lock and does not wait: false, and nothing has changed, when it is not free.
+    #[inline]
+    pub fn try_acquire(&self, owner: &mut Owner, lock: u64, mode: Mode) -> bool {
+        let mut bucket = self.bucket(lock);
+        let granted = bucket.grant_without_waiting(lock, owner.number, mode);
+        if granted {
+            owner.meet(bucket.tag);
         }
+        granted
+    }
+
+    /// Whether somebody else holds or waits for a lock in a mode that `mode` does not go with.
+    /// Nothing is acquired; who was here before and has left is met all the same.
+    #[inline]
+    pub fn is_claimed(&self, owner: &mut Owner, lock: u64, mode: Mode) -> bool {
+        let bucket = self.bucket(lock);
+        owner.meet(bucket.tag);
+        bucket.is_claimed(lock, owner.number, mode)
     }
 
     /// Gives a lock back, which the owner holds, and tags its bucket with the owner's position.
@@ -209,14 +272,14 @@ impl LockTable {
         let mut bucket = self.bucket(lock);
         bucket.tag = bucket.tag.max(owner.position);
         if bucket.remove(lock, owner.number) {
-            self.grant_next(bucket, owner, lock);
+            self.let_pass(bucket, owner, lock);
         }
     }
 
     #[inline(never)]
-    fn grant_next(&self, mut bucket: LatchGuard<'_, Bucket>, owner: &mut Owner, lock: u64) {
-        let mut crowd = Crowd { cells: &self.cells, told: &mut owner.told };
-        bucket.grant_waiting(lock, &mut crowd);
+    fn let_pass(&self, mut bucket: LatchGuard<'_, Bucket>, owner: &mut Owner, lock: u64) {
+        let mut crowd = Crowd { table: self, told: &mut owner.told };
+        bucket.let_pass(lock, owner.number, &mut crowd);
         drop(bucket);
         self.wake(owner);
     }
@@ -243,20 +306,80 @@ impl LockTable {
 
 /// All owners, as seen by a bucket that answers their requests.
 struct Crowd<'a> {
-    cells: &'a [CachePadded<WaitingCell>],
+    table: &'a LockTable,
     told: &'a mut Vec<u32>,
 }
 
 impl Crowd<'_> {
     /// Tells an owner what became of its request.
     fn tell(&mut self, owner: u32, verdict: Verdict) {
-        self.cells[owner as usize].decide(verdict);
+        let cell = self.cell(owner);
+        if self.keeps_graph() {
+            cell.set().iter().for_each(|word| word.store(0, Ordering::SeqCst)); // G1
+        }
+        cell.decide(verdict);
+        self.told.push(owner);
+    }
+
+    /// Has an owner undo its transaction.
+    fn doom(&mut self, owner: u32) {
+        self.cell(owner).doom();
         self.told.push(owner);
     }
 
     /// Whether one owner's transaction began before another's.
     fn is_older(&self, one: u32, other: u32) -> bool {
-        let age = |owner: u32| (self.cells[owner as usize].age(), owner);
+        let age = |owner: u32| (self.cell(owner).age(), owner);
         age(one) < age(other)
+    }
+
+    fn is_planned(&self, owner: u32) -> bool {
+        self.cell(owner).is_planned()
+    }
+
+    /// An owner's request waits for these now.
+    fn note_wait(&self, owner: u32, others: impl Iterator<Item = u32>) {
+        if !self.keeps_graph() {
+            return;
+        }
+        let set = self.cell(owner).set();
+        set.iter().for_each(|word| word.store(0, Ordering::SeqCst));
+        for other in others {
+            for (word, bits) in self.table.form.fingerprint(other) {
+                set[word].fetch_or(bits, Ordering::SeqCst); // G2 of `deadlock::graph`
+            }
+        }
+    }
+
+    /// An owner's request waits for one more.
+    fn note_one_more(&self, owner: u32, other: u32) {
+        if self.keeps_graph() {
+            for (word, bits) in self.table.form.fingerprint(other) {
+                self.cell(owner).set()[word].fetch_or(bits, Ordering::SeqCst); // G2
+            }
+        }
+    }
+
+    /// An owner's request no longer waits for one of those it waited for.
+    fn note_one_less(&self, owner: u32, other: u32) {
+        match self.table.deadlocks.policy {
+            Policy::WaitForGraph => {
+                for (word, bits) in self.table.form.fingerprint(other) {
+                    self.cell(owner).set()[word].fetch_and(!bits, Ordering::SeqCst); // G1
+                }
+            }
+            Policy::Dreadlocks if self.table.deadlocks.waiting == Waiting::BackOff => {
+                self.cell(owner).set_outdated(true);
+            }
+            _ => {}
+        }
+    }
+
+    fn keeps_graph(&self) -> bool {
+        self.table.deadlocks.policy == Policy::WaitForGraph
+    }
+
+    fn cell(&self, owner: u32) -> &WaitingCell {
+        &self.table.cells[owner as usize]
     }
 }

@@ -25,8 +25,7 @@ use hotrow_transaction::interpret;
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::plan::Footprint;
 
-use crate::lock_table::{Acquired, LockTable, Owner};
-use crate::policy::Policy;
+use crate::lock_table::{Acquired, LockTable, Owner, Standing};
 
 /// Runs the calls of one worker; see the module.
 pub struct OrderedRunner {
@@ -41,7 +40,7 @@ pub struct OrderedRunner {
 impl OrderedRunner {
     /// The runner of worker thread `number`.
     pub fn new(table: Arc<LockTable>, number: usize, committer: Committer) -> Self {
-        let owner = table.owner(number);
+        let owner = table.owner(number, Standing::Planned);
         let scratch = Scratch::new(committer.worker());
         Self { table, owner, scratch, committer, locks: Vec::new() }
     }
@@ -51,7 +50,7 @@ impl OrderedRunner {
         self.owner.begin();
         for request in &self.locks {
             let (lock, mode) = (request.lock(), request.mode());
-            match self.table.acquire(&mut self.owner, lock, mode, Policy::Wait) {
+            match self.table.acquire(&mut self.owner, lock, mode.into()) {
                 Acquired::Granted => {}
                 Acquired::Waiting => {
                     watch.switch(Activity::Wait);
@@ -59,7 +58,7 @@ impl OrderedRunner {
                     watch.switch(Activity::Lock);
                     debug_assert!(granted.is_ok(), "nobody refuses an ordered request (I1)");
                 }
-                Acquired::Refused(_) => unreachable!("`Policy::Wait` refuses nothing"),
+                Acquired::Refused(_) => unreachable!("planned owners are not refused"),
             }
         }
     }

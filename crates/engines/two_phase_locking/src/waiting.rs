@@ -1,20 +1,27 @@
-//! The waiting cell: where one owner learns what became of its request.
+//! The waiting cell: where one owner learns what became of its request, and what others may know
+//! of its transaction.
 //!
 //! Role         one per owner; it waits for one request at a time
 //! States       undecided -> granted | refused; the owner goes back to undecided with its next
-//!              request
+//!              request. Beside that a transaction may be *doomed* by another one, at any time
 //! Concurrency  verdict -> reset by the owner and decided by whoever grants, both with the
 //!              bucket's latch of that request held, so that they never race; read by the owner
 //!              without it.
 //!
 //!  - W1  `decide` stores **Release**, the owner's wait loads **Acquire**: what the previous holder
 //!    did is seen.
-//!  - W2  age -> written by the owner while none of its requests is in the table; read by others
-//!    under the latch of a bucket that holds one of its requests: ordered by that latch
+//!  - W2  age, sequence, completed -> written by the owner between its transactions; read by others
+//!    as hints (a victim chosen by an old age is a poor choice, not a wrong one), or, for the age
+//!    rules, under the latch of a bucket that holds one of its requests: ordered by that latch
+//!  - W3  doomed -> the sequence number of a transaction that shall be undone, so that a doom that
+//!    comes too late hits nobody; written by anybody, read by the owner
+//!  - W4  set -> whom the owner waits for (a wait-for graph's local part or a dreadlocks digest),
+//!    see [`crate::deadlock`]
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use hotrow_base::clock::Ticks;
 use hotrow_base::sync::{Parker, spin_for};
 
 const UNDECIDED: u32 = 0;
@@ -31,14 +38,35 @@ pub enum Verdict {
 }
 
 /// See the module.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 pub struct WaitingCell {
     verdict: AtomicU32,
+    sequence: AtomicU32,
+    doomed: AtomicU32,
+    outdated: AtomicBool,
+    is_planned: AtomicBool,
     age: AtomicU64,
+    completed: AtomicU64,
+    set: Box<[AtomicU64]>,
     parker: Parker,
 }
 
 impl WaitingCell {
+    /// A cell whose set of owners has so many words.
+    pub fn new(words: usize) -> Self {
+        Self {
+            verdict: AtomicU32::new(UNDECIDED),
+            sequence: AtomicU32::new(1),
+            doomed: AtomicU32::new(0),
+            outdated: AtomicBool::new(false),
+            is_planned: AtomicBool::new(false),
+            age: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
+            set: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            parker: Parker::default(),
+        }
+    }
+
     /// Makes ready for a request. Under the latch of its bucket.
     #[inline]
     pub fn reset(&self) {
@@ -54,31 +82,62 @@ impl WaitingCell {
         self.verdict.store(word, Ordering::Release); // W1
     }
 
+    /// What became of the request, if that is decided.
+    #[inline]
+    pub fn verdict(&self) -> Option<Verdict> {
+        match self.verdict.load(Ordering::Acquire) {
+            UNDECIDED => None, // Acquire: W1
+            GRANTED => Some(Verdict::Granted),
+            _ => Some(Verdict::Refused),
+        }
+    }
+
     /// Wakes the owner if it sleeps. It may have gone on long ago: then it is woken in vain, or
     /// not at all.
     pub fn wake(&self) {
         self.parker.notify();
     }
 
-    /// Waits until the request is decided: spins for `spin`, then sleeps. Only the owner calls
-    /// this.
-    pub fn wait(&self, spin: Duration) -> Verdict {
-        // Acquire: W1.
-        let is_decided = || self.verdict.load(Ordering::Acquire) != UNDECIDED;
-        if !spin.is_zero() {
-            spin_for(spin, || is_decided().then_some(()));
+    /// Waits until the request is decided, the transaction is doomed, or the deadline has passed:
+    /// spins for `spin`, then sleeps. Only the owner calls this.
+    pub fn wait(&self, spin: Duration, deadline: Option<Ticks>) {
+        let is_over = || self.verdict().is_some() || self.is_doomed();
+        if !spin.is_zero() && spin_for(spin, || is_over().then_some(())).is_some() {
+            return;
         }
-        self.parker.wait_for(None, is_decided);
-        match self.verdict.load(Ordering::Acquire) {
-            GRANTED => Verdict::Granted,
-            _ => Verdict::Refused,
-        }
+        self.parker.wait_for(deadline, is_over);
     }
 
-    /// Whether the request is decided, for tests.
-    #[cfg(test)]
-    pub fn is_decided(&self) -> bool {
-        self.verdict.load(Ordering::Acquire) != UNDECIDED // W1
+    /// Whether the owner has been told to undo its transaction.
+    #[inline]
+    pub fn is_doomed(&self) -> bool {
+        // Relaxed: nothing else is learnt from it (W3).
+        self.doomed.load(Ordering::Relaxed) == self.sequence.load(Ordering::Relaxed)
+    }
+
+    /// Has the owner undo the transaction that it runs now. [`WaitingCell::wake`] follows.
+    pub fn doom(&self) {
+        self.doomed.store(self.sequence.load(Ordering::Relaxed), Ordering::Relaxed); // W3
+    }
+
+    /// Begins a transaction, which nobody has doomed.
+    #[inline]
+    pub fn begin(&self) {
+        // 0 is nobody's number. Relaxed: W2; only the owner counts.
+        let next = self.sequence.load(Ordering::Relaxed).wrapping_add(1).max(1);
+        self.sequence.store(next, Ordering::Relaxed);
+    }
+
+    /// Makes the owner's transactions planned ones: they are older than all others and never
+    /// undone.
+    pub fn set_planned(&self, is_planned: bool) {
+        self.is_planned.store(is_planned, Ordering::Relaxed); // W2
+    }
+
+    /// Whether the owner's transactions are planned ones.
+    #[inline]
+    pub fn is_planned(&self) -> bool {
+        self.is_planned.load(Ordering::Relaxed) // W2
     }
 
     /// When the owner's transaction began; lower is older.
@@ -91,5 +150,34 @@ impl WaitingCell {
     #[inline]
     pub fn set_age(&self, age: u64) {
         self.age.store(age, Ordering::Relaxed); // W2
+    }
+
+    /// How many transactions of the owner's flush pipeline have finished.
+    pub fn completed(&self) -> u64 {
+        self.completed.load(Ordering::Relaxed) // W2
+    }
+
+    /// Sets how many transactions of the owner's flush pipeline have finished.
+    #[inline]
+    pub fn set_completed(&self, completed: u64) {
+        self.completed.store(completed, Ordering::Relaxed); // W2
+    }
+
+    /// Whom the owner waits for (W4).
+    #[inline]
+    pub fn set(&self) -> &[AtomicU64] {
+        &self.set
+    }
+
+    /// Whether the owner's digest has grown old; only back-off asks.
+    #[inline]
+    pub fn is_outdated(&self) -> bool {
+        self.outdated.load(Ordering::Relaxed) // a hint: it only saves false deadlocks
+    }
+
+    /// Says whether the owner's digest has grown old.
+    #[inline]
+    pub fn set_outdated(&self, outdated: bool) {
+        self.outdated.store(outdated, Ordering::Relaxed); // as above
     }
 }

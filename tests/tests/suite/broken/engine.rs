@@ -22,8 +22,8 @@ use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::Stop;
-use hotrow_two_phase_locking::lock_table::{Acquired, LockTable, Owner};
-use hotrow_two_phase_locking::policy::Policy;
+use hotrow_two_phase_locking::lock_table::{Acquired, LockTable, Owner, Standing};
+use hotrow_two_phase_locking::policy::{Deadlocks, Policy};
 
 /// What is wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +65,11 @@ impl Flaw {
     pub fn name(self) -> &'static str {
         FLAWS.iter().find(|(_, flaw)| *flaw == self).expect("all are listed").0
     }
+
+    /// Who holds one lock at a time may wait for another.
+    fn policy(self) -> Policy {
+        if self == Self::LocksOneByOne { Policy::Wait } else { Policy::WaitDie }
+    }
 }
 
 fn start(
@@ -74,11 +79,11 @@ fn start(
 ) -> Result<Box<dyn RunningEngine>, OptionError> {
     let name = options.settings.get("flaw").map_or("none", String::as_str);
     let flaw = FLAWS.iter().find(|(other, _)| *other == name).expect("tests know the flaws").1;
-    let table = Arc::new(LockTable::new(options.threads));
+    let table = Arc::new(LockTable::new(options.threads, Deadlocks::of(flaw.policy())));
     let started = Ticks::now();
     let positions = Arc::new(AtomicU64::new(0));
     Ok(Box::new(Workers::start(&ground, options, sources, |number, committer| {
-        let owner = table.owner(number);
+        let owner = table.owner(number, Standing::Dynamic);
         let table = Arc::clone(&table);
         let locks = Locks { table, owner, flaw, held: Vec::new(), asked: number as u64 };
         let (scratch, owed) = (Scratch::new(committer.worker()), Vec::new());
@@ -98,8 +103,8 @@ struct Locks {
 }
 
 impl Locks {
-    fn acquire(&mut self, lock: u64, mode: LockMode, policy: Policy) -> Result<(), Stop> {
-        match self.table.acquire(&mut self.owner, lock, mode, policy) {
+    fn acquire(&mut self, lock: u64, mode: LockMode) -> Result<(), Stop> {
+        match self.table.acquire(&mut self.owner, lock, mode.into()) {
             Acquired::Granted => Ok(()),
             Acquired::Waiting => self.table.wait(&mut self.owner, lock).map_err(Stop::Conflict),
             Acquired::Refused(conflict) => Err(Stop::Conflict(conflict)),
@@ -124,7 +129,7 @@ impl Locks {
             Flaw::ScansUnlocked if reads && whole_table => return Ok(()),
             Flaw::LocksOneByOne => {
                 self.release_all();
-                self.acquire(lock, mode, Policy::Wait)?;
+                self.acquire(lock, mode)?;
                 self.held.push((lock, mode));
                 return Ok(());
             }
@@ -134,7 +139,7 @@ impl Locks {
             return Ok(());
         }
         let converted = self.held.iter().any(|&(held, _)| held == lock);
-        self.acquire(lock, mode, Policy::WaitDie)?;
+        self.acquire(lock, mode)?;
         if self.flaw == Flaw::ReadLocksBrief && reads && !converted {
             self.table.release(&mut self.owner, lock);
         } else if converted {
@@ -171,7 +176,8 @@ struct BrokenRunner {
 impl BrokenRunner {
     fn begin(&mut self) {
         let age = Ticks::now().nanos_since(self.started);
-        self.locks.table.set_age(&self.locks.owner, age);
+        let Locks { table, owner, .. } = &mut self.locks;
+        table.begin(owner, age + 1);
     }
 
     /// Runs a call; keeps its changes if `keep` says so of its number of result rows.

@@ -3,8 +3,8 @@
 //! Role         plain data and rules; the lock table latches it and wakes whom it names
 //! Invariants   I1, I2, I4 of [`super`]
 
+use hotrow_engine::lock_mode::Mode;
 use hotrow_log::position::Position;
-use hotrow_transaction::granule::LockMode;
 use hotrow_transaction::outcome::Conflict;
 
 use super::modes::Modes;
@@ -29,13 +29,13 @@ impl Bucket {
     /// Grants a lock that its owner does not hold yet, when nobody who holds or waits for it is
     /// disturbed.
     #[inline]
-    pub fn grant_at_once(&mut self, lock: u64, owner: u32, mode: LockMode) -> bool {
+    pub fn grant_at_once(&mut self, lock: u64, owner: u32, mode: Mode) -> bool {
         let request = Request { lock, owner, held: Modes::of(mode), wanted: Modes::NONE };
         self.requests.push_only(request) || self.grant_beside_others(lock, owner, mode)
     }
 
     #[inline(never)]
-    fn grant_beside_others(&mut self, lock: u64, owner: u32, mode: LockMode) -> bool {
+    fn grant_beside_others(&mut self, lock: u64, owner: u32, mode: Mode) -> bool {
         let mut met = Modes::NONE;
         for request in self.requests.as_slice() {
             if request.lock == lock {
@@ -57,7 +57,7 @@ impl Bucket {
         &mut self,
         lock: u64,
         owner: u32,
-        mode: LockMode,
+        mode: Mode,
         policy: Policy,
         crowd: &mut Crowd<'_>,
     ) -> Acquired {
@@ -65,10 +65,12 @@ impl Bucket {
         if let Some(own) = own {
             return self.convert(own, mode, policy, crowd);
         }
-        if let Err(conflict) = self.may_wait(lock, owner, mode, policy, crowd) {
+        let claimed = |other: &Request| other.claims().conflict_with(mode);
+        if let Err(conflict) = self.may_wait(lock, owner, policy, claimed, crowd) {
             return Acquired::Refused(conflict);
         }
         self.requests.push(Request { lock, owner, held: Modes::NONE, wanted: Modes::of(mode) });
+        crowd.note_wait(owner, self.in_the_way(lock, owner));
         Acquired::Waiting
     }
 
@@ -76,7 +78,7 @@ impl Bucket {
     fn convert(
         &mut self,
         own: usize,
-        mode: LockMode,
+        mode: Mode,
         policy: Policy,
         crowd: &mut Crowd<'_>,
     ) -> Acquired {
@@ -88,63 +90,85 @@ impl Bucket {
         }
         let others = self.others(lock, owner).fold(Modes::NONE, |met, other| met.with(other.held));
         let granted = !others.conflict_with(target);
-        if !granted && let Err(conflict) = self.may_convert(lock, owner, policy, crowd) {
+        // It waits for all other holders, whether it conflicts with them now or after their own
+        // conversions, which may be granted before it.
+        let holds = |other: &Request| !other.held.is_empty();
+        if !granted && let Err(conflict) = self.may_wait(lock, owner, policy, holds, crowd) {
             return Acquired::Refused(conflict);
+        }
+        if policy == Policy::WoundWait && self.stands_before_older(lock, owner, target, crowd) {
+            return Acquired::Refused(Conflict::Wound);
         }
         let request = &mut self.requests.as_mut_slice()[own];
         if granted {
             request.held = Modes::of(target);
         } else {
             request.wanted = Modes::of(target);
+            crowd.note_wait(owner, self.in_the_way(lock, owner));
         }
         if policy == Policy::WaitDie {
             self.refuse_younger(lock, owner, target, crowd);
         }
+        self.note_conversion(lock, owner, target, granted, crowd);
         if granted { Acquired::Granted } else { Acquired::Waiting }
     }
 
-    /// Whether an ordinary request may wait for those that stand before it.
+    /// A conversion to `target` stands before ordinary requests from now on, and once it is granted
+    /// before other conversions, too.
+    fn note_conversion(
+        &self,
+        lock: u64,
+        owner: u32,
+        target: Mode,
+        granted: bool,
+        crowd: &Crowd<'_>,
+    ) {
+        let disturbed = |other: &&Request| {
+            other.wanted.conflict_with(target) && (granted || other.held.is_empty())
+        };
+        for other in self.others(lock, owner).filter(disturbed) {
+            crowd.note_one_more(other.owner, owner);
+        }
+    }
+
+    /// Whether a request may wait for those that `concern` it.
     fn may_wait(
         &self,
         lock: u64,
         owner: u32,
-        mode: LockMode,
         policy: Policy,
-        crowd: &Crowd<'_>,
+        concern: impl Fn(&Request) -> bool,
+        crowd: &mut Crowd<'_>,
     ) -> Result<(), Conflict> {
-        let must_not = |other: &Request| {
-            other.claims().conflict_with(mode) && crowd.is_older(other.owner, owner)
-        };
+        let mut concerned = self.others(lock, owner).filter(|other| concern(other));
         match policy {
-            Policy::Wait => Ok(()),
+            Policy::Wait | Policy::WaitForGraph | Policy::Dreadlocks | Policy::TimeOut => Ok(()),
             Policy::NoWait => Err(Conflict::NoWait),
-            Policy::WaitDie if self.others(lock, owner).any(must_not) => Err(Conflict::Die),
+            Policy::WaitDie if concerned.any(|other| crowd.is_older(other.owner, owner)) => {
+                Err(Conflict::Die)
+            }
             Policy::WaitDie => Ok(()),
+            Policy::WoundWait => {
+                for other in concerned {
+                    if crowd.is_older(owner, other.owner) && !crowd.is_planned(other.owner) {
+                        crowd.doom(other.owner);
+                    }
+                }
+                Ok(())
+            }
         }
     }
 
-    /// Whether a conversion may wait: for all other holders, whether it conflicts with them now or
-    /// after their own conversions, which may be granted before it.
-    fn may_convert(
-        &self,
-        lock: u64,
-        owner: u32,
-        policy: Policy,
-        crowd: &Crowd<'_>,
-    ) -> Result<(), Conflict> {
-        let must_not =
-            |other: &Request| !other.held.is_empty() && crowd.is_older(other.owner, owner);
-        match policy {
-            Policy::Wait => Ok(()),
-            Policy::NoWait => Err(Conflict::NoWait),
-            Policy::WaitDie if self.others(lock, owner).any(must_not) => Err(Conflict::Die),
-            Policy::WaitDie => Ok(()),
-        }
+    /// Whether a conversion to `target` would come to stand before an older request: under
+    /// wound-wait nobody waits for a younger one that is not undone (I4).
+    fn stands_before_older(&self, lock: u64, owner: u32, target: Mode, crowd: &Crowd<'_>) -> bool {
+        self.others(lock, owner)
+            .any(|other| other.wanted.conflict_with(target) && crowd.is_older(other.owner, owner))
     }
 
     /// A conversion to `target` has come to stand before requests that waited already: those that
     /// are younger may not wait for it (I4).
-    fn refuse_younger(&mut self, lock: u64, owner: u32, target: LockMode, crowd: &mut Crowd<'_>) {
+    fn refuse_younger(&mut self, lock: u64, owner: u32, target: Mode, crowd: &mut Crowd<'_>) {
         let mut refused = false;
         let mut at = 0;
         while let Some(&other) = self.requests.as_slice().get(at) {
@@ -158,16 +182,40 @@ impl Bucket {
             }
             refused = true;
             crowd.tell(other.owner, Verdict::Refused);
-            if other.held.is_empty() {
+            if self.take_back(at - 1) {
                 at -= 1;
-                self.requests.remove(at);
-            } else {
-                self.requests.as_mut_slice()[at - 1].wanted = Modes::NONE;
             }
         }
         if refused {
             self.grant_waiting(lock, crowd);
         }
+    }
+
+    /// Takes back what a request waits for; whether the request is gone.
+    fn take_back(&mut self, at: usize) -> bool {
+        let is_gone = self.requests.as_slice()[at].held.is_empty();
+        if is_gone {
+            self.requests.remove(at);
+        } else {
+            self.requests.as_mut_slice()[at].wanted = Modes::NONE;
+        }
+        is_gone
+    }
+
+    /// Takes back a waiting request whose owner gives up; what it held before is still held.
+    pub fn withdraw(&mut self, lock: u64, owner: u32, crowd: &mut Crowd<'_>) {
+        let Some(own) = self.position(lock, owner) else { return };
+        self.take_back(own);
+        self.let_pass(lock, owner, crowd);
+        crowd.note_wait(owner, std::iter::empty());
+    }
+
+    /// `owner` holds less of a lock than before, or wants less: others may go on.
+    pub fn let_pass(&mut self, lock: u64, owner: u32, crowd: &mut Crowd<'_>) {
+        for other in self.others(lock, owner).filter(|other| other.is_waiting()) {
+            crowd.note_one_less(other.owner, owner);
+        }
+        self.grant_waiting(lock, crowd);
     }
 
     /// Removes a request; whether others wait for the lock.
@@ -197,7 +245,7 @@ impl Bucket {
     }
 
     /// Grants what can be granted now: conversions first, then ordinary requests in order.
-    pub fn grant_waiting(&mut self, lock: u64, crowd: &mut Crowd<'_>) {
+    fn grant_waiting(&mut self, lock: u64, crowd: &mut Crowd<'_>) {
         self.grant_conversions(lock, crowd);
         let mut met = self
             .requests
@@ -235,7 +283,53 @@ impl Bucket {
             request.held = request.wanted;
             request.wanted = Modes::NONE;
             crowd.tell(owner, Verdict::Granted);
+            self.note_conversion(lock, owner, wanted, true, crowd);
         }
+    }
+
+    /// Whom a waiting request waits for: a conversion for all holders that it conflicts with, an
+    /// ordinary request for earlier ones, too, granted or not, and for conversions, which pass it.
+    pub fn in_the_way(&self, lock: u64, owner: u32) -> impl Iterator<Item = u32> {
+        let own = self.position(lock, owner);
+        let requests = self.requests.as_slice();
+        let request = own.map(|own| requests[own]).unwrap_or_default();
+        let wanted = request.wanted.only();
+        let is_conversion = !request.held.is_empty();
+        requests.iter().enumerate().filter_map(move |(at, other)| {
+            let (wanted, own) = (wanted?, own?);
+            if other.lock != lock || other.owner == owner {
+                return None;
+            }
+            let claims = if is_conversion || at > own && other.held.is_empty() {
+                other.held
+            } else {
+                other.claims()
+            };
+            claims.conflict_with(wanted).then_some(other.owner)
+        })
+    }
+
+    /// Whether somebody else holds or waits for a lock in a mode that `mode` does not go with.
+    pub fn is_claimed(&self, lock: u64, owner: u32, mode: Mode) -> bool {
+        self.others(lock, owner).any(|other| other.claims().conflict_with(mode))
+    }
+
+    /// Grants a request that need not wait: to who holds the lock already, or beside others.
+    pub fn grant_without_waiting(&mut self, lock: u64, owner: u32, mode: Mode) -> bool {
+        let Some(own) = self.position(lock, owner) else {
+            return self.grant_at_once(lock, owner, mode);
+        };
+        let held = self.requests.as_slice()[own].held.only();
+        let target = held.expect("an owner asks for nothing while it waits (I3)").join(mode);
+        let others = self.others(lock, owner).fold(Modes::NONE, |met, other| {
+            // Not past those who wait: their rules would have to be looked at.
+            met.with(other.claims())
+        });
+        let granted = held == Some(target) || !others.conflict_with(target);
+        if granted {
+            self.requests.as_mut_slice()[own].held = Modes::of(target);
+        }
+        granted
     }
 
     fn position(&self, lock: u64, owner: u32) -> Option<usize> {
@@ -250,7 +344,7 @@ impl Bucket {
 
     /// Owner, held and wanted mode of the requests for a lock, in order.
     #[cfg(test)]
-    pub fn of_lock(&self, lock: u64) -> Vec<(u32, Option<LockMode>, Option<LockMode>)> {
+    pub fn of_lock(&self, lock: u64) -> Vec<(u32, Option<Mode>, Option<Mode>)> {
         let requests = self.requests.as_slice().iter().filter(|request| request.lock == lock);
         requests
             .map(|request| (request.owner, request.held.only(), request.wanted.only()))

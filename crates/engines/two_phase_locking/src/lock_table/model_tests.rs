@@ -2,6 +2,7 @@
 //! checked request by request, in the plainest possible way.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use proptest::prelude::*;
 
@@ -12,17 +13,12 @@ const LOCKS: u64 = 3;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    Ask { owner: usize, lock: u64, mode: LockMode },
+    Ask { owner: usize, lock: u64, mode: Mode },
     End { owner: usize },
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let mode = prop_oneof![
-        Just(LockMode::IntentShared),
-        Just(LockMode::IntentExclusive),
-        Just(LockMode::Shared),
-        Just(LockMode::Exclusive),
-    ];
+    let mode = prop::sample::select(&Mode::ALL[..]);
     prop_oneof![
         4 => (0..OWNERS, 0..LOCKS, mode)
             .prop_map(|(owner, lock, mode)| Step::Ask { owner, lock, mode }),
@@ -33,8 +29,8 @@ fn step() -> impl Strategy<Value = Step> {
 /// What each owner knows of itself.
 #[derive(Default)]
 struct Known {
-    held: BTreeMap<u64, LockMode>,
-    waits: Option<(u64, LockMode)>,
+    held: BTreeMap<u64, Mode>,
+    waits: Option<(u64, Mode)>,
 }
 
 struct Model {
@@ -47,11 +43,12 @@ struct Model {
 
 impl Model {
     fn new(policy: Policy) -> Self {
-        let table = LockTable::with_buckets(OWNERS, 2);
-        let owners: Vec<Owner> = (0..OWNERS).map(|number| table.owner(number)).collect();
-        owners.iter().enumerate().for_each(|(age, owner)| table.set_age(owner, age as u64));
+        let table = LockTable::with_buckets(OWNERS, 2, Deadlocks::of(policy));
+        let dynamic = |number| table.owner(number, Standing::Dynamic);
+        let mut owners: Vec<Owner> = (0..OWNERS).map(dynamic).collect();
+        owners.iter_mut().zip(1..).for_each(|(owner, age)| table.begin(owner, age));
         let known = (0..OWNERS).map(|_| Known::default()).collect();
-        Self { table, owners, known, policy, clock: OWNERS as u64 }
+        Self { table, owners, known, policy, clock: OWNERS as u64 + 1 }
     }
 
     fn run(&mut self, step: Step) {
@@ -66,10 +63,10 @@ impl Model {
         (0..LOCKS).for_each(|lock| self.check(lock));
     }
 
-    fn ask(&mut self, owner: usize, lock: u64, mode: LockMode) {
+    fn ask(&mut self, owner: usize, lock: u64, mode: Mode) {
         let known = &mut self.known[owner];
         let target = known.held.get(&lock).map_or(mode, |held| held.join(mode));
-        match self.table.acquire(&mut self.owners[owner], lock, mode, self.policy) {
+        match self.table.acquire(&mut self.owners[owner], lock, mode) {
             Acquired::Granted => {
                 known.held.insert(lock, target);
             }
@@ -83,7 +80,7 @@ impl Model {
         for (lock, _) in std::mem::take(&mut self.known[owner].held) {
             self.table.release(&mut self.owners[owner], lock);
         }
-        self.table.set_age(&self.owners[owner], self.clock);
+        self.table.begin(&mut self.owners[owner], self.clock);
         self.clock += 1;
     }
 
@@ -91,7 +88,8 @@ impl Model {
     fn learn(&mut self) -> bool {
         for owner in 0..OWNERS {
             let Some((lock, mode)) = self.known[owner].waits else { continue };
-            if !self.table.cells[owner].is_decided() {
+            let cell = &self.table.cells[owner];
+            if cell.verdict().is_none() && !cell.is_doomed() {
                 continue;
             }
             self.known[owner].waits = None;
@@ -133,7 +131,7 @@ impl Model {
             let in_the_way: Vec<u32> = others()
                 .filter(|&(place, other)| {
                     let disturbed =
-                        |mode: Option<LockMode>| mode.is_some_and(|mode| !mode.compatible(wanted));
+                        |mode: Option<Mode>| mode.is_some_and(|mode| !mode.compatible(wanted));
                     // An ordinary request also waits for conversions and for earlier requests.
                     let waits_behind = held.is_none() && (other.1.is_some() || place < at);
                     disturbed(other.1) || waits_behind && disturbed(other.2)
@@ -141,10 +139,33 @@ impl Model {
                 .map(|(_, other)| other.0)
                 .collect();
             assert!(!in_the_way.is_empty(), "{owner} could have its lock: {queue:?}");
-            if self.policy == Policy::WaitDie {
-                let oldest = in_the_way.iter().all(|&other| self.age(owner) < self.age(other));
+            self.check_wait(owner, &in_the_way, &queue);
+        }
+    }
+}
+
+impl Model {
+    /// What the policy promises of an owner that waits for others.
+    fn check_wait(&self, owner: u32, others: &[u32], queue: &impl Debug) {
+        let cell = |owner: u32| &self.table.cells[owner as usize];
+        match self.policy {
+            Policy::WaitDie => {
+                let oldest = others.iter().all(|&other| self.age(owner) < self.age(other));
                 assert!(oldest, "{owner} waits for an older one: {queue:?}");
             }
+            Policy::WoundWait => {
+                let youngest = others
+                    .iter()
+                    .all(|&other| self.age(owner) > self.age(other) || cell(other).is_doomed());
+                assert!(youngest, "{owner} waits for a younger one: {queue:?}");
+            }
+            Policy::WaitForGraph => {
+                let mut part = vec![0];
+                others.iter().for_each(|&other| self.table.form.add(&mut part, other));
+                let kept = cell(owner).set()[0].load(Ordering::Relaxed);
+                assert_eq!(kept, part[0], "whom {owner} waits for: {queue:?}");
+            }
+            _ => {}
         }
     }
 }
@@ -162,6 +183,19 @@ proptest! {
     fn waiting_keeps_the_rules(steps in prop::collection::vec(step(), 1..60)) {
         let mut model = Model::new(Policy::Wait);
         steps.into_iter().for_each(|step| model.run(step));
+    }
+
+    #[test]
+    fn the_graph_keeps_the_rules(steps in prop::collection::vec(step(), 1..60)) {
+        let mut model = Model::new(Policy::WaitForGraph);
+        steps.into_iter().for_each(|step| model.run(step));
+    }
+
+    #[test]
+    fn wound_wait_keeps_the_rules(steps in prop::collection::vec(step(), 1..60)) {
+        let mut model = Model::new(Policy::WoundWait);
+        steps.into_iter().for_each(|step| model.run(step));
+        prop_assert!(model.known.iter().any(|known| known.waits.is_none()));
     }
 
     #[test]

@@ -1,36 +1,16 @@
 //! Sets of lock modes.
 
-use hotrow_transaction::granule::LockMode;
-
-const MODES: [LockMode; 4] = LockMode::ALL;
-
-/// Per mode, the modes it is not compatible with.
-const CONFLICTS: [u8; 4] = {
-    let mut table = [0; 4];
-    let mut one = 0;
-    while one < 4 {
-        let mut other = 0;
-        while other < 4 {
-            assert!(MODES[other] as usize == other);
-            if !MODES[one].compatible(MODES[other]) {
-                table[one] |= 1 << other;
-            }
-            other += 1;
-        }
-        one += 1;
-    }
-    table
-};
+use hotrow_engine::lock_mode::{CONFLICTS, Mode};
 
 /// A set of lock modes, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Modes(u8);
+pub(super) struct Modes(u16);
 
 impl Modes {
     pub const NONE: Self = Self(0);
 
     #[inline]
-    pub const fn of(mode: LockMode) -> Self {
+    pub const fn of(mode: Mode) -> Self {
         Self(1 << mode as u8)
     }
 
@@ -46,13 +26,13 @@ impl Modes {
 
     /// Whether some mode of the set is not compatible with `mode`.
     #[inline]
-    pub const fn conflict_with(self, mode: LockMode) -> bool {
+    pub const fn conflict_with(self, mode: Mode) -> bool {
         self.0 & CONFLICTS[mode as usize] != 0
     }
 
     /// The mode of a set of one.
     #[inline]
-    pub fn only(self) -> Option<LockMode> {
-        MODES.get(self.0.trailing_zeros() as usize).copied()
+    pub fn only(self) -> Option<Mode> {
+        Mode::ALL.get(self.0.trailing_zeros() as usize).copied()
     }
 }

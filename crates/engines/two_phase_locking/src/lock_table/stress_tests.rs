@@ -6,10 +6,12 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use super::*;
+use crate::policy::{Digest, Victim};
 
 const LOCKS: usize = 12;
 const THREADS: usize = 8;
-const TRANSACTIONS: usize = 20_000;
+/// Few enough that policies which sleep through deadlocks are done in seconds.
+const TRANSACTIONS: usize = 1_000;
 /// Far longer than any of these tests takes: a test that is not over by then hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -36,28 +38,21 @@ impl Protected {
     }
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Order {
-    Ascending,
-    Random,
-}
-
 struct Stress {
     table: LockTable,
     cells: [Protected; LOCKS],
-    policy: Policy,
-    order: Order,
     clock: AtomicU64,
+    /// threads with lower numbers ask in ascending order, as planned owners
+    planned: usize,
 }
 
 impl Stress {
-    fn run(policy: Policy, order: Order) {
+    fn run(deadlocks: Deadlocks, planned: usize) {
         let stress = Arc::new(Self {
-            table: LockTable::with_buckets(THREADS, 4),
+            table: LockTable::with_buckets(THREADS, 4, deadlocks),
             cells: Default::default(),
-            policy,
-            order,
-            clock: AtomicU64::new(0),
+            clock: AtomicU64::new(1),
+            planned,
         });
         let (done, ends) = mpsc::channel();
         for number in 0..THREADS {
@@ -81,13 +76,16 @@ struct Thread<'a> {
     stress: &'a Stress,
     owner: Owner,
     random: u64,
-    held: Vec<(usize, LockMode)>,
+    held: Vec<(usize, Mode)>,
 }
 
 impl<'a> Thread<'a> {
     fn new(stress: &'a Stress, number: usize) -> Self {
         let random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(number as u64 + 1);
-        Self { stress, owner: stress.table.owner(number), random, held: Vec::new() }
+        let is_planned = number < stress.planned;
+        let standing = if is_planned { Standing::Planned } else { Standing::Dynamic };
+        let owner = stress.table.owner(number, standing);
+        Self { stress, owner, random, held: Vec::new() }
     }
 
     fn random(&mut self, below: usize) -> usize {
@@ -102,14 +100,15 @@ impl<'a> Thread<'a> {
         for _ in 0..TRANSACTIONS {
             let locks = self.choose();
             let age = self.stress.clock.fetch_add(1, Ordering::Relaxed);
-            self.stress.table.set_age(&self.owner, age);
+            self.begin(age);
             while !self.acquire_all(&locks) {
-                assert!(self.stress.policy != Policy::Wait, "ordered acquisition never conflicts");
+                assert!(!self.is_planned(), "planned owners are not refused");
                 self.release_all();
                 std::thread::yield_now();
+                self.begin(age);
             }
             for &(lock, mode) in &self.held {
-                if mode == LockMode::Exclusive {
+                if mode == Mode::X {
                     self.stress.cells[lock].write();
                     writes += 1;
                 } else {
@@ -121,27 +120,39 @@ impl<'a> Thread<'a> {
         writes
     }
 
+    fn is_planned(&self) -> bool {
+        self.owner.standing == Standing::Planned
+    }
+
+    fn begin(&mut self, age: u64) {
+        if self.is_planned() {
+            self.owner.begin();
+        } else {
+            self.stress.table.begin(&mut self.owner, age);
+        }
+    }
+
     /// Up to 5 locks; out of order, a lock may come twice and be converted.
-    fn choose(&mut self) -> Vec<(usize, LockMode)> {
+    fn choose(&mut self) -> Vec<(usize, Mode)> {
         let count = 1 + self.random(5);
         let mut locks: Vec<_> = (0..count)
             .map(|_| {
-                let mode = if self.random(2) == 0 { LockMode::Shared } else { LockMode::Exclusive };
+                let mode = if self.random(2) == 0 { Mode::S } else { Mode::X };
                 (self.random(LOCKS), mode)
             })
             .collect();
-        if self.stress.order == Order::Ascending {
+        if self.is_planned() {
             // Strongest mode first, so that it is the one that stays.
-            locks.sort_by_key(|&(lock, mode)| (lock, std::cmp::Reverse(mode)));
+            locks.sort_by_key(|&(lock, mode)| (lock, mode == Mode::S));
             locks.dedup_by_key(|&mut (lock, _)| lock);
         }
         locks
     }
 
-    fn acquire_all(&mut self, locks: &[(usize, LockMode)]) -> bool {
+    fn acquire_all(&mut self, locks: &[(usize, Mode)]) -> bool {
         for &(lock, mode) in locks {
-            let (table, policy) = (&self.stress.table, self.stress.policy);
-            let granted = match table.acquire(&mut self.owner, identity(lock), mode, policy) {
+            let table = &self.stress.table;
+            let granted = match table.acquire(&mut self.owner, identity(lock), mode) {
                 Acquired::Granted => true,
                 Acquired::Waiting => table.wait(&mut self.owner, identity(lock)).is_ok(),
                 Acquired::Refused(_) => false,
@@ -169,17 +180,50 @@ fn identity(lock: usize) -> u64 {
     (lock as u64) << 62 | lock as u64
 }
 
+/// Dynamic owners alone, then planned ones among them.
+fn check(deadlocks: Deadlocks) {
+    Stress::run(deadlocks, 0);
+    Stress::run(deadlocks, THREADS / 2);
+}
+
 #[test]
 fn ordered_acquisition_always_gets_through() {
-    Stress::run(Policy::Wait, Order::Ascending);
+    Stress::run(Deadlocks::default(), THREADS);
 }
 
 #[test]
 fn no_wait_gets_through_in_random_order() {
-    Stress::run(Policy::NoWait, Order::Random);
+    check(Deadlocks::of(Policy::NoWait));
 }
 
 #[test]
 fn wait_die_gets_through_in_random_order() {
-    Stress::run(Policy::WaitDie, Order::Random);
+    check(Deadlocks::of(Policy::WaitDie));
+}
+
+#[test]
+fn wound_wait_gets_through_in_random_order() {
+    check(Deadlocks::of(Policy::WoundWait));
+}
+
+#[test]
+fn a_wait_for_graph_gets_through_with_any_victim() {
+    for victim in [Victim::Young, Victim::KillLong, Victim::KillShort] {
+        check(Deadlocks { victim, ..Deadlocks::of(Policy::WaitForGraph) });
+    }
+}
+
+#[test]
+fn dreadlocks_get_through_with_any_digest_and_any_way_of_waiting() {
+    for digest in [Digest::Bitmap, Digest::Bloom] {
+        for waiting in [Waiting::Spin, Waiting::Sleep, Waiting::BackOff] {
+            check(Deadlocks { digest, waiting, ..Deadlocks::of(Policy::Dreadlocks) });
+        }
+    }
+}
+
+#[test]
+fn time_outs_get_through_in_random_order() {
+    let time_out = Duration::from_micros(200);
+    check(Deadlocks { time_out, ..Deadlocks::of(Policy::TimeOut) });
 }

@@ -1,5 +1,6 @@
 use super::*;
-use LockMode::{Exclusive as X, IntentExclusive as IX, IntentShared as IS, Shared as S};
+use crate::policy::Victim;
+use Mode::{IS, IX, S, X};
 
 const LOCK: u64 = 42;
 
@@ -7,20 +8,20 @@ const LOCK: u64 = 42;
 struct Scene {
     table: LockTable,
     owners: Vec<Owner>,
-    policy: Policy,
 }
 
 impl Scene {
     /// Owner 0 is the oldest.
     fn new(policy: Policy) -> Self {
-        let table = LockTable::with_buckets(16, 2);
-        let owners: Vec<Owner> = (0..16).map(|number| table.owner(number)).collect();
-        owners.iter().enumerate().for_each(|(age, owner)| table.set_age(owner, age as u64));
-        Self { table, owners, policy }
+        let table = LockTable::with_buckets(16, 2, Deadlocks::of(policy));
+        let dynamic = |number| table.owner(number, Standing::Dynamic);
+        let mut owners: Vec<Owner> = (0..16).map(dynamic).collect();
+        owners.iter_mut().zip(1..).for_each(|(owner, age)| table.begin(owner, age));
+        Self { table, owners }
     }
 
-    fn ask(&mut self, owner: usize, mode: LockMode) -> Acquired {
-        self.table.acquire(&mut self.owners[owner], LOCK, mode, self.policy)
+    fn ask(&mut self, owner: usize, mode: Mode) -> Acquired {
+        self.table.acquire(&mut self.owners[owner], LOCK, mode)
     }
 
     fn release(&mut self, owner: usize) {
@@ -29,7 +30,7 @@ impl Scene {
 
     /// Requests for the lock: owner, held, wanted.
     fn queue(&self) -> String {
-        let name = |mode: Option<LockMode>| mode.map_or("-", LockMode::name);
+        let name = |mode: Option<Mode>| mode.map_or("-", Mode::name);
         let requests = self.table.bucket(LOCK).of_lock(LOCK);
         let texts = requests
             .into_iter()
@@ -39,7 +40,7 @@ impl Scene {
 
     /// What became of an owner's request.
     fn verdict(&mut self, owner: usize) -> Option<Result<(), Conflict>> {
-        let decided = self.table.cells[owner].is_decided();
+        let decided = self.table.cells[owner].verdict().is_some();
         decided.then(|| self.table.wait(&mut self.owners[owner], LOCK))
     }
 }
@@ -221,13 +222,12 @@ fn a_bucket_spills_and_keeps_order() {
 
 #[test]
 fn locks_of_one_bucket_do_not_meet() {
-    let table = LockTable::with_buckets(2, 2);
-    let (mut one, mut other) = (table.owner(0), table.owner(1));
+    let (table, mut one, mut other) = two_owners(Policy::NoWait);
     for lock in 0..20 {
         let owner = if lock % 2 == 0 { &mut one } else { &mut other };
-        assert_eq!(table.acquire(owner, lock, X, Policy::NoWait), Acquired::Granted);
+        assert_eq!(table.acquire(owner, lock, X), Acquired::Granted);
     }
-    assert_eq!(table.acquire(&mut one, 1, S, Policy::NoWait), Acquired::Refused(Conflict::NoWait));
+    assert_eq!(table.acquire(&mut one, 1, S), Acquired::Refused(Conflict::NoWait));
     for lock in (0..20).rev() {
         let owner = if lock % 2 == 0 { &mut one } else { &mut other };
         table.release(owner, lock);
@@ -240,16 +240,24 @@ fn a_bucket_is_two_cache_lines() {
     assert_eq!(size_of::<CachePadded<Latch<Bucket>>>(), 128);
 }
 
+fn two_owners(policy: Policy) -> (LockTable, Owner, Owner) {
+    let table = LockTable::with_buckets(2, 2, Deadlocks::of(policy));
+    let dynamic = |number| table.owner(number, Standing::Dynamic);
+    let (mut one, mut other) = (dynamic(0), dynamic(1));
+    table.begin(&mut one, 1);
+    table.begin(&mut other, 2);
+    (table, one, other)
+}
+
 /// Sleeping and waking for real: the owner waits until another thread releases.
 #[test]
 fn a_release_wakes_a_sleeper() {
-    let table = LockTable::with_buckets(2, 2);
-    let (mut one, mut other) = (table.owner(0), table.owner(1));
-    assert_eq!(table.acquire(&mut one, LOCK, X, Policy::Wait), Acquired::Granted);
+    let (table, mut one, mut other) = two_owners(Policy::Wait);
+    assert_eq!(table.acquire(&mut one, LOCK, X), Acquired::Granted);
     std::thread::scope(|scope| {
         let table = &table;
         let sleeper = scope.spawn(move || {
-            assert_eq!(table.acquire(&mut other, LOCK, X, Policy::Wait), Acquired::Waiting);
+            assert_eq!(table.acquire(&mut other, LOCK, X), Acquired::Waiting);
             table.wait(&mut other, LOCK)
         });
         while table.requests() < 2 {
@@ -265,27 +273,139 @@ fn a_release_wakes_a_sleeper() {
 #[test]
 fn who_is_granted_a_lock_meets_who_released_it() {
     let position = |time| Position { epoch: 3, time };
-    let table = LockTable::with_buckets(2, 2);
-    let (mut one, mut other) = (table.owner(0), table.owner(1));
-    one.begin();
-    assert_eq!(table.acquire(&mut one, LOCK, X, Policy::Wait), Acquired::Granted);
+    let (table, mut one, mut other) = two_owners(Policy::Wait);
+    assert_eq!(table.acquire(&mut one, LOCK, X), Acquired::Granted);
     assert_eq!(one.met(), Position::default());
-    other.begin();
-    assert_eq!(table.acquire(&mut other, LOCK, X, Policy::Wait), Acquired::Waiting);
+    assert_eq!(table.acquire(&mut other, LOCK, X), Acquired::Waiting);
     one.commit_at(position(8));
     table.release(&mut one, LOCK);
     assert_eq!(table.wait(&mut other, LOCK), Ok(()));
     assert_eq!(other.met(), position(8));
     // One that is undone stands nowhere, and the tag stays.
     table.release(&mut other, LOCK);
-    one.begin();
-    assert_eq!(table.acquire(&mut one, LOCK, S, Policy::Wait), Acquired::Granted);
+    table.begin(&mut one, 3);
+    assert_eq!(table.acquire(&mut one, LOCK, S), Acquired::Granted);
     assert_eq!(one.met(), position(8));
     // Readers are met by later writers, too.
     one.commit_at(position(9));
     table.release(&mut one, LOCK);
-    other.begin();
-    assert_eq!(table.acquire(&mut other, LOCK, X, Policy::Wait), Acquired::Granted);
+    table.begin(&mut other, 4);
+    assert_eq!(table.acquire(&mut other, LOCK, X), Acquired::Granted);
     assert_eq!(other.met(), position(9));
     table.release(&mut other, LOCK);
+}
+
+/// What does not wait: it is granted to who holds the lock or meets nobody, and refused otherwise.
+#[test]
+fn a_request_that_may_not_wait_leaves_nothing_behind() {
+    let mut scene = Scene::new(Policy::Wait);
+    let attempt = |scene: &mut Scene, owner: usize, mode| {
+        scene.table.try_acquire(&mut scene.owners[owner], LOCK, mode)
+    };
+    assert!(attempt(&mut scene, 0, Mode::NS));
+    assert!(attempt(&mut scene, 1, Mode::XN));
+    assert!(!attempt(&mut scene, 2, Mode::NX));
+    assert!(!attempt(&mut scene, 0, Mode::S));
+    assert!(attempt(&mut scene, 1, Mode::XS));
+    assert_eq!(scene.queue(), "0:NS/- 1:XS/-");
+    assert!(scene.table.is_claimed(&mut scene.owners[1], LOCK, Mode::NX));
+    scene.release(0);
+    assert!(!scene.table.is_claimed(&mut scene.owners[1], LOCK, Mode::NX));
+    assert!(scene.table.is_claimed(&mut scene.owners[3], LOCK, Mode::NX));
+}
+
+/// Owners 0 and 1 each hold a lock and wait for the other's; who goes away, and why.
+fn deadlock(deadlocks: Deadlocks, planned: Option<usize>, completed: [u64; 2]) -> Vec<usize> {
+    let table = LockTable::with_buckets(2, 2, deadlocks);
+    let mut owners: Vec<Owner> = (0..2)
+        .map(|number| {
+            let is_planned = planned == Some(number);
+            let standing = if is_planned { Standing::Planned } else { Standing::Dynamic };
+            let mut owner = table.owner(number, standing);
+            if !is_planned {
+                table.begin(&mut owner, number as u64 + 1);
+            }
+            table.set_completed(&owner, completed[number]);
+            owner
+        })
+        .collect();
+    for (lock, owner) in owners.iter_mut().enumerate() {
+        assert_eq!(table.acquire(owner, lock as u64, X), Acquired::Granted);
+    }
+    let table = &table;
+    std::thread::scope(|scope| {
+        let ends: Vec<_> = owners
+            .iter_mut()
+            .enumerate()
+            .map(|(number, owner)| {
+                scope.spawn(move || {
+                    let other = 1 - number as u64;
+                    let waited = match table.acquire(owner, other, X) {
+                        Acquired::Granted => Ok(()),
+                        Acquired::Waiting => table.wait(owner, other),
+                        Acquired::Refused(conflict) => Err(conflict),
+                    };
+                    if waited.is_ok() {
+                        table.release(owner, other);
+                    }
+                    table.release(owner, number as u64);
+                    waited.is_err()
+                })
+            })
+            .collect();
+        let ended = ends.into_iter().map(|end| end.join().expect("both end well"));
+        ended.enumerate().filter(|(_, undone)| *undone).map(|(number, _)| number).collect()
+    })
+}
+
+#[test]
+fn of_two_that_wait_for_each_other_the_chosen_one_goes() {
+    for policy in [Policy::WaitForGraph, Policy::Dreadlocks] {
+        for (victim, gone) in [(Victim::Young, 1), (Victim::KillLong, 0), (Victim::KillShort, 1)] {
+            let deadlocks = Deadlocks { victim, ..Deadlocks::of(policy) };
+            assert_eq!(deadlock(deadlocks, None, [9, 4]), [gone], "{policy:?} {victim:?}");
+        }
+    }
+    assert_eq!(deadlock(Deadlocks::of(Policy::WaitDie), None, [0, 0]), [1]);
+    assert_eq!(deadlock(Deadlocks::of(Policy::WoundWait), None, [0, 0]), [1]);
+}
+
+#[test]
+fn a_planned_owner_is_never_the_one_that_goes() {
+    let policies = [Policy::WaitForGraph, Policy::Dreadlocks, Policy::WaitDie, Policy::WoundWait];
+    for policy in policies.into_iter().chain([Policy::NoWait, Policy::TimeOut]) {
+        for planned in 0..2 {
+            let undone = deadlock(Deadlocks::of(policy), Some(planned), [0, 0]);
+            // Where nobody waits, the planned one may have been through before.
+            assert!(!undone.contains(&planned), "{policy:?}");
+            assert!(undone.len() == 1 || policy == Policy::NoWait, "{policy:?}");
+        }
+    }
+}
+
+/// locking.txt 4.2: A holds, B and C wait; A lets go, B has the lock, C has not looked since. When
+/// A comes back behind C, C's digest still has A in it.
+#[test]
+fn a_stale_digest_is_no_deadlock_with_back_off() {
+    for (waiting, is_suspected) in [(Waiting::Sleep, true), (Waiting::BackOff, false)] {
+        let deadlocks = Deadlocks { waiting, ..Deadlocks::of(Policy::Dreadlocks) };
+        let table = LockTable::with_buckets(3, 2, deadlocks);
+        let mut owners: Vec<Owner> =
+            (0..3).map(|number| table.owner(number, Standing::Dynamic)).collect();
+        owners.iter_mut().zip(1..).for_each(|(owner, age)| table.begin(owner, age));
+        let look = |owner: &mut Owner| {
+            let bucket = table.bucket(LOCK);
+            let others = bucket.in_the_way(LOCK, owner.number);
+            owner.dreadlocks.look(&table.cells, others, waiting == Waiting::BackOff)
+        };
+        assert_eq!(table.acquire(&mut owners[0], LOCK, X), Acquired::Granted);
+        for owner in &mut owners[1..] {
+            assert_eq!(table.acquire(owner, LOCK, X), Acquired::Waiting);
+            assert_eq!(look(owner), None);
+        }
+        table.release(&mut owners[0], LOCK);
+        owners[1].dreadlocks.run(&table.cells);
+        assert_eq!(table.acquire(&mut owners[0], LOCK, X), Acquired::Waiting);
+        assert_eq!(look(&mut owners[0]).is_some(), is_suspected, "{waiting:?}");
+    }
 }

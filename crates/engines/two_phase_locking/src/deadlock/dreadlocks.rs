@@ -1,0 +1,67 @@
+//! Dreadlocks: everybody who waits keeps a digest of those it waits for, directly or not.
+//!
+//! Role         policy `dreadlocks`
+//! States       running: the digest is the owner alone; waiting: the owner, and the digests of all
+//!              that its request waits for, computed again at each look
+//! Invariants   D1 a true deadlock is found: digests on a cycle grow until each has all of them
+//!              D2 false ones come from digests that are older than a release (sleeping without
+//!              back-off), and from Bloom filters
+//! Concurrency  a digest is written by its owner and read by anybody, word by word; a torn one is
+//!              some digest of before and after, and digests are hints that grow
+//! Source       locking.txt 4.2, Algorithm 5, with lock conversions and the outdated flag. We
+//!              differ: an outdated owner still counts as itself (only whom it waited for is
+//!              ignored), so that its neighbours' digests stay complete; and grants are handed over
+//!              by whoever releases, so that a digest decides nothing but deadlocks
+
+use super::Cells;
+use super::owners::{self, Form};
+
+/// One owner's view.
+#[derive(Debug)]
+pub struct Dreadlocks {
+    form: Form,
+    owner: u32,
+    digest: Vec<u64>,
+}
+
+impl Dreadlocks {
+    /// The view of `owner`.
+    pub fn new(form: Form, owner: u32) -> Self {
+        Self { form, owner, digest: vec![0; form.words()] }
+    }
+
+    /// Says that the owner waits for nobody.
+    pub fn run(&mut self, cells: &Cells) {
+        self.digest.fill(0);
+        self.form.add(&mut self.digest, self.owner);
+        owners::publish(cells[self.owner as usize].set(), &self.digest);
+    }
+
+    /// Computes the digest of an owner that waits for `others`. One of those that waits for the
+    /// owner, if there seems to be any. Under the latch of the request's bucket.
+    pub fn look(
+        &mut self,
+        cells: &Cells,
+        others: impl Iterator<Item = u32>,
+        heeds_outdated: bool,
+    ) -> Option<u32> {
+        let cell = &cells[self.owner as usize];
+        cell.set_outdated(false);
+        self.digest.fill(0);
+        self.form.add(&mut self.digest, self.owner);
+        let mut suspect = None;
+        for other in others {
+            let cell = &cells[other as usize];
+            self.form.add(&mut self.digest, other);
+            if heeds_outdated && cell.is_outdated() || cell.is_doomed() {
+                continue;
+            }
+            if self.form.may_contain(cell.set(), self.owner) {
+                suspect = Some(other);
+            }
+            owners::add_all(&mut self.digest, cell.set());
+        }
+        owners::publish(cell.set(), &self.digest);
+        suspect
+    }
+}

@@ -1,0 +1,168 @@
+//! Waiting for a lock, and what each policy does meanwhile.
+
+use std::time::Duration;
+
+use hotrow_base::clock::Ticks;
+use hotrow_base::sync::SpinWait;
+use hotrow_transaction::outcome::Conflict;
+
+use super::{Crowd, LockTable, Owner, Standing};
+use crate::deadlock;
+use crate::policy::{Policy, Waiting};
+use crate::waiting::Verdict;
+
+/// Between two looks of a sleeping owner (locking.txt 6.3 sleeps 10 ms); a grant wakes it at once.
+const NAP: Duration = Duration::from_millis(10);
+/// Looks that spin before a spinning owner gives its core away once, so that the owner it waits
+/// for runs even where threads outnumber cores: some 100 us.
+const LOOKS_PER_YIELD: u32 = 64;
+
+impl LockTable {
+    /// Waits for the end of the request for `lock`, which was answered with
+    /// [`super::Acquired::Waiting`].
+    ///
+    /// # Errors
+    ///
+    /// The request is gone; what was held before is still held. Never for a planned owner.
+    pub fn wait(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {
+        let deadlocks = &self.deadlocks;
+        let is_planned = owner.standing == Standing::Planned;
+        let waited = match deadlocks.policy {
+            Policy::Dreadlocks => self.wait_with_digest(owner, lock),
+            Policy::WaitForGraph => self.wait_in_graph(owner, lock),
+            Policy::TimeOut if !is_planned => {
+                self.wait_until(owner, lock, Some(Ticks::from_now(deadlocks.time_out)))
+            }
+            _ => self.wait_until(owner, lock, None),
+        };
+        debug_assert!(!is_planned || waited.is_ok(), "planned owners are not refused (I6)");
+        if waited.is_ok() {
+            // Who granted it has tagged the bucket before, under its latch.
+            let tag = self.bucket(lock).tag;
+            owner.meet(tag);
+        }
+        waited
+    }
+
+    fn wait_until(
+        &self,
+        owner: &mut Owner,
+        lock: u64,
+        deadline: Option<Ticks>,
+    ) -> Result<(), Conflict> {
+        let cell = &self.cells[owner.number as usize];
+        cell.wait(self.spin, deadline);
+        match cell.verdict() {
+            Some(Verdict::Granted) => Ok(()),
+            Some(Verdict::Refused) => Err(Conflict::Die),
+            None if cell.is_doomed() => self.give_up(owner, lock, Conflict::Wound),
+            None => self.give_up(owner, lock, Conflict::TimeOut),
+        }
+    }
+
+    /// Takes the request back, unless it has just been granted.
+    fn give_up(&self, owner: &mut Owner, lock: u64, why: Conflict) -> Result<(), Conflict> {
+        let mut bucket = self.bucket(lock);
+        if self.cells[owner.number as usize].verdict() == Some(Verdict::Granted) {
+            return Ok(());
+        }
+        let mut crowd = Crowd { table: self, told: &mut owner.told };
+        bucket.withdraw(lock, owner.number, &mut crowd);
+        drop(bucket);
+        self.wake(owner);
+        Err(why)
+    }
+
+    /// Undoes others as long as they close cycles through the owner, or gives up itself.
+    fn wait_in_graph(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {
+        let cell = &self.cells[owner.number as usize];
+        // Parts are read one after another: a cycle is believed when it is found twice.
+        while owner.search.cycle(&self.cells, owner.number).is_some()
+            && let Some(last) = owner.search.cycle(&self.cells, owner.number)
+        {
+            let among = owner.search.members(owner.number, last);
+            match deadlock::choose(&self.cells, among, self.deadlocks.victim) {
+                Some(victim) if victim == owner.number => {
+                    return self.give_up(owner, lock, Conflict::Victim);
+                }
+                Some(victim) => {
+                    let victim = &self.cells[victim as usize];
+                    victim.doom();
+                    victim.wake();
+                }
+                // No true cycle (I6): parts of different moments.
+                None => break,
+            }
+        }
+        cell.wait(self.spin, None);
+        match cell.verdict() {
+            Some(Verdict::Granted) => Ok(()),
+            _ => self.give_up(owner, lock, Conflict::Victim),
+        }
+    }
+
+    fn wait_with_digest(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {
+        let waited = self.look_until_decided(owner, lock);
+        owner.dreadlocks.run(&self.cells);
+        waited
+    }
+
+    /// Algorithm 5 of locking.txt: looks at the queue again and again.
+    fn look_until_decided(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {
+        let cell = &self.cells[owner.number as usize];
+        let waiting = self.deadlocks.waiting;
+        let mut looks = 0_u32;
+        loop {
+            if cell.verdict() == Some(Verdict::Granted) {
+                return Ok(());
+            }
+            if cell.is_doomed() && owner.standing == Standing::Dynamic {
+                return self.give_up(owner, lock, Conflict::Victim);
+            }
+            let suspect = {
+                let bucket = self.bucket(lock);
+                let others = bucket.in_the_way(lock, owner.number);
+                owner.dreadlocks.look(&self.cells, others, waiting == Waiting::BackOff)
+            };
+            if let Some(other) = suspect
+                && self.resolve(owner, other)
+            {
+                return self.give_up(owner, lock, Conflict::Victim);
+            }
+            looks += 1;
+            match waiting {
+                Waiting::Spin => self.spin_on(looks, owner.number),
+                Waiting::Sleep | Waiting::BackOff => {
+                    cell.wait(self.spin, Some(Ticks::from_now(NAP)))
+                }
+            }
+        }
+    }
+
+    /// Two seem to wait for each other: whether the owner itself is the victim. Else the other one
+    /// is told so.
+    fn resolve(&self, owner: &Owner, other: u32) -> bool {
+        let victim = deadlock::choose(&self.cells, [owner.number, other], self.deadlocks.victim);
+        match victim {
+            Some(victim) if victim == owner.number => return true,
+            Some(victim) => {
+                let victim = &self.cells[victim as usize];
+                victim.doom();
+                victim.wake();
+            }
+            // Two planned ones: some dynamic owner on the cycle will find it, too.
+            None => {}
+        }
+        false
+    }
+
+    fn spin_on(&self, looks: u32, owner: u32) {
+        if looks.is_multiple_of(LOOKS_PER_YIELD) {
+            hotrow_base::thread::yield_now();
+        }
+        let mut spin = SpinWait::new();
+        while !spin.is_over() && self.cells[owner as usize].verdict().is_none() {
+            spin.wait();
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The engine's settings.
+//!
+//! Role         turns the names and values that options have into what the engine is built from;
+//!              refuses what it does not know, with what there is
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hotrow_engine::contract::OptionError;
+
+use crate::NAME;
+use crate::policy::{Deadlocks, Digest, Policy, Victim, Waiting};
+
+/// When and how calls acquire locks.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Acquisition {
+    /// all before execution, in one order
+    #[default]
+    Ordered,
+    /// at each access, under the deadlock policy
+    Dynamic,
+}
+
+/// All settings.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Settings {
+    /// of calls
+    pub acquisition: Acquisition,
+    /// of dynamic transactions
+    pub deadlocks: Deadlocks,
+}
+
+const SETTINGS: &str = "acquisition, digest, time_out_ms, victim, waiting";
+const ACQUISITIONS: &str =
+    "ordered, no-wait, wait-die, wound-wait, wait-for-graph, dreadlocks, time-out";
+const TIME_OUTS: &str = "a whole number from 1 to 60000";
+
+impl Settings {
+    /// Reads settings.
+    ///
+    /// # Errors
+    ///
+    /// An unknown setting or value.
+    pub fn read(settings: &BTreeMap<String, String>) -> Result<Self, OptionError> {
+        let mut read = Self::default();
+        for (setting, value) in settings {
+            let known = match setting.as_str() {
+                "acquisition" => read.acquire(value),
+                "digest" => choose(&mut read.deadlocks.digest, value, DIGESTS),
+                "waiting" => choose(&mut read.deadlocks.waiting, value, WAITINGS),
+                "victim" => choose(&mut read.deadlocks.victim, value, VICTIMS),
+                "time_out_ms" => read.time_out(value),
+                _ => {
+                    let setting = setting.clone();
+                    return Err(OptionError::Unknown { engine: NAME, setting, known: SETTINGS });
+                }
+            };
+            known.map_err(|known| OptionError::Value {
+                engine: NAME,
+                setting: setting.clone(),
+                value: value.clone(),
+                known,
+            })?;
+        }
+        Ok(read)
+    }
+
+    fn acquire(&mut self, value: &str) -> Result<(), &'static str> {
+        let policy = match value {
+            "ordered" => {
+                self.acquisition = Acquisition::Ordered;
+                return Ok(());
+            }
+            "no-wait" => Policy::NoWait,
+            "wait-die" => Policy::WaitDie,
+            "wound-wait" => Policy::WoundWait,
+            "wait-for-graph" => Policy::WaitForGraph,
+            "dreadlocks" => Policy::Dreadlocks,
+            "time-out" => Policy::TimeOut,
+            _ => return Err(ACQUISITIONS),
+        };
+        self.acquisition = Acquisition::Dynamic;
+        self.deadlocks.policy = policy;
+        Ok(())
+    }
+
+    fn time_out(&mut self, value: &str) -> Result<(), &'static str> {
+        let ms = value.parse().ok().filter(|ms| (1..=60_000).contains(ms)).ok_or(TIME_OUTS)?;
+        self.deadlocks.time_out = Duration::from_millis(ms);
+        Ok(())
+    }
+}
+
+/// The values of a setting by name, and all names in one text.
+type Choices<T> = (&'static [(&'static str, T)], &'static str);
+
+const DIGESTS: Choices<Digest> =
+    (&[("bitmap", Digest::Bitmap), ("bloom", Digest::Bloom)], "bitmap, bloom");
+const WAITINGS: Choices<Waiting> = (
+    &[("spin", Waiting::Spin), ("sleep", Waiting::Sleep), ("back-off", Waiting::BackOff)],
+    "spin, sleep, back-off",
+);
+const VICTIMS: Choices<Victim> = (
+    &[("young", Victim::Young), ("kill-long", Victim::KillLong), ("kill-short", Victim::KillShort)],
+    "young, kill-long, kill-short",
+);
+
+fn choose<T: Copy>(
+    place: &mut T,
+    value: &str,
+    (choices, names): Choices<T>,
+) -> Result<(), &'static str> {
+    let (_, chosen) = choices.iter().find(|(name, _)| *name == value).ok_or(names)?;
+    *place = *chosen;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

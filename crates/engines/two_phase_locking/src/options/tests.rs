@@ -1,0 +1,62 @@
+use super::*;
+use crate::ENTRY;
+
+fn read(settings: &[(&str, &str)]) -> Result<Settings, String> {
+    let settings =
+        settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+    Settings::read(&settings).map_err(|error| error.to_string())
+}
+
+#[test]
+fn settings_choose_the_acquisition() {
+    assert_eq!(read(&[]).unwrap().acquisition, Acquisition::Ordered);
+    assert_eq!(read(&[("acquisition", "ordered")]), read(&[]));
+    let wait_die = read(&[("acquisition", "wait-die")]).unwrap();
+    assert_eq!(wait_die.acquisition, Acquisition::Dynamic);
+    assert_eq!(wait_die.deadlocks, Deadlocks::of(Policy::WaitDie));
+}
+
+#[test]
+fn settings_choose_the_policy_in_any_order() {
+    let settings = [
+        ("victim", "kill-short"),
+        ("acquisition", "dreadlocks"),
+        ("waiting", "sleep"),
+        ("digest", "bloom"),
+        ("time_out_ms", "7"),
+    ];
+    let expected = Deadlocks {
+        policy: Policy::Dreadlocks,
+        digest: Digest::Bloom,
+        waiting: Waiting::Sleep,
+        victim: Victim::KillShort,
+        time_out: Duration::from_millis(7),
+    };
+    assert_eq!(read(&settings).unwrap().deadlocks, expected);
+}
+
+#[test]
+fn other_settings_are_refused_with_what_there_is() {
+    assert_eq!(
+        read(&[("acquisition", "hope")]),
+        Err("setting acquisition of engine two_phase_locking cannot be \"hope\"; it can be: \
+             ordered, no-wait, wait-die, wound-wait, wait-for-graph, dreadlocks, time-out"
+            .to_owned())
+    );
+    assert_eq!(
+        read(&[("locks", "none")]),
+        Err("engine two_phase_locking has no setting \"locks\"; it has: acquisition, digest, \
+             time_out_ms, victim, waiting"
+            .to_owned())
+    );
+    for (setting, value) in [("time_out_ms", "0"), ("time_out_ms", "soon"), ("victim", "me")] {
+        assert!(read(&[(setting, value)]).is_err(), "{setting}={value}");
+    }
+}
+
+#[test]
+fn every_variant_is_a_setting_that_exists() {
+    for variant in ENTRY.variants {
+        assert!(read(variant).is_ok(), "{variant:?}");
+    }
+}
