@@ -103,6 +103,11 @@ impl Population {
     pub fn database(&self) -> &Database {
         &self.db
     }
+
+    /// Threads that runs on it may have.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
 }
 
 impl Driver {
@@ -182,6 +187,19 @@ impl Driver {
         }
         (report.checks, report.memory) = (checks, memory);
         Ok(report)
+    }
+
+    /// Runs the workload's checks on a population, over the commits of all runs on it.
+    ///
+    /// # Errors
+    ///
+    /// What the database says.
+    pub fn checks(
+        &self,
+        population: &Population,
+        workload: &dyn Workload,
+    ) -> Result<Vec<CheckReport>, BenchError> {
+        check::of_workload(workload, &population.db, &population.totals)
     }
 
     /// Closes a population's database and opens it again from what its directory has.

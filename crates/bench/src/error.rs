@@ -30,6 +30,9 @@ pub enum BenchError {
     /// a file cannot be written
     #[error(transparent)]
     Io(#[from] std::io::Error),
+    /// a figure cannot be drawn
+    #[error("the figure cannot be drawn: {0}")]
+    Drawing(String),
     /// the engine ended without telling what became of its calls
     #[error("the engine ended before it gave its calls back; this is a bug in Hotrow")]
     LostCalls,

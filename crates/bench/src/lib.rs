@@ -19,7 +19,8 @@
 //! ```
 //!
 //! Reading order: [`select_engines`], [`Driver`] (what one run does), `source` and `clients` (where
-//! calls come from), `books`, `load`, `check`, [`RunReport`], `table`, then [`record_history`].
+//! calls come from), `books`, `load`, `check`, [`RunReport`], `table`, [`Figure`]
+//! (experiments of papers, out of such runs), then [`record_history`].
 //!
 //! Architecture invariants: this crate knows engines only through the engine table; it makes no
 //! transaction of its own but those of recorded histories, which are SQL text like all others.
@@ -32,6 +33,7 @@ mod clients;
 mod data;
 mod driver;
 mod error;
+mod figure;
 mod history;
 mod load;
 mod phase;
@@ -44,6 +46,10 @@ mod table;
 pub use data::LogSettings;
 pub use driver::{Driver, Length, Population};
 pub use error::BenchError;
+pub use figure::{
+    Axis, Figure, FigureReport, FigureRunner, Metric, Panel, Point, Series, Setting, Varying,
+    figure_named, figures, write_csv, write_figure, write_figure_json, write_svg,
+};
 pub use history::{Format, HistoryKind, HistoryOptions, record_history};
 pub use progress::Progress;
 pub use report::{

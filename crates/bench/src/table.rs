@@ -28,13 +28,7 @@ const LAST_TEXTS: [usize; 2] = [9, 10];
 ///
 /// Those of `out`.
 pub fn write_table(reports: &[RunReport], style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new();
-    table.load_preset(if style.fancy { presets::UTF8_HORIZONTAL_ONLY } else { presets::NOTHING });
-    // Reports are piped and compared: a row is a line, whatever the terminal's width.
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    if !style.fancy {
-        table.force_no_tty();
-    }
+    let mut table = empty_table(style);
     table.set_header(HEADER);
     for report in reports {
         table.add_row(row(report, style));
@@ -45,9 +39,7 @@ pub fn write_table(reports: &[RunReport], style: Style, out: &mut dyn Write) -> 
         }
         column.set_padding((0, 2));
     }
-    for line in table.lines() {
-        writeln!(out, "{}", line.trim_end())?;
-    }
+    write_lines(&table, out)?;
     writeln!(out)?;
     for report in reports.iter().filter(|report| !report.checks_hold()) {
         for check in report.checks.iter().filter(|check| !check.holds) {
@@ -56,6 +48,38 @@ pub fn write_table(reports: &[RunReport], style: Style, out: &mut dyn Write) -> 
         }
     }
     writeln!(out, "{}", remark(reports))
+}
+
+fn empty_table(style: Style) -> Table {
+    let mut table = Table::new();
+    table.load_preset(if style.fancy { presets::UTF8_HORIZONTAL_ONLY } else { presets::NOTHING });
+    // Reports are piped and compared: a row is a line, whatever the terminal's width.
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    if !style.fancy {
+        table.force_no_tty();
+    }
+    table
+}
+
+fn write_lines(table: &Table, out: &mut dyn Write) -> io::Result<()> {
+    table.lines().try_for_each(|line| writeln!(out, "{}", line.trim_end()))
+}
+
+/// Writes a table of figures, all aligned to the right.
+pub(crate) fn write_rows(
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut table = empty_table(style);
+    table.set_header(header);
+    table.add_rows(rows);
+    for column in table.column_iter_mut() {
+        column.set_cell_alignment(CellAlignment::Right);
+        column.set_padding((0, 2));
+    }
+    write_lines(&table, out)
 }
 
 fn row(report: &RunReport, style: Style) -> Vec<Cell> {
@@ -145,7 +169,7 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 /// `1234567` as `1,234,567`.
-fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (at, digit) in digits.chars().enumerate() {

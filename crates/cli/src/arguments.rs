@@ -1,11 +1,15 @@
 //! The command line: what there is to say, and `--help`.
 
+mod figure;
+
 use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use hotrow_bench::LogSettings;
+
+pub(crate) use figure::FigureArguments;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 a check or SQL failed, or a file could not be read; 2 wrong usage.
@@ -66,6 +70,7 @@ Examples:
   hotrow bench ycsb --parameters                 what --set can set
   hotrow bench counter --clients 1,2,4,64        one row, bumped through sessions
   hotrow bench history --format elle --out history.edn
+  hotrow bench figure --list                     experiments of papers, to be run again
 
 Each run starts on a freshly loaded database and ends with the workload's checks; when one
 fails, the figures mean nothing and the exit code is 1.
@@ -75,10 +80,15 @@ committed calls while it was measured;
 \"aborts\" are calls that abort themselves, as 1 % of New-Order does; \"undone\" are calls undone
 because of others and run again unseen; \"time\" is where the threads' time went.";
 
+const USAGE: &str = "\
+hotrow bench [OPTIONS] [WORKLOAD]
+       hotrow bench history [OPTIONS]
+       hotrow bench figure [OPTIONS] NAME";
+
 #[derive(Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
-    override_usage = "hotrow bench [OPTIONS] [WORKLOAD]\n       hotrow bench history [OPTIONS]",
+    override_usage = USAGE,
     disable_help_subcommand = true,
     after_help = BENCH_EXAMPLES,
     after_long_help = format!("{BENCH_EXAMPLES}\n\n{EXIT_CODES}")
@@ -94,6 +104,8 @@ pub(crate) struct BenchArguments {
 pub(crate) enum BenchCommand {
     /// Record what concurrent clients see, check it for strict serializability, and write it
     History(HistoryArguments),
+    /// Run the experiment of a paper's figure again
+    Figure(FigureArguments),
 }
 
 #[derive(Args, Debug)]

@@ -13,6 +13,7 @@ mod definitions;
 mod engines;
 mod explain;
 mod failure;
+mod figure;
 mod history;
 mod shell;
 mod show;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Bench(arguments) => match arguments.command {
             Some(BenchCommand::History(arguments)) => history::run(&arguments),
+            Some(BenchCommand::Figure(arguments)) => figure::run(&arguments),
             None => bench::run(&arguments.run),
         },
         Command::Sql(arguments) => sql::run(&arguments),

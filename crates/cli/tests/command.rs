@@ -67,6 +67,27 @@ fn bench_reports_runs_whose_checks_hold() {
 }
 
 #[test]
+fn a_figure_is_run_and_written_in_all_forms() {
+    let listed = stdout(&hotrow(&["bench", "figure", "--list"]));
+    assert!(listed.contains("orthrus-4") && listed.contains("hot-row"), "{listed}");
+    let files = ["json", "csv", "svg"].map(|kind| scratch(&format!("figure.{kind}")));
+    let [json, csv, svg] = files.each_ref().map(|path| path.to_str().expect("it is text"));
+    let words = ["bench", "figure", "orthrus-1", "--size", "0.001", "--transactions", "50"];
+    let written = ["--json", json, "--csv", csv, "--svg", svg];
+    let output = hotrow(&[&words[..], &written[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("Claim: "), "{}", stdout(&output));
+    let read = |path: &str| std::fs::read_to_string(path).expect("it was written");
+    let figure: serde_json::Value = serde_json::from_str(&read(json)).expect("it is JSON");
+    let points = figure["panels"][0]["points"].as_array().expect("it has points").len();
+    assert_eq!(read(csv).lines().count(), points + 1);
+    assert!(read(svg).starts_with("<svg"));
+    let unknown = hotrow(&["bench", "figure", "chess-1"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(stderr(&unknown).contains("orthrus-1"), "{}", stderr(&unknown));
+}
+
+#[test]
 fn json_on_stdout_is_nothing_but_json() {
     let words = ["bench", "ycsb", "--set", "records=100", "--transactions", "50", "--json", "-"];
     let output = hotrow(&words);

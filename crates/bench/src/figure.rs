@@ -1,0 +1,219 @@
+//! Figures of the papers, as data: what to run, and what the paper shows.
+//!
+//! Role         the command line lists and runs them; a new figure is a new entry of
+//!              `figures.toml`, which is part of the program. Engines stand there in the form that
+//!              [`select_engines`] reads, so that none is named in code
+//! Invariants   I1 the file is right: a test reads it and runs every figure, scaled down
+
+mod draw;
+mod report;
+mod run;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use draw::write_svg;
+pub use report::{FigureReport, Panel, Point, write_csv, write_figure, write_figure_json};
+pub use run::FigureRunner;
+
+use crate::error::BenchError;
+use crate::report::RunReport;
+use crate::selection::{Variant, select_engines};
+
+const FILE: &str = include_str!("../figures.toml");
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    figure: Vec<Figure>,
+}
+
+/// An experiment of a paper.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// its name on the command line
+    pub name: String,
+    /// where it stands in which paper
+    pub source: String,
+    /// what is measured
+    pub title: String,
+    /// what the paper shows
+    pub claim: String,
+    /// the workload's name
+    pub workload: String,
+    /// its parameters
+    #[serde(default)]
+    pub set: BTreeMap<String, Setting>,
+    /// parameters that the size multiplies
+    #[serde(default)]
+    pub scaled: Vec<String>,
+    /// what varies from left to right
+    pub x: Axis,
+    /// the engine's threads, a panel for each; none where they are what varies
+    #[serde(default)]
+    pub threads: Vec<usize>,
+    /// what is read off each run
+    pub show: Vec<Metric>,
+    /// what is compared
+    pub series: Vec<Series>,
+}
+
+/// A value of a parameter: as text it is what the workload reads.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Setting {
+    /// a whole number
+    Integer(u64),
+    /// a number
+    Float(f64),
+    /// anything else
+    Text(String),
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(value) => write!(f, "{value}"),
+            Self::Float(value) => write!(f, "{value}"),
+            Self::Text(value) => f.write_str(value),
+        }
+    }
+}
+
+/// What varies from left to right.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    /// what a value of the axis is
+    pub by: Varying,
+    /// in words
+    pub label: String,
+    /// its values, from left to right
+    pub values: Vec<Setting>,
+}
+
+/// What a value of an axis is.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Varying {
+    /// the engine's threads
+    Threads,
+    /// clients that call through sessions
+    Clients,
+    /// a parameter of the workload
+    Parameter(String),
+}
+
+impl TryFrom<String> for Varying {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.as_str() {
+            "threads" => Ok(Self::Threads),
+            "clients" => Ok(Self::Clients),
+            _ => match text.strip_prefix("set.") {
+                Some(name) => Ok(Self::Parameter(name.to_owned())),
+                None => Err(format!("\"{text}\" is none of threads, clients, set.NAME")),
+            },
+        }
+    }
+}
+
+/// One line of a figure.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Series {
+    /// what it is called
+    pub label: String,
+    /// the engine and its settings, as the command line has them
+    pub engine: String,
+    /// parameters of the workload that this series changes
+    #[serde(default)]
+    pub set: BTreeMap<String, Setting>,
+    /// the engine's threads, where they are others than the panel's
+    pub threads: Option<usize>,
+}
+
+impl Series {
+    /// The engine with its settings.
+    ///
+    /// # Errors
+    ///
+    /// [`BenchError::Selection`].
+    pub fn variant(&self) -> Result<Variant, BenchError> {
+        let mut variants = select_engines(&self.engine)?;
+        match (variants.pop(), variants.is_empty()) {
+            (Some(variant), true) => Ok(variant),
+            _ => Err(BenchError::Selection(format!("\"{}\" is not one engine", self.engine))),
+        }
+    }
+}
+
+/// What is read off a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+pub enum Metric {
+    /// committed calls per second
+    #[serde(rename = "txn/s")]
+    Throughput,
+    /// times a call was undone because of another one, per thousand commits
+    #[serde(rename = "undone")]
+    Undone,
+    /// median latency in microseconds
+    #[serde(rename = "p50 us")]
+    Median,
+    /// percent of the threads' time spent on waiting for locks
+    #[serde(rename = "waiting")]
+    Waiting,
+}
+
+impl Metric {
+    /// Its value in one run.
+    pub fn of(self, run: &RunReport) -> f64 {
+        match self {
+            Self::Throughput => run.txn_per_s,
+            Self::Undone => 1e3 * run.conflict_aborts as f64 / run.committed.max(1) as f64,
+            Self::Median => run.latency_us.p50,
+            Self::Waiting => 100.0 * run.time_breakdown.wait,
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Throughput => "transactions per second",
+            Self::Undone => "undone per thousand commits",
+            Self::Median => "median latency, us",
+            Self::Waiting => "percent of time waiting",
+        })
+    }
+}
+
+/// All figures, in the order of the file.
+pub fn figures() -> Vec<Figure> {
+    let file: File = toml::from_str(FILE).expect("I1: the file is part of the program");
+    file.figure
+}
+
+/// The figure with this name.
+///
+/// # Errors
+///
+/// [`BenchError::Selection`], which lists the names there are.
+pub fn figure_named(name: &str) -> Result<Figure, BenchError> {
+    let mut all = figures();
+    match all.iter().position(|figure| figure.name == name) {
+        Some(at) => Ok(all.swap_remove(at)),
+        None => {
+            let known: Vec<_> = all.iter().map(|figure| figure.name.as_str()).collect();
+            let known = known.join(", ");
+            Err(BenchError::Selection(format!("there is no figure \"{name}\"; there are: {known}")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

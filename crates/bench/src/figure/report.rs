@@ -1,0 +1,219 @@
+//! A figure that was run: its points, as a table for people, as JSON and as CSV.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::{Figure, Metric};
+use crate::error::BenchError;
+use crate::report::{CheckReport, RunReport};
+use crate::table::{Style, grouped, write_rows};
+
+/// A figure and what was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct FigureReport {
+    /// its name
+    pub figure: String,
+    /// where it stands in which paper
+    pub source: String,
+    /// what is measured
+    pub title: String,
+    /// what the paper shows
+    pub claim: String,
+    /// what x is
+    pub x_label: String,
+    /// what is read off each run
+    pub show: Vec<Metric>,
+    /// one for each number of threads
+    pub panels: Vec<Panel>,
+    /// checks of the workload that failed; the points mean nothing then
+    pub failed_checks: Vec<CheckReport>,
+}
+
+/// The part of a figure with one number of threads.
+#[derive(Clone, Debug, Serialize)]
+pub struct Panel {
+    /// the engine's threads; none where they are x
+    pub threads: Option<usize>,
+    /// by x, then by series
+    pub points: Vec<Point>,
+}
+
+/// One series at one x.
+#[derive(Clone, Debug, Serialize)]
+pub struct Point {
+    /// x, as text
+    pub x: String,
+    /// the series' label
+    pub series: String,
+    /// every repetition
+    pub runs: Vec<RunReport>,
+}
+
+impl Point {
+    /// The mean of a metric over the repetitions.
+    pub fn mean(&self, metric: Metric) -> f64 {
+        let sum: f64 = self.runs.iter().map(|run| metric.of(run)).sum();
+        sum / self.runs.len().max(1) as f64
+    }
+
+    /// The least and the greatest value of a metric.
+    pub fn range(&self, metric: Metric) -> (f64, f64) {
+        let values = self.runs.iter().map(|run| metric.of(run));
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
+            (least.min(value), most.max(value))
+        })
+    }
+}
+
+impl Panel {
+    /// What it is called beside the others.
+    pub fn name(&self) -> Option<String> {
+        self.threads.map(crate::driver::threads_text)
+    }
+
+    /// The values of x, from left to right.
+    pub fn x_values(&self) -> Vec<&str> {
+        let mut values: Vec<&str> = self.points.iter().map(|point| point.x.as_str()).collect();
+        values.dedup();
+        values
+    }
+
+    /// The series' labels, in their order.
+    pub fn series(&self) -> Vec<&str> {
+        let of_first = |point: &&Point| point.x == self.points[0].x;
+        self.points.iter().filter(of_first).map(|point| point.series.as_str()).collect()
+    }
+
+    /// The points of one series, from left to right.
+    pub fn points_of<'a>(&'a self, series: &'a str) -> impl Iterator<Item = &'a Point> {
+        self.points.iter().filter(move |point| point.series == series)
+    }
+}
+
+impl FigureReport {
+    pub(super) fn new(figure: &Figure, panels: Vec<Panel>) -> Self {
+        Self {
+            figure: figure.name.clone(),
+            source: figure.source.clone(),
+            title: figure.title.clone(),
+            claim: figure.claim.clone(),
+            x_label: figure.x.label.clone(),
+            show: figure.show.clone(),
+            panels,
+            failed_checks: Vec::new(),
+        }
+    }
+
+    /// Whether all checks hold, the workload's and the driver's.
+    pub fn checks_hold(&self) -> bool {
+        self.failed_checks.is_empty() && self.runs().all(RunReport::checks_hold)
+    }
+
+    fn runs(&self) -> impl Iterator<Item = &RunReport> {
+        self.panels.iter().flat_map(|panel| &panel.points).flat_map(|point| &point.runs)
+    }
+}
+
+/// Writes the figure for people: a table for each panel and metric, a row for each x.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_figure(figure: &FigureReport, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}: {}", figure.figure, figure.title)?;
+    writeln!(out, "{}", figure.source)?;
+    writeln!(out, "Claim: {}", figure.claim)?;
+    for panel in &figure.panels {
+        for &metric in &figure.show {
+            let of = panel.name().map(|name| format!(", {name}")).unwrap_or_default();
+            writeln!(out, "\n{metric}{of}")?;
+            write_panel(figure, panel, metric, style, out)?;
+        }
+    }
+    for check in &figure.failed_checks {
+        writeln!(out, "CHECK FAILED  {}: {}", check.name, check.detail)?;
+    }
+    for run in figure.runs().filter(|run| !run.checks_hold()) {
+        for check in run.checks.iter().filter(|check| !check.holds) {
+            let (name, detail) = (&check.name, &check.detail);
+            writeln!(out, "CHECK FAILED  {}, {:?}: {name}: {detail}", run.engine, run.options)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_panel(
+    figure: &FigureReport,
+    panel: &Panel,
+    metric: Metric,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut header = vec![figure.x_label.clone()];
+    header.extend(panel.series().into_iter().map(str::to_owned));
+    let rows = panel.x_values().into_iter().map(|x| {
+        let points = panel.points.iter().filter(|point| point.x == x);
+        let cells = points.map(|point| cell(point, metric));
+        std::iter::once(x.to_owned()).chain(cells).collect()
+    });
+    write_rows(header, rows.collect(), style, out)
+}
+
+/// The mean, and how far repetitions lie apart, in percent of it.
+fn cell(point: &Point, metric: Metric) -> String {
+    let mean = point.mean(metric);
+    let text = match metric {
+        Metric::Throughput => grouped(mean.round() as u64),
+        _ => format!("{mean:.1}"),
+    };
+    let (least, most) = point.range(metric);
+    if point.runs.len() < 2 || mean == 0.0 {
+        return text;
+    }
+    format!("{text} ±{:.0}%", 50.0 * (most - least) / mean)
+}
+
+/// Writes the figure with all its runs as JSON.
+///
+/// # Errors
+///
+/// [`BenchError::Io`].
+pub fn write_figure_json(figure: &FigureReport, mut out: impl Write) -> Result<(), BenchError> {
+    serde_json::to_writer_pretty(&mut out, figure).map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// Writes a line for each run: figure, threads, clients, series, x, and what was measured.
+///
+/// # Errors
+///
+/// [`BenchError::Io`].
+pub fn write_csv(figure: &FigureReport, mut out: impl Write) -> Result<(), BenchError> {
+    writeln!(
+        out,
+        "figure,threads,clients,series,x,txn_per_s,conflict_aborts,committed,p50_us,wait"
+    )?;
+    for panel in &figure.panels {
+        for point in &panel.points {
+            for run in &point.runs {
+                writeln!(
+                    out,
+                    "{},{},{},\"{}\",{},{:.1},{},{},{},{:.4}",
+                    figure.figure,
+                    run.threads,
+                    run.clients,
+                    point.series,
+                    point.x,
+                    run.txn_per_s,
+                    run.conflict_aborts,
+                    run.committed,
+                    run.latency_us.p50,
+                    run.time_breakdown.wait,
+                )?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,223 @@
+//! Running a figure: every series at every value of x, with every number of threads.
+//!
+//! Role         makes runs of the driver out of a figure
+//! Invariants   I1 the series at one value of x run one after the other, all of them in each
+//!              repetition (A B C, A B C): a machine that slows down for a while slows all of them
+//!              I2 series of the same parameters run on one population, which is checked when it
+//!              is given up; it is given up after so many commits that tables stay small
+
+use hotrow_workloads::{Parameters, Workload, workload_named};
+
+use super::report::{FigureReport, Panel, Point};
+use super::{Figure, Series, Setting, Varying};
+use crate::driver::{Driver, Population};
+use crate::error::BenchError;
+use crate::report::{CheckReport, RunReport};
+
+/// Commits after which a population is given up: TPC-B adds a row with each.
+const COMMITS_MAX: u64 = 4_000_000;
+/// Bounds of scaled parameters: workloads refuse less.
+const SCALED_MIN: f64 = 200.0;
+
+/// Runs figures.
+#[derive(Clone, Debug)]
+pub struct FigureRunner {
+    /// runs the runs; its length is each run's
+    pub driver: Driver,
+    /// what scaled parameters are multiplied by
+    pub size: f64,
+    /// how often everything is run; at least once
+    pub repetitions: usize,
+    /// numbers of threads instead of the figure's own; none: the figure's
+    pub threads: Vec<usize>,
+}
+
+/// A run to be made: which series in which panel at which x.
+#[derive(Clone, Copy)]
+struct Place {
+    panel: usize,
+    series: usize,
+    x: usize,
+}
+
+/// A population in use, with what it was made for.
+struct Loaded {
+    workload: Box<dyn Workload>,
+    population: Population,
+    commits: u64,
+}
+
+impl FigureRunner {
+    /// Runs a figure. `tell` is given each run when it has ended, and how many there are in all.
+    ///
+    /// # Errors
+    ///
+    /// As [`Driver::run`]. A check that fails is no error: it stands in the report.
+    pub fn run(
+        &self,
+        figure: &Figure,
+        mut tell: impl FnMut(&RunReport, usize),
+    ) -> Result<FigureReport, BenchError> {
+        let mut report = FigureReport::new(figure, self.panels(figure)?);
+        let mut loaded = None;
+        let total = self.places(figure, &report)?.len() * figure.x.values.len() * self.repetitions;
+        for x in 0..figure.x.values.len() {
+            for _ in 0..self.repetitions {
+                for mut place in self.places(figure, &report)? {
+                    place.x = x;
+                    let run = self.run_at(figure, &mut report, place, &mut loaded)?;
+                    tell(&run, total);
+                    report.panels[place.panel].points[x * figure.series.len() + place.series]
+                        .runs
+                        .push(run);
+                }
+            }
+        }
+        self.give_up(&mut loaded, &mut report)?;
+        Ok(report)
+    }
+
+    /// Panels without runs: one for each number of threads.
+    fn panels(&self, figure: &Figure) -> Result<Vec<Panel>, BenchError> {
+        let points = || {
+            let values = figure.x.values.iter();
+            let points = values.flat_map(|x| {
+                figure.series.iter().map(|series| Point {
+                    x: x.to_string(),
+                    series: series.label.clone(),
+                    runs: Vec::new(),
+                })
+            });
+            points.collect()
+        };
+        if figure.x.by == Varying::Threads {
+            return Ok(vec![Panel { threads: None, points: points() }]);
+        }
+        let threads = if self.threads.is_empty() { &figure.threads } else { &self.threads };
+        Ok(threads.iter().map(|&n| Panel { threads: Some(n), points: points() }).collect())
+    }
+
+    /// All runs at one value of x.
+    fn places(&self, figure: &Figure, report: &FigureReport) -> Result<Vec<Place>, BenchError> {
+        let series = 0..figure.series.len();
+        let panels = 0..report.panels.len();
+        Ok(panels
+            .flat_map(|panel| series.clone().map(move |series| Place { panel, series, x: 0 }))
+            .collect())
+    }
+
+    fn run_at(
+        &self,
+        figure: &Figure,
+        report: &mut FigureReport,
+        place: Place,
+        loaded: &mut Option<Loaded>,
+    ) -> Result<RunReport, BenchError> {
+        let (series, x) = (&figure.series[place.series], &figure.x.values[place.x]);
+        let (threads, clients) = who(figure, series, report.panels[place.panel].threads, x)?;
+        let workload = self.workload(figure, series, x)?;
+        let usable = loaded.as_ref().is_some_and(|loaded| {
+            loaded.workload.parameters().list() == workload.parameters().list()
+                && loaded.commits < COMMITS_MAX
+                && loaded.population.threads() >= threads
+        });
+        if !usable {
+            self.give_up(loaded, report)?;
+        }
+        let driver = Driver { clients, inspect: false, ..self.driver.clone() };
+        let loaded = match loaded {
+            Some(loaded) => loaded,
+            None => {
+                let population = driver.load(&*workload, self.most_threads(figure, report))?;
+                loaded.insert(Loaded { workload, population, commits: 0 })
+            }
+        };
+        let (population, workload) = (&mut loaded.population, &*loaded.workload);
+        let run = driver.run_on(population, workload, &series.variant()?, threads)?;
+        loaded.commits += run.committed;
+        Ok(run)
+    }
+
+    /// Checks a population and drops it.
+    fn give_up(
+        &self,
+        loaded: &mut Option<Loaded>,
+        report: &mut FigureReport,
+    ) -> Result<(), BenchError> {
+        let Some(Loaded { workload, population, .. }) = loaded.take() else { return Ok(()) };
+        let checks = self.driver.checks(&population, &*workload)?;
+        report.failed_checks.extend(checks.into_iter().filter(|check: &CheckReport| !check.holds));
+        Ok(())
+    }
+
+    /// The most threads that any run of the figure has.
+    fn most_threads(&self, figure: &Figure, report: &FigureReport) -> usize {
+        let panels = report.panels.iter().filter_map(|panel| panel.threads);
+        let axis = figure.x.values.iter().filter_map(|value| match (&figure.x.by, value) {
+            (Varying::Threads, Setting::Integer(threads)) => Some(*threads as usize),
+            _ => None,
+        });
+        let own = figure.series.iter().filter_map(|series| series.threads);
+        panels.chain(axis).chain(own).max().unwrap_or(1)
+    }
+
+    /// The figure's workload as a series has it at one value of x.
+    fn workload(
+        &self,
+        figure: &Figure,
+        series: &Series,
+        x: &Setting,
+    ) -> Result<Box<dyn Workload>, BenchError> {
+        let unknown = || BenchError::Selection(format!("no workload \"{}\"", figure.workload));
+        let mut workload = workload_named(&figure.workload).ok_or_else(unknown)?;
+        let parameters = workload.parameters_mut();
+        for (name, value) in figure.set.iter().chain(&series.set) {
+            self.set(figure, parameters, name, value)?;
+        }
+        if let Varying::Parameter(name) = &figure.x.by {
+            self.set(figure, parameters, name, x)?;
+        }
+        workload.parameters().validate()?;
+        Ok(workload)
+    }
+
+    fn set(
+        &self,
+        figure: &Figure,
+        parameters: &mut dyn Parameters,
+        name: &str,
+        value: &Setting,
+    ) -> Result<(), BenchError> {
+        let text = match value {
+            Setting::Integer(number) if figure.scaled.iter().any(|scaled| scaled == name) => {
+                let scaled = (*number as f64 * self.size).max(SCALED_MIN.min(*number as f64));
+                (scaled as u64).to_string()
+            }
+            other => other.to_string(),
+        };
+        Ok(parameters.set(name, &text)?)
+    }
+}
+
+/// How many threads and clients a run has.
+fn who(
+    figure: &Figure,
+    series: &Series,
+    panel: Option<usize>,
+    x: &Setting,
+) -> Result<(usize, Option<usize>), BenchError> {
+    let number = match (&figure.x.by, x) {
+        (Varying::Parameter(_), _) => None,
+        (_, Setting::Integer(number)) => Some(*number as usize),
+        _ => {
+            let message = format!("figure {}: {x} is no number", figure.name);
+            return Err(BenchError::Selection(message));
+        }
+    };
+    let threads = series.threads.or(panel);
+    Ok(match figure.x.by {
+        Varying::Threads => (series.threads.or(number).unwrap_or(1), None),
+        Varying::Clients => (threads.unwrap_or(1), number),
+        Varying::Parameter(_) => (threads.unwrap_or(1), None),
+    })
+}

@@ -1,0 +1,84 @@
+//! The table of figures is right, and each of them runs.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::*;
+use crate::driver::{Driver, Length};
+use crate::table::Style;
+
+/// Runs a figure with few calls on little data.
+fn tiny(figure: &Figure) -> FigureReport {
+    let driver = Driver { length: Length::Calls(200), ..Driver::default() };
+    let runner = FigureRunner { driver, size: 0.01, repetitions: 1, threads: Vec::new() };
+    let mut runs = 0;
+    let report = runner.run(figure, |_, of| {
+        runs += 1;
+        assert!(runs <= of);
+    });
+    report.unwrap_or_else(|error| panic!("{}: {error}", figure.name))
+}
+
+#[test]
+fn every_figure_has_a_name_of_its_own_and_says_what_the_paper_shows() {
+    let mut names = BTreeSet::new();
+    for figure in figures() {
+        assert!(names.insert(figure.name.clone()), "{} is there twice", figure.name);
+        assert!(!figure.claim.is_empty() && !figure.title.is_empty() && !figure.show.is_empty());
+        let labels: BTreeSet<_> = figure.series.iter().map(|series| &series.label).collect();
+        assert_eq!(labels.len(), figure.series.len(), "{}", figure.name);
+        let by_threads = figure.x.by == Varying::Threads;
+        assert_eq!(figure.threads.is_empty(), by_threads, "{}", figure.name);
+        figure_named(&figure.name).expect("it is listed");
+    }
+    let unknown = figure_named("chess-1").expect_err("there is none").to_string();
+    assert!(unknown.contains("orthrus-4"), "{unknown}");
+}
+
+#[test]
+fn every_figure_runs_and_its_checks_hold() {
+    for figure in figures() {
+        let report = tiny(&figure);
+        let mut text = Vec::new();
+        write_figure(&report, Style::default(), &mut text).expect("memory takes it");
+        let text = String::from_utf8(text).expect("it is text");
+        assert!(report.checks_hold(), "{text}");
+        for series in &figure.series {
+            assert!(text.contains(&series.label), "{text}");
+        }
+        let runs: usize = report.panels.iter().map(|panel| panel.points.len()).sum();
+        let mut csv = Vec::new();
+        write_csv(&report, &mut csv).expect("memory takes it");
+        let lines = String::from_utf8(csv).expect("it is text").lines().count();
+        assert_eq!(lines, runs + 1, "{}", figure.name);
+        let svg = write_svg(&report).expect("it can be drawn");
+        assert!(svg.starts_with("<svg") && svg.contains(&figure.x.label), "{svg}");
+    }
+}
+
+#[test]
+fn a_timed_figure_runs_all_series_in_each_repetition() {
+    let mut figure = figure_named("orthrus-4").expect("it is listed");
+    figure.x.values.truncate(2);
+    let time = Duration::from_millis(5);
+    let driver =
+        Driver { length: Length::Time { warm_up: time, measured: time }, ..Driver::default() };
+    let runner = FigureRunner { driver, size: 0.01, repetitions: 2, threads: vec![1] };
+    let mut order = Vec::new();
+    let report = runner.run(&figure, |run, _| order.push(run.options.clone())).expect("it runs");
+    let series = figure.series.len();
+    assert_eq!(order.len(), 2 * 2 * series);
+    assert_eq!(order[..series], order[series..2 * series], "A B C, A B C");
+    assert!(report.panels[0].points.iter().all(|point| point.runs.len() == 2));
+    assert!(report.checks_hold());
+}
+
+#[test]
+fn a_table_of_figures_with_a_fault_is_refused() {
+    let wrong = |change: &str| -> String {
+        let text = FILE.replacen("by = \"threads\"", change, 1);
+        toml::from_str::<File>(&text).err().expect("it is wrong").to_string()
+    };
+    assert!(wrong("by = \"moon\"").contains("set.NAME"));
+    assert!(wrong("by = \"threads\", colour = 3").contains("colour"));
+}

@@ -1,0 +1,99 @@
+//! `hotrow bench figure`: experiments of papers, run again.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use hotrow_bench::{
+    Driver, FigureReport, FigureRunner, Length, Progress, RunReport, figure_named, figures,
+    write_csv, write_figure, write_figure_json, write_svg,
+};
+
+use crate::arguments::FigureArguments;
+use crate::failure::Failure;
+use crate::show::Style;
+
+pub(crate) fn run(arguments: &FigureArguments) -> Result<(), Failure> {
+    let Some(name) = arguments.name.as_ref().filter(|_| !arguments.list) else { return list() };
+    let figure = figure_named(name)?;
+    let runner = runner(arguments);
+    let mut done = 0;
+    let report = runner.run(&figure, |run, of| {
+        done += 1;
+        if !arguments.quiet {
+            tell(done, of, run);
+        }
+    })?;
+    write_files(arguments, &report)?;
+    write_figure(&report, Style::of(&io::stdout()).table(), &mut io::stdout().lock())?;
+    if report.checks_hold() { Ok(()) } else { Err(Failure::Told) }
+}
+
+fn list() -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    for figure in figures() {
+        writeln!(out, "{}  {}", figure.name, figure.title)?;
+        writeln!(out, "    {}", figure.source)?;
+        let series: Vec<_> = figure.series.iter().map(|series| series.label.as_str()).collect();
+        writeln!(out, "    by {}: {}", figure.x.label, series.join(", "))?;
+    }
+    Ok(())
+}
+
+fn runner(arguments: &FigureArguments) -> FigureRunner {
+    let time = Length::Time {
+        warm_up: Duration::from_secs_f64(arguments.warm_up),
+        measured: Duration::from_secs_f64(arguments.seconds),
+    };
+    let driver = Driver {
+        length: arguments.transactions.map_or(time, Length::Calls),
+        seed: arguments.seed,
+        memory_bytes: arguments.memory << 30,
+        progress: if arguments.quiet { Progress::Off } else { Progress::Bar },
+        ..Driver::default()
+    };
+    FigureRunner {
+        driver,
+        size: arguments.size,
+        repetitions: arguments.repeat.into(),
+        threads: arguments.threads.iter().map(|&threads| threads.into()).collect(),
+    }
+}
+
+/// One line on stderr per run, because a figure takes minutes.
+fn tell(number: usize, of: usize, run: &RunReport) {
+    let settings: Vec<_> =
+        run.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let clients = match run.clients {
+        0 => String::new(),
+        clients => format!(", clients {clients}"),
+    };
+    eprintln!(
+        "[{number}/{of}] {} {}, threads {}{clients}: {:.0} txn/s",
+        run.engine,
+        settings.join(","),
+        run.threads,
+        run.txn_per_s
+    );
+}
+
+fn write_files(arguments: &FigureArguments, report: &FigureReport) -> Result<(), Failure> {
+    let write = |path: &Path, text: &[u8]| {
+        fs::write(path, text).map_err(|error| Failure::file(&path.display().to_string(), &error))
+    };
+    if let Some(path) = &arguments.json {
+        let mut text = Vec::new();
+        write_figure_json(report, &mut text)?;
+        write(path, &text)?;
+    }
+    if let Some(path) = &arguments.csv {
+        let mut text = Vec::new();
+        write_csv(report, &mut text)?;
+        write(path, &text)?;
+    }
+    if let Some(path) = &arguments.svg {
+        write(path, write_svg(report)?.as_bytes())?;
+    }
+    Ok(())
+}
