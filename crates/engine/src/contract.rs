@@ -115,4 +115,39 @@ pub struct EngineEntry {
     pub variants: &'static [&'static [(&'static str, &'static str)]],
     /// the most threads it can use; none: any number
     pub threads_max: Option<usize>,
+    /// measurements of parts of it
+    pub experiments: &'static [Experiment],
+}
+
+/// A measurement of one part of an engine, without tables or calls.
+#[derive(Clone, Copy)]
+pub struct Experiment {
+    /// its name
+    pub name: &'static str,
+    /// one line for lists
+    pub summary: &'static str,
+    /// what [`Measured::x`] counts
+    pub x_axis: &'static str,
+    /// takes seconds to minutes
+    pub run: fn(&ExperimentOptions) -> Vec<Measured>,
+}
+
+/// The size of an experiment.
+#[derive(Clone, Copy, Debug)]
+pub struct ExperimentOptions {
+    /// threads that work
+    pub threads: usize,
+    /// transactions of all threads together, for each point
+    pub transactions: u64,
+}
+
+/// A point of an experiment's figure.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    /// the settings it was measured with
+    pub series: &'static str,
+    /// where it stands on the x axis
+    pub x: f64,
+    /// how long the transactions took
+    pub seconds: f64,
 }

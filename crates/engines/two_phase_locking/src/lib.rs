@@ -13,8 +13,8 @@
 //!               └───────────────────────────────────────────────────┘
 //! ```
 //!
-//! Reading order: [`options`], [`policy`], [`lock_table`], [`waiting`], [`deadlock`], [`ordered`],
-//! [`dynamic`], [`back_off`].
+//! Reading order: [`options`], [`policy`], [`lock_table`], [`waiting`], [`deadlock`],
+//! [`intents`], [`ordered`], [`dynamic`], [`back_off`].
 //!
 //! Invariants   I1 strict two-phase locking: a lock is held until the transaction's changes are
 //!              final or undone; so the order in which conflicting transactions commit is a serial
@@ -34,6 +34,8 @@
 pub mod back_off;
 pub mod deadlock;
 pub mod dynamic;
+pub mod experiment;
+pub mod intents;
 pub mod lock_table;
 pub mod options;
 pub mod ordered;
@@ -69,6 +71,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         &[("acquisition", "time-out"), ("time_out_ms", "2")],
     ],
     threads_max: None,
+    experiments: &[experiment::INTENTS],
 };
 
 fn start(

@@ -121,8 +121,21 @@ impl Owner {
         self.position = position;
     }
 
+    /// What released locks are tagged with.
     #[inline]
-    fn meet(&mut self, tag: Position) {
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// How its transactions come to their locks.
+    #[inline]
+    pub fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    /// Follows whoever left this tag.
+    #[inline]
+    pub fn meet(&mut self, tag: Position) {
         self.met = self.met.max(tag);
     }
 }

@@ -1,0 +1,94 @@
+//! Speculative lock inheritance: an owner keeps its intents for its next transactions.
+//!
+//! Role         the form `inherited` of [`super`]
+//! Invariants   H1 what is inherited is held in the lock table, so nobody has an absolute lock there
+//!              H2 whoever wants an absolute lock says so first; an owner that then ends a
+//!              transaction, or has none, gives back all that it inherited
+//!              H3 who waits has given back what it inherited and has not used: those locks stand in
+//!              no order, and two who wait might hold what the other one wants
+//!              H4 inherited locks are given back as of the greatest position of all transactions
+//!              that used them, which need not be the last one's
+//! Concurrency  `absolutes` -> counted up before an absolute request; read at the end of each
+//!              transaction and between turns. An owner that read too early reads again after 10 ms
+//!              at the latest, when it is idle: Relaxed is enough
+//! Source       Johnson et al., as locking.txt 3.1 describes it. We differ: there an absolute
+//!              request marks the lock that it wants; here one number is looked at, once for all
+//!              locks
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crossbeam_utils::CachePadded;
+use hotrow_engine::lock_mode::Mode;
+
+use super::{Coarse, Form, Held, Private, TableLocks};
+use crate::lock_table::Owner;
+
+/// What all owners share.
+#[derive(Default, Debug)]
+pub struct Inheritance {
+    absolutes: CachePadded<AtomicU64>,
+}
+
+impl Inheritance {
+    /// How many absolute locks have been asked for.
+    #[inline]
+    pub fn absolutes(&self) -> u64 {
+        self.absolutes.load(Ordering::Relaxed) // H2
+    }
+}
+
+impl Private {
+    /// Takes an intent from what is inherited, if it is there.
+    pub fn inherit(&mut self, on: Coarse, mode: Mode) -> bool {
+        let found = |held: &Held| held.on == on && held.mode.covers(mode);
+        let Some(at) = self.inherited.iter().position(found) else { return false };
+        let held = self.inherited.swap_remove(at);
+        self.held.push(held);
+        true
+    }
+}
+
+impl TableLocks {
+    /// H2, before a request goes to the lock table.
+    pub(super) fn announce(&self, private: &mut Private, on: Coarse, mode: Mode) {
+        if self.form != Form::Inherited {
+            return;
+        }
+        if !mode.is_intent() || mode == Mode::SIX {
+            self.inheritance.absolutes.fetch_add(1, Ordering::Relaxed); // H2
+        }
+        // The lock table knows the owner as a holder: from here on the lock is this transaction's.
+        if let Some(at) = private.inherited.iter().position(|held| held.on == on) {
+            let held = private.inherited.swap_remove(at);
+            private.held.push(held);
+        }
+    }
+
+    pub(super) fn keep_intents(&self, owner: &mut Owner, private: &mut Private) {
+        private.used_by = private.used_by.max(owner.position());
+        let absolutes = self.inheritance.absolutes();
+        if absolutes == private.absolutes {
+            for held in private.held.drain(..) {
+                if matches!(held.mode, Mode::IS | Mode::IX) {
+                    private.inherited.push(held);
+                } else {
+                    self.table.release(owner, held.on.lock());
+                }
+            }
+            return;
+        }
+        private.inherited.append(&mut private.held);
+        self.release_inherited(owner, private);
+    }
+
+    pub(super) fn release_inherited(&self, owner: &mut Owner, private: &mut Private) {
+        let position = owner.position();
+        owner.commit_at(private.used_by); // H4
+        for held in private.inherited.drain(..) {
+            self.table.release(owner, held.on.lock());
+        }
+        owner.commit_at(position);
+        private.used_by = Default::default();
+        private.absolutes = self.inheritance.absolutes();
+    }
+}

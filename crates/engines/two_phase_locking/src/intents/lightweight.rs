@@ -1,0 +1,173 @@
+//! Lightweight intent locks: counters per mode, no queues.
+//!
+//! Concurrency  an entry -> whoever holds its latch, for some ten instructions
+//! Source       locking.txt 3.2, Algorithms 3 and 4
+
+use crossbeam_utils::CachePadded;
+use hotrow_base::clock::Ticks;
+use hotrow_base::sync::{EventCount, Latch};
+use hotrow_engine::lock_mode::{CONFLICTS, Mode};
+use hotrow_log::position::Position;
+use hotrow_transaction::outcome::Conflict;
+
+use super::Coarse;
+use crate::lock_table::Owner;
+
+/// The coarse modes, by their numbers.
+const COARSE: [Mode; 5] = [Mode::IS, Mode::IX, Mode::SIX, Mode::S, Mode::X];
+
+const _: () = {
+    let mut at = 0;
+    while at < COARSE.len() {
+        assert!(COARSE[at] as usize == at, "counters are addressed by mode");
+        at += 1;
+    }
+};
+
+/// The global lock table.
+#[derive(Debug)]
+pub struct Lightweight {
+    entries: Box<[CachePadded<Entry>]>,
+}
+
+#[derive(Default, Debug)]
+struct Entry {
+    state: Latch<State>,
+    released: EventCount,
+}
+
+#[derive(Default, Debug)]
+struct State {
+    /// locks held, by mode
+    granted: [u32; COARSE.len()],
+    /// the modes that are held, a bit each
+    held: u16,
+    waiting: u32,
+    /// of those who wait, who want an absolute lock
+    waiting_absolute: u32,
+    /// the greatest position of who released an absolute lock
+    own_tag: Position,
+    /// the greatest position of who released an intent
+    descendant_tag: Position,
+}
+
+impl State {
+    /// Whether an owner that holds it as `held` may have it as `target`.
+    fn may_have(&self, held: Option<Mode>, target: Mode) -> bool {
+        if held.is_none() && target.is_intent() && self.waiting_absolute > 0 {
+            return false; // I2
+        }
+        // The owner's own mode counts unless others hold it, too.
+        let own = held.filter(|&held| self.granted[held as usize] == 1);
+        let others = self.held & !own.map_or(0, |own| 1 << own as u16);
+        others & CONFLICTS[target as usize] == 0
+    }
+
+    fn count(&mut self, mode: Mode) {
+        self.granted[mode as usize] += 1;
+        self.held |= 1 << mode as u16;
+    }
+
+    fn discount(&mut self, mode: Mode) {
+        let granted = &mut self.granted[mode as usize];
+        *granted -= 1;
+        if *granted == 0 {
+            self.held &= !(1 << mode as u16);
+        }
+    }
+
+    fn grant(&mut self, held: Option<Mode>, target: Mode) -> Position {
+        if let Some(held) = held {
+            self.discount(held);
+        }
+        self.count(target);
+        match target {
+            Mode::IS | Mode::IX => self.own_tag,
+            _ => self.own_tag.max(self.descendant_tag),
+        }
+    }
+
+    fn release(&mut self, mode: Mode, position: Position) {
+        self.discount(mode);
+        if mode.is_intent() {
+            self.descendant_tag = self.descendant_tag.max(position);
+        }
+        if !matches!(mode, Mode::IS | Mode::IX) {
+            self.own_tag = self.own_tag.max(position);
+        }
+    }
+}
+
+impl Lightweight {
+    pub fn new(entries: usize) -> Self {
+        Self { entries: (0..entries).map(|_| CachePadded::default()).collect() }
+    }
+
+    fn entry(&self, on: Coarse) -> &Entry {
+        &self.entries[on.number() % self.entries.len()]
+    }
+
+    /// The tag of what was granted, if it was.
+    fn attempt(entry: &Entry, held: Option<Mode>, target: Mode) -> Option<Position> {
+        let mut state = entry.state.lock();
+        state.may_have(held, target).then(|| state.grant(held, target))
+    }
+
+    #[inline]
+    pub fn try_acquire(
+        &self,
+        owner: &mut Owner,
+        on: Coarse,
+        held: Option<Mode>,
+        mode: Mode,
+    ) -> bool {
+        let target = held.map_or(mode, |held| held.join(mode));
+        let tag = Self::attempt(self.entry(on), held, target);
+        tag.is_some_and(|tag| {
+            owner.meet(tag);
+            true
+        })
+    }
+
+    pub fn acquire(
+        &self,
+        owner: &mut Owner,
+        on: Coarse,
+        held: Option<Mode>,
+        mode: Mode,
+        deadline: Option<Ticks>,
+    ) -> Result<(), Conflict> {
+        let target = held.map_or(mode, |held| held.join(mode));
+        let absolute = u32::from(!target.is_intent());
+        let entry = self.entry(on);
+        {
+            let mut state = entry.state.lock();
+            state.waiting += 1;
+            state.waiting_absolute += absolute;
+        }
+        let tag = entry.released.wait_for(deadline, || Self::attempt(entry, held, target));
+        {
+            let mut state = entry.state.lock();
+            state.waiting -= 1;
+            state.waiting_absolute -= absolute;
+        }
+        if absolute > 0 {
+            entry.released.notify_all(); // intents that held back for it (I2)
+        }
+        owner.meet(tag.ok_or(Conflict::TimeOut)?);
+        Ok(())
+    }
+
+    #[inline]
+    pub fn release(&self, owner: &Owner, on: Coarse, mode: Mode) {
+        let entry = self.entry(on);
+        let awaited = {
+            let mut state = entry.state.lock();
+            state.release(mode, owner.position());
+            state.waiting > 0
+        };
+        if awaited {
+            entry.released.notify_all();
+        }
+    }
+}
