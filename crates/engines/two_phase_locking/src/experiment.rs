@@ -21,7 +21,7 @@ use crate::policy::Deadlocks;
 /// See the module.
 pub const INTENTS: Experiment = Experiment {
     name: "intents",
-    summary: "seconds to acquire and release coarse locks, by form, over the number of absolute locks",
+    summary: "seconds to acquire and release coarse locks, over the number of absolute ones",
     x_axis: "absolute locks",
     run: measure,
 };

@@ -1,11 +1,11 @@
 //! Speculative lock inheritance: an owner keeps its intents for its next transactions.
 //!
 //! Role         the form `inherited` of [`super`]
-//! Invariants   H1 what is inherited is held in the lock table, so nobody has an absolute lock there
+//! Invariants   H1 what is inherited is held in the lock table: nobody has an absolute lock there
 //!              H2 whoever wants an absolute lock says so first; an owner that then ends a
 //!              transaction, or has none, gives back all that it inherited
-//!              H3 who waits has given back what it inherited and has not used: those locks stand in
-//!              no order, and two who wait might hold what the other one wants
+//!              H3 who waits has given back what it inherited and has not used: those locks stand
+//!              in no order, and two who wait might hold what the other one wants
 //!              H4 inherited locks are given back as of the greatest position of all transactions
 //!              that used them, which need not be the last one's
 //! Concurrency  `absolutes` -> counted up before an absolute request; read at the end of each
