@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use hotrow::{Durability, LogEntries};
 
@@ -19,6 +20,8 @@ pub struct LogSettings {
     pub entries: LogEntries,
     /// calls of all threads together that may wait to be durable
     pub in_flight: usize,
+    /// how much longer than the disk's own a sync takes
+    pub sync_delay: Duration,
     /// whether to close the database after a run, recover it, and check it again
     pub recover: bool,
 }

@@ -122,7 +122,8 @@ impl Driver {
             Some(log) => Some(RunDirectory::new(&log.directory)?),
             None => None,
         };
-        let path = directory.as_ref().map(RunDirectory::path);
+        let delay = self.log.as_ref().map_or(Duration::ZERO, |log| log.sync_delay);
+        let path = directory.as_ref().map(|directory| (directory.path(), delay));
         let db = load::load(workload, self.config(threads), path, self.seed, self.progress)?;
         Ok(Population { db, threads, totals: Totals::default(), directory })
     }

@@ -55,6 +55,8 @@ pub struct Figure {
     /// the engine's threads, a panel for each; none where they are what varies
     #[serde(default)]
     pub threads: Vec<usize>,
+    /// the log device; none: nothing is logged
+    pub log: Option<LogDevice>,
     /// what is read off each run
     pub show: Vec<Metric>,
     /// what is compared
@@ -81,6 +83,16 @@ impl fmt::Display for Setting {
             Self::Text(value) => f.write_str(value),
         }
     }
+}
+
+/// The log device of a figure whose calls are durable.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LogDevice {
+    /// microseconds that a sync takes longer than the disk's own
+    pub sync_delay_us: u64,
+    /// calls of all threads together that may wait to be durable
+    pub in_flight: usize,
 }
 
 /// What varies from left to right.

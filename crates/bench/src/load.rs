@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::Duration;
 
 use hotrow::{BulkPart, Config, Database};
 use hotrow_base::thread;
@@ -16,16 +17,19 @@ const ROWS_PER_STEP: u64 = 4096;
 
 /// Loads `workload` into a new database without an engine. `config.threads` says how many threads
 /// load, and how many an engine may have later.
+/// `directory` is where it is logged, and how much longer than the disk's own a sync takes.
 pub(crate) fn load(
     workload: &dyn Workload,
     config: Config,
-    directory: Option<&Path>,
+    directory: Option<(&Path, Duration)>,
     seed: u64,
     progress: Progress,
 ) -> Result<Database, BenchError> {
     workload.parameters().validate()?;
     let db = match directory {
-        Some(path) => Database::open_without_engine(path, config, |_| ())?,
+        Some((path, delay)) => {
+            Database::open_without_engine_on_slow_log(path, config, delay, |_| ())?
+        }
         None => Database::open_in_memory_without_engine(config)?,
     };
     let session = db.session();

@@ -116,6 +116,7 @@ fn calls_allocate_nothing_once_buffers_have_grown() {
         durability: Durability::Buffered,
         entries,
         in_flight: 512,
+        sync_delay: std::time::Duration::ZERO,
         recover: false,
     };
     let logs = [None, Some(logged(LogEntries::Commands)), Some(logged(LogEntries::Values))];

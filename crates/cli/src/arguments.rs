@@ -4,6 +4,7 @@ mod figure;
 
 use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -172,6 +173,10 @@ pub(crate) struct BenchRunArguments {
     #[arg(long, value_name = "N", default_value = "512", requires = "data",
         value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(crate) in_flight: u32,
+    /// Microseconds that a sync of the log takes longer than the disk's own: a slow log device
+    #[arg(long, value_name = "US", default_value = "0", requires = "data",
+        value_parser = clap::value_parser!(u32).range(..=10_000_000))]
+    pub(crate) sync_delay_us: u32,
     /// After each run close the database, recover it, and check it again
     #[arg(long, requires = "data")]
     pub(crate) recover: bool,
@@ -193,7 +198,8 @@ impl BenchRunArguments {
         let directory = self.data.clone()?;
         let (durability, in_flight) = (self.durability, self.in_flight as usize);
         let (entries, recover) = (self.log_entries, self.recover);
-        Some(LogSettings { directory, durability, entries, in_flight, recover })
+        let sync_delay = Duration::from_micros(self.sync_delay_us.into());
+        Some(LogSettings { directory, durability, entries, in_flight, sync_delay, recover })
     }
 }
 

@@ -57,6 +57,7 @@ fn runner(arguments: &FigureArguments) -> FigureRunner {
         driver,
         size: arguments.size,
         repetitions: arguments.repeat.into(),
+        directory: arguments.data.clone().unwrap_or_else(std::env::temp_dir),
         threads: arguments.threads.iter().map(|&threads| threads.into()).collect(),
     }
 }

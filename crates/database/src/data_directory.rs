@@ -8,9 +8,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotrow_log::error::LogError;
-use hotrow_log::files::{Directory, DirectoryLock, Files};
+use hotrow_log::files::{Directory, DirectoryLock, Files, SlowFiles};
 use hotrow_log::log::Log;
 use hotrow_log::read::Tail;
 
@@ -32,6 +33,15 @@ impl DataDirectory {
         let log = Arc::new(Directory::create(path.join("log"))?);
         let checkpoints = Arc::new(Directory::create(path.join("checkpoint"))?);
         Ok(Self { log, checkpoints, _lock: Some(lock) })
+    }
+
+    /// Makes every sync of the log's files take so much longer; a delay of 0 changes nothing.
+    pub(crate) fn with_slow_log(mut self, delay: Duration) -> Self {
+        if delay.is_zero() {
+            return self;
+        }
+        self.log = Arc::new(SlowFiles::new(self.log, delay));
+        self
     }
 
     /// Opens `path`, which must be a data directory, for reading only; refused while another

@@ -136,7 +136,8 @@ impl Database {
     ) -> Result<Self, Error> {
         config.check_with_directory()?;
         let threads = config.threads_for(Some(entry));
-        Inner::in_directory(path.as_ref(), config, threads, progress)?.start(entry, threads)
+        let directory = DataDirectory::open(path.as_ref())?;
+        Inner::in_directory(directory, config, threads, progress)?.start(entry, threads)
     }
 
     /// As [`Database::open_in_memory_without_engine`], in a directory.
@@ -149,10 +150,7 @@ impl Database {
         config: Config,
         progress: impl FnMut(RecoveryProgress),
     ) -> Result<Self, Error> {
-        config.check_with_directory()?;
-        let threads = config.threads_for(None);
-        let inner = Inner::in_directory(path.as_ref(), config, threads, progress)?;
-        Ok(Self { inner: Arc::new(inner) })
+        Self::in_directory_without_engine(path.as_ref(), config, progress, |directory| directory)
     }
 
     /// Opens an empty database in memory without an engine: calls run alone, one after the other,
@@ -288,12 +286,11 @@ impl Inner {
     }
 
     fn in_directory(
-        path: &Path,
+        directory: DataDirectory,
         config: Config,
         threads: usize,
         progress: impl FnMut(RecoveryProgress),
     ) -> Result<Self, Error> {
-        let directory = DataDirectory::open(path)?;
         let schema = empty_schema(&config, threads);
         let recovered = recovery::recover(&directory, &schema, &config, progress)?;
         checkpoint::remove_older(&**directory.checkpoint_files(), recovered.checkpoint.as_ref())?;

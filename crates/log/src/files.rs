@@ -2,7 +2,8 @@
 //!
 //! Role         the one door to the file system. [`Directory`] is the real one; in tests
 //!              [`simulated`] stands in its place, remembers every operation, and can show what a
-//!              power failure would have left
+//!              power failure would have left;
+//!              [`SlowFiles`] is a slower disk, for benchmarks
 //! Invariants   I1  what was written to a file is durable after `sync_data` of that file
 //!              I2  that a file exists, has a name or has none is durable after `sync_directory`
 //! Concurrency  implementations may be called from any thread
@@ -11,10 +12,12 @@ mod directory;
 mod lock;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulated;
+mod slow;
 #[cfg(test)]
 pub(crate) mod tests;
 pub use directory::Directory;
 pub use lock::DirectoryLock;
+pub use slow::SlowFiles;
 
 use std::io;
 

@@ -65,6 +65,25 @@ fn clients_end_when_their_time_is_over() {
 }
 
 #[test]
+fn durable_calls_wait_for_a_slow_log() {
+    let sync_delay = Duration::from_millis(2);
+    let log = LogSettings {
+        directory: std::env::temp_dir(),
+        durability: Durability::Durable,
+        entries: hotrow::LogEntries::Commands,
+        in_flight: 1,
+        sync_delay,
+        recover: true,
+    };
+    let driver = Driver { length: Length::Calls(20), log: Some(log), ..Driver::default() };
+    let variant = &select_engines("all").expect("there are engines")[0];
+    let report = driver.run(&*small("counter"), variant, 1).expect("it runs");
+    assert_eq!(failed(&report), Vec::new());
+    // Every end is told after a sync.
+    assert!(report.latency_us.p50 >= 1_900.0 && report.log.sync_us >= 2_000.0, "{report:?}");
+}
+
+#[test]
 fn a_timed_run_measures_its_time() {
     let time = Duration::from_millis(100);
     let length = Length::Time { warm_up: time / 2, measured: time };

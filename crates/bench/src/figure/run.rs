@@ -6,10 +6,15 @@
 //!              I2 series of the same parameters run on one population, which is checked when it
 //!              is given up; it is given up after so many commits that tables stay small
 
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hotrow::{Durability, LogEntries};
 use hotrow_workloads::{Parameters, Workload, workload_named};
 
 use super::report::{FigureReport, Panel, Point};
-use super::{Figure, Series, Setting, Varying};
+use super::{Figure, LogDevice, Series, Setting, Varying};
+use crate::data::LogSettings;
 use crate::driver::{Driver, Population};
 use crate::error::BenchError;
 use crate::report::{CheckReport, RunReport};
@@ -28,6 +33,8 @@ pub struct FigureRunner {
     pub size: f64,
     /// how often everything is run; at least once
     pub repetitions: usize,
+    /// where figures with a log keep it
+    pub directory: PathBuf,
     /// numbers of threads instead of the figure's own; none: the figure's
     pub threads: Vec<usize>,
 }
@@ -124,7 +131,8 @@ impl FigureRunner {
         if !usable {
             self.give_up(loaded, report)?;
         }
-        let driver = Driver { clients, inspect: false, ..self.driver.clone() };
+        let log = figure.log.map(|device| self.log(device));
+        let driver = Driver { clients, inspect: false, log, ..self.driver.clone() };
         let loaded = match loaded {
             Some(loaded) => loaded,
             None => {
@@ -136,6 +144,17 @@ impl FigureRunner {
         let run = driver.run_on(population, workload, &series.variant()?, threads)?;
         loaded.commits += run.committed;
         Ok(run)
+    }
+
+    fn log(&self, device: LogDevice) -> LogSettings {
+        LogSettings {
+            directory: self.directory.clone(),
+            durability: Durability::Durable,
+            entries: LogEntries::Commands,
+            in_flight: device.in_flight,
+            sync_delay: Duration::from_micros(device.sync_delay_us),
+            recover: false,
+        }
     }
 
     /// Checks a population and drops it.

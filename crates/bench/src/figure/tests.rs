@@ -10,7 +10,13 @@ use crate::table::Style;
 /// Runs a figure with few calls on little data.
 fn tiny(figure: &Figure) -> FigureReport {
     let driver = Driver { length: Length::Calls(200), ..Driver::default() };
-    let runner = FigureRunner { driver, size: 0.01, repetitions: 1, threads: Vec::new() };
+    let runner = FigureRunner {
+        driver,
+        size: 0.01,
+        repetitions: 1,
+        directory: std::env::temp_dir(),
+        threads: Vec::new(),
+    };
     let mut runs = 0;
     let report = runner.run(figure, |_, of| {
         runs += 1;
@@ -63,7 +69,8 @@ fn a_timed_figure_runs_all_series_in_each_repetition() {
     let time = Duration::from_millis(5);
     let driver =
         Driver { length: Length::Time { warm_up: time, measured: time }, ..Driver::default() };
-    let runner = FigureRunner { driver, size: 0.01, repetitions: 2, threads: vec![1] };
+    let directory = std::env::temp_dir();
+    let runner = FigureRunner { driver, size: 0.01, repetitions: 2, directory, threads: vec![1] };
     let mut order = Vec::new();
     let report = runner.run(&figure, |run, _| order.push(run.options.clone())).expect("it runs");
     let series = figure.series.len();

@@ -46,6 +46,10 @@ pub(crate) struct FigureArguments {
     #[arg(long, value_name = "N,...", value_delimiter = ',',
         value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Vec<u16>,
+    /// Where figures with a log keep it, each run in a fresh directory [default: the system's
+    /// directory for temporary files]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
     /// Seed of population and calls
     #[arg(long, value_name = "N", default_value = "42")]
     pub(crate) seed: u64,

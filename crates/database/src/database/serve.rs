@@ -1,10 +1,12 @@
-//! An engine for the calls of sessions: started when a database is opened, or later.
+//! Doors for benchmarks: an engine that serves sessions for a while, and a slow log device.
 //!
-//! Role         opening starts one for good; a benchmark loads a database without an engine, has
+//! Role         opening starts an engine for good; a benchmark loads a database without one, has
 //!              its sessions served for a while, and looks at the rows at rest
 //! Concurrency  the way to the engine is changed only while nobody else has the database
 
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotrow_base::ids::WorkerId;
 use hotrow_base::sync::Latch;
@@ -13,9 +15,41 @@ use hotrow_engine::statistics::Statistics;
 
 use super::{Database, Inner, Started};
 use crate::client::ClientQueue;
+use crate::config::Config;
+use crate::data_directory::DataDirectory;
 use crate::error::Error;
+use crate::recovery::RecoveryProgress;
 
 impl Database {
+    /// As [`Database::open_without_engine`], on a log device whose every sync takes `delay` longer:
+    /// for benchmarks of what waits for the log. Nothing else should want it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Database::open`].
+    pub fn open_without_engine_on_slow_log(
+        path: impl AsRef<Path>,
+        config: Config,
+        delay: Duration,
+        progress: impl FnMut(RecoveryProgress),
+    ) -> Result<Self, Error> {
+        let slow = |directory: DataDirectory| directory.with_slow_log(delay);
+        Self::in_directory_without_engine(path.as_ref(), config, progress, slow)
+    }
+
+    pub(super) fn in_directory_without_engine(
+        path: &Path,
+        config: Config,
+        progress: impl FnMut(RecoveryProgress),
+        change: impl FnOnce(DataDirectory) -> DataDirectory,
+    ) -> Result<Self, Error> {
+        config.check_with_directory()?;
+        let threads = config.threads_for(None);
+        let directory = change(DataDirectory::open(path)?);
+        let inner = Inner::in_directory(directory, config, threads, progress)?;
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
     /// Starts an engine that runs the calls of sessions, on a database that has none: for
     /// benchmarks, which load without an engine. [`Database::rest`] ends it.
     ///
