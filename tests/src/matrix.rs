@@ -45,13 +45,20 @@ impl Setup {
     }
 }
 
+/// Settings that only tests use, by engine.
+const TEST_VARIANTS: &[(&str, &[(&str, &str)])] = &[
+    // Which locks are taken last, and in which order, changes at every opportunity.
+    ("two_phase_locking", &[("acquisition", "ordered"), ("order", "drawn"), ("heat_ms", "0")]),
+];
+
 /// Every engine of the table, in all variants, with each of the thread counts it can use.
 pub fn setups(threads: &[usize]) -> Vec<Setup> {
     let mut all = Vec::new();
     for entry in engines() {
         let plain: &[&[(&str, &str)]] = &[&[]];
         let variants = if entry.variants.is_empty() { plain } else { entry.variants };
-        for variant in variants {
+        let of_tests = TEST_VARIANTS.iter().filter(|(engine, _)| *engine == entry.name);
+        for variant in variants.iter().chain(of_tests.map(|(_, variant)| variant)) {
             let most = entry.threads_max.unwrap_or(usize::MAX);
             let fitting = threads.iter().filter(|&&threads| threads <= most);
             all.extend(fitting.map(|&threads| Setup::new(entry, variant, threads)));

@@ -256,17 +256,23 @@ impl<'a, P: Protection> RecordAccess for InPlace<'a, P> {
     #[inline]
     fn find(&mut self, at: &KeyAt<'_>, intent: Intent) -> Result<Option<Record<'a>>, Stop> {
         if at.key.is_empty() {
+            self.protection.missed();
             return Ok(None); // a planned key with a NULL in it
         }
         let schema = self.schema;
         let path = schema.path(at.index);
-        if P::ACTIVE && at.entry.is_none() {
-            self.hold_key(at, path, intent)?;
+        match at.entry {
+            Some(entry) => self.protection.reach(entry),
+            None if P::ACTIVE => self.hold_key(at, path, intent)?,
+            None => {}
         }
         let found = match self.look_up_hint(at, path) {
             Some(record) => Some(record),
             None => Self::look_up(at, path),
         };
+        if found.is_none() {
+            self.protection.missed();
+        }
         if P::ACTIVE
             && !at.covered
             && !path.is_primary

@@ -15,6 +15,14 @@ pub trait Protection {
 
     /// Makes sure that the transaction holds this granule in a mode that grants `mode`.
     fn hold(&mut self, lock: u64, space: Space, mode: LockMode) -> Result<(), Stop>;
+
+    /// The plan's entry with this number is next: nobody asks for its granules one by one.
+    #[inline]
+    fn reach(&mut self, _entry: u32) {}
+
+    /// A key was looked for in vain.
+    #[inline]
+    fn missed(&mut self) {}
 }
 
 /// One transaction at a time: nothing to protect.

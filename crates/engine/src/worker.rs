@@ -117,6 +117,10 @@ pub trait Runner: Send {
         watch: &mut Stopwatch,
     ) -> Result<(), Stop>;
 
+    /// Called now and then, between two turns: the worker is inside nothing and holds nothing, so
+    /// the runner may ask for a quiet point.
+    fn between_turns(&mut self, _shared: &SharedSchema) {}
+
     /// Lets other transactions go first after a conflict.
     fn back_off(&mut self, _call: &Call) {
         std::thread::yield_now();
@@ -227,6 +231,7 @@ impl<R: Runner> Worker<R> {
             if turns.is_multiple_of(TURNS_PER_HOUSEKEEPING) || fetched == 0 {
                 self.watch.publish(self.books.of(self.number));
                 schema.reclaim(self.id);
+                self.runner.between_turns(&self.schema);
             }
             if closed {
                 break;

@@ -5,6 +5,7 @@
 
 use crate::bytecode::Program;
 use crate::catalog::Catalog;
+use crate::free_loop::FreeLoop;
 use crate::granule::Granules;
 use crate::lower;
 use crate::outcome::SqlError;
@@ -45,6 +46,8 @@ pub struct CompiledProcedure {
     pub plan: PlanProgram,
     /// per site: how its granules become known
     pub knowledge: Vec<Knowledge>,
+    /// a loop whose turns may come in any order
+    pub free_loop: Option<FreeLoop>,
 }
 
 impl CompiledProcedure {
@@ -60,6 +63,7 @@ impl CompiledProcedure {
             program.set_planned(site as u16, planned);
         }
         let plan = PlanProgram::new(catalog, &slice)?;
-        Ok(Self { procedure, program, plan, knowledge: slice.knowledge })
+        let free_loop = FreeLoop::of(catalog, &procedure, &slice.planned);
+        Ok(Self { procedure, program, plan, knowledge: slice.knowledge, free_loop })
     }
 }

@@ -178,6 +178,22 @@ impl Frame {
         &self.machine.elements
     }
 
+    /// Number of elements of an array; none where it is NULL.
+    pub fn array_len(&self, array: SlotId) -> Option<usize> {
+        let array = self.slot(array);
+        (!array.is_null()).then(|| array.as_range().range().len())
+    }
+
+    /// Puts an array's elements into another order: the one that was `order[i]`-th comes `i`-th.
+    pub fn rearrange(&mut self, array: SlotId, order: impl Iterator<Item = usize>) {
+        let range = self.slot(array).as_range().range();
+        let elements = &mut self.machine.elements;
+        let end = elements.len();
+        order.for_each(|from| elements.push(elements[range.start + from]));
+        elements.copy_within(end.., range.start);
+        elements.truncate(end);
+    }
+
     /// What went wrong.
     pub fn error(&self) -> Option<&SqlError> {
         self.machine.error.as_ref()

@@ -8,7 +8,8 @@
 //! Reading order: [`catalog`] (tables and indexes), [`program`] (the procedure as a tree),
 //! [`access`] (what an engine gives the interpreter), `lower` and `interpret` (bytecode),
 //! [`granule`] (what planned engines lock), `slice` and [`plan`] (planning), [`actions`]
-//! (calls in pieces, for several threads), [`routing`] (which partition has what), [`explain`].
+//! (calls in pieces, for several threads), [`free_loop`] (turns in another order), [`routing`]
+//! (which partition has what), [`explain`].
 //!
 //! Architecture invariants: this crate knows no storage, no engine, no thread and no SQL text.
 
@@ -23,6 +24,7 @@ pub mod compiled;
 pub mod constant;
 pub mod explain;
 pub mod frame;
+pub mod free_loop;
 pub mod functions;
 pub mod granule;
 pub mod interpret;

@@ -9,9 +9,11 @@
 mod footprint;
 mod record;
 
-pub use footprint::{Footprint, Granule};
+pub use footprint::{Footprint, Granule, NO_ENTRY};
 pub use record::MarkCode;
 pub(crate) use record::Recorder;
+
+use std::ops::Range;
 
 use hotrow_base::ids::IndexId;
 
@@ -45,9 +47,14 @@ pub struct Entry {
     pub site: u16,
     /// the index
     pub index: IndexId,
+    /// where the footprint has the granule that is this key, or [`NO_GRANULE`]
+    pub granule: u32,
     /// [`key::hash`] of the key
     pub hash: u64,
 }
+
+/// The place of no granule.
+pub const NO_GRANULE: u32 = u32::MAX;
 
 /// Who looks on while a plan is made. Together with what the trial reads ask for it tells whether a
 /// read came behind a write: a mark stands right before the trial reads of its own site.
@@ -139,6 +146,23 @@ impl Plan {
     #[inline]
     fn bytes(&self, range: KeyRange) -> &[u8] {
         &self.arena[range.start as usize..(range.start + range.len) as usize]
+    }
+
+    /// Where the entries of a site stand whose turns follow one another; empty where it has none.
+    pub fn entries_of(&self, site: u16) -> Range<usize> {
+        let is_its = |entry: &Entry| entry.site == site;
+        let start = self.entries.iter().position(is_its).unwrap_or(0);
+        let count = self.entries[start..].iter().take_while(|entry| is_its(entry)).count();
+        start..start + count
+    }
+
+    /// Puts `entries` into another order: the one that was `order[i]`-th of them comes `i`-th.
+    pub fn rearrange(&mut self, entries: Range<usize>, order: impl Iterator<Item = usize>) {
+        let (first, end) = (entries.start, self.entries.len());
+        self.entries.reserve(entries.len());
+        order.for_each(|from| self.entries.push(self.entries[first + from]));
+        self.entries.copy_within(end.., first);
+        self.entries.truncate(end);
     }
 
     /// A hook that hands the planned keys to an execution of the whole program.

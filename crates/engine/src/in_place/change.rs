@@ -368,8 +368,12 @@ impl<'a, P: Protection> InPlace<'a, P> {
         let schema = self.schema;
         let exclusive = LockMode::Exclusive;
         let protection = &mut self.protection;
-        if let Some(at) = primary.filter(|at| at.entry.is_none()) {
-            Self::hold_granule(protection, schema.path(at.index), at.key, exclusive)?;
+        match primary {
+            Some(&KeyAt { entry: Some(entry), .. }) => protection.reach(entry),
+            Some(at) => {
+                Self::hold_granule(protection, schema.path(at.index), at.key, exclusive)?;
+            }
+            None => {}
         }
         for &secondary in &schema.catalog.table(table).secondary {
             let index = schema.catalog.index(secondary);

@@ -1,20 +1,21 @@
 //! Two-phase locking on one shared lock table: the classic, and its planned, deadlock-free form.
 //!
 //! Should I be using this? `acquisition=ordered` is the one to start with: it plans every call,
-//! takes all its locks in one global order before it runs, and therefore never deadlocks and never
+//! takes its locks in one global order, the hottest last, and therefore never deadlocks and never
 //! undoes a call because of another one. The other acquisitions lock as they go, need no plan, and
 //! are the baselines that papers compare with, each named after its deadlock policy: under
 //! contention they spend their time on waiting for each other, undoing and repeating.
 //!
 //! ```text
-//! ordered    plan ─ prefetch ─▶ sort footprint ─ acquire all ─▶ execute ─▶ commit ─ release all
+//! ordered    plan ─ prefetch ─▶ sort footprint ─ acquire cold ─▶ execute ─▶ commit ─ release all
+//!                                                               └ hot locks when it comes to them
 //! dynamic    execute, acquiring at each access ─────────────────────────▶ commit ─ release all
 //!               ▲        └── refused: undo, release all, back off ──┐
 //!               └───────────────────────────────────────────────────┘
 //! ```
 //!
 //! Reading order: [`options`], [`policy`], [`lock_table`], [`waiting`], [`deadlock`],
-//! [`intents`], [`ordered`], [`dynamic`], [`back_off`].
+//! [`intents`], [`ordered`], [`heat`], [`dynamic`], [`back_off`].
 //!
 //! Invariants   I1 strict two-phase locking: a lock is held until the transaction's changes are
 //!              final or undone; so the order in which conflicting transactions commit is a serial
@@ -35,6 +36,7 @@ pub mod back_off;
 pub mod deadlock;
 pub mod dynamic;
 pub mod experiment;
+pub mod heat;
 pub mod intents;
 pub mod lock_table;
 pub mod options;
@@ -50,6 +52,7 @@ use hotrow_engine::source::CallSource;
 use hotrow_engine::worker::Workers;
 
 use crate::dynamic::DynamicRunner;
+use crate::heat::Heat;
 use crate::lock_table::LockTable;
 use crate::options::{Acquisition, Settings};
 use crate::ordered::OrderedRunner;
@@ -61,7 +64,8 @@ pub const ENTRY: EngineEntry = EngineEntry {
     summary: "two-phase locking: planned and deadlock-free, or locking as it goes",
     start,
     variants: &[
-        &[("acquisition", "ordered")],
+        &[("acquisition", "ordered"), ("order", "identity")],
+        &[("acquisition", "ordered"), ("order", "hot-last")],
         &[("acquisition", "no-wait")],
         &[("acquisition", "wait-die")],
         &[("acquisition", "wound-wait")],
@@ -87,9 +91,13 @@ fn start(
     assert_eq!(sources.len(), threads, "one source per thread");
     let table = Arc::new(LockTable::new(threads, settings.deadlocks));
     let workers = match settings.acquisition {
-        Acquisition::Ordered => Workers::start(&ground, options, sources, |number, committer| {
-            OrderedRunner::new(Arc::clone(&table), number, committer)
-        }),
+        Acquisition::Ordered => {
+            let rule = settings.order.rule();
+            let heat = rule.map(|rule| Arc::new(Heat::new(threads, rule, settings.heat)));
+            Workers::start(&ground, options, sources, |number, committer| {
+                OrderedRunner::new(Arc::clone(&table), number, committer, heat.clone())
+            })
+        }
         Acquisition::Dynamic => {
             let started = Ticks::now();
             Workers::start(&ground, options, sources, |number, committer| {

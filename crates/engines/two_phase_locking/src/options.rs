@@ -9,28 +9,64 @@ use std::time::Duration;
 use hotrow_engine::contract::OptionError;
 
 use crate::NAME;
+use crate::heat::{self, Rule};
 use crate::policy::{Deadlocks, Digest, Policy, Victim, Waiting};
 
 /// When and how calls acquire locks.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Acquisition {
-    /// all before execution, in one order
+    /// in one order, as planned before execution
     #[default]
     Ordered,
     /// at each access, under the deadlock policy
     Dynamic,
 }
 
+/// The order in which planned calls acquire locks.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Order {
+    /// by identity
+    Identity,
+    /// by heat, then by identity
+    #[default]
+    HotLast,
+    /// by classes drawn at random, then by identity: for tests
+    Drawn,
+}
+
+impl Order {
+    /// What the classes of the order follow, where there are any.
+    pub fn rule(self) -> Option<Rule> {
+        match self {
+            Self::Identity => None,
+            Self::HotLast => Some(Rule::ByHeat),
+            Self::Drawn => Some(Rule::Drawn),
+        }
+    }
+}
+
 /// All settings.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
     /// of calls
     pub acquisition: Acquisition,
+    /// of planned calls
+    pub order: Order,
+    /// how often heat is summed up
+    pub heat: Duration,
     /// of dynamic transactions
     pub deadlocks: Deadlocks,
 }
 
-const SETTINGS: &str = "acquisition, digest, time_out_ms, victim, waiting";
+impl Default for Settings {
+    fn default() -> Self {
+        let (acquisition, order) = (Acquisition::default(), Order::default());
+        Self { acquisition, order, heat: heat::PERIOD, deadlocks: Deadlocks::default() }
+    }
+}
+
+const SETTINGS: &str = "acquisition, digest, heat_ms, order, time_out_ms, victim, waiting";
+const PERIODS: &str = "a whole number from 0 to 60000";
 const ACQUISITIONS: &str =
     "ordered, no-wait, wait-die, wound-wait, wait-for-graph, dreadlocks, time-out";
 const TIME_OUTS: &str = "a whole number from 1 to 60000";
@@ -48,6 +84,8 @@ impl Settings {
                 "acquisition" => read.acquire(value),
                 "digest" => choose(&mut read.deadlocks.digest, value, DIGESTS),
                 "waiting" => choose(&mut read.deadlocks.waiting, value, WAITINGS),
+                "order" => choose(&mut read.order, value, ORDERS),
+                "heat_ms" => read.heat(value),
                 "victim" => choose(&mut read.deadlocks.victim, value, VICTIMS),
                 "time_out_ms" => read.time_out(value),
                 _ => {
@@ -84,6 +122,12 @@ impl Settings {
         Ok(())
     }
 
+    fn heat(&mut self, value: &str) -> Result<(), &'static str> {
+        let ms = value.parse().ok().filter(|ms| (0..=60_000).contains(ms)).ok_or(PERIODS)?;
+        self.heat = Duration::from_millis(ms);
+        Ok(())
+    }
+
     fn time_out(&mut self, value: &str) -> Result<(), &'static str> {
         let ms = value.parse().ok().filter(|ms| (1..=60_000).contains(ms)).ok_or(TIME_OUTS)?;
         self.deadlocks.time_out = Duration::from_millis(ms);
@@ -99,6 +143,10 @@ const DIGESTS: Choices<Digest> =
 const WAITINGS: Choices<Waiting> = (
     &[("spin", Waiting::Spin), ("sleep", Waiting::Sleep), ("back-off", Waiting::BackOff)],
     "spin, sleep, back-off",
+);
+const ORDERS: Choices<Order> = (
+    &[("identity", Order::Identity), ("hot-last", Order::HotLast), ("drawn", Order::Drawn)],
+    "identity, hot-last, drawn",
 );
 const VICTIMS: Choices<Victim> = (
     &[("young", Victim::Young), ("kill-long", Victim::KillLong), ("kill-short", Victim::KillShort)],

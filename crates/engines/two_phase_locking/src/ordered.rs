@@ -1,93 +1,117 @@
-//! Planned ordered acquisition: all locks first, in one global order, then execution.
+//! Planned ordered acquisition: locks in one global order, cold ones before execution and hot ones
+//! in the midst of it.
 //!
 //! Role         the runner behind `acquisition=ordered` ("deadlock free locking" of the papers)
-//! States       planned -> all locks held -> executed -> released; a wrong guess of
-//!              reconnaissance: undone -> released -> planned again
-//! Invariants   I1 locks are acquired in ascending order of their identity, each once, in the
-//!              strongest mode the footprint asks for: no cycle of waiting can close, and no
-//!              request is ever converted or refused
-//!              I2 nothing is read or written before all locks are held
-//! Source       orthrus.txt 3.2 and 4. We differ: the papers sort by table and key; any order will
-//!              do that all transactions share, and identities sort without looking at keys.
-//!              Taking the hottest locks last (DESIGN section 1) needs heat, which nobody measures
-//!              yet
+//! States       planned -> cold locks held -> executed, acquiring hot locks as it comes to them ->
+//!              released; a wrong guess of reconnaissance: undone -> released -> planned again
+//! Invariants   I1 of `locking`: one order of acquisition for everybody, so nobody deadlocks
+//!              I2 nothing is read or written before its lock is held
+//!              I3 a call whose turns were put into another order and that failed, or missed a
+//!              row, is undone and run again in its own order: what its client sees is what the
+//!              procedure says
+//! Source       orthrus.txt 3.2 and 4; DESIGN section 1 ("hot last"). We differ: the papers sort by
+//!              table and key; any order will do that all transactions share, and identities sort
+//!              without looking at keys
+//!
+//! With `order=identity` all locks are cold. With `order=hot-last` a call that has hot locks in its
+//! footprint acquires the others, runs, and acquires a hot lock when it first touches what that
+//! covers, with those of the footprint that come before it in the order. A loop whose turns may
+//! come in any order ([`hotrow_transaction::free_loop`]) touches the hottest rows last.
+
+mod locking;
+mod turns;
+
+#[cfg(test)]
+mod stress_tests;
 
 use std::sync::Arc;
 
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::{Commit, Committer};
-use hotrow_engine::protection::Planned;
-use hotrow_engine::schema::Schema;
+use hotrow_engine::schema::{Schema, SharedSchema};
 use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_engine::worker::{Call, Runner};
-use hotrow_transaction::granule::LockRequest;
+use hotrow_transaction::bytecode::Program;
+use hotrow_transaction::frame::Frame;
 use hotrow_transaction::interpret;
+use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::Stop;
-use hotrow_transaction::plan::Footprint;
+use hotrow_transaction::plan::Plan;
 
-use crate::lock_table::{Acquired, LockTable, Owner, Standing};
+use crate::heat::Heat;
+use crate::lock_table::LockTable;
+use locking::{AllHeld, Held, HotLast, Locking};
+use turns::Turns;
 
 /// Runs the calls of one worker; see the module.
 pub struct OrderedRunner {
-    table: Arc<LockTable>,
-    owner: Owner,
+    locking: Locking,
+    turns: Turns,
     scratch: Scratch,
     committer: Committer,
-    /// the footprint in the order of acquisition
-    locks: Vec<LockRequest>,
 }
 
 impl OrderedRunner {
-    /// The runner of worker thread `number`.
-    pub fn new(table: Arc<LockTable>, number: usize, committer: Committer) -> Self {
-        let owner = table.owner(number, Standing::Planned);
+    /// The runner of worker thread `number`; without `heat`, all locks are cold.
+    pub fn new(
+        table: Arc<LockTable>,
+        number: usize,
+        committer: Committer,
+        heat: Option<Arc<Heat>>,
+    ) -> Self {
         let scratch = Scratch::new(committer.worker());
-        Self { table, owner, scratch, committer, locks: Vec::new() }
+        let locking = Locking::new(table, number, heat);
+        Self { locking, turns: Turns::default(), scratch, committer }
     }
 
-    fn acquire_all(&mut self, footprint: &Footprint, watch: &mut Stopwatch) {
-        footprint.requests(&mut self.locks);
-        self.owner.begin();
-        for request in &self.locks {
-            let (lock, mode) = (request.lock(), request.mode());
-            match self.table.acquire(&mut self.owner, lock, mode.into()) {
-                Acquired::Granted => {}
-                Acquired::Waiting => {
-                    watch.switch(Activity::Wait);
-                    let granted = self.table.wait(&mut self.owner, lock);
-                    watch.switch(Activity::Lock);
-                    debug_assert!(granted.is_ok(), "nobody refuses an ordered request (I1)");
-                }
-                Acquired::Refused(_) => unreachable!("planned owners are not refused"),
-            }
-        }
+    fn make_plan(
+        &mut self,
+        schema: &Schema,
+        call: &mut Call,
+        watch: &mut Stopwatch,
+    ) -> Result<(), Stop> {
+        watch.switch(Activity::Plan);
+        call.make_plan(schema, &mut self.scratch)?;
+        call.resolve_hints(schema);
+        Ok(())
     }
 
-    fn release_all(&mut self) {
-        for request in &self.locks {
-            self.table.release(&mut self.owner, request.lock());
-        }
-    }
-
-    /// Runs the call under the locks of its footprint.
-    fn execute(&mut self, schema: &Schema, call: &mut Call) -> Result<Commit, Stop> {
+    /// Runs the call under the locks of its footprint, and releases them. `free`: turns of a loop
+    /// may come in another order, after which the end may be [`Ran::Unsettled`].
+    fn execute(
+        &mut self,
+        schema: &Schema,
+        call: &mut Call,
+        free: bool,
+        watch: &mut Stopwatch,
+    ) -> Ran {
+        watch.switch(Activity::Lock);
+        self.locking.begin(call.plan.footprint());
+        self.locking.acquire_cold(watch);
+        watch.switch(Activity::Execute);
+        let program =
+            &call.procedure.as_deref().expect("only procedures that exist are run").program;
+        call.frame.begin(program, &call.invocation);
+        let has_hot = self.locking.has_hot();
+        let moved = has_hot && free && self.turns.put_hot_last(&mut self.locking, call);
+        let Self { locking, scratch, committer, .. } = self;
         let Call { invocation, procedure, frame, plan, hints, .. } = call;
-        let procedure = procedure.as_deref().expect("only procedures that exist are run");
-        frame.begin(&procedure.program, invocation);
-        let protection = Planned(plan.footprint());
-        let mut access = InPlace::new(schema, &mut self.scratch, protection).with_hints(hints);
-        let ran = interpret::run(&procedure.program, 0, frame, &mut access, &mut plan.keys());
-        let met = self.owner.met();
-        match ran.and_then(|()| access.commit_at(&self.committer, met, invocation)) {
-            Ok(commit) => {
-                access.commit();
-                Ok(commit)
-            }
-            Err(stop) => {
-                access.undo();
-                Err(stop)
-            }
+        let program = &procedure.as_deref().expect("only procedures that exist are run").program;
+        let footprint = plan.footprint();
+        let ready = Ready { schema, invocation, program, frame, plan, hints, moved };
+        let ran = if has_hot {
+            let locking = &mut *locking;
+            ready.run(scratch, committer, HotLast { footprint, locking, watch, missed: false })
+        } else {
+            let met = locking.owner.met();
+            ready.run(scratch, committer, AllHeld { footprint, met })
+        };
+        watch.switch(Activity::Lock);
+        if let Ran::Ended(Ok(commit)) = &ran {
+            self.locking.owner.commit_at(commit.position());
         }
+        self.locking.release_all();
+        ran
     }
 }
 
@@ -110,20 +134,70 @@ impl Runner for OrderedRunner {
         watch: &mut Stopwatch,
     ) -> Result<(), Stop> {
         if call.attempts > 0 {
-            watch.switch(Activity::Plan);
-            call.make_plan(schema, &mut self.scratch)?;
-            call.resolve_hints(schema);
+            self.make_plan(schema, call, watch)?;
         }
-        watch.switch(Activity::Lock);
-        self.acquire_all(call.plan.footprint(), watch);
-        watch.switch(Activity::Execute);
-        let executed = self.execute(schema, call);
-        watch.switch(Activity::Lock);
-        if let Ok(commit) = &executed {
-            self.owner.commit_at(commit.position());
+        let mut ran = self.execute(schema, call, true, watch);
+        if let Ran::Unsettled = ran {
+            self.make_plan(schema, call, watch)?;
+            ran = self.execute(schema, call, false, watch);
         }
-        self.release_all();
         watch.switch(Activity::Execute);
-        call.end(executed, self.owner.met(), &self.committer)
+        match ran {
+            Ran::Ended(ended) => call.end(ended, self.locking.owner.met(), &self.committer),
+            Ran::Unsettled => unreachable!("turns came in the procedure's order"),
+        }
     }
+
+    fn between_turns(&mut self, shared: &SharedSchema) {
+        if let Some(heat) = self.locking.heat() {
+            heat.keep(shared);
+        }
+    }
+}
+
+/// A call whose frame has begun and whose cold locks are held.
+struct Ready<'a> {
+    schema: &'a Schema,
+    invocation: &'a Invocation,
+    program: &'a Program,
+    frame: &'a mut Frame,
+    plan: &'a Plan,
+    hints: &'a [u64],
+    /// turns come in another order than the procedure's
+    moved: bool,
+}
+
+impl Ready<'_> {
+    fn run<P: Held>(self, scratch: &mut Scratch, committer: &Committer, protection: P) -> Ran {
+        let Self { schema, invocation, program, frame, plan, hints, moved } = self;
+        let mut access = InPlace::new(schema, scratch, protection).with_hints(hints);
+        let ran = interpret::run(program, 0, frame, &mut access, &mut plan.keys());
+        let unsettled = match ran {
+            Ok(()) => access.protection().has_missed(),
+            Err(stop) => stop == Stop::Error,
+        };
+        if moved && unsettled {
+            access.undo();
+            return Ran::Unsettled;
+        }
+        let met = access.protection().met();
+        Ran::Ended(match ran.and_then(|()| access.commit_at(committer, met, invocation)) {
+            Ok(commit) => {
+                access.commit();
+                Ok(commit)
+            }
+            Err(stop) => {
+                access.undo();
+                Err(stop)
+            }
+        })
+    }
+}
+
+/// How a run ended.
+enum Ran {
+    /// as the call ends, or is to be repeated
+    Ended(Result<Commit, Stop>),
+    /// undone: in another order than the procedure's it did not end as it may end in its own (I3)
+    Unsettled,
 }

@@ -19,7 +19,13 @@ pub struct Granule {
     pub space: Space,
     /// strongest mode asked for
     pub mode: LockMode,
+    /// the plan's first entry whose access needs the granule, or [`NO_ENTRY`]: accesses without an
+    /// entry ask for what they need
+    pub first: u32,
 }
+
+/// The number of no entry.
+pub const NO_ENTRY: u32 = u32::MAX;
 
 /// The granules a call touches, each once.
 #[derive(Default, Debug)]
@@ -94,7 +100,7 @@ impl Footprint {
     /// in a footprint; such granules carry no key bytes.
     #[inline]
     pub fn join(&mut self, lock: u64, space: Space, mode: LockMode) {
-        self.add(Granule { key: KeyRange::default(), lock, space, mode });
+        self.add(Granule { key: KeyRange::default(), lock, space, mode, first: NO_ENTRY });
     }
 
     /// Adds a granule or strengthens its mode; its position.
@@ -111,6 +117,7 @@ impl Footprint {
             let held = &mut self.granules[cell.granule as usize];
             if held.lock == granule.lock {
                 held.mode = held.mode.join(granule.mode);
+                held.first = held.first.min(granule.first);
                 return cell.granule;
             }
             at = (at + 1) & mask;

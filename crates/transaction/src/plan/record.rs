@@ -10,8 +10,8 @@ use hotrow_base::datum::Datum;
 use hotrow_base::ids::IndexId;
 use hotrow_base::key::{self, ArenaKey};
 
-use super::footprint::Granule;
-use super::{Entry, KeyRange, Plan, Watch};
+use super::footprint::{Granule, NO_ENTRY};
+use super::{Entry, KeyRange, NO_GRANULE, Plan, Watch};
 use crate::bytecode::{Convert, KeyCode, KeyPartCode};
 use crate::catalog::Catalog;
 use crate::frame::{Frame, PackedBytes};
@@ -120,6 +120,8 @@ impl<W: Watch> Recorder<'_, W> {
         self.watch.mark();
         let entry =
             mark.entry.as_ref().and_then(|key| self.plan.record_entry(mark.site, key, frame));
+        let first =
+            if mark.entry.is_some() { self.plan.entries.len() as u32 - 1 } else { NO_ENTRY };
         for lock in &mark.locks {
             let key = match &lock.granule {
                 GranuleCode::Entry => entry,
@@ -129,9 +131,12 @@ impl<W: Watch> Recorder<'_, W> {
             // A granule with a NULL in its key holds no row and needs no lock.
             if let Some((key, hash)) = key {
                 let (space, mode) = (lock.space, lock.mode);
-                let lock = lock.seed.lock_id(hash);
-                self.watch.lock(lock, mode);
-                let at = self.plan.footprint.add(Granule { key, lock, space, mode });
+                let id = lock.seed.lock_id(hash);
+                self.watch.lock(id, mode);
+                let at = self.plan.footprint.add(Granule { key, lock: id, space, mode, first });
+                if let GranuleCode::Entry = lock.granule {
+                    self.plan.entries[first as usize].granule = at;
+                }
                 granule(at, mode);
             }
         }
@@ -148,7 +153,7 @@ impl Plan {
     ) -> Option<(KeyRange, u64)> {
         let encoded = self.encode(code, frame);
         let (key, hash) = encoded.unwrap_or_default();
-        self.entries.push(Entry { key, site, index: code.index, hash });
+        self.entries.push(Entry { key, site, index: code.index, granule: NO_GRANULE, hash });
         encoded
     }
 

@@ -36,6 +36,13 @@ fn settings_choose_the_policy_in_any_order() {
 }
 
 #[test]
+fn settings_choose_the_order() {
+    let settings = read(&[("order", "identity"), ("heat_ms", "7")]).unwrap();
+    assert_eq!((settings.order, settings.heat), (Order::Identity, Duration::from_millis(7)));
+    assert_eq!(read(&[("order", "hot-last")]), read(&[]));
+}
+
+#[test]
 fn other_settings_are_refused_with_what_there_is() {
     assert_eq!(
         read(&[("acquisition", "hope")]),
@@ -46,10 +53,12 @@ fn other_settings_are_refused_with_what_there_is() {
     assert_eq!(
         read(&[("locks", "none")]),
         Err("engine two_phase_locking has no setting \"locks\"; it has: acquisition, digest, \
-             time_out_ms, victim, waiting"
+             heat_ms, order, time_out_ms, victim, waiting"
             .to_owned())
     );
-    for (setting, value) in [("time_out_ms", "0"), ("time_out_ms", "soon"), ("victim", "me")] {
+    for (setting, value) in
+        [("time_out_ms", "0"), ("time_out_ms", "soon"), ("victim", "me"), ("heat_ms", "-1")]
+    {
         assert!(read(&[(setting, value)]).is_err(), "{setting}={value}");
     }
 }

@@ -12,7 +12,7 @@ use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::program::{Path, Procedure, Raise, StatementKind};
 use std::sync::Arc;
 
-use crate::build::{Build, add, at, int, less, minus, prefix, read};
+use crate::build::{Build, add, at, divide, int, less, minus, prefix, read};
 
 pub const OPEN: u32 = 0;
 pub const OPEN_ALIAS: u32 = 1;
@@ -25,6 +25,8 @@ pub const MOVE: u32 = 7;
 pub const JOURNAL: u32 = 8;
 pub const FORGET: u32 = 9;
 pub const ALIASES: u32 = 10;
+pub const COUNT_EACH: u32 = 11;
+pub const COUNTS: u32 = 12;
 
 const ACCOUNT: TableId = TableId(0);
 const ALIAS: TableId = TableId(1);
@@ -42,6 +44,13 @@ struct Indexes {
 pub fn call(procedure: u32, arguments: &[i64]) -> Invocation {
     let mut invocation = Invocation { procedure: ProcedureId(procedure), ..Default::default() };
     arguments.iter().for_each(|&value| invocation.arguments.push_int(value));
+    invocation
+}
+
+/// Adds `amount / (id - poison)` to the counts of accounts.
+pub fn count_each(amount: i64, poison: i64, accounts: &[i64]) -> Invocation {
+    let mut invocation = call(COUNT_EACH, &[amount, poison]);
+    invocation.arguments.push_int_array(accounts.iter().copied());
     invocation
 }
 
@@ -123,6 +132,16 @@ fn procedures(indexes: &Indexes) -> Vec<Procedure> {
     let mut aliases = Build::new("aliases");
     aliases.query(ALIAS, Path::Whole, &[ColumnId(0), ColumnId(1)]);
 
+    let mut count_each = Build::new("count_each");
+    let [amount, poison] = count_each.parameters();
+    let accounts = count_each.array_parameter();
+    count_each.update_each(account, accounts, ColumnId(3), |count, id| {
+        add(count, divide(read(amount), minus(id, read(poison))))
+    });
+
+    let mut counts = Build::new("counts");
+    counts.query(ACCOUNT, Path::Whole, &[ColumnId(0), ColumnId(3)]);
+
     vec![
         open.end(),
         open_alias.end(),
@@ -135,6 +154,8 @@ fn procedures(indexes: &Indexes) -> Vec<Procedure> {
         journal.end(),
         forget.end(),
         aliases.end(),
+        count_each.end(),
+        counts.end(),
     ]
 }
 

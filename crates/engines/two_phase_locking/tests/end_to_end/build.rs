@@ -31,6 +31,10 @@ pub fn minus(a: Expr, b: Expr) -> Expr {
     typed(ExprKind::Arithmetic(op, Box::new(a), Box::new(b)), DataType::BigInt)
 }
 
+pub fn divide(a: Expr, b: Expr) -> Expr {
+    typed(ExprKind::Arithmetic(ArithmeticOp::Divide, Box::new(a), Box::new(b)), DataType::BigInt)
+}
+
 pub fn less(a: Expr, b: Expr) -> Expr {
     typed(ExprKind::Compare(CompareOp::Less, Box::new(a), Box::new(b)), DataType::Boolean)
 }
@@ -69,6 +73,14 @@ impl Build {
         std::array::from_fn(|_| self.slot())
     }
 
+    /// One more parameter, an array.
+    pub fn array_parameter(&mut self) -> SlotId {
+        let slot = self.slot();
+        self.procedure.slots[slot.index()].sql_type = SqlType::Array(DataType::BigInt);
+        self.procedure.parameters += 1;
+        slot
+    }
+
     pub fn say(&mut self, kind: StatementKind) {
         self.procedure.body.push(at(kind));
     }
@@ -105,6 +117,26 @@ impl Build {
             effect: Effect::Update { set: vec![(column, value(read(bound)))], consume },
         })));
         new
+    }
+
+    /// `FOREACH key IN ARRAY keys LOOP UPDATE by SET column = value(column, key) WHERE key = key`
+    pub fn update_each(
+        &mut self,
+        by: By,
+        keys: SlotId,
+        column: ColumnId,
+        value: impl FnOnce(Expr, Expr) -> Expr,
+    ) {
+        let (slot, bound) = (self.slot(), self.slot());
+        let set = vec![(column, value(read(bound), read(slot)))];
+        let access = StatementKind::Access(Box::new(Access {
+            table: by.0,
+            path: Path::Point { index: by.1, key: vec![read(slot)] },
+            bind: vec![(column, bound)],
+            filter: None,
+            effect: Effect::Update { set, consume: Consume::Discard },
+        }));
+        self.say(StatementKind::ForEach { slot, array: keys, body: vec![at(access)] });
     }
 
     /// `SELECT column INTO slot FROM by WHERE key = ..`

@@ -74,7 +74,7 @@ fn scripts(mut next: impl FnMut(&mut Random) -> Invocation) -> Vec<Vec<Invocatio
 /// All rows, table by table.
 fn all_rows(schema: &Schema) -> Vec<Vec<Vec<i64>>> {
     let mut serially = Serially::new(schema);
-    let mut reads = vec![call(bank::TOTAL, &[]), call(bank::ALIASES, &[])];
+    let mut reads = [bank::TOTAL, bank::ALIASES, bank::COUNTS].map(|it| call(it, &[])).to_vec();
     reads.extend((0..OWNERS).map(|owner| call(bank::OWNED, &[owner])));
     reads.extend((0..ACCOUNTS).map(|id| call(bank::JOURNAL, &[id])));
     reads.iter().map(|read| sorted(&serially.call(read).expect("reads do not fail"))).collect()
@@ -102,47 +102,111 @@ fn check(run: &Run) {
     assert_eq!(all_rows(&run.schema.current()), all_rows(&replayed));
 }
 
-fn mixed(acquisition: &str) -> Run {
-    let run = run(loaded_bank(), scripts(Random::mixed_call), acquisition);
+const ORDERED: &[(&str, &str)] = &[("acquisition", "ordered"), ("order", "identity")];
+const HOT_LAST: &[(&str, &str)] =
+    &[("acquisition", "ordered"), ("order", "hot-last"), ("heat_ms", "0")];
+const DRAWN: &[(&str, &str)] = &[("acquisition", "ordered"), ("order", "drawn"), ("heat_ms", "0")];
+const NO_WAIT: &[(&str, &str)] = &[("acquisition", "no-wait")];
+const WAIT_DIE: &[(&str, &str)] = &[("acquisition", "wait-die")];
+
+fn mixed(settings: &[(&str, &str)]) -> Run {
+    let run = run(loaded_bank(), scripts(Random::mixed_call), settings);
     check(&run);
     run
 }
 
-fn transfers(acquisition: &str) -> Run {
-    let run = run(loaded_bank(), scripts(Random::transfer), acquisition);
+fn transfers(settings: &[(&str, &str)]) -> Run {
+    let run = run(loaded_bank(), scripts(Random::transfer), settings);
     check(&run);
     run
 }
 
 #[test]
 fn ordered_acquisition_is_serial_and_never_conflicts() {
-    let run = mixed("ordered");
-    assert_eq!(run.statistics.conflict_aborts(), 0);
-    println!("{:?}", run.statistics);
+    for settings in [ORDERED, HOT_LAST, DRAWN] {
+        let run = mixed(settings);
+        assert_eq!(run.statistics.conflict_aborts(), 0);
+        println!("{:?}", run.statistics);
+    }
 }
 
 #[test]
 fn no_wait_is_serial() {
-    println!("{:?}", mixed("no-wait").statistics);
+    println!("{:?}", mixed(NO_WAIT).statistics);
 }
 
 #[test]
 fn wait_die_is_serial() {
-    println!("{:?}", mixed("wait-die").statistics);
+    println!("{:?}", mixed(WAIT_DIE).statistics);
 }
 
 #[test]
 fn ordered_transfers_conserve_money() {
-    let run = transfers("ordered");
-    assert_eq!((run.statistics.conflict_aborts(), run.statistics.replans), (0, 0));
+    for settings in [ORDERED, HOT_LAST, DRAWN] {
+        let run = transfers(settings);
+        assert_eq!((run.statistics.conflict_aborts(), run.statistics.replans), (0, 0));
+    }
 }
 
 #[test]
 fn no_wait_transfers_conserve_money() {
-    transfers("no-wait");
+    transfers(NO_WAIT);
 }
 
 #[test]
 fn wait_die_transfers_conserve_money() {
-    transfers("wait-die");
+    transfers(WAIT_DIE);
+}
+
+/// Turns in another order than the procedure's: what a client sees is what it would see otherwise,
+/// the error of a call with several errors and the row count of one that misses rows included.
+#[test]
+fn turns_in_another_order_end_like_those_in_the_procedures_own() {
+    let mut random = Random(99);
+    let calls: Vec<_> = (0..CALLS)
+        .map(|_| {
+            let accounts: Vec<_> = (0..8).map(|_| random.below(ACCOUNTS + 1)).collect();
+            let amount = if random.below(3) == 0 { i64::MAX } else { 1000 };
+            let poison = if random.below(3) == 0 { random.below(ACCOUNTS) } else { -1 };
+            bank::count_each(amount, poison, &accounts)
+        })
+        .collect();
+    let run = run(loaded_bank(), vec![calls.clone()], DRAWN);
+    let replayed = loaded_bank();
+    let mut serially = Serially::new(&replayed);
+    let mut codes = std::collections::BTreeMap::<String, usize>::new();
+    for (call, outcome) in calls.iter().zip(&run.outcomes) {
+        let expected = serially.call(call);
+        assert_eq!(format!("{outcome:?}"), format!("{expected:?}"), "{call:?}");
+        let end = match &expected {
+            Ok(rows) => format!("touched {}", rows.touched),
+            Err(error) => error.code().to_owned(),
+        };
+        *codes.entry(end).or_default() += 1;
+    }
+    for end in ["22003", "22012", "touched 0", "touched 1"] {
+        assert!(codes.contains_key(end), "{end} does not occur: {codes:?}");
+    }
+    assert_eq!(all_rows(&run.schema.current()), all_rows(&replayed));
+}
+
+/// Everybody adds to a few rows at the same time, whatever the turns' order: nothing is lost.
+#[test]
+fn counts_of_hot_rows_add_up() {
+    for settings in [ORDERED, HOT_LAST, DRAWN] {
+        let next = |random: &mut Random| {
+            let accounts: Vec<_> = (0..5).map(|_| random.account()).collect();
+            bank::count_each(1000, -1, &accounts)
+        };
+        let run = run(loaded_bank(), scripts(next), settings);
+        assert_eq!((run.statistics.conflict_aborts(), run.statistics.replans), (0, 0));
+        assert!(run.outcomes.iter().all(Result::is_ok), "nothing overflows");
+        let replayed = loaded_bank();
+        let mut serially = Serially::new(&replayed);
+        for traced in &run.trace {
+            serially.call(&traced.invocation).expect("it committed before");
+        }
+        assert_eq!(run.trace.len(), THREADS * CALLS);
+        assert_eq!(all_rows(&run.schema.current()), all_rows(&replayed));
+    }
 }

@@ -56,14 +56,15 @@ pub struct Run {
     pub statistics: Statistics,
 }
 
-/// Runs one script per thread.
-pub fn run(schema: Schema, scripts: Vec<Vec<Invocation>>, acquisition: &str) -> Run {
+/// Runs one script per thread, on the engine with these settings.
+pub fn run(schema: Schema, scripts: Vec<Vec<Invocation>>, settings: &[(&str, &str)]) -> Run {
     let threads = scripts.len();
     let schema = Arc::new(SharedSchema::new(schema, threads + 1));
     let trace = Arc::new(SerialTrace::default());
     let journal = Arc::new(Journal::new(threads + 1, None, Some(Arc::clone(&trace))));
     let ground = Ground { schema: Arc::clone(&schema), journal };
-    let settings = BTreeMap::from([("acquisition".to_owned(), acquisition.to_owned())]);
+    let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+    let settings: BTreeMap<_, _> = settings.iter().map(owned).collect();
     let options = EngineOptions { threads, settings, ..EngineOptions::default() };
     let calls: usize = scripts.iter().map(Vec::len).sum();
     let (sender, ends) = mpsc::channel();
