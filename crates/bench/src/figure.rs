@@ -6,6 +6,7 @@
 //! Invariants   I1 the file is right: a test reads it and runs every figure, scaled down
 
 mod draw;
+mod experiment;
 mod report;
 mod run;
 
@@ -42,8 +43,12 @@ pub struct Figure {
     pub title: String,
     /// what the paper shows
     pub claim: String,
-    /// the workload's name
-    pub workload: String,
+    /// the workload's name; none: an experiment is run instead
+    #[serde(default)]
+    pub workload: Option<String>,
+    /// an experiment that an engine lists: it has its own series and values of x
+    #[serde(default)]
+    pub experiment: Option<Part>,
     /// its parameters
     #[serde(default)]
     pub set: BTreeMap<String, Setting>,
@@ -51,6 +56,7 @@ pub struct Figure {
     #[serde(default)]
     pub scaled: Vec<String>,
     /// what varies from left to right
+    #[serde(default)]
     pub x: Axis,
     /// the engine's threads, a panel for each; none where they are what varies
     #[serde(default)]
@@ -60,7 +66,18 @@ pub struct Figure {
     /// what is read off each run
     pub show: Vec<Metric>,
     /// what is compared
+    #[serde(default)]
     pub series: Vec<Series>,
+}
+
+/// A part of an engine that is measured alone.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// the experiment's name
+    pub name: String,
+    /// transactions of all threads together, for each point; the size multiplies them
+    pub transactions: u64,
 }
 
 /// A value of a parameter: as text it is what the workload reads.
@@ -96,7 +113,7 @@ pub struct LogDevice {
 }
 
 /// What varies from left to right.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Default, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
     /// what a value of the axis is
@@ -108,9 +125,12 @@ pub struct Axis {
 }
 
 /// What a value of an axis is.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Varying {
+    /// what an experiment varies by itself
+    #[default]
+    Own,
     /// the engine's threads
     Threads,
     /// clients that call through sessions
@@ -179,6 +199,9 @@ pub enum Metric {
     /// percent of the threads' time spent on waiting for locks
     #[serde(rename = "waiting")]
     Waiting,
+    /// seconds that were measured
+    #[serde(rename = "seconds")]
+    Seconds,
 }
 
 impl Metric {
@@ -189,6 +212,7 @@ impl Metric {
             Self::Undone => 1e3 * run.conflict_aborts as f64 / run.committed.max(1) as f64,
             Self::Median => run.latency_us.p50,
             Self::Waiting => 100.0 * run.time_breakdown.wait,
+            Self::Seconds => run.seconds,
         }
     }
 }
@@ -200,6 +224,7 @@ impl fmt::Display for Metric {
             Self::Undone => "undone per thousand commits",
             Self::Median => "median latency, us",
             Self::Waiting => "percent of time waiting",
+            Self::Seconds => "seconds",
         })
     }
 }

@@ -36,7 +36,9 @@ fn list() -> Result<(), Failure> {
         writeln!(out, "{}  {}", figure.name, figure.title)?;
         writeln!(out, "    {}", figure.source)?;
         let series: Vec<_> = figure.series.iter().map(|series| series.label.as_str()).collect();
-        writeln!(out, "    by {}: {}", figure.x.label, series.join(", "))?;
+        if !series.is_empty() {
+            writeln!(out, "    by {}: {}", figure.x.label, series.join(", "))?;
+        }
     }
     Ok(())
 }

@@ -82,7 +82,9 @@ pub use hotrow_base::decimal::Decimal;
 pub use hotrow_base::ids::ProcedureId;
 pub use hotrow_base::types::{DataType, SqlType};
 pub use hotrow_base::value::{FromValue, Value, ValueError};
-pub use hotrow_engine::contract::{EngineEntry, EngineOptions, OptionError, RunningEngine};
+pub use hotrow_engine::contract::{
+    EngineEntry, EngineOptions, Experiment, ExperimentOptions, OptionError, RunningEngine,
+};
 pub use hotrow_engine::journal::LogEntries;
 pub use hotrow_engine::source::CallSource;
 pub use hotrow_engine::statistics::{Activity, Statistics};

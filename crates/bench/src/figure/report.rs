@@ -48,18 +48,29 @@ pub struct Point {
     pub series: String,
     /// every repetition
     pub runs: Vec<RunReport>,
+    /// every repetition of an experiment that is no run of calls
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub seconds: Vec<f64>,
 }
 
 impl Point {
+    /// A metric in every repetition.
+    pub fn values(&self, metric: Metric) -> Vec<f64> {
+        if self.seconds.is_empty() {
+            return self.runs.iter().map(|run| metric.of(run)).collect();
+        }
+        self.seconds.clone()
+    }
+
     /// The mean of a metric over the repetitions.
     pub fn mean(&self, metric: Metric) -> f64 {
-        let sum: f64 = self.runs.iter().map(|run| metric.of(run)).sum();
-        sum / self.runs.len().max(1) as f64
+        let values = self.values(metric);
+        values.iter().sum::<f64>() / values.len().max(1) as f64
     }
 
     /// The least and the greatest value of a metric.
     pub fn range(&self, metric: Metric) -> (f64, f64) {
-        let values = self.runs.iter().map(|run| metric.of(run));
+        let values = self.values(metric).into_iter();
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
             (least.min(value), most.max(value))
         })
@@ -74,8 +85,12 @@ impl Panel {
 
     /// The values of x, from left to right.
     pub fn x_values(&self) -> Vec<&str> {
-        let mut values: Vec<&str> = self.points.iter().map(|point| point.x.as_str()).collect();
-        values.dedup();
+        let mut values: Vec<&str> = Vec::new();
+        for point in &self.points {
+            if !values.contains(&point.x.as_str()) {
+                values.push(&point.x);
+            }
+        }
         values
     }
 
@@ -165,10 +180,11 @@ fn cell(point: &Point, metric: Metric) -> String {
     let mean = point.mean(metric);
     let text = match metric {
         Metric::Throughput => grouped(mean.round() as u64),
+        Metric::Seconds => format!("{mean:.3}"),
         _ => format!("{mean:.1}"),
     };
     let (least, most) = point.range(metric);
-    if point.runs.len() < 2 || mean == 0.0 {
+    if point.values(metric).len() < 2 || mean == 0.0 {
         return text;
     }
     format!("{text} ±{:.0}%", 50.0 * (most - least) / mean)
@@ -185,27 +201,30 @@ pub fn write_figure_json(figure: &FigureReport, mut out: impl Write) -> Result<(
     Ok(())
 }
 
-/// Writes a line for each run: figure, threads, clients, series, x, and what was measured.
+/// Writes a line for each run: figure, threads, clients, series, x, and what was measured. An
+/// experiment that is no run of calls has seconds only.
 ///
 /// # Errors
 ///
 /// [`BenchError::Io`].
 pub fn write_csv(figure: &FigureReport, mut out: impl Write) -> Result<(), BenchError> {
-    writeln!(
-        out,
-        "figure,threads,clients,series,x,txn_per_s,conflict_aborts,committed,p50_us,wait"
-    )?;
+    let columns = "txn_per_s,conflict_aborts,committed,p50_us,wait";
+    writeln!(out, "figure,threads,clients,series,x,seconds,{columns}")?;
     for panel in &figure.panels {
         for point in &panel.points {
+            let place = |threads: usize, clients: usize| {
+                let Point { series, x, .. } = point;
+                format!("{},{threads},{clients},\"{series}\",{x}", figure.figure)
+            };
+            for seconds in &point.seconds {
+                writeln!(out, "{},{seconds:.6},,,,,", place(panel.threads.unwrap_or(0), 0))?;
+            }
             for run in &point.runs {
                 writeln!(
                     out,
-                    "{},{},{},\"{}\",{},{:.1},{},{},{},{:.4}",
-                    figure.figure,
-                    run.threads,
-                    run.clients,
-                    point.series,
-                    point.x,
+                    "{},{:.6},{:.1},{},{},{},{:.4}",
+                    place(run.threads, run.clients),
+                    run.seconds,
                     run.txn_per_s,
                     run.conflict_aborts,
                     run.committed,

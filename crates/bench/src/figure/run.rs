@@ -65,6 +65,9 @@ impl FigureRunner {
         figure: &Figure,
         mut tell: impl FnMut(&RunReport, usize),
     ) -> Result<FigureReport, BenchError> {
+        if let Some(part) = &figure.experiment {
+            return self.run_part(figure, part);
+        }
         let mut report = FigureReport::new(figure, self.panels(figure)?);
         let mut loaded = None;
         let total = self.places(figure, &report)?.len() * figure.x.values.len() * self.repetitions;
@@ -93,6 +96,7 @@ impl FigureRunner {
                     x: x.to_string(),
                     series: series.label.clone(),
                     runs: Vec::new(),
+                    seconds: Vec::new(),
                 })
             });
             points.collect()
@@ -187,8 +191,9 @@ impl FigureRunner {
         series: &Series,
         x: &Setting,
     ) -> Result<Box<dyn Workload>, BenchError> {
-        let unknown = || BenchError::Selection(format!("no workload \"{}\"", figure.workload));
-        let mut workload = workload_named(&figure.workload).ok_or_else(unknown)?;
+        let name = figure.workload.as_deref().unwrap_or_default();
+        let unknown = || BenchError::Selection(format!("there is no workload \"{name}\""));
+        let mut workload = workload_named(name).ok_or_else(unknown)?;
         let parameters = workload.parameters_mut();
         for (name, value) in figure.set.iter().chain(&series.set) {
             self.set(figure, parameters, name, value)?;
@@ -226,7 +231,7 @@ fn who(
     x: &Setting,
 ) -> Result<(usize, Option<usize>), BenchError> {
     let number = match (&figure.x.by, x) {
-        (Varying::Parameter(_), _) => None,
+        (Varying::Parameter(_) | Varying::Own, _) => None,
         (_, Setting::Integer(number)) => Some(*number as usize),
         _ => {
             let message = format!("figure {}: {x} is no number", figure.name);
@@ -237,6 +242,6 @@ fn who(
     Ok(match figure.x.by {
         Varying::Threads => (series.threads.or(number).unwrap_or(1), None),
         Varying::Clients => (threads.unwrap_or(1), number),
-        Varying::Parameter(_) => (threads.unwrap_or(1), None),
+        Varying::Parameter(_) | Varying::Own => (threads.unwrap_or(1), None),
     })
 }

@@ -33,6 +33,7 @@ fn every_figure_has_a_name_of_its_own_and_says_what_the_paper_shows() {
         assert!(!figure.claim.is_empty() && !figure.title.is_empty() && !figure.show.is_empty());
         let labels: BTreeSet<_> = figure.series.iter().map(|series| &series.label).collect();
         assert_eq!(labels.len(), figure.series.len(), "{}", figure.name);
+        assert!(figure.workload.is_some() != figure.experiment.is_some(), "{}", figure.name);
         let by_threads = figure.x.by == Varying::Threads;
         assert_eq!(figure.threads.is_empty(), by_threads, "{}", figure.name);
         figure_named(&figure.name).expect("it is listed");
@@ -52,13 +53,14 @@ fn every_figure_runs_and_its_checks_hold() {
         for series in &figure.series {
             assert!(text.contains(&series.label), "{text}");
         }
+        assert!(report.panels.iter().all(|panel| panel.points.len() > 2), "{text}");
         let runs: usize = report.panels.iter().map(|panel| panel.points.len()).sum();
         let mut csv = Vec::new();
         write_csv(&report, &mut csv).expect("memory takes it");
         let lines = String::from_utf8(csv).expect("it is text").lines().count();
         assert_eq!(lines, runs + 1, "{}", figure.name);
         let svg = write_svg(&report).expect("it can be drawn");
-        assert!(svg.starts_with("<svg") && svg.contains(&figure.x.label), "{svg}");
+        assert!(svg.starts_with("<svg") && svg.contains(&report.x_label), "{svg}");
     }
 }
 

@@ -150,8 +150,12 @@ impl TableLocks {
             Form::Lightweight => self.lightweight.try_acquire(owner, on, held, mode),
             Form::Inherited if mode.is_intent() && private.inherit(on, mode) => return true,
             Form::Plain | Form::Inherited => {
-                self.announce(private, on, mode);
-                self.table.try_acquire(owner, on.lock(), mode)
+                let inherited = self.announce(private, on, mode);
+                let granted = self.table.try_acquire(owner, on.lock(), mode);
+                if inherited && !granted {
+                    private.leave_inherited(on);
+                }
+                granted
             }
         };
         if granted {
@@ -189,7 +193,10 @@ impl TableLocks {
                 self.announce(private, on, mode);
                 match self.table.acquire(owner, on.lock(), mode) {
                     Acquired::Granted => {}
-                    Acquired::Waiting => self.table.wait(owner, on.lock())?,
+                    Acquired::Waiting => {
+                        self.announce(private, on, mode); // H5
+                        self.table.wait(owner, on.lock())?;
+                    }
                     Acquired::Refused(conflict) => return Err(conflict),
                 }
             }

@@ -4,10 +4,14 @@
 //! Invariants   H1 what is inherited is held in the lock table: nobody has an absolute lock there
 //!              H2 whoever wants an absolute lock says so first; an owner that then ends a
 //!              transaction, or has none, gives back all that it inherited
-//!              H3 who waits has given back what it inherited and has not used: those locks stand
-//!              in no order, and two who wait might hold what the other one wants
+//!              H3 who waits has given back what it inherited and has not used, the intent that
+//!              it wants to strengthen included: those locks stand in no order, and two who wait
+//!              might hold what the other one wants
 //!              H4 inherited locks are given back as of the greatest position of all transactions
 //!              that used them, which need not be the last one's
+//!              H5 whoever waits for an absolute lock has said so again since its request is in the
+//!              queue: an owner that looked after the first time may have got, and kept, an intent
+//!              before the request was there
 //! Concurrency  `absolutes` -> counted up before an absolute request; read at the end of each
 //!              transaction and between turns. An owner that read too early reads again after 10 ms
 //!              at the latest, when it is idle: Relaxed is enough
@@ -46,22 +50,33 @@ impl Private {
         self.held.push(held);
         true
     }
+
+    /// Takes an intent for inherited again that a request could not strengthen (H3).
+    pub fn leave_inherited(&mut self, on: Coarse) {
+        if let Some(at) = self.held.iter().position(|held| held.on == on) {
+            let held = self.held.swap_remove(at);
+            self.inherited.push(held);
+        }
+    }
 }
 
 impl TableLocks {
-    /// H2, before a request goes to the lock table.
-    pub(super) fn announce(&self, private: &mut Private, on: Coarse, mode: Mode) {
+    /// H2, before a request goes to the lock table. Whether the owner had an intent there that was
+    /// only inherited.
+    pub(super) fn announce(&self, private: &mut Private, on: Coarse, mode: Mode) -> bool {
         if self.form != Form::Inherited {
-            return;
+            return false;
         }
         if !mode.is_intent() || mode == Mode::SIX {
             self.inheritance.absolutes.fetch_add(1, Ordering::Relaxed); // H2
         }
         // The lock table knows the owner as a holder: from here on the lock is this transaction's.
-        if let Some(at) = private.inherited.iter().position(|held| held.on == on) {
-            let held = private.inherited.swap_remove(at);
-            private.held.push(held);
-        }
+        let Some(at) = private.inherited.iter().position(|held| held.on == on) else {
+            return false;
+        };
+        let held = private.inherited.swap_remove(at);
+        private.held.push(held);
+        true
     }
 
     pub(super) fn keep_intents(&self, owner: &mut Owner, private: &mut Private) {

@@ -192,3 +192,29 @@ fn absolute_locks_keep_everybody_out() {
         assert_eq!(sum, 3 * ROUNDS as u64);
     }
 }
+
+/// H3: an intent that is only inherited is given back before it is waited for in a stronger mode.
+#[test]
+fn two_who_strengthen_what_they_inherited_do_not_wait_for_each_other() {
+    let mut scene = Scene::new(Form::Inherited);
+    for owner in 0..2 {
+        assert!(scene.ask(owner, IX));
+        scene.end(owner);
+        assert_eq!(scene.owners[owner].1.inherited.len(), 1);
+    }
+    for owner in 0..2 {
+        assert!(!scene.ask(owner, X), "the other one has kept its intent");
+        let private = &scene.owners[owner].1;
+        assert_eq!((private.held.len(), private.inherited.len()), (0, 1));
+    }
+    let locks = &scene.locks;
+    hotrow_base::thread::scope(|scope| {
+        for (owner, private) in &mut scene.owners[..2] {
+            scope.spawn(move || {
+                locks.acquire(owner, private, TABLE, X).expect("nobody holds it while waiting");
+                locks.release_all(owner, private);
+            });
+        }
+    });
+    assert!(scene.ask(2, X));
+}

@@ -1,0 +1,57 @@
+//! Figures of a part of an engine alone, out of the experiments that engines list.
+
+use hotrow::{Experiment, ExperimentOptions, engines};
+
+use super::report::{FigureReport, Panel, Point};
+use super::{Figure, FigureRunner, Part};
+use crate::error::BenchError;
+
+impl FigureRunner {
+    /// Runs a part's experiment with each number of threads.
+    pub(super) fn run_part(
+        &self,
+        figure: &Figure,
+        part: &Part,
+    ) -> Result<FigureReport, BenchError> {
+        let experiment = experiment_named(&part.name)?;
+        let threads = if self.threads.is_empty() { &figure.threads } else { &self.threads };
+        let empty = |&threads: &usize| Panel { threads: Some(threads), points: Vec::new() };
+        let mut report = FigureReport::new(figure, threads.iter().map(empty).collect());
+        experiment.x_axis.clone_into(&mut report.x_label);
+        let transactions = ((part.transactions as f64 * self.size) as u64).max(1);
+        for _ in 0..self.repetitions {
+            for (panel, &threads) in report.panels.iter_mut().zip(threads) {
+                self.part_in_panel(experiment, &ExperimentOptions { threads, transactions }, panel);
+            }
+        }
+        Ok(report)
+    }
+
+    fn part_in_panel(
+        &self,
+        experiment: &Experiment,
+        options: &ExperimentOptions,
+        panel: &mut Panel,
+    ) {
+        let bar = self.driver.progress.bar(format!("measuring {}", experiment.name), 1);
+        for measured in (experiment.run)(options) {
+            let (x, series) = (measured.x.to_string(), measured.series.to_owned());
+            let known = panel.points.iter_mut().find(|p| p.x == x && p.series == series);
+            match known {
+                Some(point) => point.seconds.push(measured.seconds),
+                None => {
+                    let (runs, seconds) = (Vec::new(), vec![measured.seconds]);
+                    panel.points.push(Point { x, series, runs, seconds });
+                }
+            }
+        }
+        bar.finish_and_clear();
+    }
+}
+
+/// The experiment with this name, of whichever engine lists it.
+fn experiment_named(name: &str) -> Result<&'static Experiment, BenchError> {
+    let mut all = engines().iter().flat_map(|entry| entry.experiments);
+    let unknown = || BenchError::Selection(format!("no engine has an experiment \"{name}\""));
+    all.find(|experiment| experiment.name == name).ok_or_else(unknown)
+}
