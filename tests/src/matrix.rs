@@ -48,7 +48,19 @@ impl Setup {
 /// Settings that only tests use, by engine.
 const TEST_VARIANTS: &[(&str, &[(&str, &str)])] = &[
     // Which locks are taken last, and in which order, changes at every opportunity.
-    ("two_phase_locking", &[("acquisition", "ordered"), ("order", "drawn"), ("heat_ms", "0")]),
+    (
+        "two_phase_locking",
+        &[("acquisition", "ordered"), ("order", "identity"), ("last_use", "release")],
+    ),
+    (
+        "two_phase_locking",
+        &[
+            ("acquisition", "ordered"),
+            ("order", "drawn"),
+            ("heat_ms", "0"),
+            ("last_use", "release"),
+        ],
+    ),
 ];
 
 /// Every engine of the table, in all variants, with each of the thread counts it can use.

@@ -68,6 +68,12 @@ impl Heat {
         self.sketches[worker].lock().count(lock);
     }
 
+    /// Counts calls of a worker.
+    pub fn ran(&self, worker: usize, calls: u32) {
+        let mut sketch = self.sketches[worker].lock();
+        sketch.calls = sketch.calls.saturating_add(calls);
+    }
+
     /// Sums up what was waited for, if it is time to. The caller is inside nothing and holds
     /// nothing.
     pub fn keep(&self, shared: &SharedSchema) {

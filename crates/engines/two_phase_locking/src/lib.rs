@@ -95,7 +95,8 @@ fn start(
             let rule = settings.order.rule();
             let heat = rule.map(|rule| Arc::new(Heat::new(threads, rule, settings.heat)));
             Workers::start(&ground, options, sources, |number, committer| {
-                OrderedRunner::new(Arc::clone(&table), number, committer, heat.clone())
+                let (table, heat) = (Arc::clone(&table), heat.clone());
+                OrderedRunner::new(table, number, committer, heat, settings.releases_at_last_use)
             })
         }
         Acquisition::Dynamic => {

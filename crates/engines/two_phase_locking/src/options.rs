@@ -54,6 +54,8 @@ pub struct Settings {
     pub order: Order,
     /// how often heat is summed up
     pub heat: Duration,
+    /// whether planned calls release shared locks at their last use
+    pub releases_at_last_use: bool,
     /// of dynamic transactions
     pub deadlocks: Deadlocks,
 }
@@ -61,11 +63,18 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         let (acquisition, order) = (Acquisition::default(), Order::default());
-        Self { acquisition, order, heat: heat::PERIOD, deadlocks: Deadlocks::default() }
+        Self {
+            acquisition,
+            order,
+            heat: heat::PERIOD,
+            releases_at_last_use: false,
+            deadlocks: Deadlocks::default(),
+        }
     }
 }
 
-const SETTINGS: &str = "acquisition, digest, heat_ms, order, time_out_ms, victim, waiting";
+const SETTINGS: &str =
+    "acquisition, digest, heat_ms, last_use, order, time_out_ms, victim, waiting";
 const PERIODS: &str = "a whole number from 0 to 60000";
 const ACQUISITIONS: &str =
     "ordered, no-wait, wait-die, wound-wait, wait-for-graph, dreadlocks, time-out";
@@ -85,6 +94,7 @@ impl Settings {
                 "digest" => choose(&mut read.deadlocks.digest, value, DIGESTS),
                 "waiting" => choose(&mut read.deadlocks.waiting, value, WAITINGS),
                 "order" => choose(&mut read.order, value, ORDERS),
+                "last_use" => choose(&mut read.releases_at_last_use, value, LAST_USES),
                 "heat_ms" => read.heat(value),
                 "victim" => choose(&mut read.deadlocks.victim, value, VICTIMS),
                 "time_out_ms" => read.time_out(value),
@@ -144,6 +154,7 @@ const WAITINGS: Choices<Waiting> = (
     &[("spin", Waiting::Spin), ("sleep", Waiting::Sleep), ("back-off", Waiting::BackOff)],
     "spin, sleep, back-off",
 );
+const LAST_USES: Choices<bool> = (&[("keep", false), ("release", true)], "keep, release");
 const ORDERS: Choices<Order> = (
     &[("identity", Order::Identity), ("hot-last", Order::HotLast), ("drawn", Order::Drawn)],
     "identity, hot-last, drawn",

@@ -18,6 +18,7 @@
 //! covers, with those of the footprint that come before it in the order. A loop whose turns may
 //! come in any order ([`hotrow_transaction::free_loop`]) touches the hottest rows last.
 
+mod last_use;
 mod locking;
 mod turns;
 
@@ -40,7 +41,7 @@ use hotrow_transaction::plan::Plan;
 
 use crate::heat::Heat;
 use crate::lock_table::LockTable;
-use locking::{AllHeld, Held, HotLast, Locking};
+use locking::{AllHeld, Held, Locking, WhileRunning};
 use turns::Turns;
 
 /// Runs the calls of one worker; see the module.
@@ -58,9 +59,10 @@ impl OrderedRunner {
         number: usize,
         committer: Committer,
         heat: Option<Arc<Heat>>,
+        releases_at_last_use: bool,
     ) -> Self {
         let scratch = Scratch::new(committer.worker());
-        let locking = Locking::new(table, number, heat);
+        let locking = Locking::new(table, number, heat, releases_at_last_use);
         Self { locking, turns: Turns::default(), scratch, committer }
     }
 
@@ -77,7 +79,8 @@ impl OrderedRunner {
     }
 
     /// Runs the call under the locks of its footprint, and releases them. `free`: turns of a loop
-    /// may come in another order, after which the end may be [`Ran::Unsettled`].
+    /// may come in another order, after which the end may be [`Ran::Unsettled`], and shared locks
+    /// may be released at their last use.
     fn execute(
         &mut self,
         schema: &Schema,
@@ -86,7 +89,9 @@ impl OrderedRunner {
         watch: &mut Stopwatch,
     ) -> Ran {
         watch.switch(Activity::Lock);
-        self.locking.begin(call.plan.footprint());
+        // A call with a key has an entry in the log even if it only reads.
+        let early = free && call.invocation.key.is_empty();
+        self.locking.begin(call.plan.footprint(), early);
         self.locking.acquire_cold(watch);
         watch.switch(Activity::Execute);
         let program =
@@ -99,9 +104,11 @@ impl OrderedRunner {
         let program = &procedure.as_deref().expect("only procedures that exist are run").program;
         let footprint = plan.footprint();
         let ready = Ready { schema, invocation, program, frame, plan, hints, moved };
-        let ran = if has_hot {
+        let ran = if locking.changes() {
             let locking = &mut *locking;
-            ready.run(scratch, committer, HotLast { footprint, locking, watch, missed: false })
+            let missed = false;
+            let protection = WhileRunning { footprint, locking, watch, committer, missed };
+            ready.run(scratch, committer, protection)
         } else {
             let met = locking.owner.met();
             ready.run(scratch, committer, AllHeld { footprint, met })
@@ -136,7 +143,7 @@ impl Runner for OrderedRunner {
         if call.attempts > 0 {
             self.make_plan(schema, call, watch)?;
         }
-        let mut ran = self.execute(schema, call, true, watch);
+        let mut ran = self.execute(schema, call, call.attempts == 0, watch);
         if let Ran::Unsettled = ran {
             self.make_plan(schema, call, watch)?;
             ran = self.execute(schema, call, false, watch);
@@ -149,9 +156,7 @@ impl Runner for OrderedRunner {
     }
 
     fn between_turns(&mut self, shared: &SharedSchema) {
-        if let Some(heat) = self.locking.heat() {
-            heat.keep(shared);
-        }
+        self.locking.keep_heat(shared);
     }
 }
 
@@ -176,21 +181,24 @@ impl Ready<'_> {
             Ok(()) => access.protection().has_missed(),
             Err(stop) => stop == Stop::Error,
         };
-        if moved && unsettled {
-            access.undo();
-            return Ran::Unsettled;
-        }
         let met = access.protection().met();
-        Ran::Ended(match ran.and_then(|()| access.commit_at(committer, met, invocation)) {
+        let early = access.protection().commit();
+        let committed = match (ran, early) {
+            (Ok(()), _) if moved && unsettled => Err(Stop::Error),
+            (Ok(()), Some(commit)) => Ok(commit),
+            (Ok(()), None) => access.commit_at(committer, met, invocation),
+            (Err(stop), _) => Err(stop),
+        };
+        match committed {
             Ok(commit) => {
                 access.commit();
-                Ok(commit)
+                Ran::Ended(Ok(commit))
             }
             Err(stop) => {
                 access.undo();
-                Err(stop)
+                if moved && unsettled { Ran::Unsettled } else { Ran::Ended(Err(stop)) }
             }
-        })
+        }
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Granule {
     /// the plan's first entry whose access needs the granule, or [`NO_ENTRY`]: accesses without an
     /// entry ask for what they need
     pub first: u32,
+    /// the last one; [`NO_ENTRY`] where accesses without an entry may need it, too
+    pub last: u32,
 }
 
 /// The number of no entry.
@@ -100,7 +102,14 @@ impl Footprint {
     /// in a footprint; such granules carry no key bytes.
     #[inline]
     pub fn join(&mut self, lock: u64, space: Space, mode: LockMode) {
-        self.add(Granule { key: KeyRange::default(), lock, space, mode, first: NO_ENTRY });
+        self.add(Granule {
+            key: KeyRange::default(),
+            lock,
+            space,
+            mode,
+            first: NO_ENTRY,
+            last: NO_ENTRY,
+        });
     }
 
     /// Adds a granule or strengthens its mode; its position.
@@ -118,6 +127,7 @@ impl Footprint {
             if held.lock == granule.lock {
                 held.mode = held.mode.join(granule.mode);
                 held.first = held.first.min(granule.first);
+                held.last = held.last.max(granule.last);
                 return cell.granule;
             }
             at = (at + 1) & mask;

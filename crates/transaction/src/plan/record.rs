@@ -120,7 +120,7 @@ impl<W: Watch> Recorder<'_, W> {
         self.watch.mark();
         let entry =
             mark.entry.as_ref().and_then(|key| self.plan.record_entry(mark.site, key, frame));
-        let first =
+        let number =
             if mark.entry.is_some() { self.plan.entries.len() as u32 - 1 } else { NO_ENTRY };
         for lock in &mark.locks {
             let key = match &lock.granule {
@@ -133,9 +133,16 @@ impl<W: Watch> Recorder<'_, W> {
                 let (space, mode) = (lock.space, lock.mode);
                 let id = lock.seed.lock_id(hash);
                 self.watch.lock(id, mode);
-                let at = self.plan.footprint.add(Granule { key, lock: id, space, mode, first });
+                let at = self.plan.footprint.add(Granule {
+                    key,
+                    lock: id,
+                    space,
+                    mode,
+                    first: number,
+                    last: number,
+                });
                 if let GranuleCode::Entry = lock.granule {
-                    self.plan.entries[first as usize].granule = at;
+                    self.plan.entries[number as usize].granule = at;
                 }
                 granule(at, mode);
             }

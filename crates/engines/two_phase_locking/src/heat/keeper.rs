@@ -20,10 +20,12 @@ use super::sketch::Sketch;
 const WAIT: u32 = 1 << 8;
 /// A period's share in the mean: one part in 16.
 const MEAN_SHIFT: u32 = 4;
-/// Waits per period that make a lock hot.
+/// Waits per period that make a lock hot, if one in so many calls waits for it: what it costs to
+/// take some locks later than others is a twentieth of a short call, for all calls.
 const HOT: u32 = 2 * WAIT;
-/// Below this a hot lock is cold again.
-const COLD: u32 = HOT / 16;
+const CALLS_PER_WAIT: u32 = 512;
+/// A hot lock is cold again when it is so many times less than hot.
+const COLD_SHIFT: u32 = 4;
 /// Each class is as many times as hot as the one below.
 const CLASS_STEP: u32 = 4;
 /// After so many periods without a look hardly anything is left.
@@ -43,6 +45,8 @@ pub struct Keeper {
     warm: BTreeMap<u64, Warm>,
     /// number of the last draw, where classes are drawn
     draws: Option<u64>,
+    /// calls per period, a running mean like heat
+    calls: u32,
     period: Duration,
     due: Ticks,
 }
@@ -51,7 +55,7 @@ impl Keeper {
     /// Nothing is warm; the first period begins now.
     pub fn new(rule: Rule, period: Duration) -> Self {
         let draws = (rule == Rule::Drawn).then_some(0);
-        Self { warm: BTreeMap::new(), draws, period, due: Ticks::from_now(period) }
+        Self { warm: BTreeMap::new(), draws, calls: 0, period, due: Ticks::from_now(period) }
     }
 
     /// Whether the period is over; then the next one begins, and what was warm cools down.
@@ -67,6 +71,7 @@ impl Keeper {
     }
 
     fn cool(&mut self) {
+        self.calls -= self.calls >> MEAN_SHIFT;
         self.warm.retain(|_, warm| {
             warm.heat -= warm.heat.div_ceil(1 << MEAN_SHIFT);
             warm.heat > 0 || warm.class > 0
@@ -75,6 +80,7 @@ impl Keeper {
 
     /// Adds what a worker waited for in the period.
     pub fn add(&mut self, sketch: &mut Sketch) {
+        self.calls = self.calls.saturating_add(std::mem::take(&mut sketch.calls) >> MEAN_SHIFT);
         for counter in sketch.drain() {
             let warm = self.warm.entry(counter.lock).or_default();
             let heat = counter.waits.saturating_mul(WAIT >> MEAN_SHIFT);
@@ -99,9 +105,11 @@ impl Keeper {
 
     /// Whether any class has changed.
     fn classify(&mut self) -> bool {
+        let share = u64::from(self.calls) * u64::from(WAIT) / u64::from(CALLS_PER_WAIT);
+        let floor = HOT.max(share.try_into().unwrap_or(u32::MAX));
         let mut hot: Vec<(u32, u64)> = Vec::new();
         for (&lock, warm) in &self.warm {
-            if warm.next_class() > 0 {
+            if warm.next_class(floor) > 0 {
                 hot.push((warm.weight(), lock));
             }
         }
@@ -109,7 +117,7 @@ impl Keeper {
         let least = hot.get(HOT_MAX - 1).copied().unwrap_or_default();
         let mut changed = false;
         for (&lock, warm) in &mut self.warm {
-            let class = if (warm.weight(), lock) >= least { warm.next_class() } else { 0 };
+            let class = if (warm.weight(), lock) >= least { warm.next_class(floor) } else { 0 };
             changed |= class != warm.class;
             warm.class = class;
         }
@@ -133,26 +141,23 @@ impl Warm {
         if self.class > 0 { self.heat.saturating_mul(2) } else { self.heat }
     }
 
-    /// The class that the heat calls for (I1).
-    fn next_class(self) -> Class {
+    /// The class that the heat calls for (I1), where `hot` is that of class 1.
+    fn next_class(self, hot: u32) -> Class {
+        // The heat from which on a lock may come into a class.
+        let floor = |class: Class| hot.saturating_mul(CLASS_STEP.pow(u32::from(class) - 1));
         let stays = match self.class {
             0 => false,
             class => {
-                let floor = if class == 1 { COLD } else { floor_of(class) / 2 };
-                let end = if class == CLASS_MAX { u32::MAX } else { 2 * floor_of(class + 1) };
-                (floor..end).contains(&self.heat)
+                let least = if class == 1 { hot >> COLD_SHIFT } else { floor(class) / 2 };
+                let above = class == CLASS_MAX || self.heat / 2 < floor(class + 1);
+                self.heat >= least && above
             }
         };
         if stays {
             return self.class;
         }
-        (1..=CLASS_MAX).rev().find(|&class| self.heat >= floor_of(class)).unwrap_or(0)
+        (1..=CLASS_MAX).rev().find(|&class| self.heat >= floor(class)).unwrap_or(0)
     }
-}
-
-/// The heat from which on a lock may come into a class.
-const fn floor_of(class: Class) -> u32 {
-    HOT * CLASS_STEP.pow(class as u32 - 1)
 }
 
 #[cfg(test)]
@@ -165,11 +170,12 @@ mod tests {
     struct Periods {
         keeper: Keeper,
         now: Ticks,
+        calls: u32,
     }
 
     impl Periods {
         fn new() -> Self {
-            Self { keeper: Keeper::new(Rule::ByHeat, PERIOD), now: Ticks::now() }
+            Self { keeper: Keeper::new(Rule::ByHeat, PERIOD), now: Ticks::now(), calls: 0 }
         }
 
         /// A period in which locks were waited for so often.
@@ -177,6 +183,7 @@ mod tests {
             self.now = self.now.after(PERIOD);
             assert!(self.keeper.is_due(self.now));
             let mut sketch = Sketch::default();
+            sketch.calls = self.calls;
             for &(lock, waits) in waits {
                 (0..waits).for_each(|_| sketch.count(lock));
             }
@@ -212,6 +219,10 @@ mod tests {
     fn a_rare_wait_heats_nothing() {
         let mut periods = Periods::new();
         assert!(periods.periods(&[(A, 1)]).0.is_none());
+        // Many waits are rare, too, among very many calls.
+        periods.calls = 100 * CALLS_PER_WAIT;
+        assert!(periods.periods(&[(B, 90)]).0.is_none());
+        assert!(periods.periods(&[(B, 110)]).0.is_some());
     }
 
     #[test]

@@ -8,6 +8,8 @@ const COUNTERS: usize = 128;
 #[derive(Default, Debug)]
 pub struct Sketch {
     counters: Vec<Counter>,
+    /// calls run meanwhile
+    pub calls: u32,
 }
 
 /// How often a lock was waited for.

@@ -39,7 +39,8 @@ fn settings_choose_the_policy_in_any_order() {
 fn settings_choose_the_order() {
     let settings = read(&[("order", "identity"), ("heat_ms", "7")]).unwrap();
     assert_eq!((settings.order, settings.heat), (Order::Identity, Duration::from_millis(7)));
-    assert_eq!(read(&[("order", "hot-last")]), read(&[]));
+    assert_eq!(read(&[("order", "hot-last"), ("last_use", "keep")]), read(&[]));
+    assert!(read(&[("last_use", "release")]).unwrap().releases_at_last_use);
 }
 
 #[test]
@@ -53,7 +54,7 @@ fn other_settings_are_refused_with_what_there_is() {
     assert_eq!(
         read(&[("locks", "none")]),
         Err("engine two_phase_locking has no setting \"locks\"; it has: acquisition, digest, \
-             heat_ms, order, time_out_ms, victim, waiting"
+             heat_ms, last_use, order, time_out_ms, victim, waiting"
             .to_owned())
     );
     for (setting, value) in

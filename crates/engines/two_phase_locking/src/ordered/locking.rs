@@ -8,13 +8,16 @@
 
 use std::sync::Arc;
 
+use hotrow_engine::journal::{Commit, Committer, Effect};
 use hotrow_engine::protection::Protection;
+use hotrow_engine::schema::SharedSchema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LockMode, LockRequest, Space};
 use hotrow_transaction::outcome::Stop;
-use hotrow_transaction::plan::{Footprint, NO_ENTRY};
+use hotrow_transaction::plan::{Footprint, Granule, NO_ENTRY};
 
+use super::last_use::LastUse;
 use crate::heat::{Class, Copied, Heat};
 use crate::lock_table::{Acquired, LockTable, Owner, Standing};
 
@@ -34,6 +37,8 @@ pub(super) struct Locking {
     pub(super) owner: Owner,
     worker: usize,
     heat: Option<Arc<Heat>>,
+    /// calls that heat has not heard of
+    calls: u32,
     copied: Copied,
     /// cold locks of the footprint, in the order of acquisition; how many of them are held
     cold: Vec<LockRequest>,
@@ -46,15 +51,23 @@ pub(super) struct Locking {
     /// by place in the footprint: 0 for a cold lock, else one more than its place in `hot`. Only
     /// where there are hot ones
     ranks: Vec<u32>,
+    last_use: Option<LastUse>,
 }
 
 impl Locking {
-    pub(super) fn new(table: Arc<LockTable>, worker: usize, heat: Option<Arc<Heat>>) -> Self {
+    pub(super) fn new(
+        table: Arc<LockTable>,
+        worker: usize,
+        heat: Option<Arc<Heat>>,
+        releases_at_last_use: bool,
+    ) -> Self {
         Self {
+            last_use: releases_at_last_use.then(LastUse::default),
             owner: table.owner(worker, Standing::Planned),
             table,
             worker,
             heat,
+            calls: 0,
             copied: Copied::default(),
             cold: Vec::new(),
             cold_held: 0,
@@ -65,22 +78,54 @@ impl Locking {
         }
     }
 
-    /// The heat that is kept, if any is.
-    pub(super) fn heat(&self) -> Option<&Arc<Heat>> {
-        self.heat.as_ref()
+    /// Between two turns: keeps heat, where it is kept.
+    pub(super) fn keep_heat(&mut self, shared: &SharedSchema) {
+        if let Some(heat) = &self.heat {
+            heat.ran(self.worker, std::mem::take(&mut self.calls));
+            heat.keep(shared);
+        }
     }
 
-    /// Begins a transaction: puts its locks into their order.
-    pub(super) fn begin(&mut self, footprint: &Footprint) {
+    /// Begins a transaction: puts its locks into their order. `early`: shared ones may be released
+    /// at their last use, where that is asked for.
+    pub(super) fn begin(&mut self, footprint: &Footprint, early: bool) {
         self.owner.begin();
         self.hot.clear();
-        if let Some(heat) = &self.heat {
-            heat.refresh(&mut self.copied);
-            if !self.copied.classes.is_empty() {
-                return self.begin_by_class(footprint);
+        self.next = NO_ENTRY;
+        self.calls = self.calls.wrapping_add(1);
+        let by_class = match &self.heat {
+            Some(heat) => {
+                heat.refresh(&mut self.copied);
+                !self.copied.classes.is_empty()
+            }
+            None => false,
+        };
+        if by_class {
+            self.begin_by_class(footprint);
+        } else {
+            footprint.requests(&mut self.cold);
+        }
+        if let Some(last_use) = &mut self.last_use {
+            last_use.clear();
+            let only_reads = |granule: &Granule| {
+                matches!(granule.mode, LockMode::Shared | LockMode::IntentShared)
+            };
+            if early && footprint.granules().iter().all(only_reads) {
+                self.note_last_uses(footprint);
             }
         }
-        footprint.requests(&mut self.cold);
+    }
+
+    /// Where heat is kept, only hot locks are worth releasing early.
+    #[cold]
+    fn note_last_uses(&mut self, footprint: &Footprint) {
+        let Self { heat, hot, last_use: Some(last_use), .. } = self else { return };
+        let granules = footprint.granules();
+        match heat {
+            None => granules.iter().for_each(|granule| last_use.note(granule)),
+            Some(_) => hot.iter().for_each(|hot| last_use.note(&granules[hot.granule as usize])),
+        }
+        last_use.sort();
     }
 
     fn begin_by_class(&mut self, footprint: &Footprint) {
@@ -115,6 +160,17 @@ impl Locking {
         !self.hot.is_empty()
     }
 
+    /// Whether locks are acquired or released while the call runs.
+    #[inline]
+    pub(super) fn changes(&self) -> bool {
+        self.has_hot() || self.last_use.as_ref().is_some_and(|last_use| !last_use.is_empty())
+    }
+
+    /// The commit of a call that has released locks early.
+    fn commit(&self) -> Option<Commit> {
+        self.last_use.as_ref()?.commit()
+    }
+
     /// The place of a granule's lock in the order of hot locks, from 1; 0 if it is cold. Only where
     /// there are hot ones.
     #[inline]
@@ -125,7 +181,11 @@ impl Locking {
     /// Some of the plan's entries have other numbers: `ranks` has those of the granules that are
     /// needed from `start` on, in order.
     pub(super) fn renumber(&mut self, start: u32, ranks: impl Iterator<Item = u32> + Clone) {
-        let moved = |hot: &Hot| (start..start + ranks.clone().count() as u32).contains(&hot.first);
+        let end = start + ranks.clone().count() as u32;
+        if let Some(last_use) = &mut self.last_use {
+            last_use.renumber(start, end);
+        }
+        let moved = |hot: &Hot| (start..end).contains(&hot.first);
         self.hot.iter_mut().filter(|hot| moved(hot)).for_each(|hot| hot.first = NO_ENTRY);
         for (entry, rank) in (start..).zip(ranks) {
             if rank > 0 {
@@ -144,10 +204,13 @@ impl Locking {
     /// Acquires the cold locks.
     #[inline]
     pub(super) fn acquire_cold(&mut self, watch: &mut Stopwatch) {
-        while let Some(&request) = self.cold.get(self.cold_held) {
-            self.acquire(request, watch);
-            self.cold_held += 1;
+        let Self { table, owner, cold, heat, worker, .. } = self;
+        for &request in cold.iter() {
+            if !is_granted(table, owner, request) {
+                wait(table, owner, request, heat.as_deref(), *worker, watch);
+            }
         }
+        self.cold_held = self.cold.len();
     }
 
     /// Acquires the hot locks that an entry of the plan needs, with those that come before them.
@@ -160,45 +223,79 @@ impl Locking {
     /// Acquires the hot locks up to the one in place `last`.
     #[inline(never)]
     fn acquire_hot(&mut self, last: usize, watch: &mut Stopwatch) {
-        while self.hot_held <= last {
-            self.acquire(self.hot[self.hot_held].request, watch);
-            self.hot_held += 1;
+        let Self { table, owner, hot, hot_held, heat, worker, .. } = &mut *self;
+        for hot in &hot[*hot_held..=last] {
+            if !is_granted(table, owner, hot.request) {
+                wait(table, owner, hot.request, heat.as_deref(), *worker, watch);
+            }
         }
+        *hot_held = last + 1;
         self.find_next();
     }
 
+    /// Releases the shared locks that are not needed from this entry on, once everything is held.
     #[inline]
-    fn acquire(&mut self, request: LockRequest, watch: &mut Stopwatch) {
-        let (lock, mode) = (request.lock(), request.mode());
-        match self.table.acquire(&mut self.owner, lock, mode.into()) {
-            Acquired::Granted => {}
-            Acquired::Waiting => self.wait(lock, watch),
-            Acquired::Refused(_) => unreachable!("planned owners are not refused"),
+    fn release_before(&mut self, entry: u32, committer: &Committer) {
+        let Some(last_use) = &mut self.last_use else { return };
+        if self.hot_held < self.hot.len() {
+            return;
         }
-    }
-
-    fn wait(&mut self, lock: u64, watch: &mut Stopwatch) {
-        // Acquiring without waiting counts as execution where it is not told apart: reading the
-        // clock twice costs as much as a lock.
-        let before = watch.switch(Activity::Wait);
-        if let Some(heat) = &self.heat {
-            heat.waited_for(self.worker, lock);
+        while let Some(lock) = last_use.next_before(entry) {
+            if last_use.commit().is_none() {
+                // Nothing is acquired any more, so nobody else will be met.
+                let Ok(commit) = committer.commit(self.owner.met(), Effect::Read) else { return };
+                self.owner.commit_at(commit.position());
+                last_use.set_commit(commit);
+            }
+            self.table.release(&mut self.owner, lock);
+            last_use.went();
         }
-        let granted = self.table.wait(&mut self.owner, lock);
-        watch.switch(before);
-        debug_assert!(granted.is_ok(), "nobody refuses an ordered request (I1)");
     }
 
     /// Releases everything that is held.
     pub(super) fn release_all(&mut self) {
-        for request in &self.cold[..self.cold_held] {
-            self.table.release(&mut self.owner, request.lock());
-        }
-        for hot in &self.hot[..self.hot_held] {
-            self.table.release(&mut self.owner, hot.request.lock());
+        let Self { table, owner, last_use, .. } = self;
+        let is_gone = |lock| last_use.as_ref().is_some_and(|last_use| last_use.has_released(lock));
+        let cold = self.cold[..self.cold_held].iter().map(|request| request.lock());
+        let hot = self.hot[..self.hot_held].iter().map(|hot| hot.request.lock());
+        for lock in cold.chain(hot) {
+            if !is_gone(lock) {
+                table.release(owner, lock);
+            }
         }
         (self.cold_held, self.hot_held) = (0, 0);
     }
+}
+
+/// Asks for a lock; whether it is held.
+#[inline(always)]
+fn is_granted(table: &LockTable, owner: &mut Owner, request: LockRequest) -> bool {
+    match table.acquire(owner, request.lock(), request.mode().into()) {
+        Acquired::Granted => true,
+        Acquired::Waiting => false,
+        Acquired::Refused(_) => unreachable!("planned owners are not refused"),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn wait(
+    table: &LockTable,
+    owner: &mut Owner,
+    request: LockRequest,
+    heat: Option<&Heat>,
+    worker: usize,
+    watch: &mut Stopwatch,
+) {
+    // Acquiring without waiting counts as execution where it is not told apart: reading the clock
+    // twice costs as much as a lock.
+    let before = watch.switch(Activity::Wait);
+    if let Some(heat) = heat {
+        heat.waited_for(worker, request.lock());
+    }
+    let granted = table.wait(owner, request.lock());
+    watch.switch(before);
+    debug_assert!(granted.is_ok(), "nobody refuses an ordered request (I1)");
 }
 
 /// Everything is held already; as [`hotrow_engine::protection::Planned`].
@@ -208,11 +305,12 @@ pub(super) struct AllHeld<'a> {
 }
 
 /// Cold locks are held; a hot one is acquired when what it covers is first asked for, and with it
-/// all that come before it in the order.
-pub(super) struct HotLast<'a> {
+/// all that come before it in the order. Shared ones may go at their last use.
+pub(super) struct WhileRunning<'a> {
     pub(super) footprint: &'a Footprint,
     pub(super) locking: &'a mut Locking,
     pub(super) watch: &'a mut Stopwatch,
+    pub(super) committer: &'a Committer,
     /// some key was looked for in vain
     pub(super) missed: bool,
 }
@@ -224,6 +322,11 @@ pub(super) trait Held: Protection {
 
     /// Whether some key was looked for in vain, where that matters.
     fn has_missed(&self) -> bool;
+
+    /// The commit of a call that has released locks early.
+    fn commit(&self) -> Option<Commit> {
+        None
+    }
 }
 
 impl Protection for AllHeld<'_> {
@@ -245,7 +348,7 @@ impl Held for AllHeld<'_> {
     }
 }
 
-impl Protection for HotLast<'_> {
+impl Protection for WhileRunning<'_> {
     const ACTIVE: bool = true;
 
     #[inline]
@@ -253,7 +356,10 @@ impl Protection for HotLast<'_> {
         if !self.footprint.covers(lock, mode) {
             return Err(Stop::Replan);
         }
-        let Locking { hot, hot_held, .. } = &*self.locking;
+        let Locking { hot, hot_held, last_use, .. } = &*self.locking;
+        if last_use.as_ref().is_some_and(|last_use| last_use.has_released(lock)) {
+            return Err(Stop::Replan);
+        }
         if let Some(at) = hot[*hot_held..].iter().position(|hot| hot.request.lock() == lock) {
             self.locking.acquire_hot(hot_held + at, self.watch);
         }
@@ -265,6 +371,7 @@ impl Protection for HotLast<'_> {
         if entry >= self.locking.next {
             self.locking.acquire_for(entry, self.watch);
         }
+        self.locking.release_before(entry, self.committer);
     }
 
     #[inline]
@@ -273,12 +380,16 @@ impl Protection for HotLast<'_> {
     }
 }
 
-impl Held for HotLast<'_> {
+impl Held for WhileRunning<'_> {
     fn met(&self) -> Position {
         self.locking.owner.met()
     }
 
     fn has_missed(&self) -> bool {
         self.missed
+    }
+
+    fn commit(&self) -> Option<Commit> {
+        self.locking.commit()
     }
 }

@@ -6,13 +6,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::ids::IndexId;
+use hotrow_base::ids::{IndexId, WorkerId};
+use hotrow_engine::journal::{Committer, Journal};
 use hotrow_engine::schema::{Memory, Schema, SharedSchema};
 use hotrow_engine::statistics::Stopwatch;
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::plan::Footprint;
 
-use super::locking::{HotLast, Locking};
+use super::locking::{Locking, WhileRunning};
 use crate::heat::{Classes, Heat, Rule};
 use crate::lock_table::LockTable;
 use crate::policy::Deadlocks;
@@ -55,14 +56,17 @@ impl Crowd {
         let table = Arc::new(LockTable::new(THREADS, Deadlocks::default()));
         let (rounds, stop) = (Arc::<AtomicU64>::default(), Arc::<AtomicBool>::default());
         let worker = |number: usize| {
-            let mut locking = Locking::new(Arc::clone(&table), number, Some(Arc::clone(&heat)));
+            let mut locking =
+                Locking::new(Arc::clone(&table), number, Some(Arc::clone(&heat)), false);
+            let journal = Arc::new(Journal::new(THREADS + 1, None, None));
+            let committer = Committer::new(&journal, WorkerId(number as u16 + 1));
             let (shared, rounds, stop) = (shared.clone(), rounds.clone(), stop.clone());
             std::thread::spawn(move || {
                 let mut random = Random(number as u64 + 1);
                 let (mut footprint, mut watch) = (Footprint::default(), Stopwatch::default());
                 while !stop.load(Ordering::Relaxed) {
                     shared.gate().enter(number + 1);
-                    lock_some(&mut locking, &mut footprint, &mut random, &mut watch);
+                    lock_some(&mut locking, &mut footprint, &mut random, &mut watch, &committer);
                     shared.gate().leave(number + 1);
                     rounds.fetch_add(1, Ordering::Relaxed);
                 }
@@ -104,6 +108,7 @@ fn lock_some(
     footprint: &mut Footprint,
     random: &mut Random,
     watch: &mut Stopwatch,
+    committer: &Committer,
 ) {
     footprint.clear();
     for number in 0..LOCKS {
@@ -111,9 +116,10 @@ fn lock_some(
             footprint.join(lock(number), SPACE, LockMode::Exclusive);
         }
     }
-    locking.begin(footprint);
+    locking.begin(footprint, false);
     locking.acquire_cold(watch);
-    let mut last = HotLast { footprint, locking, watch, missed: false };
+    let missed = false;
+    let mut last = WhileRunning { footprint, locking, watch, committer, missed };
     let first = random.below(LOCKS);
     for number in (first..LOCKS).chain(0..first) {
         // What is not in the footprint is refused, and nothing else.

@@ -106,6 +106,11 @@ const ORDERED: &[(&str, &str)] = &[("acquisition", "ordered"), ("order", "identi
 const HOT_LAST: &[(&str, &str)] =
     &[("acquisition", "ordered"), ("order", "hot-last"), ("heat_ms", "0")];
 const DRAWN: &[(&str, &str)] = &[("acquisition", "ordered"), ("order", "drawn"), ("heat_ms", "0")];
+const LAST_USE: &[(&str, &str)] =
+    &[("acquisition", "ordered"), ("order", "identity"), ("last_use", "release")];
+const DRAWN_LAST_USE: &[(&str, &str)] =
+    &[("acquisition", "ordered"), ("order", "drawn"), ("heat_ms", "0"), ("last_use", "release")];
+const PLANNED: &[&[(&str, &str)]] = &[ORDERED, HOT_LAST, DRAWN, LAST_USE, DRAWN_LAST_USE];
 const NO_WAIT: &[(&str, &str)] = &[("acquisition", "no-wait")];
 const WAIT_DIE: &[(&str, &str)] = &[("acquisition", "wait-die")];
 
@@ -123,7 +128,7 @@ fn transfers(settings: &[(&str, &str)]) -> Run {
 
 #[test]
 fn ordered_acquisition_is_serial_and_never_conflicts() {
-    for settings in [ORDERED, HOT_LAST, DRAWN] {
+    for settings in PLANNED {
         let run = mixed(settings);
         assert_eq!(run.statistics.conflict_aborts(), 0);
         println!("{:?}", run.statistics);
@@ -142,7 +147,7 @@ fn wait_die_is_serial() {
 
 #[test]
 fn ordered_transfers_conserve_money() {
-    for settings in [ORDERED, HOT_LAST, DRAWN] {
+    for settings in PLANNED {
         let run = transfers(settings);
         assert_eq!((run.statistics.conflict_aborts(), run.statistics.replans), (0, 0));
     }
@@ -193,7 +198,7 @@ fn turns_in_another_order_end_like_those_in_the_procedures_own() {
 /// Everybody adds to a few rows at the same time, whatever the turns' order: nothing is lost.
 #[test]
 fn counts_of_hot_rows_add_up() {
-    for settings in [ORDERED, HOT_LAST, DRAWN] {
+    for settings in PLANNED {
         let next = |random: &mut Random| {
             let accounts: Vec<_> = (0..5).map(|_| random.account()).collect();
             bank::count_each(1000, -1, &accounts)
