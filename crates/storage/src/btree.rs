@@ -15,6 +15,8 @@
 //!              I2  all leaves are equally deep; no leaf but the root stays empty for long
 //!                  (`merge`)
 //!              I3  node 0 is the root for ever
+//!              I4  a gap between keys keeps its name, and where it must not, a guard is asked
+//!                  (`gaps`)
 //!              Checked by [`BTree::check_invariants`].
 //! Concurrency  optimistic lock coupling. A reader notes a node's version, reads, and checks the
 //!              version before it uses what it read; a writer does the same down to the leaf and
@@ -52,6 +54,7 @@ mod build;
 mod cursor;
 mod descend;
 mod find;
+mod gaps;
 mod hint;
 mod key;
 mod keys;
@@ -63,6 +66,7 @@ mod split;
 mod stamp;
 mod tree;
 mod verify;
+mod walk;
 mod write;
 
 #[cfg(test)]
@@ -76,14 +80,17 @@ use crate::latching::Latching;
 
 use self::cursor::AnyCursor;
 use self::tree::Tree;
+use self::walk::AnyWalk;
 
 pub use self::arena::NodeId;
 pub use self::cursor::{Cursor, Direction, KeyRange, ScanBuffers, ScanEntry, Wanted};
+pub use self::gaps::{Entered, GapGuard, Removal, Unguarded, VACANT};
 pub use self::hint::Hint;
 pub use self::key::{KeyBuffer, MAX_KEY_BYTES};
 pub use self::layout::{GHOST, VALUE_MASK};
 pub use self::stamp::{NodeStamp, StampChange};
 pub use self::verify::TreeShape;
+pub use self::walk::{Step, Walk, WalkBuffers};
 
 /// Why an insert was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -219,7 +226,8 @@ impl<L: Latching> BTree<L> {
     }
 
     /// Inserts `value` (of [`VALUE_MASK`], perhaps with [`GHOST`]) under `key`. If the key is
-    /// there, even as a ghost, its value is returned and nothing changes.
+    /// there, even as a ghost (but not a [`VACANT`] one), its value is returned and nothing
+    /// changes.
     ///
     /// # Errors
     ///
@@ -243,7 +251,11 @@ impl<L: Latching> BTree<L> {
         value: u64,
         observe: impl FnMut(StampChange),
     ) -> Result<Option<u64>, BTreeError> {
-        with_tree!(self, tree => tree.insert_observed(key, value, None, observe))
+        let entered = with_tree!(
+            self,
+            tree => tree.insert_guarded(key, value, None, &mut Unguarded, observe)
+        );
+        entered.map(existing)
     }
 
     /// [`insert`](Self::insert) that tries the leaf of the last operation with `hint` first: a run
@@ -276,7 +288,32 @@ impl<L: Latching> BTree<L> {
         hint: &mut Hint,
         observe: impl FnMut(StampChange),
     ) -> Result<Option<u64>, BTreeError> {
-        with_tree!(self, tree => tree.insert_observed(key, value, Some(hint), observe))
+        let entered = with_tree!(
+            self,
+            tree => tree.insert_guarded(key, value, Some(hint), &mut Unguarded, observe)
+        );
+        entered.map(existing)
+    }
+
+    /// [`insert_hinted`](Self::insert_hinted) that asks `guard` before it divides a gap.
+    ///
+    /// # Errors
+    ///
+    /// See [`BTreeError`]; nothing was inserted.
+    pub fn insert_guarded(
+        &self,
+        key: &[u8],
+        value: u64,
+        hint: &mut Hint,
+        guard: &mut impl GapGuard,
+    ) -> Result<Entered, BTreeError> {
+        with_tree!(self, tree => tree.insert_guarded(key, value, Some(hint), guard, |_| {}))
+    }
+
+    /// From now on [`GapGuard`]s are in use: without one no gaps are united where leaves are
+    /// merged. Called while nobody else uses the tree.
+    pub fn guard_gaps(&self) {
+        with_tree!(self, tree => tree.guard_gaps());
     }
 
     /// Sets the value of `key`, ghost flag and all, and returns the old one; `None`, and nothing
@@ -297,7 +334,16 @@ impl<L: Latching> BTree<L> {
     /// Removes the entry of `key` if its value, ghost flag included, is `expected`: the physical
     /// removal, the step of a system transaction. Whether it was.
     pub fn remove(&self, key: &[u8], expected: u64) -> bool {
-        with_tree!(self, tree => tree.remove(key, expected))
+        matches!(
+            self.remove_guarded(key, expected, &mut Unguarded),
+            Removal::Done | Removal::Emptied
+        )
+    }
+
+    /// [`remove`](Self::remove) that asks `guard` before it unites two gaps, and leaves a
+    /// [`VACANT`] ghost where that may not be.
+    pub fn remove_guarded(&self, key: &[u8], expected: u64, guard: &mut impl GapGuard) -> Removal {
+        with_tree!(self, tree => tree.remove_guarded(key, expected, guard))
     }
 
     /// A scan of `range`. Nothing is read until [`Cursor::next`].
@@ -352,6 +398,21 @@ impl<L: Latching> BTree<L> {
         ControlFlow::Continue(())
     }
 
+    /// A walk over the keys and gaps of `range`, to lock them.
+    #[must_use]
+    pub fn walk<'t, 'b>(
+        &'t self,
+        buffers: &'b mut WalkBuffers,
+        range: KeyRange<'_>,
+        direction: Direction,
+    ) -> Walk<'t, 'b, L> {
+        Walk::new(match &self.nodes {
+            AnySize::Small(tree) => AnyWalk::Small(tree.walk(buffers, range, direction)),
+            AnySize::Medium(tree) => AnyWalk::Medium(tree.walk(buffers, range, direction)),
+            AnySize::Large(tree) => AnyWalk::Large(tree.walk(buffers, range, direction)),
+        })
+    }
+
     /// Asks the processor for the leaf that covers `key`, so that an access soon after finds it.
     pub fn prefetch(&self, key: &[u8]) {
         with_tree!(self, tree => tree.prefetch(key));
@@ -383,5 +444,15 @@ impl<L: Latching> BTree<L> {
     /// What is wrong, and in which node.
     pub fn check_invariants(&self) -> Result<TreeShape, String> {
         with_tree!(self, tree => tree.check_invariants())
+    }
+}
+
+/// The value met by an insert that nobody can deny.
+#[inline(always)]
+fn existing(entered: Entered) -> Option<u64> {
+    match entered {
+        Entered::Yes => None,
+        Entered::Exists(value) => Some(value),
+        Entered::Denied => unreachable!("there is no guard"),
     }
 }

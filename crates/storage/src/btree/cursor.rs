@@ -21,6 +21,7 @@ use crate::latching::Latching;
 use super::arena::{Node, ROOT};
 use super::descend::Towards;
 use super::find::Found;
+use super::gaps::Unguarded;
 use super::key::{KeyBuffer, MAX_KEY_BYTES, compare_padded};
 use super::latch;
 use super::layout::{View, key_length_in, value_in};
@@ -76,7 +77,7 @@ pub struct ScanEntry<'b> {
 
 /// A key end that owns its bytes; `Open` where there is no end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     Open,
     Included,
     Excluded,
@@ -179,25 +180,15 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         range: KeyRange<'_>,
         direction: Direction,
     ) -> SizedCursor<'t, 'b, L, N> {
-        let lower = match range.lower {
-            Bound::Included(key) if key.len() > MAX_KEY_BYTES => Bound::Excluded(key),
-            lower => lower,
-        };
-        let upper = match range.upper {
-            Bound::Excluded(key) if key.len() > MAX_KEY_BYTES => Bound::Included(key),
-            upper => upper,
-        };
-        let (probe, limit) = match direction {
-            Direction::Ascending => (lower, upper),
-            Direction::Descending => (upper, lower),
-        };
+        let (probe_end, limit_end) =
+            copy_ends(range, direction, &mut buffers.probe, &mut buffers.limit);
         buffers.stamps.clear();
         SizedCursor {
             tree: self,
             wanted,
             direction,
-            probe_end: copy_end(probe, &mut buffers.probe),
-            limit_end: copy_end(limit, &mut buffers.limit),
+            probe_end,
+            limit_end,
             buffers,
             rest: None,
             stamp: NodeStamp { node: ROOT, version: Version::from_word(0) },
@@ -211,8 +202,29 @@ impl<L: Latching, const N: usize> Tree<L, N> {
     }
 }
 
-/// Cutting a longer key is right after `cursor` turned its end: no key of the tree is as long, so
-/// those above (or below) the cut key are those above (or below) the whole one.
+/// Copies the ends where a scan begins and where it leads to.
+pub(super) fn copy_ends(
+    range: KeyRange<'_>,
+    direction: Direction,
+    begin: &mut KeyBuffer,
+    limit: &mut KeyBuffer,
+) -> (End, End) {
+    let lower = match range.lower {
+        Bound::Included(key) if key.len() > MAX_KEY_BYTES => Bound::Excluded(key),
+        lower => lower,
+    };
+    let upper = match range.upper {
+        Bound::Excluded(key) if key.len() > MAX_KEY_BYTES => Bound::Included(key),
+        upper => upper,
+    };
+    match direction {
+        Direction::Ascending => (copy_end(lower, begin), copy_end(upper, limit)),
+        Direction::Descending => (copy_end(upper, begin), copy_end(lower, limit)),
+    }
+}
+
+/// Cutting a longer key is right after `copy_ends` turned its end: no key of the tree is as long,
+/// so those above (or below) the cut key are those above (or below) the whole one.
 fn copy_end(bound: Bound<&[u8]>, key: &mut KeyBuffer) -> End {
     match bound {
         Bound::Unbounded => {
@@ -333,7 +345,7 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
                 Direction::Ascending => &self.buffers.probe,
                 Direction::Descending => &self.buffers.next_probe, // the leaf's lower fence
             };
-            self.tree.tidy(key.as_bytes());
+            self.tree.tidy(key.as_bytes(), &mut Unguarded);
             return None;
         }
         self.tidied = false;

@@ -124,15 +124,3 @@ pub(super) fn compare_padded(left: &[u8], right: &[u8]) -> Ordering {
         .find(|ordering| ordering.is_ne())
         .unwrap_or(Ordering::Equal)
 }
-
-/// The shortest key above `below` and not above `above`: a prefix of `above`. The two differ
-/// within `above` (prefix-free keys do).
-pub(super) fn separator<'k>(below: &[u8], above: &'k [u8]) -> &'k [u8] {
-    debug_assert!(compare_padded(below, above).is_lt(), "a separator needs two ordered keys");
-    // `below` may end in zeros that `above` continues.
-    let differs = above
-        .iter()
-        .enumerate()
-        .position(|(index, &byte)| byte != below.get(index).copied().unwrap_or(0));
-    &above[..differs.map_or(above.len(), |index| index + 1)]
-}

@@ -98,6 +98,14 @@ impl<const N: usize> View<'_, N> {
         key.fill(self.key_length(index), |offset| self.key_word(index, offset));
     }
 
+    /// What stands before place `index` of a leaf: the entry's key, or the lower fence.
+    pub(super) fn copy_prior(&self, index: usize, key: &mut KeyBuffer) {
+        match index {
+            0 => self.copy_lower_fence(key),
+            _ => self.copy_key(index - 1, key),
+        }
+    }
+
     /// The least key this node may hold.
     pub(super) fn copy_lower_fence(&self, key: &mut KeyBuffer) {
         let bytes = self.fences().lower_bytes();

@@ -6,6 +6,8 @@
 //! Invariants   I1  two neighbours under one parent become one: the left node takes all entries and
 //!                  both extents, the right one is retired. Fences stay exact
 //!              I2  no one waits for a latch while holding one
+//!              I3  leaves are merged only if their fence is an entry and goes on dividing the gaps
+//!                  on both sides, or the guard allows it (`gaps`)
 //! Concurrency  a failed latch sends the attempt back; after `ATTEMPTS` of them the leaf stays as
 //!              it is, and the next cursor that meets it tries again
 
@@ -20,6 +22,8 @@ use super::build::{
     Extent, Piece, Room, Scratch, build, ensure_room, extent_of, layout_for, remove_entry, shape,
 };
 use super::descend::Target;
+use super::find::Found;
+use super::gaps::GapGuard;
 use super::key::KeyBuffer;
 use super::layout::{HEADER, Header, View};
 use super::split::add_child;
@@ -48,16 +52,16 @@ pub(super) fn is_small<const N: usize>(view: &View<'_, N>) -> bool {
 impl<L: Latching, const N: usize> Tree<L, N> {
     /// Merges the leaf that covers `key`, and what becomes small above it, if it is small.
     #[cold]
-    pub(super) fn tidy(&self, key: &[u8]) {
+    pub(super) fn tidy<G: GapGuard>(&self, key: &[u8], guard: &mut G) {
         let mut level = 0;
         let mut spin = SpinWait::new();
         for _ in 0..ATTEMPTS {
-            match self.try_merge(key, level) {
+            match self.try_merge(key, level, guard) {
                 Outcome::Contended => spin.wait(),
                 Outcome::Alone | Outcome::Changed { parent_small: true } => level += 1,
                 Outcome::Changed { parent_small: false } | Outcome::Nothing if level > 0 => {
                     // A small parent may have kept the leaf from merging: once more from below.
-                    if matches!(self.try_merge(key, 0), Outcome::Nothing | Outcome::Alone) {
+                    if matches!(self.try_merge(key, 0, guard), Outcome::Nothing | Outcome::Alone) {
                         return;
                     }
                     level = 0;
@@ -67,7 +71,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         }
     }
 
-    fn try_merge(&self, key: &[u8], level: usize) -> Outcome {
+    fn try_merge<G: GapGuard>(&self, key: &[u8], level: usize, guard: &mut G) -> Outcome {
         let Some(Target { node, version, parent }) = self.descend_to(key, level) else {
             return if self.height() <= level { Outcome::Nothing } else { Outcome::Contended };
         };
@@ -91,15 +95,16 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         };
         let Some(sibling) = Held::<L, N>::try_lock(sibling) else { return Outcome::Contended };
         let pair = if left_index == index { (held, sibling) } else { (sibling, held) };
-        self.unite(held_parent, left_index, pair)
+        self.unite(held_parent, left_index, pair, guard)
     }
 
     /// Makes one node of the children at `left_index` and behind it, or balances them.
-    fn unite(
+    fn unite<G: GapGuard>(
         &self,
         parent: Held<'_, L, N>,
         left_index: usize,
         (left, right): (Held<'_, L, N>, Held<'_, L, N>),
+        guard: &mut G,
     ) -> Outcome {
         let (left_copy, right_copy) =
             (Scratch::copy_of(left.node().words), Scratch::copy_of(right.node().words));
@@ -114,6 +119,9 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         let shape = shape(&pieces, None, level);
         match layout_for::<N>(extent, shape) {
             Some(layout) if needed || shape.count <= layout.capacity * 3 / 4 => {
+                if level == 0 && !self.may_lose(divider, &left_view, &right_view, guard) {
+                    return Outcome::Nothing;
+                }
                 build(node.words, level, extent, &pieces, layout, None);
                 remove_entry(&View::new(parent.node().words), left_index + 1);
                 self.retire(right);
@@ -131,6 +139,25 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         let parent_small = is_small(&View::new(parent.node().words));
         parent.publish();
         Outcome::Changed { parent_small }
+    }
+
+    /// Whether the fence between two leaves may go.
+    fn may_lose<G: GapGuard>(
+        &self,
+        fence: &[u8],
+        left: &View<'_, N>,
+        right: &View<'_, N>,
+        guard: &mut G,
+    ) -> bool {
+        if matches!(right.find(fence), Found::Entry(_)) {
+            return true;
+        }
+        if !G::ASKS {
+            return !self.gaps_are_guarded();
+        }
+        let mut prior = KeyBuffer::new();
+        left.copy_prior(left.count(), &mut prior);
+        guard.may_unite(prior.as_bytes(), fence)
     }
 
     /// Takes a node that is no longer reachable out of use. A hint may lead to it still, and where

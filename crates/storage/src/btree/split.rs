@@ -6,6 +6,10 @@
 //!                  by itself. So at most four latches are held at once: node, parent, new nodes
 //!              I2  no one waits for a latch while holding one (only `try_upgrade`), so there is no
 //!                  deadlock; a failed upgrade sends the insert back to the root
+//!              I3  leaves are separated by a key that is in the right one. So no split moves part
+//!                  of a gap to another name: what was behind the left leaf's last key is still
+//!                  behind it, and what the fence stands for begins with that key. Separators made
+//!                  shorter, or of the key on its way, would cut gaps that somebody has locked
 //! Source       splitting at the insert position of an ascending run: the usual right-most split,
 //!              here for each run of a composite key (orders of one district)
 
@@ -18,7 +22,7 @@ use super::build::{
 };
 use super::descend::Target;
 use super::find::Found;
-use super::key::{KeyBuffer, SearchKey, separator};
+use super::key::{KeyBuffer, SearchKey};
 use super::layout::{Layout, View, entry_word};
 use super::stamp::{NodeStamp, StampChange};
 use super::tree::Tree;
@@ -208,7 +212,8 @@ fn right_half<'n, const N: usize>(
     ([Piece { view, range }], Extent { lower: divider, upper: extent.upper })
 }
 
-/// Chooses where to split for `incoming` and writes the separator of the two halves.
+/// Chooses where to split for `incoming` and writes the separator of the two halves: the first key
+/// of the right one (I3).
 fn choose<'n, const N: usize>(
     view: View<'n, N>,
     extent: Extent<'n>,
@@ -219,26 +224,21 @@ fn choose<'n, const N: usize>(
     let inner = !view.is_leaf();
     let position =
         if inner { view.child_covering(incoming) + 1 } else { view.find(incoming).index() };
-    // An inner node's halves both need a child; a leaf's may be empty where `incoming` goes there.
-    let (least, most) = match (inner, position) {
-        (true, _) => (1, count - 1),
-        (false, 0) => (0, count),
-        (false, _) => (1, count),
-    };
+    let (least, most) = (1, count - 1);
     let stray = view.compare_prefix(SearchKey::new(incoming)).is_ne();
     if stray || is_ascending(&view, position) {
         // A few places back, because a longer fence may take the room of an entry.
         let nearest = position.clamp(least, most);
         for at in (nearest.saturating_sub(4).max(least)..=nearest).rev() {
-            write_divider(&view, at, (position, incoming), divider);
+            view.copy_key(at, divider);
             let incoming = Some((position, incoming));
             if let Some(split) = split_at(view, extent, at, divider.as_bytes(), incoming) {
                 return split;
             }
         }
     }
-    let at = if count < 2 { position } else { (count / 2).clamp(least, most) };
-    write_divider(&view, at, (position, incoming), divider);
+    let at = (count / 2).clamp(least, most);
+    view.copy_key(at, divider);
     split_at(view, extent, at, divider.as_bytes(), None).expect("half a node fits a node")
 }
 
@@ -259,39 +259,10 @@ fn split_at<'n, const N: usize>(
     let layout = |(pieces, extent): Half<'_, N>, also: Option<(usize, &[u8])>| {
         layout_for::<N>(extent, shape(&pieces, also.map(|(_, key)| key), level))
     };
-    let to_left = |&(position, _): &(usize, &[u8])| goes_left(&view, at, position);
+    // Right at the split it is below the separator, or it would be the separator.
+    let to_left = |&(position, _): &(usize, &[u8])| position <= at;
     let left = layout(left_half(view, extent, at, divider), incoming.filter(to_left))?;
     let to_right = |also: &(usize, &[u8])| !to_left(also);
     let right = layout(right_half(view, extent, at, divider), incoming.filter(to_right))?;
     Some(Split { view, extent, at, left, right, incoming: incoming.map(|(_, key)| key) })
-}
-
-/// Whether a key that belongs at `position` goes to the left half of a split at `at`. Right at the
-/// split it goes left, except behind all entries, where an ascending run begins a new node.
-fn goes_left<const N: usize>(view: &View<'_, N>, at: usize, position: usize) -> bool {
-    position < at || position == at && at < view.count()
-}
-
-fn write_divider<const N: usize>(
-    view: &View<'_, N>,
-    at: usize,
-    (position, incoming): (usize, &[u8]),
-    divider: &mut KeyBuffer,
-) {
-    if !view.is_leaf() {
-        return view.copy_key(at, divider);
-    }
-    let (mut below, mut above) = (KeyBuffer::new(), KeyBuffer::new());
-    let to_left = goes_left(view, at, position);
-    if position == at && to_left {
-        below.copy_from(incoming);
-    } else {
-        view.copy_key(at - 1, &mut below);
-    }
-    if position == at && !to_left {
-        above.copy_from(incoming);
-    } else {
-        view.copy_key(at, &mut above);
-    }
-    divider.copy_from(separator(below.as_bytes(), above.as_bytes()));
 }

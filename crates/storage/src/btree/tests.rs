@@ -1,3 +1,4 @@
+mod gaps;
 mod hints;
 mod merge;
 mod model;

@@ -5,6 +5,7 @@
 
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use hotrow_base::sync::{SpinWait, Version};
 
@@ -26,6 +27,8 @@ use super::{BTreeError, Lookup, Prior, latch};
 pub(super) struct Tree<L: Latching, const N: usize> {
     pub(super) arena: Arena<N>,
     pub(super) max_key_bytes: usize,
+    /// see `gaps`; set while nobody uses the tree, so Relaxed is enough
+    guarded: AtomicBool,
     policy: PhantomData<L>,
 }
 
@@ -44,7 +47,16 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         let extent = Extent { lower: &[], upper: None };
         let layout = layout_for::<N>(extent, shape::<N>(&[], None, 0)).expect("an empty leaf fits");
         build(arena.root().words, 0, extent, &[], layout, None);
-        Ok(Self { arena, max_key_bytes, policy: PhantomData })
+        let guarded = AtomicBool::new(false);
+        Ok(Self { arena, max_key_bytes, guarded, policy: PhantomData })
+    }
+
+    pub(super) fn guard_gaps(&self) {
+        self.guarded.store(true, Relaxed);
+    }
+
+    pub(super) fn gaps_are_guarded(&self) -> bool {
+        self.guarded.load(Relaxed)
     }
 
     #[inline(always)]
@@ -112,13 +124,12 @@ impl<L: Latching, const N: usize> Tree<L, N> {
                 prior.copy_from(key);
                 Prior::Exact(value_in(view.value_word(index)))
             }
-            Found::Gap(0) | Found::Stray(0) | Found::Padded(0) => {
-                view.copy_lower_fence(prior);
-                Prior::Fence
-            }
             Found::Gap(index) | Found::Stray(index) | Found::Padded(index) => {
-                view.copy_key(index - 1, prior);
-                Prior::Key(value_in(view.value_word(index - 1)))
+                view.copy_prior(index, prior);
+                match index.checked_sub(1) {
+                    Some(before) => Prior::Key(value_in(view.value_word(before))),
+                    None => Prior::Fence,
+                }
             }
         };
         let stamp = NodeStamp { node: node.id, version };

@@ -5,16 +5,16 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use hotrow_base::sync::SpinWait;
+use hotrow_base::sync::{SpinWait, Version};
 
 use crate::latching::Latching;
 
-use super::arena::Held;
+use super::arena::{Held, Node, ROOT};
 use super::build::{insert_entry, remove_entry};
 use super::find::Found;
+use super::gaps::{Entered, GapGuard, Removal, VACANT};
 use super::hint::Hint;
-use super::key::MAX_KEY_BYTES;
-use super::key::SearchKey;
+use super::key::{KeyBuffer, MAX_KEY_BYTES, SearchKey};
 use super::layout::{GHOST, View, entry_word, value_in};
 use super::stamp::{NodeStamp, StampChange};
 use super::tree::{Place, Tree};
@@ -25,17 +25,19 @@ enum Insert {
     Exists(u64),
     Clash,
     NoRoom,
+    Denied,
 }
 
 impl<L: Latching, const N: usize> Tree<L, N> {
     #[inline(always)]
-    pub(super) fn insert_observed(
+    pub(super) fn insert_guarded<G: GapGuard>(
         &self,
         key: &[u8],
         value: u64,
         mut hint: Option<&mut Hint>,
+        guard: &mut G,
         mut observe: impl FnMut(StampChange),
-    ) -> Result<Option<u64>, BTreeError> {
+    ) -> Result<Entered, BTreeError> {
         if key.len() > self.max_key_bytes {
             let limit = self.max_key_bytes;
             return Err(BTreeError::KeyTooLong { length: key.len(), limit });
@@ -45,12 +47,13 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         let word = entry_word(value, key.len());
         let mut spin = SpinWait::new();
         loop {
-            match self.try_insert(key, word, hint.as_deref_mut()) {
+            match self.try_insert(key, word, hint.as_deref_mut(), guard) {
                 Some(Insert::Done(change)) => {
                     observe(change);
-                    return Ok(None);
+                    return Ok(Entered::Yes);
                 }
-                Some(Insert::Exists(value)) => return Ok(Some(value)),
+                Some(Insert::Exists(value)) => return Ok(Entered::Exists(value)),
+                Some(Insert::Denied) => return Ok(Entered::Denied),
                 Some(Insert::Clash) => return Err(BTreeError::KeyClash),
                 Some(Insert::NoRoom) => self.make_room(key, &mut observe)?,
                 None => spin.wait(),
@@ -59,50 +62,108 @@ impl<L: Latching, const N: usize> Tree<L, N> {
     }
 
     #[inline(always)]
-    fn try_insert(&self, key: &[u8], word: u64, hint: Option<&mut Hint>) -> Option<Insert> {
+    fn try_insert<G: GapGuard>(
+        &self,
+        key: &[u8],
+        word: u64,
+        hint: Option<&mut Hint>,
+        guard: &mut G,
+    ) -> Option<Insert> {
         let Place { node, version, view, found } = self.locate(SearchKey::new(key), hint)?;
         let outcome = match found {
             Found::Gap(index) if view.takes(key.len()) => {
                 let held = Held::<L, N>::upgrade(node, version)?;
+                if G::ASKS && !may_divide(&view, index, key, guard) {
+                    return Some(Insert::Denied);
+                }
                 insert_entry(&view, index, key, word);
                 let before = NodeStamp { node: node.id, version };
                 let after = NodeStamp { node: node.id, version: held.publish() };
                 return Some(Insert::Done(StampChange { before, after, created: None }));
             }
             Found::Gap(_) | Found::Stray(_) => Insert::NoRoom,
-            Found::Entry(index) => Insert::Exists(value_in(view.value_word(index))),
+            Found::Entry(index) => match value_in(view.value_word(index)) {
+                VACANT => return self.try_occupy(node, version, index, word),
+                value => Insert::Exists(value),
+            },
             Found::Padded(_) => Insert::Clash,
         };
         latch::validate::<L>(&node.words[0], version).then_some(outcome)
     }
 
-    pub(super) fn remove(&self, key: &[u8], expected: u64) -> bool {
+    /// Puts an entry into the place of a vacant ghost.
+    #[cold]
+    fn try_occupy(
+        &self,
+        node: Node<'_, N>,
+        version: Version,
+        index: usize,
+        word: u64,
+    ) -> Option<Insert> {
+        let held = Held::<L, N>::upgrade(node, version)?;
+        node.words[View::new(node.words).header.values_start() + index].store(word, Relaxed);
+        let before = NodeStamp { node: node.id, version };
+        let after = NodeStamp { node: node.id, version: held.publish() };
+        Some(Insert::Done(StampChange { before, after, created: None }))
+    }
+
+    /// Removes the entry of `key` if its value is `expected`; where the guard forbids that, a
+    /// vacant ghost stays in its place.
+    pub(super) fn remove_guarded<G: GapGuard>(
+        &self,
+        key: &[u8],
+        expected: u64,
+        guard: &mut G,
+    ) -> Removal {
         let mut spin = SpinWait::new();
         loop {
-            match self.try_remove(key, expected) {
-                Some(removed) => return removed,
+            match self.try_remove(key, expected, guard) {
+                Some(removal) => return removal,
                 None => spin.wait(),
             }
         }
     }
 
-    fn try_remove(&self, key: &[u8], expected: u64) -> Option<bool> {
+    fn try_remove<G: GapGuard>(&self, key: &[u8], expected: u64, guard: &mut G) -> Option<Removal> {
         let search = SearchKey::new(key);
         let (node, version) = self.descend(search)?;
         let view = View::new(node.words);
         let index = match view.find_key(search) {
             Found::Entry(index) if value_in(view.value_word(index)) == expected => index,
-            _ => return latch::validate::<L>(&node.words[0], version).then_some(false),
+            _ => {
+                let is_empty = view.count() == 0;
+                latch::validate::<L>(&node.words[0], version).then_some(())?;
+                let stays_empty = G::ASKS && is_empty && !self.tidy_empty(search, guard);
+                return Some(if stays_empty { Removal::StillEmpty } else { Removal::Absent });
+            }
         };
         let held = Held::<L, N>::upgrade(node, version)?;
+        if G::ASKS && !may_unite(&view, index, key, guard) {
+            let word = &node.words[view.header.values_start() + index];
+            word.store(entry_word(VACANT, key.len()), Relaxed);
+            held.publish();
+            return Some(Removal::Kept);
+        }
         remove_entry(&view, index);
         held.publish();
         // Only when a border is crossed, or each removal from a small leaf would try again.
         let left = view.count() - 1;
-        if left == 0 || left == view.header.capacity() / 4 {
-            self.tidy(key);
+        if left == 0 {
+            let is_merged = self.tidy_empty(search, guard);
+            return Some(if is_merged { Removal::Done } else { Removal::Emptied });
         }
-        Some(true)
+        if left == view.header.capacity() / 4 {
+            self.tidy(key, guard);
+        }
+        Some(Removal::Done)
+    }
+
+    /// Merges the empty leaf that covers a key; whether none is left.
+    #[cold]
+    fn tidy_empty<G: GapGuard>(&self, key: SearchKey<'_>, guard: &mut G) -> bool {
+        self.tidy(key.bytes, guard);
+        let leaf = self.descend(key).filter(|(node, _)| node.id != ROOT);
+        leaf.is_none_or(|(node, _)| View::new(node.words).count() > 0)
     }
 
     /// Changes the value of `key` to what `change` makes of it, if anything; the old value.
@@ -133,4 +194,29 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         held.publish();
         Some(Some(old))
     }
+}
+
+/// Asks whether a key may be inserted at `index`.
+fn may_divide<G: GapGuard, const N: usize>(
+    view: &View<'_, N>,
+    index: usize,
+    key: &[u8],
+    guard: &mut G,
+) -> bool {
+    let mut prior = KeyBuffer::new();
+    view.copy_prior(index, &mut prior);
+    guard.may_divide(prior.as_bytes(), key)
+}
+
+/// Asks whether the entry at `index` may be removed. As the leaf's lower fence its key is a name
+/// that stays, but then it names no entry.
+fn may_unite<G: GapGuard, const N: usize>(
+    view: &View<'_, N>,
+    index: usize,
+    key: &[u8],
+    guard: &mut G,
+) -> bool {
+    let mut prior = KeyBuffer::new();
+    view.copy_prior(index, &mut prior);
+    guard.may_unite(prior.as_bytes(), key)
 }

@@ -6,7 +6,7 @@ use super::*;
 
 /// A kind of prefix-free keys, made from a number.
 #[derive(Clone, Copy, Debug)]
-enum Keys {
+pub(super) enum Keys {
     /// Eight bytes.
     Integer,
     /// Two integers of four and eight bytes, few values of the first.
@@ -18,7 +18,7 @@ enum Keys {
 }
 
 impl Keys {
-    fn longest(self) -> usize {
+    pub(super) fn longest(self) -> usize {
         match self {
             Self::Integer => 8,
             Self::Composite => 12,
@@ -27,7 +27,7 @@ impl Keys {
         }
     }
 
-    fn key(self, number: u64) -> Vec<u8> {
+    pub(super) fn key(self, number: u64) -> Vec<u8> {
         let scattered = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         match self {
             Self::Integer => number.to_be_bytes().to_vec(),
@@ -54,7 +54,7 @@ impl Keys {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum Change {
     /// Inserts `count` numbers from `from` in steps of `stride`.
     Insert {
         from: u64,
@@ -100,27 +100,45 @@ fn end() -> impl Strategy<Value = End> {
     ]
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn change() -> impl Strategy<Value = Change> {
     let run = || (0..600_u64, 1..8_u64, 1..250_u64);
     prop_oneof![
-        4 => run().prop_map(|(from, stride, count)| Step::Insert { from, stride, count }),
-        3 => run().prop_map(|(from, stride, count)| Step::Remove { from, stride, count }),
-        1 => (0..600_u64, any::<bool>()).prop_map(|(number, ghost)| Step::Ghost { number, ghost }),
-        1 => (0..600_u64, 0..100_u64).prop_map(|(number, value)| Step::Replace { number, value }),
+        4 => run().prop_map(|(from, stride, count)| Change::Insert { from, stride, count }),
+        3 => run().prop_map(|(from, stride, count)| Change::Remove { from, stride, count }),
+        1 => (0..600_u64, any::<bool>())
+            .prop_map(|(number, ghost)| Change::Ghost { number, ghost }),
+        1 => (0..600_u64, 0..100_u64).prop_map(|(number, value)| Change::Replace { number, value }),
         3 => (end(), end(), any::<bool>(), prop_oneof![1..10_usize, Just(usize::MAX)]).prop_map(
-            |(lower, upper, up, limit)| Step::Scan {
+            |(lower, upper, up, limit)| Change::Scan {
                 lower,
                 upper,
                 direction: if up { Direction::Ascending } else { Direction::Descending },
                 limit,
             }
         ),
-        1 => (0..600_u64).prop_map(|number| Step::Prior { number }),
+        1 => (0..600_u64).prop_map(|number| Change::Prior { number }),
     ]
 }
 
-fn keys() -> impl Strategy<Value = Keys> {
+pub(super) fn keys() -> impl Strategy<Value = Keys> {
     prop_oneof![Just(Keys::Integer), Just(Keys::Composite), Just(Keys::Text), Just(Keys::Long)]
+}
+
+/// What a walk names, all steps confirmed.
+pub(super) fn names<L: Latching>(
+    tree: &BTree<L>,
+    range: KeyRange<'_>,
+    direction: Direction,
+) -> Vec<(Vec<u8>, Step)> {
+    let mut buffers = WalkBuffers::default();
+    let mut walk = tree.walk(&mut buffers, range, direction);
+    let mut named = Vec::new();
+    while let Some(step) = walk.step() {
+        let key = walk.key().to_vec();
+        assert!(walk.confirm(), "nobody else is here");
+        named.push((key, step));
+    }
+    named
 }
 
 struct Run<L: Latching> {
@@ -133,9 +151,9 @@ struct Run<L: Latching> {
 }
 
 impl<L: Latching> Run<L> {
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &Change) {
         match *step {
-            Step::Insert { from, stride, count } => {
+            Change::Insert { from, stride, count } => {
                 for number in (0..count).map(|number| (from + number * stride) % 600) {
                     let key = self.keys.key(number);
                     let there = self.model.get(&key).copied();
@@ -147,7 +165,7 @@ impl<L: Latching> Run<L> {
                     self.model.entry(key).or_insert(number);
                 }
             }
-            Step::Remove { from, stride, count } => {
+            Change::Remove { from, stride, count } => {
                 for number in (0..count).map(|number| (from + number * stride) % 600) {
                     let key = self.keys.key(number);
                     let value = self.model.remove(&key);
@@ -156,7 +174,7 @@ impl<L: Latching> Run<L> {
                     assert_eq!(self.tree.remove(&key, value.unwrap_or(0)), value.is_some());
                 }
             }
-            Step::Ghost { number, ghost } => {
+            Change::Ghost { number, ghost } => {
                 let key = self.keys.key(number);
                 let old = self.model.get_mut(&key);
                 let expected = old.as_ref().map_or(0, |old| **old);
@@ -165,7 +183,7 @@ impl<L: Latching> Run<L> {
                     *old = *old & !GHOST | if ghost { GHOST } else { 0 };
                 }
             }
-            Step::Replace { number, value } => {
+            Change::Replace { number, value } => {
                 let key = self.keys.key(number);
                 let old = self.model.get_mut(&key);
                 assert_eq!(self.tree.replace(&key, value), old.as_deref().copied());
@@ -173,10 +191,10 @@ impl<L: Latching> Run<L> {
                     *old = value;
                 }
             }
-            Step::Scan { lower, upper, direction, limit } => {
+            Change::Scan { lower, upper, direction, limit } => {
                 self.scan(lower, upper, direction, limit);
             }
-            Step::Prior { number } => self.prior(&self.keys.key(number)),
+            Change::Prior { number } => self.prior(&self.keys.key(number)),
         }
     }
 
@@ -225,6 +243,31 @@ impl<L: Latching> Run<L> {
             assert_eq!(cursor.next(), None);
         }
         assert!(cursor.stamps().iter().all(|&stamp| self.tree.validate(stamp)));
+        if limit == usize::MAX {
+            self.walk(range, direction, &in_range);
+        }
+    }
+
+    /// A walk must name what protects each key of the range, there or not.
+    fn walk(
+        &self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        in_range: &impl Fn(&Vec<u8>) -> bool,
+    ) {
+        let named = names(&self.tree, range, direction);
+        let mut prior = KeyBuffer::new();
+        for key in (0..600).map(|number| self.keys.key(number)) {
+            let found = self.tree.get_or_prior(&key, &mut prior).0;
+            let steps = named.iter().filter(|(name, _)| name == prior.as_bytes());
+            let entries = steps.clone().filter_map(|(_, step)| step.entry).count();
+            match (found, in_range(&key)) {
+                (Prior::Exact(_), true) => assert_eq!(entries, 1, "{key:02x?} of {named:02x?}"),
+                (Prior::Exact(_), false) => assert_eq!(entries, 0, "{key:02x?} of {named:02x?}"),
+                (_, true) => assert!(steps.clone().any(|(_, step)| step.gap), "{key:02x?}"),
+                (_, false) => {}
+            }
+        }
     }
 
     fn prior(&self, key: &[u8]) {
@@ -246,7 +289,7 @@ impl<L: Latching> Run<L> {
     }
 }
 
-fn run<L: Latching>(keys: Keys, steps: &[Step]) {
+fn run<L: Latching>(keys: Keys, steps: &[Change]) {
     let tree = tree::<L>(keys.longest());
     let mut run = Run {
         keys,
@@ -271,12 +314,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn latched_tree_is_a_map(keys in keys(), steps in prop::collection::vec(step(), 1..40)) {
+    fn latched_tree_is_a_map(keys in keys(), steps in prop::collection::vec(change(), 1..40)) {
         run::<Latched>(keys, &steps);
     }
 
     #[test]
-    fn unlatched_tree_is_a_map(keys in keys(), steps in prop::collection::vec(step(), 1..40)) {
+    fn unlatched_tree_is_a_map(keys in keys(), steps in prop::collection::vec(change(), 1..40)) {
         run::<Unlatched>(keys, &steps);
     }
 }
