@@ -14,6 +14,7 @@
 
 mod change;
 mod finish;
+mod key_ranges;
 mod visit;
 
 use std::ops::ControlFlow;
@@ -23,7 +24,7 @@ use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, TableId, WorkerId};
 use hotrow_base::key::KeyBuffer;
 use hotrow_base::row::Field;
-use hotrow_storage::btree::{Hint, ScanBuffers};
+use hotrow_storage::btree::{Hint, KeyBuffer as StoredKey, ScanBuffers, WalkBuffers};
 use hotrow_storage::record::{Record, RecordId};
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_storage::undo::UndoLog;
@@ -49,6 +50,9 @@ pub struct Scratch {
     row: Vec<u64>,
     found: Vec<RecordId>,
     scan: ScanBuffers,
+    /// as storage copies keys out: what stands before one
+    prior: StoredKey,
+    walk: WalkBuffers,
     /// hash entries that commit removes: the rows moved on to other keys
     moved: Vec<MovedEntry>,
     /// where the last insert into a B+-tree went, and which tree that was: a NewOrder's order
@@ -78,6 +82,8 @@ impl Scratch {
             row: Vec::new(),
             found: Vec::new(),
             scan: ScanBuffers::default(),
+            prior: StoredKey::new(),
+            walk: WalkBuffers::default(),
             moved: Vec::new(),
             last_insert: (None, Hint::default()),
             records: Vec::new(),
@@ -162,9 +168,10 @@ impl<'a, P: Protection> InPlace<'a, P> {
         key: &[u8],
         mode: LockMode,
     ) -> Result<(), Stop> {
-        if !P::ACTIVE || !path.is_locked {
+        if !P::ACTIVE || !path.is_locked || P::LOCKS_KEYS && !P::ANNOUNCES {
             return Ok(());
         }
+        let mode = if P::LOCKS_KEYS { mode.announcing() } else { mode };
         protection.hold(path.space.lock_id(path.granule(key)), path.space, mode)
     }
 
@@ -201,8 +208,9 @@ impl<'a, P: Protection> InPlace<'a, P> {
         if index.key.encode_from_row(&index.fields, row, buffer).is_err() {
             return Ok(());
         }
-        let mode = locks::granule_mode(intent);
-        Self::hold_granule(protection, schema.path(primary), buffer.as_slice(), mode)
+        let (path, key) = (schema.path(primary), buffer.as_slice());
+        Self::hold_granule(protection, path, key, locks::granule_mode(intent))?;
+        if P::LOCKS_KEYS { Self::hold_row_key(protection, path, key, intent) } else { Ok(()) }
     }
 
     /// Holds what a look-up of a full key needs, before it.
@@ -261,6 +269,9 @@ impl<'a, P: Protection> RecordAccess for InPlace<'a, P> {
         }
         let schema = self.schema;
         let path = schema.path(at.index);
+        if P::LOCKS_KEYS {
+            return self.find_by_key(at, path, intent);
+        }
         match at.entry {
             Some(entry) => self.protection.reach(entry),
             None if P::ACTIVE => self.hold_key(at, path, intent)?,

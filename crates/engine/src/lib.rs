@@ -17,6 +17,7 @@
 
 pub mod checkpoint;
 pub mod contract;
+pub mod ghosts;
 pub mod in_place;
 pub mod journal;
 pub mod lock_mode;

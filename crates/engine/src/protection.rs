@@ -4,14 +4,25 @@
 //!              path: nothing (serial), lock now (dynamic locking), it must be held already
 //!              (planned)
 
-use hotrow_transaction::granule::{LockMode, Space};
+use hotrow_base::ids::IndexId;
+use hotrow_base::key;
+use hotrow_log::position::Position;
+use hotrow_transaction::granule::{LockMode, Space, SpaceSeed};
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::plan::Footprint;
+
+use crate::lock_mode::Strength;
 
 /// Holds granules for the transaction that runs.
 pub trait Protection {
     /// Whether granules matter at all; when not, their keys are not even computed.
     const ACTIVE: bool;
+
+    /// Whether keys and gaps of indexes are held, and not granules.
+    const LOCKS_KEYS: bool = false;
+
+    /// Whether granules are announced by intent modes, besides: others hold granules.
+    const ANNOUNCES: bool = false;
 
     /// Makes sure that the transaction holds this granule in a mode that grants `mode`.
     fn hold(&mut self, lock: u64, space: Space, mode: LockMode) -> Result<(), Stop>;
@@ -23,6 +34,79 @@ pub trait Protection {
     /// A key was looked for in vain.
     #[inline]
     fn missed(&mut self) {}
+
+    /// Makes sure that the transaction holds a key of an index and the gap behind it at least so.
+    /// Called with nothing latched: it may wait. Only where [`Protection::LOCKS_KEYS`].
+    fn hold_key(&mut self, lock: KeyLock, key: Strength, gap: Strength) -> Result<(), Stop> {
+        unreachable!("granules are held: {lock:?}, {key:?}, {gap:?}")
+    }
+
+    /// Whether others lock keys and gaps, so that gaps may not be divided or united unasked.
+    #[inline]
+    fn guards_gaps(&self) -> bool {
+        Self::LOCKS_KEYS
+    }
+
+    /// Whether `key` may come to divide the gap behind `gap`. If so, it is made sure that what this
+    /// transaction holds of the gap, it holds behind `key`, too. Called under the leaf's latch:
+    /// does not wait; who is told no calls [`Protection::wait_to_divide`] without it.
+    fn may_divide(&mut self, _gap: KeyLock, _key: KeyLock) -> bool {
+        true
+    }
+
+    /// Waits until what forbade the last [`Protection::may_divide`] has passed. It may come again.
+    fn wait_to_divide(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    /// The insert for which a gap was to be divided is over.
+    fn done_dividing(&mut self) {}
+
+    /// Whether nobody else holds or waits for `key`, an entry or a fence, so that what is behind it
+    /// may from now on be behind `gap`. Called under the leaf's latch when the transaction has come
+    /// to its end, after [`Protection::commits_at`] if it commits.
+    fn may_unite(&mut self, _gap: KeyLock, _key: KeyLock) -> bool {
+        true
+    }
+
+    /// The transaction will be final, and stands there in the serial order.
+    #[inline]
+    fn commits_at(&mut self, _position: Position) {}
+}
+
+/// The lock on a key of an index, or on a fence, with the gap behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyLock {
+    /// its identity
+    pub lock: u64,
+    /// the index
+    pub index: IndexId,
+}
+
+/// The locks on an index's keys: a lock space of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeySpace {
+    index: IndexId,
+    seed: SpaceSeed,
+}
+
+impl KeySpace {
+    /// That of an index.
+    pub const fn of(index: IndexId) -> Self {
+        Self { index, seed: Space::keys_of(index) }
+    }
+
+    /// The lock on a key, or on a fence.
+    #[inline]
+    pub fn lock(self, key: &[u8]) -> KeyLock {
+        self.lock_hashed(key::hash(key))
+    }
+
+    /// As [`KeySpace::lock`], for a key whose [`key::hash`] is known.
+    #[inline]
+    pub const fn lock_hashed(self, hash: u64) -> KeyLock {
+        KeyLock { lock: self.seed.lock_id(hash), index: self.index }
+    }
 }
 
 /// One transaction at a time: nothing to protect.

@@ -9,7 +9,7 @@
 mod path;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, ProcedureId, TableId, WorkerId};
@@ -30,6 +30,7 @@ use hotrow_transaction::program::Procedure;
 
 pub(crate) use self::path::{AccessPath, ColumnSet};
 use crate::checkpoint::SavedRows;
+use crate::ghosts::Ghosts;
 
 /// The worker id of quiet points; engines have the ids from 1.
 pub const QUIET_WORKER: WorkerId = WorkerId(0);
@@ -40,6 +41,9 @@ pub struct Memory {
     budget: Arc<MemoryBudget>,
     workers: usize,
     saved_rows: SavedRows,
+    ghosts: Ghosts,
+    /// keys and gaps of indexes are locked; set before anybody does so
+    guards_gaps: AtomicBool,
 }
 
 impl Memory {
@@ -47,7 +51,14 @@ impl Memory {
     pub fn new(workers: usize, limit: u64) -> Self {
         let budget = Arc::new(MemoryBudget::new(limit));
         let saved_rows = SavedRows::new(workers);
-        Self { epochs: ReclaimEpochs::new(workers), budget, workers, saved_rows }
+        Self {
+            epochs: ReclaimEpochs::new(workers),
+            budget,
+            workers,
+            saved_rows,
+            ghosts: Ghosts::default(),
+            guards_gaps: AtomicBool::new(false),
+        }
     }
 
     /// The reclamation clock.
@@ -65,6 +76,12 @@ impl Memory {
     #[inline]
     pub fn saved_rows(&self) -> &SavedRows {
         &self.saved_rows
+    }
+
+    /// Ghosts that wait for somebody's locks.
+    #[inline]
+    pub fn ghosts(&self) -> &Ghosts {
+        &self.ghosts
     }
 
     /// How many workers may touch records.
@@ -133,6 +150,11 @@ impl Schema {
             let owner = &tables[index.table.index()];
             let grown = owner.with_index(kind, budget).map_err(|_| self.memory.out_of_memory())?;
             tables[index.table.index()] = Arc::new(grown);
+            if self.memory.guards_gaps.load(Ordering::Relaxed)
+                && let Some(stored) = tables[index.table.index()].indexes().last()
+            {
+                guard_gaps_of(stored);
+            }
             fresh.push(index.id);
         }
         self.indexed =
@@ -143,6 +165,14 @@ impl Schema {
         self.tables = tables;
         self.make_paths();
         fresh.into_iter().try_for_each(|index| self.fill_index(index))
+    }
+
+    /// From now on transactions lock keys and gaps of indexes (see
+    /// [`Protection::guards_gaps`](crate::protection::Protection::guards_gaps)). Called while no
+    /// transaction runs.
+    pub fn guard_gaps(&self) {
+        self.memory.guards_gaps.store(true, Ordering::Relaxed); // nobody else is here
+        self.paths.iter().for_each(|path| guard_gaps_of(&path.stored));
     }
 
     /// Gathers what accesses need. Called when catalog, granules or storage have changed.
@@ -283,6 +313,13 @@ impl Schema {
         &self.paths[id.index()]
     }
 
+    /// What accesses through index number `number` of a table need.
+    pub(crate) fn path_at(&self, table: TableId, number: usize) -> &AccessPath {
+        let mut paths = self.catalog.table(table).indexes().map(|index| self.path(index));
+        let path = paths.find(|path| usize::from(path.number) == number);
+        path.expect("storage has the indexes of the catalog")
+    }
+
     /// The columns of a table that entries of its secondary indexes hold.
     #[inline(always)]
     pub(crate) fn indexed(&self, table: TableId) -> ColumnSet {
@@ -359,6 +396,12 @@ impl Schema {
         for table in &self.tables {
             table.records().reclaim(worker, safe);
         }
+    }
+}
+
+fn guard_gaps_of(index: &StoredIndex) {
+    if let StoredIndex::BTree(tree) = index {
+        tree.guard_gaps();
     }
 }
 

@@ -57,6 +57,13 @@ impl Space {
         };
         SpaceSeed((tag + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
+
+    /// What tells the key-range locks of an index from its granules and from all others.
+    #[inline]
+    pub const fn keys_of(index: IndexId) -> SpaceSeed {
+        let SpaceSeed(granules) = Self::Index(index).seed();
+        SpaceSeed(granules.rotate_left(32) ^ 0xc2b2_ae3d_27d4_eb4f)
+    }
 }
 
 /// See [`Space::seed`].
@@ -149,6 +156,15 @@ impl LockMode {
     #[inline]
     pub const fn covers(self, other: Self) -> bool {
         self.join(other) as u8 == self as u8
+    }
+
+    /// The mode that announces finer locks for what this one grants.
+    #[inline]
+    pub const fn announcing(self) -> Self {
+        match self {
+            Self::IntentShared | Self::Shared => Self::IntentShared,
+            Self::IntentExclusive | Self::Exclusive => Self::IntentExclusive,
+        }
     }
 
     /// `IS`, `IX`, `S` or `X`.

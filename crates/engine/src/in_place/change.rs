@@ -13,6 +13,7 @@ use hotrow_transaction::catalog::Index;
 use hotrow_transaction::granule::LockMode;
 use hotrow_transaction::outcome::Stop;
 
+use super::key_ranges::{self, Reach};
 use super::visit::live_record;
 use super::{InPlace, MovedEntry};
 use crate::protection::Protection;
@@ -170,6 +171,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         for key in [&scratch.key, &scratch.other_key] {
             let path = schema.path(index.id);
             Self::hold_granule(protection, path, key.as_slice(), LockMode::Exclusive)?;
+            Self::hold_entry(protection, schema, path, key.as_slice())?;
         }
         if let Inserted::Duplicate(index) = self.add_entry(index, id, true)? {
             return Ok(Inserted::Duplicate(index));
@@ -183,12 +185,13 @@ impl<'a, P: Protection> InPlace<'a, P> {
         let schema = self.schema;
         let path = schema.path(index.id);
         let number = path.number;
-        let scratch = &mut *self.scratch;
+        let (protection, scratch) = (&mut self.protection, &mut *self.scratch);
         let new = if moved { scratch.other_key.as_slice() } else { scratch.key.as_slice() };
+        Self::hold_entry(protection, schema, path, new)?;
         match &*path.stored {
             StoredIndex::BTree(tree) => {
                 let key = IndexKey::Bytes(new);
-                match tree.insert(new, id.bits()).map_err(|_| Stop::OutOfMemory)? {
+                match Self::enter(protection, path, tree, (new, id.bits()), None)? {
                     None => {
                         let added = IndexChange::Added;
                         scratch.undo.log_index(index.table, id, number, added, key);
@@ -301,9 +304,9 @@ impl<'a, P: Protection> InPlace<'a, P> {
     #[cold]
     fn take_back(&mut self, (before, moved): (Savepoint, usize)) {
         let (schema, worker) = (self.schema, self.scratch.worker);
-        let epochs = schema.memory.epochs();
+        let protection = &mut self.protection;
         self.scratch.undo.rollback_to(before, |entry| {
-            schema.table(entry.table).undo(worker, epochs, entry.record, entry.undo);
+            key_ranges::undo(schema, worker, protection, Reach::Part, &entry);
         });
         self.scratch.moved.truncate(moved);
     }
@@ -314,11 +317,13 @@ impl<'a, P: Protection> InPlace<'a, P> {
     fn add_primary(&mut self, at: &KeyAt<'_>, id: RecordId) -> Result<Option<RecordId>, Stop> {
         let path = self.schema.path(at.index);
         let (table, number) = (at.table, path.number);
+        let protection = &mut self.protection;
+        Self::hold_entry(protection, self.schema, path, at.key)?;
         let key = match &*path.stored {
             StoredIndex::BTree(tree) => {
                 let hint = self.scratch.insert_hint(at.index);
-                let there = tree.insert_hinted(at.key, id.bits(), hint);
-                if let Some(existing) = there.map_err(|_| Stop::OutOfMemory)? {
+                let entry = (at.key, id.bits());
+                if let Some(existing) = Self::enter(protection, path, tree, entry, Some(hint))? {
                     return Ok(Some(RecordId::from_bits(existing)));
                 }
                 IndexKey::Bytes(at.key)
@@ -452,10 +457,11 @@ impl<'a, P: Protection> InPlace<'a, P> {
                 let index = schema.catalog.index(secondary);
                 let key = &mut self.scratch.key;
                 key.clear();
-                if index.key.encode_from_row(&index.fields, record.row(), key).is_ok() {
+                if schema.encode_entry(index, record.id(), record.row(), key).is_ok() {
                     let path = schema.path(secondary);
                     let (protection, key) = (&mut self.protection, key.as_slice());
                     Self::hold_granule(protection, path, key, LockMode::Exclusive)?;
+                    Self::hold_entry(protection, schema, path, key)?;
                 }
             }
         }

@@ -9,6 +9,7 @@ use hotrow_storage::undo::{IndexChange, IndexKey, Undo};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::Stop;
 
+use super::key_ranges::{self, Reach};
 use super::{InPlace, Scratch};
 use crate::journal::{Commit, Committer, Effect};
 use crate::protection::Protection;
@@ -29,6 +30,7 @@ impl<P: Protection> InPlace<'_, P> {
         invocation: &Invocation,
     ) -> Result<Commit, Stop> {
         let commit = committer.commit(met, self.effect_of(invocation))?;
+        self.protection.commits_at(commit.position());
         Ok(self.log_values(committer, commit, invocation))
     }
 
@@ -71,28 +73,29 @@ impl<P: Protection> InPlace<'_, P> {
     /// their indexes here, while nobody can look for them.
     #[inline]
     pub fn commit(self) {
-        let Self { schema, scratch, .. } = self;
+        let Self { schema, scratch, mut protection, .. } = self;
         if scratch.unsettled {
-            settle(schema, scratch);
+            settle(schema, scratch, &mut protection);
         }
         scratch.undo.clear();
+        key_ranges::housekeep(schema, &mut protection, &mut scratch.prior);
     }
 
     /// Takes all changes back, newest first.
     pub fn undo(self) {
-        let Self { schema, scratch, .. } = self;
+        let Self { schema, scratch, mut protection, .. } = self;
         let worker = scratch.worker;
-        let epochs = schema.memory.epochs();
         scratch.undo.rollback(|entry| {
-            schema.table(entry.table).undo(worker, epochs, entry.record, entry.undo);
+            key_ranges::undo(schema, worker, &mut protection, Reach::Whole, &entry);
         });
         scratch.moved.clear();
         scratch.unsettled = false;
+        key_ranges::housekeep(schema, &mut protection, &mut scratch.prior);
     }
 }
 
 #[cold]
-fn settle(schema: &Schema, scratch: &mut Scratch) {
+fn settle<P: Protection>(schema: &Schema, scratch: &mut Scratch, protection: &mut P) {
     let Scratch { worker, undo, key, moved, .. } = scratch;
     for entry in undo.iter() {
         let (table, id) = (entry.table, entry.record);
@@ -104,15 +107,14 @@ fn settle(schema: &Schema, scratch: &mut Scratch) {
             Undo::Deleted => {
                 let record = schema.table(table).records().record(id);
                 if record.is_ghost() && !record.is_retired() {
-                    remove_entries(schema, table, id, key);
+                    remove_entries(schema, protection, table, id, key);
                     let epoch = schema.memory.epochs().retire_epoch();
                     schema.table(table).records().retire(*worker, id, epoch);
                 }
             }
             Undo::Index { index, change: IndexChange::Ghosted, key: IndexKey::Bytes(bytes) } => {
-                if let StoredIndex::BTree(tree) = &*schema.table(table).indexes()[index] {
-                    tree.remove(bytes, id.bits() | GHOST);
-                }
+                let path = schema.path_at(table, index);
+                key_ranges::leave(schema, protection, path, bytes, id.bits() | GHOST);
             }
             _ => {}
         }
@@ -126,8 +128,9 @@ fn settle(schema: &Schema, scratch: &mut Scratch) {
 }
 
 /// Removes a dead row's entries from all indexes.
-fn remove_entries(
+fn remove_entries<P: Protection>(
     schema: &Schema,
+    protection: &mut P,
     table: TableId,
     id: RecordId,
     key: &mut hotrow_base::key::KeyBuffer,
@@ -136,8 +139,15 @@ fn remove_entries(
     for index in schema.catalog.table(table).indexes() {
         let index = schema.catalog.index(index);
         key.clear();
-        if schema.encode_entry(index, id, row, key).is_ok() {
-            schema.leave_entry(index, id, key.as_slice());
+        if schema.encode_entry(index, id, row, key).is_err() {
+            continue;
+        }
+        match schema.stored_index(index.id) {
+            StoredIndex::BTree(_) => {
+                let path = schema.path(index.id);
+                key_ranges::leave(schema, protection, path, key.as_slice(), id.bits());
+            }
+            StoredIndex::Hash(_) => schema.leave_entry(index, id, key.as_slice()),
         }
     }
 }

@@ -12,7 +12,7 @@ use hotrow_transaction::access::{Intent, RangeAt};
 use hotrow_transaction::locks;
 use hotrow_transaction::outcome::Stop;
 
-use super::{InPlace, Scratch};
+use super::{InPlace, Scratch, key_ranges};
 use crate::protection::Protection;
 use crate::schema::AccessPath;
 
@@ -27,17 +27,32 @@ impl<'a, P: Protection> InPlace<'a, P> {
         &mut self,
         range: &RangeAt<'_>,
         intent: Intent,
+        visit: impl FnMut(Record<'a>, &[AtomicU64]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        let path = self.schema.path(range.index);
+        if P::LOCKS_KEYS && path.is_locked && !key_ranges::is_whole(range) {
+            return self.scan_keys(range, intent, visit);
+        }
+        if P::ACTIVE {
+            self.hold_range(range, path, intent)?;
+        }
+        // A range that binds nothing holds the table.
+        let holds_table = range.prefix_parts == 0;
+        let rows = P::ACTIVE && !range.covered && !path.is_primary && !holds_table;
+        self.visit_range(range, intent, rows, visit)
+    }
+
+    /// Visits a range that is held; `rows`: but for the rows.
+    pub(super) fn visit_range(
+        &mut self,
+        range: &RangeAt<'_>,
+        intent: Intent,
+        rows: bool,
         mut visit: impl FnMut(Record<'a>, &[AtomicU64]) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
         let schema = self.schema;
         let path = schema.path(range.index);
-        if P::ACTIVE {
-            self.hold_range(range, path, intent)?;
-        }
         let records = &*path.records;
-        // A range that binds nothing holds the table.
-        let holds_table = range.prefix_parts == 0;
-        let rows = P::ACTIVE && !range.covered && !path.is_primary && !holds_table;
         let protection = &mut self.protection;
         let Scratch { key: buffer, scan, found, moved, .. } = &mut *self.scratch;
         let mut stopped = Ok(());

@@ -6,12 +6,15 @@
 
 use std::sync::Arc;
 
+use hotrow_base::ids::IndexId;
 use hotrow_base::key::KeyLayout;
 use hotrow_base::row::{Field, FieldKind, Words};
 use hotrow_storage::slab::RecordStore;
 use hotrow_storage::table::{Index as StoredIndex, Table as StoredTable};
 use hotrow_transaction::catalog::{Catalog, Index, Table};
 use hotrow_transaction::granule::{Granules, Space};
+
+use crate::protection::KeySpace;
 
 /// An index and its table.
 #[derive(Clone)]
@@ -23,11 +26,13 @@ pub(crate) struct AccessPath {
     /// the column, where the key is that of one plain integer
     only_int: Option<Field>,
     pub(crate) space: Space,
+    pub(crate) keys: KeySpace,
     /// how many leading key columns make a granule
     granule_parts: u8,
     /// granules of the table must be held: some procedure writes it
     pub(crate) is_locked: bool,
     pub(crate) is_primary: bool,
+    pub(crate) id: IndexId,
     /// its number in its table
     pub(crate) number: u16,
 }
@@ -51,6 +56,8 @@ impl AccessPath {
             key: index.key.clone(),
             fields: index.fields.as_slice().into(),
             space: Space::Index(index.id),
+            keys: KeySpace::of(index.id),
+            id: index.id,
             granule_parts: granules.parts(index.id) as u8,
             is_locked: granules.table(index.table).written,
             is_primary: catalog.table(index.table).primary == Some(index.id),
