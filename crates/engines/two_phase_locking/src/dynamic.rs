@@ -16,59 +16,71 @@ use std::sync::Arc;
 use hotrow_base::clock::Ticks;
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::{Commit, Committer};
+use hotrow_engine::lock_mode::Mode;
 use hotrow_engine::protection::Protection;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_engine::worker::{Call, Runner};
+use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::outcome::Stop;
-use hotrow_transaction::plan::Footprint;
 
 use crate::back_off::BackOff;
+use crate::held::Held;
+use crate::key_range::{LockKeys, Ranges};
 use crate::lock_table::{Acquired, LockTable, Owner, Standing};
 
 /// What a transaction holds, and how it gets more.
-struct Locking {
-    table: Arc<LockTable>,
-    owner: Owner,
-    held: Footprint,
+pub(crate) struct Locking {
+    pub(crate) table: Arc<LockTable>,
+    pub(crate) owner: Owner,
+    pub(crate) held: Held,
 }
 
 impl Locking {
-    fn hold(
+    pub(crate) fn hold(
         &mut self,
         lock: u64,
-        space: Space,
-        mode: LockMode,
+        mode: Mode,
         watch: &mut Stopwatch,
     ) -> Result<(), Stop> {
         if self.held.covers(lock, mode) {
             return Ok(());
         }
-        match self.table.acquire(&mut self.owner, lock, mode.into()) {
-            Acquired::Granted => {}
+        self.acquire(lock, mode, watch)?;
+        self.held.join(lock, mode);
+        Ok(())
+    }
+
+    /// Acquires a lock that the caller releases.
+    pub(crate) fn acquire(
+        &mut self,
+        lock: u64,
+        mode: Mode,
+        watch: &mut Stopwatch,
+    ) -> Result<(), Stop> {
+        match self.table.acquire(&mut self.owner, lock, mode) {
+            Acquired::Granted => Ok(()),
             Acquired::Waiting => {
                 let before = watch.switch(Activity::Wait);
                 let waited = self.table.wait(&mut self.owner, lock);
                 watch.switch(before);
-                waited.map_err(Stop::Conflict)?;
+                waited.map_err(Stop::Conflict)
             }
-            Acquired::Refused(conflict) => return Err(Stop::Conflict(conflict)),
+            Acquired::Refused(conflict) => Err(Stop::Conflict(conflict)),
         }
-        self.held.join(lock, space, mode);
-        Ok(())
     }
 
-    fn release_all(&mut self) {
-        for granule in self.held.granules() {
-            self.table.release(&mut self.owner, granule.lock);
+    pub(crate) fn release_all(&mut self) {
+        for lock in self.held.locks() {
+            self.table.release(&mut self.owner, lock);
         }
         self.held.clear();
     }
 }
 
-/// Protection that locks at each access.
+/// Protection that locks granules at each access.
 struct LockNow<'a> {
     locking: &'a mut Locking,
     watch: &'a mut Stopwatch,
@@ -78,8 +90,8 @@ impl Protection for LockNow<'_> {
     const ACTIVE: bool = true;
 
     #[inline]
-    fn hold(&mut self, lock: u64, space: Space, mode: LockMode) -> Result<(), Stop> {
-        self.locking.hold(lock, space, mode, self.watch)
+    fn hold(&mut self, lock: u64, _: Space, mode: LockMode) -> Result<(), Stop> {
+        self.locking.hold(lock, mode.into(), self.watch)
     }
 }
 
@@ -93,21 +105,27 @@ pub struct DynamicRunner {
     started: Ticks,
     /// of the call at hand
     age: u64,
+    ranges: Ranges,
 }
 
 impl DynamicRunner {
     /// The runner of worker thread `number`. `started` is the same for all workers.
-    pub fn new(table: Arc<LockTable>, started: Ticks, number: usize, committer: Committer) -> Self {
+    pub fn new(
+        table: Arc<LockTable>,
+        ranges: Ranges,
+        started: Ticks,
+        number: usize,
+        committer: Committer,
+    ) -> Self {
         let owner = table.owner(number, Standing::Dynamic);
-        let mut held = Footprint::default();
-        held.clear();
         Self {
-            locking: Locking { table, owner, held },
+            locking: Locking { table, owner, held: Held::default() },
             scratch: Scratch::new(committer.worker()),
             committer,
             back_off: BackOff::new(number as u64),
             started,
             age: 1,
+            ranges,
         }
     }
 
@@ -117,24 +135,43 @@ impl DynamicRunner {
         call: &mut Call,
         watch: &mut Stopwatch,
     ) -> Result<Commit, Stop> {
-        let Call { invocation, procedure, frame, .. } = call;
-        let procedure = procedure.as_deref().expect("only procedures that exist are run");
-        frame.begin(&procedure.program, invocation);
-        let Locking { table, owner, .. } = &mut self.locking;
+        let Self { locking, scratch, committer, .. } = self;
+        let Locking { table, owner, .. } = &mut *locking;
         table.begin(owner, self.age);
-        let protection = LockNow { locking: &mut self.locking, watch };
-        let mut access = InPlace::new(schema, &mut self.scratch, protection);
-        let ran = interpret::run(&procedure.program, 0, frame, &mut access, &mut NoHook);
-        let met = access.protection().locking.owner.met();
-        match ran.and_then(|()| access.commit_at(&self.committer, met, invocation)) {
-            Ok(commit) => {
-                access.commit();
-                Ok(commit)
+        match self.ranges {
+            Ranges::Granules => {
+                let access = InPlace::new(schema, scratch, LockNow { locking, watch });
+                run(committer, access, call, |protection| protection.locking.owner.met())
             }
-            Err(stop) => {
-                access.undo();
-                Err(stop)
+            ranges => {
+                let protection = LockKeys::new(locking, watch, ranges);
+                let access = InPlace::new(schema, scratch, protection);
+                run(committer, access, call, LockKeys::met)
             }
+        }
+    }
+}
+
+/// Runs a call to its commit or undoes it; `met`: whom it has met.
+fn run<P: Protection>(
+    committer: &Committer,
+    mut access: InPlace<'_, P>,
+    call: &mut Call,
+    met: impl FnOnce(&P) -> Position,
+) -> Result<Commit, Stop> {
+    let Call { invocation, procedure, frame, .. } = call;
+    let procedure = procedure.as_deref().expect("only procedures that exist are run");
+    frame.begin(&procedure.program, invocation);
+    let ran = interpret::run(&procedure.program, 0, frame, &mut access, &mut NoHook);
+    let met = met(access.protection());
+    match ran.and_then(|()| access.commit_at(committer, met, invocation)) {
+        Ok(commit) => {
+            access.commit();
+            Ok(commit)
+        }
+        Err(stop) => {
+            access.undo();
+            Err(stop)
         }
     }
 }

@@ -4,7 +4,9 @@
 //! takes its locks in one global order, the hottest last, and therefore never deadlocks and never
 //! undoes a call because of another one. The other acquisitions lock as they go, need no plan, and
 //! are the baselines that papers compare with, each named after its deadlock policy: under
-//! contention they spend their time on waiting for each other, undoing and repeating.
+//! contention they spend their time on waiting for each other, undoing and repeating. What they
+//! lock of an index says `ranges`: granules, as planned calls do, or keys and the gaps between
+//! them, which lets scans and inserts of one granule go on side by side.
 //!
 //! ```text
 //! ordered    plan ─ prefetch ─▶ sort footprint ─ acquire cold ─▶ execute ─▶ commit ─ release all
@@ -15,15 +17,15 @@
 //! ```
 //!
 //! Reading order: [`options`], [`policy`], [`lock_table`], [`waiting`], [`deadlock`],
-//! [`intents`], [`ordered`], [`heat`], [`dynamic`], [`back_off`].
+//! [`intents`], [`ordered`], [`heat`], [`dynamic`], [`key_range`], [`back_off`].
 //!
 //! Invariants   I1 strict two-phase locking: a lock is held until the transaction's changes are
 //!              final or undone; so the order in which conflicting transactions commit is a serial
 //!              order of all of them
 //! Source       orthrus.txt 3.2 and 4 (ordered acquisition, "deadlock free locking"; wait-die;
-//!              per-bucket latches). We differ: locks are granules of indexes, prefixes of keys,
-//!              so that they keep phantoms out; and a table that somebody visits as a whole has
-//!              intent locks, which that baseline does without
+//!              per-bucket latches); locking.txt 2.2 (key ranges). We differ: locks are granules
+//!              of indexes, prefixes of keys, so that they keep phantoms out; and a table that
+//!              somebody visits as a whole has intent locks, which that baseline does without
 //!
 //! Measured (callgrind, one thread, `examples/transaction_cost.rs`): a payment from the account
 //! that an alias points to takes 5,300 instructions ordered and 3,580 to 3,880 no-wait or wait-die,
@@ -37,7 +39,9 @@ pub mod deadlock;
 pub mod dynamic;
 pub mod experiment;
 pub mod heat;
+mod held;
 pub mod intents;
+pub mod key_range;
 pub mod lock_table;
 pub mod options;
 pub mod ordered;
@@ -53,6 +57,7 @@ use hotrow_engine::worker::Workers;
 
 use crate::dynamic::DynamicRunner;
 use crate::heat::Heat;
+use crate::key_range::Ranges;
 use crate::lock_table::LockTable;
 use crate::options::{Acquisition, Settings};
 use crate::ordered::OrderedRunner;
@@ -68,8 +73,10 @@ pub const ENTRY: EngineEntry = EngineEntry {
         &[("acquisition", "ordered"), ("order", "hot-last")],
         &[("acquisition", "no-wait")],
         &[("acquisition", "wait-die")],
+        &[("acquisition", "wait-die"), ("ranges", "orthogonal")],
         &[("acquisition", "wound-wait")],
         &[("acquisition", "wait-for-graph")],
+        &[("acquisition", "wait-for-graph"), ("ranges", "orthogonal")],
         &[("acquisition", "dreadlocks")],
         &[("acquisition", "dreadlocks"), ("digest", "bloom"), ("waiting", "sleep")],
         &[("acquisition", "time-out"), ("time_out_ms", "2")],
@@ -90,6 +97,9 @@ fn start(
     }
     assert_eq!(sources.len(), threads, "one source per thread");
     let table = Arc::new(LockTable::new(threads, settings.deadlocks));
+    if settings.ranges != Ranges::Granules {
+        ground.schema.current().guard_gaps();
+    }
     let workers = match settings.acquisition {
         Acquisition::Ordered => {
             let rule = settings.order.rule();
@@ -103,7 +113,7 @@ fn start(
             let started = Ticks::now();
             Workers::start(&ground, options, sources, |number, committer| {
                 let table = Arc::clone(&table);
-                DynamicRunner::new(table, started, number, committer)
+                DynamicRunner::new(table, settings.ranges, started, number, committer)
             })
         }
     };

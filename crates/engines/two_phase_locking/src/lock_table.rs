@@ -279,6 +279,29 @@ impl LockTable {
         bucket.is_claimed(lock, owner.number, mode)
     }
 
+    /// As [`LockTable::is_claimed`], but who only waits does not count.
+    #[inline]
+    pub fn is_held(&self, owner: &mut Owner, lock: u64, mode: Mode) -> bool {
+        let bucket = self.bucket(lock);
+        owner.meet(bucket.tag);
+        bucket.is_held(lock, owner.number, mode)
+    }
+
+    /// Meets who has left a lock that the owner holds already: what the lock stands for may have
+    /// grown since it was granted ([`LockTable::hand_on`]).
+    #[inline]
+    pub fn meet(&self, owner: &mut Owner, lock: u64) {
+        owner.meet(self.bucket(lock).tag);
+    }
+
+    /// What the lock `from` stood for, `to` stands for from now on, too, and perhaps only: who
+    /// acquires `to` meets whoever has left `from`, and the owner where it has its position.
+    pub fn hand_on(&self, owner: &Owner, from: u64, to: u64) {
+        let tag = self.bucket(from).tag.max(owner.position);
+        let mut bucket = self.bucket(to);
+        bucket.tag = bucket.tag.max(tag);
+    }
+
     /// Gives a lock back, which the owner holds, and tags its bucket with the owner's position.
     #[inline]
     pub fn release(&self, owner: &mut Owner, lock: u64) {

@@ -10,6 +10,7 @@ use hotrow_engine::contract::OptionError;
 
 use crate::NAME;
 use crate::heat::{self, Rule};
+use crate::key_range::Ranges;
 use crate::policy::{Deadlocks, Digest, Policy, Victim, Waiting};
 
 /// When and how calls acquire locks.
@@ -58,6 +59,8 @@ pub struct Settings {
     pub releases_at_last_use: bool,
     /// of dynamic transactions
     pub deadlocks: Deadlocks,
+    /// what dynamic transactions hold of indexes
+    pub ranges: Ranges,
 }
 
 impl Default for Settings {
@@ -69,12 +72,13 @@ impl Default for Settings {
             heat: heat::PERIOD,
             releases_at_last_use: false,
             deadlocks: Deadlocks::default(),
+            ranges: Ranges::default(),
         }
     }
 }
 
 const SETTINGS: &str =
-    "acquisition, digest, heat_ms, last_use, order, time_out_ms, victim, waiting";
+    "acquisition, digest, heat_ms, last_use, order, ranges, time_out_ms, victim, waiting";
 const PERIODS: &str = "a whole number from 0 to 60000";
 const ACQUISITIONS: &str =
     "ordered, no-wait, wait-die, wound-wait, wait-for-graph, dreadlocks, time-out";
@@ -92,6 +96,7 @@ impl Settings {
             let known = match setting.as_str() {
                 "acquisition" => read.acquire(value),
                 "digest" => choose(&mut read.deadlocks.digest, value, DIGESTS),
+                "ranges" => choose(&mut read.ranges, value, RANGES),
                 "waiting" => choose(&mut read.deadlocks.waiting, value, WAITINGS),
                 "order" => choose(&mut read.order, value, ORDERS),
                 "last_use" => choose(&mut read.releases_at_last_use, value, LAST_USES),
@@ -158,6 +163,15 @@ const LAST_USES: Choices<bool> = (&[("keep", false), ("release", true)], "keep, 
 const ORDERS: Choices<Order> = (
     &[("identity", Order::Identity), ("hot-last", Order::HotLast), ("drawn", Order::Drawn)],
     "identity, hot-last, drawn",
+);
+const RANGES: Choices<Ranges> = (
+    &[
+        ("granules", Ranges::Granules),
+        ("orthogonal", Ranges::Orthogonal),
+        ("lomet", Ranges::Lomet),
+        ("kvl", Ranges::Kvl),
+    ],
+    "granules, orthogonal, lomet, kvl",
 );
 const VICTIMS: Choices<Victim> = (
     &[("young", Victim::Young), ("kill-long", Victim::KillLong), ("kill-short", Victim::KillShort)],

@@ -314,6 +314,11 @@ impl Bucket {
         self.others(lock, owner).any(|other| other.claims().conflict_with(mode))
     }
 
+    /// Whether somebody else holds a lock in a mode that `mode` does not go with.
+    pub fn is_held(&self, lock: u64, owner: u32, mode: Mode) -> bool {
+        self.others(lock, owner).any(|other| other.held.conflict_with(mode))
+    }
+
     /// Grants a request that need not wait: to who holds the lock already, or beside others.
     pub fn grant_without_waiting(&mut self, lock: u64, owner: u32, mode: Mode) -> bool {
         let Some(own) = self.position(lock, owner) else {

@@ -44,6 +44,19 @@ fn settings_choose_the_order() {
 }
 
 #[test]
+fn settings_choose_what_is_held_of_indexes() {
+    assert_eq!(read(&[]).unwrap().ranges, Ranges::Granules);
+    for (name, ranges) in [
+        ("granules", Ranges::Granules),
+        ("orthogonal", Ranges::Orthogonal),
+        ("lomet", Ranges::Lomet),
+        ("kvl", Ranges::Kvl),
+    ] {
+        assert_eq!(read(&[("ranges", name)]).unwrap().ranges, ranges);
+    }
+}
+
+#[test]
 fn other_settings_are_refused_with_what_there_is() {
     assert_eq!(
         read(&[("acquisition", "hope")]),
@@ -54,7 +67,7 @@ fn other_settings_are_refused_with_what_there_is() {
     assert_eq!(
         read(&[("locks", "none")]),
         Err("engine two_phase_locking has no setting \"locks\"; it has: acquisition, digest, \
-             heat_ms, last_use, order, time_out_ms, victim, waiting"
+             heat_ms, last_use, order, ranges, time_out_ms, victim, waiting"
             .to_owned())
     );
     for (setting, value) in

@@ -184,6 +184,18 @@ impl Build {
         self.say(StatementKind::ForRange { slot, from, to: rounds, step, reverse: false, body });
     }
 
+    /// `UPDATE table SET column = value WHERE path`
+    pub fn set(&mut self, table: TableId, path: Path, column: ColumnId, value: Expr) {
+        let effect = Effect::Update { set: vec![(column, value)], consume: Consume::Discard };
+        self.say(StatementKind::Access(Box::new(Access {
+            table,
+            path,
+            bind: Vec::new(),
+            filter: None,
+            effect,
+        })));
+    }
+
     /// `DELETE FROM table WHERE path`
     pub fn delete(&mut self, table: TableId, path: Path) {
         let effect = Effect::Delete { consume: Consume::Discard };

@@ -4,6 +4,7 @@
 mod bank;
 mod build;
 mod script;
+mod spans;
 
 use bank::call;
 use hotrow_engine::schema::Schema;
@@ -28,10 +29,12 @@ fn loaded_bank() -> Schema {
     schema
 }
 
-struct Random(u64);
+/// Numbers drawn from a seed.
+pub struct Random(u64);
 
 impl Random {
-    fn below(&mut self, limit: i64) -> i64 {
+    /// One from 0 on.
+    pub fn below(&mut self, limit: i64) -> i64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -146,6 +149,12 @@ fn wait_die_is_serial() {
 }
 
 #[test]
+fn key_ranges_are_serial() {
+    let settings = [("acquisition", "wait-die"), ("ranges", "orthogonal")];
+    println!("{:?}", mixed(&settings).statistics);
+}
+
+#[test]
 fn ordered_transfers_conserve_money() {
     for settings in PLANNED {
         let run = transfers(settings);
@@ -214,4 +223,73 @@ fn counts_of_hot_rows_add_up() {
         assert_eq!(run.trace.len(), THREADS * CALLS);
         assert_eq!(all_rows(&run.schema.current()), all_rows(&replayed));
     }
+}
+
+/// Spans are counted while rows come and go.
+fn spans(settings: &[(&str, &str)]) {
+    let run = run(spans::schema(THREADS + 1), scripts(spans::mixed_call), settings);
+    let aborts = run.outcomes.iter().filter(|outcome| outcome.is_err()).count();
+    for error in run.outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
+        assert_eq!(error.code(), "23505", "only numbers that are there are refused: {error}");
+    }
+    assert_eq!(run.trace.len() + aborts, THREADS * CALLS);
+    let replayed = spans::schema(THREADS + 1);
+    let mut serially = Serially::new(&replayed);
+    for traced in &run.trace {
+        if spans::COUNTS.contains(&traced.invocation.procedure.0) {
+            let rows = &traced.result.rows;
+            let (first, second) = rows.split_at(rows.len() / 2);
+            assert_eq!(first, second, "call {} saw a phantom", traced.position);
+        }
+        let result = serially.call(&traced.invocation).expect("it committed before");
+        let (seen, expected) = (sorted(&traced.result), sorted(&result));
+        assert_eq!(seen, expected, "call {} of the trace", traced.position);
+    }
+    let schema = run.schema.current();
+    let rows = |schema| sorted(&Serially::new(schema).call(&spans::everything()).expect("a read"));
+    assert_eq!(rows(&schema), rows(&replayed));
+    check_indexes(&schema, rows(&replayed).len());
+    println!("{:?}", run.statistics);
+}
+
+/// All entries are those of rows, but for ghosts that are still to be looked at.
+fn check_indexes(schema: &Schema, rows: usize) {
+    let mut ghosts = 0;
+    for index in schema.catalog.indexes() {
+        if let Some(tree) = schema.stored_index(index.id).as_btree() {
+            let shape = tree.check_invariants().expect("the tree is sound");
+            assert_eq!(shape.entries - shape.ghosts, rows, "index {}", index.name);
+            ghosts += shape.ghosts;
+        }
+    }
+    let due = schema.memory.ghosts().len();
+    assert!(ghosts <= due, "{ghosts} ghosts are left, {due} are due");
+}
+
+#[test]
+fn spans_are_counted_under_granules() {
+    for settings in [ORDERED, HOT_LAST, WAIT_DIE] {
+        spans(settings);
+    }
+}
+
+#[test]
+fn spans_are_counted_under_orthogonal_modes() {
+    spans(&[("acquisition", "wait-die"), ("ranges", "orthogonal")]);
+    spans(&[("acquisition", "no-wait"), ("ranges", "orthogonal")]);
+}
+
+#[test]
+fn spans_are_counted_under_orthogonal_modes_with_cycles_found() {
+    spans(&[("acquisition", "wait-for-graph"), ("ranges", "orthogonal")]);
+}
+
+#[test]
+fn spans_are_counted_under_the_modes_of_lomet() {
+    spans(&[("acquisition", "wait-die"), ("ranges", "lomet")]);
+}
+
+#[test]
+fn spans_are_counted_under_the_modes_of_kvl() {
+    spans(&[("acquisition", "wait-die"), ("ranges", "kvl")]);
 }

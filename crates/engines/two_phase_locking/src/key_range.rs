@@ -1,0 +1,156 @@
+//! Key-range locks: dynamic transactions that hold keys and gaps instead of granules.
+//!
+//! Role         behind `ranges=orthogonal`, `lomet` and `kvl`: the modes in which keys and gaps are
+//!              locked, and what [`hotrow_engine::in_place`] asks before gaps are divided or united
+//! Invariants   I1 what stands behind a key that comes to divide a gap is held by whoever held the
+//!              gap: nobody else held it ([`LockTable::is_held`]), and the inserter's own mode is
+//!              taken over by the new key
+//!              I2 positions follow gaps: who is granted a gap has met all who read it or removed
+//!              keys from it before, under whatever name it had then ([`LockTable::hand_on`])
+//!              I3 a gap that was waited for is held until it is divided or found not to be the
+//!              right one any more, but never while waiting for another lock. Let go before, two
+//!              inserters could go on finding it held by the other one, who was just granted it
+//! Source       locking.txt 2.2; Lomet's modes and ARIES/KVL's as its 6.3 simulates them, by the
+//!              next stronger mode there is
+
+use hotrow_engine::lock_mode::{Mode, Strength};
+use hotrow_engine::protection::{KeyLock, Protection};
+use hotrow_engine::statistics::Stopwatch;
+use hotrow_log::position::Position;
+use hotrow_transaction::granule::{LockMode, Space};
+use hotrow_transaction::outcome::Stop;
+
+use crate::dynamic::Locking;
+#[cfg(doc)]
+use crate::lock_table::LockTable;
+
+/// What dynamic transactions hold of an index.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Ranges {
+    /// granules: prefixes of keys, as planned calls
+    #[default]
+    Granules,
+    /// keys and gaps, each in a mode of its own (Graefe)
+    Orthogonal,
+    /// keys and gaps, in the modes that Lomet has: no gap without its key, and none less strongly
+    /// than the key of which it is written
+    Lomet,
+    /// keys with their gaps, read or written (ARIES/KVL)
+    Kvl,
+}
+
+impl Ranges {
+    /// The mode for a key and the gap behind it; none when neither is held.
+    pub fn mode(self, key: Strength, gap: Strength) -> Option<Mode> {
+        let mode = Mode::of_range(key, gap)?;
+        Some(match (self, mode) {
+            (Self::Granules | Self::Orthogonal, mode) => mode,
+            (Self::Lomet, Mode::NS) => Mode::S,
+            (Self::Lomet, Mode::XS | Mode::SX) => Mode::X,
+            (Self::Lomet, mode) => mode,
+            (Self::Kvl, mode) if mode.is_exclusive() => Mode::X,
+            (Self::Kvl, _) => Mode::S,
+        })
+    }
+
+    /// The mode that a gap must be free for, to be divided.
+    fn dividing(self) -> Mode {
+        self.mode(Strength::None, Strength::Exclusive).expect("a gap is something")
+    }
+}
+
+/// Protection that locks keys and gaps at each access.
+pub(crate) struct LockKeys<'a> {
+    locking: &'a mut Locking,
+    watch: &'a mut Stopwatch,
+    ranges: Ranges,
+    /// what forbade to divide a gap
+    forbade: Option<(u64, Mode)>,
+    /// a gap that was waited for, held until it is divided
+    awaited: Option<u64>,
+}
+
+impl<'a> LockKeys<'a> {
+    pub(crate) fn new(locking: &'a mut Locking, watch: &'a mut Stopwatch, ranges: Ranges) -> Self {
+        Self { locking, watch, ranges, forbade: None, awaited: None }
+    }
+
+    pub(crate) fn met(&self) -> Position {
+        self.locking.owner.met()
+    }
+}
+
+impl Protection for LockKeys<'_> {
+    const ACTIVE: bool = true;
+    const LOCKS_KEYS: bool = true;
+
+    #[inline]
+    fn hold(&mut self, lock: u64, _: Space, mode: LockMode) -> Result<(), Stop> {
+        self.locking.hold(lock, mode.into(), self.watch)
+    }
+
+    fn hold_key(&mut self, lock: KeyLock, key: Strength, gap: Strength) -> Result<(), Stop> {
+        let Some(mode) = self.ranges.mode(key, gap) else { return Ok(()) };
+        let Locking { table, owner, held } = &mut *self.locking;
+        if gap != Strength::None && held.covers(lock.lock, mode) {
+            table.meet(owner, lock.lock); // I2: keys may have been removed since
+            return Ok(());
+        }
+        self.locking.hold(lock.lock, mode, self.watch)
+    }
+
+    fn may_divide(&mut self, gap: KeyLock, key: KeyLock) -> bool {
+        let (gap, key) = (gap.lock, key.lock);
+        let dividing = self.ranges.dividing();
+        let Locking { table, owner, held } = &mut *self.locking;
+        if table.is_held(owner, gap, dividing) {
+            self.forbade = Some((gap, dividing));
+            return false;
+        }
+        // I1. The key itself is held exclusively already.
+        let own = held.mode(gap).map_or(Strength::None, |mode| mode.parts().gap);
+        let inherited = self.ranges.mode(Strength::Exclusive, own).expect("a key is something");
+        if !held.covers(key, inherited) {
+            if !table.try_acquire(owner, key, inherited) {
+                self.forbade = Some((key, inherited));
+                return false;
+            }
+            held.join(key, inherited);
+        }
+        table.hand_on(owner, gap, key); // I2
+        true
+    }
+
+    fn wait_to_divide(&mut self) -> Result<(), Stop> {
+        self.done_dividing(); // I3
+        let (lock, mode) = self.forbade.take().expect("it was forbidden to divide a gap");
+        if self.locking.held.mode(lock).is_some() {
+            return self.locking.hold(lock, mode, self.watch);
+        }
+        self.locking.acquire(lock, mode, self.watch)?;
+        self.awaited = Some(lock);
+        Ok(())
+    }
+
+    fn done_dividing(&mut self) {
+        if let Some(lock) = self.awaited.take() {
+            self.locking.table.release(&mut self.locking.owner, lock);
+        }
+    }
+
+    fn may_unite(&mut self, gap: KeyLock, key: KeyLock) -> bool {
+        let Locking { table, owner, .. } = &mut *self.locking;
+        let is_free = !table.is_claimed(owner, key.lock, Mode::X);
+        if is_free {
+            table.hand_on(owner, key.lock, gap.lock); // I2
+        }
+        is_free
+    }
+
+    fn commits_at(&mut self, position: Position) {
+        self.locking.owner.commit_at(position);
+    }
+}
+
+#[cfg(test)]
+mod tests;
