@@ -91,6 +91,9 @@ pub struct Load {
     pub transactions: u64,
     /// of a hundred transactions, so many fail after their last step
     pub fail_percent: u32,
+    /// of a hundred transactions, so many are typed statement by statement; needs an engine with
+    /// interactive transactions
+    pub typed_percent: u32,
 }
 
 /// Runs clients whose transactions are what `plan` makes up; `plan` is told the client's number.
@@ -111,7 +114,9 @@ pub fn record(
                     .map(|_| {
                         let steps = plan(&mut random, number);
                         let fails = random.random_range(0..100) < load.fail_percent;
-                        transact(&session, number, &steps, fails, started, values)
+                        let typed = random.random_range(0..100) < load.typed_percent;
+                        let run = if typed { run_typed } else { run_call };
+                        transact(&session, number, &steps, (fails, run), started, values)
                     })
                     .collect()
             })
@@ -120,7 +125,14 @@ pub fn record(
         clients.into_iter().map(|client| client.join().expect("clients do not panic")).collect()
     });
     let all = [Step::Read(0), Step::Read(1), Step::Read(2), Step::Scan(10), Step::Scan(11)];
-    parts.push(vec![transact(&db.session(), load.clients, &all, false, started, &values)]);
+    parts.push(vec![transact(
+        &db.session(),
+        load.clients,
+        &all,
+        (false, run_call),
+        started,
+        &values,
+    )]);
     History::merge(parts)
 }
 
@@ -128,29 +140,18 @@ fn transact(
     session: &Session,
     process: u64,
     steps: &[Step],
-    fails: bool,
+    (fails, run): (bool, Run),
     started: Instant,
     values: &AtomicI64,
 ) -> Transaction {
-    let mut arguments: [Vec<Value>; 3] = Default::default();
-    let mut written = Vec::new();
-    for &step in steps {
-        let (kind, key) = step.kind_and_key();
-        let value = values.fetch_add(1, Ordering::Relaxed);
-        written.push(value);
-        let row = [kind, key as i64, value];
-        arguments.iter_mut().zip(row).for_each(|(array, n)| array.push(Value::BigInt(n)));
-    }
-    let [kinds, keys, new] = arguments.map(Value::Array);
+    let written: Vec<i64> = steps.iter().map(|_| values.fetch_add(1, Ordering::Relaxed)).collect();
     let now = || started.elapsed().as_nanos() as u64;
     let invoked_ns = now();
-    let ended = session.call("transact", vec![kinds, keys, new, Value::Bool(fails)]);
+    let ended = run(session, steps, &written, fails);
     let completed_ns = Some(now());
     let (status, rows) = match ended {
-        Ok(rows) => (Status::Committed, rows.all::<(i64, i64)>().expect("two numbers a row")),
-        Err(Error::Sql(error)) if ["P0001", "23505"].contains(&error.code()) => {
-            (Status::Aborted, Vec::new())
-        }
+        Ok(rows) => (Status::Committed, rows),
+        Err(Error::Sql(error)) if MAY_FAIL.contains(&error.code()) => (Status::Aborted, Vec::new()),
         Err(error) => panic!("a transaction failed: {error}"),
     };
     let op = |(at, (&step, &value)): (usize, (&Step, &i64))| {
@@ -169,4 +170,87 @@ fn transact(
     };
     let ops = steps.iter().zip(&written).enumerate().map(op).collect();
     Transaction { id: 0, process, invoked_ns, completed_ns, status, ops }
+}
+
+/// What was read: the step's number from 1, and a value.
+type Seen = Vec<(i64, i64)>;
+
+/// Runs a transaction's steps, which write these values.
+type Run = fn(&Session, &[Step], &[i64], bool) -> Result<Seen, Error>;
+
+/// How transactions may fail: on purpose, on one key, or because of others.
+const MAY_FAIL: [&str; 4] = ["P0001", "23505", "40001", "40P01"];
+
+fn run_call(
+    session: &Session,
+    steps: &[Step],
+    written: &[i64],
+    fails: bool,
+) -> Result<Seen, Error> {
+    let mut arguments: [Vec<Value>; 3] = Default::default();
+    for (&step, &value) in steps.iter().zip(written) {
+        let (kind, key) = step.kind_and_key();
+        let row = [kind, key as i64, value];
+        arguments.iter_mut().zip(row).for_each(|(array, n)| array.push(Value::BigInt(n)));
+    }
+    let [kinds, keys, new] = arguments.map(Value::Array);
+    let ended = session.call("transact", vec![kinds, keys, new, Value::Bool(fails)]);
+    if let Err(error) = &ended {
+        let code = error.sqlstate().unwrap_or_default();
+        assert!(!code.starts_with("40"), "a call is never refused: {error}");
+    }
+    ended?.all::<(i64, i64)>()
+}
+
+/// The steps as statements between BEGIN and COMMIT, some of them done twice, once in vain.
+fn run_typed(
+    session: &Session,
+    steps: &[Step],
+    written: &[i64],
+    fails: bool,
+) -> Result<Seen, Error> {
+    let done = type_steps(session, steps, written);
+    let end = if fails || done.is_err() { "ROLLBACK" } else { "COMMIT" };
+    session.execute(end)?;
+    if fails && done.is_ok() {
+        return Err(hotrow::SqlError::new(b"P0001", "rolled back").into());
+    }
+    done
+}
+
+fn type_steps(session: &Session, steps: &[Step], written: &[i64]) -> Result<Seen, Error> {
+    session.execute("BEGIN")?;
+    let mut seen = Vec::new();
+    for (at, (&step, &value)) in steps.iter().zip(written).enumerate() {
+        if value % 4 == 0 {
+            session.execute("SAVEPOINT before")?;
+            type_step(session, step, -value)?;
+            session.execute("ROLLBACK TO before")?;
+        }
+        let read = type_step(session, step, value)?;
+        seen.extend(read.into_iter().map(|value| (at as i64 + 1, value)));
+    }
+    Ok(seen)
+}
+
+/// One step; what it read.
+fn type_step(session: &Session, step: Step, value: i64) -> Result<Vec<i64>, Error> {
+    let (_, key) = step.kind_and_key();
+    let read = |query: String| -> Result<Vec<i64>, Error> {
+        let rows = session.execute(&query)?.pop().expect("one statement").rows;
+        Ok(rows.all::<(i64,)>()?.into_iter().map(|(value,)| value).collect())
+    };
+    let write = |change: String| session.execute(&change).map(|_| Vec::new());
+    match step {
+        Step::Read(_) => read(format!("SELECT v FROM list WHERE k = {key} ORDER BY n")),
+        Step::Append(_) => {
+            let last = read(format!("SELECT n FROM list WHERE k = {key} ORDER BY n DESC LIMIT 1"))?;
+            let next = last.first().map_or(1, |n| n + 1);
+            write(format!("INSERT INTO list VALUES ({key}, {next}, {value})"))
+        }
+        Step::Scan(_) => read(format!("SELECT v FROM entry WHERE k = {key}")),
+        Step::Add(_) => write(format!("INSERT INTO entry VALUES ({key}, {value})")),
+        Step::ReadRegister(_) => read(format!("SELECT v FROM register WHERE k = {key}")),
+        Step::Write(_) => write(format!("UPDATE register SET v = {value} WHERE k = {key}")),
+    }
 }

@@ -18,5 +18,6 @@ pub mod history_run;
 pub mod loaded;
 pub mod matrix;
 pub mod replay;
+pub mod schedule;
 pub mod seed;
 pub mod state;

@@ -31,6 +31,7 @@ const LISTENER: EngineEntry = EngineEntry {
     start: listen,
     variants: &[],
     threads_max: None,
+    interactive: false,
     experiments: &[],
 };
 

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use hotrow::{Database, Session};
+use hotrow::{Database, Session, TransactionState};
 use hotrow_base::clock::Ticks;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -16,8 +16,6 @@ use crate::show::{Script, Style};
 use crate::sql::{execute, open, read};
 use crate::statement_end::{Typed, typed};
 
-const PROMPT: &str = "hotrow=> ";
-const PROMPT_OPEN: &str = "hotrow-> ";
 /// Entries that the history file keeps.
 const HISTORY_MAX: usize = 2_000;
 
@@ -92,8 +90,8 @@ impl Shell {
 
     fn read_lines(&mut self) -> Result<(), Failure> {
         loop {
-            let prompt = if self.open.is_empty() { PROMPT } else { PROMPT_OPEN };
-            match self.editor.readline(prompt) {
+            let prompt = prompt(self.session.transaction_state(), self.open.is_empty());
+            match self.editor.readline(&prompt) {
                 Ok(line) => {
                     if self.take(&line)? == Next::End {
                         break;
@@ -225,6 +223,17 @@ impl Shell {
             eprintln!("hotrow: {}: {error}", path.display());
         }
     }
+}
+
+/// As psql's: `*` in a transaction, `!` in one that has failed; `-` in an open statement.
+fn prompt(state: TransactionState, is_new: bool) -> String {
+    let mark = match state {
+        TransactionState::Idle => "",
+        TransactionState::Open => "*",
+        TransactionState::Failed => "!",
+    };
+    let place = if is_new { '=' } else { '-' };
+    format!("hotrow{place}{mark}> ")
 }
 
 /// `$XDG_STATE_HOME/hotrow/history`, by default below `~/.local/state`.

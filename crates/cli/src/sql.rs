@@ -40,6 +40,9 @@ pub(crate) fn execute(
 
 /// Writes a statement's rows, or its command tag where it has none.
 fn write_result(result: &StatementResult, quiet: bool, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(warning) = &result.warning {
+        eprintln!("WARNING {}: {}", warning.code(), warning.message);
+    }
     if !result.rows.columns().is_empty() {
         write_rows(&result.rows, out)
     } else if quiet {

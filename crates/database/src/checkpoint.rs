@@ -20,7 +20,7 @@ use hotrow_base::sync::{EventCount, Latch};
 use hotrow_base::thread::{JoinHandle, ThreadOptions};
 use hotrow_engine::checkpoint::{self, Destination, Progress};
 use hotrow_engine::journal::Journal;
-use hotrow_engine::schema::SharedSchema;
+use hotrow_engine::schema::{Purpose, SharedSchema};
 use hotrow_log::checkpoint::{Identity, remove_older};
 use hotrow_log::log::Log;
 
@@ -76,7 +76,7 @@ impl Checkpoints {
         let started = Ticks::now();
         let log = self.log();
         let bytes = self.log_bytes();
-        let quiet = self.schema.quiet();
+        let quiet = self.schema.quiet_for(Purpose::CHECKPOINT);
         let closed = Ticks::now();
         let position = self.journal.cut();
         let history = self.sources.lock().history().to_vec();

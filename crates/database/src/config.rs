@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hotrow_base::ids::WorkerId;
 use hotrow_base::thread::available_cores;
-use hotrow_engine::contract::{EngineEntry, EngineOptions};
+use hotrow_engine::contract::{EngineEntry, EngineOptions, InteractiveOptions};
 use hotrow_engine::journal::LogEntries;
 use hotrow_log::log::LogOptions;
 
@@ -98,6 +98,11 @@ pub struct Config {
     pub key_window: Duration,
     /// of how many calls with keys the outcome is remembered; 1 million
     pub keys_max: usize,
+    /// interactive transactions that can be open at a time, after which BEGIN fails with 53300; 64
+    pub open_transactions_max: usize,
+    /// how long an interactive transaction may be idle between two statements before it is rolled
+    /// back (25P03); none: for ever. 60 s
+    pub idle_in_transaction: Option<Duration>,
     /// records the serial order of commits, for tests: costs memory without bound; off
     pub trace: bool,
 }
@@ -120,6 +125,8 @@ impl Default for Config {
             checkpoint_threads: 2,
             key_window: Duration::from_secs(24 * 3600),
             keys_max: 1_000_000,
+            open_transactions_max: 64,
+            idle_in_transaction: Some(Duration::from_secs(60)),
             trace: false,
         }
     }
@@ -239,6 +246,20 @@ impl Config {
         self
     }
 
+    /// Sets [`Config::open_transactions_max`].
+    #[must_use]
+    pub fn open_transactions_max(mut self, transactions: usize) -> Self {
+        self.open_transactions_max = transactions;
+        self
+    }
+
+    /// Sets [`Config::idle_in_transaction`].
+    #[must_use]
+    pub fn idle_in_transaction(mut self, span: Option<Duration>) -> Self {
+        self.idle_in_transaction = span;
+        self
+    }
+
     /// Sets [`Config::trace`].
     #[must_use]
     pub fn trace(mut self, trace: bool) -> Self {
@@ -252,7 +273,12 @@ impl Config {
         self.threads.unwrap_or_else(|| available_cores().len().min(most))
     }
 
-    pub(crate) fn engine_options(&self, threads: usize) -> EngineOptions {
+    /// Interactive transactions that `entry` can have open.
+    pub(crate) fn sessions_for(&self, entry: &EngineEntry) -> usize {
+        if entry.interactive { self.open_transactions_max } else { 0 }
+    }
+
+    pub(crate) fn engine_options(&self, threads: usize, sessions: usize) -> EngineOptions {
         EngineOptions {
             threads,
             first_worker: WorkerId(1),
@@ -260,6 +286,11 @@ impl Config {
             step_budget: self.step_budget,
             in_flight: self.in_flight,
             settings: self.settings.clone(),
+            interactive: InteractiveOptions {
+                open_max: sessions,
+                first_worker: WorkerId(threads as u16 + 1),
+                idle_time_out: self.idle_in_transaction,
+            },
         }
     }
 
@@ -270,6 +301,8 @@ impl Config {
         };
         in_range("threads", "1 to 1024", self.threads.unwrap_or(1), THREADS_MAX)?;
         in_range("checkpoint_threads", "1 to 64", self.checkpoint_threads, 64)?;
+        let open = self.open_transactions_max.max(1);
+        in_range("open_transactions_max", "0 to 1024", open, THREADS_MAX)?;
         in_range("queue_capacity", "1 to 2^20", self.queue_capacity, 1 << 20)?;
         in_range("in_flight", "1 to 1024", self.in_flight, 1024)
     }

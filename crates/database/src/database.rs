@@ -1,7 +1,8 @@
 //! The database: one schema, one engine at most, and whoever talks to them.
 //!
 //! States       open -> closed (`shutdown`, or the drop of the last handle); never open again
-//! Invariants   I1 worker 0 is the quiet points'; engines and bulk parts have the ids from 1
+//! Invariants   I1 worker 0 is the quiet points'; engines and bulk parts have the ids from 1, first
+//!              threads, then interactive transactions
 //!              I2 bulk parts and an engine never run at the same time: they would share ids
 //! Concurrency  `schema` -> see `SharedSchema`; `alone`, `sources` -> only at quiet points (the
 //!              latches say so to the compiler); `engine` -> taken out once, by who shuts down
@@ -9,6 +10,7 @@
 mod serve;
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -17,8 +19,9 @@ use hotrow_base::clock;
 use hotrow_base::ids::WorkerId;
 use hotrow_base::sync::Latch;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, RunningEngine};
+use hotrow_engine::interactive::Interactive;
 use hotrow_engine::journal::{Committer, Journal};
-use hotrow_engine::schema::{Memory, QUIET_WORKER, Quiet, Schema, SharedSchema};
+use hotrow_engine::schema::{Memory, Purpose, QUIET_WORKER, Quiet, Schema, SharedSchema};
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::Statistics;
 use hotrow_engine::trace::SerialTrace;
@@ -33,8 +36,8 @@ use crate::checkpoint::{CheckpointProgress, CheckpointReport, Checkpointer, Chec
 use crate::client::{ClientQueue, Ends, Mailbox, Refused, Reply};
 use crate::config::{Config, Durability};
 use crate::data_directory::DataDirectory;
-use crate::definition::{self, Sources};
-use crate::engine_table::engine_named;
+use crate::definition::{self, Sources, unknown_procedure};
+use crate::engine_table::{engine_named, engines};
 use crate::error::{Error, advised};
 use crate::once::{Claim, Outcomes};
 use crate::recovery::{self, RecoveryProgress, RecoveryReport};
@@ -47,7 +50,8 @@ use crate::session::Session;
 ///
 /// Calls of procedures go to the engine's threads through one bounded queue. Definitions (CREATE,
 /// DROP) and single statements outside procedures run alone, when no call runs: convenient, and
-/// not meant for many a second.
+/// not meant for many a second. Once somebody has begun a transaction of several statements
+/// (BEGIN), single statements are transactions beside others, too.
 ///
 /// ```
 /// use hotrow::{Config, Database};
@@ -81,6 +85,8 @@ pub(crate) struct Inner {
     /// the way to the engine; none: calls run alone
     clients: Option<Arc<ClientQueue>>,
     engine: Latch<Option<Box<dyn RunningEngine>>>,
+    /// the way to the engine's interactive transactions, if it has them
+    pub(crate) interactive: Option<Arc<dyn Interactive>>,
     /// books of the engine that was stopped
     last_books: Latch<Statistics>,
     /// engines that run, those of [`Database::start_engine`] included
@@ -107,7 +113,8 @@ impl Database {
     pub fn open_in_memory_with(entry: &EngineEntry, config: Config) -> Result<Self, Error> {
         config.check()?;
         let threads = config.threads_for(Some(entry));
-        Inner::in_memory(config, threads).start(entry, threads)
+        let staff = threads + config.sessions_for(entry);
+        Inner::in_memory(config, staff).start(entry, threads)
     }
 
     /// Opens the database in a directory, or begins one there, with the engine that `config` names:
@@ -136,8 +143,9 @@ impl Database {
     ) -> Result<Self, Error> {
         config.check_with_directory()?;
         let threads = config.threads_for(Some(entry));
+        let staff = threads + config.sessions_for(entry);
         let directory = DataDirectory::open(path.as_ref())?;
-        Inner::in_directory(directory, config, threads, progress)?.start(entry, threads)
+        Inner::in_directory(directory, config, staff, progress)?.start(entry, threads)
     }
 
     /// As [`Database::open_in_memory_without_engine`], in a directory.
@@ -270,7 +278,7 @@ impl Database {
     /// [`Error::EngineRuns`], [`Error::Closed`].
     pub fn bulk_loader(&self) -> Result<BulkLoader<'_>, Error> {
         self.inner.refuse_engine()?;
-        Ok(BulkLoader::new(&self.inner, self.inner.quiet()?))
+        Ok(BulkLoader::new(&self.inner, self.inner.quiet(Purpose::ALONE)?))
     }
 
     pub(crate) fn inner(&self) -> &Inner {
@@ -279,8 +287,8 @@ impl Database {
 }
 
 impl Inner {
-    fn in_memory(config: Config, threads: usize) -> Self {
-        let schema = empty_schema(&config, threads);
+    fn in_memory(config: Config, staff: usize) -> Self {
+        let schema = empty_schema(&config, staff);
         let outcomes = Arc::new(config.outcomes());
         Self::new(config, schema, Sources::default(), outcomes, None)
     }
@@ -288,13 +296,13 @@ impl Inner {
     fn in_directory(
         directory: DataDirectory,
         config: Config,
-        threads: usize,
+        staff: usize,
         progress: impl FnMut(RecoveryProgress),
     ) -> Result<Self, Error> {
-        let schema = empty_schema(&config, threads);
+        let schema = empty_schema(&config, staff);
         let recovered = recovery::recover(&directory, &schema, &config, progress)?;
         checkpoint::remove_older(&**directory.checkpoint_files(), recovered.checkpoint.as_ref())?;
-        let log = directory.start_log(recovered.tail, &config, threads + 1)?;
+        let log = directory.start_log(recovered.tail, &config, staff + 1)?;
         let mut inner = Self::new(config, schema, recovered.sources, recovered.outcomes, Some(log));
         let repeated = recovered.report.log_bytes;
         let checkpoints = Arc::new(inner.checkpoints_in(directory, repeated));
@@ -331,6 +339,7 @@ impl Inner {
             config,
             clients: None,
             engine: Latch::new(None),
+            interactive: None,
             last_books: Latch::new(Statistics::default()),
             running: Arc::new(AtomicUsize::new(0)),
             closed: AtomicBool::new(false),
@@ -338,7 +347,7 @@ impl Inner {
     }
 
     fn start(mut self, entry: &EngineEntry, threads: usize) -> Result<Database, Error> {
-        let options = self.config.engine_options(threads);
+        let options = self.config.engine_options(threads, self.config.sessions_for(entry));
         self.serve(entry, &options)?;
         Ok(Database { inner: Arc::new(self) })
     }
@@ -371,9 +380,7 @@ impl Inner {
         &self,
         progress: &(dyn Fn(CheckpointProgress) + Sync),
     ) -> Result<Option<CheckpointReport>, Error> {
-        if self.closed.load(Ordering::Relaxed) {
-            return Err(Error::Closed); // Relaxed: see `quiet`
-        }
+        self.refuse_closed()?;
         let checkpoints = self.checkpoints.lock().clone();
         let Some(checkpoints) = checkpoints else { return Ok(None) };
         let report = checkpoints.take(progress)?;
@@ -440,10 +447,26 @@ impl Inner {
     }
 
     /// Waits until no call runs and keeps calls out until the guard is dropped.
-    pub(crate) fn quiet(&self) -> Result<Quiet<'_>, Error> {
-        let quiet = self.schema.quiet();
+    pub(crate) fn quiet(&self, why: Purpose) -> Result<Quiet<'_>, Error> {
+        let quiet = self.schema.quiet_for(why);
+        self.refuse_closed()?;
+        Ok(quiet)
+    }
+
+    /// As [`Inner::quiet`], but lets interactive transactions be; 55P03 when that cannot be.
+    pub(crate) fn quiet_beside(&self) -> Result<Quiet<'_>, Error> {
+        let Some(quiet) = self.schema.quiet_beside(|_| ControlFlow::Continue(())) else {
+            let message = "no moment without calls came while others wait for open transactions";
+            let hint = "Try again when those transactions have ended.";
+            return Err(advised(b"55P03", message.to_owned(), hint).into());
+        };
+        self.refuse_closed()?;
+        Ok(quiet)
+    }
+
+    pub(crate) fn refuse_closed(&self) -> Result<(), Error> {
         // Relaxed: after `shutdown` has returned its store is seen; before, either is right.
-        if self.closed.load(Ordering::Relaxed) { Err(Error::Closed) } else { Ok(quiet) }
+        if self.closed.load(Ordering::Relaxed) { Err(Error::Closed) } else { Ok(()) }
     }
 
     /// Runs the call in `mailbox`, waiting for room in the queue.
@@ -477,13 +500,11 @@ impl Inner {
     fn call_alone(&self, mailbox: &Mailbox) -> Result<Rows, Error> {
         self.refuse_unlogged()?;
         let reply = {
-            let quiet = self.quiet()?;
+            let quiet = self.quiet(Purpose::ALONE)?;
             let schema = quiet.schema();
             let invocation = mailbox.invocation.lock();
-            let Some(procedure) = schema.procedure(invocation.procedure) else {
-                let message = "the procedure was dropped before the call ran".to_owned();
-                return Err(advised(b"42883", message, "Create it again, then call it.").into());
-            };
+            let procedure = schema.procedure(invocation.procedure);
+            let procedure = procedure.ok_or_else(unknown_procedure)?;
             let reply = self.alone.lock().call(&schema, procedure, &invocation);
             if invocation.key.is_empty() {
                 reply
@@ -495,9 +516,31 @@ impl Inner {
         self.settle(reply)
     }
 
+    /// The error of BEGIN on an engine that runs whole calls only.
+    pub(crate) fn no_transactions(&self) -> SqlError {
+        if engines().iter().any(|entry| entry.interactive && entry.name == self.config.engine) {
+            let message = "the database was opened for no transactions of several statements";
+            let hint = "Open it with open_transactions_max above 0.";
+            return advised(b"0A000", message.to_owned(), hint);
+        }
+        let name = &self.config.engine;
+        let message = format!("engine {name} has no transactions of several statements");
+        let able = engines().iter().filter(|entry| entry.interactive).map(|entry| entry.name);
+        let able: Vec<_> = able.collect();
+        let able = able.join(", ");
+        let hint = format!(
+            "Write a procedure: a call is atomic. Or open the database with an engine that has \
+             them: {able}."
+        );
+        advised(b"0A000", message, hint)
+    }
+
     fn shutdown(&self) {
         let mut engine = self.engine.lock();
-        self.closed.store(true, Ordering::Relaxed); // see `quiet`
+        self.closed.store(true, Ordering::Relaxed); // see `refuse_closed`
+        if let Some(interactive) = &self.interactive {
+            interactive.close(); // first: calls may be waiting for one
+        }
         if let Some(clients) = &self.clients {
             clients.drain();
         }
@@ -526,8 +569,9 @@ impl fmt::Debug for Database {
     }
 }
 
-pub(crate) fn empty_schema(config: &Config, threads: usize) -> Arc<SharedSchema> {
-    let workers = threads + 1; // I1
+/// `staff`: threads and interactive transactions.
+pub(crate) fn empty_schema(config: &Config, staff: usize) -> Arc<SharedSchema> {
+    let workers = staff + 1; // I1
     let memory = Arc::new(Memory::new(workers, config.memory_bytes));
     Arc::new(SharedSchema::new(Schema::empty(memory), workers))
 }
@@ -557,6 +601,10 @@ impl Started {
 }
 
 impl RunningEngine for Started {
+    fn interactive(&self) -> Option<Arc<dyn Interactive>> {
+        self.engine.as_ref()?.interactive()
+    }
+
     fn statistics(&self) -> Statistics {
         self.engine.as_ref().map(|engine| engine.statistics()).unwrap_or_default()
     }

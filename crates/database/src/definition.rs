@@ -103,6 +103,12 @@ pub(crate) fn procedure_named<'a>(
     })
 }
 
+/// The error of a call whose procedure has gone.
+pub(crate) fn unknown_procedure() -> SqlError {
+    let message = "the procedure was dropped before the call ran".to_owned();
+    advised(b"42883", message, "Create it again, then call it.")
+}
+
 /// What EXPLAIN PROCEDURE says, or 42883. Routing rules are inferred here: no engine of today keeps
 /// them.
 pub(crate) fn explain(schema: &Schema, name: &str) -> Result<String, SqlError> {

@@ -3,7 +3,7 @@
 //! Should I be using this? Yes, if many threads of one process change the same few rows (stock,
 //! balances, seats, counters) and every change has rules. You write the rules as SQL procedures;
 //! a call of one runs as a serializable transaction and never fails with a deadlock or a
-//! serialization error. Data lives in memory; this version keeps no log.
+//! serialization error. Data lives in memory, and its log in a directory.
 //!
 //! ```
 //! use hotrow::{Config, Database};
@@ -57,6 +57,8 @@ mod rows;
 mod scan;
 mod session;
 mod statement;
+mod talk;
+mod transaction;
 
 pub use arguments::{Binder, IntoArgument, IntoArguments};
 pub use bulk::{BulkLoader, BulkPart};
@@ -76,6 +78,7 @@ pub use recovery::{RecoveryProgress, RecoveryReport};
 pub use rows::{FromRow, Rows};
 pub use session::Session;
 pub use statement::StatementResult;
+pub use transaction::TransactionState;
 
 pub use hotrow_base::datum::Datum;
 pub use hotrow_base::decimal::Decimal;

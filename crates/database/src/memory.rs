@@ -70,9 +70,9 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::Closed`].
+    /// [`Error::Closed`]; 55P03 when no quiet point comes beside open transactions.
     pub fn memory(&self) -> Result<MemoryReport, Error> {
-        let quiet = self.inner().quiet()?;
+        let quiet = self.inner().quiet_beside()?;
         let schema = quiet.schema();
         let tables = schema.catalog.tables().iter().filter(|table| !table.dropped);
         let budget = schema.memory.budget();

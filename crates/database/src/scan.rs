@@ -3,6 +3,7 @@
 use hotrow_base::datum::Datum;
 use hotrow_base::row::read_field;
 use hotrow_base::value::Value;
+use hotrow_engine::schema::Purpose;
 
 use crate::database::Database;
 use crate::describe::table_named;
@@ -37,7 +38,7 @@ impl Database {
         table: &str,
         mut visit: impl FnMut(&[Datum], &[u8]),
     ) -> Result<(), Error> {
-        let quiet = self.inner().quiet()?;
+        let quiet = self.inner().quiet(Purpose::SCAN)?;
         let schema = quiet.schema();
         let table = table_named(&schema, table)?;
         let fields = table.layout.fields();

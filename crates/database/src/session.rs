@@ -1,6 +1,6 @@
 //! A session: how one thread talks to the database.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ use crate::once;
 use crate::procedure::Procedure;
 use crate::rows::Rows;
 use crate::statement::{self, StatementResult};
+use crate::talk::Talk;
+use crate::transaction::TransactionState;
 
 /// How one thread talks to the database. Make one for each thread; it can be sent to another
 /// thread, not shared.
@@ -51,6 +53,7 @@ pub struct Session {
     inner: Arc<Inner>,
     mailbox: Arc<Mailbox>,
     known: RefCell<Known>,
+    talk: RefCell<Talk>,
 }
 
 /// Procedures looked up so far.
@@ -62,7 +65,8 @@ struct Known {
 
 impl Session {
     pub(crate) fn new(inner: Arc<Inner>) -> Self {
-        Self { inner, mailbox: Arc::default(), known: RefCell::default() }
+        let talk = RefCell::new(Talk::new(inner.config.step_budget));
+        Self { inner, mailbox: Arc::default(), known: RefCell::default(), talk }
     }
 
     /// Executes a script: statements separated by semicolons, each on its own and atomic. A syntax
@@ -88,7 +92,8 @@ impl Session {
         script: &str,
         mut tell: impl FnMut(StatementResult),
     ) -> Result<(), Error> {
-        for parsed in hotrow_sql::parse_script(script)? {
+        let parsed = hotrow_sql::parse_script(script).inspect_err(|_| self.talk().fail())?;
+        for parsed in parsed {
             tell(statement::execute(self, &parsed)?);
         }
         Ok(())
@@ -103,8 +108,10 @@ impl Session {
     /// what the value's conversion says) for a wrong one, else whatever the procedure failed with;
     /// [`Error::Closed`].
     pub fn call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
-        self.address(name, arguments)?;
-        self.inner.call(&self.mailbox)
+        match self.call_inside(|session| session.address(name, arguments))? {
+            Some(rows) => Ok(rows),
+            None => self.inner.call(&self.mailbox),
+        }
     }
 
     /// As [`Session::call`], but fails with 53300 when the queue of waiting calls is full.
@@ -113,8 +120,10 @@ impl Session {
     ///
     /// As [`Session::call`], and 53300.
     pub fn try_call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
-        self.address(name, arguments)?;
-        self.inner.try_call(&self.mailbox)
+        match self.call_inside(|session| session.address(name, arguments))? {
+            Some(rows) => Ok(rows),
+            None => self.inner.try_call(&self.mailbox),
+        }
     }
 
     /// Calls a procedure at most once: of all calls with one `key` the first one runs, and all get
@@ -154,6 +163,7 @@ impl Session {
         name: &str,
         arguments: impl IntoArguments,
     ) -> Result<Rows, Error> {
+        self.talk().refuse_inside("a call with a key")?;
         once::check_key(key)?;
         let (id, compiled) = self.look_up(name)?;
         address(&self.mailbox, id, &compiled, arguments)?;
@@ -182,6 +192,7 @@ impl Session {
     ///
     /// As [`Session::call`].
     pub fn replay(&self, recorded: &Invocation) -> Result<Rows, Error> {
+        self.talk().refuse_inside("a repetition")?;
         let schema = self.inner.schema.current();
         let fits = schema
             .procedure(recorded.procedure)
@@ -200,8 +211,32 @@ impl Session {
         self.inner.call(&self.mailbox)
     }
 
+    /// Whether the session is in a transaction of several statements.
+    pub fn transaction_state(&self) -> TransactionState {
+        self.talk().state()
+    }
+
     pub(crate) fn inner(&self) -> &Inner {
         &self.inner
+    }
+
+    /// What it says, one thing at a time.
+    pub(crate) fn talk(&self) -> RefMut<'_, Talk> {
+        self.talk.borrow_mut()
+    }
+
+    /// Addresses a call, and runs it in the open transaction; none when there is none.
+    fn call_inside(
+        &self,
+        address: impl FnOnce(&Self) -> Result<(), Error>,
+    ) -> Result<Option<Rows>, Error> {
+        let mut talk = self.talk();
+        talk.refuse_failed()?;
+        let called = address(self).and_then(|()| {
+            let mut invocation = self.mailbox.invocation.lock();
+            talk.call(&self.inner, &mut invocation).transpose()
+        });
+        called.inspect_err(|_| talk.fail())
     }
 
     fn address(&self, name: &str, arguments: impl IntoArguments) -> Result<(), Error> {

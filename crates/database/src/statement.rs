@@ -3,12 +3,12 @@
 use hotrow_base::clock;
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
-use hotrow_engine::schema::Quiet;
+use hotrow_engine::schema::{Purpose, Quiet};
 use hotrow_sql::{Compiled, ScriptStatement, compile};
 use hotrow_transaction::explain::explain_plan;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::lower;
-use hotrow_transaction::outcome;
+use hotrow_transaction::outcome::{self, SqlError};
 use hotrow_transaction::program::Place;
 
 use crate::alone::Alone;
@@ -16,7 +16,7 @@ use crate::arguments::bind_all;
 use crate::client::Reply;
 use crate::database::Inner;
 use crate::definition::{self, Defined, Registered, Sources};
-use crate::error::{Error, advised};
+use crate::error::Error;
 use crate::rows::Rows;
 use crate::session::Session;
 
@@ -29,6 +29,8 @@ pub struct StatementResult {
     pub rows: Rows,
     /// where the statement stands in the script
     pub place: Place,
+    /// what PostgreSQL warns of: a BEGIN in a transaction, a COMMIT outside
+    pub warning: Option<SqlError>,
 }
 
 /// Executes one statement.
@@ -36,35 +38,73 @@ pub(crate) fn execute(
     session: &Session,
     statement: &ScriptStatement,
 ) -> Result<StatementResult, Error> {
+    let done = execute_in_state(session, statement);
+    if done.is_err() {
+        session.talk().fail();
+    }
+    done.map_err(|error| at(error, statement.place))
+}
+
+fn execute_in_state(
+    session: &Session,
+    statement: &ScriptStatement,
+) -> Result<StatementResult, Error> {
     let inner = session.inner();
     let schema = inner.schema.current();
-    let rows = match compile(&schema.catalog, &Registered(&schema), statement)? {
-        Compiled::Call { name, arguments } => {
-            session.call(&name, arguments).map_err(|error| at(error, statement.place))?
-        }
+    let compiled = compile(&schema.catalog, &Registered(&schema), statement);
+    let place = statement.place;
+    if let Ok(Compiled::Transaction(control)) = compiled {
+        let said = session.talk().control(inner, control)?;
+        let (tag, rows) = (said.tag.to_owned(), Rows::default());
+        return Ok(StatementResult { tag, rows, place, warning: said.warning });
+    }
+    session.talk().refuse_failed()?;
+    let rows = match compiled? {
+        Compiled::Call { name, arguments } => session.call(&name, arguments)?,
         Compiled::ExplainProcedure { name, arguments } => explain(inner, &name, arguments)?,
-        Compiled::Begin | Compiled::Commit | Compiled::Rollback => {
-            let message = "transactions of several statements are not supported yet".to_owned();
-            let mut error = advised(b"0A000", message, "Write a procedure: a call is atomic.");
-            error.place = statement.place;
-            return Err(error.into());
+        Compiled::Statement(_) => run(session, statement)?,
+        _ => {
+            session.talk().refuse_inside(&tag(&statement.text, &Rows::default()))?;
+            // Compiled again: the catalog may be another one by then.
+            let quiet = inner.quiet(Purpose::DEFINITION)?;
+            execute_alone(inner, quiet, statement)?
         }
-        // Compiled again: the catalog may be another one by then.
-        _ => execute_alone(inner, statement)?,
     };
-    let tag = tag(&statement.text, &rows);
-    Ok(StatementResult { tag, rows, place: statement.place })
+    Ok(StatementResult { tag: tag(&statement.text, &rows), rows, place, warning: None })
+}
+
+/// Runs a statement in the session's transaction, or as one.
+fn run(session: &Session, statement: &ScriptStatement) -> Result<Rows, Error> {
+    let inner = session.inner();
+    if let Some(done) = session.talk().statement(inner, statement) {
+        return done;
+    }
+    let Some(interactive) = &inner.interactive else {
+        return execute_alone(inner, inner.quiet(Purpose::ALONE)?, statement);
+    };
+    // Alone, while there are no transactions of several statements to be beside of.
+    if !inner.schema.current().interactive {
+        let quiet = inner.quiet(Purpose::ALONE)?;
+        if !quiet.schema().interactive {
+            return execute_alone(inner, quiet, statement);
+        }
+    }
+    session.talk().alone(inner, interactive, statement, clock::now_us())
 }
 
 /// Executes a definition or a single statement at a quiet point.
-fn execute_alone(inner: &Inner, statement: &ScriptStatement) -> Result<Rows, Error> {
+fn execute_alone(
+    inner: &Inner,
+    quiet: Quiet<'_>,
+    statement: &ScriptStatement,
+) -> Result<Rows, Error> {
     inner.refuse_unlogged()?;
     let reply = {
-        let quiet = inner.quiet()?;
         let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());
         execute_quietly(&quiet, &mut sources, &mut alone, statement, clock::now_us())
     };
-    inner.settle(reply).map_err(|error| at(error, statement.place))
+    drop(quiet);
+    inner.settle(reply)
 }
 
 /// Executes a definition or a single statement while nothing else runs: one that was typed, or one
@@ -106,7 +146,7 @@ fn explain(inner: &Inner, name: &str, arguments: Option<Vec<Value>>) -> Result<R
     let text = match arguments {
         None => definition::explain(&inner.schema.current(), name)?,
         Some(arguments) => {
-            let quiet = inner.quiet()?;
+            let quiet = inner.quiet_beside()?;
             let schema = quiet.schema();
             let (id, compiled) = definition::procedure_named(&schema, name)?;
             let mut invocation = Invocation { procedure: id, ..Invocation::default() };

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotrow_base::ids::WorkerId;
 
+use crate::interactive::Interactive;
 use crate::journal::Journal;
 use crate::schema::SharedSchema;
 use crate::source::CallSource;
@@ -34,6 +36,19 @@ pub struct EngineOptions {
     pub in_flight: usize,
     /// the engine's own settings, by name; an unknown one is refused
     pub settings: BTreeMap<String, String>,
+    /// interactive transactions, for an engine that has them
+    pub interactive: InteractiveOptions,
+}
+
+/// How interactive transactions are to run.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct InteractiveOptions {
+    /// how many can be open at a time
+    pub open_max: usize,
+    /// the first worker id for them; they use `open_max`
+    pub first_worker: WorkerId,
+    /// how long one may be idle between two statements before it is ended; none: for ever
+    pub idle_time_out: Option<Duration>,
 }
 
 impl Default for EngineOptions {
@@ -45,6 +60,7 @@ impl Default for EngineOptions {
             step_budget: 10_000_000,
             in_flight: 8,
             settings: BTreeMap::new(),
+            interactive: InteractiveOptions::default(),
         }
     }
 }
@@ -91,6 +107,11 @@ pub trait RunningEngine: Send + Sync {
     /// Its books, summed over its threads.
     fn statistics(&self) -> Statistics;
 
+    /// The way to its interactive transactions, if it has them and some may be open.
+    fn interactive(&self) -> Option<Arc<dyn Interactive>> {
+        None
+    }
+
     /// Ends it: every call already fetched is finished, then the threads end. Sources are dropped.
     fn stop(self: Box<Self>) -> Statistics;
 }
@@ -115,6 +136,8 @@ pub struct EngineEntry {
     pub variants: &'static [&'static [(&'static str, &'static str)]],
     /// the most threads it can use; none: any number
     pub threads_max: Option<usize>,
+    /// whether it runs interactive transactions
+    pub interactive: bool,
     /// measurements of parts of it
     pub experiments: &'static [Experiment],
 }

@@ -104,6 +104,29 @@ impl Scratch {
     pub fn worker(&self) -> WorkerId {
         self.worker
     }
+
+    /// A place to which the transaction can be taken back.
+    pub fn savepoint(&self) -> Savepoint {
+        Savepoint { undo: self.undo.savepoint(), moved: self.moved.len() }
+    }
+
+    /// How many changes the transaction has made that are not taken back.
+    pub fn changes(&self) -> usize {
+        self.undo.len()
+    }
+
+    /// Whether the transaction has changed nothing so far.
+    #[inline]
+    pub fn is_unchanged(&self) -> bool {
+        self.undo.is_empty()
+    }
+}
+
+/// A place in a transaction to which it can be taken back.
+#[derive(Clone, Copy, Debug)]
+pub struct Savepoint {
+    undo: hotrow_storage::undo::Savepoint,
+    moved: usize,
 }
 
 /// The access path of one transaction. Ends with [`InPlace::commit`] or [`InPlace::undo`].
@@ -118,6 +141,11 @@ impl<'a, P: Protection> InPlace<'a, P> {
     /// An access path for a transaction that begins.
     pub fn new(schema: &'a Schema, scratch: &'a mut Scratch, protection: P) -> Self {
         debug_assert!(scratch.undo.is_empty(), "the last transaction was committed or undone");
+        Self::resume(schema, scratch, protection)
+    }
+
+    /// An access path for a transaction that goes on, with the buffers it had.
+    pub fn resume(schema: &'a Schema, scratch: &'a mut Scratch, protection: P) -> Self {
         Self { schema, scratch, protection, hints: &[] }
     }
 
@@ -141,7 +169,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
     /// Whether the transaction has changed nothing so far.
     #[inline]
     pub fn is_read_only(&self) -> bool {
-        self.scratch.undo.is_empty()
+        self.scratch.is_unchanged()
     }
 
     /// The hash of all that the transaction has changed so far, by which a replay is compared with
@@ -168,7 +196,8 @@ impl<'a, P: Protection> InPlace<'a, P> {
         key: &[u8],
         mode: LockMode,
     ) -> Result<(), Stop> {
-        if !P::ACTIVE || !path.is_locked || P::LOCKS_KEYS && !P::ANNOUNCES {
+        let in_vain = P::LOCKS_KEYS && !P::ANNOUNCES || !P::ALWAYS && !path.is_locked;
+        if !P::ACTIVE || in_vain {
             return Ok(());
         }
         let mode = if P::LOCKS_KEYS { mode.announcing() } else { mode };
@@ -180,7 +209,8 @@ impl<'a, P: Protection> InPlace<'a, P> {
     fn hold_table(&mut self, table: TableId, mode: LockMode) -> Result<(), Stop> {
         let usage = self.schema.granules.table(table);
         let announces = mode < LockMode::Shared;
-        if !P::ACTIVE || !usage.written || announces && !usage.coarse {
+        let in_vain = !usage.written || announces && !usage.coarse;
+        if !P::ACTIVE || !P::ALWAYS && in_vain {
             return Ok(());
         }
         let space = Space::Table(table);

@@ -267,6 +267,12 @@ impl Committer {
         if self.journal.entries == LogEntries::Commands || !invocation.key.is_empty() {
             return commit;
         }
+        self.append_values(commit, encode)
+    }
+
+    /// As [`Committer::record_values`], whatever is logged of calls.
+    #[inline]
+    pub fn append_values(&self, commit: Commit, encode: impl FnOnce(&mut Vec<u8>)) -> Commit {
         let (Some(log), Effect::Write { .. }) = (&self.journal.log, commit.effect) else {
             return commit;
         };
@@ -300,6 +306,14 @@ impl Committer {
         }
         if let Some(trace) = &self.journal.trace {
             trace.record(commit.position, invocation, &procedure.program, frame);
+        }
+    }
+
+    /// Ends the commit of what was no call, once its values are appended. It is not traced.
+    pub fn finish(&self, commit: Commit) {
+        if let (Some(log), Effect::Write { .. }) = (&self.journal.log, commit.effect) {
+            debug_assert!(commit.has_entry, "the log has what there is to repeat");
+            log.leave(self.worker);
         }
     }
 

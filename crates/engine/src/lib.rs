@@ -3,12 +3,13 @@
 //! Should I be using this? Only to write an engine. An engine lowers a [`hotrow_transaction`] plan
 //! to its own form; this crate gives it calls to run ([`source`]), the tables and procedures to
 //! run them on ([`schema`]) with a gate for quiet points, records changed in place with
-//! undo ([`in_place`]), lock modes ([`lock_mode`]), trial reads ([`reconnaissance`]), images of it
-//! all ([`checkpoint`]) and the books to keep ([`statistics`]).
+//! undo ([`in_place`]), lock modes ([`lock_mode`]), trial reads ([`reconnaissance`]), transactions
+//! of several statements ([`interactive`]), images of it all ([`checkpoint`]) and the books to keep
+//! ([`statistics`]).
 //!
 //! Reading order: [`contract`], [`source`], [`schema`], [`worker`], [`protection`],
-//! [`in_place`], [`reconnaissance`], [`planning`], [`statistics`], [`trace`], [`checkpoint`],
-//! [`recovery`], [`values`].
+//! [`in_place`], [`interactive`], [`reconnaissance`], [`planning`], [`statistics`], [`trace`],
+//! [`checkpoint`], [`recovery`], [`values`].
 //!
 //! Architecture invariants: no engine's name occurs here; nothing here knows SQL text, files or
 //! the network.
@@ -19,6 +20,7 @@ pub mod checkpoint;
 pub mod contract;
 pub mod ghosts;
 pub mod in_place;
+pub mod interactive;
 pub mod journal;
 pub mod lock_mode;
 pub mod planning;

@@ -18,6 +18,11 @@ pub trait Protection {
     /// Whether granules matter at all; when not, their keys are not even computed.
     const ACTIVE: bool;
 
+    /// Whether granules are held in every table, also in those that registered procedures do not
+    /// use in a way that would ask for it: for transactions that others may join at any time with
+    /// statements that nobody knew of when they began.
+    const ALWAYS: bool = false;
+
     /// Whether keys and gaps of indexes are held, and not granules.
     const LOCKS_KEYS: bool = false;
 

@@ -7,16 +7,17 @@
 //!              that its copy is old without touching the latch
 
 mod path;
+mod quiet;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, ProcedureId, TableId, WorkerId};
 use hotrow_base::key::{self, KEY_BYTES_MAX, KeyBuffer, KeyError, KeySink};
 use hotrow_base::row::{Words, read_field};
 use hotrow_base::sync::Latch;
-use hotrow_base::sync::gate::{Closed, Gate};
+use hotrow_base::sync::gate::Gate;
 use hotrow_base::sync::reclaim::ReclaimEpochs;
 use hotrow_storage::btree::Hint;
 use hotrow_storage::budget::MemoryBudget;
@@ -24,11 +25,12 @@ use hotrow_storage::record::RecordId;
 use hotrow_storage::table::{Index as StoredIndex, IndexKind as StoredKind, Table as StoredTable};
 use hotrow_transaction::catalog::{Catalog, Index, IndexKind};
 use hotrow_transaction::compiled::CompiledProcedure;
-use hotrow_transaction::granule::Granules;
+use hotrow_transaction::granule::{Granules, TableUse};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Procedure;
 
 pub(crate) use self::path::{AccessPath, ColumnSet};
+pub use self::quiet::{Bystanders, Clearance, Purpose, Quiet};
 use crate::checkpoint::SavedRows;
 use crate::ghosts::Ghosts;
 
@@ -110,6 +112,8 @@ pub struct Schema {
     pub procedures: Vec<Option<Arc<CompiledProcedure>>>,
     /// epochs, budget
     pub memory: Arc<Memory>,
+    /// interactive transactions may be open, so that what is planned meets what is not
+    pub interactive: bool,
     tables: Vec<Arc<StoredTable>>,
     /// by index
     paths: Vec<AccessPath>,
@@ -125,6 +129,7 @@ impl Schema {
             granules: Granules::default(),
             procedures: Vec::new(),
             memory,
+            interactive: false,
             tables: Vec::new(),
             paths: Vec::new(),
             indexed: Vec::new(),
@@ -274,6 +279,27 @@ impl Schema {
     /// Infers granules from all procedures and compiles each for them.
     pub fn recompile(&mut self, trees: Vec<Option<Procedure>>) -> Result<(), SqlError> {
         let granules = Granules::infer(&self.catalog, trees.iter().flatten());
+        self.compile_for(granules, trees)
+    }
+
+    /// Makes ready for interactive transactions, and for statements of them that use tables in
+    /// these ways. It lasts until the next definition, of which the statements behind it begin
+    /// anew. Granules stay as they are, so that locks that are held mean what they meant.
+    pub fn open_for(&mut self, uses: &[(TableId, TableUse)]) -> Result<(), SqlError> {
+        self.interactive = true;
+        let mut granules = self.granules.clone();
+        granules.note_uses(uses);
+        if granules == self.granules {
+            return Ok(());
+        }
+        self.compile_for(granules, self.trees())
+    }
+
+    fn compile_for(
+        &mut self,
+        granules: Granules,
+        trees: Vec<Option<Procedure>>,
+    ) -> Result<(), SqlError> {
         let compiled: Result<Vec<_>, SqlError> = trees
             .into_iter()
             .map(|tree| match tree {
@@ -417,6 +443,8 @@ pub struct SharedSchema {
     gate: Gate,
     generation: AtomicU64,
     current: Latch<Arc<Schema>>,
+    /// interactive transactions of the engine that runs
+    bystanders: Latch<Option<Weak<dyn Bystanders>>>,
 }
 
 impl SharedSchema {
@@ -426,6 +454,7 @@ impl SharedSchema {
             gate: Gate::new(workers),
             generation: AtomicU64::new(0),
             current: Latch::new(Arc::new(schema)),
+            bystanders: Latch::new(None),
         }
     }
 
@@ -444,32 +473,5 @@ impl SharedSchema {
     #[inline]
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire) // partner: the Release in `replace`
-    }
-
-    /// Waits until no transaction runs and keeps new ones out until the guard is dropped. The
-    /// caller is inside nothing, and works as [`QUIET_WORKER`].
-    pub fn quiet(&self) -> Quiet<'_> {
-        self.current().memory.saved_rows().wait_for_room(QUIET_WORKER);
-        Quiet { _closed: self.gate.close(), shared: self }
-    }
-}
-
-/// A quiet point: nothing runs while it lives.
-pub struct Quiet<'a> {
-    _closed: Closed<'a>,
-    shared: &'a SharedSchema,
-}
-
-impl Quiet<'_> {
-    /// The schema in force.
-    pub fn schema(&self) -> Arc<Schema> {
-        self.shared.current()
-    }
-
-    /// Puts another schema in force.
-    pub fn replace(&self, schema: Schema) {
-        *self.shared.current.lock() = Arc::new(schema);
-        // Release; partner: the Acquire in `generation`.
-        self.shared.generation.fetch_add(1, Ordering::Release);
     }
 }

@@ -11,6 +11,7 @@ use crate::create::create_procedure;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
+use crate::transaction_control::TransactionControl;
 
 /// What a statement asks for.
 #[derive(Clone, Debug)]
@@ -50,12 +51,8 @@ pub enum Compiled {
         /// values to plan a call with
         arguments: Option<Vec<Value>>,
     },
-    /// BEGIN
-    Begin,
-    /// COMMIT
-    Commit,
-    /// ROLLBACK
-    Rollback,
+    /// BEGIN, COMMIT, ROLLBACK and savepoints
+    Transaction(TransactionControl),
 }
 
 /// A procedure named by DROP.
@@ -123,6 +120,7 @@ pub fn compile(
                 .collect(),
             if_exists: *if_exists,
         }),
+        Syntax::Transaction(control) => Ok(Compiled::Transaction(control.clone())),
         Syntax::Sql(sql) => sql_statement(compiler, procedures, sql),
     };
     compiled.map_err(|e| e.or_at(statement.place))
@@ -159,9 +157,6 @@ fn sql_statement(
             }
             drop_relations(&compiler, *object_type, *if_exists, names)
         }
-        ast::Statement::StartTransaction { .. } => Ok(Compiled::Begin),
-        ast::Statement::Commit { .. } => Ok(Compiled::Commit),
-        ast::Statement::Rollback { savepoint: None, .. } => Ok(Compiled::Rollback),
         ast::Statement::Query(query) => {
             if let Some((name, arguments)) = called_function(query, procedures, place) {
                 return call(&mut compiler, procedures, &name, &arguments, place);

@@ -7,7 +7,8 @@
 //! an anonymous procedure. Everything outside the subset (docs/plpgsql-subset.md) is refused
 //! here, with a place and what to write instead, never when a call runs.
 //!
-//! Reading order: `token`, `syntax`, `script`, `routine`, `block` (text to trees); `compile`,
+//! Reading order: `token`, `syntax`, `script`, `routine`, `transaction_control`, `block` (text to
+//! trees); `compile`,
 //! `create`, `scope`, `typing`, `expression`, `query`, `path`, `consume`, `row_order`, `change`,
 //! `foreign_key`, `statement`, `loops` (trees to programs); `definition`, `constraint`, `index`,
 //! `apply` (tables and indexes).
@@ -50,6 +51,7 @@ mod script;
 mod statement;
 mod syntax;
 mod token;
+mod transaction_control;
 mod types;
 mod typing;
 
@@ -59,4 +61,5 @@ pub use definition::{ForeignKeyDefinition, TableDefinition};
 pub use script::parse_script;
 pub use syntax::ScriptStatement;
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX};
+pub use transaction_control::{TransactionAccess, TransactionControl};
 pub use types::BARE_NUMERIC;

@@ -7,6 +7,7 @@ use crate::error::{Advice, Result, place_of, unsupported};
 use crate::routine::{anonymous, routine};
 use crate::syntax::{CallArgument, ScriptStatement, Syntax};
 use crate::token::{Cursor, folded, parse_expression, parse_statement, tokenize};
+use crate::transaction_control::transaction_control;
 
 /// Parses a script: statements separated by semicolons.
 ///
@@ -67,6 +68,9 @@ fn statement(tokens: &[TokenWithSpan], end: Place) -> Result<Syntax> {
     } else if cursor.accept_all(&["drop", "function"]) || cursor.accept_all(&["drop", "procedure"])
     {
         return drop_routine(&mut cursor);
+    }
+    if let Some(control) = transaction_control(&mut Cursor::new(tokens, end))? {
+        return Ok(Syntax::Transaction(control));
     }
     refuse(&Cursor::new(tokens, end), place)?;
     Ok(Syntax::Sql(Box::new(parse_statement(tokens, end)?)))

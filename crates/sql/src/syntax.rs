@@ -3,6 +3,8 @@
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
+use crate::transaction_control::TransactionControl;
+
 /// A statement of a script, parsed but not yet looked up in a catalog.
 #[derive(Debug)]
 pub struct ScriptStatement {
@@ -28,6 +30,8 @@ pub(crate) enum Syntax {
     Explain { name: String, arguments: Option<Vec<CallArgument>>, place: Place },
     /// DROP FUNCTION or PROCEDURE
     DropRoutine { names: Vec<(String, Place)>, if_exists: bool },
+    /// BEGIN, COMMIT, ...
+    Transaction(TransactionControl),
 }
 
 /// One argument of a CALL.

@@ -9,7 +9,9 @@
 //!              I2 a range binds at least its index's granule by equality, or it is **coarse**
 //!              and locks the table; then all other accesses to that table announce themselves
 //!              with intent modes
-//!              I3 a table that no registered procedure writes needs no locks
+//!              I3 a table that no registered procedure writes needs no locks. Statements of
+//!              interactive transactions that use a table in another way than procedures do are
+//!              [noted](Granules::note_uses) first
 //! Source       DESIGN section 1 (granule); dora.txt 4.1.2 (action identifiers); lads.txt 4.1
 //!              (coarser record actions). The inference rule differs from DESIGN's first wording
 //!              ("every access binds it by equality"): only ranges and the making or removing of
@@ -187,6 +189,13 @@ pub struct TableUse {
     pub coarse: bool,
 }
 
+impl TableUse {
+    /// Whether all that `other` does is known already.
+    pub fn includes(self, other: Self) -> bool {
+        (self.written || !other.written) && (self.coarse || !other.coarse)
+    }
+}
+
 /// Granule lengths of all indexes, inferred from a set of procedures.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Granules {
@@ -253,6 +262,44 @@ impl Granules {
     fn shorten(&mut self, index: IndexId, parts: usize) {
         let kept = &mut self.parts[index.index()];
         *kept = (*kept).min(parts as u8);
+    }
+
+    /// What a procedure that is not among them does with tables, each named once; granules stay as
+    /// they are, so what lies in no single one of them needs its table as a whole.
+    pub fn uses_of(&self, procedure: &Procedure) -> Vec<(TableId, TableUse)> {
+        let mut uses: Vec<(TableId, TableUse)> = Vec::new();
+        for (site, _) in walk::sites(&procedure.body) {
+            let (table, coarse, written) = match site {
+                Site::Insert(insert) => (insert.table, false, true),
+                Site::Access(access) => {
+                    let coarse = is_coarse(access)
+                        || matches!(&access.path, Path::Range { index, prefix, .. }
+                            if prefix.len() < self.parts(*index));
+                    (access.table, coarse, !matches!(access.effect, Effect::Read(_)))
+                }
+            };
+            let at = uses.iter().position(|(known, _)| *known == table).unwrap_or_else(|| {
+                uses.push((table, TableUse::default()));
+                uses.len() - 1
+            });
+            uses[at].1.coarse |= coarse;
+            uses[at].1.written |= written;
+        }
+        uses
+    }
+
+    /// Whether all these uses are known already.
+    pub fn know(&self, uses: &[(TableId, TableUse)]) -> bool {
+        uses.iter().all(|&(table, usage)| self.table(table).includes(usage))
+    }
+
+    /// Adds uses of tables to those of the procedures.
+    pub fn note_uses(&mut self, uses: &[(TableId, TableUse)]) {
+        for &(table, usage) in uses {
+            let known = &mut self.tables[table.index()];
+            known.written |= usage.written;
+            known.coarse |= usage.coarse;
+        }
     }
 
     /// How many leading key columns make a granule of this index; 0: the index as a whole.

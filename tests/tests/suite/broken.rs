@@ -28,7 +28,7 @@ fn report(
     plan: impl Fn(&mut StdRng, u64) -> Vec<Step> + Sync,
 ) -> Report {
     let setup = Setup::new(&ENTRY, &[("flaw", flaw.name())], 4);
-    let load = Load { seed, clients: 6, transactions: 25, fail_percent };
+    let load = Load { seed, clients: 6, transactions: 25, fail_percent, typed_percent: 0 };
     check(&record(&setup.open_with(|config| config.in_flight(1)), load, plan))
 }
 

@@ -31,9 +31,24 @@ fn histories_are_strictly_serializable() {
     let setups = matrix::setups(&[1, 2, 4]);
     seed::for_seeds(1, setups.len() as u64 * RUNS_PER_SETUP, |seed, _| {
         let setup = &setups[seed as usize % setups.len()];
-        let load = Load { seed, clients: 5, transactions: 40, fail_percent: 10 };
+        let load = Load { seed, clients: 5, transactions: 40, fail_percent: 10, typed_percent: 0 };
         let report = check(&record(&setup.open(), load, mixed));
         assert!(report.is_clean(), "{}: {report}", setup.name);
         assert!(report.transactions_checked > 150, "{}: {report}", setup.name);
+    });
+}
+
+/// Calls, transactions typed statement by statement, and savepoints, on the same rows.
+#[test]
+fn histories_of_calls_and_typed_transactions_are_strictly_serializable() {
+    let mut setups = matrix::setups(&[1, 2, 4]);
+    setups.retain(|setup| setup.entry.interactive);
+    seed::for_seeds(1000, setups.len() as u64 * RUNS_PER_SETUP, |seed, _| {
+        let setup = &setups[seed as usize % setups.len()];
+        let typed_percent = if seed % 3 == 0 { 100 } else { 50 };
+        let load = Load { seed, clients: 5, transactions: 40, fail_percent: 10, typed_percent };
+        let report = check(&record(&setup.open(), load, mixed));
+        assert!(report.is_clean(), "{}: {report}", setup.name);
+        assert!(report.transactions_checked > 50, "{}: {report}", setup.name);
     });
 }

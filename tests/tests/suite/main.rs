@@ -6,6 +6,7 @@ mod checkpoints;
 mod crash;
 mod histories;
 mod hostile;
+mod isolation;
 mod layering;
 mod replay;
 mod row_order;

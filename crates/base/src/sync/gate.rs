@@ -2,7 +2,8 @@
 //! nobody is inside.
 //!
 //! Role         quiet points: DDL and whatever must run while no transaction does
-//! States       open -> closing (`closed`, some still inside) -> quiet (all out) -> open
+//! States       open -> closing (`closed`, some still inside) -> quiet (all out) -> open; or
+//!              closing -> open, when who closes does not wait until all are out
 //! Invariants   I1  between [`Gate::close`] and the drop of its guard nobody is inside
 //! Concurrency  `inside[i]` -> written by thread i alone; `closed` -> written by the closer, who
 //!              holds `turn`.
@@ -21,7 +22,9 @@ mod tests;
 use super::facade::atomic::{AtomicU32, Ordering, fence};
 use super::latch::{RawLatch, RawLatchGuard};
 use super::spin::SpinWait;
+use crate::clock::Ticks;
 use crossbeam_utils::CachePadded;
+use std::time::Duration;
 
 const OUT: u32 = 0;
 const IN: u32 = 1;
@@ -57,16 +60,22 @@ impl Gate {
     /// Goes inside; waits while the gate is closed.
     #[inline]
     pub fn enter(&self, thread: usize) {
-        let inside = &self.inside[thread];
-        loop {
-            inside.store(IN, Ordering::Relaxed); // ordered by the fence: G1
-            fence(Ordering::SeqCst); // G1
-            if self.closed.load(Ordering::Acquire) == OPEN {
-                return; // Acquire: G2
-            }
-            inside.store(OUT, Ordering::Release); // G2: nothing was done inside
+        while !self.try_enter(thread) {
             self.wait_until_open();
         }
+    }
+
+    /// Goes inside unless the gate is closed; whether it did.
+    #[inline]
+    pub fn try_enter(&self, thread: usize) -> bool {
+        let inside = &self.inside[thread];
+        inside.store(IN, Ordering::Relaxed); // ordered by the fence: G1
+        fence(Ordering::SeqCst); // G1
+        if self.closed.load(Ordering::Acquire) == OPEN {
+            return true; // Acquire: G2
+        }
+        inside.store(OUT, Ordering::Release); // G2: nothing was done inside
+        false
     }
 
     /// Goes outside.
@@ -83,20 +92,37 @@ impl Gate {
 
     /// Closes the gate and waits until nobody is inside. Callers queue.
     pub fn close(&self) -> Closed<'_> {
+        self.close_while(|| true).expect("it waits as long as it takes")
+    }
+
+    /// As [`Gate::close`], but opens the gate again and gives up when somebody is still inside
+    /// after `patience`. The time that others keep it closed before does not count.
+    pub fn close_within(&self, patience: Duration) -> Option<Closed<'_>> {
+        let mut deadline = None;
+        self.close_while(|| !deadline.get_or_insert_with(|| Ticks::from_now(patience)).has_passed())
+    }
+
+    /// Closes the gate and waits until nobody is inside, while `goes_on` says so.
+    fn close_while(&self, mut goes_on: impl FnMut() -> bool) -> Option<Closed<'_>> {
         let turn = self.turn.lock();
         self.closed.store(CLOSED, Ordering::Relaxed); // ordered by the fence: G1
         fence(Ordering::SeqCst); // G1
+        let closed = Closed { gate: self, _turn: turn }; // opens it again when it is dropped
         for inside in &self.inside {
             let mut wait = SpinWait::new();
             while inside.load(Ordering::Acquire) != OUT {
+                if !goes_on() {
+                    return None;
+                }
                 wait.wait(); // Acquire: G2
             }
         }
-        Closed { gate: self, _turn: turn }
+        Some(closed)
     }
 
+    /// Waits while the gate is closed; it may be closed again the next moment.
     #[cold]
-    fn wait_until_open(&self) {
+    pub fn wait_until_open(&self) {
         // The closer holds the latch until the gate is open again.
         drop(self.turn.lock());
     }

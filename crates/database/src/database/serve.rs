@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hotrow_base::ids::WorkerId;
 use hotrow_base::sync::Latch;
-use hotrow_engine::contract::{EngineEntry, EngineOptions};
+use hotrow_engine::contract::{EngineEntry, EngineOptions, InteractiveOptions};
 use hotrow_engine::statistics::Statistics;
 
 use super::{Database, Inner, Started};
@@ -73,6 +73,7 @@ impl Database {
     /// [`Error::InUse`], as for [`Database::serve`].
     pub fn rest(&mut self) -> Result<Statistics, Error> {
         let inner = Arc::get_mut(&mut self.inner).ok_or(Error::InUse)?;
+        inner.interactive = None;
         if let Some(clients) = inner.clients.take() {
             clients.drain();
         }
@@ -93,6 +94,7 @@ impl Inner {
         let ends = workers.map(|worker| self.ends(worker)).collect();
         let (queue, sources) = ClientQueue::new(self.config.queue_capacity, ends);
         let engine = (entry.start)(self.ground(), options, sources)?;
+        self.interactive = engine.interactive();
         self.clients = Some(queue);
         self.engine = Latch::new(Some(Box::new(Started::new(engine, &self.running))));
         Ok(())
@@ -104,6 +106,11 @@ impl Inner {
         if first == 0 || first + options.threads > self.workers() {
             let allowed = "at most those the database was opened for";
             return Err(Error::Config { what: "threads", allowed, given: options.threads as u64 });
+        }
+        let InteractiveOptions { open_max, first_worker, .. } = options.interactive;
+        if open_max > 0 && first_worker.index() + open_max > self.workers() {
+            let (what, allowed) = ("open_max", "at most what the database was opened for");
+            return Err(Error::Config { what, allowed, given: open_max as u64 });
         }
         Ok(())
     }

@@ -7,13 +7,12 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::row::{Field, RowLayout, Written};
 use hotrow_storage::record::{Record, RecordId};
 use hotrow_storage::table::Index as StoredIndex;
-use hotrow_storage::undo::{IndexChange, IndexKey, Savepoint, UndoLog};
+use hotrow_storage::undo::{IndexChange, IndexKey, UndoLog};
 use hotrow_transaction::access::{Inserted, KeyAt};
 use hotrow_transaction::catalog::Index;
 use hotrow_transaction::granule::LockMode;
 use hotrow_transaction::outcome::Stop;
 
-use super::key_ranges::{self, Reach};
 use super::visit::live_record;
 use super::{InPlace, MovedEntry};
 use crate::protection::Protection;
@@ -276,7 +275,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
             self.hold_entries(table, row, primary)?;
         }
         let scratch = &mut *self.scratch;
-        let before = (scratch.undo.savepoint(), scratch.moved.len());
+        let before = scratch.savepoint();
         let records = schema.table(table).records();
         let id = records.allocate(scratch.worker, row).map_err(|_| Stop::OutOfMemory)?;
         scratch.undo.log_inserted(table, id, row);
@@ -298,17 +297,6 @@ impl<'a, P: Protection> InPlace<'a, P> {
             self.take_back(before);
         }
         Ok(added)
-    }
-
-    /// Undoes a part of an insert.
-    #[cold]
-    fn take_back(&mut self, (before, moved): (Savepoint, usize)) {
-        let (schema, worker) = (self.schema, self.scratch.worker);
-        let protection = &mut self.protection;
-        self.scratch.undo.rollback_to(before, |entry| {
-            key_ranges::undo(schema, worker, protection, Reach::Part, &entry);
-        });
-        self.scratch.moved.truncate(moved);
     }
 
     /// Adds the primary entry, unless there is one with this key, whose record is returned then: a

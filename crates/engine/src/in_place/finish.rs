@@ -10,7 +10,7 @@ use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::Stop;
 
 use super::key_ranges::{self, Reach};
-use super::{InPlace, Scratch};
+use super::{InPlace, Savepoint, Scratch};
 use crate::journal::{Commit, Committer, Effect};
 use crate::protection::Protection;
 use crate::schema::Schema;
@@ -46,6 +46,19 @@ impl<P: Protection> InPlace<'_, P> {
     ) -> Result<Commit, Stop> {
         let commit = committer.commit_alone(self.effect_of(invocation))?;
         Ok(self.log_values(committer, commit, invocation))
+    }
+
+    /// As [`InPlace::commit_at`], for a transaction that no call stands for: its values are logged,
+    /// whatever is logged of calls.
+    ///
+    /// # Errors
+    ///
+    /// As [`Committer::commit`].
+    pub fn commit_values(&mut self, committer: &Committer, met: Position) -> Result<Commit, Stop> {
+        let commit = committer.commit(met, self.effect())?;
+        self.protection.commits_at(commit.position());
+        let Scratch { undo, values, .. } = &mut *self.scratch;
+        Ok(committer.append_values(commit, |out| values.encode(out, self.schema, undo)))
     }
 
     /// What the call did. One with a key has an entry even if it only read: its outcome shall be
@@ -91,6 +104,17 @@ impl<P: Protection> InPlace<'_, P> {
         scratch.moved.clear();
         scratch.unsettled = false;
         key_ranges::housekeep(schema, &mut protection, &mut scratch.prior);
+    }
+
+    /// Takes the changes since a savepoint of this transaction back.
+    #[cold]
+    pub fn take_back(&mut self, before: Savepoint) {
+        let (schema, worker) = (self.schema, self.scratch.worker);
+        let protection = &mut self.protection;
+        self.scratch.undo.rollback_to(before.undo, |entry| {
+            key_ranges::undo(schema, worker, protection, Reach::Part, &entry);
+        });
+        self.scratch.moved.truncate(before.moved);
     }
 }
 

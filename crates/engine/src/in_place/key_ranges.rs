@@ -83,7 +83,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         path: &'a AccessPath,
         intent: Intent,
     ) -> Result<Option<Record<'a>>, Stop> {
-        if !path.is_locked {
+        if !P::ALWAYS && !path.is_locked {
             return Ok(Self::look_up(at, path));
         }
         self.hold_table(at.table, locks::intent_mode(intent))?;
@@ -146,7 +146,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         key: &[u8],
         intent: Intent,
     ) -> Result<(), Stop> {
-        if !path.is_locked {
+        if !P::ALWAYS && !path.is_locked {
             return Ok(());
         }
         protection.hold_key(path.keys.lock(key), path.key_strength(intent), Free)

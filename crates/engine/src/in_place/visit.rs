@@ -30,14 +30,13 @@ impl<'a, P: Protection> InPlace<'a, P> {
         visit: impl FnMut(Record<'a>, &[AtomicU64]) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
         let path = self.schema.path(range.index);
-        if P::LOCKS_KEYS && path.is_locked && !key_ranges::is_whole(range) {
+        if P::LOCKS_KEYS && (P::ALWAYS || path.is_locked) && !key_ranges::is_whole(range) {
             return self.scan_keys(range, intent, visit);
         }
         if P::ACTIVE {
             self.hold_range(range, path, intent)?;
         }
-        // A range that binds nothing holds the table.
-        let holds_table = range.prefix_parts == 0;
+        let holds_table = path.is_wider_than_granules(range.prefix_parts);
         let rows = P::ACTIVE && !range.covered && !path.is_primary && !holds_table;
         self.visit_range(range, intent, rows, visit)
     }
@@ -108,7 +107,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         path: &AccessPath,
         intent: Intent,
     ) -> Result<(), Stop> {
-        if range.prefix_parts == 0 {
+        if path.is_wider_than_granules(range.prefix_parts) {
             return self.hold_table(range.table, locks::granule_mode(intent));
         }
         self.hold_table(range.table, locks::intent_mode(intent))?;

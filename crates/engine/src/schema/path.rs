@@ -76,6 +76,13 @@ impl AccessPath {
         self.key.matches_row(&self.fields, row, key)
     }
 
+    /// Whether a range that binds so many leading key columns lies in no single granule, so that
+    /// the table is held for it.
+    #[inline]
+    pub(crate) fn is_wider_than_granules(&self, prefix_parts: usize) -> bool {
+        prefix_parts == 0 || prefix_parts < self.granule_parts.into()
+    }
+
     /// The bytes of a key's granule.
     #[inline]
     pub(crate) fn granule<'k>(&self, key: &'k [u8]) -> &'k [u8] {

@@ -36,6 +36,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     start,
     variants: &[&[("plan", "off")], &[("plan", "on")]],
     threads_max: Some(1),
+    interactive: false,
     experiments: &[],
 };
 

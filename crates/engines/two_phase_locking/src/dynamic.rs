@@ -39,6 +39,42 @@ pub(crate) struct Locking {
 }
 
 impl Locking {
+    /// Nothing yet, for owner `number` of the table.
+    pub(crate) fn new(table: Arc<LockTable>, number: usize) -> Self {
+        let owner = table.owner(number, Standing::Dynamic);
+        Self { table, owner, held: Held::default() }
+    }
+
+    /// Begins a transaction, or another attempt of one; see [`LockTable::begin`].
+    pub(crate) fn begin(&mut self, age: u64) {
+        self.table.begin(&mut self.owner, age);
+    }
+
+    /// See [`Owner::met`].
+    pub(crate) fn met(&self) -> Position {
+        self.owner.met()
+    }
+
+    pub(crate) fn holds_any(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Whether somebody waits for what is held.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.held.locks().any(|lock| self.table.is_awaited(lock))
+    }
+
+    /// Whether somebody older wants what is held, and the policy gives it to him.
+    pub(crate) fn is_doomed(&self) -> bool {
+        self.table.is_doomed(&self.owner)
+    }
+
+    /// Releases everything, as a transaction that stands at `position`.
+    pub(crate) fn release_at(&mut self, position: Position) {
+        self.owner.commit_at(position);
+        self.release_all();
+    }
+
     pub(crate) fn hold(
         &mut self,
         lock: u64,
@@ -80,14 +116,15 @@ impl Locking {
     }
 }
 
-/// Protection that locks granules at each access.
-struct LockNow<'a> {
-    locking: &'a mut Locking,
-    watch: &'a mut Stopwatch,
+/// Protection that locks granules at each access; `ALL`: in every table.
+pub(crate) struct LockNow<'a, const ALL: bool> {
+    pub(crate) locking: &'a mut Locking,
+    pub(crate) watch: &'a mut Stopwatch,
 }
 
-impl Protection for LockNow<'_> {
+impl<const ALL: bool> Protection for LockNow<'_, ALL> {
     const ACTIVE: bool = true;
+    const ALWAYS: bool = ALL;
 
     #[inline]
     fn hold(&mut self, lock: u64, _: Space, mode: LockMode) -> Result<(), Stop> {
@@ -117,9 +154,8 @@ impl DynamicRunner {
         number: usize,
         committer: Committer,
     ) -> Self {
-        let owner = table.owner(number, Standing::Dynamic);
         Self {
-            locking: Locking { table, owner, held: Held::default() },
+            locking: Locking::new(table, number),
             scratch: Scratch::new(committer.worker()),
             committer,
             back_off: BackOff::new(number as u64),
@@ -136,15 +172,14 @@ impl DynamicRunner {
         watch: &mut Stopwatch,
     ) -> Result<Commit, Stop> {
         let Self { locking, scratch, committer, .. } = self;
-        let Locking { table, owner, .. } = &mut *locking;
-        table.begin(owner, self.age);
+        locking.begin(self.age);
         match self.ranges {
             Ranges::Granules => {
-                let access = InPlace::new(schema, scratch, LockNow { locking, watch });
-                run(committer, access, call, |protection| protection.locking.owner.met())
+                let access = InPlace::new(schema, scratch, LockNow::<false> { locking, watch });
+                run(committer, access, call, |protection| protection.locking.met())
             }
             ranges => {
-                let protection = LockKeys::new(locking, watch, ranges);
+                let protection = LockKeys::<false, false>::new(locking, watch, ranges);
                 let access = InPlace::new(schema, scratch, protection);
                 run(committer, access, call, LockKeys::met)
             }

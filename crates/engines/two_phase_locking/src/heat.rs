@@ -19,6 +19,7 @@ mod classes;
 mod keeper;
 mod sketch;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -84,9 +85,13 @@ impl Heat {
         for sketch in &self.sketches {
             keeper.add(&mut sketch.lock());
         }
-        if let Some(classes) = keeper.classes() {
-            let _quiet = shared.quiet();
-            self.put_in_force(classes);
+        let missed = keeper.missed.take();
+        let Some(classes) = keeper.classes().or(missed) else { return };
+        // Sessions may keep their locks: they take them in no order and give way. The moment does
+        // not come while a call waits for one of them; then it is tried at the next time.
+        match shared.quiet_beside(|_| ControlFlow::Break(())) {
+            Some(_quiet) => self.put_in_force(classes),
+            None => keeper.missed = Some(classes),
         }
     }
 

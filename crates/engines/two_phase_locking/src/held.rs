@@ -41,6 +41,11 @@ impl Held {
         }
     }
 
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.locks.is_empty()
+    }
+
     /// The locks, in the order in which they were first acquired.
     pub fn locks(&self) -> impl Iterator<Item = u64> + '_ {
         self.locks.iter().map(|(lock, _)| *lock)
@@ -124,7 +129,7 @@ mod tests {
             }
             assert_eq!(held.locks().count(), 200);
             held.clear();
-            assert_eq!(held.locks().next(), None);
+            assert!(held.is_empty() && held.locks().next().is_none());
         }
     }
 }

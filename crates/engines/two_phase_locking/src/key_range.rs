@@ -21,8 +21,7 @@ use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::outcome::Stop;
 
 use crate::dynamic::Locking;
-#[cfg(doc)]
-use crate::lock_table::LockTable;
+use crate::lock_table::{Acquired, LockTable, Owner};
 
 /// What dynamic transactions hold of an index.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
@@ -59,8 +58,9 @@ impl Ranges {
     }
 }
 
-/// Protection that locks keys and gaps at each access.
-pub(crate) struct LockKeys<'a> {
+/// Protection that locks keys and gaps at each access; `ALL`: in every table, `BESIDE_GRANULES`:
+/// while others lock granules.
+pub(crate) struct LockKeys<'a, const ALL: bool, const BESIDE_GRANULES: bool> {
     locking: &'a mut Locking,
     watch: &'a mut Stopwatch,
     ranges: Ranges,
@@ -70,19 +70,23 @@ pub(crate) struct LockKeys<'a> {
     awaited: Option<u64>,
 }
 
-impl<'a> LockKeys<'a> {
+impl<'a, const ALL: bool, const BESIDE_GRANULES: bool> LockKeys<'a, ALL, BESIDE_GRANULES> {
     pub(crate) fn new(locking: &'a mut Locking, watch: &'a mut Stopwatch, ranges: Ranges) -> Self {
         Self { locking, watch, ranges, forbade: None, awaited: None }
     }
 
     pub(crate) fn met(&self) -> Position {
-        self.locking.owner.met()
+        self.locking.met()
     }
 }
 
-impl Protection for LockKeys<'_> {
+impl<const ALL: bool, const BESIDE_GRANULES: bool> Protection
+    for LockKeys<'_, ALL, BESIDE_GRANULES>
+{
     const ACTIVE: bool = true;
+    const ALWAYS: bool = ALL;
     const LOCKS_KEYS: bool = true;
+    const ANNOUNCES: bool = BESIDE_GRANULES;
 
     #[inline]
     fn hold(&mut self, lock: u64, _: Space, mode: LockMode) -> Result<(), Stop> {
@@ -140,16 +144,73 @@ impl Protection for LockKeys<'_> {
 
     fn may_unite(&mut self, gap: KeyLock, key: KeyLock) -> bool {
         let Locking { table, owner, .. } = &mut *self.locking;
-        let is_free = !table.is_claimed(owner, key.lock, Mode::X);
-        if is_free {
-            table.hand_on(owner, key.lock, gap.lock); // I2
-        }
-        is_free
+        may_unite(table, owner, (gap, key))
     }
 
     fn commits_at(&mut self, position: Position) {
         self.locking.owner.commit_at(position);
     }
+}
+
+/// What a planned call, which locks no keys itself, asks beside transactions that do.
+#[derive(Debug)]
+pub(crate) struct BesideKeys {
+    ranges: Ranges,
+    forbade: Option<u64>,
+    awaited: Option<u64>,
+}
+
+impl BesideKeys {
+    pub(crate) fn new(ranges: Ranges) -> Self {
+        Self { ranges, forbade: None, awaited: None }
+    }
+
+    /// See [`Protection::may_divide`].
+    pub(crate) fn may_divide(
+        &mut self,
+        table: &LockTable,
+        owner: &mut Owner,
+        (gap, key): (KeyLock, KeyLock),
+    ) -> bool {
+        if table.is_held(owner, gap.lock, self.ranges.dividing()) {
+            self.forbade = Some(gap.lock);
+            return false;
+        }
+        table.hand_on(owner, gap.lock, key.lock); // I2
+        true
+    }
+
+    /// See [`Protection::wait_to_divide`]. Every cycle of waiting that this closes has a dynamic
+    /// transaction in it, because no planned call holds a gap and waits (I3).
+    pub(crate) fn wait_to_divide(&mut self, table: &LockTable, owner: &mut Owner) {
+        self.done_dividing(table, owner);
+        let gap = self.forbade.take().expect("it was forbidden to divide a gap");
+        if table.acquire(owner, gap, self.ranges.dividing()) == Acquired::Waiting {
+            let granted = table.wait(owner, gap);
+            debug_assert!(granted.is_ok(), "nobody refuses a planned request");
+        }
+        self.awaited = Some(gap);
+    }
+
+    /// See [`Protection::done_dividing`].
+    pub(crate) fn done_dividing(&mut self, table: &LockTable, owner: &mut Owner) {
+        if let Some(gap) = self.awaited.take() {
+            table.release(owner, gap);
+        }
+    }
+}
+
+/// See [`Protection::may_unite`].
+pub(crate) fn may_unite(
+    table: &LockTable,
+    owner: &mut Owner,
+    (gap, key): (KeyLock, KeyLock),
+) -> bool {
+    let is_free = !table.is_claimed(owner, key.lock, Mode::X);
+    if is_free {
+        table.hand_on(owner, key.lock, gap.lock); // I2
+    }
+    is_free
 }
 
 #[cfg(test)]

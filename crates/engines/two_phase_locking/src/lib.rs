@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Reading order: [`options`], [`policy`], [`lock_table`], [`waiting`], [`deadlock`],
-//! [`intents`], [`ordered`], [`heat`], [`dynamic`], [`key_range`], [`back_off`].
+//! [`intents`], [`ordered`], [`heat`], [`dynamic`], [`key_range`], [`back_off`], `interactive`.
 //!
 //! Invariants   I1 strict two-phase locking: a lock is held until the transaction's changes are
 //!              final or undone; so the order in which conflicting transactions commit is a serial
@@ -41,6 +41,7 @@ pub mod experiment;
 pub mod heat;
 mod held;
 pub mod intents;
+mod interactive;
 pub mod key_range;
 pub mod lock_table;
 pub mod options;
@@ -57,6 +58,7 @@ use hotrow_engine::worker::Workers;
 
 use crate::dynamic::DynamicRunner;
 use crate::heat::Heat;
+use crate::interactive::WithSessions;
 use crate::key_range::Ranges;
 use crate::lock_table::LockTable;
 use crate::options::{Acquisition, Settings};
@@ -70,7 +72,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     start,
     variants: &[
         &[("acquisition", "ordered"), ("order", "identity")],
-        &[("acquisition", "ordered"), ("order", "hot-last")],
+        &[("acquisition", "ordered"), ("order", "hot-last"), ("ranges", "orthogonal")],
         &[("acquisition", "no-wait")],
         &[("acquisition", "wait-die")],
         &[("acquisition", "wait-die"), ("ranges", "orthogonal")],
@@ -82,6 +84,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         &[("acquisition", "time-out"), ("time_out_ms", "2")],
     ],
     threads_max: None,
+    interactive: true,
     experiments: &[experiment::INTENTS],
 };
 
@@ -96,7 +99,10 @@ fn start(
         return Err(OptionError::Threads { engine: NAME, threads, allowed: "1 or more" });
     }
     assert_eq!(sources.len(), threads, "one source per thread");
-    let table = Arc::new(LockTable::new(threads, settings.deadlocks));
+    let sessions = options.interactive;
+    let table = LockTable::with_sessions(threads, sessions.open_max, settings.deadlocks);
+    let table = Arc::new(table);
+    let started = Ticks::now();
     if settings.ranges != Ranges::Granules {
         ground.schema.current().guard_gaps();
     }
@@ -106,16 +112,17 @@ fn start(
             let heat = rule.map(|rule| Arc::new(Heat::new(threads, rule, settings.heat)));
             Workers::start(&ground, options, sources, |number, committer| {
                 let (table, heat) = (Arc::clone(&table), heat.clone());
-                OrderedRunner::new(table, number, committer, heat, settings.releases_at_last_use)
+                OrderedRunner::new(table, number, committer, heat, &settings)
             })
         }
-        Acquisition::Dynamic => {
-            let started = Ticks::now();
-            Workers::start(&ground, options, sources, |number, committer| {
-                let table = Arc::clone(&table);
-                DynamicRunner::new(table, settings.ranges, started, number, committer)
-            })
-        }
+        Acquisition::Dynamic => Workers::start(&ground, options, sources, |number, committer| {
+            let table = Arc::clone(&table);
+            DynamicRunner::new(table, settings.ranges, started, number, committer)
+        }),
     };
-    Ok(Box::new(workers))
+    if sessions.open_max == 0 {
+        return Ok(Box::new(workers));
+    }
+    let sessions = interactive::slots(&ground, &sessions, &settings, (&table, started), threads);
+    Ok(Box::new(WithSessions { workers: Box::new(workers), sessions }))
 }

@@ -161,8 +161,15 @@ const SPIN: Duration = Duration::from_micros(50);
 impl LockTable {
     /// A table for the owners `0..owners`.
     pub fn new(owners: usize, deadlocks: Deadlocks) -> Self {
-        let buckets = (owners * BUCKETS_PER_OWNER).clamp(BUCKETS_MIN, BUCKETS_MAX);
-        Self::with_buckets(owners, buckets.next_power_of_two(), deadlocks)
+        Self::with_sessions(owners, 0, deadlocks)
+    }
+
+    /// A table for the owners `0..threads`, which are threads of their own, and for as many more as
+    /// there are `sessions`, most of which are idle.
+    pub fn with_sessions(threads: usize, sessions: usize, deadlocks: Deadlocks) -> Self {
+        let buckets = (threads * BUCKETS_PER_OWNER).clamp(BUCKETS_MIN, BUCKETS_MAX);
+        let table = Self::with_buckets(threads + sessions, buckets.next_power_of_two(), deadlocks);
+        Self { spin: spin_of(threads), ..table }
     }
 
     /// A table with a given number of buckets, a power of two of at least 2.
@@ -179,8 +186,7 @@ impl LockTable {
             cells: (0..owners).map(cell).collect(),
             deadlocks,
             form,
-            // With fewer cores than owners, the holder may need this core.
-            spin: if owners <= available_cores().len() { SPIN } else { Duration::ZERO },
+            spin: spin_of(owners),
         }
     }
 
@@ -327,6 +333,16 @@ impl LockTable {
         }
     }
 
+    /// Whether somebody waits for a lock.
+    pub fn is_awaited(&self, lock: u64) -> bool {
+        self.bucket(lock).is_awaited(lock)
+    }
+
+    /// Whether an owner's transaction was chosen to be undone, which it has not noticed yet.
+    pub fn is_doomed(&self, owner: &Owner) -> bool {
+        self.cells[owner.number as usize].is_doomed()
+    }
+
     #[inline]
     fn bucket(&self, lock: u64) -> LatchGuard<'_, Bucket> {
         // High bits: low ones address the footprint's cells, and identities in ascending order
@@ -338,6 +354,11 @@ impl LockTable {
     pub fn requests(&self) -> usize {
         self.buckets.iter().map(|bucket| bucket.lock().len()).sum()
     }
+}
+
+/// With fewer cores than threads, the holder may need the core of who waits.
+fn spin_of(threads: usize) -> Duration {
+    if threads <= available_cores().len() { SPIN } else { Duration::ZERO }
 }
 
 /// All owners, as seen by a bucket that answers their requests.

@@ -41,6 +41,7 @@ use hotrow_transaction::plan::Plan;
 
 use crate::heat::Heat;
 use crate::lock_table::LockTable;
+use crate::options::Settings;
 use locking::{AllHeld, Held, Locking, WhileRunning};
 use turns::Turns;
 
@@ -59,10 +60,11 @@ impl OrderedRunner {
         number: usize,
         committer: Committer,
         heat: Option<Arc<Heat>>,
-        releases_at_last_use: bool,
+        settings: &Settings,
     ) -> Self {
         let scratch = Scratch::new(committer.worker());
-        let locking = Locking::new(table, number, heat, releases_at_last_use);
+        let locking =
+            Locking::new(table, number, heat, settings.releases_at_last_use, settings.ranges);
         Self { locking, turns: Turns::default(), scratch, committer }
     }
 
@@ -91,6 +93,7 @@ impl OrderedRunner {
         watch.switch(Activity::Lock);
         // A call with a key has an entry in the log even if it only reads.
         let early = free && call.invocation.key.is_empty();
+        self.locking.set_beside(schema.interactive);
         self.locking.begin(call.plan.footprint(), early);
         self.locking.acquire_cold(watch);
         watch.switch(Activity::Execute);
@@ -110,8 +113,8 @@ impl OrderedRunner {
             let protection = WhileRunning { footprint, locking, watch, committer, missed };
             ready.run(scratch, committer, protection)
         } else {
-            let met = locking.owner.met();
-            ready.run(scratch, committer, AllHeld { footprint, met })
+            let locking = &mut *locking;
+            ready.run(scratch, committer, AllHeld { footprint, locking, watch })
         };
         watch.switch(Activity::Lock);
         if let Ran::Ended(Ok(commit)) = &ran {

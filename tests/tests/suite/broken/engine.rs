@@ -58,6 +58,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     start,
     variants: &[],
     threads_max: None,
+    interactive: false,
     experiments: &[],
 };
 

@@ -1,5 +1,6 @@
 use super::Gate;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 const THREADS: usize = 4;
 const CLOSINGS: usize = 200;
@@ -55,4 +56,19 @@ fn a_thread_inside_is_told_that_quiet_is_wanted() {
         gate.leave(0);
     });
     assert!(!gate.wants_quiet(), "open again");
+}
+
+#[test]
+fn who_gives_up_closing_leaves_the_gate_open() {
+    let gate = Gate::new(2);
+    gate.enter(0);
+    assert!(gate.close_within(Duration::from_millis(1)).is_none(), "somebody is inside");
+    assert!(!gate.wants_quiet(), "open again");
+    assert!(gate.try_enter(1));
+    gate.leave(1);
+    gate.leave(0);
+    let closed = gate.close_within(Duration::ZERO).expect("nobody is inside");
+    assert!(!gate.try_enter(1), "closed");
+    drop(closed);
+    assert!(gate.try_enter(1));
 }

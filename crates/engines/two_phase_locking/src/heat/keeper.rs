@@ -49,13 +49,16 @@ pub struct Keeper {
     calls: u32,
     period: Duration,
     due: Ticks,
+    /// classes that no moment was found for yet
+    pub missed: Option<Classes>,
 }
 
 impl Keeper {
     /// Nothing is warm; the first period begins now.
     pub fn new(rule: Rule, period: Duration) -> Self {
         let draws = (rule == Rule::Drawn).then_some(0);
-        Self { warm: BTreeMap::new(), draws, calls: 0, period, due: Ticks::from_now(period) }
+        let due = Ticks::from_now(period);
+        Self { warm: BTreeMap::new(), draws, calls: 0, period, due, missed: None }
     }
 
     /// Whether the period is over; then the next one begins, and what was warm cools down.

@@ -4,8 +4,6 @@ use hotrow_base::ids::IndexId;
 use hotrow_engine::lock_mode::Strength::{Exclusive, None as Free, Shared};
 
 use super::*;
-use crate::held::Held;
-use crate::lock_table::{LockTable, Standing};
 use crate::policy::{Deadlocks, Policy};
 
 #[test]
@@ -39,18 +37,18 @@ impl Two {
     fn new() -> Self {
         let table = Arc::new(LockTable::new(2, Deadlocks::of(Policy::NoWait)));
         let locking = |number| {
-            let mut owner = table.owner(number, Standing::Dynamic);
-            table.begin(&mut owner, 1);
-            Locking { table: Arc::clone(&table), owner, held: Held::default() }
+            let mut locking = Locking::new(Arc::clone(&table), number);
+            locking.begin(1);
+            locking
         };
         Self { one: locking(0), other: locking(1), watch: Stopwatch::default() }
     }
 
-    fn one(&mut self) -> LockKeys<'_> {
+    fn one(&mut self) -> LockKeys<'_, false, false> {
         LockKeys::new(&mut self.one, &mut self.watch, Ranges::Orthogonal)
     }
 
-    fn other(&mut self) -> LockKeys<'_> {
+    fn other(&mut self) -> LockKeys<'_, false, false> {
         LockKeys::new(&mut self.other, &mut self.watch, Ranges::Orthogonal)
     }
 }

@@ -191,6 +191,12 @@ impl Bucket {
         }
     }
 
+    /// Whether somebody waits for a lock.
+    pub fn is_awaited(&self, lock: u64) -> bool {
+        let is_waiting = |request: &Request| request.lock == lock && request.is_waiting();
+        self.requests.as_slice().iter().any(is_waiting)
+    }
+
     /// Takes back what a request waits for; whether the request is gone.
     fn take_back(&mut self, at: usize) -> bool {
         let is_gone = self.requests.as_slice()[at].held.is_empty();

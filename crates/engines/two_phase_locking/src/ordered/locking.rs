@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use hotrow_engine::journal::{Commit, Committer, Effect};
-use hotrow_engine::protection::Protection;
+use hotrow_engine::protection::{KeyLock, Protection};
 use hotrow_engine::schema::SharedSchema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_log::position::Position;
@@ -19,6 +19,7 @@ use hotrow_transaction::plan::{Footprint, Granule, NO_ENTRY};
 
 use super::last_use::LastUse;
 use crate::heat::{Class, Copied, Heat};
+use crate::key_range::{BesideKeys, Ranges, may_unite};
 use crate::lock_table::{Acquired, LockTable, Owner, Standing};
 
 /// A hot lock of the footprint.
@@ -52,6 +53,10 @@ pub(super) struct Locking {
     /// where there are hot ones
     ranks: Vec<u32>,
     last_use: Option<LastUse>,
+    /// what dynamic transactions lock
+    ranges: Ranges,
+    /// while some of them lock keys
+    beside: Option<BesideKeys>,
 }
 
 impl Locking {
@@ -60,8 +65,11 @@ impl Locking {
         worker: usize,
         heat: Option<Arc<Heat>>,
         releases_at_last_use: bool,
+        ranges: Ranges,
     ) -> Self {
         Self {
+            ranges,
+            beside: None,
             last_use: releases_at_last_use.then(LastUse::default),
             owner: table.owner(worker, Standing::Planned),
             table,
@@ -84,6 +92,12 @@ impl Locking {
             heat.ran(self.worker, std::mem::take(&mut self.calls));
             heat.keep(shared);
         }
+    }
+
+    /// Whether dynamic transactions may be open.
+    pub(super) fn set_beside(&mut self, interactive: bool) {
+        let locks_keys = interactive && self.ranges != Ranges::Granules;
+        self.beside = locks_keys.then(|| BesideKeys::new(self.ranges));
     }
 
     /// Begins a transaction: puts its locks into their order. `early`: shared ones may be released
@@ -301,7 +315,8 @@ fn wait(
 /// Everything is held already; as [`hotrow_engine::protection::Planned`].
 pub(super) struct AllHeld<'a> {
     pub(super) footprint: &'a Footprint,
-    pub(super) met: Position,
+    pub(super) locking: &'a mut Locking,
+    pub(super) watch: &'a mut Stopwatch,
 }
 
 /// Cold locks are held; a hot one is acquired when what it covers is first asked for, and with it
@@ -329,6 +344,48 @@ pub(super) trait Held: Protection {
     }
 }
 
+/// What planned calls ask beside transactions that lock keys and gaps.
+macro_rules! beside_keys {
+    () => {
+        #[inline]
+        fn guards_gaps(&self) -> bool {
+            self.locking.beside.is_some()
+        }
+
+        fn may_divide(&mut self, gap: KeyLock, key: KeyLock) -> bool {
+            let Locking { table, owner, beside, .. } = &mut *self.locking;
+            beside.as_mut().is_none_or(|beside| beside.may_divide(table, owner, (gap, key)))
+        }
+
+        fn wait_to_divide(&mut self) -> Result<(), Stop> {
+            let Locking { table, owner, beside, .. } = &mut *self.locking;
+            if let Some(beside) = beside {
+                let before = self.watch.switch(Activity::Wait);
+                beside.wait_to_divide(table, owner);
+                self.watch.switch(before);
+            }
+            Ok(())
+        }
+
+        fn done_dividing(&mut self) {
+            let Locking { table, owner, beside, .. } = &mut *self.locking;
+            if let Some(beside) = beside {
+                beside.done_dividing(table, owner);
+            }
+        }
+
+        fn may_unite(&mut self, gap: KeyLock, key: KeyLock) -> bool {
+            let Locking { table, owner, .. } = &mut *self.locking;
+            may_unite(table, owner, (gap, key))
+        }
+
+        #[inline]
+        fn commits_at(&mut self, position: Position) {
+            self.locking.owner.commit_at(position);
+        }
+    };
+}
+
 impl Protection for AllHeld<'_> {
     const ACTIVE: bool = true;
 
@@ -336,11 +393,13 @@ impl Protection for AllHeld<'_> {
     fn hold(&mut self, lock: u64, _: Space, mode: LockMode) -> Result<(), Stop> {
         if self.footprint.covers(lock, mode) { Ok(()) } else { Err(Stop::Replan) }
     }
+
+    beside_keys!();
 }
 
 impl Held for AllHeld<'_> {
     fn met(&self) -> Position {
-        self.met
+        self.locking.owner.met()
     }
 
     fn has_missed(&self) -> bool {
@@ -378,6 +437,8 @@ impl Protection for WhileRunning<'_> {
     fn missed(&mut self) {
         self.missed = true;
     }
+
+    beside_keys!();
 }
 
 impl Held for WhileRunning<'_> {

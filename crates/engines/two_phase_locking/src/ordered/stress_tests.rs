@@ -15,6 +15,7 @@ use hotrow_transaction::plan::Footprint;
 
 use super::locking::{Locking, WhileRunning};
 use crate::heat::{Classes, Heat, Rule};
+use crate::key_range::Ranges;
 use crate::lock_table::LockTable;
 use crate::policy::Deadlocks;
 
@@ -56,8 +57,13 @@ impl Crowd {
         let table = Arc::new(LockTable::new(THREADS, Deadlocks::default()));
         let (rounds, stop) = (Arc::<AtomicU64>::default(), Arc::<AtomicBool>::default());
         let worker = |number: usize| {
-            let mut locking =
-                Locking::new(Arc::clone(&table), number, Some(Arc::clone(&heat)), false);
+            let mut locking = Locking::new(
+                Arc::clone(&table),
+                number,
+                Some(Arc::clone(&heat)),
+                false,
+                Ranges::Granules,
+            );
             let journal = Arc::new(Journal::new(THREADS + 1, None, None));
             let committer = Committer::new(&journal, WorkerId(number as u16 + 1));
             let (shared, rounds, stop) = (shared.clone(), rounds.clone(), stop.clone());

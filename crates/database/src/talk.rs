@@ -1,0 +1,280 @@
+//! What a session says, statement by statement, where transactions of several statements are known.
+//!
+//! Role         sends statements and calls of a session into its open transaction, or makes a
+//!              transaction of each; keeps what both need
+//! Concurrency  one session's, and so one thread's
+
+use std::time::Duration;
+
+use hotrow_base::clock::Ticks;
+use hotrow_base::ids::ProcedureId;
+use hotrow_base::thread;
+use hotrow_engine::interactive::{Failure, Interactive, InteractiveTransaction, Statement};
+use hotrow_sql::{Compiled, ScriptStatement, TransactionAccess, TransactionControl, compile};
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::lower;
+use hotrow_transaction::outcome::SqlError;
+
+use crate::client::Reply;
+use crate::database::Inner;
+use crate::definition::{Registered, unknown_procedure};
+use crate::error::{Error, advised};
+use crate::rows::Rows;
+use crate::transaction::{
+    Ended, OpenTransaction, TransactionState, inside, outside, warning_inside, warning_outside,
+};
+use std::sync::Arc;
+
+/// Times a statement is compiled again because definitions come in between.
+const COMPILATIONS_MAX: u32 = 1000;
+/// Times a statement outside transactions is repeated after a conflict, with growing pauses.
+const REPETITIONS_MAX: u32 = 200;
+const FIRST_PAUSE: Duration = Duration::from_micros(20);
+const DOUBLINGS_MAX: u32 = 9;
+/// How long a statement outside transactions waits for a place among those that are open.
+const PLACE_PATIENCE: Duration = Duration::from_secs(1);
+const PLACE_LOOKS_EVERY: Duration = Duration::from_millis(1);
+
+/// See the module.
+pub(crate) struct Talk {
+    open: Option<OpenTransaction>,
+    frame: Frame,
+}
+
+/// What was said of a transaction.
+pub(crate) struct Said {
+    pub(crate) tag: &'static str,
+    pub(crate) warning: Option<SqlError>,
+}
+
+impl Talk {
+    pub(crate) fn new(step_budget: u64) -> Self {
+        let mut frame = Frame::new();
+        frame.set_step_budget(step_budget);
+        Self { open: None, frame }
+    }
+
+    pub(crate) fn state(&self) -> TransactionState {
+        self.open.as_ref().map_or(TransactionState::Idle, OpenTransaction::state)
+    }
+
+    /// Notes that something the session said failed.
+    pub(crate) fn fail(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.fail();
+        }
+    }
+
+    /// Fails with 25P02 in a failed transaction.
+    pub(crate) fn refuse_failed(&self) -> Result<(), SqlError> {
+        self.open.as_ref().map_or(Ok(()), OpenTransaction::refuse_failed)
+    }
+
+    /// Fails with 25001 in a transaction.
+    pub(crate) fn refuse_inside(&self, what: &str) -> Result<(), SqlError> {
+        if self.open.is_some() { Err(inside(what)) } else { Ok(()) }
+    }
+
+    /// BEGIN, COMMIT and so on.
+    pub(crate) fn control(
+        &mut self,
+        inner: &Inner,
+        control: TransactionControl,
+    ) -> Result<Said, Error> {
+        let said = |tag| Ok(Said { tag, warning: None });
+        match control {
+            TransactionControl::Begin { access } => self.begin(inner, access),
+            TransactionControl::Commit => self.commit(inner),
+            TransactionControl::Rollback => {
+                let warning = self.open.take().is_none().then(warning_outside);
+                Ok(Said { tag: "ROLLBACK", warning })
+            }
+            TransactionControl::Savepoint(name) => {
+                self.refuse_failed()?;
+                self.in_block("SAVEPOINT")?.savepoint(name)?;
+                said("SAVEPOINT")
+            }
+            TransactionControl::RollbackTo(name, place) => {
+                self.in_block("ROLLBACK TO SAVEPOINT")?.rollback_to(&name, place)?;
+                said("ROLLBACK")
+            }
+            TransactionControl::Release(name, place) => {
+                self.refuse_failed()?;
+                self.in_block("RELEASE SAVEPOINT")?.release(&name, place)?;
+                said("RELEASE")
+            }
+        }
+    }
+
+    fn begin(&mut self, inner: &Inner, access: TransactionAccess) -> Result<Said, Error> {
+        if self.open.is_some() {
+            self.refuse_failed()?;
+            return Ok(Said { tag: "BEGIN", warning: Some(warning_inside()) });
+        }
+        inner.refuse_closed()?;
+        let Some(engine) = &inner.interactive else { return Err(inner.no_transactions().into()) };
+        let engine = Arc::clone(engine).begin()?;
+        let is_read_only = access == TransactionAccess::ReadOnly;
+        self.open = Some(OpenTransaction::new(engine, is_read_only));
+        Ok(Said { tag: "BEGIN", warning: None })
+    }
+
+    fn commit(&mut self, inner: &Inner) -> Result<Said, Error> {
+        let Some(open) = self.open.take() else {
+            return Ok(Said { tag: "COMMIT", warning: Some(warning_outside()) });
+        };
+        match open.commit()? {
+            Ended::RolledBack => Ok(Said { tag: "ROLLBACK", warning: None }),
+            Ended::Committed(durable_in) => {
+                inner.settle(Reply { answer: Ok(Rows::default()), durable_in })?;
+                Ok(Said { tag: "COMMIT", warning: None })
+            }
+        }
+    }
+
+    fn in_block(&mut self, verb: &str) -> Result<&mut OpenTransaction, SqlError> {
+        self.open.as_mut().ok_or_else(|| outside(verb))
+    }
+
+    /// Runs a statement in the open transaction, if there is one.
+    pub(crate) fn statement(
+        &mut self,
+        inner: &Inner,
+        statement: &ScriptStatement,
+    ) -> Option<Result<Rows, Error>> {
+        let Self { open, frame } = self;
+        let open = open.as_mut()?;
+        let invocation = Invocation { now_us: open.now_us, ..Invocation::default() };
+        Some(compiled(inner, statement, frame, |statement, frame| {
+            Ok(open.execute(statement, &invocation, frame)?)
+        }))
+    }
+
+    /// Runs a call in the open transaction, if there is one.
+    pub(crate) fn call(
+        &mut self,
+        inner: &Inner,
+        invocation: &mut Invocation,
+    ) -> Option<Result<Rows, Error>> {
+        let Self { open, frame } = self;
+        let open = open.as_mut()?;
+        invocation.now_us = open.now_us;
+        Some(call_inside(inner, open, frame, invocation))
+    }
+
+    /// Runs a statement as a transaction of its own.
+    pub(crate) fn alone(
+        &mut self,
+        inner: &Inner,
+        interactive: &Arc<dyn Interactive>,
+        statement: &ScriptStatement,
+        now_us: i64,
+    ) -> Result<Rows, Error> {
+        let mut transaction = begin_soon(interactive).or_else(|error| {
+            inner.refuse_closed()?;
+            Err(Error::from(error))
+        })?;
+        let invocation = Invocation { now_us, ..Invocation::default() };
+        let mut repetitions = 0;
+        loop {
+            let mut durable_in = 0;
+            let rows = compiled(inner, statement, &mut self.frame, |statement, frame| {
+                match transaction.execute(statement, &invocation, frame) {
+                    Ok(()) => {}
+                    Err(Failure::Outdated) => return Ok(None),
+                    Err(Failure::Statement(error) | Failure::Ended(error)) => {
+                        return Err(error.into());
+                    }
+                }
+                durable_in = transaction.commit()?;
+                Ok(Some(()))
+            });
+            match rows {
+                Ok(rows) => return inner.settle(Reply { answer: Ok(rows), durable_in }),
+                Err(error) if is_conflict(&error) && repetitions < REPETITIONS_MAX => {
+                    thread::sleep(FIRST_PAUSE * (1 << repetitions.min(DOUBLINGS_MAX)));
+                    repetitions += 1;
+                    transaction.begin_again();
+                }
+                Err(Error::Sql(error)) => {
+                    inner.refuse_closed()?;
+                    let durable_in = transaction.seen();
+                    return inner.settle(Reply { answer: Err(error), durable_in });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Compiles a statement and runs it by `run`, again while `run` finds it outdated.
+fn compiled(
+    inner: &Inner,
+    statement: &ScriptStatement,
+    frame: &mut Frame,
+    mut run: impl FnMut(Statement<'_>, &mut Frame) -> Result<Option<()>, Error>,
+) -> Result<Rows, Error> {
+    for _ in 0..COMPILATIONS_MAX {
+        // In this order: a schema that is newer than its number is only compiled for again.
+        let generation = inner.schema.generation();
+        let schema = inner.schema.current();
+        let Compiled::Statement(procedure) =
+            compile(&schema.catalog, &Registered(&schema), statement)?
+        else {
+            return Err(changing().into());
+        };
+        let program = lower::lower(&schema.catalog, &procedure)?;
+        let uses = schema.granules.uses_of(&procedure);
+        let statement = Statement { program: &program, uses: &uses, generation };
+        if run(statement, frame)?.is_some() {
+            return Ok(Rows::of_program(frame, &program));
+        }
+    }
+    Err(changing().into())
+}
+
+fn call_inside(
+    inner: &Inner,
+    open: &mut OpenTransaction,
+    frame: &mut Frame,
+    invocation: &Invocation,
+) -> Result<Rows, Error> {
+    for _ in 0..COMPILATIONS_MAX {
+        let generation = inner.schema.generation();
+        let schema = inner.schema.current();
+        let called: ProcedureId = invocation.procedure;
+        let compiled = schema.procedure(called).ok_or_else(unknown_procedure)?;
+        let uses = schema.granules.uses_of(&compiled.procedure);
+        let program = &compiled.program;
+        let statement = Statement { program, uses: &uses, generation };
+        if open.execute(statement, invocation, frame)?.is_some() {
+            return Ok(Rows::of_program(frame, program));
+        }
+    }
+    Err(changing().into())
+}
+
+fn changing() -> SqlError {
+    let message = "definitions changed again and again while the statement was compiled";
+    advised(b"40001", message.to_owned(), "Repeat the transaction.")
+}
+
+/// Begins a transaction, waiting a while for one to end when too many are open.
+fn begin_soon(
+    interactive: &Arc<dyn Interactive>,
+) -> Result<Box<dyn InteractiveTransaction>, SqlError> {
+    let deadline = Ticks::from_now(PLACE_PATIENCE);
+    loop {
+        match Arc::clone(interactive).begin() {
+            Err(error) if error.sqlstate == *b"53300" && !deadline.has_passed() => {
+                thread::sleep(PLACE_LOOKS_EVERY);
+            }
+            begun => return begun,
+        }
+    }
+}
+
+fn is_conflict(error: &Error) -> bool {
+    matches!(error.sqlstate(), Some("40001" | "40P01"))
+}

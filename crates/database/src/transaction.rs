@@ -1,0 +1,189 @@
+//! Transactions of several statements, as a session sees them: PostgreSQL's states.
+//!
+//! Role         what BEGIN, COMMIT and the statements between them do; the engine's part is
+//!              [`hotrow_engine::interactive`]
+//! States       idle -> open -> idle; open -> failed, by any error -> idle, by ROLLBACK (which
+//!              COMMIT is then, too); failed -> open, by ROLLBACK TO a savepoint
+//! Invariants   I1 a failed transaction without savepoints holds nothing any more
+//!              I2 an error of the whole transaction (a deadlock, a time-out, a definition that
+//!              came) takes the savepoints with it
+
+use hotrow_base::clock;
+use hotrow_engine::interactive::{Failure, InteractiveTransaction, Statement};
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::Place;
+
+use crate::error::advised;
+
+/// Whether a session is in a transaction of several statements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransactionState {
+    /// it is not: each statement and call is a transaction
+    Idle,
+    /// it is
+    Open,
+    /// it is, and an error has ended it: only ROLLBACK, or ROLLBACK TO a savepoint, goes on
+    Failed,
+}
+
+/// An open transaction of a session.
+pub(crate) struct OpenTransaction {
+    engine: Box<dyn InteractiveTransaction>,
+    /// names of the savepoints, oldest first; numbered by the engine
+    savepoints: Vec<String>,
+    state: State,
+    pub(crate) is_read_only: bool,
+    /// what `now()` gives: the time of BEGIN
+    pub(crate) now_us: i64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Open,
+    /// a statement failed, and is undone
+    Failed,
+    /// nothing is left to go back to
+    Over,
+}
+
+/// How a transaction ended that was asked to commit.
+pub(crate) enum Ended {
+    /// durable in this epoch
+    Committed(u64),
+    /// it had failed before
+    RolledBack,
+}
+
+impl OpenTransaction {
+    pub(crate) fn new(engine: Box<dyn InteractiveTransaction>, is_read_only: bool) -> Self {
+        let now_us = clock::now_us();
+        Self { engine, savepoints: Vec::new(), state: State::Open, is_read_only, now_us }
+    }
+
+    pub(crate) fn state(&self) -> TransactionState {
+        match self.state {
+            State::Open => TransactionState::Open,
+            State::Failed | State::Over => TransactionState::Failed,
+        }
+    }
+
+    /// Notes that something failed, which has changed nothing.
+    pub(crate) fn fail(&mut self) {
+        if self.state == State::Open {
+            self.state = State::Failed;
+        }
+        if self.savepoints.is_empty() && self.state == State::Failed {
+            self.engine.rollback(); // I1
+            self.state = State::Over;
+        }
+    }
+
+    /// Fails with 25P02 in a transaction that has failed.
+    pub(crate) fn refuse_failed(&self) -> Result<(), SqlError> {
+        match self.state {
+            State::Open => Ok(()),
+            State::Failed | State::Over => Err(failed()),
+        }
+    }
+
+    /// Runs a statement; none when it must be compiled again.
+    pub(crate) fn execute(
+        &mut self,
+        statement: Statement<'_>,
+        invocation: &Invocation,
+        frame: &mut Frame,
+    ) -> Result<Option<()>, Box<SqlError>> {
+        let writes = || statement.uses.iter().any(|(_, usage)| usage.written);
+        if self.is_read_only && writes() {
+            let message = "cannot write in a read-only transaction".to_owned();
+            let hint = "Begin it without READ ONLY.";
+            return Err(Box::new(advised(b"25006", message, hint)));
+        }
+        match self.engine.execute(statement, invocation, frame) {
+            Ok(()) => Ok(Some(())),
+            Err(Failure::Outdated) => Ok(None),
+            Err(Failure::Statement(error)) => Err(error),
+            Err(Failure::Ended(error)) => Err(self.over(error)),
+        }
+    }
+
+    /// COMMIT
+    pub(crate) fn commit(mut self) -> Result<Ended, Box<SqlError>> {
+        match self.state {
+            State::Open => self.engine.commit().map(Ended::Committed),
+            State::Failed | State::Over => Ok(Ended::RolledBack),
+        }
+    }
+
+    /// SAVEPOINT
+    pub(crate) fn savepoint(&mut self, name: String) -> Result<(), Box<SqlError>> {
+        let number = self.engine.savepoint().map_err(|error| self.over(error))?;
+        debug_assert_eq!(number, self.savepoints.len(), "both sides count alike");
+        self.savepoints.push(name);
+        Ok(())
+    }
+
+    /// ROLLBACK TO
+    pub(crate) fn rollback_to(&mut self, name: &str, place: Place) -> Result<(), Box<SqlError>> {
+        if self.state == State::Over {
+            return Err(Box::new(failed())); // I2
+        }
+        let number = self.named(name, place)?;
+        self.engine.rollback_to(number).map_err(|error| self.over(error))?;
+        self.savepoints.truncate(number + 1);
+        self.state = State::Open;
+        Ok(())
+    }
+
+    /// RELEASE
+    pub(crate) fn release(&mut self, name: &str, place: Place) -> Result<(), Box<SqlError>> {
+        let number = self.named(name, place)?;
+        self.engine.release(number);
+        self.savepoints.truncate(number);
+        Ok(())
+    }
+
+    fn over(&mut self, error: Box<SqlError>) -> Box<SqlError> {
+        self.savepoints.clear();
+        self.state = State::Over;
+        error
+    }
+
+    /// The number of the youngest savepoint with this name.
+    fn named(&self, name: &str, place: Place) -> Result<usize, Box<SqlError>> {
+        self.savepoints.iter().rposition(|savepoint| savepoint == name).ok_or_else(|| {
+            let mut error = SqlError::new(b"3B001", format!("savepoint \"{name}\" does not exist"));
+            error.place = place;
+            Box::new(error)
+        })
+    }
+}
+
+fn failed() -> SqlError {
+    let message = "current transaction is aborted, commands ignored until end of transaction block";
+    advised(b"25P02", message.to_owned(), "Write ROLLBACK, then repeat the transaction.")
+}
+
+/// The error of what needs a transaction of several statements.
+pub(crate) fn outside(verb: &str) -> SqlError {
+    let message = format!("{verb} can only be used in transaction blocks");
+    advised(b"25P01", message, "Write BEGIN first.")
+}
+
+/// The error of what cannot be in one.
+pub(crate) fn inside(what: &str) -> SqlError {
+    let message = format!("{what} cannot run inside a transaction block");
+    advised(b"25001", message, "Write COMMIT or ROLLBACK first.")
+}
+
+/// The warning of a BEGIN inside, and of a COMMIT or ROLLBACK outside.
+pub(crate) fn warning_inside() -> SqlError {
+    SqlError::new(b"25001", "there is already a transaction in progress")
+}
+
+/// See [`warning_inside`].
+pub(crate) fn warning_outside() -> SqlError {
+    SqlError::new(b"25P01", "there is no transaction in progress")
+}

@@ -1,0 +1,159 @@
+//! Interactive transactions: statements that come one by one, from a session that thinks meanwhile.
+//!
+//! Role         [`Interactive`] and [`InteractiveTransaction`] are what sessions use of an engine
+//!              that locks (or tracks) as it goes; [`Slots`] makes both of any [`Locks`]. Knows no
+//!              SQL text and no names of savepoints
+//! States       of a transaction: holds nothing -> reading -> changed -> committed, or ended; a
+//!              statement runs on its session's thread, inside the gate; between two statements the
+//!              transaction is **parked**: outside the gate, with its locks, and its changes in
+//!              place with the undo log beside them
+//! Invariants   I1 a slot's work is touched by who holds its latch and is inside the gate as the
+//!              slot's worker, or at a quiet point. The session holds the latch only for a
+//!              statement, and never while it waits at the gate; so others can end what is parked
+//!              I2 who is ended learns why at its next statement, and nothing of it remains
+//!              I3 a transaction locks whatever it touches in every table, and before the first
+//!              statement that uses a table in a way that no procedure does, a quiet point makes
+//!              that use known to planned calls; nobody is ended for it
+//!              I4 each statement is atomic
+//! Concurrency  a slot's `work` -> I1; `phase` -> stored by who holds the latch, read by anyone as
+//!              a hint, which a quiet point makes exact
+//! Source       the wait for old transactions at a definition is PostgreSQL's, its bound is ours:
+//!              a quiet point holds everybody up
+
+mod housekeeping;
+mod slots;
+mod transaction;
+
+use std::sync::Arc;
+
+use hotrow_base::ids::TableId;
+use hotrow_log::position::Position;
+use hotrow_transaction::bytecode::Program;
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::granule::TableUse;
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::SqlError;
+
+use crate::protection::Protection;
+
+pub use slots::Slots;
+
+/// An engine's interactive transactions.
+pub trait Interactive: Send + Sync {
+    /// Begins one: 53300 when as many are open as can be, 57P01 when the engine ends.
+    fn begin(self: Arc<Self>) -> Result<Box<dyn InteractiveTransaction>, SqlError>;
+
+    /// Ends all of them and begins none any more.
+    fn close(&self);
+}
+
+/// A statement, compiled.
+#[derive(Clone, Copy, Debug)]
+pub struct Statement<'a> {
+    /// what to run
+    pub program: &'a Program,
+    /// how it uses tables; nothing for a registered procedure
+    pub uses: &'a [(TableId, TableUse)],
+    /// the generation of the schema it was compiled for
+    pub generation: u64,
+}
+
+/// Why a statement did nothing.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// the schema has changed: compile it again
+    Outdated,
+    /// it failed, and is undone; the transaction is as before it
+    Statement(Box<SqlError>),
+    /// the transaction was ended, by this statement's conflict or by somebody else meanwhile;
+    /// nothing of it remains
+    Ended(Box<SqlError>),
+}
+
+/// One transaction, in the hands of one session. Dropped, it is rolled back.
+pub trait InteractiveTransaction: Send {
+    /// Runs a statement, whose result is in `frame` then. Waits for locks.
+    ///
+    /// # Errors
+    ///
+    /// See [`Failure`].
+    fn execute(
+        &mut self,
+        statement: Statement<'_>,
+        invocation: &Invocation,
+        frame: &mut Frame,
+    ) -> Result<(), Failure>;
+
+    /// Makes a savepoint behind those there are; they are numbered from 0.
+    ///
+    /// # Errors
+    ///
+    /// Why the transaction was ended.
+    fn savepoint(&mut self) -> Result<usize, Box<SqlError>>;
+
+    /// Takes everything back that was done since a savepoint, which stays; later ones go.
+    ///
+    /// # Errors
+    ///
+    /// Why the transaction was ended.
+    fn rollback_to(&mut self, savepoint: usize) -> Result<(), Box<SqlError>>;
+
+    /// Forgets a savepoint and all later ones.
+    fn release(&mut self, savepoint: usize);
+
+    /// Commits; in which epoch the transaction and all it saw are durable.
+    ///
+    /// # Errors
+    ///
+    /// Why the transaction was ended, or 58030 when the log has failed; nothing of it remains.
+    fn commit(&mut self) -> Result<u64, Box<SqlError>>;
+
+    /// Takes everything back and lets go of everything.
+    fn rollback(&mut self);
+
+    /// Begins again after a conflict ended it, as old as it was, so that it gets through some day.
+    fn begin_again(&mut self);
+
+    /// In which epoch all that the transaction saw so far is durable.
+    fn seen(&self) -> u64;
+}
+
+/// Whether a transaction has been undone because of others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Attempt {
+    /// it begins
+    First,
+    /// it was undone, and has kept its age
+    Again,
+}
+
+/// What an engine holds for one interactive transaction at a time.
+pub trait Locks: Send + 'static {
+    /// How records are protected while a statement runs.
+    type Protection<'a>: Protection
+    where
+        Self: 'a;
+
+    /// Begins a transaction, which holds nothing.
+    fn begin(&mut self, attempt: Attempt);
+
+    /// For a statement.
+    fn protection(&mut self) -> Self::Protection<'_>;
+
+    /// The greatest position of a transaction that this one follows.
+    fn met(&self) -> Position;
+
+    /// Whether anything is held.
+    fn holds_any(&self) -> bool;
+
+    /// Whether somebody waits for what is held.
+    fn is_awaited(&self) -> bool;
+
+    /// Whether the policy has chosen the transaction to give way, which it learns otherwise only
+    /// when it asks for something.
+    fn is_doomed(&self) -> bool;
+
+    /// Lets go of everything, as a transaction that stands there in the serial order, or of one
+    /// that was undone.
+    fn release_all(&mut self, position: Option<Position>);
+}

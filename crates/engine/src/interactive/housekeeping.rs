@@ -1,0 +1,181 @@
+//! Who else ends interactive transactions: quiet points, the idle time-out, the end of the engine.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use hotrow_base::clock::Ticks;
+use hotrow_base::sync::EventCount;
+use hotrow_base::thread::{self, JoinHandle, ThreadOptions};
+use hotrow_transaction::outcome::{Conflict, SqlError};
+
+use super::Locks;
+use super::slots::{Phase, Slots, Work};
+use super::transaction::conflict_error;
+use crate::schema::{Bystanders, Clearance, Purpose, Schema};
+
+/// Between two looks, while transactions are open: who is doomed and idle is in somebody's way for
+/// that long.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Between two rounds of who ends everything.
+const CLOSING_PAUSE: Duration = Duration::from_millis(1);
+
+impl<L: Locks> Bystanders for Slots<L> {
+    fn hold_back(&self, holds: bool) {
+        // Relaxed: who misses it is seen, at the latest, at the quiet point.
+        if holds {
+            self.held_back.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.held_back.fetch_sub(1, Ordering::Relaxed);
+            self.changed.notify_all();
+        }
+    }
+
+    fn wait_until_clear(&self, of: Clearance, until: Ticks) {
+        let _ = self.changed.wait_for(Some(until), || self.is_clear(of).then_some(()));
+    }
+
+    fn end_awaited(&self, why: Purpose) {
+        for slot in self.slots.iter().filter(|slot| slot.phase() != Phase::Empty) {
+            if let Some(mut inside) = self.try_enter(slot)
+                && inside.work.locks.is_awaited()
+            {
+                inside.end(Some(ended_for(why)));
+            }
+        }
+    }
+
+    fn end_rest(&self, schema: &Schema, why: Purpose) {
+        for slot in self.slots.iter().filter(|slot| slot.phase().hinders(why.clear_of)) {
+            slot.end_quietly(schema, ended_for(why));
+        }
+    }
+}
+
+impl<L: Locks> Slots<L> {
+    /// Waits while a quiet point is wanted.
+    pub(super) fn wait_while_held_back(&self) {
+        if self.held_back.load(Ordering::Relaxed) > 0 {
+            let let_on = || (self.held_back.load(Ordering::Relaxed) == 0).then_some(());
+            let _ = self.changed.wait_for(None, let_on);
+        }
+    }
+
+    pub(super) fn close_all(&self) {
+        self.closed.store(true, Ordering::Relaxed); // seen under each slot's latch
+        self.end_housekeeping();
+        // Who is inside a statement ends there, or is waiting for one that is ended here.
+        while !self.slots.iter().all(|slot| self.close(slot)) {
+            thread::sleep(CLOSING_PAUSE);
+        }
+    }
+
+    /// Ends a slot's transaction; whether it holds nothing any more.
+    fn close(&self, slot: &super::slots::Slot<L>) -> bool {
+        if slot.phase() != Phase::Empty
+            && let Some(mut inside) = self.try_enter(slot)
+        {
+            inside.end(Some(shut_down()));
+        }
+        let Some(work) = slot.work.try_lock() else { return false };
+        !work.locks.holds_any()
+    }
+
+    /// Ends transactions that have been idle for too long, or are to give way.
+    fn end_idle(&self) {
+        let ends = |work: &Work<L>| match self.idle_time_out {
+            _ if work.locks.is_doomed() => Some(conflict_error(Conflict::Wound)),
+            Some(span) if work.idle_since.elapsed() >= span => Some(idle_for(span)),
+            _ => None,
+        };
+        for slot in self.slots.iter().filter(|slot| slot.is_taken()) {
+            let is_due = slot.work.try_lock().is_some_and(|work| ends(&work).is_some());
+            if is_due
+                && let Some(mut inside) = self.try_enter(slot)
+                && let Some(why) = ends(&inside.work)
+            {
+                inside.end(Some(why));
+            }
+        }
+    }
+}
+
+/// The thread that looks for transactions to end, from the first transaction on.
+pub(super) struct Housekeeper {
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Stop {
+    asked: AtomicBool,
+    /// a transaction has begun
+    begun: AtomicBool,
+    changed: EventCount,
+}
+
+impl Housekeeper {
+    /// Tells that there is something to look after.
+    pub(super) fn tell(&self) {
+        self.stop.begun.store(true, Ordering::Relaxed); // ordered by the event count
+        self.stop.changed.notify_all();
+    }
+
+    /// Starts the thread; none when the system has no room for it, and then nobody is ended.
+    pub(super) fn start<L: Locks>(slots: &Arc<Slots<L>>) -> Option<Self> {
+        let stop = Arc::new(Stop::default());
+        let look = {
+            let (slots, stop) = (Arc::downgrade(slots), Arc::clone(&stop));
+            move || look_after(&slots, &stop)
+        };
+        let thread = ThreadOptions::named("housekeeper").spawn(look).ok()?;
+        Some(Self { stop, thread: Some(thread) })
+    }
+}
+
+fn look_after<L: Locks>(slots: &Weak<Slots<L>>, stop: &Stop) {
+    let asked = || stop.asked.load(Ordering::Acquire).then_some(()); // partner: the drop
+    loop {
+        let any = slots.upgrade().is_some_and(|slots| slots.any_taken());
+        let until = any.then(|| Ticks::from_now(LOOK_EVERY));
+        let begun = || stop.begun.swap(false, Ordering::Relaxed).then_some(()); // a hint
+        if stop.changed.wait_for(until, || asked().or_else(begun)).is_some() && asked().is_some() {
+            return;
+        }
+        let Some(slots) = slots.upgrade() else { return };
+        slots.end_idle();
+    }
+}
+
+impl Drop for Housekeeper {
+    fn drop(&mut self) {
+        self.stop.asked.store(true, Ordering::Release); // partner: the Acquire in `look_after`
+        self.stop.changed.notify_all();
+        if let Some(thread) = self.thread.take()
+            && let Err(panic) = thread.join()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+fn ended_for(why: Purpose) -> SqlError {
+    let message = format!("the transaction was rolled back, because {} came", why.what);
+    let mut error = SqlError::new(b"40001", message);
+    error.hint = Some("Repeat the transaction.".to_owned());
+    error
+}
+
+fn idle_for(time_out: Duration) -> SqlError {
+    let message = format!("the transaction was rolled back after {time_out:?} without a statement");
+    let mut error = SqlError::new(b"25P03", message);
+    let hint =
+        "Repeat it without long pauses, or configure a longer time-out for idle transactions.";
+    error.hint = Some(hint.to_owned());
+    error
+}
+
+/// 57P01
+pub(super) fn shut_down() -> SqlError {
+    SqlError::new(b"57P01", "the transaction was rolled back, because the engine ends")
+}

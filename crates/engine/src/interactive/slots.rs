@@ -1,0 +1,336 @@
+//! Slots: a fixed number of places for interactive transactions, each with a worker id.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use hotrow_base::clock::Ticks;
+use hotrow_base::ids::{TableId, WorkerId};
+use hotrow_base::sync::gate::Gate;
+use hotrow_base::sync::{EventCount, Latch, LatchGuard};
+use hotrow_transaction::granule::TableUse;
+use hotrow_transaction::outcome::SqlError;
+
+use super::housekeeping::{Housekeeper, shut_down};
+use super::transaction::Transaction;
+use super::{Attempt, Interactive, InteractiveTransaction, Locks};
+use crate::contract::{Ground, InteractiveOptions};
+use crate::in_place::{InPlace, Savepoint, Scratch};
+use crate::journal::Committer;
+use crate::schema::{Bystanders, Clearance, Schema, SharedSchema};
+
+/// Quiet points missed, in 0.5 s or so, before a transaction gives way that wants one itself.
+const MISSES_BEFORE_WAY: u32 = 8;
+
+/// See the module above.
+pub struct Slots<L: Locks> {
+    pub(super) schema: Arc<SharedSchema>,
+    pub(super) slots: Box<[Slot<L>]>,
+    free: Latch<Vec<usize>>,
+    pub(super) idle_time_out: Option<Duration>,
+    /// quiet points that hold transactions back which hold nothing yet
+    pub(super) held_back: AtomicUsize,
+    /// a transaction has ended, or is no longer held back
+    pub(super) changed: EventCount,
+    pub(super) closed: AtomicBool,
+    housekeeper: Latch<Option<Housekeeper>>,
+}
+
+/// What a transaction may have; ordered by what it takes to be clear of it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub(super) enum Phase {
+    /// nothing
+    Empty,
+    /// locks
+    Reading,
+    /// changes
+    Changed,
+}
+
+/// The place of one transaction.
+pub(super) struct Slot<L> {
+    pub(super) worker: WorkerId,
+    pub(super) committer: Committer,
+    /// a [`Phase`]
+    phase: AtomicU8,
+    /// a session has it
+    taken: AtomicBool,
+    pub(super) work: Latch<Work<L>>,
+}
+
+/// What a transaction works with.
+pub(super) struct Work<L> {
+    pub(super) locks: L,
+    pub(super) scratch: Scratch,
+    pub(super) savepoints: Vec<Savepoint>,
+    /// why somebody ended it
+    pub(super) ended: Option<Box<SqlError>>,
+    pub(super) idle_since: Ticks,
+}
+
+impl<L: Locks> Slots<L> {
+    /// Slots for `options.open_max` transactions; `locks` makes what number `i` holds.
+    pub fn new(
+        ground: &Ground,
+        options: &InteractiveOptions,
+        mut locks: impl FnMut(usize) -> L,
+    ) -> Arc<Self> {
+        let slot = |number: usize| {
+            let worker = WorkerId(options.first_worker.0 + number as u16);
+            Slot {
+                worker,
+                committer: Committer::new(&ground.journal, worker),
+                phase: AtomicU8::new(Phase::Empty as u8),
+                taken: AtomicBool::new(false),
+                work: Latch::new(Work {
+                    locks: locks(number),
+                    scratch: Scratch::new(worker),
+                    savepoints: Vec::new(),
+                    ended: None,
+                    idle_since: Ticks::now(),
+                }),
+            }
+        };
+        let slots = Arc::new(Self {
+            schema: Arc::clone(&ground.schema),
+            slots: (0..options.open_max).map(slot).collect(),
+            // The lowest first: their slabs are warm.
+            free: Latch::new((0..options.open_max).rev().collect()),
+            idle_time_out: options.idle_time_out,
+            held_back: AtomicUsize::new(0),
+            changed: EventCount::new(),
+            closed: AtomicBool::new(false),
+            housekeeper: Latch::new(None),
+        });
+        let bystanders: Arc<dyn Bystanders> = slots.clone();
+        ground.schema.set_bystanders(&bystanders);
+        slots
+    }
+
+    pub(super) fn slot(&self, number: usize) -> &Slot<L> {
+        &self.slots[number]
+    }
+
+    pub(super) fn gate(&self) -> &Gate {
+        self.schema.gate()
+    }
+
+    /// Goes inside for a slot's statement, or says why its transaction was ended.
+    pub(super) fn enter(&self, number: usize) -> Result<Inside<'_, L>, Box<SqlError>> {
+        let slot = self.slot(number);
+        loop {
+            let work = slot.work.lock();
+            if let Some(ended) = &work.ended {
+                return Err(ended.clone());
+            }
+            // Relaxed: who closes looks at every slot afterwards, under its latch.
+            if self.closed.load(Ordering::Relaxed) && slot.phase() == Phase::Empty {
+                return Err(Box::new(shut_down()));
+            }
+            if self.gate().try_enter(slot.worker.index()) {
+                return Ok(self.inside(slot, work));
+            }
+            drop(work); // I1
+            self.gate().wait_until_open();
+        }
+    }
+
+    /// As [`Slots::enter`], for somebody else than the session; none when the slot is in use, or
+    /// the gate closed.
+    pub(super) fn try_enter<'s>(&'s self, slot: &'s Slot<L>) -> Option<Inside<'s, L>> {
+        let work = slot.work.try_lock()?;
+        let entered = work.ended.is_none() && self.gate().try_enter(slot.worker.index());
+        entered.then(|| self.inside(slot, work))
+    }
+
+    fn inside<'s>(&'s self, slot: &'s Slot<L>, work: LatchGuard<'s, Work<L>>) -> Inside<'s, L> {
+        let (generation, schema) = (self.schema.generation(), self.schema.current());
+        Inside { slots: self, slot, generation, schema, work }
+    }
+
+    /// Makes uses of tables known to planned calls: I3. Calls that wait for the very transaction
+    /// that asks would never let the moment come: after a while it gives way to them, so that the
+    /// uses are known when it is repeated.
+    pub(super) fn open_for(
+        &self,
+        number: usize,
+        uses: &[(TableId, TableUse)],
+    ) -> Result<(), SqlError> {
+        let give_way = |missed| {
+            if missed >= MISSES_BEFORE_WAY
+                && let Some(mut inside) = self.try_enter(self.slot(number))
+                && inside.work.locks.is_awaited()
+            {
+                inside.end(Some(in_the_way()));
+            }
+            ControlFlow::Continue(())
+        };
+        let quiet = self.schema.quiet_beside(give_way).ok_or_else(in_the_way)?;
+        let mut next = (*quiet.schema()).clone();
+        next.open_for(uses)?;
+        quiet.replace(next);
+        Ok(())
+    }
+
+    /// Gives a slot back whose transaction has ended.
+    pub(super) fn give_back(&self, number: usize) {
+        self.slot(number).taken.store(false, Ordering::Relaxed); // a hint for housekeeping
+        self.free.lock().push(number);
+    }
+
+    /// Whether no transaction has what a quiet point must be clear of.
+    pub(super) fn is_clear(&self, of: Clearance) -> bool {
+        self.slots.iter().all(|slot| !slot.phase().hinders(of))
+    }
+
+    /// Has a transaction looked after that has begun.
+    fn look_after(self: &Arc<Self>) {
+        let mut housekeeper = self.housekeeper.lock();
+        if housekeeper.is_none() && !self.closed.load(Ordering::Relaxed) {
+            *housekeeper = Housekeeper::start(self);
+        }
+        if let Some(housekeeper) = &*housekeeper {
+            housekeeper.tell();
+        }
+    }
+
+    pub(super) fn any_taken(&self) -> bool {
+        self.slots.iter().any(Slot::is_taken)
+    }
+
+    pub(super) fn end_housekeeping(&self) {
+        let housekeeper = self.housekeeper.lock().take();
+        drop(housekeeper); // joins its thread
+    }
+}
+
+impl<L: Locks> Interactive for Slots<L> {
+    fn begin(self: Arc<Self>) -> Result<Box<dyn InteractiveTransaction>, SqlError> {
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(shut_down()); // Relaxed: see `enter`
+        }
+        let Some(number) = self.free.lock().pop() else { return Err(too_many(self.slots.len())) };
+        let slot = self.slot(number);
+        {
+            let mut work = slot.work.lock();
+            work.ended = None;
+            work.savepoints.clear();
+            work.idle_since = Ticks::now();
+            work.locks.begin(Attempt::First);
+            slot.taken.store(true, Ordering::Relaxed); // a hint for housekeeping
+        }
+        self.look_after();
+        Ok(Box::new(Transaction::new(self, number)))
+    }
+
+    fn close(&self) {
+        self.close_all();
+    }
+}
+
+/// 40001
+fn in_the_way() -> SqlError {
+    let message = "the transaction used a table in a new way while calls waited for it";
+    let mut error = SqlError::new(b"40001", message);
+    error.hint = Some("Repeat the transaction.".to_owned());
+    error
+}
+
+fn too_many(most: usize) -> SqlError {
+    let message = format!("too many open transactions: all {most} places are taken");
+    let mut error = SqlError::new(b"53300", message);
+    error.hint = Some("Try again when one has ended, or configure more places.".to_owned());
+    error
+}
+
+impl Phase {
+    pub(super) fn hinders(self, clearance: Clearance) -> bool {
+        match clearance {
+            Clearance::Changes => self == Self::Changed,
+            Clearance::Locks => self != Self::Empty,
+        }
+    }
+}
+
+impl<L> Slot<L> {
+    pub(super) fn phase(&self) -> Phase {
+        // Acquire; partner: the Release in `set_phase`. Who finds it clear goes on from there.
+        match self.phase.load(Ordering::Acquire) {
+            0 => Phase::Empty,
+            1 => Phase::Reading,
+            _ => Phase::Changed,
+        }
+    }
+
+    fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Release);
+    }
+}
+
+/// A slot whose work may be touched: its latch is held, and it is inside the gate.
+pub(super) struct Inside<'s, L: Locks> {
+    slots: &'s Slots<L>,
+    pub(super) slot: &'s Slot<L>,
+    pub(super) generation: u64,
+    pub(super) schema: Arc<Schema>,
+    pub(super) work: LatchGuard<'s, Work<L>>,
+}
+
+impl<L: Locks> Inside<'_, L> {
+    /// Rolls the transaction back, which is over then, if `why` is told.
+    pub(super) fn end(&mut self, why: Option<SqlError>) {
+        self.work.undo_all(&self.schema);
+        self.work.ended = why.map(Box::new);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.slots.closed.load(Ordering::Relaxed) // see `enter`
+    }
+}
+
+impl<L: Locks> Drop for Inside<'_, L> {
+    fn drop(&mut self) {
+        self.work.idle_since = Ticks::now();
+        self.slot.set_phase(self.work.phase());
+        self.slots.gate().leave(self.slot.worker.index());
+        if self.slot.phase() == Phase::Empty {
+            self.slots.changed.notify_all();
+        }
+    }
+}
+
+impl<L: Locks> Slot<L> {
+    /// Whether a session has it.
+    pub(super) fn is_taken(&self) -> bool {
+        self.taken.load(Ordering::Relaxed) // a hint, which the next look corrects
+    }
+
+    /// Ends the transaction at a quiet point.
+    pub(super) fn end_quietly(&self, schema: &Schema, why: SqlError) {
+        let mut work = self.work.lock();
+        work.undo_all(schema);
+        work.ended = Some(Box::new(why));
+        self.set_phase(Phase::Empty);
+    }
+}
+
+impl<L: Locks> Work<L> {
+    fn phase(&self) -> Phase {
+        match (self.scratch.is_unchanged(), self.locks.holds_any()) {
+            (false, _) => Phase::Changed,
+            (true, true) => Phase::Reading,
+            (true, false) => Phase::Empty,
+        }
+    }
+
+    /// Takes everything back and lets go of everything.
+    pub(super) fn undo_all(&mut self, schema: &Schema) {
+        let Self { scratch, locks, .. } = self;
+        let _pin = schema.memory.epochs().pin(scratch.worker());
+        InPlace::resume(schema, scratch, locks.protection()).undo();
+        locks.release_all(None);
+        self.savepoints.clear();
+    }
+}

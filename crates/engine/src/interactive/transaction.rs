@@ -1,0 +1,215 @@
+//! One interactive transaction: the session's side of a slot.
+
+use std::sync::Arc;
+
+use hotrow_base::clock::Ticks;
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::interpret::{self, NoHook};
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::{Conflict, SqlError, Stop};
+
+use super::housekeeping::shut_down;
+use super::slots::{Inside, Phase, Slots, Work};
+use super::{Attempt, Failure, InteractiveTransaction, Locks, Statement};
+use crate::in_place::InPlace;
+use crate::journal::Committer;
+use crate::schema::Schema;
+use crate::worker::error_of;
+
+/// A transaction that has changed so much begins no statement any more: its undo log, of some 32
+/// bytes a change, stays in memory until it ends.
+const CHANGES_MAX: usize = 1 << 24;
+
+/// See the module.
+pub(super) struct Transaction<L: Locks> {
+    slots: Arc<Slots<L>>,
+    number: usize,
+}
+
+impl<L: Locks> Transaction<L> {
+    pub(super) fn new(slots: Arc<Slots<L>>, number: usize) -> Self {
+        Self { slots, number }
+    }
+
+    /// Waits for room in what is kept for checkpoint and log, and, with nothing in hand, while
+    /// somebody wants a quiet point.
+    fn wait_for_turn(&self) {
+        let slot = self.slots.slot(self.number);
+        let schema = self.slots.schema.current();
+        schema.memory.saved_rows().wait_for_room(slot.worker);
+        slot.committer.wait_for_room();
+        if slot.phase() == Phase::Empty {
+            self.slots.wait_while_held_back();
+        }
+    }
+}
+
+impl<L: Locks> InteractiveTransaction for Transaction<L> {
+    fn execute(
+        &mut self,
+        statement: Statement<'_>,
+        invocation: &Invocation,
+        frame: &mut Frame,
+    ) -> Result<(), Failure> {
+        self.wait_for_turn();
+        let mut inside = self.slots.enter(self.number).map_err(Failure::Ended)?;
+        if inside.generation != statement.generation {
+            return Err(Failure::Outdated);
+        }
+        let schema = &inside.schema;
+        if !schema.interactive || !schema.granules.know(statement.uses) {
+            drop(inside);
+            let opened = self.slots.open_for(self.number, statement.uses);
+            opened.map_err(|error| Failure::Statement(Box::new(error)))?;
+            return Err(Failure::Outdated); // for what was just made of it
+        }
+        if inside.work.scratch.changes() > CHANGES_MAX {
+            return Err(Failure::Statement(Box::new(too_large())));
+        }
+        let ran = inside.run(statement, invocation, frame);
+        if inside.is_closed() {
+            inside.end(Some(shut_down()));
+            return Err(Failure::Ended(Box::new(shut_down())));
+        }
+        ran
+    }
+
+    fn savepoint(&mut self) -> Result<usize, Box<SqlError>> {
+        let mut work = self.slots.slot(self.number).work.lock();
+        if let Some(ended) = &work.ended {
+            return Err(ended.clone());
+        }
+        work.idle_since = Ticks::now();
+        let savepoint = work.scratch.savepoint();
+        work.savepoints.push(savepoint);
+        Ok(work.savepoints.len() - 1)
+    }
+
+    fn rollback_to(&mut self, savepoint: usize) -> Result<(), Box<SqlError>> {
+        let mut inside = self.slots.enter(self.number)?;
+        let Inside { schema, work, .. } = &mut inside;
+        let Work { locks, scratch, savepoints, .. } = &mut **work;
+        let _pin = schema.memory.epochs().pin(scratch.worker());
+        InPlace::resume(schema, scratch, locks.protection()).take_back(savepoints[savepoint]);
+        savepoints.truncate(savepoint + 1);
+        Ok(())
+    }
+
+    fn release(&mut self, savepoint: usize) {
+        self.slots.slot(self.number).work.lock().savepoints.truncate(savepoint);
+    }
+
+    fn commit(&mut self) -> Result<u64, Box<SqlError>> {
+        let mut inside = self.slots.enter(self.number)?;
+        let committer = &inside.slot.committer;
+        let committed = inside.work.commit(&inside.schema, committer);
+        if inside.slot.phase() == Phase::Changed {
+            inside.schema.reclaim(inside.slot.worker);
+        }
+        committed.map_err(Box::new)
+    }
+
+    fn rollback(&mut self) {
+        if let Ok(mut inside) = self.slots.enter(self.number) {
+            inside.end(None);
+            if inside.slot.phase() == Phase::Changed {
+                inside.schema.reclaim(inside.slot.worker);
+            }
+        }
+    }
+
+    fn begin_again(&mut self) {
+        self.rollback();
+        let mut work = self.slots.slot(self.number).work.lock();
+        work.ended = None;
+        work.locks.begin(Attempt::Again);
+    }
+
+    fn seen(&self) -> u64 {
+        self.slots.slot(self.number).work.lock().locks.met().epoch
+    }
+}
+
+impl<L: Locks> Drop for Transaction<L> {
+    fn drop(&mut self) {
+        if self.slots.slot(self.number).phase() != Phase::Empty {
+            self.rollback();
+        }
+        self.slots.give_back(self.number);
+    }
+}
+
+impl<L: Locks> Inside<'_, L> {
+    fn run(
+        &mut self,
+        statement: Statement<'_>,
+        invocation: &Invocation,
+        frame: &mut Frame,
+    ) -> Result<(), Failure> {
+        let program = statement.program;
+        frame.begin(program, invocation);
+        let Work { locks, scratch, .. } = &mut *self.work;
+        let before = scratch.savepoint();
+        let pin = self.schema.memory.epochs().pin(scratch.worker());
+        let mut access = InPlace::resume(&self.schema, scratch, locks.protection());
+        let Err(stop) = interpret::run(program, 0, frame, &mut access, &mut NoHook) else {
+            return Ok(());
+        };
+        match stop {
+            Stop::Conflict(conflict) => {
+                drop((access, pin));
+                let error = conflict_error(conflict);
+                self.end(Some(error.clone()));
+                Err(Failure::Ended(Box::new(error)))
+            }
+            stop => {
+                access.take_back(before); // I4
+                Err(Failure::Statement(Box::new(error_of(stop, &self.schema, frame))))
+            }
+        }
+    }
+}
+
+impl<L: Locks> Work<L> {
+    fn commit(&mut self, schema: &Schema, committer: &Committer) -> Result<u64, SqlError> {
+        let Self { locks, scratch, savepoints, .. } = self;
+        let _pin = schema.memory.epochs().pin(scratch.worker());
+        savepoints.clear();
+        let met = locks.met();
+        let mut access = InPlace::resume(schema, scratch, locks.protection());
+        match access.commit_values(committer, met) {
+            Ok(commit) => {
+                access.commit();
+                locks.release_all(Some(commit.position()));
+                committer.finish(commit);
+                Ok(commit.position().epoch)
+            }
+            Err(_) => {
+                access.undo();
+                locks.release_all(None);
+                Err(committer.failure())
+            }
+        }
+    }
+}
+
+fn too_large() -> SqlError {
+    let message = format!("the transaction has made more than {CHANGES_MAX} changes");
+    let mut error = SqlError::new(b"54000", message);
+    error.hint = Some("Commit, and do the rest in other transactions.".to_owned());
+    error
+}
+
+/// 40P01 of the transaction that a deadlock was broken with, 40001 of others that gave way.
+pub(super) fn conflict_error(conflict: Conflict) -> SqlError {
+    let mut error = match conflict {
+        Conflict::Victim => SqlError::new(b"40P01", "deadlock detected"),
+        _ => {
+            let message = "could not serialize access due to a concurrent transaction";
+            SqlError::new(b"40001", message)
+        }
+    };
+    error.detail = Some(format!("The transaction was rolled back ({}).", conflict.name()));
+    error.hint = Some("Repeat the transaction.".to_owned());
+    error
+}

@@ -1,0 +1,159 @@
+//! Quiet points: moments when no transaction runs.
+//!
+//! Role         definitions, checkpoints and whatever must run while nothing else does. Interactive
+//!              transactions are the difficulty: between two statements they are outside the gate
+//!              and still hold locks and have changes in place, and who is inside may be waiting
+//!              for them. They are known here as [`Bystanders`]
+//! States       wanted: interactive transactions that hold nothing yet are held back, the others
+//!              have [`PATIENCE`] to end -> the gate is closed, and opened again when somebody
+//!              inside does not leave: those that are waited for are ended, and so on -> quiet:
+//!              the bystanders that are left are ended, as far as the purpose asks for it
+//! Invariants   I1 whoever closes the gate for long enough to be waited for looks after those who
+//!              are waited for: else a worker that waits for the lock of a bystander, who waits for
+//!              the gate, would wait until the bystander's idle time-out
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use hotrow_base::clock::Ticks;
+use hotrow_base::sync::gate::Closed;
+use hotrow_base::thread;
+
+use super::{QUIET_WORKER, Schema, SharedSchema};
+
+/// How long interactive transactions may go on when a quiet point must be clear of them.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long the gate is closed at first before it is seen to who is waited for; doubled each time.
+const FIRST_CLOSING: Duration = Duration::from_millis(1);
+const DOUBLINGS_MAX: u32 = 13;
+/// How often a quiet point beside bystanders is tried: for 7 s or so in all.
+const TRIES_BESIDE: u32 = 12;
+
+/// What a quiet point must be clear of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Clearance {
+    /// changes that are not committed
+    Changes,
+    /// locks too: granules may change, or rows be read and changed without locks
+    Locks,
+}
+
+/// Why a quiet point is wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Purpose {
+    /// what must not be there
+    pub clear_of: Clearance,
+    /// for messages: "a checkpoint"
+    pub what: &'static str,
+}
+
+impl Purpose {
+    /// Changes of tables, indexes and procedures.
+    pub const DEFINITION: Self = Self { clear_of: Clearance::Locks, what: "a definition" };
+    /// A transaction that runs without locks.
+    pub const ALONE: Self = Self { clear_of: Clearance::Locks, what: "work that runs alone" };
+    /// The beginning of a checkpoint.
+    pub const CHECKPOINT: Self = Self { clear_of: Clearance::Changes, what: "a checkpoint" };
+    /// Reading whole tables.
+    pub const SCAN: Self = Self { clear_of: Clearance::Changes, what: "a scan of a table" };
+}
+
+/// Interactive transactions, as who makes a quiet point sees them.
+pub trait Bystanders: Send + Sync {
+    /// Lets those that hold nothing yet wait before their next statement, or go on.
+    fn hold_back(&self, holds: bool);
+
+    /// Waits until there are none that a quiet point must be clear of, or the time is over.
+    fn wait_until_clear(&self, of: Clearance, until: Ticks);
+
+    /// Ends those that others wait for and that are between two statements.
+    fn end_awaited(&self, why: Purpose);
+
+    /// At a quiet point: ends those that it must be clear of.
+    fn end_rest(&self, schema: &Schema, why: Purpose);
+}
+
+impl SharedSchema {
+    /// Makes the interactive transactions of an engine known.
+    pub(crate) fn set_bystanders(&self, bystanders: &Arc<dyn Bystanders>) {
+        *self.bystanders.lock() = Some(Arc::downgrade(bystanders));
+    }
+
+    /// Waits until no transaction runs and keeps new ones out until the guard is dropped. The
+    /// caller is inside nothing, and works as [`QUIET_WORKER`].
+    pub fn quiet(&self) -> Quiet<'_> {
+        self.quiet_for(Purpose::ALONE)
+    }
+
+    /// As [`SharedSchema::quiet`]. Interactive transactions that are open get a while to end; the
+    /// rest is ended, as far as `why` asks for it.
+    pub fn quiet_for(&self, why: Purpose) -> Quiet<'_> {
+        self.current().memory.saved_rows().wait_for_room(QUIET_WORKER);
+        let Some(bystanders) = self.bystanders() else {
+            return Quiet { _closed: self.gate.close(), shared: self };
+        };
+        bystanders.hold_back(true);
+        bystanders.wait_until_clear(why.clear_of, Ticks::from_now(PATIENCE));
+        let mut tries = 0;
+        let closed = loop {
+            match self.gate.close_within(FIRST_CLOSING * (1 << tries)) {
+                Some(closed) => break closed,
+                None => bystanders.end_awaited(why),
+            }
+            tries = DOUBLINGS_MAX.min(tries + 1);
+        };
+        bystanders.end_rest(&self.current(), why);
+        bystanders.hold_back(false);
+        Quiet { _closed: closed, shared: self }
+    }
+
+    /// As [`SharedSchema::quiet`], but lets interactive transactions be; none when that does not
+    /// work out, because somebody inside waits for one of them. Each time it has not, `missed` is
+    /// told how often, and says whether to try again. Rows that are read may be those of an open
+    /// transaction.
+    pub fn quiet_beside(
+        &self,
+        mut missed: impl FnMut(u32) -> ControlFlow<()>,
+    ) -> Option<Quiet<'_>> {
+        if self.bystanders().is_none() {
+            return Some(Quiet { _closed: self.gate.close(), shared: self });
+        }
+        for tries in 0..TRIES_BESIDE {
+            let span = FIRST_CLOSING * (1 << tries);
+            if let Some(closed) = self.gate.close_within(span) {
+                return Some(Quiet { _closed: closed, shared: self });
+            }
+            if missed(tries + 1).is_break() {
+                break;
+            }
+            thread::sleep(span.min(PATIENCE)); // others have their turn
+        }
+        None
+    }
+
+    fn bystanders(&self) -> Option<Arc<dyn Bystanders>> {
+        self.bystanders.lock().as_ref()?.upgrade()
+    }
+}
+
+/// A quiet point: nothing runs while it lives.
+pub struct Quiet<'a> {
+    _closed: Closed<'a>,
+    shared: &'a SharedSchema,
+}
+
+impl Quiet<'_> {
+    /// The schema in force.
+    pub fn schema(&self) -> Arc<Schema> {
+        self.shared.current()
+    }
+
+    /// Puts another schema in force.
+    pub fn replace(&self, schema: Schema) {
+        *self.shared.current.lock() = Arc::new(schema);
+        // Release; partner: the Acquire in `generation`.
+        self.shared.generation.fetch_add(1, Ordering::Release);
+    }
+}

@@ -1,0 +1,179 @@
+//! Interactive transactions: dynamic acquisition, on the threads of sessions.
+//!
+//! Role         what [`hotrow_engine::interactive`] needs of this engine: locks taken at each
+//!              access, in every table, and kept until the transaction ends
+//! Invariants   I1 owners of sessions come behind those of worker threads in the lock table
+//!              I2 sessions follow the table's deadlock policy; planned calls are never refused a
+//!              lock because of one ([`crate::lock_table`], I6)
+//!              I3 under wound-wait a parked transaction may be in somebody's way and not notice,
+//!              since it asks for nothing: housekeeping ends it
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use hotrow_base::clock::Ticks;
+use hotrow_engine::contract::{Ground, InteractiveOptions, RunningEngine};
+use hotrow_engine::interactive::{Attempt, Interactive, Locks, Slots};
+use hotrow_engine::protection::Protection;
+use hotrow_engine::statistics::{Statistics, Stopwatch};
+use hotrow_log::position::Position;
+
+use crate::dynamic::{LockNow, Locking};
+use crate::key_range::{LockKeys, Ranges};
+use crate::lock_table::LockTable;
+use crate::options::{Acquisition, Settings};
+
+/// What one session's transaction holds, in the form `F`.
+struct SessionLocks<F> {
+    locking: Locking,
+    watch: Stopwatch,
+    /// ages are counted from here
+    started: Ticks,
+    age: u64,
+    ranges: Ranges,
+    form: PhantomData<F>,
+}
+
+/// What sessions lock of an index.
+trait Form: Send + 'static {
+    type Protection<'a>: Protection;
+
+    fn protect<'a>(
+        locking: &'a mut Locking,
+        watch: &'a mut Stopwatch,
+        ranges: Ranges,
+    ) -> Self::Protection<'a>;
+}
+
+/// Granules.
+struct Granules;
+
+impl Form for Granules {
+    type Protection<'a> = LockNow<'a, true>;
+
+    fn protect<'a>(
+        locking: &'a mut Locking,
+        watch: &'a mut Stopwatch,
+        _: Ranges,
+    ) -> LockNow<'a, true> {
+        LockNow { locking, watch }
+    }
+}
+
+/// Keys and gaps, as calls do.
+struct Keys;
+
+impl Form for Keys {
+    type Protection<'a> = LockKeys<'a, true, false>;
+
+    fn protect<'a>(
+        locking: &'a mut Locking,
+        watch: &'a mut Stopwatch,
+        ranges: Ranges,
+    ) -> LockKeys<'a, true, false> {
+        LockKeys::new(locking, watch, ranges)
+    }
+}
+
+/// Keys and gaps, beside planned calls, which lock granules.
+struct KeysBesideGranules;
+
+impl Form for KeysBesideGranules {
+    type Protection<'a> = LockKeys<'a, true, true>;
+
+    fn protect<'a>(
+        locking: &'a mut Locking,
+        watch: &'a mut Stopwatch,
+        ranges: Ranges,
+    ) -> LockKeys<'a, true, true> {
+        LockKeys::new(locking, watch, ranges)
+    }
+}
+
+/// The slots of `options`, whose owners come behind those of `threads`.
+pub(crate) fn slots(
+    ground: &Ground,
+    options: &InteractiveOptions,
+    settings: &Settings,
+    (table, started): (&Arc<LockTable>, Ticks),
+    threads: usize,
+) -> Arc<dyn Interactive> {
+    let place = (table, started, threads, settings.ranges);
+    match (settings.ranges, settings.acquisition) {
+        (Ranges::Granules, _) => slots_of::<Granules>(ground, options, place),
+        (_, Acquisition::Dynamic) => slots_of::<Keys>(ground, options, place),
+        (_, Acquisition::Ordered) => slots_of::<KeysBesideGranules>(ground, options, place),
+    }
+}
+
+fn slots_of<F: Form>(
+    ground: &Ground,
+    options: &InteractiveOptions,
+    (table, started, threads, ranges): (&Arc<LockTable>, Ticks, usize, Ranges),
+) -> Arc<dyn Interactive> {
+    Slots::new(ground, options, |number| SessionLocks::<F> {
+        locking: Locking::new(Arc::clone(table), threads + number),
+        watch: Stopwatch::default(),
+        started,
+        age: 1,
+        ranges,
+        form: PhantomData,
+    })
+}
+
+impl<F: Form> Locks for SessionLocks<F> {
+    type Protection<'a> = F::Protection<'a>;
+
+    fn begin(&mut self, attempt: Attempt) {
+        if attempt == Attempt::First {
+            self.age = Ticks::now().nanos_since(self.started) + 1;
+        }
+        self.locking.begin(self.age);
+    }
+
+    fn protection(&mut self) -> F::Protection<'_> {
+        F::protect(&mut self.locking, &mut self.watch, self.ranges)
+    }
+
+    fn met(&self) -> Position {
+        self.locking.met()
+    }
+
+    fn holds_any(&self) -> bool {
+        self.locking.holds_any()
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.locking.is_awaited()
+    }
+
+    fn is_doomed(&self) -> bool {
+        self.locking.is_doomed()
+    }
+
+    fn release_all(&mut self, position: Option<Position>) {
+        self.locking.release_at(position.unwrap_or_default());
+    }
+}
+
+/// Worker threads, and sessions beside them.
+pub(crate) struct WithSessions<W> {
+    pub(crate) workers: Box<W>,
+    pub(crate) sessions: Arc<dyn Interactive>,
+}
+
+impl<W: RunningEngine> RunningEngine for WithSessions<W> {
+    fn statistics(&self) -> Statistics {
+        self.workers.statistics()
+    }
+
+    fn interactive(&self) -> Option<Arc<dyn Interactive>> {
+        Some(Arc::clone(&self.sessions))
+    }
+
+    fn stop(self: Box<Self>) -> Statistics {
+        // First: calls may be waiting for locks of sessions.
+        self.sessions.close();
+        self.workers.stop()
+    }
+}
