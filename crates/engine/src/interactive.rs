@@ -146,7 +146,7 @@ pub trait Locks: Send + 'static {
     /// Whether anything is held.
     fn holds_any(&self) -> bool;
 
-    /// Whether somebody waits for what is held.
+    /// Whether somebody waits for what is held, or is refused it and comes back for it.
     fn is_awaited(&self) -> bool;
 
     /// Whether the policy has chosen the transaction to give way, which it learns otherwise only

@@ -59,9 +59,10 @@ impl Locking {
         !self.held.is_empty()
     }
 
-    /// Whether somebody waits for what is held.
+    /// Whether somebody waits for what is held, or may be coming back for it again and again.
     pub(crate) fn is_awaited(&self) -> bool {
-        self.held.locks().any(|lock| self.table.is_awaited(lock))
+        let refuses = self.table.refuses();
+        self.held.locks().any(|lock| refuses || self.table.is_awaited(lock))
     }
 
     /// Whether somebody older wants what is held, and the policy gives it to him.

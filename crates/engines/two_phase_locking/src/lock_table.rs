@@ -338,6 +338,11 @@ impl LockTable {
         self.bucket(lock).is_awaited(lock)
     }
 
+    /// See [`Policy::refuses`].
+    pub fn refuses(&self) -> bool {
+        self.deadlocks.policy.refuses()
+    }
+
     /// Whether an owner's transaction was chosen to be undone, which it has not noticed yet.
     pub fn is_doomed(&self, owner: &Owner) -> bool {
         self.cells[owner.number as usize].is_doomed()

@@ -37,6 +37,12 @@ impl Policy {
     pub fn of_planned(self) -> Self {
         if self == Self::WoundWait { self } else { Self::Wait }
     }
+
+    /// Whether requests are refused for whom they meet, so that who is in the way of others may see
+    /// nobody wait.
+    pub fn refuses(self) -> bool {
+        matches!(self, Self::NoWait | Self::WaitDie)
+    }
 }
 
 /// How a set of owners is kept, for dreadlocks.
