@@ -60,32 +60,17 @@ impl Form for Granules {
     }
 }
 
-/// Keys and gaps, as calls do.
-struct Keys;
+/// Keys and gaps; `BESIDE_GRANULES`: beside planned calls, which lock granules.
+struct Keys<const BESIDE_GRANULES: bool>;
 
-impl Form for Keys {
-    type Protection<'a> = LockKeys<'a, true, false>;
-
-    fn protect<'a>(
-        locking: &'a mut Locking,
-        watch: &'a mut Stopwatch,
-        ranges: Ranges,
-    ) -> LockKeys<'a, true, false> {
-        LockKeys::new(locking, watch, ranges)
-    }
-}
-
-/// Keys and gaps, beside planned calls, which lock granules.
-struct KeysBesideGranules;
-
-impl Form for KeysBesideGranules {
-    type Protection<'a> = LockKeys<'a, true, true>;
+impl<const BESIDE_GRANULES: bool> Form for Keys<BESIDE_GRANULES> {
+    type Protection<'a> = LockKeys<'a, true, BESIDE_GRANULES>;
 
     fn protect<'a>(
         locking: &'a mut Locking,
         watch: &'a mut Stopwatch,
         ranges: Ranges,
-    ) -> LockKeys<'a, true, true> {
+    ) -> Self::Protection<'a> {
         LockKeys::new(locking, watch, ranges)
     }
 }
@@ -101,8 +86,8 @@ pub(crate) fn slots(
     let place = (table, started, threads, settings.ranges);
     match (settings.ranges, settings.acquisition) {
         (Ranges::Granules, _) => slots_of::<Granules>(ground, options, place),
-        (_, Acquisition::Dynamic) => slots_of::<Keys>(ground, options, place),
-        (_, Acquisition::Ordered) => slots_of::<KeysBesideGranules>(ground, options, place),
+        (_, Acquisition::Dynamic) => slots_of::<Keys<false>>(ground, options, place),
+        (_, Acquisition::Ordered) => slots_of::<Keys<true>>(ground, options, place),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Files of a slow disk: every sync of a file takes a while longer.
 //!
-//! Role         for benchmarks of what waits for the log: stands between the log and the real
-//!              directory, so that a disk of any latency can be had. Syncs really happen
+//! Role         for benchmarks of what waits for the log, and for tests that say when a sync may
+//!              end: stands between the log and other files, so that a disk of any latency can be
+//!              had. Syncs really happen
 
 use std::io;
 use std::sync::Arc;
@@ -11,26 +12,34 @@ use hotrow_base::thread;
 
 use super::{File, Files};
 
-/// A directory of files whose `sync_data` takes `delay` longer than the directory's own.
+/// What a sync waits for before it begins.
+type Wait = Arc<dyn Fn() + Send + Sync>;
+
+/// A directory of files whose `sync_data` takes longer than the directory's own.
 pub struct SlowFiles {
     files: Arc<dyn Files>,
-    delay: Duration,
+    wait: Wait,
 }
 
 impl SlowFiles {
-    /// Slows down the syncs of `files`.
+    /// Slows down the syncs of `files` by `delay`.
     pub fn new(files: Arc<dyn Files>, delay: Duration) -> Self {
-        Self { files, delay }
+        Self::waiting(files, Arc::new(move || thread::sleep(delay)))
+    }
+
+    /// Has every sync of `files` wait for whatever `wait` waits for.
+    pub(crate) fn waiting(files: Arc<dyn Files>, wait: Wait) -> Self {
+        Self { files, wait }
     }
 
     fn slow(&self, file: Box<dyn File>) -> Box<dyn File> {
-        Box::new(SlowFile { file, delay: self.delay })
+        Box::new(SlowFile { file, wait: Arc::clone(&self.wait) })
     }
 }
 
 struct SlowFile {
     file: Box<dyn File>,
-    delay: Duration,
+    wait: Wait,
 }
 
 impl Files for SlowFiles {
@@ -85,9 +94,8 @@ impl File for SlowFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.file.sync_data()?;
-        thread::sleep(self.delay);
-        Ok(())
+        (self.wait)();
+        self.file.sync_data()
     }
 
     fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {

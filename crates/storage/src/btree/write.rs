@@ -73,7 +73,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         let outcome = match found {
             Found::Gap(index) if view.takes(key.len()) => {
                 let held = Held::<L, N>::upgrade(node, version)?;
-                if G::ASKS && !may_divide(&view, index, key, guard) {
+                if G::ASKS && !guard.may_divide(prior(&view, index).as_bytes(), key) {
                     return Some(Insert::Denied);
                 }
                 insert_entry(&view, index, key, word);
@@ -138,7 +138,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
             }
         };
         let held = Held::<L, N>::upgrade(node, version)?;
-        if G::ASKS && !may_unite(&view, index, key, guard) {
+        if G::ASKS && !guard.may_unite(prior(&view, index).as_bytes(), key) {
             let word = &node.words[view.header.values_start() + index];
             word.store(entry_word(VACANT, key.len()), Relaxed);
             held.publish();
@@ -196,27 +196,10 @@ impl<L: Latching, const N: usize> Tree<L, N> {
     }
 }
 
-/// Asks whether a key may be inserted at `index`.
-fn may_divide<G: GapGuard, const N: usize>(
-    view: &View<'_, N>,
-    index: usize,
-    key: &[u8],
-    guard: &mut G,
-) -> bool {
+/// The key before the entry at `index`, or before one that will stand there: the name of the gap
+/// behind it. A leaf's lower fence is a name that stays, but need not name an entry.
+fn prior<const N: usize>(view: &View<'_, N>, index: usize) -> KeyBuffer {
     let mut prior = KeyBuffer::new();
     view.copy_prior(index, &mut prior);
-    guard.may_divide(prior.as_bytes(), key)
-}
-
-/// Asks whether the entry at `index` may be removed. As the leaf's lower fence its key is a name
-/// that stays, but then it names no entry.
-fn may_unite<G: GapGuard, const N: usize>(
-    view: &View<'_, N>,
-    index: usize,
-    key: &[u8],
-    guard: &mut G,
-) -> bool {
-    let mut prior = KeyBuffer::new();
-    view.copy_prior(index, &mut prior);
-    guard.may_unite(prior.as_bytes(), key)
+    prior
 }

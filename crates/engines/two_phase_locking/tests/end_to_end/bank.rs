@@ -5,14 +5,13 @@
 //! whole table, and user aborts after changes.
 
 use hotrow_base::ids::{ColumnId, IndexId, ProcedureId, TableId};
-use hotrow_base::types::DataType;
 use hotrow_engine::schema::{Memory, Schema};
-use hotrow_transaction::catalog::{Catalog, Column, IndexDefinition, IndexKind};
+use hotrow_transaction::catalog::{Catalog, IndexKind};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::program::{Path, Procedure, Raise, StatementKind};
 use std::sync::Arc;
 
-use crate::build::{Build, add, at, divide, int, less, minus, prefix, read};
+use crate::build::{Build, add, at, bigint, divide, index, int, less, minus, prefix, read};
 
 pub const OPEN: u32 = 0;
 pub const OPEN_ALIAS: u32 = 1;
@@ -57,18 +56,6 @@ pub fn count_each(amount: i64, poison: i64, accounts: &[i64]) -> Invocation {
 /// A bank without rows, for the workers `0..workers`.
 pub fn schema(workers: usize) -> Schema {
     let mut catalog = Catalog::default();
-    let bigint = |name: &str| Column {
-        name: name.into(),
-        data_type: DataType::BigInt,
-        nullable: false,
-        default: None,
-    };
-    let index = |name: &str, columns: &[u16], unique, kind| IndexDefinition {
-        name: name.into(),
-        columns: columns.iter().map(|&column| ColumnId(column)).collect(),
-        unique,
-        kind,
-    };
     let columns = ["id", "owner", "balance", "transfers"].map(bigint).into();
     let key = index("account_pkey", &[0], true, IndexKind::Hash);
     let account = catalog.add_table("account", columns, Some(key)).expect("a legal table");

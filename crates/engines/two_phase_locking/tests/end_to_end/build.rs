@@ -3,8 +3,20 @@
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_transaction::catalog::{Column, IndexDefinition, IndexKind};
 use hotrow_transaction::constant::special_slots;
 use hotrow_transaction::program::*;
+
+/// A column of a table.
+pub fn bigint(name: &str) -> Column {
+    Column { name: name.into(), data_type: DataType::BigInt, nullable: false, default: None }
+}
+
+/// An index on a table's columns, by their numbers.
+pub fn index(name: &str, columns: &[u16], unique: bool, kind: IndexKind) -> IndexDefinition {
+    let columns = columns.iter().map(|&column| ColumnId(column)).collect();
+    IndexDefinition { name: name.into(), columns, unique, kind }
+}
 
 pub struct Build {
     procedure: Procedure,

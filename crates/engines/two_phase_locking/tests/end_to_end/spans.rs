@@ -5,15 +5,14 @@
 use std::sync::Arc;
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
-use hotrow_base::types::DataType;
 use hotrow_engine::schema::{Memory, Schema};
-use hotrow_transaction::catalog::{Catalog, Column, IndexDefinition, IndexKind};
+use hotrow_transaction::catalog::{Catalog, IndexKind};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::program::{Expr, Path, Procedure, RangeEnd};
 
 use crate::Random;
 use crate::bank::call;
-use crate::build::{Build, prefix, read};
+use crate::build::{Build, bigint, index, prefix, read};
 
 /// Numbers are below this.
 pub const NUMBERS: i64 = 60;
@@ -40,18 +39,6 @@ const ALL: [ColumnId; 4] = [ColumnId(0), ColumnId(1), ColumnId(2), ColumnId(3)];
 /// An empty table, for the workers `0..workers`.
 pub fn schema(workers: usize) -> Schema {
     let mut catalog = Catalog::default();
-    let bigint = |name: &str| Column {
-        name: name.into(),
-        data_type: DataType::BigInt,
-        nullable: false,
-        default: None,
-    };
-    let index = |name: &str, columns: &[u16], unique, kind| IndexDefinition {
-        name: name.into(),
-        columns: columns.iter().map(|&column| ColumnId(column)).collect(),
-        unique,
-        kind,
-    };
     let columns = ["list", "number", "name", "label"].map(bigint).into();
     let key = index("row_pkey", &[0, 1], true, IndexKind::BTree);
     let row = catalog.add_table("row", columns, Some(key)).expect("a legal table");

@@ -1,14 +1,13 @@
 //! A disk whose syncs take as long as the test wants.
 
 use super::{commit, read};
+use crate::files::SlowFiles;
 use crate::files::simulated::SimulatedDisk;
-use crate::files::{File, Files};
 use crate::log::{Log, LogOptions};
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::WorkerId;
 use hotrow_base::sync::EventCount;
 use hotrow_base::thread;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -44,87 +43,15 @@ impl Valve {
     }
 }
 
-/// A simulated disk whose `sync_data` passes a valve.
-struct SlowDisk {
-    disk: SimulatedDisk,
-    valve: Arc<Valve>,
-}
-
-struct SlowFile {
-    file: Box<dyn File>,
-    valve: Arc<Valve>,
-}
-
-impl SlowDisk {
-    fn wrap(&self, file: io::Result<Box<dyn File>>) -> io::Result<Box<dyn File>> {
-        Ok(Box::new(SlowFile { file: file?, valve: self.valve.clone() }))
-    }
-}
-
-impl Files for SlowDisk {
-    fn create(&self, name: &str) -> io::Result<Box<dyn File>> {
-        self.wrap(self.disk.create(name))
-    }
-
-    fn open(&self, name: &str) -> io::Result<Box<dyn File>> {
-        self.wrap(self.disk.open(name))
-    }
-
-    fn open_writable(&self, name: &str) -> io::Result<Box<dyn File>> {
-        self.wrap(self.disk.open_writable(name))
-    }
-
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.disk.list()
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.disk.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.disk.remove(name)
-    }
-
-    fn sync_directory(&self) -> io::Result<()> {
-        self.disk.sync_directory()
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.disk.path(name)
-    }
-}
-
-impl File for SlowFile {
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.file.write_at(bytes, offset)
-    }
-
-    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.file.read_at(bytes, offset)
-    }
-
-    fn length(&self) -> io::Result<u64> {
-        self.file.length()
-    }
-
-    fn set_length(&self, length: u64) -> io::Result<()> {
-        self.file.set_length(length)
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.valve.pass();
-        self.file.sync_data()
-    }
-}
-
 /// A log on a slow disk; the syncs of its start are allowed, and no more.
 fn start_slow(options: LogOptions) -> (Arc<Log>, Arc<Valve>, SimulatedDisk) {
     let disk = SimulatedDisk::new();
     let valve = Arc::new(Valve::default());
     let (_, tail) = read(&disk, 0).expect("it is empty");
     valve.allow(u64::MAX / 2);
-    let files = Arc::new(SlowDisk { disk: disk.clone(), valve: valve.clone() });
+    let pass = Arc::clone(&valve);
+    let files = SlowFiles::waiting(Arc::new(disk.clone()), Arc::new(move || pass.pass()));
+    let files = Arc::new(files);
     let log = Log::start(files, tail, options).expect("the disk is in order");
     valve.allowed.store(valve.begun(), Ordering::Release);
     (log, valve, disk)
