@@ -120,11 +120,14 @@ impl StepError {
     }
 }
 
-/// Reads what was durable long ago.
-pub fn read(session: &Session) -> Result<(), String> {
+/// Reads what was durable long ago; whether it was told. It is not when the read may follow a fresh
+/// change: whom readers follow is kept by bucket of the lock table, and after a quiet point all
+/// follow whoever ran there.
+pub fn read(session: &Session) -> Result<bool, String> {
     let read = session.call("constant", ()).and_then(|rows| rows.one::<i64>());
     match read {
-        Ok(7) => Ok(()),
+        Ok(7) => Ok(true),
+        Err(error) if error.sqlstate() == Some("08007") => Ok(false),
         other => Err(format!("a read of durable data gave {other:?}")),
     }
 }

@@ -5,6 +5,9 @@
 //! States       open -> closing (`closed`, some still inside) -> quiet (all out) -> open; or
 //!              closing -> open, when who closes does not wait until all are out
 //! Invariants   I1  between [`Gate::close`] and the drop of its guard nobody is inside
+//!              I2  who holds `turn` and has not closed the gate finds it open. Who comes in late
+//!                  queues for it with those who close: between two closers the gate is open too
+//!                  briefly to be found so
 //! Concurrency  `inside[i]` -> written by thread i alone; `closed` -> written by the closer, who
 //!              holds `turn`.
 //!
@@ -47,6 +50,14 @@ pub struct Closed<'a> {
     _turn: RawLatchGuard<'a>,
 }
 
+/// Keeps the gate open.
+#[derive(Debug)]
+#[must_use = "dropping the guard lets others close the gate"]
+pub struct Open<'a> {
+    gate: &'a Gate,
+    _turn: RawLatchGuard<'a>,
+}
+
 impl Gate {
     /// An open gate for the threads `0..threads`.
     pub fn new(threads: usize) -> Self {
@@ -60,8 +71,8 @@ impl Gate {
     /// Goes inside; waits while the gate is closed.
     #[inline]
     pub fn enter(&self, thread: usize) {
-        while !self.try_enter(thread) {
-            self.wait_until_open();
+        if !self.try_enter(thread) {
+            self.keep_open().enter(thread);
         }
     }
 
@@ -120,11 +131,18 @@ impl Gate {
         Some(closed)
     }
 
-    /// Waits while the gate is closed; it may be closed again the next moment.
+    /// Waits while the gate is closed, and keeps it open.
     #[cold]
-    pub fn wait_until_open(&self) {
-        // The closer holds the latch until the gate is open again.
-        drop(self.turn.lock());
+    pub fn keep_open(&self) -> Open<'_> {
+        Open { gate: self, _turn: self.turn.lock() } // I2
+    }
+}
+
+impl Open<'_> {
+    /// Goes inside.
+    pub fn enter(&self, thread: usize) {
+        let entered = self.gate.try_enter(thread);
+        assert!(entered, "whoever closes the gate has the turn (I2)");
     }
 }
 

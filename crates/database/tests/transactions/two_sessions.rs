@@ -47,6 +47,7 @@ fn is_conflict(code: &str) -> bool {
 #[test]
 fn of_two_that_wait_for_each_other_one_goes_on() {
     every_interactive_engine(|config| {
+        let policy = config.settings.get("acquisition").cloned().unwrap_or_default();
         let db = bank(config);
         let both = Barrier::new(2);
         let ends: Vec<String> = std::thread::scope(|scope| {
@@ -67,9 +68,11 @@ fn of_two_that_wait_for_each_other_one_goes_on() {
         });
         let refused = ends.iter().filter(|end| is_conflict(end)).count();
         let done = ends.iter().filter(|end| *end == "UPDATE 1").count();
-        assert_eq!((refused, done), (1, 1), "{ends:?}");
+        // Where nobody knows of the other one, each may give up before it has been undone.
+        let both_may_go = ["no-wait", "time-out"].contains(&&*policy) && refused == 2;
+        assert!((refused, done) == (1, 1) || both_may_go, "{ends:?}");
         let cents = integers(&db.session(), "SELECT cents FROM account WHERE id <= 1 ORDER BY id");
-        assert_eq!(cents, [CENTS + 1, CENTS + 1], "of the one that committed");
+        assert_eq!(cents, [CENTS + done as i64; 2], "of those that committed");
         Ok(())
     });
 }

@@ -36,8 +36,9 @@ impl<L: Locks> Bystanders for Slots<L> {
     }
 
     fn end_awaited(&self, why: Purpose) {
+        let open = self.gate().keep_open();
         for slot in self.slots.iter().filter(|slot| slot.phase() != Phase::Empty) {
-            if let Some(mut inside) = self.try_enter(slot)
+            if let Some(mut inside) = self.enter_parked(slot, &open)
                 && inside.work.locks.is_awaited()
             {
                 inside.end(Some(ended_for(why)));
@@ -73,7 +74,7 @@ impl<L: Locks> Slots<L> {
     /// Ends a slot's transaction; whether it holds nothing any more.
     fn close(&self, slot: &super::slots::Slot<L>) -> bool {
         if slot.phase() != Phase::Empty
-            && let Some(mut inside) = self.try_enter(slot)
+            && let Some(mut inside) = self.enter_parked(slot, &self.gate().keep_open())
         {
             inside.end(Some(shut_down()));
         }
@@ -91,7 +92,7 @@ impl<L: Locks> Slots<L> {
         for slot in self.slots.iter().filter(|slot| slot.is_taken()) {
             let is_due = slot.work.try_lock().is_some_and(|work| ends(&work).is_some());
             if is_due
-                && let Some(mut inside) = self.try_enter(slot)
+                && let Some(mut inside) = self.enter_parked(slot, &self.gate().keep_open())
                 && let Some(why) = ends(&inside.work)
             {
                 inside.end(Some(why));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::{TableId, WorkerId};
-use hotrow_base::sync::gate::Gate;
+use hotrow_base::sync::gate::{Gate, Open};
 use hotrow_base::sync::{EventCount, Latch, LatchGuard};
 use hotrow_transaction::granule::TableUse;
 use hotrow_transaction::outcome::SqlError;
@@ -20,8 +20,8 @@ use crate::in_place::{InPlace, Savepoint, Scratch};
 use crate::journal::Committer;
 use crate::schema::{Bystanders, Clearance, Schema, SharedSchema};
 
-/// Quiet points missed, in 0.5 s or so, before a transaction gives way that wants one itself.
-const MISSES_BEFORE_WAY: u32 = 8;
+/// Quiet points missed, in 0.1 s or so, before a transaction gives way that wants one itself.
+const MISSES_BEFORE_WAY: u32 = 6;
 
 /// See the module above.
 pub struct Slots<L: Locks> {
@@ -120,29 +120,42 @@ impl<L: Locks> Slots<L> {
     /// Goes inside for a slot's statement, or says why its transaction was ended.
     pub(super) fn enter(&self, number: usize) -> Result<Inside<'_, L>, Box<SqlError>> {
         let slot = self.slot(number);
-        loop {
-            let work = slot.work.lock();
-            if let Some(ended) = &work.ended {
-                return Err(ended.clone());
-            }
-            // Relaxed: who closes looks at every slot afterwards, under its latch.
-            if self.closed.load(Ordering::Relaxed) && slot.phase() == Phase::Empty {
-                return Err(Box::new(shut_down()));
-            }
-            if self.gate().try_enter(slot.worker.index()) {
-                return Ok(self.inside(slot, work));
-            }
-            drop(work); // I1
-            self.gate().wait_until_open();
+        let work = self.going_on(slot)?;
+        if self.gate().try_enter(slot.worker.index()) {
+            return Ok(self.inside(slot, work));
         }
+        drop(work); // I1
+        let open = self.gate().keep_open();
+        let work = self.going_on(slot)?;
+        open.enter(slot.worker.index());
+        Ok(self.inside(slot, work))
     }
 
-    /// As [`Slots::enter`], for somebody else than the session; none when the slot is in use, or
-    /// the gate closed.
-    pub(super) fn try_enter<'s>(&'s self, slot: &'s Slot<L>) -> Option<Inside<'s, L>> {
+    /// A slot's work, unless its transaction was ended.
+    fn going_on<'s>(&'s self, slot: &'s Slot<L>) -> Result<LatchGuard<'s, Work<L>>, Box<SqlError>> {
+        let work = slot.work.lock();
+        if let Some(ended) = &work.ended {
+            return Err(ended.clone());
+        }
+        // Relaxed: who closes looks at every slot afterwards, under its latch.
+        if self.closed.load(Ordering::Relaxed) && slot.phase() == Phase::Empty {
+            return Err(Box::new(shut_down()));
+        }
+        Ok(work)
+    }
+
+    /// As [`Slots::enter`], for somebody else than the session; none when the slot is in use.
+    pub(super) fn enter_parked<'s>(
+        &'s self,
+        slot: &'s Slot<L>,
+        open: &Open<'_>,
+    ) -> Option<Inside<'s, L>> {
         let work = slot.work.try_lock()?;
-        let entered = work.ended.is_none() && self.gate().try_enter(slot.worker.index());
-        entered.then(|| self.inside(slot, work))
+        if work.ended.is_some() {
+            return None;
+        }
+        open.enter(slot.worker.index());
+        Some(self.inside(slot, work))
     }
 
     fn inside<'s>(&'s self, slot: &'s Slot<L>, work: LatchGuard<'s, Work<L>>) -> Inside<'s, L> {
@@ -160,7 +173,7 @@ impl<L: Locks> Slots<L> {
     ) -> Result<(), SqlError> {
         let give_way = |missed| {
             if missed >= MISSES_BEFORE_WAY
-                && let Some(mut inside) = self.try_enter(self.slot(number))
+                && let Ok(mut inside) = self.enter(number)
                 && inside.work.locks.is_awaited()
             {
                 inside.end(Some(in_the_way()));

@@ -28,8 +28,13 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How long the gate is closed at first before it is seen to who is waited for; doubled each time.
 const FIRST_CLOSING: Duration = Duration::from_millis(1);
 const DOUBLINGS_MAX: u32 = 13;
-/// How often a quiet point beside bystanders is tried: for 7 s or so in all.
-const TRIES_BESIDE: u32 = 12;
+/// How often a quiet point beside bystanders is tried, for at most 32 ms each time: if somebody
+/// inside waits for a bystander, who waits for the gate, longer tries are no better. 6 s in all.
+const TRIES_BESIDE: u32 = 100;
+const DOUBLINGS_BESIDE: u32 = 5;
+/// Tries before bystanders that hold nothing yet are held back, so that fewer and fewer are there
+/// for whom somebody waits.
+const TRIES_AMONG_ALL: u32 = 4;
 
 /// What a quiet point must be clear of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -117,20 +122,27 @@ impl SharedSchema {
         &self,
         mut missed: impl FnMut(u32) -> ControlFlow<()>,
     ) -> Option<Quiet<'_>> {
-        if self.bystanders().is_none() {
+        let Some(bystanders) = self.bystanders() else {
             return Some(Quiet { _closed: self.gate.close(), shared: self });
-        }
-        for tries in 0..TRIES_BESIDE {
-            let span = FIRST_CLOSING * (1 << tries);
+        };
+        let mut try_for = |tries: u32| {
+            let span = FIRST_CLOSING * (1 << tries.min(DOUBLINGS_BESIDE));
             if let Some(closed) = self.gate.close_within(span) {
-                return Some(Quiet { _closed: closed, shared: self });
+                return ControlFlow::Break(Some(Quiet { _closed: closed, shared: self }));
             }
             if missed(tries + 1).is_break() {
-                break;
+                return ControlFlow::Break(None);
             }
-            thread::sleep(span.min(PATIENCE)); // others have their turn
+            thread::sleep(span); // others have their turn
+            ControlFlow::Continue(())
+        };
+        if let ControlFlow::Break(end) = (0..TRIES_AMONG_ALL).try_for_each(&mut try_for) {
+            return end;
         }
-        None
+        bystanders.hold_back(true);
+        let ended = (TRIES_AMONG_ALL..TRIES_BESIDE).try_for_each(try_for);
+        bystanders.hold_back(false);
+        ended.break_value().flatten()
     }
 
     fn bystanders(&self) -> Option<Arc<dyn Bystanders>> {
