@@ -27,6 +27,7 @@ A statement ends with a semicolon and may span lines; Ctrl-C drops what was type
   \\df NAME       text of a procedure
   \\explain NAME  what planning knows of a procedure's accesses
   \\i FILE        execute a script
+  \\waits         who has waited for whom, and for which rows
   \\timing        show how long statements take, or stop showing it
   \\q             leave (also Ctrl-D)
 ";
@@ -183,6 +184,7 @@ impl Shell {
                 let done = read(file).and_then(|text| self.execute(Some(file), &text));
                 return self.go_on(done).map(|()| Next::Line);
             }
+            ("\\waits", _) => write_waits(&self.db, &mut out).map_err(Trouble::from),
             ("\\timing", _) => {
                 self.timing = !self.timing;
                 let now = if self.timing { "on" } else { "off" };
@@ -245,4 +247,14 @@ fn history_file() -> Option<PathBuf> {
 
 fn unusable(error: ReadlineError) -> Failure {
     Failure::Failed(format!("terminal: {error}"))
+}
+
+/// The longest waits, a line each.
+fn write_waits(db: &Database, out: &mut impl Write) -> io::Result<()> {
+    const MOST: usize = 20;
+    let waits = db.waits(MOST);
+    if waits.is_empty() {
+        return writeln!(out, "Nobody has waited for anybody yet.");
+    }
+    waits.iter().try_for_each(|wait| writeln!(out, "{wait}"))
 }

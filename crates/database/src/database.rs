@@ -25,6 +25,7 @@ use hotrow_engine::schema::{Memory, Purpose, QUIET_WORKER, Quiet, Schema, Shared
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::Statistics;
 use hotrow_engine::trace::SerialTrace;
+use hotrow_engine::waits::{Awaited, Waited};
 use hotrow_log::checkpoint;
 use hotrow_log::error::LogFailure;
 use hotrow_log::log::Log;
@@ -216,6 +217,14 @@ impl Database {
     pub fn statistics(&self) -> Statistics {
         let running = self.inner.engine.lock().as_ref().map(|engine| engine.statistics());
         running.unwrap_or_else(|| self.inner.last_books.lock().clone())
+    }
+
+    pub(crate) fn engine_waits(&self) -> Vec<(Awaited, Waited)> {
+        self.inner.engine.lock().as_ref().map(|engine| engine.waits()).unwrap_or_default()
+    }
+
+    pub(crate) fn schema(&self) -> Arc<Schema> {
+        self.inner.schema.current()
     }
 
     /// The serial order of commits, where [`Config::trace`] asked for it. Statements outside
@@ -607,6 +616,10 @@ impl RunningEngine for Started {
 
     fn statistics(&self) -> Statistics {
         self.engine.as_ref().map(|engine| engine.statistics()).unwrap_or_default()
+    }
+
+    fn waits(&self) -> Vec<(Awaited, Waited)> {
+        self.engine.as_ref().map(|engine| engine.waits()).unwrap_or_default()
     }
 
     fn stop(mut self: Box<Self>) -> Statistics {

@@ -59,6 +59,7 @@ mod session;
 mod statement;
 mod talk;
 mod transaction;
+mod waits;
 
 pub use arguments::{Binder, IntoArgument, IntoArguments};
 pub use bulk::{BulkLoader, BulkPart};
@@ -79,6 +80,7 @@ pub use rows::{FromRow, Rows};
 pub use session::Session;
 pub use statement::StatementResult;
 pub use transaction::TransactionState;
+pub use waits::Wait;
 
 pub use hotrow_base::datum::Datum;
 pub use hotrow_base::decimal::Decimal;

@@ -11,6 +11,7 @@ use crate::journal::Journal;
 use crate::schema::SharedSchema;
 use crate::source::CallSource;
 use crate::statistics::Statistics;
+use crate::waits::{Awaited, Waited};
 
 /// What an engine is given to run on.
 #[derive(Clone)]
@@ -110,6 +111,11 @@ pub trait RunningEngine: Send + Sync {
     /// The way to its interactive transactions, if it has them and some may be open.
     fn interactive(&self) -> Option<Arc<dyn Interactive>> {
         None
+    }
+
+    /// Who waited for whom since the start, the longest waits first; nothing where nobody waits.
+    fn waits(&self) -> Vec<(Awaited, Waited)> {
+        Vec::new()
     }
 
     /// Ends it: every call already fetched is finished, then the threads end. Sources are dropped.

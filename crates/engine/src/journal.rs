@@ -127,6 +127,12 @@ pub struct Commit {
 }
 
 impl Commit {
+    /// Whether it changed nothing.
+    #[inline]
+    pub fn is_read_only(&self) -> bool {
+        self.effect == Effect::Read
+    }
+
     /// Its position.
     #[inline]
     pub fn position(&self) -> Position {
@@ -202,6 +208,11 @@ impl Committer {
     /// The worker.
     pub fn worker(&self) -> WorkerId {
         self.worker
+    }
+
+    /// The log, if there is one.
+    pub fn log(&self) -> Option<&Arc<Log>> {
+        self.journal.log.as_ref()
     }
 
     /// Whether positions are of any use; when not, all are zero.

@@ -9,7 +9,7 @@
 //!
 //! Reading order: [`contract`], [`source`], [`schema`], [`worker`], [`protection`],
 //! [`in_place`], [`interactive`], [`reconnaissance`], [`planning`], [`statistics`], [`trace`],
-//! [`checkpoint`], [`recovery`], [`values`].
+//! [`checkpoint`], [`recovery`], [`values`], [`waits`].
 //!
 //! Architecture invariants: no engine's name occurs here; nothing here knows SQL text, files or
 //! the network.
@@ -32,4 +32,5 @@ pub mod source;
 pub mod statistics;
 pub mod trace;
 pub mod values;
+pub mod waits;
 pub mod worker;

@@ -117,8 +117,9 @@ pub trait Runner: Send {
         watch: &mut Stopwatch,
     ) -> Result<(), Stop>;
 
-    /// Called now and then, between two turns: the worker is inside nothing and holds nothing, so
-    /// the runner may ask for a quiet point.
+    /// Called now and then, between two turns, and whenever there is nothing to run (every 10 ms or
+    /// more often then): the worker is inside nothing, and holds nothing but what the runner keeps
+    /// from transaction to transaction, so the runner may ask for a quiet point.
     fn between_turns(&mut self, _shared: &SharedSchema) {}
 
     /// Lets other transactions go first after a conflict.

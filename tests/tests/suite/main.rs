@@ -4,6 +4,7 @@ mod broken;
 mod cases;
 mod checkpoints;
 mod crash;
+mod early_release;
 mod histories;
 mod hostile;
 mod isolation;

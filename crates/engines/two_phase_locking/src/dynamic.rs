@@ -1,8 +1,9 @@
 //! Dynamic acquisition: each access locks what it touches, under a deadlock policy.
 //!
 //! Role         the runner behind every `acquisition` but `ordered`; needs no plan
-//! States       running, holding what it touched so far -> committed -> released; refused a lock:
-//!              undone -> released -> backed off -> running again
+//! States       running, holding what it touched so far -> committed -> released, or kept in the
+//!              worker's flush pipeline ([`crate::pipeline`]); refused a lock: undone -> released
+//!              -> backed off -> running again
 //! Invariants   I1 strict: all locks are held until the changes are final or undone
 //!              I2 a transaction keeps the age of its first attempt, so that under wait-die it is
 //!              the oldest some day, and the oldest is never refused
@@ -14,12 +15,14 @@
 use std::sync::Arc;
 
 use hotrow_base::clock::Ticks;
+use hotrow_base::ids::TableId;
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::{Commit, Committer};
 use hotrow_engine::lock_mode::Mode;
 use hotrow_engine::protection::Protection;
-use hotrow_engine::schema::Schema;
+use hotrow_engine::schema::{Schema, SharedSchema};
 use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_engine::waits::Party;
 use hotrow_engine::worker::{Call, Runner};
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LockMode, Space};
@@ -28,26 +31,32 @@ use hotrow_transaction::outcome::Stop;
 
 use crate::back_off::BackOff;
 use crate::held::Held;
+use crate::intents::{Coarse, Private, TableLocks};
 use crate::key_range::{LockKeys, Ranges};
 use crate::lock_table::{Acquired, LockTable, Owner, Standing};
+use crate::pipeline::{Pipeline, Release};
 
 /// What a transaction holds, and how it gets more.
 pub(crate) struct Locking {
     pub(crate) table: Arc<LockTable>,
+    pub(crate) tables: Arc<TableLocks>,
+    pub(crate) coarse: Private,
     pub(crate) owner: Owner,
     pub(crate) held: Held,
 }
 
 impl Locking {
-    /// Nothing yet, for owner `number` of the table.
-    pub(crate) fn new(table: Arc<LockTable>, number: usize) -> Self {
+    /// Nothing yet, for owner `number` of the lock table.
+    pub(crate) fn new(tables: Arc<TableLocks>, number: usize) -> Self {
+        let table = Arc::clone(tables.finer());
         let owner = table.owner(number, Standing::Dynamic);
-        Self { table, owner, held: Held::default() }
+        Self { table, tables, coarse: Private::default(), owner, held: Held::default() }
     }
 
     /// Begins a transaction, or another attempt of one; see [`LockTable::begin`].
-    pub(crate) fn begin(&mut self, age: u64) {
+    pub(crate) fn begin(&mut self, age: u64, party: Party) {
         self.table.begin(&mut self.owner, age);
+        self.table.set_party(&self.owner, party);
     }
 
     /// See [`Owner::met`].
@@ -56,13 +65,14 @@ impl Locking {
     }
 
     pub(crate) fn holds_any(&self) -> bool {
-        !self.held.is_empty()
+        !self.held.is_empty() || !self.coarse.is_empty()
     }
 
     /// Whether somebody waits for what is held, or may be coming back for it again and again.
     pub(crate) fn is_awaited(&self) -> bool {
-        let refuses = self.table.refuses();
-        self.held.locks().any(|lock| refuses || self.table.is_awaited(lock))
+        self.table.refuses() && self.holds_any()
+            || self.tables.is_awaited(&self.coarse)
+            || self.held.locks().any(|lock| self.table.is_awaited(lock))
     }
 
     /// Whether somebody older wants what is held, and the policy gives it to him.
@@ -70,10 +80,12 @@ impl Locking {
         self.table.is_doomed(&self.owner)
     }
 
-    /// Releases everything, as a transaction that stands at `position`.
+    /// Releases everything, as a transaction that stands at `position`, and keeps nothing for a
+    /// next one, which may be long in coming.
     pub(crate) fn release_at(&mut self, position: Position) {
         self.owner.commit_at(position);
         self.release_all();
+        self.tables.release_inherited(&mut self.owner, &mut self.coarse);
     }
 
     pub(crate) fn hold(
@@ -88,6 +100,42 @@ impl Locking {
         self.acquire(lock, mode, watch)?;
         self.held.join(lock, mode);
         Ok(())
+    }
+
+    /// Holds a table as a whole, or announces finer locks in it.
+    pub(crate) fn hold_table(
+        &mut self,
+        table: TableId,
+        mode: Mode,
+        watch: &mut Stopwatch,
+    ) -> Result<(), Stop> {
+        let Self { table: finer, tables, coarse, owner, held } = self;
+        let on = Coarse::Table(table);
+        if tables.try_acquire(owner, coarse, on, mode) {
+            return Ok(());
+        }
+        let before = watch.switch(Activity::Wait);
+        let prevails = |owner: &Owner| {
+            !finer.is_doomed(owner) && held.locks().all(|lock| finer.overrule(owner, lock))
+        };
+        let waited = tables.acquire(owner, coarse, (on, mode), prevails);
+        watch.switch(before);
+        waited.map_err(Stop::Conflict)
+    }
+
+    /// Holds a granule, or a table.
+    #[inline]
+    pub(crate) fn hold_space(
+        &mut self,
+        lock: u64,
+        space: Space,
+        mode: LockMode,
+        watch: &mut Stopwatch,
+    ) -> Result<(), Stop> {
+        match space {
+            Space::Table(table) => self.hold_table(table, mode.into(), watch),
+            Space::Index(_) => self.hold(lock, mode.into(), watch),
+        }
     }
 
     /// Acquires a lock that the caller releases.
@@ -109,11 +157,24 @@ impl Locking {
         }
     }
 
+    /// Releases what is only read under.
+    pub(crate) fn release_shared(&mut self) {
+        let Self { table, owner, held, .. } = self;
+        held.keep(|lock, mode| {
+            let keeps = mode.is_exclusive();
+            if !keeps {
+                table.release(owner, lock);
+            }
+            keeps
+        });
+    }
+
     pub(crate) fn release_all(&mut self) {
         for lock in self.held.locks() {
             self.table.release(&mut self.owner, lock);
         }
         self.held.clear();
+        self.tables.release_all(&mut self.owner, &mut self.coarse);
     }
 }
 
@@ -128,8 +189,8 @@ impl<const ALL: bool> Protection for LockNow<'_, ALL> {
     const ALWAYS: bool = ALL;
 
     #[inline]
-    fn hold(&mut self, lock: u64, _: Space, mode: LockMode) -> Result<(), Stop> {
-        self.locking.hold(lock, mode.into(), self.watch)
+    fn hold(&mut self, lock: u64, space: Space, mode: LockMode) -> Result<(), Stop> {
+        self.locking.hold_space(lock, space, mode, self.watch)
     }
 }
 
@@ -144,25 +205,28 @@ pub struct DynamicRunner {
     /// of the call at hand
     age: u64,
     ranges: Ranges,
+    pipeline: Pipeline,
 }
 
 impl DynamicRunner {
     /// The runner of worker thread `number`. `started` is the same for all workers.
     pub fn new(
-        table: Arc<LockTable>,
-        ranges: Ranges,
+        tables: Arc<TableLocks>,
+        (ranges, release): (Ranges, Release),
         started: Ticks,
         number: usize,
         committer: Committer,
     ) -> Self {
+        let pipeline = Pipeline::new(release, &committer);
         Self {
-            locking: Locking::new(table, number),
+            locking: Locking::new(tables, number),
             scratch: Scratch::new(committer.worker()),
             committer,
             back_off: BackOff::new(number as u64),
             started,
             age: 1,
             ranges,
+            pipeline,
         }
     }
 
@@ -173,7 +237,8 @@ impl DynamicRunner {
         watch: &mut Stopwatch,
     ) -> Result<Commit, Stop> {
         let Self { locking, scratch, committer, .. } = self;
-        locking.begin(self.age);
+        locking.begin(self.age, Party::Procedure(call.invocation.procedure));
+        self.pipeline.follow(locking);
         match self.ranges {
             Ranges::Granules => {
                 let access = InPlace::new(schema, scratch, LockNow::<false> { locking, watch });
@@ -212,6 +277,15 @@ fn run<P: Protection>(
     }
 }
 
+/// A worker that ends leaves nothing behind that others would wait for.
+impl Drop for DynamicRunner {
+    fn drop(&mut self) {
+        let Self { pipeline, locking, .. } = self;
+        pipeline.flush(locking);
+        locking.tables.release_inherited(&mut locking.owner, &mut locking.coarse);
+    }
+}
+
 impl Runner for DynamicRunner {
     fn attempt(
         &mut self,
@@ -219,24 +293,39 @@ impl Runner for DynamicRunner {
         call: &mut Call,
         watch: &mut Stopwatch,
     ) -> Result<(), Stop> {
+        self.pipeline.settle(&mut self.locking);
         if call.attempts == 0 {
-            self.age = Ticks::now().nanos_since(self.started) + 1;
+            let age = Ticks::now().nanos_since(self.started) + 1;
+            self.age = self.pipeline.age(age);
         } else {
             watch.switch(Activity::Execute);
         }
         let executed = self.execute(schema, call, watch);
         watch.switch(Activity::Lock);
-        if let Ok(commit) = &executed {
-            self.locking.owner.commit_at(commit.position());
-        }
-        self.locking.release_all();
-        // After a conflict comes the back-off, which is waiting.
         let conflict = matches!(executed, Err(Stop::Conflict(_)));
+        match &executed {
+            Ok(commit) => self.pipeline.commit(commit, self.age, &mut self.locking),
+            Err(_) => self.pipeline.undone(conflict, &mut self.locking),
+        }
+        // After a conflict comes the back-off, which is waiting.
         watch.switch(if conflict { Activity::Wait } else { Activity::Execute });
-        call.end(executed, self.locking.owner.met(), &self.committer)
+        let is_read_only = executed.as_ref().is_ok_and(Commit::is_read_only);
+        let ended = call.end(executed, self.locking.owner.met(), &self.committer);
+        if is_read_only && !self.pipeline.is_safe() {
+            call.durable_in = 0;
+        }
+        ended
+    }
+
+    fn between_turns(&mut self, _: &SharedSchema) {
+        let Self { pipeline, locking, .. } = self;
+        pipeline.settle(locking);
+        locking.tables.release_unused(&mut locking.owner, &mut locking.coarse);
     }
 
     fn back_off(&mut self, call: &Call) {
+        let Locking { tables, coarse, owner, .. } = &mut self.locking;
+        tables.release_inherited(owner, coarse); // nobody looks meanwhile who waits for it
         self.back_off.wait(call.attempts);
     }
 }

@@ -51,6 +51,13 @@ impl Held {
         self.locks.iter().map(|(lock, _)| *lock)
     }
 
+    /// Forgets the locks that `keeps` does not want kept.
+    pub fn keep(&mut self, mut keeps: impl FnMut(u64, Mode) -> bool) {
+        self.locks.retain(|&(lock, mode)| keeps(lock, mode));
+        self.cells.fill(Cell::default());
+        self.place_all();
+    }
+
     /// How a lock is held.
     #[inline]
     pub fn mode(&self, lock: u64) -> Option<Mode> {
@@ -100,6 +107,11 @@ impl Held {
         let cells = self.cells.len() * 2;
         self.cells.clear();
         self.cells.resize(cells, Cell::default());
+        self.place_all();
+    }
+
+    /// Fills cells that are empty.
+    fn place_all(&mut self) {
         self.round = 1;
         for number in 0..self.locks.len() {
             let at = self.cell_of(self.locks[number].0);
@@ -130,6 +142,18 @@ mod tests {
             assert_eq!(held.locks().count(), 200);
             held.clear();
             assert!(held.is_empty() && held.locks().next().is_none());
+        }
+    }
+    #[test]
+    fn what_is_not_kept_is_forgotten() {
+        let mut held = Held::default();
+        for number in 0..100 {
+            held.join(LOCK_ID_STEP * number, if number % 3 == 0 { Mode::X } else { Mode::S });
+        }
+        held.keep(|_, mode| mode == Mode::X);
+        assert_eq!(held.locks().count(), 34);
+        for number in 0..100 {
+            assert_eq!(held.mode(LOCK_ID_STEP * number).is_some(), number % 3 == 0);
         }
     }
 }

@@ -12,9 +12,12 @@
 //!              a conflicting one. Absolute locks leave their position in a tag of the table's own,
 //!              intents in one for its descendants; who announces finer locks reads the first, who
 //!              takes it all reads both (locking.txt 5.3)
-//!              I4 who waits here dynamically gives up after a time: waits of absolute locks are
-//!              rare, and their deadlocks with finer locks are not looked for. Planned owners take
-//!              these locks first, in the order of tables, and never give up
+//!              I4 counters do not know who holds them, so no policy finds cycles through them. Who
+//!              waits here dynamically looks now and then who waits for what it holds itself,
+//!              without whom there is no cycle: younger ones are undone, for an older or a planned
+//!              one it gives up; and after a time in any case. So the oldest gets through, though
+//!              somebody may be undone without need. Planned owners take these locks first, in the
+//!              order of tables, and never give up
 //! Source       locking.txt 3 (lightweight intent locks, Algorithms 3 and 4) and 3.1 (speculative
 //!              lock inheritance, after Johnson et al.). We differ: an event count, which loses no
 //!              wake-up, stands for mutex, broadcast and the waiter's look every millisecond
@@ -31,6 +34,7 @@ use std::time::Duration;
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::TableId;
 use hotrow_engine::lock_mode::Mode;
+use hotrow_engine::waits::Party;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::Space;
 use hotrow_transaction::outcome::Conflict;
@@ -83,6 +87,8 @@ impl Coarse {
 struct Held {
     on: Coarse,
     mode: Mode,
+    /// what its owner had met when it was granted
+    met: Position,
 }
 
 /// What one owner holds: the private lock table of locking.txt 3.2.
@@ -98,24 +104,54 @@ pub struct Private {
 }
 
 impl Private {
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
     /// The mode in which something is held.
     #[inline]
     fn mode(&self, on: Coarse) -> Option<Mode> {
         self.held.iter().find(|held| held.on == on).map(|held| held.mode)
     }
 
-    fn join(&mut self, on: Coarse, mode: Mode) {
+    /// Notes what has been granted.
+    fn take(&mut self, owner: &mut Owner, on: Coarse, mode: Mode) {
+        if is_absolute(mode) {
+            owner.meet(self.used_by); // H7
+        }
+        let met = owner.met();
         match self.held.iter_mut().find(|held| held.on == on) {
-            Some(held) => held.mode = held.mode.join(mode),
-            None => self.held.push(Held { on, mode }),
+            Some(held) => (held.mode, held.met) = (held.mode.join(mode), held.met.max(met)),
+            None => self.held.push(Held { on, mode, met }),
         }
     }
 }
 
-/// How long dynamic owners wait (I4). The longer time is for absolute locks: who has got far in a
-/// whole table shall not lose it to intents.
-const INTENT_TIME_OUT: Duration = Duration::from_millis(200);
-const ABSOLUTE_TIME_OUT: Duration = Duration::from_secs(2);
+/// How long dynamic owners wait (I4).
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    /// between two looks at whether somebody waits for them
+    look_every: Duration,
+    /// in any case
+    most: Duration,
+}
+
+impl Patience {
+    /// Absolute locks are waited for longer: who has got far in a whole table shall not lose it to
+    /// intents. A client's transaction that is ended costs more than a call that is repeated, and
+    /// whoever it waits for may be a client that thinks.
+    fn of(party: Party, mode: Mode) -> Self {
+        let look_ms = if party == Party::Session { 50 } else { 1 };
+        let most_ms = if mode.is_intent() { 200 } else { 2_000 };
+        Self { look_every: Duration::from_millis(look_ms), most: Duration::from_millis(most_ms) }
+    }
+}
+
+/// Whether a mode says anything of what is not locked more finely.
+fn is_absolute(mode: Mode) -> bool {
+    !matches!(mode, Mode::IS | Mode::IX)
+}
 
 /// See the module.
 #[derive(Debug)]
@@ -133,6 +169,11 @@ impl TableLocks {
         Self { table, form, lightweight, inheritance: Inheritance::default() }
     }
 
+    /// The table of the finer locks.
+    pub fn finer(&self) -> &Arc<LockTable> {
+        &self.table
+    }
+
     /// Takes a lock if that needs no waiting; false, and nothing has changed, if it does.
     #[inline]
     pub fn try_acquire(
@@ -148,7 +189,7 @@ impl TableLocks {
         }
         let granted = match self.form {
             Form::Lightweight => self.lightweight.try_acquire(owner, on, held, mode),
-            Form::Inherited if mode.is_intent() && private.inherit(on, mode) => return true,
+            Form::Inherited if mode.is_intent() && private.inherit(owner, on, mode) => return true,
             Form::Plain | Form::Inherited => {
                 let inherited = self.announce(private, on, mode);
                 let granted = self.table.try_acquire(owner, on.lock(), mode);
@@ -159,34 +200,45 @@ impl TableLocks {
             }
         };
         if granted {
-            private.join(on, mode);
+            private.take(owner, on, mode);
         }
         granted
     }
 
-    /// Takes a lock that [`TableLocks::try_acquire`] did not get.
+    /// Takes a lock that [`TableLocks::try_acquire`] did not get. `prevails`: whether the owner
+    /// goes on waiting though others wait for finer locks of it (I4).
     ///
     /// # Errors
     ///
-    /// Of a dynamic owner only: it has waited for long (I4), or what the deadlock policy of the
-    /// lock table says. What was held before is still held.
+    /// Of a dynamic owner only: it gives up (I4), or what the deadlock policy of the lock table
+    /// says. What was held before is still held.
     pub fn acquire(
         &self,
         owner: &mut Owner,
         private: &mut Private,
-        on: Coarse,
-        mode: Mode,
+        (on, mode): (Coarse, Mode),
+        prevails: impl Fn(&Owner) -> bool,
     ) -> Result<(), Conflict> {
         match self.form {
             Form::Lightweight => {
-                let deadline = match owner.standing() {
+                let patience = match owner.standing() {
                     Standing::Planned => None,
-                    Standing::Dynamic if mode.is_intent() => Some(INTENT_TIME_OUT),
-                    Standing::Dynamic => Some(ABSOLUTE_TIME_OUT),
+                    Standing::Dynamic => Some(Patience::of(self.table.party(owner), mode)),
                 };
-                let deadline = deadline.map(Ticks::from_now);
                 let held = private.mode(on);
-                self.lightweight.acquire(owner, on, held, mode, deadline)?;
+                let began = Ticks::now();
+                let goes_on = || {
+                    patience.is_some_and(|patience| began.elapsed() < patience.most)
+                        && prevails(owner)
+                        && !self.is_awaited_beside(private, Some(on))
+                };
+                let pause = patience.map(|patience| patience.look_every);
+                let asked = (on, held, mode);
+                let waited = self.lightweight.acquire(asked, pause, goes_on);
+                // Counters do not know who is in the way.
+                owner.set_holder(Party::Unknown);
+                self.table.note_wait(owner, on.lock(), Ticks::now().nanos_since(began));
+                owner.meet(waited?);
             }
             Form::Plain | Form::Inherited => {
                 self.release_inherited(owner, private);
@@ -201,8 +253,21 @@ impl TableLocks {
                 }
             }
         }
-        private.join(on, mode);
+        private.take(owner, on, mode);
         Ok(())
+    }
+
+    /// Whether somebody waits for what is held, or kept.
+    pub fn is_awaited(&self, private: &Private) -> bool {
+        self.is_awaited_beside(private, None)
+    }
+
+    /// As [`TableLocks::is_awaited`], of an owner that waits itself.
+    fn is_awaited_beside(&self, private: &Private, waits_for: Option<Coarse>) -> bool {
+        private.held.iter().chain(&private.inherited).any(|held| match self.form {
+            Form::Lightweight => self.lightweight.is_awaited(held.on, waits_for),
+            Form::Plain | Form::Inherited => self.table.is_awaited(held.on.lock()),
+        })
     }
 
     /// Gives all locks back, as of the owner's position; intents may be kept for its next

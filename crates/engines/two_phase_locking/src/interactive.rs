@@ -12,15 +12,16 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use hotrow_base::clock::Ticks;
-use hotrow_engine::contract::{Ground, InteractiveOptions, RunningEngine};
+use hotrow_engine::contract::{Ground, InteractiveOptions};
 use hotrow_engine::interactive::{Attempt, Interactive, Locks, Slots};
 use hotrow_engine::protection::Protection;
-use hotrow_engine::statistics::{Statistics, Stopwatch};
+use hotrow_engine::statistics::Stopwatch;
+use hotrow_engine::waits::Party;
 use hotrow_log::position::Position;
 
 use crate::dynamic::{LockNow, Locking};
+use crate::intents::TableLocks;
 use crate::key_range::{LockKeys, Ranges};
-use crate::lock_table::LockTable;
 use crate::options::{Acquisition, Settings};
 
 /// What one session's transaction holds, in the form `F`.
@@ -80,10 +81,10 @@ pub(crate) fn slots(
     ground: &Ground,
     options: &InteractiveOptions,
     settings: &Settings,
-    (table, started): (&Arc<LockTable>, Ticks),
+    (tables, started): (&Arc<TableLocks>, Ticks),
     threads: usize,
 ) -> Arc<dyn Interactive> {
-    let place = (table, started, threads, settings.ranges);
+    let place = (tables, started, threads, settings.ranges);
     match (settings.ranges, settings.acquisition) {
         (Ranges::Granules, _) => slots_of::<Granules>(ground, options, place),
         (_, Acquisition::Dynamic) => slots_of::<Keys<false>>(ground, options, place),
@@ -94,10 +95,10 @@ pub(crate) fn slots(
 fn slots_of<F: Form>(
     ground: &Ground,
     options: &InteractiveOptions,
-    (table, started, threads, ranges): (&Arc<LockTable>, Ticks, usize, Ranges),
+    (tables, started, threads, ranges): (&Arc<TableLocks>, Ticks, usize, Ranges),
 ) -> Arc<dyn Interactive> {
     Slots::new(ground, options, |number| SessionLocks::<F> {
-        locking: Locking::new(Arc::clone(table), threads + number),
+        locking: Locking::new(Arc::clone(tables), threads + number),
         watch: Stopwatch::default(),
         started,
         age: 1,
@@ -113,7 +114,7 @@ impl<F: Form> Locks for SessionLocks<F> {
         if attempt == Attempt::First {
             self.age = Ticks::now().nanos_since(self.started) + 1;
         }
-        self.locking.begin(self.age);
+        self.locking.begin(self.age, Party::Session);
     }
 
     fn protection(&mut self) -> F::Protection<'_> {
@@ -138,27 +139,5 @@ impl<F: Form> Locks for SessionLocks<F> {
 
     fn release_all(&mut self, position: Option<Position>) {
         self.locking.release_at(position.unwrap_or_default());
-    }
-}
-
-/// Worker threads, and sessions beside them.
-pub(crate) struct WithSessions<W> {
-    pub(crate) workers: Box<W>,
-    pub(crate) sessions: Arc<dyn Interactive>,
-}
-
-impl<W: RunningEngine> RunningEngine for WithSessions<W> {
-    fn statistics(&self) -> Statistics {
-        self.workers.statistics()
-    }
-
-    fn interactive(&self) -> Option<Arc<dyn Interactive>> {
-        Some(Arc::clone(&self.sessions))
-    }
-
-    fn stop(self: Box<Self>) -> Statistics {
-        // First: calls may be waiting for locks of sessions.
-        self.sessions.close();
-        self.workers.stop()
     }
 }

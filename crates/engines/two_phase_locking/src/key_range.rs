@@ -89,13 +89,13 @@ impl<const ALL: bool, const BESIDE_GRANULES: bool> Protection
     const ANNOUNCES: bool = BESIDE_GRANULES;
 
     #[inline]
-    fn hold(&mut self, lock: u64, _: Space, mode: LockMode) -> Result<(), Stop> {
-        self.locking.hold(lock, mode.into(), self.watch)
+    fn hold(&mut self, lock: u64, space: Space, mode: LockMode) -> Result<(), Stop> {
+        self.locking.hold_space(lock, space, mode, self.watch)
     }
 
     fn hold_key(&mut self, lock: KeyLock, key: Strength, gap: Strength) -> Result<(), Stop> {
         let Some(mode) = self.ranges.mode(key, gap) else { return Ok(()) };
-        let Locking { table, owner, held } = &mut *self.locking;
+        let Locking { table, owner, held, .. } = &mut *self.locking;
         if gap != Strength::None && held.covers(lock.lock, mode) {
             table.meet(owner, lock.lock); // I2: keys may have been removed since
             return Ok(());
@@ -106,7 +106,7 @@ impl<const ALL: bool, const BESIDE_GRANULES: bool> Protection
     fn may_divide(&mut self, gap: KeyLock, key: KeyLock) -> bool {
         let (gap, key) = (gap.lock, key.lock);
         let dividing = self.ranges.dividing();
-        let Locking { table, owner, held } = &mut *self.locking;
+        let Locking { table, owner, held, .. } = &mut *self.locking;
         if table.is_held(owner, gap, dividing) {
             self.forbade = Some((gap, dividing));
             return false;

@@ -46,6 +46,7 @@ pub mod key_range;
 pub mod lock_table;
 pub mod options;
 pub mod ordered;
+pub mod pipeline;
 pub mod policy;
 pub mod waiting;
 
@@ -53,12 +54,15 @@ use std::sync::Arc;
 
 use hotrow_base::clock::Ticks;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
+use hotrow_engine::interactive::Interactive;
 use hotrow_engine::source::CallSource;
+use hotrow_engine::statistics::Statistics;
+use hotrow_engine::waits::{Awaited, Waited};
 use hotrow_engine::worker::Workers;
 
 use crate::dynamic::DynamicRunner;
 use crate::heat::Heat;
-use crate::interactive::WithSessions;
+use crate::intents::TableLocks;
 use crate::key_range::Ranges;
 use crate::lock_table::LockTable;
 use crate::options::{Acquisition, Settings};
@@ -71,15 +75,15 @@ pub const ENTRY: EngineEntry = EngineEntry {
     summary: "two-phase locking: planned and deadlock-free, or locking as it goes",
     start,
     variants: &[
-        &[("acquisition", "ordered"), ("order", "identity")],
+        &[("acquisition", "ordered"), ("order", "identity"), ("intents", "inherited")],
         &[("acquisition", "ordered"), ("order", "hot-last"), ("ranges", "orthogonal")],
-        &[("acquisition", "no-wait")],
+        &[("acquisition", "no-wait"), ("intents", "plain")],
         &[("acquisition", "wait-die")],
         &[("acquisition", "wait-die"), ("ranges", "orthogonal")],
         &[("acquisition", "wound-wait")],
-        &[("acquisition", "wait-for-graph")],
+        &[("acquisition", "wait-for-graph"), ("intents", "inherited")],
         &[("acquisition", "wait-for-graph"), ("ranges", "orthogonal")],
-        &[("acquisition", "dreadlocks")],
+        &[("acquisition", "dreadlocks"), ("victim", "kill-short")],
         &[("acquisition", "dreadlocks"), ("digest", "bloom"), ("waiting", "sleep")],
         &[("acquisition", "time-out"), ("time_out_ms", "2")],
     ],
@@ -102,6 +106,7 @@ fn start(
     let sessions = options.interactive;
     let table = LockTable::with_sessions(threads, sessions.open_max, settings.deadlocks);
     let table = Arc::new(table);
+    let tables = Arc::new(TableLocks::new(Arc::clone(&table), settings.intents));
     let started = Ticks::now();
     if settings.ranges != Ranges::Granules {
         ground.schema.current().guard_gaps();
@@ -111,18 +116,52 @@ fn start(
             let rule = settings.order.rule();
             let heat = rule.map(|rule| Arc::new(Heat::new(threads, rule, settings.heat)));
             Workers::start(&ground, options, sources, |number, committer| {
-                let (table, heat) = (Arc::clone(&table), heat.clone());
-                OrderedRunner::new(table, number, committer, heat, &settings)
+                let (tables, heat) = (Arc::clone(&tables), heat.clone());
+                OrderedRunner::new(tables, number, committer, heat, &settings)
             })
         }
         Acquisition::Dynamic => Workers::start(&ground, options, sources, |number, committer| {
-            let table = Arc::clone(&table);
-            DynamicRunner::new(table, settings.ranges, started, number, committer)
+            let tables = Arc::clone(&tables);
+            DynamicRunner::new(
+                tables,
+                (settings.ranges, settings.release),
+                started,
+                number,
+                committer,
+            )
         }),
     };
-    if sessions.open_max == 0 {
-        return Ok(Box::new(workers));
+    let workers = Box::new(workers);
+    let sessions = (sessions.open_max > 0)
+        .then(|| interactive::slots(&ground, &sessions, &settings, (&tables, started), threads));
+    Ok(Box::new(Running { workers, sessions, table }))
+}
+
+/// Worker threads, their locks, and sessions beside them.
+struct Running {
+    workers: Box<Workers>,
+    sessions: Option<Arc<dyn Interactive>>,
+    table: Arc<LockTable>,
+}
+
+impl RunningEngine for Running {
+    fn statistics(&self) -> Statistics {
+        self.workers.statistics()
     }
-    let sessions = interactive::slots(&ground, &sessions, &settings, (&table, started), threads);
-    Ok(Box::new(WithSessions { workers: Box::new(workers), sessions }))
+
+    fn interactive(&self) -> Option<Arc<dyn Interactive>> {
+        self.sessions.clone()
+    }
+
+    fn waits(&self) -> Vec<(Awaited, Waited)> {
+        self.table.waits()
+    }
+
+    fn stop(self: Box<Self>) -> Statistics {
+        // First: calls may be waiting for locks of sessions.
+        if let Some(sessions) = &self.sessions {
+            sessions.close();
+        }
+        self.workers.stop()
+    }
 }

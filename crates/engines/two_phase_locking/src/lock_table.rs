@@ -49,6 +49,7 @@ use crossbeam_utils::CachePadded;
 use hotrow_base::sync::{Latch, LatchGuard};
 use hotrow_base::thread::available_cores;
 use hotrow_engine::lock_mode::Mode;
+use hotrow_engine::waits::{self, Awaited, Party, WaitBook, Waited};
 use hotrow_log::position::Position;
 use hotrow_transaction::outcome::Conflict;
 
@@ -95,6 +96,8 @@ pub struct Owner {
     met: Position,
     /// what released locks are tagged with
     position: Position,
+    /// who was in the way of its last request that waited
+    holder: Party,
     /// owners to wake once the latch is free
     told: Vec<u32>,
     search: Search,
@@ -133,6 +136,11 @@ impl Owner {
         self.standing
     }
 
+    /// Says who is in the way of the request that is going to wait.
+    pub fn set_holder(&mut self, holder: Party) {
+        self.holder = holder;
+    }
+
     /// Follows whoever left this tag.
     #[inline]
     pub fn meet(&mut self, tag: Position) {
@@ -147,6 +155,8 @@ pub struct LockTable {
     /// 64 minus the logarithm of the number of buckets
     shift: u32,
     cells: Box<Cells>,
+    /// what each owner has waited for: written by it when it has waited, read by whoever asks
+    books: Box<[CachePadded<Latch<WaitBook>>]>,
     deadlocks: Deadlocks,
     /// how the sets of owners in cells are kept
     form: Form,
@@ -184,6 +194,7 @@ impl LockTable {
             buckets: (0..buckets).map(|_| CachePadded::default()).collect(),
             shift: u64::BITS - buckets.trailing_zeros(),
             cells: (0..owners).map(cell).collect(),
+            books: (0..owners).map(|_| CachePadded::new(Latch::new(WaitBook::new()))).collect(),
             deadlocks,
             form,
             spin: spin_of(owners),
@@ -206,6 +217,7 @@ impl LockTable {
             standing,
             met: Position::default(),
             position: Position::default(),
+            holder: Party::Unknown,
             told: Vec::with_capacity(self.cells.len()),
             search: Search::new(self.cells.len()),
             dreadlocks,
@@ -221,6 +233,22 @@ impl LockTable {
         cell.begin();
         cell.set_age(age);
         owner.begin();
+    }
+
+    /// What an owner's transaction is.
+    pub fn party(&self, owner: &Owner) -> Party {
+        self.cells[owner.number as usize].party()
+    }
+
+    /// Says what the owner's transaction is, for those who ask who waits for whom.
+    #[inline]
+    pub fn set_party(&self, owner: &Owner, party: Party) {
+        self.cells[owner.number as usize].set_party(party);
+    }
+
+    /// Who waited for whom since the start, the longest waits first.
+    pub fn waits(&self) -> Vec<(Awaited, Waited)> {
+        waits::sum(self.books.iter().map(|book| book.lock().clone()))
     }
 
     /// Says how many transactions of the owner's flush pipeline have finished, by which victims
@@ -259,6 +287,10 @@ impl LockTable {
         let mut crowd = Crowd { table: self, told: &mut owner.told };
         let acquired = bucket.ask(lock, owner.number, mode, policy, &mut crowd);
         let tag = bucket.tag;
+        if acquired == Acquired::Waiting {
+            let first = bucket.in_the_way(lock, owner.number).next();
+            owner.holder = first.map_or(Party::Unknown, |first| self.cells[first as usize].party());
+        }
         drop(bucket);
         owner.meet(tag);
         self.wake(owner);
@@ -338,6 +370,27 @@ impl LockTable {
         self.bucket(lock).is_awaited(lock)
     }
 
+    /// For an owner that waits elsewhere: has those undone that wait for a lock it holds, the
+    /// younger ones. False if somebody waits who is older, or planned.
+    pub fn overrule(&self, owner: &Owner, lock: u64) -> bool {
+        for at in 0.. {
+            let Some(other) = self.bucket(lock).waiters(lock).nth(at) else { break };
+            if self.is_older(other, owner.number) {
+                return false;
+            }
+            let cell = &self.cells[other as usize];
+            cell.doom();
+            cell.wake();
+        }
+        true
+    }
+
+    /// Whether one owner's transaction began before another's.
+    fn is_older(&self, one: u32, other: u32) -> bool {
+        let rank = |owner: u32| (self.cells[owner as usize].age(), owner);
+        rank(one) < rank(other)
+    }
+
     /// See [`Policy::refuses`].
     pub fn refuses(&self) -> bool {
         self.deadlocks.policy.refuses()
@@ -391,8 +444,7 @@ impl Crowd<'_> {
 
     /// Whether one owner's transaction began before another's.
     fn is_older(&self, one: u32, other: u32) -> bool {
-        let age = |owner: u32| (self.cell(owner).age(), owner);
-        age(one) < age(other)
+        self.table.is_older(one, other)
     }
 
     fn is_planned(&self, owner: u32) -> bool {

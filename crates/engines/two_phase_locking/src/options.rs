@@ -10,7 +10,9 @@ use hotrow_engine::contract::OptionError;
 
 use crate::NAME;
 use crate::heat::{self, Rule};
+use crate::intents::Form;
 use crate::key_range::Ranges;
+use crate::pipeline::Release;
 use crate::policy::{Deadlocks, Digest, Policy, Victim, Waiting};
 
 /// When and how calls acquire locks.
@@ -61,6 +63,10 @@ pub struct Settings {
     pub deadlocks: Deadlocks,
     /// what dynamic transactions hold of indexes
     pub ranges: Ranges,
+    /// how locks on tables are kept
+    pub intents: Form,
+    /// which locks of dynamic calls go before the log is durable
+    pub release: Release,
 }
 
 impl Default for Settings {
@@ -73,12 +79,14 @@ impl Default for Settings {
             releases_at_last_use: false,
             deadlocks: Deadlocks::default(),
             ranges: Ranges::default(),
+            intents: Form::default(),
+            release: Release::default(),
         }
     }
 }
 
-const SETTINGS: &str =
-    "acquisition, digest, heat_ms, last_use, order, ranges, time_out_ms, victim, waiting";
+const SETTINGS: &str = "acquisition, digest, heat_ms, intents, last_use, order, ranges, \
+     release, time_out_ms, victim, waiting";
 const PERIODS: &str = "a whole number from 0 to 60000";
 const ACQUISITIONS: &str =
     "ordered, no-wait, wait-die, wound-wait, wait-for-graph, dreadlocks, time-out";
@@ -97,6 +105,8 @@ impl Settings {
                 "acquisition" => read.acquire(value),
                 "digest" => choose(&mut read.deadlocks.digest, value, DIGESTS),
                 "ranges" => choose(&mut read.ranges, value, RANGES),
+                "intents" => choose(&mut read.intents, value, INTENTS),
+                "release" => choose(&mut read.release, value, RELEASES),
                 "waiting" => choose(&mut read.deadlocks.waiting, value, WAITINGS),
                 "order" => choose(&mut read.order, value, ORDERS),
                 "last_use" => choose(&mut read.releases_at_last_use, value, LAST_USES),
@@ -114,6 +124,24 @@ impl Settings {
                 value: value.clone(),
                 known,
             })?;
+        }
+        if read.acquisition == Acquisition::Ordered && read.release != Release::All {
+            return Err(OptionError::Value {
+                engine: NAME,
+                setting: "release".to_owned(),
+                value: settings["release"].clone(),
+                known: "all; the others need an acquisition that is not ordered, since who keeps \
+                        locks and asks for more asks in no order",
+            });
+        }
+        if read.deadlocks.policy == Policy::WoundWait && read.intents == Form::Inherited {
+            return Err(OptionError::Value {
+                engine: NAME,
+                setting: "intents".to_owned(),
+                value: settings["intents"].clone(),
+                known: "lightweight, plain; under wound-wait, which undoes who holds a lock, \
+                        nobody may keep one for a next transaction",
+            });
         }
         Ok(read)
     }
@@ -155,6 +183,19 @@ type Choices<T> = (&'static [(&'static str, T)], &'static str);
 
 const DIGESTS: Choices<Digest> =
     (&[("bitmap", Digest::Bitmap), ("bloom", Digest::Bloom)], "bitmap, bloom");
+const INTENTS: Choices<Form> = (
+    &[("lightweight", Form::Lightweight), ("inherited", Form::Inherited), ("plain", Form::Plain)],
+    "lightweight, inherited, plain",
+);
+const RELEASES: Choices<Release> = (
+    &[
+        ("none", Release::None),
+        ("shared", Release::Shared),
+        ("all", Release::All),
+        ("all-untagged", Release::AllUntagged),
+    ],
+    "none, shared, all, all-untagged",
+);
 const WAITINGS: Choices<Waiting> = (
     &[("spin", Waiting::Spin), ("sleep", Waiting::Sleep), ("back-off", Waiting::BackOff)],
     "spin, sleep, back-off",

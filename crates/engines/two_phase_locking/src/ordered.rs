@@ -31,6 +31,7 @@ use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::{Commit, Committer};
 use hotrow_engine::schema::{Schema, SharedSchema};
 use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_engine::waits::Party;
 use hotrow_engine::worker::{Call, Runner};
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::frame::Frame;
@@ -40,7 +41,7 @@ use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::plan::Plan;
 
 use crate::heat::Heat;
-use crate::lock_table::LockTable;
+use crate::intents::TableLocks;
 use crate::options::Settings;
 use locking::{AllHeld, Held, Locking, WhileRunning};
 use turns::Turns;
@@ -56,7 +57,7 @@ pub struct OrderedRunner {
 impl OrderedRunner {
     /// The runner of worker thread `number`; without `heat`, all locks are cold.
     pub fn new(
-        table: Arc<LockTable>,
+        tables: Arc<TableLocks>,
         number: usize,
         committer: Committer,
         heat: Option<Arc<Heat>>,
@@ -64,7 +65,7 @@ impl OrderedRunner {
     ) -> Self {
         let scratch = Scratch::new(committer.worker());
         let locking =
-            Locking::new(table, number, heat, settings.releases_at_last_use, settings.ranges);
+            Locking::new(tables, number, heat, settings.releases_at_last_use, settings.ranges);
         Self { locking, turns: Turns::default(), scratch, committer }
     }
 
@@ -94,8 +95,9 @@ impl OrderedRunner {
         // A call with a key has an entry in the log even if it only reads.
         let early = free && call.invocation.key.is_empty();
         self.locking.set_beside(schema.interactive);
-        self.locking.begin(call.plan.footprint(), early);
-        self.locking.acquire_cold(watch);
+        let party = Party::Procedure(call.invocation.procedure);
+        self.locking.begin(call.plan.footprint(), party, early);
+        self.locking.acquire_cold(call.plan.footprint(), watch);
         watch.switch(Activity::Execute);
         let program =
             &call.procedure.as_deref().expect("only procedures that exist are run").program;
@@ -160,6 +162,7 @@ impl Runner for OrderedRunner {
 
     fn between_turns(&mut self, shared: &SharedSchema) {
         self.locking.keep_heat(shared);
+        self.locking.release_unused();
     }
 }
 

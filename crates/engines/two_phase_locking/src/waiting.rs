@@ -10,9 +10,10 @@
 //!
 //!  - W1  `decide` stores **Release**, the owner's wait loads **Acquire**: what the previous holder
 //!    did is seen.
-//!  - W2  age, sequence, completed -> written by the owner between its transactions; read by others
-//!    as hints (a victim chosen by an old age is a poor choice, not a wrong one), or, for the age
-//!    rules, under the latch of a bucket that holds one of its requests: ordered by that latch
+//!  - W2  age, sequence, completed, party -> written by the owner between its transactions; read
+//!    by others as hints (a victim chosen by an old age is a poor choice, not a wrong one), or, for
+//!    the age rules, under the latch of a bucket that holds one of its requests: ordered by that
+//!    latch
 //!  - W3  doomed -> the sequence number of a transaction that shall be undone, so that a doom that
 //!    comes too late hits nobody; written by anybody, read by the owner
 //!  - W4  set -> whom the owner waits for (a wait-for graph's local part or a dreadlocks digest),
@@ -23,6 +24,7 @@ use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::sync::{Parker, spin_for};
+use hotrow_engine::waits::Party;
 
 const UNDECIDED: u32 = 0;
 const GRANTED: u32 = 1;
@@ -47,6 +49,7 @@ pub struct WaitingCell {
     is_planned: AtomicBool,
     age: AtomicU64,
     completed: AtomicU64,
+    party: AtomicU32,
     set: Box<[AtomicU64]>,
     parker: Parker,
 }
@@ -62,6 +65,7 @@ impl WaitingCell {
             is_planned: AtomicBool::new(false),
             age: AtomicU64::new(0),
             completed: AtomicU64::new(0),
+            party: AtomicU32::new(Party::Unknown.to_word()),
             set: (0..words).map(|_| AtomicU64::new(0)).collect(),
             parker: Parker::default(),
         }
@@ -161,6 +165,17 @@ impl WaitingCell {
     #[inline]
     pub fn set_completed(&self, completed: u64) {
         self.completed.store(completed, Ordering::Relaxed); // W2
+    }
+
+    /// What the owner's transaction is.
+    pub fn party(&self) -> Party {
+        Party::from_word(self.party.load(Ordering::Relaxed)) // W2
+    }
+
+    /// Says what the owner's transaction is.
+    #[inline]
+    pub fn set_party(&self, party: Party) {
+        self.party.store(party.to_word(), Ordering::Relaxed); // W2
     }
 
     /// Whom the owner waits for (W4).

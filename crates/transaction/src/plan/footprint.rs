@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod tests;
 
+use hotrow_base::ids::TableId;
+
 use super::KeyRange;
 use crate::granule::{LOCK_ID_STEP, LockMode, LockRequest, Space};
 
@@ -36,6 +38,19 @@ pub struct Footprint {
     /// open addressing over lock identities; a cell counts only when its round is the current one
     cells: Vec<Cell>,
     round: u32,
+    /// some granule is a table as a whole
+    has_tables: bool,
+}
+
+impl Granule {
+    /// The table, if it is one as a whole.
+    #[inline]
+    pub fn table(&self) -> Option<TableId> {
+        match self.space {
+            Space::Table(table) => Some(table),
+            Space::Index(_) => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Default, Debug)]
@@ -50,6 +65,7 @@ impl Footprint {
     /// Empties the footprint, keeps the memory.
     pub fn clear(&mut self) {
         self.granules.clear();
+        self.has_tables = false;
         self.round = self.round.wrapping_add(1);
         if self.round == 0 || self.cells.is_empty() {
             self.cells.clear();
@@ -63,11 +79,24 @@ impl Footprint {
         &self.granules
     }
 
-    /// The locks to hold, in ascending order, each once.
+    /// The locks on granules of indexes to hold, in ascending order, each once.
     pub fn requests(&self, out: &mut Vec<LockRequest>) {
         out.clear();
-        out.extend(self.granules.iter().map(|held| LockRequest::new(held.lock, held.mode)));
+        let request = |held: &Granule| LockRequest::new(held.lock, held.mode);
+        if self.has_tables {
+            let granules = self.granules.iter().filter(|held| held.table().is_none());
+            out.extend(granules.map(request));
+        } else {
+            out.extend(self.granules.iter().map(request));
+        }
         out.sort_unstable();
+    }
+
+    /// The tables to hold as wholes, or to announce finer locks in, in no order.
+    #[inline]
+    pub fn tables(&self) -> impl Iterator<Item = (TableId, LockMode)> + '_ {
+        let granules = if self.has_tables { &self.granules[..] } else { &[] };
+        granules.iter().filter_map(|held| Some((held.table()?, held.mode)))
     }
 
     /// The mode in which a granule is planned.
@@ -132,6 +161,7 @@ impl Footprint {
             }
             at = (at + 1) & mask;
         }
+        self.has_tables |= granule.table().is_some();
         self.granules.push(granule);
         if self.granules.len() * 2 > self.cells.len() {
             self.grow();

@@ -12,6 +12,10 @@
 //!              H5 whoever waits for an absolute lock has said so again since its request is in the
 //!              queue: an owner that looked after the first time may have got, and kept, an intent
 //!              before the request was there
+//!              H6 who inherits a lock follows whom the transaction followed that got it: that one
+//!              may have been undone, so that nothing else orders the two
+//!              H7 who takes a table as a whole follows the earlier transactions of its owner that
+//!              announced changes there: no lock was released in between that would tell
 //! Concurrency  `absolutes` -> counted up before an absolute request; read at the end of each
 //!              transaction and between turns. An owner that read too early reads again after 10 ms
 //!              at the latest, when it is idle: Relaxed is enough
@@ -24,7 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_utils::CachePadded;
 use hotrow_engine::lock_mode::Mode;
 
-use super::{Coarse, Form, Held, Private, TableLocks};
+use super::{Coarse, Form, Held, Private, TableLocks, is_absolute};
 use crate::lock_table::Owner;
 
 /// What all owners share.
@@ -43,10 +47,11 @@ impl Inheritance {
 
 impl Private {
     /// Takes an intent from what is inherited, if it is there.
-    pub fn inherit(&mut self, on: Coarse, mode: Mode) -> bool {
+    pub fn inherit(&mut self, owner: &mut Owner, on: Coarse, mode: Mode) -> bool {
         let found = |held: &Held| held.on == on && held.mode.covers(mode);
         let Some(at) = self.inherited.iter().position(found) else { return false };
         let held = self.inherited.swap_remove(at);
+        owner.meet(held.met); // H6
         self.held.push(held);
         true
     }
@@ -67,7 +72,7 @@ impl TableLocks {
         if self.form != Form::Inherited {
             return false;
         }
-        if !mode.is_intent() || mode == Mode::SIX {
+        if is_absolute(mode) {
             self.inheritance.absolutes.fetch_add(1, Ordering::Relaxed); // H2
         }
         // The lock table knows the owner as a holder: from here on the lock is this transaction's.
@@ -84,10 +89,10 @@ impl TableLocks {
         let absolutes = self.inheritance.absolutes();
         if absolutes == private.absolutes {
             for held in private.held.drain(..) {
-                if matches!(held.mode, Mode::IS | Mode::IX) {
-                    private.inherited.push(held);
-                } else {
+                if is_absolute(held.mode) {
                     self.table.release(owner, held.on.lock());
+                } else {
+                    private.inherited.push(held);
                 }
             }
             return;
@@ -96,14 +101,19 @@ impl TableLocks {
         self.release_inherited(owner, private);
     }
 
-    pub(super) fn release_inherited(&self, owner: &mut Owner, private: &mut Private) {
+    /// Gives back what is kept from earlier transactions.
+    pub fn release_inherited(&self, owner: &mut Owner, private: &mut Private) {
         let position = owner.position();
         owner.commit_at(private.used_by); // H4
         for held in private.inherited.drain(..) {
             self.table.release(owner, held.on.lock());
         }
         owner.commit_at(position);
-        private.used_by = Default::default();
-        private.absolutes = self.inheritance.absolutes();
+        // What is still held may have been inherited: it was used by others before (H4), and may
+        // have been asked for already (H2).
+        if private.held.is_empty() {
+            private.used_by = Default::default();
+            private.absolutes = self.inheritance.absolutes();
+        }
     }
 }

@@ -3,6 +3,8 @@
 //! Concurrency  an entry -> whoever holds its latch, for some ten instructions
 //! Source       locking.txt 3.2, Algorithms 3 and 4
 
+use std::time::Duration;
+
 use crossbeam_utils::CachePadded;
 use hotrow_base::clock::Ticks;
 use hotrow_base::sync::{EventCount, Latch};
@@ -10,7 +12,7 @@ use hotrow_engine::lock_mode::{CONFLICTS, Mode};
 use hotrow_log::position::Position;
 use hotrow_transaction::outcome::Conflict;
 
-use super::Coarse;
+use super::{Coarse, is_absolute};
 use crate::lock_table::Owner;
 
 /// The coarse modes, by their numbers.
@@ -81,10 +83,7 @@ impl State {
             self.discount(held);
         }
         self.count(target);
-        match target {
-            Mode::IS | Mode::IX => self.own_tag,
-            _ => self.own_tag.max(self.descendant_tag),
-        }
+        if is_absolute(target) { self.own_tag.max(self.descendant_tag) } else { self.own_tag }
     }
 
     fn release(&mut self, mode: Mode, position: Position) {
@@ -92,7 +91,7 @@ impl State {
         if mode.is_intent() {
             self.descendant_tag = self.descendant_tag.max(position);
         }
-        if !matches!(mode, Mode::IS | Mode::IX) {
+        if is_absolute(mode) {
             self.own_tag = self.own_tag.max(position);
         }
     }
@@ -129,14 +128,14 @@ impl Lightweight {
         })
     }
 
+    /// Waits for a lock; asks now and then, after each `pause`, whether to go on. The tag of what
+    /// was granted.
     pub fn acquire(
         &self,
-        owner: &mut Owner,
-        on: Coarse,
-        held: Option<Mode>,
-        mode: Mode,
-        deadline: Option<Ticks>,
-    ) -> Result<(), Conflict> {
+        (on, held, mode): (Coarse, Option<Mode>, Mode),
+        pause: Option<Duration>,
+        goes_on: impl Fn() -> bool,
+    ) -> Result<Position, Conflict> {
         let target = held.map_or(mode, |held| held.join(mode));
         let absolute = u32::from(!target.is_intent());
         let entry = self.entry(on);
@@ -145,7 +144,13 @@ impl Lightweight {
             state.waiting += 1;
             state.waiting_absolute += absolute;
         }
-        let tag = entry.released.wait_for(deadline, || Self::attempt(entry, held, target));
+        let tag = loop {
+            let deadline = pause.map(Ticks::from_now);
+            let tag = entry.released.wait_for(deadline, || Self::attempt(entry, held, target));
+            if tag.is_some() || !goes_on() {
+                break tag;
+            }
+        };
         {
             let mut state = entry.state.lock();
             state.waiting -= 1;
@@ -154,8 +159,14 @@ impl Lightweight {
         if absolute > 0 {
             entry.released.notify_all(); // intents that held back for it (I2)
         }
-        owner.meet(tag.ok_or(Conflict::TimeOut)?);
-        Ok(())
+        tag.ok_or(Conflict::TimeOut)
+    }
+
+    /// Whether somebody waits for the lock, beside who waits for `waits_for`.
+    pub fn is_awaited(&self, on: Coarse, waits_for: Option<Coarse>) -> bool {
+        let entry = self.entry(on);
+        let own = waits_for.is_some_and(|other| std::ptr::eq(self.entry(other), entry));
+        entry.state.lock().waiting > u32::from(own)
     }
 
     #[inline]

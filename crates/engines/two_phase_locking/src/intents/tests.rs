@@ -112,7 +112,7 @@ fn intents_wait_behind_a_waiting_absolute_lock() {
         let (mut late, mut late_held) = rest.next().expect("there are four");
         std::thread::scope(|scope| {
             let waits = scope.spawn(move || {
-                let waited = locks.acquire(&mut absolute, &mut held, TABLE, X);
+                let waited = locks.acquire(&mut absolute, &mut held, (TABLE, X), |_| true);
                 locks.release_all(&mut absolute, &mut held);
                 waited
             });
@@ -136,10 +136,93 @@ fn a_dynamic_owner_gives_up_a_table_after_a_while() {
     let mut scene = Scene::new(Form::Lightweight);
     assert!(scene.ask(0, X));
     let (owner, private) = &mut scene.owners[1];
-    let waited = scene.locks.acquire(owner, private, TABLE, IS);
+    let waited = scene.locks.acquire(owner, private, (TABLE, IS), |_| true);
     assert_eq!(waited, Err(Conflict::TimeOut));
     scene.end(0);
     assert!(scene.ask(1, IS) && scene.ask(2, IX));
+}
+
+/// H6: the transaction that got the lock is undone, and the next one of its owner still follows
+/// who had the table before.
+#[test]
+fn who_inherits_an_intent_follows_who_had_the_table() {
+    let position = Position { epoch: 5, time: 7 };
+    let mut scene = Scene::new(Form::Inherited);
+    assert!(scene.ask(0, X));
+    scene.owners[0].0.commit_at(position);
+    scene.end(0);
+    assert!(scene.ask(1, IX));
+    scene.end(1);
+    assert_eq!(scene.owners[1].0.met(), Position::default(), "a new transaction");
+    assert!(scene.ask(1, IX));
+    assert_eq!(scene.owners[1].0.met(), position);
+}
+
+/// H4: also when something else was given back in between.
+#[test]
+fn an_inherited_intent_is_given_back_as_of_all_who_used_it() {
+    let position = Position { epoch: 5, time: 7 };
+    let mut scene = Scene::new(Form::Inherited);
+    assert!(scene.ask(0, IX));
+    scene.owners[0].0.commit_at(position);
+    scene.end(0);
+    assert!(scene.ask(0, IX), "inherited");
+    let (owner, private) = &mut scene.owners[0];
+    scene.locks.release_inherited(owner, private);
+    assert!(!scene.ask(1, S));
+    scene.end(0); // undone: it stands nowhere
+    assert!(scene.ask(1, S));
+    assert_eq!(scene.owners[1].0.met(), position);
+}
+
+/// H7: the owner's own earlier transactions, too.
+#[test]
+fn who_takes_a_table_follows_its_owner_s_transactions_before() {
+    let position = Position { epoch: 5, time: 7 };
+    for form in FORMS {
+        let mut scene = Scene::new(form);
+        assert!(scene.ask(0, IX));
+        scene.owners[0].0.commit_at(position);
+        scene.end(0);
+        assert!(scene.ask(0, S));
+        assert_eq!(scene.owners[0].0.met(), position, "{form:?}");
+    }
+}
+
+/// H2: giving back what is inherited, in the middle of a transaction, is not yet an answer to who
+/// wants what the transaction holds.
+#[test]
+fn an_intent_that_somebody_wants_is_not_kept() {
+    let mut scene = Scene::new(Form::Inherited);
+    assert!(scene.ask(0, IX) && !scene.ask(1, X));
+    let (owner, private) = &mut scene.owners[0];
+    scene.locks.release_inherited(owner, private);
+    assert!(!scene.ask(1, X));
+    scene.end(0);
+    assert!(scene.ask(1, X));
+}
+
+/// Two that hold an intent and want the table: counters know no cycle, but each sees the other one
+/// wait.
+#[test]
+fn of_two_that_strengthen_an_intent_one_gives_up() {
+    let mut scene = Scene::new(Form::Lightweight);
+    assert!(scene.ask(0, IX) && scene.ask(1, IX));
+    let locks = &scene.locks;
+    let ends = std::thread::scope(|scope| {
+        let waits: Vec<_> = (scene.owners[..2].iter_mut())
+            .map(|(owner, private)| {
+                scope.spawn(move || {
+                    let waited = locks.acquire(owner, private, (TABLE, S), |_| true);
+                    locks.release_all(owner, private);
+                    waited
+                })
+            })
+            .collect();
+        waits.into_iter().map(|wait| wait.join().expect("it ends well")).collect::<Vec<_>>()
+    });
+    assert!(ends.contains(&Err(Conflict::TimeOut)), "{ends:?}");
+    assert!(scene.ask(2, X), "nothing is left behind");
 }
 
 /// Writers under intents and a reader of the whole table: what the reader adds up never changes
@@ -163,7 +246,8 @@ fn absolute_locks_keep_everybody_out() {
                         owner.begin();
                         let mode = if number < 3 { IX } else { [S, X][round % 2] };
                         if !locks.try_acquire(&mut owner, &mut private, TABLE, mode) {
-                            let waited = locks.acquire(&mut owner, &mut private, TABLE, mode);
+                            let asked = (TABLE, mode);
+                            let waited = locks.acquire(&mut owner, &mut private, asked, |_| true);
                             assert_eq!(waited, Ok(()));
                         }
                         let sum = || cells.iter().map(|c| c.load(Ordering::Relaxed)).sum::<u64>();
@@ -211,7 +295,8 @@ fn two_who_strengthen_what_they_inherited_do_not_wait_for_each_other() {
     hotrow_base::thread::scope(|scope| {
         for (owner, private) in &mut scene.owners[..2] {
             scope.spawn(move || {
-                locks.acquire(owner, private, TABLE, X).expect("nobody holds it while waiting");
+                let granted = locks.acquire(owner, private, (TABLE, X), |_| true);
+                granted.expect("nobody holds it while waiting");
                 locks.release_all(owner, private);
             });
         }

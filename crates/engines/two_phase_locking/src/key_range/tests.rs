@@ -3,7 +3,11 @@ use std::sync::Arc;
 use hotrow_base::ids::IndexId;
 use hotrow_engine::lock_mode::Strength::{Exclusive, None as Free, Shared};
 
+use hotrow_engine::waits::Party;
+
 use super::*;
+use crate::intents::{Form, TableLocks};
+use crate::lock_table::LockTable;
 use crate::policy::{Deadlocks, Policy};
 
 #[test]
@@ -36,9 +40,10 @@ struct Two {
 impl Two {
     fn new() -> Self {
         let table = Arc::new(LockTable::new(2, Deadlocks::of(Policy::NoWait)));
+        let tables = Arc::new(TableLocks::new(Arc::clone(&table), Form::default()));
         let locking = |number| {
-            let mut locking = Locking::new(Arc::clone(&table), number);
-            locking.begin(1);
+            let mut locking = Locking::new(Arc::clone(&tables), number);
+            locking.begin(1, Party::Unknown);
             locking
         };
         Self { one: locking(0), other: locking(1), watch: Stopwatch::default() }

@@ -193,8 +193,13 @@ impl Bucket {
 
     /// Whether somebody waits for a lock.
     pub fn is_awaited(&self, lock: u64) -> bool {
-        let is_waiting = |request: &Request| request.lock == lock && request.is_waiting();
-        self.requests.as_slice().iter().any(is_waiting)
+        self.waiters(lock).next().is_some()
+    }
+
+    /// Who waits for a lock.
+    pub fn waiters(&self, lock: u64) -> impl Iterator<Item = u32> {
+        let is_waiting = move |request: &&Request| request.lock == lock && request.is_waiting();
+        self.requests.as_slice().iter().filter(is_waiting).map(|request| request.owner)
     }
 
     /// Takes back what a request waits for; whether the request is gone.

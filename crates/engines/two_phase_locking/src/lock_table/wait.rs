@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::sync::SpinWait;
+use hotrow_engine::waits::Awaited;
 use hotrow_transaction::outcome::Conflict;
 
 use super::{Crowd, LockTable, Owner, Standing};
@@ -27,6 +28,7 @@ impl LockTable {
     pub fn wait(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {
         let deadlocks = &self.deadlocks;
         let is_planned = owner.standing == Standing::Planned;
+        let began = Ticks::now();
         let waited = match deadlocks.policy {
             Policy::Dreadlocks => self.wait_with_digest(owner, lock),
             Policy::WaitForGraph => self.wait_in_graph(owner, lock),
@@ -35,6 +37,7 @@ impl LockTable {
             }
             _ => self.wait_until(owner, lock, None),
         };
+        self.note_wait(owner, lock, Ticks::now().nanos_since(began));
         debug_assert!(!is_planned || waited.is_ok(), "planned owners are not refused (I6)");
         if waited.is_ok() {
             // Who granted it has tagged the bucket before, under its latch.
@@ -42,6 +45,13 @@ impl LockTable {
             owner.meet(tag);
         }
         waited
+    }
+
+    /// Notes that the owner has waited for a lock.
+    pub fn note_wait(&self, owner: &Owner, lock: u64, nanos: u64) {
+        let number = owner.number as usize;
+        let awaited = Awaited { lock, waiter: self.cells[number].party(), holder: owner.holder };
+        self.books[number].lock().note(awaited, nanos);
     }
 
     fn wait_until(

@@ -67,7 +67,7 @@ fn other_settings_are_refused_with_what_there_is() {
     assert_eq!(
         read(&[("locks", "none")]),
         Err("engine two_phase_locking has no setting \"locks\"; it has: acquisition, digest, \
-             heat_ms, last_use, order, ranges, time_out_ms, victim, waiting"
+             heat_ms, intents, last_use, order, ranges, release, time_out_ms, victim, waiting"
             .to_owned())
     );
     for (setting, value) in
@@ -75,6 +75,14 @@ fn other_settings_are_refused_with_what_there_is() {
     {
         assert!(read(&[(setting, value)]).is_err(), "{setting}={value}");
     }
+}
+
+#[test]
+fn settings_that_do_not_go_together_are_refused() {
+    let inherited = read(&[("acquisition", "wound-wait"), ("intents", "inherited")]);
+    assert!(inherited.is_err_and(|error| error.contains("wound-wait")));
+    let kept = read(&[("acquisition", "ordered"), ("release", "none")]);
+    assert!(kept.is_err_and(|error| error.contains("not ordered")));
 }
 
 #[test]

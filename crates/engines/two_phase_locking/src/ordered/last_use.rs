@@ -48,7 +48,8 @@ impl LastUse {
     /// Notes a granule, if its lock can go early.
     #[inline]
     pub(super) fn note(&mut self, granule: &Granule) {
-        if granule.mode == LockMode::Shared && granule.last != NO_ENTRY {
+        let is_table = granule.table().is_some(); // kept with its intents, to the end
+        if granule.mode == LockMode::Shared && granule.last != NO_ENTRY && !is_table {
             self.shared.push((granule.last, granule.lock));
         }
     }

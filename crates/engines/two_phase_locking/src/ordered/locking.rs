@@ -1,6 +1,7 @@
 //! The locks of one call, taken in the order that everybody shares.
 //!
-//! Invariants   I1 locks are acquired in ascending order of (class, identity), each once, in the
+//! Invariants   I1 table locks come first, in the order of tables; all others are
+//!              acquired in ascending order of (class, identity), each once, in the
 //!              strongest mode the footprint asks for: no cycle of waiting can close, and no
 //!              request is ever converted or refused. Without heat everything is of class 0
 //!              I2 classes do not change while the worker is inside the gate, which it is from
@@ -8,10 +9,12 @@
 
 use std::sync::Arc;
 
+use hotrow_base::ids::TableId;
 use hotrow_engine::journal::{Commit, Committer, Effect};
 use hotrow_engine::protection::{KeyLock, Protection};
 use hotrow_engine::schema::SharedSchema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_engine::waits::Party;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LockMode, LockRequest, Space};
 use hotrow_transaction::outcome::Stop;
@@ -19,6 +22,7 @@ use hotrow_transaction::plan::{Footprint, Granule, NO_ENTRY};
 
 use super::last_use::LastUse;
 use crate::heat::{Class, Copied, Heat};
+use crate::intents::{Coarse, Private, TableLocks};
 use crate::key_range::{BesideKeys, Ranges, may_unite};
 use crate::lock_table::{Acquired, LockTable, Owner, Standing};
 
@@ -35,7 +39,12 @@ struct Hot {
 /// What a worker holds and is going to hold.
 pub(super) struct Locking {
     table: Arc<LockTable>,
+    tables: Arc<TableLocks>,
     pub(super) owner: Owner,
+    /// table locks that are held
+    coarse: Private,
+    /// and those of the footprint, in the order of acquisition
+    coarse_wanted: Vec<(TableId, LockMode)>,
     worker: usize,
     heat: Option<Arc<Heat>>,
     /// calls that heat has not heard of
@@ -61,18 +70,22 @@ pub(super) struct Locking {
 
 impl Locking {
     pub(super) fn new(
-        table: Arc<LockTable>,
+        tables: Arc<TableLocks>,
         worker: usize,
         heat: Option<Arc<Heat>>,
         releases_at_last_use: bool,
         ranges: Ranges,
     ) -> Self {
+        let table = Arc::clone(tables.finer());
         Self {
             ranges,
             beside: None,
             last_use: releases_at_last_use.then(LastUse::default),
             owner: table.owner(worker, Standing::Planned),
             table,
+            tables,
+            coarse: Private::default(),
+            coarse_wanted: Vec::new(),
             worker,
             heat,
             calls: 0,
@@ -84,6 +97,11 @@ impl Locking {
             next: NO_ENTRY,
             ranks: Vec::new(),
         }
+    }
+
+    /// Lets go of what nobody needs between two calls.
+    pub(super) fn release_unused(&mut self) {
+        self.tables.release_unused(&mut self.owner, &mut self.coarse);
     }
 
     /// Between two turns: keeps heat, where it is kept.
@@ -100,10 +118,11 @@ impl Locking {
         self.beside = locks_keys.then(|| BesideKeys::new(self.ranges));
     }
 
-    /// Begins a transaction: puts its locks into their order. `early`: shared ones may be released
-    /// at their last use, where that is asked for.
-    pub(super) fn begin(&mut self, footprint: &Footprint, early: bool) {
+    /// Begins a transaction of `party`: puts its locks into their order. `early`: shared ones may
+    /// be released at their last use, where that is asked for.
+    pub(super) fn begin(&mut self, footprint: &Footprint, party: Party, early: bool) {
         self.owner.begin();
+        self.table.set_party(&self.owner, party);
         self.hot.clear();
         self.next = NO_ENTRY;
         self.calls = self.calls.wrapping_add(1);
@@ -146,6 +165,9 @@ impl Locking {
         let Self { cold, hot, copied, ranks, .. } = self;
         cold.clear();
         for (granule, held) in footprint.granules().iter().enumerate() {
+            if held.table().is_some() {
+                continue;
+            }
             let request = LockRequest::new(held.lock, held.mode);
             match copied.classes.class(held.lock) {
                 0 => cold.push(request),
@@ -215,9 +237,10 @@ impl Locking {
         self.next = needed.min().unwrap_or(NO_ENTRY);
     }
 
-    /// Acquires the cold locks.
+    /// Acquires table locks, then the cold ones of granules.
     #[inline]
-    pub(super) fn acquire_cold(&mut self, watch: &mut Stopwatch) {
+    pub(super) fn acquire_cold(&mut self, footprint: &Footprint, watch: &mut Stopwatch) {
+        self.acquire_tables(footprint, watch);
         let Self { table, owner, cold, heat, worker, .. } = self;
         for &request in cold.iter() {
             if !is_granted(table, owner, request) {
@@ -225,6 +248,22 @@ impl Locking {
             }
         }
         self.cold_held = self.cold.len();
+    }
+
+    fn acquire_tables(&mut self, footprint: &Footprint, watch: &mut Stopwatch) {
+        self.coarse_wanted.clear();
+        self.coarse_wanted.extend(footprint.tables());
+        self.coarse_wanted.sort_unstable_by_key(|(table, _)| *table);
+        for &(table, mode) in &self.coarse_wanted {
+            let Self { tables, owner, coarse, .. } = self;
+            let (on, mode) = (Coarse::Table(table), mode.into());
+            if !tables.try_acquire(owner, coarse, on, mode) {
+                let before = watch.switch(Activity::Wait);
+                let granted = tables.acquire(owner, coarse, (on, mode), |_| false);
+                watch.switch(before);
+                debug_assert!(granted.is_ok(), "nobody refuses an ordered request (I1)");
+            }
+        }
     }
 
     /// Acquires the hot locks that an entry of the plan needs, with those that come before them.
@@ -278,6 +317,14 @@ impl Locking {
             }
         }
         (self.cold_held, self.hot_held) = (0, 0);
+        self.tables.release_all(&mut self.owner, &mut self.coarse);
+    }
+}
+
+/// A worker that ends leaves nothing behind that others would wait for.
+impl Drop for Locking {
+    fn drop(&mut self) {
+        self.tables.release_inherited(&mut self.owner, &mut self.coarse);
     }
 }
 

@@ -10,11 +10,13 @@ use hotrow_base::ids::{IndexId, WorkerId};
 use hotrow_engine::journal::{Committer, Journal};
 use hotrow_engine::schema::{Memory, Schema, SharedSchema};
 use hotrow_engine::statistics::Stopwatch;
+use hotrow_engine::waits::Party;
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::plan::Footprint;
 
 use super::locking::{Locking, WhileRunning};
 use crate::heat::{Classes, Heat, Rule};
+use crate::intents::{Form, TableLocks};
 use crate::key_range::Ranges;
 use crate::lock_table::LockTable;
 use crate::policy::Deadlocks;
@@ -55,10 +57,11 @@ impl Crowd {
         let shared = Arc::new(SharedSchema::new(schema, THREADS + 1));
         let heat = Arc::new(Heat::new(THREADS, Rule::ByHeat, Duration::ZERO));
         let table = Arc::new(LockTable::new(THREADS, Deadlocks::default()));
+        let tables = Arc::new(TableLocks::new(table, Form::default()));
         let (rounds, stop) = (Arc::<AtomicU64>::default(), Arc::<AtomicBool>::default());
         let worker = |number: usize| {
             let mut locking = Locking::new(
-                Arc::clone(&table),
+                Arc::clone(&tables),
                 number,
                 Some(Arc::clone(&heat)),
                 false,
@@ -122,8 +125,8 @@ fn lock_some(
             footprint.join(lock(number), SPACE, LockMode::Exclusive);
         }
     }
-    locking.begin(footprint, false);
-    locking.acquire_cold(watch);
+    locking.begin(footprint, Party::Unknown, false);
+    locking.acquire_cold(footprint, watch);
     let missed = false;
     let mut last = WhileRunning { footprint, locking, watch, committer, missed };
     let first = random.below(LOCKS);

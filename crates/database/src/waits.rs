@@ -1,0 +1,96 @@
+//! Who waits for whom, in words.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::time::Duration;
+
+use hotrow_base::ids::ColumnId;
+use hotrow_base::value::Value;
+use hotrow_engine::schema::Schema;
+use hotrow_engine::waits::{self, Locked, Party};
+
+use crate::database::Database;
+
+/// What was waited for, by whom and because of whom, since the engine started.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Wait {
+    /// the table; empty where nobody knows any more
+    pub table: String,
+    /// the key, or the part of it that is locked, as `column=value, ...`; empty for a table as a
+    /// whole, and for keys that no row has
+    pub key: String,
+    /// the procedure that waited, or `a session`
+    pub waiter: String,
+    /// the procedure that was in the way, or `a session`; of several the first
+    pub holder: String,
+    /// times
+    pub count: u64,
+    /// all of them together
+    pub total: Duration,
+    /// the longest
+    pub longest: Duration,
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { table, key, waiter, holder, count, total, longest } = self;
+        let what = match (table.as_str(), key.as_str()) {
+            ("", _) => "a key that no row has".to_owned(),
+            (table, "") => table.to_owned(),
+            (table, key) => format!("{table} ({key})"),
+        };
+        let (total, longest) = (total.as_secs_f64() * 1e3, longest.as_secs_f64() * 1e3);
+        write!(f, "{what}: {waiter} for {holder}, {count} times, {total:.1} ms")?;
+        write!(f, ", longest {longest:.2} ms")
+    }
+}
+
+impl Database {
+    /// Who has waited for whom since the engine started, and for which rows: the longest waits
+    /// first, at most `most` of them. Always counted; asking walks over all rows to find the keys.
+    pub fn waits(&self, most: usize) -> Vec<Wait> {
+        let mut waits = self.engine_waits();
+        waits.truncate(most);
+        let schema = self.schema();
+        let locked = waits::find_locked(&schema, waits.iter().map(|(awaited, _)| awaited.lock));
+        let told = waits.into_iter().map(|(awaited, waited)| {
+            let (table, key) = name(&schema, &locked, awaited.lock);
+            Wait {
+                table,
+                key,
+                waiter: party(&schema, awaited.waiter),
+                holder: party(&schema, awaited.holder),
+                count: waited.count,
+                total: Duration::from_nanos(waited.total_ns),
+                longest: Duration::from_nanos(waited.longest_ns),
+            }
+        });
+        told.collect()
+    }
+}
+
+fn name(schema: &Schema, locked: &HashMap<u64, Locked>, lock: u64) -> (String, String) {
+    let catalog = &schema.catalog;
+    let (index, values) = match locked.get(&lock) {
+        None => return (String::new(), String::new()),
+        Some(Locked::Table(table)) => return (catalog.table(*table).name.clone(), String::new()),
+        Some(Locked::Granule(index, values) | Locked::Key(index, values)) => (*index, values),
+    };
+    let index = catalog.index(index);
+    let table = catalog.table(index.table);
+    let column =
+        |(id, value): (ColumnId, &Value)| format!("{}={value}", table.columns[id.index()].name);
+    let key: Vec<_> = index.columns.iter().copied().zip(values).map(column).collect();
+    (table.name.clone(), key.join(", "))
+}
+
+fn party(schema: &Schema, party: Party) -> String {
+    match party {
+        Party::Unknown => "somebody".to_owned(),
+        Party::Session => "a session".to_owned(),
+        Party::Procedure(id) => match schema.procedure(id) {
+            Some(compiled) => compiled.procedure.name.clone(),
+            None => "a procedure that was dropped".to_owned(),
+        },
+    }
+}
