@@ -43,6 +43,8 @@ pub(crate) struct Locking {
     pub(crate) coarse: Private,
     pub(crate) owner: Owner,
     pub(crate) held: Held,
+    /// locks that were held when the transaction began, by a flush pipeline
+    kept: usize,
 }
 
 impl Locking {
@@ -50,13 +52,14 @@ impl Locking {
     pub(crate) fn new(tables: Arc<TableLocks>, number: usize) -> Self {
         let table = Arc::clone(tables.finer());
         let owner = table.owner(number, Standing::Dynamic);
-        Self { table, tables, coarse: Private::default(), owner, held: Held::default() }
+        Self { table, tables, coarse: Private::default(), owner, held: Held::default(), kept: 0 }
     }
 
     /// Begins a transaction, or another attempt of one; see [`LockTable::begin`].
     pub(crate) fn begin(&mut self, age: u64, party: Party) {
         self.table.begin(&mut self.owner, age);
         self.table.set_party(&self.owner, party);
+        self.kept = self.held.len();
     }
 
     /// See [`Owner::met`].
@@ -109,7 +112,7 @@ impl Locking {
         mode: Mode,
         watch: &mut Stopwatch,
     ) -> Result<(), Stop> {
-        let Self { table: finer, tables, coarse, owner, held } = self;
+        let Self { table: finer, tables, coarse, owner, held, .. } = self;
         let on = Coarse::Table(table);
         if tables.try_acquire(owner, coarse, on, mode) {
             return Ok(());
@@ -157,10 +160,10 @@ impl Locking {
         }
     }
 
-    /// Releases what is only read under.
+    /// Releases what the transaction has only read under.
     pub(crate) fn release_shared(&mut self) {
-        let Self { table, owner, held, .. } = self;
-        held.keep(|lock, mode| {
+        let Self { table, owner, held, kept, .. } = self;
+        held.keep(*kept, |lock, mode| {
             let keeps = mode.is_exclusive();
             if !keeps {
                 table.release(owner, lock);

@@ -51,11 +51,28 @@ impl Held {
         self.locks.iter().map(|(lock, _)| *lock)
     }
 
-    /// Forgets the locks that `keeps` does not want kept.
-    pub fn keep(&mut self, mut keeps: impl FnMut(u64, Mode) -> bool) {
-        self.locks.retain(|&(lock, mode)| keeps(lock, mode));
-        self.cells.fill(Cell::default());
-        self.place_all();
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.locks.len()
+    }
+
+    /// Of the locks behind the first `from`, forgets those that `keeps` does not want kept.
+    pub fn keep(&mut self, from: usize, mut keeps: impl FnMut(u64, Mode) -> bool) {
+        // The last first: no other lock has gone past the cell of the one that came last.
+        for number in (from..self.locks.len()).rev() {
+            let at = self.cell_of(self.locks[number].0);
+            self.cells[at] = Cell::default();
+        }
+        let mut kept = from;
+        for number in from..self.locks.len() {
+            let (lock, mode) = self.locks[number];
+            if keeps(lock, mode) {
+                self.locks[kept] = (lock, mode);
+                self.place(kept);
+                kept += 1;
+            }
+        }
+        self.locks.truncate(kept);
     }
 
     /// How a lock is held.
@@ -113,10 +130,12 @@ impl Held {
     /// Fills cells that are empty.
     fn place_all(&mut self) {
         self.round = 1;
-        for number in 0..self.locks.len() {
-            let at = self.cell_of(self.locks[number].0);
-            self.cells[at] = Cell { round: 1, lock: number as u32 };
-        }
+        (0..self.locks.len()).for_each(|number| self.place(number));
+    }
+
+    fn place(&mut self, number: usize) {
+        let at = self.cell_of(self.locks[number].0);
+        self.cells[at] = Cell { round: self.round, lock: number as u32 };
     }
 }
 
@@ -147,13 +166,18 @@ mod tests {
     #[test]
     fn what_is_not_kept_is_forgotten() {
         let mut held = Held::default();
+        // Few of the low bits differ, so that cells are fought for.
+        let lock = |number: u64| LOCK_ID_STEP * ((number << 32) + number % 7);
         for number in 0..100 {
-            held.join(LOCK_ID_STEP * number, if number % 3 == 0 { Mode::X } else { Mode::S });
+            held.join(lock(number), if number % 3 == 0 { Mode::X } else { Mode::S });
         }
-        held.keep(|_, mode| mode == Mode::X);
-        assert_eq!(held.locks().count(), 34);
+        held.keep(10, |_, mode| mode == Mode::X);
+        let is_kept = |number: u64| number < 10 || number.is_multiple_of(3);
+        assert_eq!(held.len(), (0..100).filter(|&number| is_kept(number)).count());
         for number in 0..100 {
-            assert_eq!(held.mode(LOCK_ID_STEP * number).is_some(), number % 3 == 0);
+            assert_eq!(held.mode(lock(number)).is_some(), is_kept(number), "{number}");
         }
+        held.join(lock(11), Mode::NS);
+        assert_eq!(held.mode(lock(11)), Some(Mode::NS));
     }
 }
