@@ -102,10 +102,10 @@ impl WaitingCell {
         self.parker.notify();
     }
 
-    /// Waits until the request is decided, the transaction is doomed, or the deadline has passed:
-    /// spins for `spin`, then sleeps. Only the owner calls this.
+    /// Waits until the request is decided, the transaction is doomed, its digest is outdated, or
+    /// the deadline has passed: spins for `spin`, then sleeps. Only the owner calls this.
     pub fn wait(&self, spin: Duration, deadline: Option<Ticks>) {
-        let is_over = || self.verdict().is_some() || self.is_doomed();
+        let is_over = || self.verdict().is_some() || self.is_doomed() || self.is_outdated();
         if !spin.is_zero() && spin_for(spin, || is_over().then_some(())).is_some() {
             return;
         }

@@ -4,8 +4,9 @@
 //! States       running: the digest is the owner alone; waiting: the owner, and the digests of all
 //!              that its request waits for, computed again at each look
 //! Invariants   D1 a true deadlock is found: digests on a cycle grow until each has all of them
-//!              D2 false ones come from digests that are older than a release (sleeping without
-//!              back-off), and from Bloom filters
+//!              D2 false ones come from digests that are older than a release, and from Bloom
+//!              filters. With back-off a suspicion is believed when it comes again after the other
+//!              one has looked once more; each is doubted once, so that D1 holds
 //! Concurrency  a digest is written by its owner and read by anybody, word by word; a torn one is
 //!              some digest of before and after, and digests are hints that grow
 //! Source       locking.txt 4.2, Algorithm 5, with lock conversions and the outdated flag. We

@@ -14,6 +14,8 @@ use crate::waiting::Verdict;
 
 /// Between two looks of a sleeping owner (locking.txt 6.3 sleeps 10 ms); a grant wakes it at once.
 const NAP: Duration = Duration::from_millis(10);
+/// Until a suspicion is looked at again: whom it is about is woken to look once more before.
+const DOUBT: Duration = Duration::from_millis(1);
 /// Looks that spin before a spinning owner gives its core away once, so that the owner it waits
 /// for runs even where threads outnumber cores: some 100 us.
 const LOOKS_PER_YIELD: u32 = 64;
@@ -122,6 +124,7 @@ impl LockTable {
         let cell = &self.cells[owner.number as usize];
         let waiting = self.deadlocks.waiting;
         let mut looks = 0_u32;
+        let mut doubted = None;
         loop {
             if cell.verdict() == Some(Verdict::Granted) {
                 return Ok(());
@@ -134,19 +137,34 @@ impl LockTable {
                 let others = bucket.in_the_way(lock, owner.number);
                 owner.dreadlocks.look(&self.cells, others, waiting == Waiting::BackOff)
             };
-            if let Some(other) = suspect
-                && self.resolve(owner, other)
-            {
-                return self.give_up(owner, lock, Conflict::Victim);
+            let mut nap = NAP;
+            match suspect {
+                Some(other) if waiting == Waiting::BackOff && doubted != Some(other) => {
+                    doubted = suspect;
+                    self.doubt(other);
+                    nap = DOUBT;
+                }
+                Some(other) if self.resolve(owner, other) => {
+                    return self.give_up(owner, lock, Conflict::Victim);
+                }
+                _ => {}
             }
             looks += 1;
             match waiting {
                 Waiting::Spin => self.spin_on(looks, owner.number),
                 Waiting::Sleep | Waiting::BackOff => {
-                    cell.wait(self.spin, Some(Ticks::from_now(NAP)))
+                    cell.wait(self.spin, Some(Ticks::from_now(nap)))
                 }
             }
         }
+    }
+
+    /// Has an owner look again, and nobody heed its digest until it has: a release further down the
+    /// chain of waiting marks only those who wait for that very lock.
+    fn doubt(&self, other: u32) {
+        let cell = &self.cells[other as usize];
+        cell.set_outdated(true);
+        cell.wake();
     }
 
     /// Two seem to wait for each other: whether the owner itself is the victim. Else the other one
