@@ -10,6 +10,10 @@
 //!                  key, a gap by what stands before it in its leaf
 //!              I2  nothing in the range between two confirmed steps can change unless a lock of
 //!                  the caller's allows it (`gaps`)
+//!              I3  what lies in a gap is only read from the leaf as it was when the gap was
+//!                  confirmed. Upwards a gap is named before it is crossed: if its leaf changes
+//!                  in between, it is named again, since keys may have left whose removers the
+//!                  caller has not met
 //! Source       locking.txt 2.2, table 3. We differ: a fence that is an entry is named once
 
 use std::cmp::Ordering;
@@ -56,7 +60,8 @@ enum At {
     /// at the end where the range begins, or at a fence crossed upwards: the gap there has no name
     /// yet
     Begin(End),
-    /// upwards from the probe, itself included or not; the gap there is confirmed
+    /// upwards from the probe, itself included or not; the gap there is confirmed, for the leaf as
+    /// it was (I3)
     Up(End),
     /// downwards from the probe, which is excluded
     Down,
@@ -198,7 +203,10 @@ impl<'t, L: Latching, const N: usize> SizedWalk<'t, '_, L, N> {
         let moved = match (self.at, self.direction) {
             (At::Done, _) => return Some(Look::Ended),
             (At::Begin(end), Direction::Ascending) => self.begin_upwards(&view, stamp, end),
-            (At::Up(end), _) => self.go_up(&view, stamp, end, place),
+            (At::Up(end), _) => match place {
+                Some(index) => self.go_up(&view, stamp, index),
+                None => self.begin_upwards(&view, stamp, end),
+            },
             (At::Begin(End::Included), Direction::Descending) => {
                 match view.find(self.buffers.probe.as_bytes()) {
                     Found::Entry(index) => self.begin_downwards(&view, stamp, index),
@@ -241,12 +249,13 @@ impl<'t, L: Latching, const N: usize> SizedWalk<'t, '_, L, N> {
         Some((node, NodeStamp { node: node.id, version }, None))
     }
 
-    /// The entry at the lower end, or what stands before the gap there.
+    /// The entry at the lower end, or what stands before the gap there; or before the one that the
+    /// walk stands in.
     fn begin_upwards(&mut self, view: &View<'_, N>, stamp: NodeStamp, end: End) -> Look {
         let found = view.find_key(SearchKey::new(self.buffers.probe.as_bytes()));
         let index = match (found, end) {
             (Found::Entry(index), End::Included) => {
-                return self.go_up(view, stamp, end, Some(index));
+                return self.go_up(view, stamp, index);
             }
             (Found::Entry(index), _) => index + 1,
             (found, _) => found.index(),
@@ -269,18 +278,7 @@ impl<'t, L: Latching, const N: usize> SizedWalk<'t, '_, L, N> {
     }
 
     /// The next entry upwards, or the fence behind the last one.
-    fn go_up(
-        &mut self,
-        view: &View<'_, N>,
-        stamp: NodeStamp,
-        end: End,
-        place: Option<usize>,
-    ) -> Look {
-        let index =
-            place.unwrap_or_else(|| match (view.find(self.buffers.probe.as_bytes()), end) {
-                (Found::Entry(index), End::Excluded) => index + 1,
-                (found, _) => found.index(),
-            });
+    fn go_up(&mut self, view: &View<'_, N>, stamp: NodeStamp, index: usize) -> Look {
         if index < view.count() {
             view.copy_key(index, &mut self.buffers.named);
             let is_last = match (self.limit_end, self.order()) {

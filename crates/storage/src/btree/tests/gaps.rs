@@ -356,3 +356,37 @@ fn walks_name_what_table_3_locks() {
     assert_eq!(up(Included(20), Included(20)), "20:SN");
     assert_eq!(down(Included(20), Included(20)), "20:SN");
 }
+
+/// Upwards a gap is confirmed before it is crossed. When a key leaves it in between, the reader
+/// has to hear of it: whoever took the key out has left word at the name of the gap by then.
+#[test]
+fn a_gap_that_changed_after_it_was_confirmed_is_named_again() {
+    let key = |number: u64| number.to_be_bytes();
+    for lower in [Bound::Included(key(10)), Bound::Excluded(key(10)), Bound::Included(key(15))] {
+        let tree = guarded();
+        for number in [10, 20, 30] {
+            assert_eq!(tree.insert(&key(number), number), Ok(None));
+        }
+        let mut buffers = WalkBuffers::default();
+        let lower = lower.as_ref().map(<[u8; 8]>::as_slice);
+        let range = KeyRange { lower, upper: Bound::Unbounded };
+        let mut walk = tree.walk(&mut buffers, range, Direction::Ascending);
+        let first = walk.step().expect("the gap behind 10, or 10 as well");
+        assert_eq!((walk.key(), first.gap), (&key(10)[..], true));
+        assert!(walk.confirm());
+
+        assert_eq!(tree.remove_guarded(&key(20), 20, &mut Allows), Removal::Done);
+        assert_eq!(walk.step(), Some(Step { entry: None, gap: true }));
+        assert_eq!(walk.key(), key(10));
+        assert!(walk.confirm());
+        assert_eq!(walk.step(), Some(Step { entry: Some(30), gap: true }));
+
+        // And when it changes before what comes next is confirmed.
+        assert_eq!(tree.remove_guarded(&key(30), 30, &mut Allows), Removal::Done);
+        assert!(!walk.confirm());
+        assert_eq!(walk.step(), Some(Step { entry: None, gap: true }));
+        assert_eq!(walk.key(), key(10));
+        assert!(walk.confirm());
+        assert_eq!(walk.step(), None);
+    }
+}
