@@ -3,10 +3,14 @@
 //! Role         every thread of Hotrow is started here, so that it has a name in a debugger and a
 //!              profile; which thread does what is its engine's business
 
+mod background;
+
 #[cfg(all(test, not(loom)))]
 mod tests;
 
 use std::io;
+
+pub use background::{BackgroundThread, News};
 pub use std::thread::{JoinHandle, Scope, ScopedJoinHandle, scope, sleep, yield_now};
 
 /// How a thread is started.

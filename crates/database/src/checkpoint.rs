@@ -12,12 +12,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::sync::{EventCount, Latch};
-use hotrow_base::thread::{JoinHandle, ThreadOptions};
+use hotrow_base::sync::Latch;
+use hotrow_base::thread::{BackgroundThread, News};
 use hotrow_engine::checkpoint::{self, Destination, Progress};
 use hotrow_engine::journal::Journal;
 use hotrow_engine::schema::{Purpose, SharedSchema};
@@ -122,47 +122,18 @@ impl Checkpoints {
     }
 }
 
-/// The thread that takes a checkpoint whenever the log has grown by so much.
-pub(crate) struct Checkpointer {
-    stop: Arc<Stop>,
-    thread: Option<JoinHandle<()>>,
+/// Starts the thread that takes a checkpoint whenever the log has grown by so much. None when the
+/// system has no room for it: then the log grows until somebody asks for a checkpoint.
+pub(crate) fn start_checkpointer(
+    checkpoints: Arc<Checkpoints>,
+    log_bytes: u64,
+) -> Option<BackgroundThread> {
+    let look = move |news: &News| look_after(&checkpoints, news, log_bytes);
+    BackgroundThread::start("checkpointer", look).ok()
 }
 
-#[derive(Default)]
-struct Stop {
-    asked: AtomicBool,
-    changed: EventCount,
-}
-
-impl Checkpointer {
-    /// Starts the thread.
-    pub(crate) fn start(checkpoints: Arc<Checkpoints>, log_bytes: u64) -> Self {
-        let stop = Arc::new(Stop::default());
-        let thread = {
-            let stop = Arc::clone(&stop);
-            let look = move || look_after(&checkpoints, &stop, log_bytes);
-            // Without the thread the log grows until somebody asks for a checkpoint.
-            ThreadOptions::named("checkpointer").spawn(look).ok()
-        };
-        Self { stop, thread }
-    }
-}
-
-impl Drop for Checkpointer {
-    fn drop(&mut self) {
-        self.stop.asked.store(true, Ordering::Release); // partner: the Acquire in `look_after`
-        self.stop.changed.notify_all();
-        if let Some(thread) = self.thread.take()
-            && let Err(panic) = thread.join()
-        {
-            std::panic::resume_unwind(panic);
-        }
-    }
-}
-
-fn look_after(checkpoints: &Checkpoints, stop: &Stop, log_bytes: u64) {
-    let asked = || stop.asked.load(Ordering::Acquire).then_some(()); // partner: the drop
-    while stop.changed.wait_for(Some(Ticks::from_now(LOOK_EVERY)), asked).is_none() {
+fn look_after(checkpoints: &Checkpoints, news: &News, log_bytes: u64) {
+    while news.wait(Some(Ticks::from_now(LOOK_EVERY))) {
         if checkpoints.growth() < log_bytes {
             continue;
         }

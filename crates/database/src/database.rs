@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use hotrow_base::clock;
 use hotrow_base::ids::WorkerId;
 use hotrow_base::sync::Latch;
+use hotrow_base::thread::BackgroundThread;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, RunningEngine};
 use hotrow_engine::interactive::Interactive;
 use hotrow_engine::journal::{Committer, Journal};
@@ -33,7 +34,7 @@ use hotrow_transaction::outcome::SqlError;
 
 use crate::alone::Alone;
 use crate::bulk::BulkLoader;
-use crate::checkpoint::{CheckpointProgress, CheckpointReport, Checkpointer, Checkpoints};
+use crate::checkpoint::{CheckpointProgress, CheckpointReport, Checkpoints, start_checkpointer};
 use crate::client::{ClientQueue, Ends, Mailbox, Refused, Reply};
 use crate::config::{Config, Durability};
 use crate::data_directory::DataDirectory;
@@ -79,7 +80,7 @@ pub(crate) struct Inner {
     pub(crate) outcomes: Arc<Outcomes>,
     /// with a directory, while it is open
     checkpoints: Latch<Option<Arc<Checkpoints>>>,
-    checkpointer: Latch<Option<Checkpointer>>,
+    checkpointer: Latch<Option<BackgroundThread>>,
     /// rows were loaded that no log and no checkpoint has
     unlogged: AtomicBool,
     recovery: Option<RecoveryReport>,
@@ -316,8 +317,8 @@ impl Inner {
         let repeated = recovered.report.log_bytes;
         let checkpoints = Arc::new(inner.checkpoints_in(directory, repeated));
         if let Some(log_bytes) = inner.config.checkpoint_log_bytes {
-            let checkpointer = Checkpointer::start(Arc::clone(&checkpoints), log_bytes);
-            inner.checkpointer = Latch::new(Some(checkpointer));
+            inner.checkpointer =
+                Latch::new(start_checkpointer(Arc::clone(&checkpoints), log_bytes));
         }
         inner.checkpoints = Latch::new(Some(checkpoints));
         inner.recovery = Some(recovered.report);

@@ -1,12 +1,11 @@
 //! Who else ends interactive transactions: quiet points, the idle time-out, the end of the engine.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::sync::EventCount;
-use hotrow_base::thread::{self, JoinHandle, ThreadOptions};
+use hotrow_base::thread::{self, BackgroundThread, News};
 use hotrow_transaction::outcome::{Conflict, SqlError};
 
 use super::Locks;
@@ -101,62 +100,21 @@ impl<L: Locks> Slots<L> {
     }
 }
 
-/// The thread that looks for transactions to end, from the first transaction on.
-pub(super) struct Housekeeper {
-    stop: Arc<Stop>,
-    thread: Option<JoinHandle<()>>,
+/// Starts the thread that looks for transactions to end, from the first transaction on. None when
+/// the system has no room for it, and then nobody is ended.
+pub(super) fn start_housekeeper<L: Locks>(slots: &Arc<Slots<L>>) -> Option<BackgroundThread> {
+    let slots = Arc::downgrade(slots);
+    BackgroundThread::start("housekeeper", move |news| look_after(&slots, news)).ok()
 }
 
-#[derive(Default)]
-struct Stop {
-    asked: AtomicBool,
-    /// a transaction has begun
-    begun: AtomicBool,
-    changed: EventCount,
-}
-
-impl Housekeeper {
-    /// Tells that there is something to look after.
-    pub(super) fn tell(&self) {
-        self.stop.begun.store(true, Ordering::Relaxed); // ordered by the event count
-        self.stop.changed.notify_all();
-    }
-
-    /// Starts the thread; none when the system has no room for it, and then nobody is ended.
-    pub(super) fn start<L: Locks>(slots: &Arc<Slots<L>>) -> Option<Self> {
-        let stop = Arc::new(Stop::default());
-        let look = {
-            let (slots, stop) = (Arc::downgrade(slots), Arc::clone(&stop));
-            move || look_after(&slots, &stop)
-        };
-        let thread = ThreadOptions::named("housekeeper").spawn(look).ok()?;
-        Some(Self { stop, thread: Some(thread) })
-    }
-}
-
-fn look_after<L: Locks>(slots: &Weak<Slots<L>>, stop: &Stop) {
-    let asked = || stop.asked.load(Ordering::Acquire).then_some(()); // partner: the drop
+fn look_after<L: Locks>(slots: &Weak<Slots<L>>, news: &News) {
     loop {
         let any = slots.upgrade().is_some_and(|slots| slots.any_taken());
-        let until = any.then(|| Ticks::from_now(LOOK_EVERY));
-        let begun = || stop.begun.swap(false, Ordering::Relaxed).then_some(()); // a hint
-        if stop.changed.wait_for(until, || asked().or_else(begun)).is_some() && asked().is_some() {
+        if !news.wait(any.then(|| Ticks::from_now(LOOK_EVERY))) {
             return;
         }
         let Some(slots) = slots.upgrade() else { return };
         slots.end_idle();
-    }
-}
-
-impl Drop for Housekeeper {
-    fn drop(&mut self) {
-        self.stop.asked.store(true, Ordering::Release); // partner: the Acquire in `look_after`
-        self.stop.changed.notify_all();
-        if let Some(thread) = self.thread.take()
-            && let Err(panic) = thread.join()
-        {
-            std::panic::resume_unwind(panic);
-        }
     }
 }
 

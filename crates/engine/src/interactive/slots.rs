@@ -9,10 +9,11 @@ use hotrow_base::clock::Ticks;
 use hotrow_base::ids::{TableId, WorkerId};
 use hotrow_base::sync::gate::{Gate, Open};
 use hotrow_base::sync::{EventCount, Latch, LatchGuard};
+use hotrow_base::thread::BackgroundThread;
 use hotrow_transaction::granule::TableUse;
 use hotrow_transaction::outcome::SqlError;
 
-use super::housekeeping::{Housekeeper, shut_down};
+use super::housekeeping::{shut_down, start_housekeeper};
 use super::transaction::Transaction;
 use super::{Attempt, Interactive, InteractiveTransaction, Locks};
 use crate::contract::{Ground, InteractiveOptions};
@@ -34,7 +35,7 @@ pub struct Slots<L: Locks> {
     /// a transaction has ended, or is no longer held back
     pub(super) changed: EventCount,
     pub(super) closed: AtomicBool,
-    housekeeper: Latch<Option<Housekeeper>>,
+    housekeeper: Latch<Option<BackgroundThread>>,
 }
 
 /// What a transaction may have; ordered by what it takes to be clear of it.
@@ -202,7 +203,7 @@ impl<L: Locks> Slots<L> {
     fn look_after(self: &Arc<Self>) {
         let mut housekeeper = self.housekeeper.lock();
         if housekeeper.is_none() && !self.closed.load(Ordering::Relaxed) {
-            *housekeeper = Housekeeper::start(self);
+            *housekeeper = start_housekeeper(self);
         }
         if let Some(housekeeper) = &*housekeeper {
             housekeeper.tell();

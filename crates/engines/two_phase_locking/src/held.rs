@@ -124,11 +124,6 @@ impl Held {
         let cells = self.cells.len() * 2;
         self.cells.clear();
         self.cells.resize(cells, Cell::default());
-        self.place_all();
-    }
-
-    /// Fills cells that are empty.
-    fn place_all(&mut self) {
         self.round = 1;
         (0..self.locks.len()).for_each(|number| self.place(number));
     }
@@ -163,6 +158,7 @@ mod tests {
             assert!(held.is_empty() && held.locks().next().is_none());
         }
     }
+
     #[test]
     fn what_is_not_kept_is_forgotten() {
         let mut held = Held::default();

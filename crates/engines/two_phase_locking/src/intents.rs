@@ -20,7 +20,8 @@
 //!              order of tables, and never give up
 //! Source       locking.txt 3 (lightweight intent locks, Algorithms 3 and 4) and 3.1 (speculative
 //!              lock inheritance, after Johnson et al.). We differ: an event count, which loses no
-//!              wake-up, stands for mutex, broadcast and the waiter's look every millisecond
+//!              wake-up, stands for mutex and broadcast; what the waiter looks at every millisecond
+//!              is who waits for it (I4), which the paper leaves to time-outs
 
 mod inherited;
 mod lightweight;
@@ -237,7 +238,7 @@ impl TableLocks {
                 let waited = self.lightweight.acquire(asked, pause, goes_on);
                 // Counters do not know who is in the way.
                 owner.set_holder(Party::Unknown);
-                self.table.note_wait(owner, on.lock(), Ticks::now().nanos_since(began));
+                self.table.note_wait(owner, on.lock(), began);
                 owner.meet(waited?);
             }
             Form::Plain | Form::Inherited => {

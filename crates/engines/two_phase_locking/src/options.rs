@@ -118,30 +118,17 @@ impl Settings {
                     return Err(OptionError::Unknown { engine: NAME, setting, known: SETTINGS });
                 }
             };
-            known.map_err(|known| OptionError::Value {
-                engine: NAME,
-                setting: setting.clone(),
-                value: value.clone(),
-                known,
-            })?;
+            known.map_err(|known| refused(settings, setting, known))?;
         }
         if read.acquisition == Acquisition::Ordered && read.release != Release::All {
-            return Err(OptionError::Value {
-                engine: NAME,
-                setting: "release".to_owned(),
-                value: settings["release"].clone(),
-                known: "all; the others need an acquisition that is not ordered, since who keeps \
-                        locks and asks for more asks in no order",
-            });
+            let known = "all; the others need an acquisition that is not ordered, since who keeps \
+                         locks and asks for more asks in no order";
+            return Err(refused(settings, "release", known));
         }
         if read.deadlocks.policy == Policy::WoundWait && read.intents == Form::Inherited {
-            return Err(OptionError::Value {
-                engine: NAME,
-                setting: "intents".to_owned(),
-                value: settings["intents"].clone(),
-                known: "lightweight, plain; under wound-wait, which undoes who holds a lock, \
-                        nobody may keep one for a next transaction",
-            });
+            let known = "lightweight, plain; under wound-wait, which undoes who holds a lock, \
+                         nobody may keep one for a next transaction";
+            return Err(refused(settings, "intents", known));
         }
         Ok(read)
     }
@@ -176,6 +163,12 @@ impl Settings {
         self.deadlocks.time_out = Duration::from_millis(ms);
         Ok(())
     }
+}
+
+/// A setting has a value that it cannot have.
+fn refused(settings: &BTreeMap<String, String>, setting: &str, known: &'static str) -> OptionError {
+    let value = settings[setting].clone();
+    OptionError::Value { engine: NAME, setting: setting.to_owned(), value, known }
 }
 
 /// The values of a setting by name, and all names in one text.

@@ -39,7 +39,7 @@ impl LockTable {
             }
             _ => self.wait_until(owner, lock, None),
         };
-        self.note_wait(owner, lock, Ticks::now().nanos_since(began));
+        self.note_wait(owner, lock, began);
         debug_assert!(!is_planned || waited.is_ok(), "planned owners are not refused (I6)");
         if waited.is_ok() {
             // Who granted it has tagged the bucket before, under its latch.
@@ -49,9 +49,9 @@ impl LockTable {
         waited
     }
 
-    /// Notes that the owner has waited for a lock.
-    pub fn note_wait(&self, owner: &Owner, lock: u64, nanos: u64) {
-        let number = owner.number as usize;
+    /// Notes that the owner has waited for a lock, from `began` until now.
+    pub fn note_wait(&self, owner: &Owner, lock: u64, began: Ticks) {
+        let (number, nanos) = (owner.number as usize, began.elapsed_nanos());
         let awaited = Awaited { lock, waiter: self.cells[number].party(), holder: owner.holder };
         self.books[number].lock().note(awaited, nanos);
     }
