@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use hotrow::{CallSource, Config, Database, Durability, EngineOptions, ProcedureId, Statistics};
+use hotrow::{
+    CallSource, Config, Database, Durability, EngineOptions, ProcedureId, Statistics, Wait,
+};
 use hotrow_base::clock::Ticks;
 use hotrow_base::thread::{self, available_cores};
 use hotrow_workloads::{Share, Workload};
@@ -24,7 +26,7 @@ use crate::phase::{Phase, PhaseFlag};
 use crate::progress::Progress;
 use crate::report::{
     CheckReport, KindReport, LatencyReport, LogUse, MemorySummary, RecoveryFigures, RunReport,
-    TimeBreakdown, difference,
+    TimeBreakdown, WaitReport, difference,
 };
 use crate::selection::Variant;
 use crate::source::{CallTime, GeneratorSource, SourceParts};
@@ -33,6 +35,9 @@ use crate::source::{CallTime, GeneratorSource, SourceParts};
 const CALL_TIME_US: i64 = 9_497 * 86_400 * 1_000_000;
 /// Room that sources make for calls on their way before they must allocate.
 const IN_FLIGHT_ROOM: usize = 64;
+
+/// What was waited for longest, as reports tell it.
+const WAITS_TOLD: usize = 10;
 
 /// One source of calls per thread.
 type Sources = Vec<Box<dyn CallSource>>;
@@ -61,7 +66,8 @@ pub struct Driver {
     pub seed: u64,
     /// bytes that records and indexes may take
     pub memory_bytes: u64,
-    /// whether to run the workload's checks and measure memory after a run
+    /// whether to run the workload's checks after a run, measure memory, and find out which rows
+    /// were waited for
     pub inspect: bool,
     /// whether to pin threads to cores; never done with clients, which need cores too
     pub pin_threads: bool,
@@ -239,24 +245,27 @@ impl Driver {
         let (sources, done) = self.sources(db, workload, threads, &phase)?;
         let log_before = LogUse::of(db);
         let engine = db.start_engine(variant.entry, &self.options(variant, threads), sources)?;
+        let waits = || self.inspect.then(|| db.tell_waits(engine.waits(), WAITS_TOLD));
         let mut books = SourceBooks::new(&workload.kinds());
-        let (seconds, part, whole) = match self.length {
+        let (seconds, part, whole, waits) = match self.length {
             Length::Time { warm_up, measured } => {
                 self.progress.sleep(format!("{what}, warming up"), warm_up);
                 let (seconds, part) = self.time(|| engine.statistics(), &phase, measured, what);
+                let waits = waits();
                 let whole = engine.stop();
                 collect(&done, threads, &mut books)?;
-                (seconds, part, whole)
+                (seconds, part, whole, waits)
             }
             Length::Calls(_) => {
                 // Sources close by themselves; threads that see it drop them.
                 collect(&done, threads, &mut books)?;
+                let waits = waits();
                 let whole = engine.stop();
-                (books.seconds(), whole.clone(), whole)
+                (books.seconds(), whole.clone(), whole, waits)
             }
         };
         let log = LogUse::of(db).since(log_before);
-        Ok(Measured { seconds, books, part, whole, log, durability: db.durability() })
+        Ok(Measured { seconds, books, part, whole, waits, log, durability: db.durability() })
     }
 
     fn measure_clients(
@@ -300,10 +309,11 @@ impl Driver {
             }
             (books, timed)
         });
+        let waits = self.inspect.then(|| db.waits(WAITS_TOLD));
         let whole = db.rest()?;
         let (seconds, part) = timed.unwrap_or_else(|| (books.seconds(), whole.clone()));
         let log = LogUse::of(db).since(log_before);
-        Ok(Measured { seconds, books, part, whole, log, durability: db.durability() })
+        Ok(Measured { seconds, books, part, whole, waits, log, durability: db.durability() })
     }
 
     fn first_phase(&self) -> Phase {
@@ -421,13 +431,15 @@ struct Measured {
     part: Statistics,
     /// the engine's books
     whole: Statistics,
+    /// what was waited for longest, where that was looked at
+    waits: Option<Vec<Wait>>,
     /// what the log took, from start to end
     log: LogUse,
     durability: Durability,
 }
 
 impl Measured {
-    fn report(&self, workload: &dyn Workload, variant: &Variant, threads: usize) -> RunReport {
+    fn report(self, workload: &dyn Workload, variant: &Variant, threads: usize) -> RunReport {
         let ends = self.books.measured();
         let parameters = workload.parameters().list();
         let kinds = workload.kinds();
@@ -444,6 +456,8 @@ impl Measured {
             user_aborts: ends.user_aborts,
             conflict_aborts: self.part.conflict_aborts(),
             restarts: self.part.replans,
+            waits: self.part.waits,
+            waited_for: self.waits.into_iter().flatten().map(WaitReport::from).collect(),
             txn_per_s: ends.committed as f64 / self.seconds.max(1e-9),
             latency_us: LatencyReport::of_nanos(&self.books.latency_ns()),
             time_breakdown: TimeBreakdown::of_nanos(self.part.nanos),

@@ -196,6 +196,9 @@ pub enum Metric {
     /// median latency in microseconds
     #[serde(rename = "p50 us")]
     Median,
+    /// requests for locks that had to wait, per thousand commits
+    #[serde(rename = "waits")]
+    Waits,
     /// percent of the threads' time spent on waiting for locks
     #[serde(rename = "waiting")]
     Waiting,
@@ -209,7 +212,8 @@ impl Metric {
     pub fn of(self, run: &RunReport) -> f64 {
         match self {
             Self::Throughput => run.txn_per_s,
-            Self::Undone => 1e3 * run.conflict_aborts as f64 / run.committed.max(1) as f64,
+            Self::Undone => per_thousand(run, run.conflict_aborts),
+            Self::Waits => per_thousand(run, run.waits),
             Self::Median => run.latency_us.p50,
             Self::Waiting => 100.0 * run.time_breakdown.wait,
             Self::Seconds => run.seconds,
@@ -217,11 +221,16 @@ impl Metric {
     }
 }
 
+fn per_thousand(run: &RunReport, count: u64) -> f64 {
+    1e3 * count as f64 / run.committed.max(1) as f64
+}
+
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Throughput => "transactions per second",
             Self::Undone => "undone per thousand commits",
+            Self::Waits => "waits per thousand commits",
             Self::Median => "median latency, us",
             Self::Waiting => "percent of time waiting",
             Self::Seconds => "seconds",

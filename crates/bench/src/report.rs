@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use hotrow::{Activity, Database, MemoryReport, RecoveryReport, Statistics};
+use hotrow::{Activity, Database, MemoryReport, RecoveryReport, Statistics, Wait};
 use hotrow_log::log::LogStatistics;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,12 @@ pub struct RunReport {
     pub conflict_aborts: u64,
     /// calls planned again after a wrong guess, unseen by the caller
     pub restarts: u64,
+    /// requests for locks that had to wait
+    #[serde(default)]
+    pub waits: u64,
+    /// what was waited for longest, warming up included
+    #[serde(default)]
+    pub waited_for: Vec<WaitReport>,
     /// committed calls per second
     pub txn_per_s: f64,
     /// of committed calls, from fetch to commit; with clients, as they see it
@@ -204,6 +211,34 @@ impl TimeBreakdown {
     }
 }
 
+/// What was waited for, by whom and because of whom.
+#[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
+pub struct WaitReport {
+    /// the table; empty where nobody knows any more
+    pub table: String,
+    /// the key, or the part of it that is locked; empty for a table as a whole
+    pub key: String,
+    /// the procedure that waited
+    pub waiter: String,
+    /// the procedure that was in the way; of several the first
+    pub holder: String,
+    /// times
+    pub count: u64,
+    /// milliseconds of all of them
+    pub total_ms: f64,
+    /// milliseconds of the longest
+    pub longest_ms: f64,
+}
+
+impl From<Wait> for WaitReport {
+    fn from(wait: Wait) -> Self {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let (total_ms, longest_ms) = (ms(wait.total), ms(wait.longest));
+        let Wait { table, key, waiter, holder, count, .. } = wait;
+        Self { table, key, waiter, holder, count, total_ms, longest_ms }
+    }
+}
+
 /// A check and what it found.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
 pub struct CheckReport {
@@ -269,6 +304,7 @@ pub(crate) fn difference(later: &Statistics, earlier: &Statistics) -> Statistics
     between.user_aborts -= earlier.user_aborts;
     between.replans -= earlier.replans;
     between.exclusive -= earlier.exclusive;
+    between.waits -= earlier.waits;
     for (sum, before) in between.conflicts.iter_mut().zip(&earlier.conflicts) {
         *sum -= before;
     }

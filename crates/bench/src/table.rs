@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 
-use crate::report::RunReport;
+use crate::report::{RunReport, WaitReport};
 
 /// How text is written.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -19,6 +19,10 @@ const HEADER: [&str; 11] = [
 ];
 /// The first column of figures, which are aligned to the right.
 const FIRST_FIGURE: usize = 3;
+/// Shares of time below this are not worth a word.
+const WORTH_A_WORD: f64 = 0.05;
+/// Lines on what a run waited for.
+const WAITS_SHOWN: usize = 5;
 /// Columns that are text although they come after figures.
 const LAST_TEXTS: [usize; 2] = [9, 10];
 
@@ -47,7 +51,38 @@ pub fn write_table(reports: &[RunReport], style: Style, out: &mut dyn Write) -> 
             writeln!(out, "CHECK FAILED  {run}: {}: {}", check.name, check.detail)?;
         }
     }
+    for report in reports.iter().filter(|report| report.time_breakdown.wait >= WORTH_A_WORD) {
+        write_waits(report, style, out)?;
+    }
     writeln!(out, "{}", remark(reports))
+}
+
+/// What a run waited for longest.
+fn write_waits(report: &RunReport, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    if report.waited_for.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "Waited for by {}:", name(report))?;
+    let header = ["ms", "times", "longest us", "row", "by", "because of"];
+    let row = |wait: &WaitReport| {
+        let what = match (wait.table.as_str(), wait.key.as_str()) {
+            ("", _) => "a key that no row has".to_owned(),
+            (table, "") => table.to_owned(),
+            (table, key) => format!("{table} ({key})"),
+        };
+        let longest_us = (wait.longest_ms * 1e3).round() as u64;
+        vec![
+            grouped(wait.total_ms.round() as u64),
+            grouped(wait.count),
+            grouped(longest_us),
+            what,
+            wait.waiter.clone(),
+            wait.holder.clone(),
+        ]
+    };
+    let rows = report.waited_for.iter().take(WAITS_SHOWN).map(row).collect();
+    write_rows(header.map(str::to_owned).to_vec(), rows, style, out)?;
+    writeln!(out)
 }
 
 fn empty_table(style: Style) -> Table {
@@ -155,7 +190,7 @@ fn time_text(report: &RunReport) -> String {
         ("idle", time.idle),
     ];
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let worth = shares.iter().filter(|(_, share)| *share >= 0.05).take(3);
+    let worth = shares.iter().filter(|(_, share)| *share >= WORTH_A_WORD).take(3);
     let texts: Vec<_> =
         worth.map(|(name, share)| format!("{name} {:.0}%", share * 100.0)).collect();
     texts.join(" ")

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hotrow_base::ids::ColumnId;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
-use hotrow_engine::waits::{self, Locked, Party};
+use hotrow_engine::waits::{self, Awaited, Locked, Party, Waited};
 
 use crate::database::Database;
 
@@ -49,7 +49,11 @@ impl Database {
     /// Who has waited for whom since the engine started, and for which rows: the longest waits
     /// first, at most `most` of them. Always counted; asking walks over all rows to find the keys.
     pub fn waits(&self, most: usize) -> Vec<Wait> {
-        let mut waits = self.engine_waits();
+        self.tell_waits(self.engine_waits(), most)
+    }
+
+    /// Says in words what an engine answers that [`Database::start_engine`] has started.
+    pub fn tell_waits(&self, mut waits: Vec<(Awaited, Waited)>, most: usize) -> Vec<Wait> {
         waits.truncate(most);
         let schema = self.schema();
         let locked = waits::find_locked(&schema, waits.iter().map(|(awaited, _)| awaited.lock));

@@ -56,6 +56,8 @@ pub struct WorkerBooks {
     pub replans: Counter,
     /// calls run alone because they could not be planned otherwise
     pub exclusive: Counter,
+    /// requests for locks that had to wait
+    pub waits: Counter,
     /// nanoseconds by [`Activity`]
     pub nanos: [Counter; 6],
 }
@@ -73,6 +75,8 @@ pub struct Statistics {
     pub replans: u64,
     /// calls run alone because they could not be planned otherwise
     pub exclusive: u64,
+    /// requests for locks that had to wait
+    pub waits: u64,
     /// nanoseconds by [`Activity`], summed over threads
     pub nanos: [u64; 6],
 }
@@ -84,6 +88,7 @@ impl Statistics {
         self.user_aborts += books.user_aborts.get();
         self.replans += books.replans.get();
         self.exclusive += books.exclusive.get();
+        self.waits += books.waits.get();
         for (sum, one) in self.conflicts.iter_mut().zip(&books.conflicts) {
             *sum += one.get();
         }
@@ -105,11 +110,13 @@ pub struct Stopwatch {
     activity: Activity,
     /// not published yet
     ticks: [u64; 6],
+    /// not published yet
+    waits: u64,
 }
 
 impl Default for Stopwatch {
     fn default() -> Self {
-        Self { since: Ticks::now(), activity: Activity::Idle, ticks: [0; 6] }
+        Self { since: Ticks::now(), activity: Activity::Idle, ticks: [0; 6], waits: 0 }
     }
 }
 
@@ -123,11 +130,19 @@ impl Stopwatch {
         std::mem::replace(&mut self.activity, to)
     }
 
+    /// As [`Stopwatch::switch`], to waiting for a lock.
+    #[inline]
+    pub fn begin_wait(&mut self) -> Activity {
+        self.waits += 1;
+        self.switch(Activity::Wait)
+    }
+
     /// Writes the sums to the books.
     pub fn publish(&mut self, books: &WorkerBooks) {
         self.switch(self.activity);
         for (counter, ticks) in books.nanos.iter().zip(&mut self.ticks) {
             counter.add(Ticks::nanos_of(std::mem::take(ticks)));
         }
+        books.waits.add(std::mem::take(&mut self.waits));
     }
 }

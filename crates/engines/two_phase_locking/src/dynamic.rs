@@ -117,7 +117,7 @@ impl Locking {
         if tables.try_acquire(owner, coarse, on, mode) {
             return Ok(());
         }
-        let before = watch.switch(Activity::Wait);
+        let before = watch.begin_wait();
         let prevails = |owner: &Owner| {
             !finer.is_doomed(owner) && held.locks().all(|lock| finer.overrule(owner, lock))
         };
@@ -151,7 +151,7 @@ impl Locking {
         match self.table.acquire(&mut self.owner, lock, mode) {
             Acquired::Granted => Ok(()),
             Acquired::Waiting => {
-                let before = watch.switch(Activity::Wait);
+                let before = watch.begin_wait();
                 let waited = self.table.wait(&mut self.owner, lock);
                 watch.switch(before);
                 waited.map_err(Stop::Conflict)

@@ -13,7 +13,7 @@ use hotrow_base::ids::TableId;
 use hotrow_engine::journal::{Commit, Committer, Effect};
 use hotrow_engine::protection::{KeyLock, Protection};
 use hotrow_engine::schema::SharedSchema;
-use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_engine::statistics::Stopwatch;
 use hotrow_engine::waits::Party;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LockMode, LockRequest, Space};
@@ -258,7 +258,7 @@ impl Locking {
             let Self { tables, owner, coarse, .. } = self;
             let (on, mode) = (Coarse::Table(table), mode.into());
             if !tables.try_acquire(owner, coarse, on, mode) {
-                let before = watch.switch(Activity::Wait);
+                let before = watch.begin_wait();
                 let granted = tables.acquire(owner, coarse, (on, mode), |_| false);
                 watch.switch(before);
                 debug_assert!(granted.is_ok(), "nobody refuses an ordered request (I1)");
@@ -350,7 +350,7 @@ fn wait(
 ) {
     // Acquiring without waiting counts as execution where it is not told apart: reading the clock
     // twice costs as much as a lock.
-    let before = watch.switch(Activity::Wait);
+    let before = watch.begin_wait();
     if let Some(heat) = heat {
         heat.waited_for(worker, request.lock());
     }
@@ -407,7 +407,7 @@ macro_rules! beside_keys {
         fn wait_to_divide(&mut self) -> Result<(), Stop> {
             let Locking { table, owner, beside, .. } = &mut *self.locking;
             if let Some(beside) = beside {
-                let before = self.watch.switch(Activity::Wait);
+                let before = self.watch.begin_wait();
                 beside.wait_to_divide(table, owner);
                 self.watch.switch(before);
             }
