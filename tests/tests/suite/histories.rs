@@ -1,6 +1,8 @@
 //! Histories of every engine are strictly serializable, as far as a checker can tell that knows
 //! nothing of engines.
 
+use std::cell::Cell;
+
 use hotrow_history::check;
 use hotrow_tests::history_run::{Load, Step, record};
 use hotrow_tests::{matrix, seed};
@@ -43,12 +45,19 @@ fn histories_are_strictly_serializable() {
 fn histories_of_calls_and_typed_transactions_are_strictly_serializable() {
     let mut setups = matrix::setups(&[1, 2, 4]);
     setups.retain(|setup| setup.entry.interactive);
+    let (histories, checked) = (Cell::new(0), Cell::new(0));
     seed::for_seeds(1000, setups.len() as u64 * RUNS_PER_SETUP, |seed, _| {
         let setup = &setups[seed as usize % setups.len()];
         let typed_percent = if seed % 3 == 0 { 100 } else { 50 };
         let load = Load { seed, clients: 5, transactions: 40, fail_percent: 10, typed_percent };
         let report = check(&record(&setup.open(), load, mixed));
         assert!(report.is_clean(), "{}: {report}", setup.name);
-        assert!(report.transactions_checked > 50, "{}: {report}", setup.name);
+        // Of transactions that are typed, policies that refuse undo many for good.
+        assert!(report.transactions_checked > 20, "{}: {report}", setup.name);
+        histories.set(histories.get() + 1);
+        checked.set(checked.get() + report.transactions_checked);
     });
+    let (histories, checked) = (histories.get(), checked.get());
+    println!("{checked} transactions in {histories} histories");
+    assert!(checked > 80 * histories, "{checked} transactions in {histories} histories");
 }

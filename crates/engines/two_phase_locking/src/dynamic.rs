@@ -152,7 +152,9 @@ impl Locking {
             Acquired::Granted => Ok(()),
             Acquired::Waiting => {
                 let before = watch.begin_wait();
-                let waited = self.table.wait(&mut self.owner, lock);
+                let Self { table, tables, coarse, owner, .. } = self;
+                tables.prepare_to_wait(owner, coarse);
+                let waited = table.wait(owner, lock);
                 watch.switch(before);
                 waited.map_err(Stop::Conflict)
             }

@@ -248,6 +248,7 @@ impl TableLocks {
                     Acquired::Granted => {}
                     Acquired::Waiting => {
                         self.announce(private, on, mode); // H5
+                        self.prepare_to_wait(owner, private);
                         self.table.wait(owner, on.lock())?;
                     }
                     Acquired::Refused(conflict) => return Err(conflict),

@@ -80,7 +80,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         &[("acquisition", "no-wait"), ("intents", "plain")],
         &[("acquisition", "wait-die")],
         &[("acquisition", "wait-die"), ("ranges", "orthogonal")],
-        &[("acquisition", "wound-wait")],
+        &[("acquisition", "wound-wait"), ("intents", "inherited")],
         &[("acquisition", "wait-for-graph"), ("intents", "inherited")],
         &[("acquisition", "wait-for-graph"), ("ranges", "orthogonal")],
         &[("acquisition", "dreadlocks"), ("victim", "kill-short")],

@@ -391,6 +391,17 @@ impl LockTable {
         rank(one) < rank(other)
     }
 
+    /// Under wound-wait, has the owner's transaction undone if an older one waits for a lock that
+    /// it holds, as when that one asked.
+    pub fn yield_to_older(&self, owner: &Owner, lock: u64) {
+        let is_older = |other| self.is_older(other, owner.number);
+        if self.deadlocks.policy == Policy::WoundWait
+            && self.bucket(lock).waiters(lock).any(is_older)
+        {
+            self.cells[owner.number as usize].doom();
+        }
+    }
+
     /// See [`Policy::refuses`].
     pub fn refuses(&self) -> bool {
         self.deadlocks.policy.refuses()

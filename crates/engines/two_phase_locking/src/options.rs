@@ -125,11 +125,6 @@ impl Settings {
                          locks and asks for more asks in no order";
             return Err(refused(settings, "release", known));
         }
-        if read.deadlocks.policy == Policy::WoundWait && read.intents == Form::Inherited {
-            let known = "lightweight, plain; under wound-wait, which undoes who holds a lock, \
-                         nobody may keep one for a next transaction";
-            return Err(refused(settings, "intents", known));
-        }
         Ok(read)
     }
 

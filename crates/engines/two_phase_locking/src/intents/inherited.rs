@@ -16,6 +16,10 @@
 //!              may have been undone, so that nothing else orders the two
 //!              H7 who takes a table as a whole follows the earlier transactions of its owner that
 //!              announced changes there: no lock was released in between that would tell
+//!              H8 under wound-wait, an owner looks before it waits whether somebody older waits
+//!              for what it holds: that one has undone the transaction that held the intent then,
+//!              which may have been the one before, and waits for this one now. Who comes later
+//!              undoes this transaction, since both look under the latch of the lock's bucket
 //! Concurrency  `absolutes` -> counted up before an absolute request; read at the end of each
 //!              transaction and between turns. An owner that read too early reads again after 10 ms
 //!              at the latest, when it is idle: Relaxed is enough
@@ -99,6 +103,17 @@ impl TableLocks {
         }
         private.inherited.append(&mut private.held);
         self.release_inherited(owner, private);
+    }
+
+    /// Before a wait whose request is in its queue already (H3, H8).
+    pub fn prepare_to_wait(&self, owner: &mut Owner, private: &mut Private) {
+        if self.form != Form::Inherited {
+            return;
+        }
+        self.release_inherited(owner, private);
+        for held in &private.held {
+            self.table.yield_to_older(owner, held.on.lock());
+        }
     }
 
     /// Gives back what is kept from earlier transactions.

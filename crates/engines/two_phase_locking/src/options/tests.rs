@@ -79,8 +79,6 @@ fn other_settings_are_refused_with_what_there_is() {
 
 #[test]
 fn settings_that_do_not_go_together_are_refused() {
-    let inherited = read(&[("acquisition", "wound-wait"), ("intents", "inherited")]);
-    assert!(inherited.is_err_and(|error| error.contains("wound-wait")));
     let kept = read(&[("acquisition", "ordered"), ("release", "none")]);
     assert!(kept.is_err_and(|error| error.contains("not ordered")));
 }
