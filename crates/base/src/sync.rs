@@ -37,5 +37,5 @@ pub use latch::{Latch, LatchGuard, RawLatch, RawLatchGuard};
 pub use parker::Parker;
 pub use queue::{BlockingQueue, BoundedQueue, PopError, PushError};
 pub use reply::ReplySlot;
-pub use spin::{SpinWait, spin_for};
+pub use spin::{Spin, SpinWait, spin_for};
 pub use version_latch::{Version, VersionLatch};

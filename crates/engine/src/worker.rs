@@ -108,12 +108,14 @@ pub trait Runner: Send {
 
     /// Runs a call to its commit, or undoes everything it did and says why; either way sets
     /// [`Call::durable_in`]. `attempts` tells
-    /// whether it is a repetition; the runner plans again by itself where it must. `watch` shows
-    /// [`Activity::Execute`] before a first attempt and after a last one.
+    /// whether it is a repetition; the runner plans again by itself where it must. `next`: the call
+    /// that is run after this one, prepared as this one was; none at the end of a turn. `watch`
+    /// shows [`Activity::Execute`] before a first attempt and after a last one.
     fn attempt(
         &mut self,
         schema: &Schema,
         call: &mut Call,
+        next: Option<&Call>,
         watch: &mut Stopwatch,
     ) -> Result<(), Stop>;
 
@@ -283,7 +285,7 @@ impl<R: Runner> Worker<R> {
         self.watch.switch(Activity::Execute);
         for at in 0..fetched {
             if self.calls[at].procedure.is_some() {
-                self.run_call(schema, at);
+                self.run_call(schema, at, fetched);
             } else {
                 self.finish(at, Err(unknown_procedure()));
             }
@@ -291,11 +293,12 @@ impl<R: Runner> Worker<R> {
         self.watch.switch(Activity::Idle);
     }
 
-    fn run_call(&mut self, schema: &Schema, at: usize) {
+    fn run_call(&mut self, schema: &Schema, at: usize, fetched: usize) {
         let books = self.books.of(self.number);
-        let call = &mut self.calls[at];
+        let [call, later @ ..] = &mut self.calls[at..fetched] else { return };
+        let next = later.first().filter(|next| next.procedure.is_some());
         loop {
-            match self.runner.attempt(schema, call, &mut self.watch) {
+            match self.runner.attempt(schema, call, next, &mut self.watch) {
                 Ok(()) => return self.finish(at, Ok(())),
                 Err(stop @ (Stop::Error | Stop::OutOfMemory)) => {
                     let error = error_of(stop, schema, &mut call.frame);

@@ -5,7 +5,10 @@
 //! Source       the exponential back-off of crossbeam-utils; we differ: it yields early, because
 //!              Hotrow is run with more threads than cores and the holder may not be running
 
+use std::time::Duration;
+
 use super::facade;
+use crate::clock::Ticks;
 
 /// Rounds of doubling pauses before yielding: 1 + 2 + ... + 32 = 63 pauses, about 3 us where one
 /// pause takes 140 cycles (Intel since Skylake) and 1 us where it takes 45: longer than any latch
@@ -52,12 +55,22 @@ impl SpinWait {
     }
 }
 
-/// Spins with short pauses until `attempt` gives something, for `span` at most: for waits whose end
-/// is on its way on another core. Never yields, so use it only where each thread has a core.
+/// A spin of some length, before a sleep.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spin {
+    /// With short pauses: where each thread has a core, and the end is on its way on another one.
+    Pausing(Duration),
+    /// Giving the core to whoever wants it: where threads outnumber cores. While nobody does, this
+    /// spares a sleep and a wake.
+    Yielding(Duration),
+}
+
+/// Spins until `attempt` gives something, for the length of `spin` at most.
 #[inline]
-pub fn spin_for<R>(span: std::time::Duration, mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
+pub fn spin_for<R>(spin: Spin, mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
     const PAUSES_PER_LOOK: u32 = 8;
-    let deadline = crate::clock::Ticks::from_now(span);
+    let (Spin::Pausing(span) | Spin::Yielding(span)) = spin;
+    let deadline = Ticks::from_now(span);
     loop {
         if let Some(result) = attempt() {
             return Some(result);
@@ -65,8 +78,9 @@ pub fn spin_for<R>(span: std::time::Duration, mut attempt: impl FnMut() -> Optio
         if deadline.has_passed() {
             return None;
         }
-        for _ in 0..PAUSES_PER_LOOK {
-            facade::spin_hint();
+        match spin {
+            Spin::Pausing(_) => (0..PAUSES_PER_LOOK).for_each(|_| facade::spin_hint()),
+            Spin::Yielding(_) => facade::thread::yield_now(),
         }
     }
 }

@@ -109,7 +109,13 @@ impl Runner for SerialRunner {
         }
     }
 
-    fn attempt(&mut self, schema: &Schema, call: &mut Call, _: &mut Stopwatch) -> Result<(), Stop> {
+    fn attempt(
+        &mut self,
+        schema: &Schema,
+        call: &mut Call,
+        _: Option<&Call>,
+        _: &mut Stopwatch,
+    ) -> Result<(), Stop> {
         let Call { invocation, procedure, frame, plan, hints, durable_in, .. } = call;
         let procedure = procedure.as_deref().expect("only procedures that exist are run");
         let program = &procedure.program;

@@ -296,6 +296,7 @@ impl Runner for DynamicRunner {
         &mut self,
         schema: &Schema,
         call: &mut Call,
+        _: Option<&Call>,
         watch: &mut Stopwatch,
     ) -> Result<(), Stop> {
         self.pipeline.settle(&mut self.locking);

@@ -81,14 +81,15 @@ impl OrderedRunner {
         Ok(())
     }
 
-    /// Runs the call under the locks of its footprint, and releases them. `free`: turns of a loop
+    /// Runs the call under the locks of its footprint, and releases them, but for what is kept for
+    /// the `next` one. `free`: turns of a loop
     /// may come in another order, after which the end may be [`Ran::Unsettled`], and shared locks
     /// may be released at their last use.
     fn execute(
         &mut self,
         schema: &Schema,
         call: &mut Call,
-        free: bool,
+        (next, free): (Option<&Call>, bool),
         watch: &mut Stopwatch,
     ) -> Ran {
         watch.switch(Activity::Lock);
@@ -119,10 +120,14 @@ impl OrderedRunner {
             ready.run(scratch, committer, AllHeld { footprint, locking, watch })
         };
         watch.switch(Activity::Lock);
-        if let Ran::Ended(Ok(commit)) = &ran {
-            self.locking.owner.commit_at(commit.position());
-        }
-        self.locking.release_all();
+        let next = match &ran {
+            Ran::Ended(Ok(commit)) => {
+                self.locking.owner.commit_at(commit.position());
+                next.map(|next| next.plan.footprint())
+            }
+            _ => None,
+        };
+        self.locking.release_all(next);
         ran
     }
 }
@@ -143,15 +148,16 @@ impl Runner for OrderedRunner {
         &mut self,
         schema: &Schema,
         call: &mut Call,
+        next: Option<&Call>,
         watch: &mut Stopwatch,
     ) -> Result<(), Stop> {
         if call.attempts > 0 {
             self.make_plan(schema, call, watch)?;
         }
-        let mut ran = self.execute(schema, call, call.attempts == 0, watch);
+        let mut ran = self.execute(schema, call, (next, call.attempts == 0), watch);
         if let Ran::Unsettled = ran {
             self.make_plan(schema, call, watch)?;
-            ran = self.execute(schema, call, false, watch);
+            ran = self.execute(schema, call, (next, false), watch);
         }
         watch.switch(Activity::Execute);
         match ran {

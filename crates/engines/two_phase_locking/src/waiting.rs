@@ -20,10 +20,9 @@
 //!    see [`crate::deadlock`]
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::sync::{Parker, spin_for};
+use hotrow_base::sync::{Parker, Spin, spin_for};
 use hotrow_engine::waits::Party;
 
 const UNDECIDED: u32 = 0;
@@ -103,13 +102,12 @@ impl WaitingCell {
     }
 
     /// Waits until the request is decided, the transaction is doomed, its digest is outdated, or
-    /// the deadline has passed: spins for `spin`, then sleeps. Only the owner calls this.
-    pub fn wait(&self, spin: Duration, deadline: Option<Ticks>) {
+    /// the deadline has passed: spins, then sleeps. Only the owner calls this.
+    pub fn wait(&self, spin: Spin, deadline: Option<Ticks>) {
         let is_over = || self.verdict().is_some() || self.is_doomed() || self.is_outdated();
-        if !spin.is_zero() && spin_for(spin, || is_over().then_some(())).is_some() {
-            return;
+        if spin_for(spin, || is_over().then_some(())).is_none() {
+            self.parker.wait_for(deadline, is_over);
         }
-        self.parker.wait_for(deadline, is_over);
     }
 
     /// Whether the owner has been told to undo its transaction.

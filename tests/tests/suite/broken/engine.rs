@@ -225,7 +225,13 @@ impl BrokenRunner {
 }
 
 impl Runner for BrokenRunner {
-    fn attempt(&mut self, schema: &Schema, call: &mut Call, _: &mut Stopwatch) -> Result<(), Stop> {
+    fn attempt(
+        &mut self,
+        schema: &Schema,
+        call: &mut Call,
+        _: Option<&Call>,
+        _: &mut Stopwatch,
+    ) -> Result<(), Stop> {
         // Some wait in between, so that clients see that it is not done.
         if self.owed.len() > 2 {
             self.pay(schema, call);

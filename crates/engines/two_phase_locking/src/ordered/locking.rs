@@ -6,6 +6,15 @@
 //!              request is ever converted or refused. Without heat everything is of class 0
 //!              I2 classes do not change while the worker is inside the gate, which it is from
 //!              before the first lock to after the last
+//!              I3 a hot lock may be kept from one call to the next of the same turn that needs it,
+//!              which has met its predecessor then. Kept, it stands in no order: before the worker
+//!              waits for a lock that comes before it, it is given back, and acquired again in its
+//!              turn. So nobody waits while keeping what others may want first
+//!
+//! Where threads outnumber cores, handing a hot lock over means that the next owner must be woken
+//! and given a core first: keeping it (I3) makes of one switch per call one per turn. Where every
+//! thread has its core the next call only keeps what it can begin with at once: if it has anything
+//! else to lock, that is done while others have their turn.
 
 use std::sync::Arc;
 
@@ -34,6 +43,8 @@ struct Hot {
     first: u32,
     /// its place in the footprint
     granule: u32,
+    /// it is held since an earlier call (I3)
+    kept: bool,
 }
 
 /// What a worker holds and is going to hold.
@@ -56,6 +67,11 @@ pub(super) struct Locking {
     /// the hot ones behind them, and how many of those are held
     hot: Vec<Hot>,
     hot_held: usize,
+    /// locks kept for the next call; the position of the last one that changed what they cover
+    kept: Vec<LockRequest>,
+    kept_at: Position,
+    /// whether threads outnumber cores
+    is_crowded: bool,
     /// the first entry that needs a hot lock that is not held, or [`NO_ENTRY`]
     next: u32,
     /// by place in the footprint: 0 for a cold lock, else one more than its place in `hot`. Only
@@ -82,6 +98,7 @@ impl Locking {
             beside: None,
             last_use: releases_at_last_use.then(LastUse::default),
             owner: table.owner(worker, Standing::Planned),
+            is_crowded: table.is_crowded(),
             table,
             tables,
             coarse: Private::default(),
@@ -94,6 +111,8 @@ impl Locking {
             cold_held: 0,
             hot: Vec::new(),
             hot_held: 0,
+            kept: Vec::new(),
+            kept_at: Position::default(),
             next: NO_ENTRY,
             ranks: Vec::new(),
         }
@@ -135,7 +154,11 @@ impl Locking {
         };
         if by_class {
             self.begin_by_class(footprint);
+            if !self.kept.is_empty() {
+                self.take_kept();
+            }
         } else {
+            debug_assert!(self.kept.is_empty(), "classes do not change within a turn (I2)");
             footprint.requests(&mut self.cold);
         }
         if let Some(last_use) = &mut self.last_use {
@@ -173,7 +196,7 @@ impl Locking {
                 0 => cold.push(request),
                 class => {
                     let granule = granule as u32;
-                    hot.push(Hot { class, request, first: held.first, granule });
+                    hot.push(Hot { class, request, first: held.first, granule, kept: false });
                 }
             }
         }
@@ -188,6 +211,40 @@ impl Locking {
             ranks[hot.granule as usize] = rank;
         }
         self.find_next();
+    }
+
+    /// Takes over what the last call kept for this one (I3).
+    #[inline(never)]
+    fn take_kept(&mut self) {
+        for kept in self.kept.drain(..) {
+            match self.hot.iter_mut().find(|hot| hot.request.lock() == kept.lock()) {
+                Some(hot) => hot.kept = true,
+                None => give_back(&self.table, &mut self.owner, kept.lock(), self.kept_at),
+            }
+        }
+        self.owner.meet(self.kept_at);
+    }
+
+    /// Gives back what was kept and comes behind the first `held` hot locks.
+    #[inline(never)]
+    fn give_back_kept(&mut self, held: usize) {
+        for hot in self.hot[held..].iter_mut().filter(|hot| hot.kept) {
+            hot.kept = false;
+            give_back(&self.table, &mut self.owner, hot.request.lock(), self.kept_at);
+        }
+    }
+
+    /// Keeps the hot locks that the next call needs, and can begin with.
+    fn keep_for(&mut self, next: &Footprint) {
+        let needs = |hot: &&Hot| {
+            hot.request.mode() == LockMode::Exclusive
+                && next.covers(hot.request.lock(), LockMode::Shared)
+        };
+        self.kept.extend(self.hot[..self.hot_held].iter().filter(needs).map(|hot| hot.request));
+        let needed = next.granules().iter().filter(|granule| granule.table().is_none()).count();
+        if !self.is_crowded && self.kept.len() < needed {
+            self.kept.clear();
+        }
     }
 
     /// Whether some locks are hot.
@@ -241,23 +298,41 @@ impl Locking {
     #[inline]
     pub(super) fn acquire_cold(&mut self, footprint: &Footprint, watch: &mut Stopwatch) {
         self.acquire_tables(footprint, watch);
-        let Self { table, owner, cold, heat, worker, .. } = self;
-        for &request in cold.iter() {
-            if !is_granted(table, owner, request) {
-                wait(table, owner, request, heat.as_deref(), *worker, watch);
+        for at in 0..self.cold.len() {
+            let request = self.cold[at];
+            if !is_granted(&self.table, &mut self.owner, request) {
+                self.wait(request, 0, watch);
             }
         }
         self.cold_held = self.cold.len();
+    }
+
+    /// Waits for a request in its queue. `held`: how many hot locks come before it.
+    #[cold]
+    #[inline(never)]
+    fn wait(&mut self, request: LockRequest, held: usize, watch: &mut Stopwatch) {
+        self.give_back_kept(held); // I3
+        // Acquiring without waiting counts as execution where it is not told apart: reading the
+        // clock twice costs as much as a lock.
+        let before = watch.begin_wait();
+        if let Some(heat) = &self.heat {
+            heat.waited_for(self.worker, request.lock());
+        }
+        let granted = self.table.wait(&mut self.owner, request.lock());
+        watch.switch(before);
+        debug_assert!(granted.is_ok(), "nobody refuses an ordered request (I1)");
     }
 
     fn acquire_tables(&mut self, footprint: &Footprint, watch: &mut Stopwatch) {
         self.coarse_wanted.clear();
         self.coarse_wanted.extend(footprint.tables());
         self.coarse_wanted.sort_unstable_by_key(|(table, _)| *table);
-        for &(table, mode) in &self.coarse_wanted {
-            let Self { tables, owner, coarse, .. } = self;
+        for at in 0..self.coarse_wanted.len() {
+            let (table, mode) = self.coarse_wanted[at];
             let (on, mode) = (Coarse::Table(table), mode.into());
-            if !tables.try_acquire(owner, coarse, on, mode) {
+            if !self.tables.try_acquire(&mut self.owner, &mut self.coarse, on, mode) {
+                self.give_back_kept(0); // I3
+                let Self { tables, owner, coarse, .. } = self;
                 let before = watch.begin_wait();
                 let granted = tables.acquire(owner, coarse, (on, mode), |_| false);
                 watch.switch(before);
@@ -276,13 +351,13 @@ impl Locking {
     /// Acquires the hot locks up to the one in place `last`.
     #[inline(never)]
     fn acquire_hot(&mut self, last: usize, watch: &mut Stopwatch) {
-        let Self { table, owner, hot, hot_held, heat, worker, .. } = &mut *self;
-        for hot in &hot[*hot_held..=last] {
-            if !is_granted(table, owner, hot.request) {
-                wait(table, owner, hot.request, heat.as_deref(), *worker, watch);
+        for at in self.hot_held..=last {
+            let Hot { request, kept, .. } = self.hot[at];
+            if !kept && !is_granted(&self.table, &mut self.owner, request) {
+                self.wait(request, at, watch);
             }
         }
-        *hot_held = last + 1;
+        self.hot_held = last + 1;
         self.find_next();
     }
 
@@ -305,10 +380,24 @@ impl Locking {
         }
     }
 
-    /// Releases everything that is held.
-    pub(super) fn release_all(&mut self) {
-        let Self { table, owner, last_use, .. } = self;
-        let is_gone = |lock| last_use.as_ref().is_some_and(|last_use| last_use.has_released(lock));
+    /// Releases everything that is held, but for what is kept for the `next` call of the turn.
+    pub(super) fn release_all(&mut self, next: Option<&Footprint>) {
+        self.give_back_kept(self.hot_held);
+        // A call that was undone stands nowhere; those before it that kept locks for it do.
+        let position = self.owner.position().max(self.kept_at);
+        self.owner.commit_at(position);
+        self.kept_at = Position::default();
+        if let Some(next) = next.filter(|_| self.hot_held > 0) {
+            self.keep_for(next);
+            if !self.kept.is_empty() {
+                self.kept_at = position;
+            }
+        }
+        let Self { table, owner, last_use, kept, .. } = self;
+        let is_gone = |lock| {
+            last_use.as_ref().is_some_and(|last_use| last_use.has_released(lock))
+                || kept.iter().any(|kept| kept.lock() == lock)
+        };
         let cold = self.cold[..self.cold_held].iter().map(|request| request.lock());
         let hot = self.hot[..self.hot_held].iter().map(|hot| hot.request.lock());
         for lock in cold.chain(hot) {
@@ -338,25 +427,12 @@ fn is_granted(table: &LockTable, owner: &mut Owner, request: LockRequest) -> boo
     }
 }
 
-#[cold]
-#[inline(never)]
-fn wait(
-    table: &LockTable,
-    owner: &mut Owner,
-    request: LockRequest,
-    heat: Option<&Heat>,
-    worker: usize,
-    watch: &mut Stopwatch,
-) {
-    // Acquiring without waiting counts as execution where it is not told apart: reading the clock
-    // twice costs as much as a lock.
-    let before = watch.begin_wait();
-    if let Some(heat) = heat {
-        heat.waited_for(worker, request.lock());
-    }
-    let granted = table.wait(owner, request.lock());
-    watch.switch(before);
-    debug_assert!(granted.is_ok(), "nobody refuses an ordered request (I1)");
+/// Releases a lock as of another position than the owner's, which runs the next call already.
+fn give_back(table: &LockTable, owner: &mut Owner, lock: u64, position: Position) {
+    let own = owner.position();
+    owner.commit_at(position);
+    table.release(owner, lock);
+    owner.commit_at(own);
 }
 
 /// Everything is held already; as [`hotrow_engine::protection::Planned`].

@@ -8,6 +8,7 @@ use std::time::Duration;
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::{IndexId, WorkerId};
 use hotrow_engine::journal::{Committer, Journal};
+use hotrow_engine::protection::Protection;
 use hotrow_engine::schema::{Memory, Schema, SharedSchema};
 use hotrow_engine::statistics::Stopwatch;
 use hotrow_engine::waits::Party;
@@ -23,6 +24,8 @@ use crate::policy::Deadlocks;
 
 const THREADS: usize = 4;
 const LOCKS: u64 = 6;
+/// Calls of a turn.
+const CALLS: usize = 3;
 const SPACE: Space = Space::Index(IndexId(0));
 /// Far longer than anything takes that is not a deadlock.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -42,6 +45,9 @@ fn lock(number: u64) -> u64 {
     SPACE.lock_id(&number.to_be_bytes())
 }
 
+/// Which locks somebody is behind, as those find who hold them.
+type Inside = [AtomicBool; LOCKS as usize];
+
 /// Workers that lock most of a few locks each time, and count how often they did.
 struct Crowd {
     shared: Arc<SharedSchema>,
@@ -59,6 +65,7 @@ impl Crowd {
         let table = Arc::new(LockTable::new(THREADS, Deadlocks::default()));
         let tables = Arc::new(TableLocks::new(table, Form::default()));
         let (rounds, stop) = (Arc::<AtomicU64>::default(), Arc::<AtomicBool>::default());
+        let inside = Arc::<Inside>::default();
         let worker = |number: usize| {
             let mut locking = Locking::new(
                 Arc::clone(&tables),
@@ -70,12 +77,26 @@ impl Crowd {
             let journal = Arc::new(Journal::new(THREADS + 1, None, None));
             let committer = Committer::new(&journal, WorkerId(number as u16 + 1));
             let (shared, rounds, stop) = (shared.clone(), rounds.clone(), stop.clone());
+            let inside = Arc::clone(&inside);
             std::thread::spawn(move || {
                 let mut random = Random(number as u64 + 1);
-                let (mut footprint, mut watch) = (Footprint::default(), Stopwatch::default());
+                let mut watch = Stopwatch::default();
+                let mut turn: [Footprint; CALLS] = Default::default();
                 while !stop.load(Ordering::Relaxed) {
                     shared.gate().enter(number + 1);
-                    lock_some(&mut locking, &mut footprint, &mut random, &mut watch, &committer);
+                    turn.iter_mut().for_each(|footprint| draw(footprint, &mut random));
+                    for (at, footprint) in turn.iter().enumerate() {
+                        let first = random.below(LOCKS);
+                        let mut held = WhileRunning {
+                            footprint,
+                            locking: &mut locking,
+                            watch: &mut watch,
+                            committer: &committer,
+                            missed: false,
+                        };
+                        lock_all(&mut held, first, &inside);
+                        locking.release_all(turn.get(at + 1));
+                    }
                     shared.gate().leave(number + 1);
                     rounds.fetch_add(1, Ordering::Relaxed);
                 }
@@ -112,35 +133,33 @@ impl Crowd {
     }
 }
 
-fn lock_some(
-    locking: &mut Locking,
-    footprint: &mut Footprint,
-    random: &mut Random,
-    watch: &mut Stopwatch,
-    committer: &Committer,
-) {
+/// What a call locks.
+fn draw(footprint: &mut Footprint, random: &mut Random) {
     footprint.clear();
     for number in 0..LOCKS {
         if random.below(3) > 0 {
             footprint.join(lock(number), SPACE, LockMode::Exclusive);
         }
     }
-    locking.begin(footprint, Party::Unknown, false);
-    locking.acquire_cold(footprint, watch);
-    let missed = false;
-    let mut last = WhileRunning { footprint, locking, watch, committer, missed };
-    let first = random.below(LOCKS);
+}
+
+/// Runs a call up to where it releases its locks: nobody else is behind one of them.
+fn lock_all(call: &mut WhileRunning<'_>, first: u64, inside: &Inside) {
+    call.locking.begin(call.footprint, Party::Unknown, false);
+    call.locking.acquire_cold(call.footprint, call.watch);
+    let needed = |number: &u64| call.footprint.covers(lock(*number), LockMode::Exclusive);
+    let needed: Vec<_> = (0..LOCKS).filter(needed).collect();
     for number in (first..LOCKS).chain(0..first) {
         // What is not in the footprint is refused, and nothing else.
-        let held = hotrow_engine::protection::Protection::hold(
-            &mut last,
-            lock(number),
-            SPACE,
-            LockMode::Exclusive,
-        );
-        assert_eq!(held.is_ok(), footprint.covers(lock(number), LockMode::Exclusive));
+        let held = call.hold(lock(number), SPACE, LockMode::Exclusive);
+        assert_eq!(held.is_ok(), needed.contains(&number));
     }
-    locking.release_all();
+    for &number in &needed {
+        assert!(!inside[number as usize].swap(true, Ordering::Relaxed), "two are behind a lock");
+    }
+    for &number in &needed {
+        inside[number as usize].store(false, Ordering::Relaxed);
+    }
 }
 
 #[test]
