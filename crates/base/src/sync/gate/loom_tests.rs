@@ -35,3 +35,32 @@ fn who_is_inside_excludes_who_closed() {
         assert_eq!(room.count.with(|count| unsafe { *count }), 2);
     });
 }
+
+/// Who closes does not wait for whoever is inside: the gate is quiet then, or open again, and who
+/// was turned back comes in.
+#[test]
+fn who_gives_up_closing_leaves_the_gate_open() {
+    facade::model(|| {
+        let room = Arc::new(Room { gate: Gate::new(1), count: UnsafeCell::new(0) });
+        let passer = {
+            let room = Arc::clone(&room);
+            thread::spawn(move || {
+                room.gate.enter(0);
+                // SAFETY: see `Room`.
+                room.count.with_mut(|count| unsafe { *count += 1 });
+                room.gate.leave(0);
+            })
+        };
+        let closed = room.gate.close_while(|| false);
+        let expected = 1 + u32::from(closed.is_some());
+        if closed.is_some() {
+            // SAFETY: see `Room`.
+            room.count.with_mut(|count| unsafe { *count += 1 });
+        }
+        drop(closed);
+        assert!(!room.gate.wants_quiet());
+        passer.join().expect("it does not panic");
+        // SAFETY: the other thread has ended.
+        assert_eq!(room.count.with(|count| unsafe { *count }), expected);
+    });
+}

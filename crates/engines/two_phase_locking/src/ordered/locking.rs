@@ -298,11 +298,15 @@ impl Locking {
     #[inline]
     pub(super) fn acquire_cold(&mut self, footprint: &Footprint, watch: &mut Stopwatch) {
         self.acquire_tables(footprint, watch);
-        for at in 0..self.cold.len() {
-            let request = self.cold[at];
-            if !is_granted(&self.table, &mut self.owner, request) {
-                self.wait(request, 0, watch);
-            }
+        self.cold_held = 0;
+        loop {
+            let Self { table, owner, cold, cold_held, .. } = &mut *self;
+            let mut rest = cold[*cold_held..].iter();
+            let Some(&request) = rest.find(|request| !is_granted(table, owner, **request)) else {
+                break;
+            };
+            *cold_held = cold.len() - rest.len();
+            self.wait(request, 0, watch);
         }
         self.cold_held = self.cold.len();
     }
@@ -393,15 +397,16 @@ impl Locking {
                 self.kept_at = position;
             }
         }
-        let Self { table, owner, last_use, kept, .. } = self;
-        let is_gone = |lock| {
-            last_use.as_ref().is_some_and(|last_use| last_use.has_released(lock))
-                || kept.iter().any(|kept| kept.lock() == lock)
-        };
-        let cold = self.cold[..self.cold_held].iter().map(|request| request.lock());
-        let hot = self.hot[..self.hot_held].iter().map(|hot| hot.request.lock());
-        for lock in cold.chain(hot) {
-            if !is_gone(lock) {
+        let Self { table, owner, last_use, kept, cold, cold_held, hot, hot_held, .. } = self;
+        let released = last_use.as_ref().filter(|last_use| !last_use.is_empty());
+        for lock in cold[..*cold_held].iter().map(|request| request.lock()) {
+            if released.is_none_or(|last_use| !last_use.has_released(lock)) {
+                table.release(owner, lock);
+            }
+        }
+        for lock in hot[..*hot_held].iter().map(|hot| hot.request.lock()) {
+            let is_kept = kept.iter().any(|kept| kept.lock() == lock);
+            if !is_kept && released.is_none_or(|last_use| !last_use.has_released(lock)) {
                 table.release(owner, lock);
             }
         }
