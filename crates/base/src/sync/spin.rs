@@ -65,6 +65,11 @@ pub enum Spin {
     Yielding(Duration),
 }
 
+impl Spin {
+    /// One look.
+    pub const NONE: Self = Self::Pausing(Duration::ZERO);
+}
+
 /// Spins until `attempt` gives something, for the length of `spin` at most.
 #[inline]
 pub fn spin_for<R>(spin: Spin, mut attempt: impl FnMut() -> Option<R>) -> Option<R> {

@@ -7,12 +7,15 @@
 //!              D2 false ones come from digests that are older than a release, and from Bloom
 //!              filters. With back-off a suspicion is believed when it comes again after the other
 //!              one has looked once more; each is doubted once, so that D1 holds
+//!              D3 whom it waits for is told before others' digests are read: of two who begin to
+//!              wait for each other one sees the other. Else both might look once, and sleep
 //! Concurrency  a digest is written by its owner and read by anybody, word by word; a torn one is
 //!              some digest of before and after, and digests are hints that grow
 //! Source       locking.txt 4.2, Algorithm 5, with lock conversions and the outdated flag. We
-//!              differ: an outdated owner still counts as itself (only whom it waited for is
-//!              ignored), so that its neighbours' digests stay complete; and grants are handed over
-//!              by whoever releases, so that a digest decides nothing but deadlocks
+//!              differ: D3, which spinning owners do without; an outdated owner still counts as
+//!              itself (only whom it waited for is ignored), so that its neighbours' digests stay
+//!              complete; and grants are handed over by whoever releases, so that a digest decides
+//!              nothing but deadlocks
 
 use super::Cells;
 use super::owners::{self, Form};
@@ -35,26 +38,37 @@ impl Dreadlocks {
     pub fn run(&mut self, cells: &Cells) {
         self.digest.fill(0);
         self.form.add(&mut self.digest, self.owner);
-        owners::publish(cells[self.owner as usize].set(), &self.digest);
+        let cell = &cells[self.owner as usize];
+        owners::publish(cell.set(), &self.digest);
+        cell.set_outdated(false);
     }
 
     /// Computes the digest of an owner that waits for `others`. One of those that waits for the
-    /// owner, if there seems to be any. Under the latch of the request's bucket.
+    /// owner, if there seems to be any. Under the latch of the request's bucket. `outdated`: where
+    /// it is heeded, who has to look again before his digest counts.
     pub fn look(
         &mut self,
         cells: &Cells,
-        others: impl Iterator<Item = u32>,
-        heeds_outdated: bool,
+        others: impl Iterator<Item = u32> + Clone,
+        mut outdated: Option<&mut Vec<u32>>,
     ) -> Option<u32> {
         let cell = &cells[self.owner as usize];
         cell.set_outdated(false);
+        others.clone().for_each(|other| self.form.add(&mut self.digest, other));
+        owners::publish(cell.set(), &self.digest); // D3
         self.digest.fill(0);
         self.form.add(&mut self.digest, self.owner);
         let mut suspect = None;
         for other in others {
             let cell = &cells[other as usize];
             self.form.add(&mut self.digest, other);
-            if heeds_outdated && cell.is_outdated() || cell.is_doomed() {
+            if cell.is_doomed() {
+                continue;
+            }
+            if let Some(outdated) = &mut outdated
+                && cell.is_outdated()
+            {
+                outdated.push(other);
                 continue;
             }
             if self.form.may_contain(cell.set(), self.owner) {

@@ -58,7 +58,7 @@ impl Form {
 
     /// Whether a shared set may have an owner.
     pub fn may_contain(self, set: &[AtomicU64], owner: u32) -> bool {
-        // SeqCst: see `graph`; dreadlocks needs no order.
+        // SeqCst: see `graph`, and D3 of `dreadlocks`.
         self.fingerprint(owner).all(|(word, bits)| set[word].load(Ordering::SeqCst) & bits != 0)
     }
 }

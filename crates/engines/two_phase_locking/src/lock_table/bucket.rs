@@ -300,7 +300,7 @@ impl Bucket {
 
     /// Whom a waiting request waits for: a conversion for all holders that it conflicts with, an
     /// ordinary request for earlier ones, too, granted or not, and for conversions, which pass it.
-    pub fn in_the_way(&self, lock: u64, owner: u32) -> impl Iterator<Item = u32> {
+    pub fn in_the_way(&self, lock: u64, owner: u32) -> impl Iterator<Item = u32> + Clone {
         let own = self.position(lock, owner);
         let requests = self.requests.as_slice();
         let request = own.map(|own| requests[own]).unwrap_or_default();

@@ -396,16 +396,39 @@ fn a_stale_digest_is_no_deadlock_with_back_off() {
         let look = |owner: &mut Owner| {
             let bucket = table.bucket(LOCK);
             let others = bucket.in_the_way(LOCK, owner.number);
-            owner.dreadlocks.look(&table.cells, others, waiting == Waiting::BackOff)
+            let mut asked = Vec::new();
+            let outdated = (waiting == Waiting::BackOff).then_some(&mut asked);
+            (owner.dreadlocks.look(&table.cells, others, outdated), asked)
         };
         assert_eq!(table.acquire(&mut owners[0], LOCK, X), Acquired::Granted);
         for owner in &mut owners[1..] {
             assert_eq!(table.acquire(owner, LOCK, X), Acquired::Waiting);
-            assert_eq!(look(owner), None);
+            assert_eq!(look(owner), (None, Vec::new()));
         }
         table.release(&mut owners[0], LOCK);
         owners[1].dreadlocks.run(&table.cells);
         assert_eq!(table.acquire(&mut owners[0], LOCK, X), Acquired::Waiting);
-        assert_eq!(look(&mut owners[0]).is_some(), is_suspected, "{waiting:?}");
+        let (suspect, asked) = look(&mut owners[0]);
+        assert_eq!(suspect.is_some(), is_suspected, "{waiting:?}");
+        assert_eq!(asked, if is_suspected { vec![] } else { vec![2] }, "{waiting:?}");
     }
+}
+
+/// Two who close a circle at the same time: whoever begins to wait later is known to wait before
+/// the other one's digest is read, so that one of the two finds the circle at its first look.
+#[test]
+fn who_waits_is_known_before_it_looks() {
+    let deadlocks = Deadlocks::of(Policy::Dreadlocks);
+    let table = LockTable::with_buckets(2, 2, deadlocks);
+    let mut owners: Vec<Owner> =
+        (0..2).map(|number| table.owner(number, Standing::Dynamic)).collect();
+    // Whom it waits for is named twice: the first time, to be told.
+    let read = std::cell::Cell::new(0_u32);
+    let others = std::iter::once_with(|| read.set(read.get() + 1)).map(|()| {
+        let told = table.form.may_contain(table.cells[0].set(), 1);
+        assert_eq!(told, read.get() > 1, "it is told between the two passes");
+        1
+    });
+    owners[0].dreadlocks.look(&table.cells, others, None);
+    assert_eq!(read.get(), 2);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::sync::SpinWait;
+use hotrow_base::sync::{Spin, SpinWait, spin_for};
 use hotrow_engine::waits::Awaited;
 use hotrow_transaction::outcome::Conflict;
 
@@ -14,7 +14,8 @@ use crate::waiting::Verdict;
 
 /// Between two looks of a sleeping owner (locking.txt 6.3 sleeps 10 ms); a grant wakes it at once.
 const NAP: Duration = Duration::from_millis(10);
-/// Until a suspicion is looked at again: whom it is about is woken to look once more before.
+/// Until a suspicion, or what an outdated digest hides, is looked at again: whom it is about is
+/// woken to look once more before.
 const DOUBT: Duration = Duration::from_millis(1);
 /// Looks that spin before a spinning owner gives its core away once, so that the owner it waits
 /// for runs even where threads outnumber cores: some 100 us.
@@ -135,9 +136,11 @@ impl LockTable {
             let suspect = {
                 let bucket = self.bucket(lock);
                 let others = bucket.in_the_way(lock, owner.number);
-                owner.dreadlocks.look(&self.cells, others, waiting == Waiting::BackOff)
+                let outdated = (waiting == Waiting::BackOff).then_some(&mut owner.told);
+                owner.dreadlocks.look(&self.cells, others, outdated)
             };
-            let mut nap = NAP;
+            let mut nap = if owner.told.is_empty() { NAP } else { DOUBT };
+            self.wake(owner); // it is asked what they see now
             match suspect {
                 Some(other) if waiting == Waiting::BackOff && doubted != Some(other) => {
                     doubted = suspect;
@@ -153,7 +156,11 @@ impl LockTable {
             match waiting {
                 Waiting::Spin => self.spin_on(looks, owner.number),
                 Waiting::Sleep | Waiting::BackOff => {
-                    cell.wait(self.spin, Some(Ticks::from_now(nap)))
+                    // For the verdict alone: who looks as often as it is given a core sees digests
+                    // older than the lock it waits for, and takes more of them for circles.
+                    if spin_for(self.spin, || cell.verdict()).is_none() {
+                        cell.wait(Spin::NONE, Some(Ticks::from_now(nap)));
+                    }
                 }
             }
         }
