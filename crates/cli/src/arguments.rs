@@ -250,6 +250,10 @@ pub(crate) struct HistoryArguments {
     #[arg(long, value_name = "N", default_value = "5",
         value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) hot_keys: u64,
+    /// Percent of the transactions that are typed: BEGIN, a call per operation, COMMIT
+    #[arg(long, value_name = "PERCENT", default_value = "0",
+        value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) typed: u32,
     /// Seed of what clients do (when they do it is up to the threads)
     #[arg(long, value_name = "N", default_value = "42")]
     pub(crate) seed: u64,

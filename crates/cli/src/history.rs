@@ -86,6 +86,7 @@ fn options(arguments: &HistoryArguments, variant: &Variant) -> HistoryOptions {
         clients: arguments.clients.into(),
         transactions: arguments.transactions,
         hot_keys: arguments.hot_keys,
+        typed_percent: arguments.typed,
         seed: arguments.seed,
         ..HistoryOptions::default()
     }

@@ -68,7 +68,10 @@ fn a_reader_is_told_only_what_is_durable() {
             assert!(!reader_is_betrayed(&settings), "{settings:?}");
         }
     }
-    assert!(!reader_is_betrayed(&[("acquisition", "ordered")]));
+    for last_use in ["keep", "release"] {
+        let settings = [("acquisition", "ordered"), ("order", "identity"), ("last_use", last_use)];
+        assert!(!reader_is_betrayed(&settings), "{settings:?}");
+    }
 }
 
 #[test]

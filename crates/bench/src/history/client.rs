@@ -1,6 +1,6 @@
 //! One client of a recorded history.
 
-use hotrow::{Procedure, Rows, Session, Value};
+use hotrow::{Error, Procedure, Session, Value};
 use hotrow_base::clock::Ticks;
 use hotrow_history::{Op, Status, Transaction};
 use rand::rngs::SmallRng;
@@ -41,11 +41,7 @@ impl<'a> Client<'a> {
     /// Runs its share of the transactions.
     pub(super) fn run(mut self) -> Result<Vec<Transaction>, BenchError> {
         let HistoryOptions { clients, transactions, .. } = *self.options;
-        let procedure = self.session.procedure(match self.options.kind {
-            HistoryKind::Lists => "run_lists",
-            HistoryKind::Registers => "run_registers",
-            HistoryKind::Indexes => "run_indexes",
-        })?;
+        let procedure = self.session.procedure(self.procedure())?;
         // All clients go through the same windows of keys at about the same time.
         let mine = (self.number..transactions).step_by(clients);
         mine.map(|at| self.transact(&procedure, at)).collect()
@@ -53,16 +49,55 @@ impl<'a> Client<'a> {
 
     fn transact(&mut self, procedure: &Procedure, at: u64) -> Result<Transaction, BenchError> {
         let intents = self.intents(at);
-        let keys: Vec<i64> = intents.iter().map(|&(key, _)| key as i64).collect();
-        let values = intents.iter().map(|&(_, value)| self.argument(value)).collect::<Vec<_>>();
+        let typed = self.rng.random_ratio(self.options.typed_percent.min(100), 100);
         let invoked_ns = self.start.elapsed_nanos();
-        let answer = procedure.call((keys, Value::Array(values)));
+        let answer = if typed {
+            self.type_all(&intents)
+        } else {
+            procedure.call(self.arguments(&intents)).and_then(|rows| rows.all())
+        };
         let completed_ns = Some(self.start.elapsed_nanos());
         let (status, ops) = match answer {
-            Ok(rows) => (Status::Committed, self.ops(&intents, rows)?),
+            Ok(values) => (Status::Committed, self.ops(&intents, values)?),
             Err(_) => (Status::Aborted, writes(self.options.kind, &intents)),
         };
         Ok(Transaction { id: at, process: self.number, invoked_ns, completed_ns, status, ops })
+    }
+
+    fn procedure(&self) -> &'static str {
+        match self.options.kind {
+            HistoryKind::Lists => "run_lists",
+            HistoryKind::Registers => "run_registers",
+            HistoryKind::Indexes => "run_indexes",
+        }
+    }
+
+    /// The arguments of a call that does all this.
+    fn arguments(&self, intents: &[Intent]) -> (Vec<i64>, Value) {
+        let keys = intents.iter().map(|&(key, _)| key as i64).collect();
+        let values = intents.iter().map(|&(_, value)| self.argument(value)).collect();
+        (keys, Value::Array(values))
+    }
+
+    /// A transaction of a call for each operation; what they give back, one after the other.
+    fn type_all(&self, intents: &[Intent]) -> Result<Vec<Value>, Error> {
+        self.session.execute("BEGIN")?;
+        let mut values = Vec::new();
+        let mut ran = Ok(());
+        for intent in intents {
+            // By name: a handle's calls are transactions of their own.
+            let arguments = self.arguments(std::slice::from_ref(intent));
+            ran = self.session.call(self.procedure(), arguments).and_then(|rows| {
+                values.extend(rows.all::<Value>()?);
+                Ok(())
+            });
+            if ran.is_err() {
+                break;
+            }
+        }
+        let end = if ran.is_ok() { "COMMIT" } else { "ROLLBACK" };
+        let ended = self.session.execute(end);
+        ran.and(ended).map(|_| values)
     }
 
     fn intents(&mut self, at: u64) -> Vec<Intent> {
@@ -89,8 +124,8 @@ impl<'a> Client<'a> {
     }
 
     /// What was intended, with what came back.
-    fn ops(&self, intents: &[Intent], rows: Rows) -> Result<Vec<Op>, BenchError> {
-        let mut rows = rows.all::<Value>()?.into_iter();
+    fn ops(&self, intents: &[Intent], values: Vec<Value>) -> Result<Vec<Op>, BenchError> {
+        let mut rows = values.into_iter();
         let kind = self.options.kind;
         intents
             .iter()
