@@ -23,6 +23,8 @@ mod locking;
 mod turns;
 
 #[cfg(test)]
+mod kept_tests;
+#[cfg(test)]
 mod stress_tests;
 
 use std::sync::Arc;
