@@ -1,9 +1,12 @@
-//! The matrix: every engine of the table, in all its variants, with several thread counts.
+//! The matrix: every engine of the table, in all its variants, with several thread counts, and
+//! every third time with split indexes.
 
 use hotrow::{Config, Database, EngineEntry, engines};
 
 /// Memory of a test database: small, so that hundreds of them are cheap.
 const MEMORY_BYTES: u64 = 256 << 20;
+/// Parts of indexes, where they are split.
+const SPLIT: u16 = 3;
 /// A call of a test that runs longer than this is a bug.
 const STEP_BUDGET: u64 = 200_000;
 
@@ -31,6 +34,12 @@ impl Setup {
             .step_budget(STEP_BUDGET);
         let name = format!("{} {} x {threads}", entry.name, settings.join(","));
         Self { name, entry: *entry, config }
+    }
+
+    fn with_split_indexes(mut self) -> Self {
+        self.config = self.config.split_indexes(SPLIT);
+        self.name = format!("{} split {SPLIT}", self.name);
+        self
     }
 
     /// An empty database.
@@ -73,7 +82,12 @@ pub fn setups(threads: &[usize]) -> Vec<Setup> {
         for variant in variants.iter().chain(of_tests.map(|(_, variant)| variant)) {
             let most = entry.threads_max.unwrap_or(usize::MAX);
             let fitting = threads.iter().filter(|&&threads| threads <= most);
-            all.extend(fitting.map(|&threads| Setup::new(entry, variant, threads)));
+            for &threads in fitting {
+                let setup = Setup::new(entry, variant, threads);
+                // In turn, so that each variant has its indexes split with some thread count.
+                let splits = (all.len() + all.len() / 3) % 3 == 2;
+                all.push(if splits { setup.with_split_indexes() } else { setup });
+            }
         }
     }
     all

@@ -4,8 +4,9 @@
 //!              the transactions that committed must have seen, and left, what they do one after
 //!              the other in some order
 //! Invariants   I1 a statement that has not answered after [`PATIENCE`] counts as one that waits;
-//!              the sessions' later statements stand behind it. If it was only slow, the judgement
-//!              is the same
+//!              the sessions' later statements stand behind it. If it was only slow, what comes
+//!              behind may run first: it is not said then that anything should have waited, and
+//!              the rest of the judgement is the same
 //! Source       Hermitage (Kleppmann, github.com/ept/hermitage): the anomalies and their schedules
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -174,6 +175,7 @@ pub fn judge(
             Ok(_)
                 if steps[at].conflicts
                     && !ran.waited[at]
+                    && (0..at).all(|before| steps[before].conflicts || !ran.waited[before])
                     && ran.answers.iter().all(Result::is_ok) =>
             {
                 return Some(format!("{} did not wait", steps[at].statement));

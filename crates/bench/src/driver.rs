@@ -66,6 +66,8 @@ pub struct Driver {
     pub seed: u64,
     /// bytes that records and indexes may take
     pub memory_bytes: u64,
+    /// parts that each index is split into, where it can be
+    pub split_indexes: u16,
     /// whether to run the workload's checks after a run, measure memory, and find out which rows
     /// were waited for
     pub inspect: bool,
@@ -86,6 +88,7 @@ impl Default for Driver {
             length: Length::Time { warm_up: second, measured: 3 * second },
             seed: 42,
             memory_bytes: 16 << 30,
+            split_indexes: 1,
             inspect: true,
             pin_threads: true,
             clients: None,
@@ -181,6 +184,7 @@ impl Driver {
         }
         let mut report = measured.report(workload, variant, threads);
         report.clients = self.clients.unwrap_or(0);
+        report.split_indexes = self.split_indexes;
         if self.log.as_ref().is_some_and(|log| log.recover) {
             report.recovery = Some(self.recover(population)?);
             if self.inspect {
@@ -226,7 +230,10 @@ impl Driver {
     }
 
     fn config(&self, threads: usize) -> Config {
-        let config = Config::default().threads(threads).memory_bytes(self.memory_bytes);
+        let config = Config::default()
+            .threads(threads)
+            .memory_bytes(self.memory_bytes)
+            .split_indexes(self.split_indexes);
         match &self.log {
             Some(log) => config.durability(log.durability).log_entries(log.entries),
             None => config,
@@ -451,6 +458,7 @@ impl Measured {
             parameters: parameters.into_iter().map(|p| (p.name, p.value)).collect(),
             threads,
             clients: 0,
+            split_indexes: 1,
             seconds: self.seconds,
             committed: ends.committed,
             user_aborts: ends.user_aborts,

@@ -34,10 +34,11 @@ pub(crate) fn load(
     };
     let session = db.session();
     session.execute(&workload.schema_sql())?;
+    // Before there are rows: indexes are split as the procedures ask for it.
+    session.execute(&workload.procedures_sql())?;
     let bar = progress.bar(format!("loading {}", workload.name()), workload.rows_expected());
     fill(&db, workload, seed, &bar)?;
     bar.finish_and_clear();
-    session.execute(&workload.procedures_sql())?;
     Ok(db)
 }
 

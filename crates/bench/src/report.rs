@@ -29,6 +29,9 @@ pub struct RunReport {
     /// clients that called through sessions; 0: calls were generated inside the threads
     #[serde(default)]
     pub clients: usize,
+    /// parts that each index was split into, where it could be
+    #[serde(default = "whole")]
+    pub split_indexes: u16,
     /// measured seconds
     pub seconds: f64,
     /// calls committed
@@ -66,6 +69,10 @@ pub struct RunReport {
     pub recovery: Option<RecoveryFigures>,
     /// by kind of transaction
     pub kinds: BTreeMap<String, KindReport>,
+}
+
+fn whole() -> u16 {
+    1
 }
 
 impl RunReport {

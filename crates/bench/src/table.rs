@@ -120,6 +120,7 @@ pub(crate) fn write_rows(
 fn row(report: &RunReport, style: Style) -> Vec<Cell> {
     let text = |text: String| Cell::new(text);
     let settings = report.options.iter().map(|(name, value)| format!("{name}={value}"));
+    let split = (report.split_indexes > 1).then(|| format!("split {}", report.split_indexes));
     let checks = if report.checks_hold() {
         colored(text(format!("{} hold", report.checks.len())), Color::Green, style)
     } else {
@@ -131,7 +132,7 @@ fn row(report: &RunReport, style: Style) -> Vec<Cell> {
     vec![
         text(workload_text(report)),
         text(report.engine.clone()),
-        text(settings.collect::<Vec<_>>().join(",")),
+        text(settings.chain(split).collect::<Vec<_>>().join(",")),
         text(threads_and_clients(report)),
         rate,
         text(format!("{:.1}", report.latency_us.p50)),

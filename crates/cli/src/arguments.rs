@@ -180,6 +180,10 @@ pub(crate) struct BenchRunArguments {
     /// After each run close the database, recover it, and check it again
     #[arg(long, requires = "data")]
     pub(crate) recover: bool,
+    /// Split each index into so many parts, by the routing fields that its keys begin with
+    #[arg(long, value_name = "PARTS", default_value = "1",
+        value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) split: u16,
     /// Do not pin threads to cores
     #[arg(long)]
     pub(crate) no_pin: bool,
@@ -328,6 +332,10 @@ pub(crate) struct EngineArguments {
     /// Threads of the engine [default: one per core, or as many as it can use]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+    /// Split each index into so many parts, by the routing fields that its keys begin with
+    #[arg(long, value_name = "PARTS", default_value = "1",
+        value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) split: u16,
 }
 
 const SQL_EXAMPLES: &str = "\

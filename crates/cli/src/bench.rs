@@ -112,6 +112,7 @@ fn driver(arguments: &BenchRunArguments) -> Driver {
         length: arguments.transactions.map_or(time, Length::Calls),
         seed: arguments.seed,
         memory_bytes: arguments.memory << 30,
+        split_indexes: arguments.split,
         inspect: !arguments.no_checks,
         log: arguments.log_settings(),
         pin_threads: !arguments.no_pin,

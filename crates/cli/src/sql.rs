@@ -67,6 +67,7 @@ pub(crate) fn open(arguments: &EngineArguments) -> Result<Database, Failure> {
         config.settings = variant.settings;
     }
     config.threads = arguments.threads.map(usize::from);
+    config.split_indexes = arguments.split;
     match &arguments.data {
         None => Ok(Database::open_in_memory(config)?),
         Some(path) => data::open(path, config.durability(arguments.durability)),

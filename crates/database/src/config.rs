@@ -9,6 +9,7 @@ use hotrow_base::ids::WorkerId;
 use hotrow_base::thread::available_cores;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, InteractiveOptions};
 use hotrow_engine::journal::LogEntries;
+use hotrow_engine::schema::SPLIT_MAX;
 use hotrow_log::log::LogOptions;
 
 use crate::engine_table::DEFAULT;
@@ -76,6 +77,9 @@ pub struct Config {
     /// bytes that records and indexes may take together, after which inserts fail with 53200;
     /// 4 GiB
     pub memory_bytes: u64,
+    /// parts that each index is split into, by the routing fields that its keys begin with, where
+    /// they do (EXPLAIN PROCEDURE tells them): of use to calls that stay with few of them; 1
+    pub split_indexes: u16,
     /// loop iterations and visited rows of one call before it fails with 54000; 10 million
     pub step_budget: u64,
     /// calls that wait for a thread before callers must wait for room; 1024
@@ -114,6 +118,7 @@ impl Default for Config {
             settings: BTreeMap::new(),
             threads: None,
             memory_bytes: 4 << 30,
+            split_indexes: 1,
             step_budget: 10_000_000,
             queue_capacity: 1024,
             in_flight: 8,
@@ -166,6 +171,13 @@ impl Config {
     #[must_use]
     pub fn memory_bytes(mut self, bytes: u64) -> Self {
         self.memory_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Config::split_indexes`].
+    #[must_use]
+    pub fn split_indexes(mut self, parts: u16) -> Self {
+        self.split_indexes = parts;
         self
     }
 
@@ -301,6 +313,7 @@ impl Config {
         };
         in_range("threads", "1 to 1024", self.threads.unwrap_or(1), THREADS_MAX)?;
         in_range("checkpoint_threads", "1 to 64", self.checkpoint_threads, 64)?;
+        in_range("split_indexes", "1 to 256", self.split_indexes.into(), SPLIT_MAX.into())?;
         let open = self.open_transactions_max.max(1);
         in_range("open_transactions_max", "0 to 1024", open, THREADS_MAX)?;
         in_range("queue_capacity", "1 to 2^20", self.queue_capacity, 1 << 20)?;

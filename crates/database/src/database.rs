@@ -582,7 +582,8 @@ impl fmt::Debug for Database {
 /// `staff`: threads and interactive transactions.
 pub(crate) fn empty_schema(config: &Config, staff: usize) -> Arc<SharedSchema> {
     let workers = staff + 1; // I1
-    let memory = Arc::new(Memory::new(workers, config.memory_bytes));
+    let memory = Memory::new(workers, config.memory_bytes).split_into(config.split_indexes);
+    let memory = Arc::new(memory);
     Arc::new(SharedSchema::new(Schema::empty(memory), workers))
 }
 

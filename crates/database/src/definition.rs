@@ -166,8 +166,7 @@ fn change_catalog(
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
     let trees = compile_again(&schema, sources, &catalog, changes)?;
     let mut next = (*schema).clone();
-    next.adopt(catalog)?;
-    next.recompile(trees)?;
+    next.adopt(catalog, trees)?;
     quiet.replace(next);
     Ok(Defined::Something)
 }

@@ -99,7 +99,7 @@ fn check_table(schema: &Schema, table: &Table) -> Result<u64, String> {
 }
 
 fn is_entered(schema: &Schema, index: &Index, id: RecordId, key: &[u8]) -> bool {
-    match schema.stored_index(index.id) {
+    match schema.stored_part(index, key) {
         StoredIndex::Hash(stored) => {
             let is_it = |other| (other == id).then_some(());
             stored.get(schema.entry_hash(index, key), is_it).is_some()

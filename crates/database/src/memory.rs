@@ -1,6 +1,7 @@
 //! The memory report: what rows, records and indexes take.
 
 use hotrow_engine::schema::Schema;
+use hotrow_storage::table::Index as StoredIndex;
 use hotrow_transaction::catalog::Table;
 
 use crate::database::Database;
@@ -11,6 +12,8 @@ use crate::error::Error;
 pub struct IndexMemory {
     /// its name
     pub name: String,
+    /// parts that it is split into; 1: it is whole
+    pub parts: usize,
     /// bytes charged for its buckets or nodes
     pub bytes: u64,
 }
@@ -95,7 +98,8 @@ fn of_table(schema: &Schema, table: &Table) -> TableMemory {
     });
     let index = |id| IndexMemory {
         name: schema.catalog.index(id).name.clone(),
-        bytes: schema.stored_index(id).bytes_used(),
+        parts: schema.stored_parts(id).count(),
+        bytes: schema.stored_parts(id).map(StoredIndex::bytes_used).sum(),
     };
     TableMemory {
         name: table.name.clone(),

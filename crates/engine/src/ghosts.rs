@@ -104,13 +104,13 @@ mod tests {
         let (ghosts, mut key) = (Ghosts::default(), KeyBuffer::new());
         for round in 0..3_u8 {
             for number in 0..50_u8 {
-                let ghost = Ghost::new(&index, KeySpace::of(IndexId(number.into())));
+                let ghost = Ghost::new(&index, KeySpace::of(IndexId(number.into()), 0));
                 ghosts.push(ghost, &vec![round; number.into()]);
             }
             assert_eq!(ghosts.len(), 50);
             for number in 0..50_u8 {
                 let ghost = ghosts.pop(&mut key).expect("50 were put in");
-                assert_eq!(ghost.keys, KeySpace::of(IndexId(number.into())));
+                assert_eq!(ghost.keys, KeySpace::of(IndexId(number.into()), 0));
                 assert_eq!(key.as_bytes(), &vec![round; number.into()]);
             }
             assert!(ghosts.is_empty() && ghosts.pop(&mut key).is_none());
@@ -121,7 +121,8 @@ mod tests {
     fn an_empty_leaf_is_given_up_some_day() {
         let budget = Arc::new(MemoryBudget::unlimited());
         let index = StoredIndex::new(IndexKind::BTree { max_key_bytes: 64 }, budget);
-        let mut ghost = Ghost::new(&Arc::new(index.expect("unlimited")), KeySpace::of(IndexId(1)));
+        let mut ghost =
+            Ghost::new(&Arc::new(index.expect("unlimited")), KeySpace::of(IndexId(1), 0));
         let mut times = 0;
         while let Some(again) = ghost.of_empty_leaf() {
             (ghost, times) = (again, times + 1);

@@ -16,6 +16,7 @@ mod change;
 mod finish;
 mod key_ranges;
 mod visit;
+mod walk;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicU64;
@@ -65,7 +66,9 @@ pub struct Scratch {
 
 #[derive(Clone, Copy, Debug)]
 struct MovedEntry {
-    index: IndexId,
+    table: TableId,
+    /// the index's, or its part's, in the table
+    number: u16,
     hash: u64,
     record: RecordId,
 }
@@ -266,7 +269,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
     #[inline(always)]
     fn look_up(at: &KeyAt<'_>, path: &'a AccessPath) -> Option<Record<'a>> {
         let records = &*path.records;
-        match &*path.stored {
+        match &*path.parts.of_hashed(at.key, at.hash).stored {
             StoredIndex::Hash(stored) => stored.get(at.hash, |id| {
                 let record = records.record(id);
                 path.is_key_of(record.live_row()?, at.key).then_some(record)

@@ -88,7 +88,7 @@ pub struct KeyLock {
     pub index: IndexId,
 }
 
-/// The locks on an index's keys: a lock space of its own.
+/// The locks on the keys of an index, or of one part of a split one: a lock space of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KeySpace {
     index: IndexId,
@@ -96,9 +96,9 @@ pub struct KeySpace {
 }
 
 impl KeySpace {
-    /// That of an index.
-    pub const fn of(index: IndexId) -> Self {
-        Self { index, seed: Space::keys_of(index) }
+    /// That of a part of an index; what is not split is part 0.
+    pub const fn of(index: IndexId, part: u16) -> Self {
+        Self { index, seed: Space::keys_of(index, part) }
     }
 
     /// The lock on a key, or on a fence.
@@ -138,5 +138,22 @@ impl Protection for Planned<'_> {
     #[inline]
     fn hold(&mut self, lock: u64, _: Space, mode: LockMode) -> Result<(), Stop> {
         if self.0.covers(lock, mode) { Ok(()) } else { Err(Stop::Replan) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gap_before_the_first_key_of_each_part_has_a_lock_of_its_own() {
+        let mut locks: Vec<_> = [3, 4]
+            .into_iter()
+            .flat_map(|index| (0..256).map(move |part| KeySpace::of(IndexId(index), part)))
+            .map(|keys| keys.lock(&[]).lock)
+            .collect();
+        locks.sort_unstable();
+        locks.dedup();
+        assert_eq!(locks.len(), 512);
     }
 }

@@ -6,6 +6,7 @@
 //! Concurrency  `current` -> replaced only while the gate is closed; `generation` tells a worker
 //!              that its copy is old without touching the latch
 
+mod parts;
 mod path;
 mod quiet;
 
@@ -28,7 +29,10 @@ use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::granule::{Granules, TableUse};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Procedure;
+use hotrow_transaction::routing::Routing;
 
+pub use self::parts::SPLIT_MAX;
+pub(crate) use self::parts::{Part, Parts, SplitBy};
 pub(crate) use self::path::{AccessPath, ColumnSet};
 pub use self::quiet::{Bystanders, Clearance, Purpose, Quiet};
 use crate::checkpoint::SavedRows;
@@ -42,6 +46,7 @@ pub struct Memory {
     epochs: ReclaimEpochs,
     budget: Arc<MemoryBudget>,
     workers: usize,
+    split: u16,
     saved_rows: SavedRows,
     ghosts: Ghosts,
     /// keys and gaps of indexes are locked; set before anybody does so
@@ -57,10 +62,18 @@ impl Memory {
             epochs: ReclaimEpochs::new(workers),
             budget,
             workers,
+            split: 1,
             saved_rows,
             ghosts: Ghosts::default(),
             guards_gaps: AtomicBool::new(false),
         }
+    }
+
+    /// Splits the indexes into so many parts, 1 to [`SPLIT_MAX`], by the routing fields of their
+    /// tables; those that do not begin with them stay whole.
+    #[must_use]
+    pub fn split_into(self, parts: u16) -> Self {
+        Self { split: parts.clamp(1, SPLIT_MAX), ..self }
     }
 
     /// The reclamation clock.
@@ -136,40 +149,77 @@ impl Schema {
         }
     }
 
-    /// Makes storage for tables and indexes that the catalog has gained; new indexes on tables
-    /// with rows are filled. Fails with 53200, or with 23505 when rows violate a unique index.
-    pub fn adopt(&mut self, catalog: Catalog) -> Result<(), SqlError> {
-        let mut tables = self.tables.clone();
-        let budget = self.memory.budget();
-        for table in &catalog.tables()[tables.len()..] {
-            debug_assert_eq!(table.id.index(), tables.len(), "ids are dense");
-            let stored = StoredTable::new(self.memory.workers(), budget);
-            tables.push(Arc::new(stored));
-        }
-        let mut fresh = Vec::new();
-        for index in &catalog.indexes()[self.paths.len()..] {
-            let kind = match index.kind {
-                IndexKind::Hash => StoredKind::Hash,
-                IndexKind::BTree => StoredKind::BTree { max_key_bytes: max_key_bytes(index) },
-            };
-            let owner = &tables[index.table.index()];
-            let grown = owner.with_index(kind, budget).map_err(|_| self.memory.out_of_memory())?;
-            tables[index.table.index()] = Arc::new(grown);
-            if self.memory.guards_gaps.load(Ordering::Relaxed)
-                && let Some(stored) = tables[index.table.index()].indexes().last()
-            {
-                guard_gaps_of(stored);
-            }
-            fresh.push(index.id);
+    /// Takes over a catalog, which may have gained tables and indexes, and all procedures: infers
+    /// granules and compiles each for them, makes storage, and fills new indexes, and those that
+    /// are split in another way now, with the rows that there are.
+    ///
+    /// # Errors
+    ///
+    /// 53200, 23505 when rows violate a unique index, and what compiling says. The schema is of no
+    /// use then.
+    pub fn adopt(
+        &mut self,
+        catalog: Catalog,
+        trees: Vec<Option<Procedure>>,
+    ) -> Result<(), SqlError> {
+        let granules = Granules::infer(&catalog, trees.iter().flatten());
+        for table in &catalog.tables()[self.tables.len()..] {
+            debug_assert_eq!(table.id.index(), self.tables.len(), "ids are dense");
+            let stored = StoredTable::new(self.memory.workers(), self.memory.budget());
+            self.tables.push(Arc::new(stored));
         }
         self.indexed =
             catalog.tables().iter().map(|table| ColumnSet::indexed(&catalog, table)).collect();
-        let procedures = self.procedures.iter().flatten().map(|compiled| &compiled.procedure);
-        self.granules = Granules::infer(&catalog, procedures);
+        let routing = (self.memory.split > 1)
+            .then(|| Routing::infer(&catalog, &granules, trees.iter().flatten()));
         self.catalog = catalog;
-        self.tables = tables;
-        self.make_paths();
+        self.compile_for(granules, trees)?;
+        let fresh = self.lay_out(routing.as_ref())?;
         fresh.into_iter().try_for_each(|index| self.fill_index(index))
+    }
+
+    /// Makes the parts of all indexes anew, but for those that are to be split as they are. Which
+    /// are new, and empty.
+    fn lay_out(&mut self, routing: Option<&Routing>) -> Result<Vec<IndexId>, SqlError> {
+        let mut stored = vec![Vec::new(); self.tables.len()];
+        let (mut all, mut fresh) = (Vec::new(), Vec::new());
+        for index in self.catalog.indexes() {
+            let table = self.catalog.table(index.table);
+            let by =
+                routing.and_then(|routing| SplitBy::of(table, index, routing, self.memory.split));
+            let is_as_before = |path: &&AccessPath| path.parts.split_by() == by;
+            let parts: Vec<_> = match self.paths.get(index.id.index()).filter(is_as_before) {
+                Some(path) => {
+                    path.parts.all().iter().map(|part| Arc::clone(&part.stored)).collect()
+                }
+                None => {
+                    fresh.push(index.id);
+                    let new = (0..SplitBy::count(by)).map(|_| self.make_index(index));
+                    new.collect::<Result<_, _>>()?
+                }
+            };
+            let of_table = &mut stored[index.table.index()];
+            all.push(Parts::new(index, by, &parts, of_table.len()));
+            of_table.extend(parts);
+        }
+        for (table, indexes) in self.tables.iter_mut().zip(stored) {
+            *table = Arc::new(table.with_indexes(indexes));
+        }
+        self.make_paths(all);
+        Ok(fresh)
+    }
+
+    fn make_index(&self, index: &Index) -> Result<Arc<StoredIndex>, SqlError> {
+        let kind = match index.kind {
+            IndexKind::Hash => StoredKind::Hash,
+            IndexKind::BTree => StoredKind::BTree { max_key_bytes: max_key_bytes(index) },
+        };
+        let made = StoredIndex::new(kind, Arc::clone(self.memory.budget()));
+        let made = made.map_err(|_| self.memory.out_of_memory())?;
+        if self.memory.guards_gaps.load(Ordering::Relaxed) {
+            guard_gaps_of(&made);
+        }
+        Ok(Arc::new(made))
     }
 
     /// From now on transactions lock keys and gaps of indexes (see
@@ -177,21 +227,17 @@ impl Schema {
     /// transaction runs.
     pub fn guard_gaps(&self) {
         self.memory.guards_gaps.store(true, Ordering::Relaxed); // nobody else is here
-        self.paths.iter().for_each(|path| guard_gaps_of(&path.stored));
+        let parts = self.paths.iter().flat_map(|path| path.parts.all());
+        parts.for_each(|part| guard_gaps_of(&part.stored));
     }
 
     /// Gathers what accesses need. Called when catalog, granules or storage have changed.
-    fn make_paths(&mut self) {
+    fn make_paths(&mut self, parts: Vec<Parts>) {
         let Self { catalog, granules, tables, .. } = &*self;
-        // Storage numbers a table's indexes in the order of their ids.
-        let mut numbers = vec![0; tables.len()];
-        let path = |index: &Index| {
-            let table = index.table.index();
-            let number = numbers[table];
-            numbers[table] += 1;
-            AccessPath::new(catalog, granules, index, (&tables[table], number))
+        let path = |(index, parts): (&Index, Parts)| {
+            AccessPath::new(catalog, granules, index, &tables[index.table.index()], parts)
         };
-        self.paths = catalog.indexes().iter().map(path).collect();
+        self.paths = catalog.indexes().iter().zip(parts).map(path).collect();
     }
 
     /// Enters all rows of a table into a new index of it.
@@ -246,7 +292,7 @@ impl Schema {
         key: &[u8],
         hint: &mut Hint,
     ) -> Result<bool, SqlError> {
-        let there = match self.stored_index(index.id) {
+        let there = match self.stored_part(index, key) {
             StoredIndex::Hash(stored) if index.unique => {
                 let records = self.table(index.table).records();
                 let same =
@@ -266,7 +312,7 @@ impl Schema {
 
     /// Takes a row's entry under its encoded key out, if it is there.
     pub fn leave_entry(&self, index: &Index, id: RecordId, key: &[u8]) {
-        match self.stored_index(index.id) {
+        match self.stored_part(index, key) {
             StoredIndex::Hash(stored) => {
                 stored.remove(self.entry_hash(index, key), id);
             }
@@ -276,15 +322,19 @@ impl Schema {
         }
     }
 
-    /// Infers granules from all procedures and compiles each for them.
+    /// Takes over all procedures, as [`Schema::adopt`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Schema::adopt`].
     pub fn recompile(&mut self, trees: Vec<Option<Procedure>>) -> Result<(), SqlError> {
-        let granules = Granules::infer(&self.catalog, trees.iter().flatten());
-        self.compile_for(granules, trees)
+        self.adopt(self.catalog.clone(), trees)
     }
 
     /// Makes ready for interactive transactions, and for statements of them that use tables in
     /// these ways. It lasts until the next definition, of which the statements behind it begin
-    /// anew. Granules stay as they are, so that locks that are held mean what they meant.
+    /// anew. Granules and the parts of indexes stay as they are, so that locks that are held mean
+    /// what they meant, and what is undone is where it was.
     pub fn open_for(&mut self, uses: &[(TableId, TableUse)]) -> Result<(), SqlError> {
         self.interactive = true;
         let mut granules = self.granules.clone();
@@ -292,7 +342,9 @@ impl Schema {
         if granules == self.granules {
             return Ok(());
         }
-        self.compile_for(granules, self.trees())
+        self.compile_for(granules, self.trees())?;
+        self.make_paths(self.paths.iter().map(|path| path.parts.clone()).collect());
+        Ok(())
     }
 
     fn compile_for(
@@ -311,7 +363,6 @@ impl Schema {
             .collect();
         self.procedures = compiled?;
         self.granules = granules;
-        self.make_paths();
         Ok(())
     }
 
@@ -327,10 +378,18 @@ impl Schema {
         &self.tables[id.index()]
     }
 
-    /// The stored index with this id.
-    #[inline]
-    pub fn stored_index(&self, id: IndexId) -> &StoredIndex {
-        &self.path(id).stored
+    /// An index as it is stored: its parts, of which one that is not split has one.
+    pub fn stored_parts(&self, id: IndexId) -> impl Iterator<Item = &StoredIndex> {
+        self.path(id).parts.all().iter().map(|part| &*part.stored)
+    }
+
+    /// What of an index has, or would have, the entry with this key.
+    pub fn stored_part(&self, index: &Index, key: &[u8]) -> &StoredIndex {
+        &self.part_of(index, key).stored
+    }
+
+    fn part_of(&self, index: &Index, key: &[u8]) -> &Part {
+        self.path(index.id).parts.of_key(key)
     }
 
     /// What accesses through an index need.
@@ -339,11 +398,11 @@ impl Schema {
         &self.paths[id.index()]
     }
 
-    /// What accesses through index number `number` of a table need.
-    pub(crate) fn path_at(&self, table: TableId, number: usize) -> &AccessPath {
+    /// The path through what has this number among a table's stored indexes, and that part itself.
+    pub(crate) fn path_at(&self, table: TableId, number: usize) -> (&AccessPath, &Part) {
         let mut paths = self.catalog.table(table).indexes().map(|index| self.path(index));
-        let path = paths.find(|path| usize::from(path.number) == number);
-        path.expect("storage has the indexes of the catalog")
+        let found = paths.find_map(|path| Some((path, path.parts.numbered(number)?)));
+        found.expect("storage has the indexes of the catalog")
     }
 
     /// The columns of a table that entries of its secondary indexes hold.

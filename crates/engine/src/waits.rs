@@ -16,7 +16,6 @@ use hotrow_base::key::KeyBuffer;
 use hotrow_base::value::Value;
 use hotrow_transaction::granule::Space;
 
-use crate::protection::KeySpace;
 use crate::schema::Schema;
 
 /// Who waits or is waited for.
@@ -163,7 +162,8 @@ pub fn find_locked(schema: &Schema, locks: impl IntoIterator<Item = u64>) -> Has
                     continue;
                 }
                 let entry = key.as_slice();
-                let granule = schema.path(index.id).granule(entry);
+                let path = schema.path(index.id);
+                let granule = path.granule(entry);
                 let granule = Space::Index(index.id).lock_id(granule);
                 let values = |parts| {
                     let mut values = index.key.decode(entry).unwrap_or_default();
@@ -174,7 +174,7 @@ pub fn find_locked(schema: &Schema, locks: impl IntoIterator<Item = u64>) -> Has
                     let parts = schema.granules.parts(index.id);
                     *found = Some(Locked::Granule(index.id, values(parts)));
                 }
-                let one = KeySpace::of(index.id).lock(entry).lock;
+                let one = path.parts.of_key(entry).keys.lock(entry).lock;
                 if let Some(found @ None) = wanted.get_mut(&one) {
                     *found = Some(Locked::Key(index.id, values(index.columns.len())));
                 }

@@ -129,27 +129,18 @@ pub struct Table<L: Latching = Latched> {
 }
 
 impl<L: Latching> Table<L> {
-    /// An empty table without indexes for the workers `0..workers`.
+    /// An empty table without indexes, for the workers `0..workers`.
     #[must_use]
     pub fn new(workers: usize, budget: &Arc<MemoryBudget>) -> Self {
         let records = Arc::new(RecordStore::new(workers, Arc::clone(budget)));
         Self { records, indexes: Box::new([]) }
     }
 
-    /// The same table (records and indexes are shared) with one more index, an empty one; by
-    /// convention number 0 is the primary key's.
-    ///
-    /// # Errors
-    ///
-    /// As [`Index::new`].
-    pub fn with_index(
-        &self,
-        kind: IndexKind,
-        budget: &Arc<MemoryBudget>,
-    ) -> Result<Self, BTreeError> {
-        let added = Arc::new(Index::new(kind, Arc::clone(budget))?);
-        let indexes = self.indexes.iter().cloned().chain([added]).collect();
-        Ok(Self { records: Arc::clone(&self.records), indexes })
+    /// A table of the same records, which are shared, with these indexes, by number. An index that
+    /// is split into parts has a number for each.
+    #[must_use]
+    pub fn with_indexes(&self, indexes: Vec<Arc<Index<L>>>) -> Self {
+        Self { records: Arc::clone(&self.records), indexes: indexes.into() }
     }
 
     /// The records.

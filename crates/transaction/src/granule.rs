@@ -60,11 +60,13 @@ impl Space {
         SpaceSeed((tag + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    /// What tells the key-range locks of an index from its granules and from all others.
+    /// What tells the key-range locks of an index, or of one part of a split one, from its granules
+    /// and from all others.
     #[inline]
-    pub const fn keys_of(index: IndexId) -> SpaceSeed {
+    pub const fn keys_of(index: IndexId, part: u16) -> SpaceSeed {
         let SpaceSeed(granules) = Self::Index(index).seed();
-        SpaceSeed(granules.rotate_left(32) ^ 0xc2b2_ae3d_27d4_eb4f)
+        let part = (part as u64).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        SpaceSeed(granules.rotate_left(32) ^ 0xc2b2_ae3d_27d4_eb4f ^ part)
     }
 }
 

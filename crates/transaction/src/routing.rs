@@ -194,6 +194,18 @@ impl Routing {
         &self.rules[table.index()]
     }
 
+    /// How many columns in front of an index's keys are the routing fields of its table, all of
+    /// them and in order; none where something else is in front, or nothing decides.
+    pub fn leading_fields(&self, index: IndexId) -> Option<usize> {
+        let route = self.index_route(index);
+        match (self.rule(route.table), &route.entry) {
+            (&RoutingRule::Fields { parts: parts @ 1.., .. }, Carried::Leading) => {
+                Some(parts.into())
+            }
+            _ => None,
+        }
+    }
+
     /// Whether rows of two tables with equal routing fields lie in one partition.
     pub fn alike(&self, catalog: &Catalog, a: TableId, b: TableId) -> bool {
         let (one, other) = (self.rule(a), self.rule(b));
@@ -210,15 +222,21 @@ impl Mapping {
     /// The partition of routing fields with these bytes.
     #[inline]
     fn partition(&self, fields: &[u8], partitions: u16) -> PartitionId {
-        PartitionId(match self {
-            // The high bits choose: indexes use the low ones, and a partition's index would
-            // otherwise fill only some of its buckets.
-            Self::Hash => ((u128::from(key::hash(fields)) * u128::from(partitions)) >> 64) as u16,
+        match self {
+            Self::Hash => hashed_partition(key::hash(fields), partitions),
             Self::Ranges(boundaries) => {
-                boundaries.partition_point(|boundary| **boundary <= *fields) as u16
+                PartitionId(boundaries.partition_point(|boundary| **boundary <= *fields) as u16)
             }
-        })
+        }
     }
+}
+
+/// The partition of routing fields with this [`key::hash`], under [`Mapping::Hash`]. The high bits
+/// choose: indexes use the low ones, and a partition's index would otherwise fill only some of its
+/// buckets.
+#[inline]
+pub fn hashed_partition(hash: u64, partitions: u16) -> PartitionId {
+    PartitionId(((u128::from(hash) * u128::from(partitions)) >> 64) as u16)
 }
 
 impl Routing {

@@ -1,9 +1,11 @@
-//! Runs a test on every engine of the table, in all variants, with one and with two threads.
+//! Runs a test on every engine of the table, in all variants, with one and with two threads, and
+//! now and then with split indexes.
 
 use hotrow::{Config, Database, Error};
 
 /// Calls `test` once per engine, variant and thread count.
 pub fn every_engine(test: impl Fn(Config) -> Result<(), Error>) {
+    let mut tried = 0;
     for entry in hotrow::engines() {
         let plain: &[&[(&str, &str)]] = &[&[]];
         let variants = if entry.variants.is_empty() { plain } else { entry.variants };
@@ -12,11 +14,14 @@ pub fn every_engine(test: impl Fn(Config) -> Result<(), Error>) {
                 if entry.threads_max.is_some_and(|most| threads > most) {
                     continue;
                 }
-                let name = format!("{} {settings:?} x {threads}", entry.name);
+                tried += 1;
+                let split = if tried % 4 == 3 { 3 } else { 1 };
+                let name = format!("{} {settings:?} x {threads}, split {split}", entry.name);
                 let config = Config::default()
                     .engine(entry.name)
                     .variant(settings)
                     .threads(threads)
+                    .split_indexes(split)
                     .memory_bytes(256 << 20);
                 println!("on {name}");
                 test(config).unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -9,7 +9,7 @@ use hotrow_storage::record::{Record, RecordId};
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_storage::undo::{IndexChange, IndexKey, UndoLog};
 use hotrow_transaction::access::{Inserted, KeyAt};
-use hotrow_transaction::catalog::Index;
+use hotrow_transaction::catalog::{Index, IndexKind};
 use hotrow_transaction::granule::LockMode;
 use hotrow_transaction::outcome::Stop;
 
@@ -183,14 +183,15 @@ impl<'a, P: Protection> InPlace<'a, P> {
     fn add_entry(&mut self, index: &Index, id: RecordId, moved: bool) -> Result<Inserted, Stop> {
         let schema = self.schema;
         let path = schema.path(index.id);
-        let number = path.number;
         let (protection, scratch) = (&mut self.protection, &mut *self.scratch);
         let new = if moved { scratch.other_key.as_slice() } else { scratch.key.as_slice() };
         Self::hold_entry(protection, schema, path, new)?;
-        match &*path.stored {
+        let part = path.parts.of_key(new);
+        let number = part.number;
+        match &*part.stored {
             StoredIndex::BTree(tree) => {
                 let key = IndexKey::Bytes(new);
-                match Self::enter(protection, path, tree, (new, id.bits()), None)? {
+                match Self::enter(protection, part.keys, tree, (new, id.bits()), None)? {
                     None => {
                         let added = IndexChange::Added;
                         scratch.undo.log_index(index.table, id, number, added, key);
@@ -242,21 +243,21 @@ impl<'a, P: Protection> InPlace<'a, P> {
 
     /// Takes the entry for the key in `key` out, finally at commit.
     fn drop_entry(&mut self, index: &Index, id: RecordId) {
-        let path = self.schema.path(index.id);
-        let number = path.number;
         let scratch = &mut *self.scratch;
         let old = scratch.key.as_slice();
-        match &*path.stored {
+        let part = self.schema.path(index.id).parts.of_key(old);
+        let (table, number) = (index.table, part.number);
+        match &*part.stored {
             StoredIndex::BTree(tree) => {
                 // Another row of this transaction may have taken the key of a removed one.
                 if tree.set_ghost(old, id.bits(), true) {
                     let (ghosted, key) = (IndexChange::Ghosted, IndexKey::Bytes(old));
-                    scratch.undo.log_index(index.table, id, number, ghosted, key);
+                    scratch.undo.log_index(table, id, number, ghosted, key);
                 }
             }
             StoredIndex::Hash(_) => {
                 let hash = self.schema.entry_hash(index, old);
-                scratch.moved.push(MovedEntry { index: index.id, hash, record: id });
+                scratch.moved.push(MovedEntry { table, number, hash, record: id });
             }
         }
         scratch.unsettled = true;
@@ -304,14 +305,16 @@ impl<'a, P: Protection> InPlace<'a, P> {
     #[inline]
     fn add_primary(&mut self, at: &KeyAt<'_>, id: RecordId) -> Result<Option<RecordId>, Stop> {
         let path = self.schema.path(at.index);
-        let (table, number) = (at.table, path.number);
+        let part = path.parts.of_hashed(at.key, at.hash);
+        let (table, number) = (at.table, part.number);
         let protection = &mut self.protection;
         Self::hold_entry(protection, self.schema, path, at.key)?;
-        let key = match &*path.stored {
+        let key = match &*part.stored {
             StoredIndex::BTree(tree) => {
                 let hint = self.scratch.insert_hint(at.index);
                 let entry = (at.key, id.bits());
-                if let Some(existing) = Self::enter(protection, path, tree, entry, Some(hint))? {
+                if let Some(existing) = Self::enter(protection, part.keys, tree, entry, Some(hint))?
+                {
                     return Ok(Some(RecordId::from_bits(existing)));
                 }
                 IndexKey::Bytes(at.key)
@@ -432,7 +435,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         if let Inserted::Duplicate(index) = self.add_entry(index, id, true)? {
             return Ok(Inserted::Duplicate(index));
         }
-        if !same || matches!(schema.stored_index(index.id), StoredIndex::Hash(_)) {
+        if !same || index.kind == IndexKind::Hash {
             self.drop_entry(index, id);
         }
         Ok(Inserted::Yes)

@@ -137,14 +137,15 @@ fn settle<P: Protection>(schema: &Schema, scratch: &mut Scratch, protection: &mu
                 }
             }
             Undo::Index { index, change: IndexChange::Ghosted, key: IndexKey::Bytes(bytes) } => {
-                let path = schema.path_at(table, index);
-                key_ranges::leave(schema, protection, path, bytes, id.bits() | GHOST);
+                let (_, part) = schema.path_at(table, index);
+                key_ranges::leave(schema, protection, part, bytes, id.bits() | GHOST);
             }
             _ => {}
         }
     }
     for entry in moved.drain(..) {
-        if let StoredIndex::Hash(index) = schema.stored_index(entry.index) {
+        let (_, part) = schema.path_at(entry.table, entry.number.into());
+        if let StoredIndex::Hash(index) = &*part.stored {
             index.remove(entry.hash, entry.record);
         }
     }
@@ -166,10 +167,10 @@ fn remove_entries<P: Protection>(
         if schema.encode_entry(index, id, row, key).is_err() {
             continue;
         }
-        match schema.stored_index(index.id) {
+        let part = schema.path(index.id).parts.of_key(key.as_slice());
+        match &*part.stored {
             StoredIndex::BTree(_) => {
-                let path = schema.path(index.id);
-                key_ranges::leave(schema, protection, path, key.as_slice(), id.bits());
+                key_ranges::leave(schema, protection, part, key.as_slice(), id.bits());
             }
             StoredIndex::Hash(_) => schema.leave_entry(index, id, key.as_slice()),
         }

@@ -35,8 +35,7 @@ use std::sync::atomic::AtomicU64;
 
 use hotrow_base::ids::WorkerId;
 use hotrow_storage::btree::{
-    BTree, Direction, Entered, GapGuard, Hint, KeyBuffer as StoredKey, KeyRange, Prior, Removal,
-    VACANT,
+    BTree, Entered, GapGuard, Hint, KeyBuffer as StoredKey, Prior, Removal, VACANT,
 };
 use hotrow_storage::latching::Latched;
 use hotrow_storage::record::Record;
@@ -46,28 +45,30 @@ use hotrow_transaction::access::{Intent, KeyAt, RangeAt};
 use hotrow_transaction::locks;
 use hotrow_transaction::outcome::Stop;
 
+use super::InPlace;
 use super::visit::live_record;
-use super::{InPlace, Scratch};
+use super::walk::Holding;
 use crate::ghosts::Ghost;
 use crate::lock_mode::Strength::{self, Exclusive, None as Free, Shared};
 use crate::protection::{KeyLock, KeySpace, Protection};
-use crate::schema::{AccessPath, Schema};
+use crate::schema::{AccessPath, Part, Schema};
 
 impl AccessPath {
     /// The lock on an entry: in a hash index that on all entries with the same declared columns.
     fn entry_lock(&self, schema: &Schema, entry_key: &[u8]) -> KeyLock {
-        match &*self.stored {
-            StoredIndex::BTree(_) => self.keys.lock(entry_key),
+        let part = self.parts.of_key(entry_key);
+        match &*part.stored {
+            StoredIndex::BTree(_) => part.keys.lock(entry_key),
             StoredIndex::Hash(_) => {
                 let index = schema.catalog.index(self.id);
-                self.keys.lock_hashed(schema.entry_hash(index, entry_key))
+                part.keys.lock_hashed(schema.entry_hash(index, entry_key))
             }
         }
     }
 
     /// How a key of the index is held by an access that goes through it.
     #[inline]
-    fn key_strength(&self, intent: Intent) -> Strength {
+    pub(super) fn key_strength(&self, intent: Intent) -> Strength {
         match intent {
             Intent::Write if self.is_primary => Exclusive,
             _ => Shared,
@@ -89,14 +90,15 @@ impl<'a, P: Protection> InPlace<'a, P> {
         self.hold_table(at.table, locks::intent_mode(intent))?;
         Self::hold_granule(&mut self.protection, path, at.key, Self::path_mode(path, intent))?;
         let strength = path.key_strength(intent);
-        let found = match &*path.stored {
+        let part = path.parts.of_hashed(at.key, at.hash);
+        let found = match &*part.stored {
             StoredIndex::Hash(_) => {
-                let lock = path.keys.lock_hashed(at.hash);
+                let lock = part.keys.lock_hashed(at.hash);
                 self.protection.hold_key(lock, strength, Free)?;
                 Self::look_up(at, path)
             }
             StoredIndex::BTree(tree) => {
-                let entry = self.find_in_tree(tree, path, at.key, strength)?;
+                let entry = self.find_in_tree(tree, part.keys, at.key, strength)?;
                 let record = entry.and_then(live_record).map(|id| path.records.record(id));
                 record.filter(|record| !record.is_ghost())
             }
@@ -115,14 +117,14 @@ impl<'a, P: Protection> InPlace<'a, P> {
     fn find_in_tree(
         &mut self,
         tree: &BTree<Latched>,
-        path: &AccessPath,
+        keys: KeySpace,
         key: &[u8],
         strength: Strength,
     ) -> Result<Option<u64>, Stop> {
         loop {
             let prior = &mut self.scratch.prior;
             let (found, stamp) = tree.get_or_prior(key, prior);
-            let lock = path.keys.lock(prior.as_bytes());
+            let lock = keys.lock(prior.as_bytes());
             let entry = match found {
                 Prior::Exact(entry) => {
                     self.protection.hold_key(lock, strength, Free)?;
@@ -149,7 +151,8 @@ impl<'a, P: Protection> InPlace<'a, P> {
         if !P::ALWAYS && !path.is_locked {
             return Ok(());
         }
-        protection.hold_key(path.keys.lock(key), path.key_strength(intent), Free)
+        let keys = path.parts.of_key(key).keys;
+        protection.hold_key(keys.lock(key), path.key_strength(intent), Free)
     }
 
     /// Visits a range, holding its keys and gaps.
@@ -161,56 +164,20 @@ impl<'a, P: Protection> InPlace<'a, P> {
     ) -> Result<(), Stop> {
         let path = self.schema.path(range.index);
         self.hold_table(range.table, locks::intent_mode(intent))?;
-        match &*path.stored {
-            StoredIndex::BTree(tree) => self.walk_range(range, intent, (path, tree), visit),
+        let parts = path.parts.of_prefix(range.prefix, range.prefix_parts);
+        match &*parts[0].stored {
+            StoredIndex::BTree(_) => {
+                let rows = !range.covered && !path.is_primary;
+                self.walk_range(range, (path, parts), Holding { intent, keys: true, rows }, visit)
+            }
             StoredIndex::Hash(_) => {
                 let mode = Self::path_mode(path, intent);
                 Self::hold_granule(&mut self.protection, path, range.prefix, mode)?;
-                let lock = path.keys.lock(range.prefix);
+                let lock = parts[0].keys.lock(range.prefix);
                 self.protection.hold_key(lock, path.key_strength(intent), Free)?;
                 self.visit_range(range, intent, !range.covered && !path.is_primary, visit)
             }
         }
-    }
-
-    fn walk_range(
-        &mut self,
-        range: &RangeAt<'_>,
-        intent: Intent,
-        (path, tree): (&'a AccessPath, &BTree<Latched>),
-        mut visit: impl FnMut(Record<'a>, &[AtomicU64]) -> ControlFlow<()>,
-    ) -> Result<(), Stop> {
-        let rows = !range.covered && !path.is_primary;
-        let protection = &mut self.protection;
-        let Scratch { key: buffer, walk, .. } = &mut *self.scratch;
-        let direction = if range.descending { Direction::Descending } else { Direction::Ascending };
-        let keys = KeyRange { lower: range.lower, upper: range.upper };
-        let mut walk = tree.walk(walk, keys, direction);
-        while let Some(step) = walk.step() {
-            let key = if step.entry.is_some() { path.key_strength(intent) } else { Free };
-            let gap = if step.gap { Shared } else { Free };
-            protection.hold_key(path.keys.lock(walk.key()), key, gap)?;
-            if step.entry.is_some() {
-                let mode = Self::path_mode(path, intent);
-                Self::hold_granule(protection, path, walk.key(), mode)?;
-            }
-            if !walk.confirm() {
-                continue;
-            }
-            let Some(id) = step.entry.and_then(live_record) else { continue };
-            let record = path.records.record(id);
-            if record.is_ghost() {
-                continue;
-            }
-            if rows {
-                let row = record.row();
-                Self::hold_row(protection, self.schema, buffer, range.table, row, intent)?;
-            }
-            if visit(record, record.row()).is_break() {
-                break;
-            }
-        }
-        Ok(())
     }
 
     /// Holds an entry's key to make, move or remove the entry.
@@ -227,11 +194,11 @@ impl<'a, P: Protection> InPlace<'a, P> {
         protection.hold_key(path.entry_lock(schema, entry_key), Exclusive, Free)
     }
 
-    /// Inserts an entry, whose key is held; what was there under its key. Algorithm 1: a key that
-    /// is new divides a gap.
+    /// Inserts an entry, whose key is held, into the tree of such keys; what was there under its
+    /// key. Algorithm 1: a key that is new divides a gap.
     pub(super) fn enter(
         protection: &mut P,
-        path: &AccessPath,
+        keys: KeySpace,
         tree: &BTree<Latched>,
         (key, value): (&[u8], u64),
         hint: Option<&mut Hint>,
@@ -243,14 +210,14 @@ impl<'a, P: Protection> InPlace<'a, P> {
             };
             return there.map_err(|_| Stop::OutOfMemory);
         }
-        let entered = Self::enter_guarded(protection, path, tree, (key, value), hint);
+        let entered = Self::enter_guarded(protection, keys, tree, (key, value), hint);
         protection.done_dividing();
         entered
     }
 
     fn enter_guarded(
         protection: &mut P,
-        path: &AccessPath,
+        keys: KeySpace,
         tree: &BTree<Latched>,
         (key, value): (&[u8], u64),
         hint: Option<&mut Hint>,
@@ -258,7 +225,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         let mut none = Hint::default();
         let hint = hint.unwrap_or(&mut none);
         loop {
-            let mut guard = Guard { protection, keys: path.keys };
+            let mut guard = Guard { protection, keys };
             match tree.insert_guarded(key, value, hint, &mut guard) {
                 Ok(Entered::Yes) => return Ok(None),
                 Ok(Entered::Exists(value)) => return Ok(Some(value)),
@@ -297,20 +264,20 @@ impl<P: Protection> GapGuard for Guard<'_, P> {
 pub(super) fn leave<P: Protection>(
     schema: &Schema,
     protection: &mut P,
-    path: &AccessPath,
+    part: &Part,
     key: &[u8],
     value: u64,
 ) {
-    let StoredIndex::BTree(tree) = &*path.stored else { return };
+    let StoredIndex::BTree(tree) = &*part.stored else { return };
     if !protection.guards_gaps() {
         tree.remove(key, value);
         return;
     }
-    let mut guard = Guard { protection, keys: path.keys };
+    let mut guard = Guard { protection, keys: part.keys };
     match tree.remove_guarded(key, value, &mut guard) {
         Removal::Absent | Removal::StillEmpty | Removal::Done => {}
         Removal::Kept | Removal::Emptied => {
-            schema.memory.ghosts().push(Ghost::new(&path.stored, path.keys), key);
+            schema.memory.ghosts().push(Ghost::new(&part.stored, part.keys), key);
         }
     }
 }
@@ -336,13 +303,14 @@ pub(super) fn undo<P: Protection>(
         && let Undo::Index { index, change: IndexChange::Added, key: IndexKey::Bytes(key) } =
             entry.undo
     {
-        let (path, value) = (schema.path_at(entry.table, index), entry.record.bits());
+        let (_, part) = schema.path_at(entry.table, index);
+        let value = entry.record.bits();
         if reach == Reach::Whole || !P::LOCKS_KEYS {
-            leave(schema, protection, path, key, value);
-        } else if let StoredIndex::BTree(tree) = &*path.stored {
+            leave(schema, protection, part, key, value);
+        } else if let StoredIndex::BTree(tree) = &*part.stored {
             let old = tree.replace(key, VACANT);
             debug_assert_eq!(old, Some(value), "nobody else may change an entry that was added");
-            schema.memory.ghosts().push(Ghost::new(&path.stored, path.keys), key);
+            schema.memory.ghosts().push(Ghost::new(&part.stored, part.keys), key);
         }
         return;
     }

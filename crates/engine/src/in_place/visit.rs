@@ -5,13 +5,14 @@ use std::sync::atomic::AtomicU64;
 
 use hotrow_base::ids::TableId;
 use hotrow_base::key;
-use hotrow_storage::btree::{Direction, GHOST, KeyRange};
+use hotrow_storage::btree::{GHOST, KeyRange};
 use hotrow_storage::record::{Record, RecordId};
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_transaction::access::{Intent, RangeAt};
 use hotrow_transaction::locks;
 use hotrow_transaction::outcome::Stop;
 
+use super::walk::{Holding, direction};
 use super::{InPlace, Scratch, key_ranges};
 use crate::protection::Protection;
 use crate::schema::AccessPath;
@@ -51,6 +52,11 @@ impl<'a, P: Protection> InPlace<'a, P> {
     ) -> Result<(), Stop> {
         let schema = self.schema;
         let path = schema.path(range.index);
+        let parts = path.parts.of_prefix(range.prefix, range.prefix_parts);
+        if parts.len() > 1 {
+            let holding = Holding { intent, keys: false, rows };
+            return self.walk_range(range, (path, parts), holding, visit);
+        }
         let records = &*path.records;
         let protection = &mut self.protection;
         let Scratch { key: buffer, scan, found, moved, .. } = &mut *self.scratch;
@@ -69,13 +75,11 @@ impl<'a, P: Protection> InPlace<'a, P> {
             }
             visit(record, row)
         };
-        match &*path.stored {
+        match &*parts[0].stored {
             StoredIndex::BTree(tree) => {
-                let direction =
-                    if range.descending { Direction::Descending } else { Direction::Ascending };
                 let keys = KeyRange { lower: range.lower, upper: range.upper };
                 let buffers = scan;
-                let _ = tree.scan_values(buffers, keys, direction, |value| {
+                let _ = tree.scan_values(buffers, keys, direction(range), |value| {
                     live_record(value).map_or(ControlFlow::Continue(()), &mut step)
                 });
             }

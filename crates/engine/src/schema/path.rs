@@ -10,40 +10,38 @@ use hotrow_base::ids::IndexId;
 use hotrow_base::key::KeyLayout;
 use hotrow_base::row::{Field, FieldKind, Words};
 use hotrow_storage::slab::RecordStore;
-use hotrow_storage::table::{Index as StoredIndex, Table as StoredTable};
+use hotrow_storage::table::Table as StoredTable;
 use hotrow_transaction::catalog::{Catalog, Index, Table};
 use hotrow_transaction::granule::{Granules, Space};
 
-use crate::protection::KeySpace;
+use super::parts::Parts;
 
 /// An index and its table.
 #[derive(Clone)]
 pub(crate) struct AccessPath {
-    pub(crate) stored: Arc<StoredIndex>,
+    pub(crate) parts: Parts,
     pub(crate) records: Arc<RecordStore>,
     key: KeyLayout,
     fields: Box<[Field]>,
     /// the column, where the key is that of one plain integer
     only_int: Option<Field>,
     pub(crate) space: Space,
-    pub(crate) keys: KeySpace,
     /// how many leading key columns make a granule
     granule_parts: u8,
     /// granules of the table must be held: some procedure writes it
     pub(crate) is_locked: bool,
     pub(crate) is_primary: bool,
     pub(crate) id: IndexId,
-    /// its number in its table
-    pub(crate) number: u16,
 }
 
 impl AccessPath {
-    /// The path through index `number` of a stored table.
+    /// The path through an index of a stored table, which has these parts.
     pub(crate) fn new(
         catalog: &Catalog,
         granules: &Granules,
         index: &Index,
-        (owner, number): (&StoredTable, usize),
+        owner: &StoredTable,
+        parts: Parts,
     ) -> Self {
         let only_int = match &index.fields[..] {
             &[field] if field.is_plain_int() && field.kind() != FieldKind::N64 => Some(field),
@@ -51,17 +49,15 @@ impl AccessPath {
         };
         Self {
             only_int,
-            stored: Arc::clone(&owner.indexes()[number]),
+            parts,
             records: Arc::clone(owner.shared_records()),
             key: index.key.clone(),
             fields: index.fields.as_slice().into(),
             space: Space::Index(index.id),
-            keys: KeySpace::of(index.id),
             id: index.id,
             granule_parts: granules.parts(index.id) as u8,
             is_locked: granules.table(index.table).written,
             is_primary: catalog.table(index.table).primary == Some(index.id),
-            number: number as u16,
         }
     }
 

@@ -117,7 +117,7 @@ impl Writer {
             }
             Some(primary) => {
                 let index = schema.catalog.index(primary);
-                match schema.stored_index(primary) {
+                match schema.stored_part(index, change.key) {
                     StoredIndex::BTree(stored) => stored.get(change.key).map(RecordId::from_bits),
                     StoredIndex::Hash(stored) => stored.get(key::hash(change.key), |id| {
                         let row = records.record(id).live_row()?;

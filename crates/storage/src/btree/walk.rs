@@ -127,6 +127,12 @@ impl<'t, 'b, L: Latching> Walk<'t, 'b, L> {
         with_walk!(&self.walk, walk => walk.buffers.named.as_bytes())
     }
 
+    /// The key of the entry that was confirmed last, until the next step.
+    #[must_use]
+    pub fn at(&self) -> &[u8] {
+        with_walk!(&self.walk, walk => walk.buffers.probe.as_bytes())
+    }
+
     /// To be called when the last step's locks are held: whether what it said still holds. If not,
     /// the next step names what to lock instead.
     pub fn confirm(&mut self) -> bool {

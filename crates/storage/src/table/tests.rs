@@ -16,7 +16,9 @@ fn hash(key: u64) -> u64 {
 }
 
 fn with_indexes(kinds: &[IndexKind], budget: &Arc<MemoryBudget>) -> Result<Table, BTreeError> {
-    kinds.iter().try_fold(Table::new(1, budget), |table, &kind| table.with_index(kind, budget))
+    let index = |&kind| Index::new(kind, Arc::clone(budget)).map(Arc::new);
+    let indexes: Result<Vec<_>, _> = kinds.iter().map(index).collect();
+    Ok(Table::new(1, budget).with_indexes(indexes?))
 }
 
 /// A table whose key is the row's first word, in a hash index and in a B+-tree, used the way an

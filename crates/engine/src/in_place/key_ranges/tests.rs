@@ -17,6 +17,7 @@ use hotrow_transaction::program::{
 };
 
 use super::*;
+use crate::in_place::Scratch;
 use crate::schema::{Memory, QUIET_WORKER};
 
 const ROW: TableId = TableId(0);
@@ -113,12 +114,11 @@ impl World {
         let label = catalog.add_index(ROW, label).expect("a legal index");
         let primary = catalog.table(ROW).primary.expect("it has one");
         let mut schema = Schema::empty(Arc::new(Memory::new(1, 1 << 26)));
-        schema.adopt(catalog).expect("there is memory");
-        schema.recompile(vec![Some(deletes(primary))]).expect("a legal procedure");
+        schema.adopt(catalog, vec![Some(deletes(primary))]).expect("a legal procedure");
         schema.guard_gaps();
         let mut named = Vec::new();
         for (index, name) in [(primary, "p"), (code, "c"), (label, "l")] {
-            let keys = schema.path(index).keys;
+            let keys = schema.path(index).parts.all()[0].keys;
             named.push((keys.lock(&[]), format!("{name}-")));
             named.extend((0..100).map(|number| {
                 (keys.lock(&number_key(&schema, index, number)), format!("{name}{number}"))
@@ -194,7 +194,7 @@ impl World {
 
     fn entry(&self, index: IndexId, number: i64) -> Option<u64> {
         let key = number_key(&self.schema, index, number);
-        self.schema.stored_index(index).as_btree().expect("a tree").get(&key)
+        self.schema.path(index).parts.of_key(&key).stored.as_btree().expect("a tree").get(&key)
     }
 }
 
@@ -323,7 +323,15 @@ fn what_is_undone_while_the_transaction_goes_on_stays_as_a_ghost() {
     let mut transaction = world.transaction();
     let inserted = transaction.insert(ROW, &row, Some(&at));
     assert_eq!(inserted, Ok(Inserted::Duplicate(code)));
-    let entry = transaction.schema.stored_index(index).as_btree().expect("a tree").get(&key);
+    let entry = transaction
+        .schema
+        .path(index)
+        .parts
+        .of_key(&key)
+        .stored
+        .as_btree()
+        .expect("a tree")
+        .get(&key);
     assert_eq!(entry, Some(VACANT), "the transaction may have locked the gap behind it");
     transaction.commit();
     assert_eq!(world.entry(world.primary, 20), None);

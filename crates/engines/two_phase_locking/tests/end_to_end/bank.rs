@@ -73,9 +73,8 @@ pub fn schema(workers: usize) -> Schema {
         Indexes { account: primary(ACCOUNT), owner, alias: primary(ALIAS), entry: primary(ENTRY) };
     let memory = Arc::new(Memory::new(workers, 1 << 30));
     let mut schema = Schema::empty(memory);
-    schema.adopt(catalog).expect("there is memory");
     let trees = procedures(&indexes).into_iter().map(Some).collect();
-    schema.recompile(trees).expect("legal procedures");
+    schema.adopt(catalog, trees).expect("legal procedures");
     schema
 }
 

@@ -256,7 +256,7 @@ fn spans(settings: &[(&str, &str)]) {
 fn check_indexes(schema: &Schema, rows: usize) {
     let mut ghosts = 0;
     for index in schema.catalog.indexes() {
-        if let Some(tree) = schema.stored_index(index.id).as_btree() {
+        for tree in schema.stored_parts(index.id).filter_map(|part| part.as_btree()) {
             let shape = tree.check_invariants().expect("the tree is sound");
             assert_eq!(shape.entries - shape.ghosts, rows, "index {}", index.name);
             ghosts += shape.ghosts;

@@ -49,9 +49,8 @@ pub fn schema(workers: usize) -> Schema {
     let label = catalog.add_index(ROW, label).expect("a legal index");
     let primary = catalog.table(ROW).primary.expect("it has a primary key");
     let mut schema = Schema::empty(Arc::new(Memory::new(workers, 1 << 30)));
-    schema.adopt(catalog).expect("there is memory");
     let trees = procedures(primary, name, label).into_iter().map(Some).collect();
-    schema.recompile(trees).expect("legal procedures");
+    schema.adopt(catalog, trees).expect("legal procedures");
     schema
 }
 
