@@ -80,8 +80,7 @@ pub fn setups(threads: &[usize]) -> Vec<Setup> {
         let variants = if entry.variants.is_empty() { plain } else { entry.variants };
         let of_tests = TEST_VARIANTS.iter().filter(|(engine, _)| *engine == entry.name);
         for variant in variants.iter().chain(of_tests.map(|(_, variant)| variant)) {
-            let most = entry.threads_max.unwrap_or(usize::MAX);
-            let fitting = threads.iter().filter(|&&threads| threads <= most);
+            let fitting = threads.iter().filter(|&&threads| entry.runs_with(threads));
             for &threads in fitting {
                 let setup = Setup::new(entry, variant, threads);
                 // In turn, so that each variant has its indexes split with some thread count.

@@ -30,6 +30,7 @@ const LISTENER: EngineEntry = EngineEntry {
     summary: "keeps the schema",
     start: listen,
     variants: &[],
+    threads_min: 1,
     threads_max: None,
     interactive: false,
     experiments: &[],

@@ -465,6 +465,7 @@ impl Measured {
             conflict_aborts: self.part.conflict_aborts(),
             restarts: self.part.replans,
             waits: self.part.waits,
+            messages: self.part.messages,
             waited_for: self.waits.into_iter().flatten().map(WaitReport::from).collect(),
             txn_per_s: ends.committed as f64 / self.seconds.max(1e-9),
             latency_us: LatencyReport::of_nanos(&self.books.latency_ns()),

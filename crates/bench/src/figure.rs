@@ -196,6 +196,9 @@ pub enum Metric {
     /// median latency in microseconds
     #[serde(rename = "p50 us")]
     Median,
+    /// messages between threads of the engine, per thousand commits
+    #[serde(rename = "messages")]
+    Messages,
     /// requests for locks that had to wait, per thousand commits
     #[serde(rename = "waits")]
     Waits,
@@ -213,6 +216,7 @@ impl Metric {
         match self {
             Self::Throughput => run.txn_per_s,
             Self::Undone => per_thousand(run, run.conflict_aborts),
+            Self::Messages => per_thousand(run, run.messages),
             Self::Waits => per_thousand(run, run.waits),
             Self::Median => run.latency_us.p50,
             Self::Waiting => 100.0 * run.time_breakdown.wait,
@@ -230,6 +234,7 @@ impl fmt::Display for Metric {
         f.write_str(match self {
             Self::Throughput => "transactions per second",
             Self::Undone => "undone per thousand commits",
+            Self::Messages => "messages per thousand commits",
             Self::Waits => "waits per thousand commits",
             Self::Median => "median latency, us",
             Self::Waiting => "percent of time waiting",

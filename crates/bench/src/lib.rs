@@ -12,7 +12,7 @@
 //! workload.parameters_mut().set("records", "1000")?;
 //! let driver = Driver { length: Length::Calls(500), ..Driver::default() };
 //! for variant in select_engines("all")? {
-//!     let report = driver.run(&*workload, &variant, 1)?;
+//!     let report = driver.run(&*workload, &variant, variant.entry.threads_near(1))?;
 //!     assert!(report.checks_hold() && report.committed == 500);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -45,6 +45,9 @@ pub struct RunReport {
     /// requests for locks that had to wait
     #[serde(default)]
     pub waits: u64,
+    /// messages between threads of the engine
+    #[serde(default)]
+    pub messages: u64,
     /// what was waited for longest, warming up included
     #[serde(default)]
     pub waited_for: Vec<WaitReport>,
@@ -312,6 +315,7 @@ pub(crate) fn difference(later: &Statistics, earlier: &Statistics) -> Statistics
     between.replans -= earlier.replans;
     between.exclusive -= earlier.exclusive;
     between.waits -= earlier.waits;
+    between.messages -= earlier.messages;
     for (sum, before) in between.conflicts.iter_mut().zip(&earlier.conflicts) {
         *sum -= before;
     }

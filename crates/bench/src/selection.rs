@@ -24,7 +24,7 @@ impl Variant {
 
     /// Whether the engine can use so many threads.
     pub fn allows(&self, threads: usize) -> bool {
-        self.entry.threads_max.is_none_or(|most| threads <= most)
+        self.entry.runs_with(threads)
     }
 
     /// The settings as `name=value,name=value`, `-` when there are none.

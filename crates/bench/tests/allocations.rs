@@ -78,10 +78,11 @@ fn allocations_per_call(
         log: log.cloned(),
         ..Driver::default()
     };
-    let mut population = driver(CALLS).load(workload, 1).expect("it loads");
+    let threads = variant.entry.threads_near(1);
+    let mut population = driver(CALLS).load(workload, threads).expect("it loads");
     let mut run = |calls| {
         let before = ALLOCATIONS.load(Ordering::Relaxed);
-        driver(calls).run_on(&mut population, workload, variant, 1).expect("it runs");
+        driver(calls).run_on(&mut population, workload, variant, threads).expect("it runs");
         ALLOCATIONS.load(Ordering::Relaxed) - before
     };
     let (once, twice) = (run(CALLS), run(2 * CALLS));

@@ -152,7 +152,7 @@ fn runs(
     }
     if runs.is_empty() {
         let name = variants.first().map_or("none", |variant| variant.entry.name);
-        let message = format!("engine {name} cannot run with so many threads; give fewer");
+        let message = format!("engine {name} cannot run with so many threads; see: hotrow engines");
         return Err(Failure::Usage(message));
     }
     Ok(runs)

@@ -74,7 +74,6 @@ fn write(history: &History, format: Format, path: &str) -> Result<(), Failure> {
 }
 
 fn options(arguments: &HistoryArguments, variant: &Variant) -> HistoryOptions {
-    let most = variant.entry.threads_max.unwrap_or(usize::MAX);
     HistoryOptions {
         kind: match arguments.kind {
             None => format(arguments).usual_kind(),
@@ -82,7 +81,7 @@ fn options(arguments: &HistoryArguments, variant: &Variant) -> HistoryOptions {
             Some(KindName::Registers) => HistoryKind::Registers,
             Some(KindName::Indexes) => HistoryKind::Indexes,
         },
-        threads: usize::from(arguments.threads).min(most),
+        threads: variant.entry.threads_near(arguments.threads.into()),
         clients: arguments.clients.into(),
         transactions: arguments.transactions,
         hot_keys: arguments.hot_keys,

@@ -281,8 +281,9 @@ impl Config {
 
     /// Threads that `entry` runs with; without an engine, those the storage makes room for.
     pub(crate) fn threads_for(&self, entry: Option<&EngineEntry>) -> usize {
-        let most = entry.and_then(|entry| entry.threads_max).unwrap_or(usize::MAX);
-        self.threads.unwrap_or_else(|| available_cores().len().min(most))
+        let cores = || available_cores().len();
+        let usual = || entry.map_or_else(cores, |entry| entry.threads_near(cores()));
+        self.threads.unwrap_or_else(usual)
     }
 
     /// Interactive transactions that `entry` can have open.

@@ -98,17 +98,19 @@ fn bulk_rows_are_in_all_indexes_and_checked() {
 #[test]
 fn an_engine_pulls_from_its_own_sources() {
     for entry in hotrow::engines() {
-        let db = Database::open_in_memory_without_engine(Config::default().threads(1))
+        let threads = entry.threads_near(1);
+        let db = Database::open_in_memory_without_engine(Config::default().threads(threads))
             .expect("the configuration is right");
         db.session().execute(TABLES).expect("the schema is right");
         load(&db, 5).expect("no engine runs");
         let procedure = db.session().procedure("grow").expect("it is there").id();
-        let options = EngineOptions { pin_threads: false, ..EngineOptions::default() };
-        let source =
-            || -> Vec<Box<dyn CallSource>> { vec![Box::new(Calls { left: 1000, procedure })] };
-        let engine = db.start_engine(entry, &options, source()).expect("it starts");
+        let options = EngineOptions { threads, pin_threads: false, ..EngineOptions::default() };
+        // One source has them all.
+        let source = |left| -> Box<dyn CallSource> { Box::new(Calls { left, procedure }) };
+        let sources = || (0..threads).map(|at| source(if at == 0 { 1000 } else { 0 })).collect();
+        let engine = db.start_engine(entry, &options, sources()).expect("it starts");
         assert!(matches!(db.bulk_loader().err(), Some(Error::EngineRuns)));
-        assert!(db.start_engine(entry, &options, source()).is_err());
+        assert!(db.start_engine(entry, &options, sources()).is_err());
         while engine.statistics().committed < 1000 {
             std::thread::yield_now();
         }
@@ -123,8 +125,8 @@ fn an_engine_pulls_from_its_own_sources() {
         })
         .expect("it is open");
         assert_eq!(sum, 1000 + 1 + (0..5).sum::<i32>());
-        let many = EngineOptions { threads: 2, ..options };
-        assert!(matches!(db.start_engine(entry, &many, source()), Err(Error::Config { .. })));
+        let many = EngineOptions { threads: threads + 1, ..options };
+        assert!(matches!(db.start_engine(entry, &many, sources()), Err(Error::Config { .. })));
     }
 }
 
@@ -184,7 +186,8 @@ fn a_loaded_database_is_served_and_rests_again() {
             .expect("the configuration is right");
         db.session().execute(TABLES).expect("the schema is right");
         load(&db, 10).expect("no engine runs");
-        let options = EngineOptions { threads: 1, ..EngineOptions::default() };
+        let threads = entry.threads_near(1);
+        let options = EngineOptions { threads, ..EngineOptions::default() };
         for _ in 0..2 {
             db.serve(entry, &options).expect("nobody has the database");
             let session = db.session();

@@ -31,7 +31,7 @@ const SCRIPT: &str = "
 fn every_engine() -> impl Iterator<Item = (Config, String)> {
     engines().iter().flat_map(|entry| {
         entry.variants.iter().flat_map(|variant| {
-            let threads = entry.threads_max.unwrap_or(3).min(3);
+            let threads = entry.threads_near(3);
             let config = Config::default().engine(entry.name).variant(variant).threads(threads);
             [LogEntries::Commands, LogEntries::Values].map(|entries| {
                 let name = format!("{} {variant:?}, {entries}", entry.name);

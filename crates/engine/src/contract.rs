@@ -140,12 +140,26 @@ pub struct EngineEntry {
     pub start: Start,
     /// the settings in which tests and benchmarks run it, each `(setting, value)` lists
     pub variants: &'static [&'static [(&'static str, &'static str)]],
+    /// the fewest threads it can run with
+    pub threads_min: usize,
     /// the most threads it can use; none: any number
     pub threads_max: Option<usize>,
     /// whether it runs interactive transactions
     pub interactive: bool,
     /// measurements of parts of it
     pub experiments: &'static [Experiment],
+}
+
+impl EngineEntry {
+    /// The number of threads nearest to this one with which it can run.
+    pub fn threads_near(&self, threads: usize) -> usize {
+        threads.min(self.threads_max.unwrap_or(usize::MAX)).max(self.threads_min)
+    }
+
+    /// Whether it can run with so many threads.
+    pub fn runs_with(&self, threads: usize) -> bool {
+        threads >= self.threads_min && self.threads_max.is_none_or(|most| threads <= most)
+    }
 }
 
 /// A measurement of one part of an engine, without tables or calls.

@@ -43,10 +43,10 @@ impl Call {
 /// Asks for the cache lines of the indexes in which the planned keys will be looked up.
 pub fn prefetch_indexes(schema: &Schema, plan: &Plan) {
     for entry in plan.entries() {
-        let key = plan.key(entry);
+        let key = || plan.key(entry);
         match &*schema.path(entry.index).parts.of_hashed(key, entry.hash).stored {
             StoredIndex::Hash(index) => index.prefetch(entry.hash),
-            tree @ StoredIndex::BTree(_) => tree.prefetch(IndexKey::Bytes(key)),
+            tree @ StoredIndex::BTree(_) => tree.prefetch(IndexKey::Bytes(key())),
         }
     }
 }
@@ -57,7 +57,7 @@ pub fn resolve_hints(schema: &Schema, plan: &Plan, hints: &mut Vec<u64>) {
     hints.clear();
     hints.extend(plan.entries().iter().map(|entry| {
         let path = schema.path(entry.index);
-        let part = path.parts.of_hashed(plan.key(entry), entry.hash);
+        let part = path.parts.of_hashed(|| plan.key(entry), entry.hash);
         let StoredIndex::Hash(index) = &*part.stored else { return 0 };
         let Some(id) = index.candidate(entry.hash) else { return 0 };
         path.records.prefetch(id);

@@ -58,6 +58,8 @@ pub struct WorkerBooks {
     pub exclusive: Counter,
     /// requests for locks that had to wait
     pub waits: Counter,
+    /// messages sent to other threads of the engine
+    pub messages: Counter,
     /// nanoseconds by [`Activity`]
     pub nanos: [Counter; 6],
 }
@@ -77,6 +79,8 @@ pub struct Statistics {
     pub exclusive: u64,
     /// requests for locks that had to wait
     pub waits: u64,
+    /// messages sent from one thread of the engine to another
+    pub messages: u64,
     /// nanoseconds by [`Activity`], summed over threads
     pub nanos: [u64; 6],
 }
@@ -89,6 +93,7 @@ impl Statistics {
         self.replans += books.replans.get();
         self.exclusive += books.exclusive.get();
         self.waits += books.waits.get();
+        self.messages += books.messages.get();
         for (sum, one) in self.conflicts.iter_mut().zip(&books.conflicts) {
             *sum += one.get();
         }

@@ -36,7 +36,7 @@ use crate::source::{CallSource, End, Fetch, Ticket};
 use crate::statistics::{Activity, Statistics, Stopwatch, WorkerBooks};
 
 /// Wrong guesses of reconnaissance before a call runs alone.
-const REPLANS_MAX: u32 = 32;
+pub const REPLANS_MAX: u32 = 32;
 /// Turns between two publications of the stopwatch and two looks at reclaimed memory.
 const TURNS_PER_HOUSEKEEPING: u32 = 64;
 
@@ -62,7 +62,8 @@ pub struct Call {
 }
 
 impl Call {
-    fn new(step_budget: u64) -> Self {
+    /// No call yet; each one that is fetched into it may take so many steps.
+    pub fn new(step_budget: u64) -> Self {
         let mut frame = Frame::new();
         frame.set_step_budget(step_budget);
         Self {
@@ -77,9 +78,78 @@ impl Call {
             exclusive: false,
         }
     }
-}
 
-impl Call {
+    /// Fetches a call from `source`, to be run under `schema`.
+    pub fn fetch(&mut self, source: &mut dyn CallSource, schema: &Schema) -> Fetch {
+        let fetched = source.fetch(&mut self.invocation);
+        if let Fetch::Ready(ticket) = fetched {
+            self.ticket = ticket;
+            self.attempts = 0;
+            self.durable_in = 0;
+            self.exclusive = false;
+            self.procedure = schema.procedure(self.invocation.procedure).cloned();
+        }
+        fetched
+    }
+
+    /// Counts the call's end, and tells it to the source that it came from.
+    pub fn finish(
+        &mut self,
+        end: Result<(), SqlError>,
+        source: &mut dyn CallSource,
+        books: &WorkerBooks,
+    ) {
+        let (attempts, durable_in) = (self.attempts, self.durable_in);
+        match (end, &self.procedure) {
+            (Ok(()), Some(procedure)) => {
+                books.committed.increment();
+                let (frame, program) = (&mut self.frame, &procedure.program);
+                let end = End::Committed { frame, program, attempts, durable_in };
+                source.finish(self.ticket, end);
+            }
+            (Ok(()), None) => unreachable!("only procedures that exist are run"),
+            (Err(error), _) => {
+                books.user_aborts.increment();
+                source.finish(self.ticket, End::Aborted { error, durable_in });
+            }
+        }
+    }
+
+    /// Ends the call with 42883: its procedure was dropped while it waited.
+    pub fn finish_unknown(&mut self, source: &mut dyn CallSource, books: &WorkerBooks) {
+        self.finish(Err(unknown_procedure()), source, books);
+    }
+
+    /// Runs the call, which could not be planned, alone, and tells its end. The caller is outside
+    /// the gate and holds nothing.
+    pub fn run_alone(
+        &mut self,
+        shared: &SharedSchema,
+        scratch: &mut Scratch,
+        committer: &Committer,
+        source: &mut dyn CallSource,
+        books: &WorkerBooks,
+    ) {
+        let quiet = shared.quiet();
+        let schema = quiet.schema();
+        self.procedure = schema.procedure(self.invocation.procedure).cloned();
+        books.exclusive.increment();
+        let end = match &self.procedure {
+            None => Err((unknown_procedure(), 0)),
+            Some(procedure) => {
+                let (invocation, frame) = (&self.invocation, &mut self.frame);
+                run_call_alone(&schema, scratch, committer, procedure, invocation, frame)
+            }
+        };
+        let (end, durable_in) = match end {
+            Ok(durable_in) => (Ok(()), durable_in),
+            Err((error, durable_in)) => (Err(error), durable_in),
+        };
+        self.durable_in = durable_in;
+        // At the quiet point: who comes to the next one finds every committed call's end told.
+        self.finish(end, source, books);
+    }
+
     /// Ends an attempt of an engine whose locks tell what a call has met: records a commit, and
     /// notes in which epoch the end is durable. Called with nothing held any more.
     pub fn end(
@@ -254,15 +324,8 @@ impl<R: Runner> Worker<R> {
         let mut closed = false;
         while fetched < self.calls.len() && !closed {
             let call = &mut self.calls[fetched];
-            match self.source.fetch(&mut call.invocation) {
-                Fetch::Ready(ticket) => {
-                    call.ticket = ticket;
-                    call.attempts = 0;
-                    call.durable_in = 0;
-                    call.exclusive = false;
-                    call.procedure = schema.procedure(call.invocation.procedure).cloned();
-                    fetched += 1;
-                }
+            match call.fetch(&mut *self.source, schema) {
+                Fetch::Ready(_) => fetched += 1,
                 Fetch::Empty => break,
                 Fetch::Closed => closed = true,
             }
@@ -287,7 +350,8 @@ impl<R: Runner> Worker<R> {
             if self.calls[at].procedure.is_some() {
                 self.run_call(schema, at, fetched);
             } else {
-                self.finish(at, Err(unknown_procedure()));
+                let books = self.books.of(self.number);
+                self.calls[at].finish_unknown(&mut *self.source, books);
             }
         }
         self.watch.switch(Activity::Idle);
@@ -321,53 +385,15 @@ impl<R: Runner> Worker<R> {
 
     fn finish(&mut self, at: usize, end: Result<(), SqlError>) {
         let books = self.books.of(self.number);
-        let call = &mut self.calls[at];
-        match (end, &call.procedure) {
-            (Ok(()), Some(procedure)) => {
-                books.committed.increment();
-                let (frame, program) = (&mut call.frame, &procedure.program);
-                let (attempts, durable_in) = (call.attempts, call.durable_in);
-                let end = End::Committed { frame, program, attempts, durable_in };
-                self.source.finish(call.ticket, end);
-            }
-            (Ok(()), None) => unreachable!("only procedures that exist are run"),
-            (Err(error), _) => {
-                books.user_aborts.increment();
-                let durable_in = call.durable_in;
-                self.source.finish(call.ticket, End::Aborted { error, durable_in });
-            }
-        }
+        self.calls[at].finish(end, &mut *self.source, books);
     }
 
     /// Runs calls that could not be planned, each alone.
     fn run_exclusive_calls(&mut self, fetched: usize) {
-        for at in 0..fetched {
-            if !self.calls[at].exclusive {
-                continue;
-            }
-            let shared = Arc::clone(&self.schema);
-            let quiet = shared.quiet();
-            let schema = quiet.schema();
-            let call = &mut self.calls[at];
-            let procedure = schema.procedure(call.invocation.procedure).cloned();
-            call.procedure = procedure;
-            self.books.of(self.number).exclusive.increment();
-            let end = match &call.procedure {
-                None => Err((unknown_procedure(), 0)),
-                Some(procedure) => {
-                    let (alone, committer) = (&mut self.alone, &self.committer);
-                    let (invocation, frame) = (&call.invocation, &mut call.frame);
-                    run_call_alone(&schema, alone, committer, procedure, invocation, frame)
-                }
-            };
-            let (end, durable_in) = match end {
-                Ok(durable_in) => (Ok(()), durable_in),
-                Err((error, durable_in)) => (Err(error), durable_in),
-            };
-            call.durable_in = durable_in;
-            // At the quiet point: who comes to the next one finds every committed call's end told.
-            self.finish(at, end);
-            drop(quiet);
+        let books = self.books.of(self.number);
+        for call in self.calls[..fetched].iter_mut().filter(|call| call.exclusive) {
+            let Self { schema, alone, committer, source, .. } = self;
+            call.run_alone(schema, alone, committer, &mut **source, books);
         }
     }
 }

@@ -9,6 +9,7 @@ mod histories;
 mod hostile;
 mod isolation;
 mod layering;
+mod messages;
 mod replay;
 mod row_order;
 mod serial;

@@ -102,9 +102,11 @@ fn a_timed_run_measures_its_time() {
 fn a_kept_population_is_checked_over_all_its_runs() {
     let driver = Driver { length: Length::Calls(300), ..Driver::default() };
     let workload = small("ycsb");
-    let mut population = driver.load(&*workload, 1).expect("it loads");
+    let mut population = driver.load(&*workload, 2).expect("it loads");
     for variant in select_engines("all").expect("there are engines") {
-        let report = driver.run_on(&mut population, &*workload, &variant, 1).expect("it runs");
+        let threads = variant.entry.threads_near(1);
+        let report = driver.run_on(&mut population, &*workload, &variant, threads);
+        let report = report.expect("it runs");
         assert_eq!(failed(&report), Vec::new(), "{variant}");
     }
 }
@@ -114,7 +116,10 @@ fn the_same_calls_leave_the_same_rows_on_every_variant() {
     let driver = Driver { length: Length::Calls(500), inspect: false, ..Driver::default() };
     let workload = small("tpcc");
     let mut first: Option<Vec<String>> = None;
-    for variant in select_engines("all").expect("there are engines") {
+    let mut variants = select_engines("all").expect("there are engines");
+    // One thread makes its calls one after the other; more of them share the calls.
+    variants.retain(|variant| variant.allows(1));
+    for variant in variants {
         let mut population = driver.load(&*workload, 1).expect("it loads");
         driver.run_on(&mut population, &*workload, &variant, 1).expect("it runs");
         let db = population.database();

@@ -11,7 +11,7 @@ pub fn every_engine(test: impl Fn(Config) -> Result<(), Error>) {
         let variants = if entry.variants.is_empty() { plain } else { entry.variants };
         for settings in variants {
             for threads in [1, 2] {
-                if entry.threads_max.is_some_and(|most| threads > most) {
+                if !entry.runs_with(threads) {
                     continue;
                 }
                 tried += 1;

@@ -113,11 +113,11 @@ impl Parts {
     /// As [`Parts::of_key`], for the columns that a hash index declares, of which `hash` is the
     /// hash, or any key of a B+-tree.
     #[inline(always)]
-    pub(crate) fn of_hashed(&self, key: &[u8], hash: u64) -> &Part {
+    pub(crate) fn of_hashed<'k>(&self, key: impl FnOnce() -> &'k [u8], hash: u64) -> &Part {
         match &self.split {
             None => &self.first,
             Some(split) if split.by.all => split.of_hash(hash),
-            Some(split) => split.of_fields(key),
+            Some(split) => split.of_fields(key()),
         }
     }
 

@@ -35,6 +35,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     summary: "one thread, one call after the other: the reference",
     start,
     variants: &[&[("plan", "off")], &[("plan", "on")]],
+    threads_min: 1,
     threads_max: Some(1),
     interactive: false,
     experiments: &[],

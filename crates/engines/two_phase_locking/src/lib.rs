@@ -87,6 +87,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         &[("acquisition", "dreadlocks"), ("digest", "bloom"), ("waiting", "sleep")],
         &[("acquisition", "time-out"), ("time_out_ms", "2")],
     ],
+    threads_min: 1,
     threads_max: None,
     interactive: true,
     experiments: &[experiment::INTENTS],

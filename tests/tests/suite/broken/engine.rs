@@ -57,6 +57,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     summary: "wrong on purpose",
     start,
     variants: &[],
+    threads_min: 1,
     threads_max: None,
     interactive: false,
     experiments: &[],

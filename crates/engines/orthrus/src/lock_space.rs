@@ -1,0 +1,263 @@
+//! The locks of one lock thread: plain data, touched by nobody else.
+//!
+//! States       of a lock: no queue -> held by some, awaited by others -> no queue, and forgotten
+//! Invariants   I1 a queue is first come, first served: who goes together with all holders still
+//!              waits behind whoever waits
+//!              I2 a request's locks of one hop enter their queues together. Requests visit lock
+//!              threads in ascending order, so that the waiting of any two has one direction: who
+//!              waits here for another came later to this thread or visits later ones only, and
+//!              nobody deadlocks
+//!              I3 who is granted a lock has met whoever released a conflicting one: positions stay
+//!              behind in the lock's bucket
+//! Source       orthrus.txt 3.1 and 3.2; fair queues: H-Store and 2PL need them alike
+
+use hotrow_log::position::Position;
+use hotrow_transaction::granule::{LOCK_ID_STEP, LockMode};
+
+use crate::pool::{NONE, Pool};
+use crate::request::Parcel;
+
+/// Buckets of a lock thread. A few locks are held at a time; more buckets only tell apart what
+/// those who released them have left behind (I3).
+const BUCKETS: usize = 1 << 12;
+
+/// See the module.
+#[derive(Debug)]
+pub struct LockSpace {
+    buckets: Box<[Bucket]>,
+    locks: Pool<Lock>,
+    entries: Pool<Entry>,
+    grants: Pool<Grant>,
+    /// requests for locks that had to wait
+    waits: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    /// the greatest position that a lock was released as
+    tag: Position,
+    first: u32,
+}
+
+/// A lock that somebody holds.
+#[derive(Debug)]
+struct Lock {
+    id: u64,
+    /// in its bucket
+    next: u32,
+    /// how many hold it, by mode
+    held: [u32; LockMode::ALL.len()],
+    /// the queue: holders and those who wait, in the order in which they came
+    first: u32,
+    last: u32,
+    /// the first of the queue that waits
+    waiting: u32,
+}
+
+/// A place in a queue.
+#[derive(Debug)]
+struct Entry {
+    lock: u32,
+    grant: u32,
+    mode: LockMode,
+    next: u32,
+    previous: u32,
+    /// of the same grant
+    sibling: u32,
+}
+
+/// The locks of one hop of a request.
+#[derive(Debug)]
+struct Grant {
+    /// entries that wait
+    missing: u32,
+    first: u32,
+    /// while some do
+    request: Option<Parcel>,
+}
+
+impl Default for LockSpace {
+    fn default() -> Self {
+        let empty = Bucket { tag: Position::default(), first: NONE };
+        Self {
+            buckets: vec![empty; BUCKETS].into(),
+            locks: Pool::default(),
+            entries: Pool::default(),
+            grants: Pool::default(),
+            waits: 0,
+        }
+    }
+}
+
+impl LockSpace {
+    /// Takes up a request that has come for the locks of its next hop; gives it back when they are
+    /// all held at once, else keeps it until they are.
+    pub fn ask(&mut self, mut request: Parcel) -> Option<Parcel> {
+        let grant = self.grants.put(Grant { missing: 0, first: NONE, request: None });
+        let mut missing = 0;
+        let mut first = NONE;
+        let mut met = request.met;
+        for &(_, wanted) in request.of_next() {
+            let (bucket, lock) = self.lock(wanted.lock());
+            let entry = Entry {
+                lock,
+                grant,
+                mode: wanted.mode(),
+                next: NONE,
+                previous: self.locks[lock].last,
+                sibling: first,
+            };
+            first = self.entries.put(entry);
+            if self.enqueue(lock, first, wanted.mode()) {
+                met = met.max(self.buckets[bucket].tag); // I3
+            } else {
+                missing += 1;
+            }
+        }
+        request.met = met;
+        let hop = request.granted;
+        request.hops[hop].grant = grant;
+        self.waits += u64::from(missing);
+        self.grants[grant].first = first;
+        if missing == 0 {
+            request.granted += 1;
+            return Some(request);
+        }
+        self.grants[grant].missing = missing;
+        self.grants[grant].request = Some(request);
+        None
+    }
+
+    /// Frees the locks of a hop. Requests that hold all they asked for from now on are added to
+    /// `granted`.
+    pub fn release(&mut self, grant: u32, position: Position, granted: &mut Vec<Parcel>) {
+        let mut at = self.grants[grant].first;
+        self.grants.give_back(grant);
+        while at != NONE {
+            let (lock, sibling) = (self.entries[at].lock, self.entries[at].sibling);
+            let bucket = bucket_of(self.locks[lock].id);
+            let tag = &mut self.buckets[bucket].tag;
+            *tag = position.max(*tag); // I3
+            let tag = *tag;
+            self.dequeue(lock, at);
+            if self.locks[lock].first == NONE {
+                self.forget(bucket, lock);
+            } else {
+                self.grant_waiting(lock, tag, granted);
+            }
+            at = sibling;
+        }
+    }
+
+    /// Requests for locks that had to wait since this was asked last.
+    pub fn take_waits(&mut self) -> u64 {
+        std::mem::take(&mut self.waits)
+    }
+
+    /// Whether nobody holds or waits for anything.
+    pub fn is_empty(&self) -> bool {
+        self.locks.len() == 0 && self.entries.len() == 0 && self.grants.len() == 0
+    }
+
+    /// A lock, which is made if nobody has it, and its bucket.
+    fn lock(&mut self, id: u64) -> (usize, u32) {
+        let bucket = bucket_of(id);
+        let first = self.buckets[bucket].first;
+        let mut at = first;
+        while at != NONE {
+            if self.locks[at].id == id {
+                return (bucket, at);
+            }
+            at = self.locks[at].next;
+        }
+        let held = [0; LockMode::ALL.len()];
+        let lock = Lock { id, next: first, held, first: NONE, last: NONE, waiting: NONE };
+        let lock = self.locks.put(lock);
+        self.buckets[bucket].first = lock;
+        (bucket, lock)
+    }
+
+    /// Puts an entry at the end of its queue; whether it holds the lock.
+    fn enqueue(&mut self, lock: u32, entry: u32, mode: LockMode) -> bool {
+        let queue = &mut self.locks[lock];
+        let last = std::mem::replace(&mut queue.last, entry);
+        if last == NONE {
+            queue.first = entry;
+        } else {
+            self.entries[last].next = entry;
+        }
+        let holds = queue.waiting == NONE && goes_with(&queue.held, mode); // I1
+        if holds {
+            queue.held[mode as usize] += 1;
+        } else if queue.waiting == NONE {
+            queue.waiting = entry;
+        }
+        holds
+    }
+
+    /// Takes an entry that holds its lock out of the queue.
+    fn dequeue(&mut self, lock: u32, entry: u32) {
+        let Entry { mode, next, previous, .. } = self.entries[entry];
+        let queue = &mut self.locks[lock];
+        queue.held[mode as usize] -= 1;
+        match previous {
+            NONE => queue.first = next,
+            previous => self.entries[previous].next = next,
+        }
+        match next {
+            NONE => queue.last = previous,
+            next => self.entries[next].previous = previous,
+        }
+        self.entries.give_back(entry);
+    }
+
+    fn grant_waiting(&mut self, lock: u32, tag: Position, granted: &mut Vec<Parcel>) {
+        let Self { locks, entries, grants, .. } = self;
+        let queue = &mut locks[lock];
+        while queue.waiting != NONE {
+            let Entry { mode, next, grant, .. } = entries[queue.waiting];
+            if !goes_with(&queue.held, mode) {
+                return;
+            }
+            queue.held[mode as usize] += 1;
+            queue.waiting = next;
+            let grant = &mut grants[grant];
+            grant.missing -= 1;
+            let mut request = grant.request.take().expect("it waits here");
+            request.met = request.met.max(tag); // I3
+            if grant.missing == 0 {
+                request.granted += 1;
+                granted.push(request);
+            } else {
+                grant.request = Some(request);
+            }
+        }
+    }
+
+    /// Takes a lock that nobody holds out of its bucket.
+    fn forget(&mut self, bucket: usize, lock: u32) {
+        let next = self.locks[lock].next;
+        let first = self.buckets[bucket].first;
+        if first == lock {
+            self.buckets[bucket].first = next;
+        } else {
+            let mut at = first;
+            while self.locks[at].next != lock {
+                at = self.locks[at].next;
+            }
+            self.locks[at].next = next;
+        }
+        self.locks.give_back(lock);
+    }
+}
+
+fn bucket_of(id: u64) -> usize {
+    (id / LOCK_ID_STEP) as usize % BUCKETS
+}
+
+fn goes_with(held: &[u32; LockMode::ALL.len()], mode: LockMode) -> bool {
+    LockMode::ALL.iter().zip(held).all(|(other, &count)| count == 0 || other.compatible(mode))
+}
+
+#[cfg(test)]
+mod tests;

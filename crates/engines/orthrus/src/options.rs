@@ -1,0 +1,116 @@
+//! The engine's settings.
+
+use std::collections::BTreeMap;
+
+use hotrow_engine::contract::{EngineOptions, OptionError};
+use hotrow_transaction::routing::PARTITIONS_MAX;
+
+use crate::NAME;
+
+/// How requests visit several lock threads.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Visits {
+    /// each lock thread hands the request on to the next: n + 1 messages for n of them
+    #[default]
+    Forwarded,
+    /// each gives it back to its execution thread: 2 n messages
+    Returned,
+}
+
+/// All settings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// threads that lock; the others execute
+    pub lock_threads: u16,
+    /// see [`Visits`]
+    pub visits: Visits,
+    /// transactions that an execution thread has on their way at most
+    pub in_flight: u16,
+}
+
+const SETTINGS: &str = "in_flight, lock_threads, visits";
+const LOCK_THREADS: &str = "a whole number from 1 to one less than there are threads";
+const IN_FLIGHTS: &str = "a whole number from 1 to 1024";
+const IN_FLIGHT_MAX: u16 = 1024;
+
+impl Settings {
+    /// Reads settings.
+    ///
+    /// # Errors
+    ///
+    /// An unknown setting or value, and a number of threads that is not enough.
+    pub fn read(options: &EngineOptions) -> Result<Self, OptionError> {
+        let threads = options.threads;
+        if threads < 2 {
+            return Err(OptionError::Threads { engine: NAME, threads, allowed: "2 or more" });
+        }
+        let most = u16::try_from(threads - 1).unwrap_or(u16::MAX).min(PARTITIONS_MAX);
+        let mut read = Self {
+            // A fifth of them, as in most of the paper's experiments.
+            lock_threads: (most / 4).clamp(1, most),
+            visits: Visits::default(),
+            in_flight: (options.in_flight as u16).clamp(1, IN_FLIGHT_MAX),
+        };
+        for (setting, value) in &options.settings {
+            let known = match setting.as_str() {
+                "lock_threads" => number(value, most, LOCK_THREADS).map(|n| read.lock_threads = n),
+                "in_flight" => number(value, IN_FLIGHT_MAX, IN_FLIGHTS).map(|n| read.in_flight = n),
+                "visits" => visits(value).map(|visits| read.visits = visits),
+                _ => return Err(unknown(setting)),
+            };
+            known.map_err(|known| refused(&options.settings, setting, known))?;
+        }
+        Ok(read)
+    }
+}
+
+fn number(value: &str, most: u16, known: &'static str) -> Result<u16, &'static str> {
+    value.parse().ok().filter(|number| (1..=most).contains(number)).ok_or(known)
+}
+
+fn visits(value: &str) -> Result<Visits, &'static str> {
+    match value {
+        "forwarded" => Ok(Visits::Forwarded),
+        "returned" => Ok(Visits::Returned),
+        _ => Err("forwarded, returned"),
+    }
+}
+
+fn unknown(setting: &str) -> OptionError {
+    OptionError::Unknown { engine: NAME, setting: setting.to_owned(), known: SETTINGS }
+}
+
+fn refused(settings: &BTreeMap<String, String>, setting: &str, known: &'static str) -> OptionError {
+    let value = settings[setting].clone();
+    OptionError::Value { engine: NAME, setting: setting.to_owned(), value, known }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(threads: usize, settings: &[(&str, &str)]) -> Result<Settings, String> {
+        let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        let settings = settings.iter().map(owned).collect();
+        let options = EngineOptions { threads, settings, ..EngineOptions::default() };
+        Settings::read(&options).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_fifth_of_the_threads_lock_unless_they_are_told() {
+        let lock_threads = |threads| read(threads, &[]).expect("enough").lock_threads;
+        assert_eq!([2, 4, 5, 10, 80].map(lock_threads), [1, 1, 1, 2, 19]);
+        let told = read(4, &[("lock_threads", "3"), ("visits", "returned"), ("in_flight", "5")]);
+        let settings = Settings { lock_threads: 3, visits: Visits::Returned, in_flight: 5 };
+        assert_eq!(told, Ok(settings));
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
+        assert_eq!(read(1, &[]), Err("engine orthrus runs with 2 or more threads, not 1".into()));
+        let text = read(4, &[("lock_threads", "4")]).expect_err("who would execute?");
+        assert!(text.contains("\"4\"; it can be: a whole number from 1 to"), "{text}");
+        assert!(read(4, &[("visits", "x")]).expect_err("no").contains("forwarded, returned"));
+        assert!(read(4, &[("colour", "red")]).expect_err("no").contains(SETTINGS));
+    }
+}

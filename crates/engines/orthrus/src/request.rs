@@ -1,0 +1,119 @@
+//! What threads tell each other.
+//!
+//! Role         a [`Request`] is the form in which a transaction's footprint travels: from its
+//!              execution thread to the lock threads that own its granules, and back when all of
+//!              them are held
+//! Invariants   I1 a request belongs to whoever has it: it moves through the rings and is never
+//!              shared, so nobody latches it
+//!              I2 its locks stand in the order of lock threads, each with one hop for all of its
+//! Source       orthrus.txt 3.1 to 3.3
+
+use hotrow_log::position::Position;
+use hotrow_transaction::granule::LockRequest;
+
+/// A transaction's locks, on their way from lock thread to lock thread. Used again and again.
+#[derive(Debug)]
+pub struct Request {
+    /// the execution thread that runs it
+    pub execution: u16,
+    /// its number there
+    pub slot: u16,
+    /// the owners of its granules and how they are to be held, by owner, then by identity
+    pub locks: Vec<(u16, LockRequest)>,
+    /// the lock threads to visit, in ascending order
+    pub hops: Vec<Hop>,
+    /// how many of them have granted everything
+    pub granted: usize,
+    /// the greatest position of a transaction that this one follows
+    pub met: Position,
+}
+
+/// A request that moves through rings: by its address.
+pub type Parcel = Box<Request>;
+
+/// A visit to a lock thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hop {
+    /// the lock thread
+    pub thread: u16,
+    /// where its locks end among those of the request
+    pub end: u32,
+    /// what the lock thread calls them all, once it has seen them: for their release
+    pub grant: u32,
+}
+
+impl Request {
+    /// An empty request of a transaction.
+    pub fn new(execution: u16, slot: u16) -> Self {
+        let (locks, hops) = (Vec::new(), Vec::new());
+        Self { execution, slot, locks, hops, granted: 0, met: Position::default() }
+    }
+
+    /// Makes hops of what is in `locks`, in any order yet, and begins.
+    pub fn seal(&mut self) {
+        self.locks.sort_unstable();
+        self.hops.clear();
+        for (at, &(thread, _)) in (1..).zip(&self.locks) {
+            match self.hops.last_mut() {
+                Some(hop) if hop.thread == thread => hop.end = at,
+                _ => self.hops.push(Hop { thread, end: at, grant: 0 }),
+            }
+        }
+        (self.granted, self.met) = (0, Position::default());
+    }
+
+    /// The lock thread to visit next; none when everything is held.
+    pub fn next(&self) -> Option<u16> {
+        self.hops.get(self.granted).map(|hop| hop.thread)
+    }
+
+    /// The locks of the hop that is next.
+    pub fn of_next(&self) -> &[(u16, LockRequest)] {
+        let start = match self.granted {
+            0 => 0,
+            before => self.hops[before - 1].end as usize,
+        };
+        &self.locks[start..self.hops[self.granted].end as usize]
+    }
+}
+
+/// What an execution thread tells a lock thread.
+#[derive(Debug)]
+pub enum ToLock {
+    /// it asks for the locks of the request's next hop
+    Acquire(Parcel),
+    /// a transaction has ended: its locks at this lock thread are free
+    Release {
+        /// which, as the lock thread called them
+        grant: u32,
+        /// where the transaction stands; the beginning of all if it was undone
+        position: Position,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use hotrow_transaction::granule::{LOCK_ID_STEP, LockMode};
+
+    use super::*;
+
+    #[test]
+    fn hops_ascend_and_each_has_the_locks_of_its_thread() {
+        let lock = |number| LockRequest::new(number * LOCK_ID_STEP, LockMode::Exclusive);
+        let mut request = Request::new(3, 7);
+        request.locks.extend([(2, lock(5)), (0, lock(9)), (2, lock(1)), (7, lock(2))]);
+        request.seal();
+        let threads: Vec<_> = request.hops.iter().map(|hop| hop.thread).collect();
+        assert_eq!(threads, [0, 2, 7]);
+        let mut seen = Vec::new();
+        while let Some(thread) = request.next() {
+            assert!(request.of_next().iter().all(|&(owner, _)| owner == thread));
+            seen.extend_from_slice(request.of_next());
+            request.granted += 1;
+        }
+        assert_eq!(seen, [(0, lock(9)), (2, lock(1)), (2, lock(5)), (7, lock(2))]);
+        request.locks.clear();
+        request.seal();
+        assert_eq!(request.next(), None, "who needs nothing goes nowhere");
+    }
+}

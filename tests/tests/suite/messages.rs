@@ -1,0 +1,105 @@
+//! How many messages a call of the engine that passes messages takes (orthrus.txt 3.3).
+
+use std::collections::BTreeSet;
+
+use hotrow::{CallSource, Config, Database, EngineEntry, EngineOptions, ProcedureId, engines};
+use hotrow_base::key;
+use hotrow_engine::source::{End, Fetch, Ticket};
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::routing::hashed_partition;
+
+const LOCK_THREADS: u16 = 5;
+const ROWS: i64 = 40;
+const SCRIPT: &str = "
+    CREATE TABLE counter (id bigint PRIMARY KEY, hits bigint NOT NULL);
+    CREATE PROCEDURE bump(a bigint, b bigint, c bigint) AS $$
+    BEGIN
+      UPDATE counter SET hits = hits + 1 WHERE id = a;
+      UPDATE counter SET hits = hits + 1 WHERE id = b;
+      UPDATE counter SET hits = hits + 1 WHERE id = c;
+    END $$ LANGUAGE plpgsql;
+";
+
+/// The lock thread that owns a row: by the hash of its key, which is one ordered integer.
+fn owner(id: i64) -> u16 {
+    let bytes = (id.cast_unsigned() ^ 1 << 63).to_be_bytes();
+    hashed_partition(key::hash(&bytes), LOCK_THREADS).0
+}
+
+struct Calls {
+    procedure: ProcedureId,
+    left: Vec<[i64; 3]>,
+}
+
+impl CallSource for Calls {
+    fn fetch(&mut self, invocation: &mut Invocation) -> Fetch {
+        let Some(rows) = self.left.pop() else { return Fetch::Closed };
+        invocation.procedure = self.procedure;
+        invocation.arguments.clear();
+        rows.iter().for_each(|&row| invocation.arguments.push_int(row));
+        Fetch::Ready(Ticket(0))
+    }
+
+    fn wait(&mut self) {}
+
+    fn finish(&mut self, _: Ticket, end: End<'_>) {
+        assert!(matches!(end, End::Committed { .. }));
+    }
+}
+
+/// Messages of calls, and those that were expected, where a call that visits n lock threads takes
+/// `expected(n)`.
+fn messages(entry: &EngineEntry, visits: &str, expected: impl Fn(u64) -> u64) -> (u64, u64) {
+    let threads = usize::from(LOCK_THREADS) + 2;
+    let config = Config::default().threads(threads);
+    let db = Database::open_in_memory_without_engine(config).expect("a legal configuration");
+    let session = db.session();
+    session.execute(SCRIPT).expect("a legal script");
+    for id in 0..ROWS {
+        session.execute(&format!("INSERT INTO counter VALUES ({id}, 0)")).expect("it is new");
+    }
+    let procedure = session.procedure("bump").expect("it is there").id();
+    let call = |at: i64| [at % ROWS, (at * 7 + 1) % ROWS, (at * 11 + 5) % ROWS];
+    let calls: Vec<_> = (0..500).map(call).collect();
+    let visited = |rows: &[i64; 3]| {
+        let owners: BTreeSet<u16> = rows.iter().map(|&row| owner(row)).collect();
+        owners.len() as u64
+    };
+    let kinds: BTreeSet<u64> = calls.iter().map(visited).collect();
+    assert_eq!(kinds, BTreeSet::from([1, 2, 3]), "calls of all kinds");
+    let wanted = calls.iter().map(|rows| expected(visited(rows))).sum();
+    let setting = |name: &str, value: String| (name.to_owned(), value);
+    let options = EngineOptions {
+        threads,
+        pin_threads: false,
+        settings: [
+            setting("lock_threads", LOCK_THREADS.to_string()),
+            setting("visits", visits.to_owned()),
+        ]
+        .into(),
+        ..EngineOptions::default()
+    };
+    let mut shares: Vec<Calls> =
+        (0..threads).map(|_| Calls { procedure, left: Vec::new() }).collect();
+    for (at, rows) in calls.into_iter().enumerate() {
+        shares[at % threads].left.push(rows);
+    }
+    let sources = shares.into_iter().map(|calls| Box::new(calls) as Box<dyn CallSource>).collect();
+    let engine = db.start_engine(entry, &options, sources).expect("it starts");
+    while engine.statistics().committed < 500 {
+        std::thread::yield_now();
+    }
+    let statistics = engine.stop();
+    assert_eq!(statistics.conflict_aborts() + statistics.replans, 0);
+    (statistics.messages, wanted)
+}
+
+#[test]
+fn a_call_takes_a_message_for_each_lock_thread_and_one_more_or_twice_as_many() {
+    let entry = engines().iter().find(|entry| entry.name == "orthrus").expect("it is there");
+    // Each lock thread is told, besides, that the locks are free.
+    let (sent, wanted) = messages(entry, "forwarded", |visited| (visited + 1) + visited);
+    assert_eq!(sent, wanted, "requests handed on");
+    let (sent, wanted) = messages(entry, "returned", |visited| 2 * visited + visited);
+    assert_eq!(sent, wanted, "requests given back");
+}
