@@ -357,6 +357,12 @@ impl Committer {
         }
     }
 
+    /// Whether [`Committer::wait_for_room`] would not wait, unless the log has failed.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.journal.log.as_ref().is_none_or(|log| log.has_room(self.worker))
+    }
+
     /// The error of a call that [`Stop::Log`] ended.
     pub fn failure(&self) -> SqlError {
         let failure = self.journal.log.as_ref().and_then(|log| log.failure());

@@ -159,6 +159,12 @@ impl Log {
         }
     }
 
+    /// Whether [`Log::wait_for_room`] would not wait, unless the log has failed.
+    #[inline]
+    pub fn has_room(&self, worker: WorkerId) -> bool {
+        self.shared.has_room(worker.index())
+    }
+
     /// The last committed epoch: all up to it are durable (or written, in buffered mode).
     #[inline]
     pub fn horizon(&self) -> u64 {

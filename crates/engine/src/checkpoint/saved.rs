@@ -67,10 +67,15 @@ impl SavedRows {
     /// no lock, no latch, and outside the gate.
     #[inline]
     pub fn wait_for_room(&self, worker: WorkerId) {
-        let saved = self.workers.of(worker.index());
-        if saved.words.load(Relaxed) > WORDS_MAX {
-            self.wait(saved);
+        if !self.has_room(worker) {
+            self.wait(self.workers.of(worker.index()));
         }
+    }
+
+    /// Whether [`SavedRows::wait_for_room`] would not wait.
+    #[inline]
+    pub fn has_room(&self, worker: WorkerId) -> bool {
+        self.workers.of(worker.index()).words.load(Relaxed) <= WORDS_MAX
     }
 
     #[cold]

@@ -27,40 +27,33 @@ use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::counters::PerWorker;
-use hotrow_engine::in_place::{InPlace, Scratch};
-use hotrow_engine::journal::Committer;
-use hotrow_engine::protection::Planned;
 use hotrow_engine::schema::{Schema, SharedSchema};
 use hotrow_engine::source::{CallSource, Fetch};
 use hotrow_engine::statistics::{Activity, Stopwatch, WorkerBooks};
 use hotrow_engine::worker::{Call, REPLANS_MAX, error_of};
-use hotrow_log::position::Position;
-use hotrow_transaction::interpret;
 use hotrow_transaction::outcome::Stop;
 
 use crate::lower::Owners;
 use crate::mesh::ExecutionEnds;
-use crate::request::{Parcel, Request, ToLock};
+use crate::options::Settings;
+use crate::request::{Parcel, Request, ToLock, Transaction};
+use crate::run::Runner;
 
 /// Turns inside the gate before a pause: memory is given back, and the log and checkpoints may ask
 /// for time.
 const TURNS_PER_PAUSE: u32 = 256;
-/// Requests taken from a ring before the next one's turn comes.
-const BATCH: usize = 16;
+/// Transactions taken from a ring before the next one's turn comes.
+const BATCH: usize = 4;
+/// Calls fetched in a turn: so many are planned together, and the lock threads have something to do
+/// while the next are.
+const FETCHES_PER_TURN: usize = 4;
+/// Calls that a thread that had to wait keeps to itself at most, until it has to wait again.
+const SPARE_MAX: u32 = 4;
 /// How long a thread that has calls on their way, and room for more, sleeps before it looks for
 /// those.
 const GLANCE: Duration = Duration::from_micros(200);
 /// How long it sleeps otherwise.
 const NAP: Duration = Duration::from_millis(10);
-
-/// A place for a call.
-struct Slot {
-    call: Call,
-    /// which source it came from
-    source: usize,
-    /// while it is not on its way
-    request: Option<Parcel>,
-}
 
 /// What an execution thread is made of.
 pub struct Parts {
@@ -69,17 +62,15 @@ pub struct Parts {
     /// its number among all
     pub number: usize,
     /// tables, procedures and granules
-    pub schema: Arc<SharedSchema>,
-    /// its way to the journal
-    pub committer: Committer,
+    pub shared: Arc<SharedSchema>,
+    /// runs what has come back
+    pub runner: Runner,
     /// where its calls come from
     pub sources: Vec<Box<dyn CallSource>>,
     /// its rings
     pub ends: ExecutionEnds,
-    /// how many lock threads there are
-    pub lock_threads: u16,
-    /// calls on their way at most
-    pub in_flight: u16,
+    /// the engine's settings
+    pub settings: Settings,
     /// of a call
     pub step_budget: u64,
     /// its books are those with its number
@@ -91,15 +82,17 @@ pub struct Parts {
 /// See the module.
 pub struct ExecutionThread {
     parts: Parts,
-    slots: Vec<Slot>,
-    free: Vec<u16>,
-    /// slots whose calls must run alone
-    alone: Vec<u16>,
-    /// requests that came back
-    granted: Vec<Parcel>,
-    /// slots that were filled this turn
-    fresh: Vec<u16>,
-    scratch: Scratch,
+    /// those that carry no call
+    free: Vec<Parcel>,
+    /// fetched this turn
+    fresh: Vec<Parcel>,
+    /// must run alone
+    alone: Vec<Parcel>,
+    /// have come back this turn
+    back: Vec<Parcel>,
+    on_their_way: usize,
+    /// calls that this thread is to run itself though lock threads could: it has had to wait
+    spare: u32,
     watch: Stopwatch,
     /// sources that will have no more calls
     closed: Vec<bool>,
@@ -116,18 +109,22 @@ enum Shift {
 impl ExecutionThread {
     /// A thread that has not begun.
     pub fn new(parts: Parts) -> Self {
-        let slot = |number| Slot {
-            call: Call::new(parts.step_budget),
-            source: 0,
-            request: Some(Box::new(Request::new(parts.execution, number))),
+        let parcel = |_| {
+            Box::new(Transaction {
+                call: Call::new(parts.step_budget),
+                execution: parts.execution,
+                source: 0,
+                request: Request::default(),
+                ended: None,
+            })
         };
         Self {
-            slots: (0..parts.in_flight).map(slot).collect(),
-            free: (0..parts.in_flight).rev().collect(),
-            alone: Vec::new(),
-            granted: Vec::new(),
+            free: (0..parts.settings.in_flight).map(parcel).collect(),
             fresh: Vec::new(),
-            scratch: Scratch::new(parts.committer.worker()),
+            alone: Vec::new(),
+            back: Vec::new(),
+            on_their_way: 0,
+            spare: 0,
             watch: Stopwatch::default(),
             closed: vec![false; parts.sources.len()],
             parts,
@@ -136,20 +133,21 @@ impl ExecutionThread {
 
     /// Runs until it is told to stop, or its sources are closed.
     pub fn run(mut self) {
-        let shared = Arc::clone(&self.parts.schema);
-        let id = self.parts.committer.worker();
+        let shared = Arc::clone(&self.parts.shared);
+        let id = self.parts.runner.worker();
+        let lock_threads = self.parts.settings.lock_threads;
         let mut schema = shared.current();
         let mut generation = shared.generation();
-        let mut owners = Owners::new(&schema, self.parts.lock_threads);
+        let mut owners = Owners::new(&schema, lock_threads);
         // Acquire; partner: the Release in `Orthrus::stop`.
         while !self.parts.stopping.load(Ordering::Acquire) && self.closed.contains(&false) {
             schema.memory.saved_rows().wait_for_room(id);
-            self.parts.committer.wait_for_room();
+            self.parts.runner.committer.wait_for_room();
             shared.gate().enter(id.index());
             if shared.generation() != generation {
                 generation = shared.generation();
                 schema = shared.current();
-                owners = Owners::new(&schema, self.parts.lock_threads);
+                owners = Owners::new(&schema, lock_threads);
             }
             let shift = self.shift(&shared, &schema, &owners);
             shared.gate().leave(id.index());
@@ -169,7 +167,7 @@ impl ExecutionThread {
         let mut pauses = false;
         let mut ran = false;
         loop {
-            let received = self.take_granted(schema, owners); // I4
+            let received = self.take_back(schema, owners); // I4
             let fetched = if pauses { 0 } else { self.fetch(schema, owners) };
             self.parts.ends.to_lock.publish();
             ran |= fetched > 0;
@@ -178,12 +176,13 @@ impl ExecutionThread {
                 || !self.alone.is_empty()
                 || shared.gate().wants_quiet()
                 || self.parts.stopping.load(Ordering::Acquire);
-            if self.on_their_way() == 0 && (pauses || fetched == 0 && received == 0) {
+            if self.on_their_way == 0 && (pauses || fetched == 0 && received == 0) {
                 self.watch.switch(Activity::Idle);
                 return if ran { Shift::Paused } else { Shift::Idle };
             }
             if fetched == 0 && received == 0 {
                 self.watch.switch(Activity::Wait);
+                self.spare = SPARE_MAX.min(self.spare + 1);
                 let looks = !pauses && !self.free.is_empty();
                 let deadline = Ticks::from_now(if looks { GLANCE } else { NAP });
                 self.parts.ends.wait(deadline);
@@ -191,46 +190,48 @@ impl ExecutionThread {
         }
     }
 
-    fn on_their_way(&self) -> usize {
-        self.slots.len() - self.free.len() - self.alone.len()
-    }
-
-    /// Runs the calls whose requests have come back.
-    fn take_granted(&mut self, schema: &Schema, owners: &Owners) -> usize {
-        let mut granted = std::mem::take(&mut self.granted);
-        let received = self.parts.ends.from_lock.receive(BATCH, |request| granted.push(request));
-        for request in granted.drain(..) {
-            match request.next() {
-                Some(next) => self.parts.ends.to_lock.send(next, ToLock::Acquire(request)),
-                None => self.execute(schema, owners, request),
+    /// Goes on with the transactions that have come back.
+    fn take_back(&mut self, schema: &Schema, owners: &Owners) -> usize {
+        let mut back = std::mem::take(&mut self.back);
+        let received = self.parts.ends.from_lock.receive(BATCH, |parcel| back.push(parcel));
+        for mut parcel in back.drain(..) {
+            match (parcel.ended.take(), parcel.request.next()) {
+                (Some(ended), _) => self.end(schema, owners, parcel, ended),
+                (None, None) => self.execute(schema, owners, parcel),
+                (None, Some(next)) => {
+                    self.parts.ends.to_lock.send(next, ToLock::Acquire(parcel));
+                }
             }
         }
-        self.granted = granted;
+        self.back = back;
         received
     }
 
-    /// Fetches calls into free slots, plans them, and sends them off; how many.
+    /// Fetches calls, plans them, and sends them off; how many.
     fn fetch(&mut self, schema: &Schema, owners: &Owners) -> usize {
-        debug_assert!(self.fresh.is_empty(), "the last turn's calls are on their way");
-        for source in 0..self.parts.sources.len() {
-            while let Some(&slot) = self.free.last() {
-                if self.closed[source] {
-                    break;
-                }
-                let Slot { call, source: of_slot, .. } = &mut self.slots[usize::from(slot)];
-                match call.fetch(&mut *self.parts.sources[source], schema) {
-                    Fetch::Ready(_) => {
-                        *of_slot = source;
-                        self.free.pop();
-                        self.fresh.push(slot);
+        let Self { parts, free, fresh, closed, .. } = self;
+        for (number, source) in parts.sources.iter_mut().enumerate() {
+            while !closed[number]
+                && fresh.len() < FETCHES_PER_TURN
+                && let Some(mut parcel) = free.pop()
+            {
+                parcel.source = number;
+                match parcel.call.fetch(&mut **source, schema) {
+                    Fetch::Ready(_) => fresh.push(parcel),
+                    Fetch::Empty => {
+                        free.push(parcel);
+                        break;
                     }
-                    Fetch::Empty => break,
-                    Fetch::Closed => self.closed[source] = true,
+                    Fetch::Closed => {
+                        free.push(parcel);
+                        closed[number] = true;
+                    }
                 }
             }
         }
         let fetched = self.fresh.len();
         if fetched > 0 {
+            self.on_their_way += fetched;
             self.send_fresh(schema, owners);
         }
         fetched
@@ -238,99 +239,79 @@ impl ExecutionThread {
 
     fn send_fresh(&mut self, schema: &Schema, owners: &Owners) {
         self.watch.switch(Activity::Plan);
-        let fresh = std::mem::take(&mut self.fresh);
-        let pin = schema.memory.epochs().pin(self.scratch.worker());
-        for &slot in &fresh {
-            let call = &mut self.slots[usize::from(slot)].call;
+        let mut fresh = std::mem::take(&mut self.fresh);
+        let known = |parcel: &&mut Parcel| parcel.call.procedure.is_some();
+        let runner = &mut self.parts.runner;
+        let pin = schema.memory.epochs().pin(runner.worker());
+        for parcel in fresh.iter_mut().filter(known) {
             // A plan that could not be made covers too little, and another one is made then.
-            if call.procedure.is_some() && call.make_plan(schema, &mut self.scratch).is_ok() {
-                call.prefetch_indexes(schema);
+            if parcel.call.make_plan(schema, &mut runner.scratch).is_ok() {
+                parcel.call.prefetch_indexes(schema);
             }
         }
-        for &slot in &fresh {
-            let call = &mut self.slots[usize::from(slot)].call;
-            if call.procedure.is_some() {
-                call.resolve_hints(schema);
-            }
-        }
+        fresh.iter_mut().filter(known).for_each(|parcel| parcel.call.resolve_hints(schema));
         drop(pin);
         self.watch.switch(Activity::Lock);
-        for &slot in &fresh {
-            if self.slots[usize::from(slot)].call.procedure.is_some() {
-                self.send(schema, owners, slot);
+        for mut parcel in fresh.drain(..) {
+            if parcel.call.procedure.is_some() {
+                self.send(schema, owners, parcel);
             } else {
                 let Parts { sources, books, number, .. } = &mut self.parts;
-                let Slot { call, source, .. } = &mut self.slots[usize::from(slot)];
-                call.finish_unknown(&mut *sources[*source], books.of(*number));
-                self.free.push(slot);
+                let source = &mut *sources[parcel.source];
+                parcel.call.finish_unknown(source, books.of(*number));
+                self.take_in(parcel);
             }
         }
         self.fresh = fresh;
-        self.fresh.clear();
     }
 
-    /// Sends a planned call's request to the first of the lock threads that it needs; runs the call
-    /// if it needs none.
-    fn send(&mut self, schema: &Schema, owners: &Owners, slot: u16) {
-        let Slot { call, request, .. } = &mut self.slots[usize::from(slot)];
-        let mut request = request.take().expect("the call is not on its way");
-        owners.lower(&schema.catalog, &call.plan, &mut request);
+    /// Sends a planned call to the first of the lock threads that it needs; runs it if it needs
+    /// none.
+    fn send(&mut self, schema: &Schema, owners: &Owners, mut parcel: Parcel) {
+        let Transaction { call, request, .. } = &mut *parcel;
+        owners.lower(&schema.catalog, &call.plan, request, self.parts.settings.run_there);
+        if request.runs_there && self.spare > 0 {
+            (request.runs_there, self.spare) = (false, self.spare - 1);
+        }
         match request.next() {
-            Some(first) => self.parts.ends.to_lock.send(first, ToLock::Acquire(request)),
-            None => self.execute(schema, owners, request),
+            Some(first) => self.parts.ends.to_lock.send(first, ToLock::Acquire(parcel)),
+            None => self.execute(schema, owners, parcel),
         }
     }
 
     /// Runs a call that holds everything it was planned to need, and lets all of it go.
-    fn execute(&mut self, schema: &Schema, owners: &Owners, request: Parcel) {
+    fn execute(&mut self, schema: &Schema, owners: &Owners, mut parcel: Parcel) {
         self.watch.switch(Activity::Execute);
-        let number = request.slot;
-        let committer = &self.parts.committer;
-        let Slot { call, request: own, .. } = &mut self.slots[usize::from(number)];
-        let met = request.met;
-        let executed = {
-            let Call { invocation, procedure, frame, plan, hints, .. } = &mut *call;
-            let procedure = procedure.as_deref().expect("only procedures that exist are run");
-            let program = &procedure.program;
-            let _pin = schema.memory.epochs().pin(self.scratch.worker()); // I1
-            frame.begin(program, invocation);
-            let protection = Planned(plan.footprint());
-            let access = InPlace::new(schema, &mut self.scratch, protection);
-            let mut access = access.with_hints(hints);
-            let ran = interpret::run(program, 0, frame, &mut access, &mut plan.keys());
-            let commit = ran.and_then(|()| access.commit_at(committer, met, invocation));
-            match commit {
-                Ok(_) => access.commit(),
-                Err(_) => access.undo(),
-            }
-            commit
-        };
-        let position = match &executed {
-            Ok(commit) => commit.position(),
-            Err(_) => Position::default(),
-        };
-        for hop in &request.hops {
+        let Parts { runner, ends, .. } = &mut self.parts;
+        let ran = runner.run(schema, &mut parcel);
+        let position = ran.position();
+        for hop in &parcel.request.hops {
             let release = ToLock::Release { grant: hop.grant, position };
-            self.parts.ends.to_lock.send(hop.thread, release);
+            ends.to_lock.send(hop.thread, release);
         }
-        *own = Some(request);
-        let ended = call.end(executed, met, committer);
-        self.end(schema, owners, number, ended);
+        let ended = runner.end(ran, &mut parcel);
+        self.end(schema, owners, parcel, ended);
     }
 
     /// Tells the end of a call, or has it run again.
-    fn end(&mut self, schema: &Schema, owners: &Owners, slot: u16, ended: Result<(), Stop>) {
-        let Self { parts, slots, .. } = self;
-        let Slot { call, source, .. } = &mut slots[usize::from(slot)];
-        let books = parts.books.of(parts.number);
+    fn end(
+        &mut self,
+        schema: &Schema,
+        owners: &Owners,
+        mut parcel: Parcel,
+        ended: Result<(), Stop>,
+    ) {
+        let Self { parts, alone, .. } = self;
+        let (call, books) = (&mut parcel.call, parts.books.of(parts.number));
         let end = match ended {
             Ok(()) => Ok(()),
             Err(stop @ (Stop::Error | Stop::OutOfMemory)) => {
                 Err(error_of(stop, schema, &mut call.frame))
             }
-            Err(Stop::Log) => Err(parts.committer.failure()),
+            Err(Stop::Log) => Err(parts.runner.committer.failure()),
             Err(Stop::Replan) if call.attempts >= REPLANS_MAX => {
-                self.alone.push(slot);
+                alone.push(parcel);
+                self.on_their_way -= 1;
                 return;
             }
             Err(stop) => {
@@ -339,36 +320,43 @@ impl ExecutionThread {
                     _ => books.replans.increment(),
                 }
                 call.attempts += 1;
-                return self.plan_again(schema, owners, slot);
+                return self.plan_again(schema, owners, parcel);
             }
         };
-        call.finish(end, &mut *parts.sources[*source], books);
-        self.free.push(slot);
+        call.finish(end, &mut *parts.sources[parcel.source], books);
+        self.take_in(parcel);
     }
 
-    fn plan_again(&mut self, schema: &Schema, owners: &Owners, slot: u16) {
+    fn plan_again(&mut self, schema: &Schema, owners: &Owners, mut parcel: Parcel) {
         self.watch.switch(Activity::Plan);
-        let pin = schema.memory.epochs().pin(self.scratch.worker());
-        let call = &mut self.slots[usize::from(slot)].call;
-        let planned = call.make_plan(schema, &mut self.scratch);
+        let runner = &mut self.parts.runner;
+        let pin = schema.memory.epochs().pin(runner.worker());
+        let planned = parcel.call.make_plan(schema, &mut runner.scratch);
         if planned.is_ok() {
-            call.resolve_hints(schema);
+            parcel.call.resolve_hints(schema);
         }
         drop(pin);
         match planned {
-            Ok(()) => self.send(schema, owners, slot),
-            Err(stop) => self.end(schema, owners, slot, Err(stop)),
+            Ok(()) => self.send(schema, owners, parcel),
+            Err(stop) => self.end(schema, owners, parcel, Err(stop)),
         }
+    }
+
+    /// A parcel carries no call any more.
+    fn take_in(&mut self, parcel: Parcel) {
+        self.free.push(parcel);
+        self.on_their_way -= 1;
     }
 
     /// Runs calls that could not be planned. Outside the gate, with nothing on its way.
     fn run_alone(&mut self, shared: &SharedSchema) {
-        let Self { parts, slots, alone, scratch, free, .. } = self;
-        for slot in alone.drain(..) {
-            let Slot { call, source, .. } = &mut slots[usize::from(slot)];
-            let (source, books) = (&mut *parts.sources[*source], parts.books.of(parts.number));
-            call.run_alone(shared, scratch, &parts.committer, source, books);
-            free.push(slot);
+        let Self { parts, alone, free, .. } = self;
+        for mut parcel in alone.drain(..) {
+            let Runner { scratch, committer } = &mut parts.runner;
+            let (source, books) =
+                (&mut *parts.sources[parcel.source], parts.books.of(parts.number));
+            parcel.call.run_alone(shared, scratch, committer, source, books);
+            free.push(parcel);
         }
     }
 

@@ -33,6 +33,7 @@ pub mod mesh;
 pub mod options;
 mod pool;
 pub mod request;
+pub mod run;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,6 +50,7 @@ use hotrow_engine::statistics::{Statistics, WorkerBooks};
 use crate::execution_thread::{ExecutionThread, Parts};
 use crate::lock_thread::LockThread;
 use crate::options::Settings;
+use crate::run::Runner;
 
 const NAME: &str = "orthrus";
 
@@ -57,7 +59,11 @@ pub const ENTRY: EngineEntry = EngineEntry {
     name: NAME,
     summary: "threads that lock and threads that execute, which share nothing but messages",
     start,
-    variants: &[&[("visits", "forwarded")], &[("visits", "returned")]],
+    variants: &[
+        &[("visits", "forwarded")],
+        &[("visits", "returned"), ("in_flight", "2")],
+        &[("run_there", "16")],
+    ],
     threads_min: 2,
     threads_max: None,
     interactive: false,
@@ -98,9 +104,15 @@ fn start(
         }
         thread.spawn(run).expect("the system can start another thread")
     };
+    let runner = |worker: usize| {
+        let worker = WorkerId(options.first_worker.0 + worker as u16);
+        Runner::new(Committer::new(&ground.journal, worker))
+    };
     let lock = lock_ends.into_iter().enumerate().map(|(number, ends)| {
         let (stopping, books) = (Arc::clone(&stopping), Arc::clone(&books));
-        let thread = LockThread::new(ends, settings.visits, stopping, books, number);
+        let running = (runner(execution_threads + number), Arc::clone(&ground.schema));
+        let visits = settings.visits;
+        let thread = LockThread::new(ends, visits, running, stopping, (books, number));
         spawn(format!("lock-{number}"), number, Box::new(move || thread.run()))
     });
     let lock = lock.collect();
@@ -115,15 +127,11 @@ fn start(
         let thread = ExecutionThread::new(Parts {
             execution: at as u16,
             number,
-            schema: Arc::clone(&ground.schema),
-            committer: Committer::new(
-                &ground.journal,
-                WorkerId(options.first_worker.0 + at as u16),
-            ),
+            shared: Arc::clone(&ground.schema),
+            runner: runner(at),
             sources,
             ends,
-            lock_threads: settings.lock_threads,
-            in_flight: settings.in_flight,
+            settings,
             step_budget: options.step_budget,
             books: Arc::clone(&books),
             stopping: Arc::clone(&draining),

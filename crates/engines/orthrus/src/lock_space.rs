@@ -15,14 +15,13 @@ use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LOCK_ID_STEP, LockMode};
 
 use crate::pool::{NONE, Pool};
-use crate::request::Parcel;
+use crate::request::{Parcel, Request};
 
 /// Buckets of a lock thread. A few locks are held at a time; more buckets only tell apart what
 /// those who released them have left behind (I3).
 const BUCKETS: usize = 1 << 12;
 
 /// See the module.
-#[derive(Debug)]
 pub struct LockSpace {
     buckets: Box<[Bucket]>,
     locks: Pool<Lock>,
@@ -67,13 +66,12 @@ struct Entry {
 }
 
 /// The locks of one hop of a request.
-#[derive(Debug)]
 struct Grant {
     /// entries that wait
     missing: u32,
     first: u32,
     /// while some do
-    request: Option<Parcel>,
+    parcel: Option<Parcel>,
 }
 
 impl Default for LockSpace {
@@ -92,8 +90,9 @@ impl Default for LockSpace {
 impl LockSpace {
     /// Takes up a request that has come for the locks of its next hop; gives it back when they are
     /// all held at once, else keeps it until they are.
-    pub fn ask(&mut self, mut request: Parcel) -> Option<Parcel> {
-        let grant = self.grants.put(Grant { missing: 0, first: NONE, request: None });
+    pub fn ask(&mut self, mut parcel: Parcel) -> Option<Parcel> {
+        let request = &mut parcel.request;
+        let grant = self.grants.put(Grant { missing: 0, first: NONE, parcel: None });
         let mut missing = 0;
         let mut first = NONE;
         let mut met = request.met;
@@ -121,11 +120,38 @@ impl LockSpace {
         self.grants[grant].first = first;
         if missing == 0 {
             request.granted += 1;
-            return Some(request);
+            return Some(parcel);
         }
         self.grants[grant].missing = missing;
-        self.grants[grant].request = Some(request);
+        self.grants[grant].parcel = Some(parcel);
         None
+    }
+
+    /// Whether nobody who holds or awaits a lock of the request is in its way; it has met those who
+    /// held them then. It may be run at once without entering any queue, since nobody else comes
+    /// here meanwhile; [`LockSpace::leave`] says when it has.
+    pub fn pass(&self, request: &mut Request) -> bool {
+        let mut met = request.met;
+        for &(_, wanted) in &request.locks {
+            let bucket = self.buckets[bucket_of(wanted.lock())];
+            if let Some(lock) = self.find(bucket.first, wanted.lock()) {
+                let queue = &self.locks[lock];
+                if queue.waiting != NONE || !goes_with(&queue.held, wanted.mode()) {
+                    return false;
+                }
+            }
+            met = met.max(bucket.tag); // I3
+        }
+        request.met = met;
+        true
+    }
+
+    /// A request that has [passed](LockSpace::pass) has ended, and stands at `position`.
+    pub fn leave(&mut self, request: &Request, position: Position) {
+        for &(_, had) in &request.locks {
+            let tag = &mut self.buckets[bucket_of(had.lock())].tag;
+            *tag = position.max(*tag); // I3
+        }
     }
 
     /// Frees the locks of a hop. Requests that hold all they asked for from now on are added to
@@ -163,18 +189,25 @@ impl LockSpace {
     fn lock(&mut self, id: u64) -> (usize, u32) {
         let bucket = bucket_of(id);
         let first = self.buckets[bucket].first;
-        let mut at = first;
-        while at != NONE {
-            if self.locks[at].id == id {
-                return (bucket, at);
-            }
-            at = self.locks[at].next;
+        if let Some(lock) = self.find(first, id) {
+            return (bucket, lock);
         }
         let held = [0; LockMode::ALL.len()];
         let lock = Lock { id, next: first, held, first: NONE, last: NONE, waiting: NONE };
         let lock = self.locks.put(lock);
         self.buckets[bucket].first = lock;
         (bucket, lock)
+    }
+
+    fn find(&self, first: u32, id: u64) -> Option<u32> {
+        let mut at = first;
+        while at != NONE {
+            if self.locks[at].id == id {
+                return Some(at);
+            }
+            at = self.locks[at].next;
+        }
+        None
     }
 
     /// Puts an entry at the end of its queue; whether it holds the lock.
@@ -223,13 +256,11 @@ impl LockSpace {
             queue.waiting = next;
             let grant = &mut grants[grant];
             grant.missing -= 1;
-            let mut request = grant.request.take().expect("it waits here");
-            request.met = request.met.max(tag); // I3
+            let parcel = grant.parcel.as_mut().expect("it waits here");
+            parcel.request.met = parcel.request.met.max(tag); // I3
             if grant.missing == 0 {
-                request.granted += 1;
-                granted.push(request);
-            } else {
-                grant.request = Some(request);
+                parcel.request.granted += 1;
+                granted.extend(grant.parcel.take());
             }
         }
     }

@@ -50,13 +50,13 @@ impl Owners {
         }
     }
 
-    /// Makes a plan's footprint a request.
-    pub fn lower(&self, catalog: &Catalog, plan: &Plan, request: &mut Request) {
+    /// Makes a plan's footprint a request. `short`: see [`Request::seal`].
+    pub fn lower(&self, catalog: &Catalog, plan: &Plan, request: &mut Request, short: u16) {
         request.locks.clear();
         request.locks.extend(plan.footprint().granules().iter().map(|granule| {
             let owner = self.of(catalog, plan, granule);
             (owner, LockRequest::new(granule.lock, granule.mode))
         }));
-        request.seal();
+        request.seal(short);
     }
 }

@@ -1,6 +1,7 @@
 //! The engine's settings.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use hotrow_engine::contract::{EngineOptions, OptionError};
 use hotrow_transaction::routing::PARTITIONS_MAX;
@@ -24,14 +25,16 @@ pub struct Settings {
     pub lock_threads: u16,
     /// see [`Visits`]
     pub visits: Visits,
+    /// calls of at most so many granules, all of one lock thread, are run by that; 0: none
+    pub run_there: u16,
     /// transactions that an execution thread has on their way at most
     pub in_flight: u16,
 }
 
-const SETTINGS: &str = "in_flight, lock_threads, visits";
+const SETTINGS: &str = "in_flight, lock_threads, run_there, visits";
 const LOCK_THREADS: &str = "a whole number from 1 to one less than there are threads";
 const IN_FLIGHTS: &str = "a whole number from 1 to 1024";
-const IN_FLIGHT_MAX: u16 = 1024;
+const RUN_THERES: &str = "a whole number from 0 to 1024";
 
 impl Settings {
     /// Reads settings.
@@ -49,12 +52,17 @@ impl Settings {
             // A fifth of them, as in most of the paper's experiments.
             lock_threads: (most / 4).clamp(1, most),
             visits: Visits::default(),
-            in_flight: (options.in_flight as u16).clamp(1, IN_FLIGHT_MAX),
+            run_there: 0,
+            // Twice what is planned ahead: while some are planned, others are locked and run.
+            in_flight: (2 * options.in_flight).clamp(1, 1024) as u16,
         };
         for (setting, value) in &options.settings {
             let known = match setting.as_str() {
-                "lock_threads" => number(value, most, LOCK_THREADS).map(|n| read.lock_threads = n),
-                "in_flight" => number(value, IN_FLIGHT_MAX, IN_FLIGHTS).map(|n| read.in_flight = n),
+                "lock_threads" => {
+                    number(value, 1..=most, LOCK_THREADS).map(|n| read.lock_threads = n)
+                }
+                "in_flight" => number(value, 1..=1024, IN_FLIGHTS).map(|n| read.in_flight = n),
+                "run_there" => number(value, 0..=1024, RUN_THERES).map(|n| read.run_there = n),
                 "visits" => visits(value).map(|visits| read.visits = visits),
                 _ => return Err(unknown(setting)),
             };
@@ -64,8 +72,12 @@ impl Settings {
     }
 }
 
-fn number(value: &str, most: u16, known: &'static str) -> Result<u16, &'static str> {
-    value.parse().ok().filter(|number| (1..=most).contains(number)).ok_or(known)
+fn number(
+    value: &str,
+    range: RangeInclusive<u16>,
+    known: &'static str,
+) -> Result<u16, &'static str> {
+    value.parse().ok().filter(|number| range.contains(number)).ok_or(known)
 }
 
 fn visits(value: &str) -> Result<Visits, &'static str> {
@@ -101,7 +113,8 @@ mod tests {
         let lock_threads = |threads| read(threads, &[]).expect("enough").lock_threads;
         assert_eq!([2, 4, 5, 10, 80].map(lock_threads), [1, 1, 1, 2, 19]);
         let told = read(4, &[("lock_threads", "3"), ("visits", "returned"), ("in_flight", "5")]);
-        let settings = Settings { lock_threads: 3, visits: Visits::Returned, in_flight: 5 };
+        let visits = Visits::Returned;
+        let settings = Settings { lock_threads: 3, visits, run_there: 0, in_flight: 5 };
         assert_eq!(told, Ok(settings));
     }
 

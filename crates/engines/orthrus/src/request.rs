@@ -2,22 +2,37 @@
 //!
 //! Role         a [`Request`] is the form in which a transaction's footprint travels: from its
 //!              execution thread to the lock threads that own its granules, and back when all of
-//!              them are held
-//! Invariants   I1 a request belongs to whoever has it: it moves through the rings and is never
+//!              them are held. The call goes with it, so that whoever has it can run it
+//! Invariants   I1 a transaction belongs to whoever has it: it moves through the rings and is never
 //!              shared, so nobody latches it
 //!              I2 its locks stand in the order of lock threads, each with one hop for all of its
 //! Source       orthrus.txt 3.1 to 3.3
 
+use hotrow_engine::worker::Call;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::LockRequest;
+use hotrow_transaction::outcome::Stop;
 
-/// A transaction's locks, on their way from lock thread to lock thread. Used again and again.
-#[derive(Debug)]
-pub struct Request {
-    /// the execution thread that runs it
+/// A call on its way. Used for one after the other.
+pub struct Transaction {
+    /// the call
+    pub call: Call,
+    /// the execution thread that it belongs to, and the source there that it came from
     pub execution: u16,
-    /// its number there
-    pub slot: u16,
+    /// see before
+    pub source: usize,
+    /// its locks
+    pub request: Request,
+    /// how it ended, once a lock thread has run it: its locks are free then
+    pub ended: Option<Result<(), Stop>>,
+}
+
+/// What moves through the rings: a transaction, by its address.
+pub type Parcel = Box<Transaction>;
+
+/// A transaction's locks, on their way from lock thread to lock thread.
+#[derive(Default, Debug)]
+pub struct Request {
     /// the owners of its granules and how they are to be held, by owner, then by identity
     pub locks: Vec<(u16, LockRequest)>,
     /// the lock threads to visit, in ascending order
@@ -26,10 +41,9 @@ pub struct Request {
     pub granted: usize,
     /// the greatest position of a transaction that this one follows
     pub met: Position,
+    /// it is short, and its only lock thread may run it
+    pub runs_there: bool,
 }
-
-/// A request that moves through rings: by its address.
-pub type Parcel = Box<Request>;
 
 /// A visit to a lock thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,14 +57,9 @@ pub struct Hop {
 }
 
 impl Request {
-    /// An empty request of a transaction.
-    pub fn new(execution: u16, slot: u16) -> Self {
-        let (locks, hops) = (Vec::new(), Vec::new());
-        Self { execution, slot, locks, hops, granted: 0, met: Position::default() }
-    }
-
-    /// Makes hops of what is in `locks`, in any order yet, and begins.
-    pub fn seal(&mut self) {
+    /// Makes hops of what is in `locks`, in any order yet, and begins. `short`: a lock thread may
+    /// run a transaction of so many locks, if it owns them all.
+    pub fn seal(&mut self, short: u16) {
         self.locks.sort_unstable();
         self.hops.clear();
         for (at, &(thread, _)) in (1..).zip(&self.locks) {
@@ -60,6 +69,7 @@ impl Request {
             }
         }
         (self.granted, self.met) = (0, Position::default());
+        self.runs_there = self.hops.len() == 1 && self.locks.len() <= short.into();
     }
 
     /// The lock thread to visit next; none when everything is held.
@@ -78,7 +88,6 @@ impl Request {
 }
 
 /// What an execution thread tells a lock thread.
-#[derive(Debug)]
 pub enum ToLock {
     /// it asks for the locks of the request's next hop
     Acquire(Parcel),
@@ -100,9 +109,10 @@ mod tests {
     #[test]
     fn hops_ascend_and_each_has_the_locks_of_its_thread() {
         let lock = |number| LockRequest::new(number * LOCK_ID_STEP, LockMode::Exclusive);
-        let mut request = Request::new(3, 7);
+        let mut request = Request::default();
         request.locks.extend([(2, lock(5)), (0, lock(9)), (2, lock(1)), (7, lock(2))]);
-        request.seal();
+        request.seal(4);
+        assert!(!request.runs_there, "it has several owners");
         let threads: Vec<_> = request.hops.iter().map(|hop| hop.thread).collect();
         assert_eq!(threads, [0, 2, 7]);
         let mut seen = Vec::new();
@@ -113,7 +123,13 @@ mod tests {
         }
         assert_eq!(seen, [(0, lock(9)), (2, lock(1)), (2, lock(5)), (7, lock(2))]);
         request.locks.clear();
-        request.seal();
+        request.seal(4);
         assert_eq!(request.next(), None, "who needs nothing goes nowhere");
+        request.locks.extend([(2, lock(5)), (2, lock(1))]);
+        let mut runs_there = |short| {
+            request.seal(short);
+            request.runs_there
+        };
+        assert_eq!([0, 1, 2, 3].map(&mut runs_there), [false, false, true, true]);
     }
 }

@@ -3,17 +3,23 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
+use hotrow_engine::worker::Call;
 use hotrow_transaction::granule::LockRequest;
 
 use super::*;
-use crate::request::Request;
+use crate::request::Transaction;
 
-fn request(slot: u16, locks: &[(u64, LockMode)]) -> Parcel {
-    let mut request = Box::new(Request::new(0, slot));
+/// A transaction that is known by its source.
+fn parcel(source: usize, locks: &[(u64, LockMode)]) -> Parcel {
+    let mut request = Request::default();
     let lock = |&(number, mode)| (0, LockRequest::new(number * LOCK_ID_STEP, mode));
     request.locks.extend(locks.iter().map(lock));
-    request.seal();
-    request
+    request.seal(0);
+    Box::new(Transaction { call: Call::new(1), execution: 0, source, request, ended: None })
+}
+
+fn grant(parcel: &Parcel) -> u32 {
+    parcel.request.hops[0].grant
 }
 
 fn at(time: u64) -> Position {
@@ -25,30 +31,31 @@ fn whoever_waits_is_granted_in_the_order_in_which_it_came() {
     use LockMode::{Exclusive, Shared};
     let mut space = LockSpace::default();
     let mut granted = Vec::new();
-    let first = space.ask(request(0, &[(1, Shared)])).expect("nobody has it");
-    assert!(space.ask(request(1, &[(1, Exclusive), (2, Exclusive)])).is_none());
-    assert!(space.ask(request(2, &[(1, Shared)])).is_none(), "one that waits came before");
-    assert!(space.ask(request(3, &[(2, Shared)])).is_none(), "it is held for who waits for 1");
+    let first = space.ask(parcel(0, &[(1, Shared)])).expect("nobody has it");
+    assert!(space.ask(parcel(1, &[(1, Exclusive), (2, Exclusive)])).is_none());
+    assert!(space.ask(parcel(2, &[(1, Shared)])).is_none(), "one that waits came before");
+    assert!(space.ask(parcel(3, &[(2, Shared)])).is_none(), "it is held for who waits for 1");
     assert_eq!(space.take_waits(), 3);
-    space.release(first.hops[0].grant, at(5), &mut granted);
-    assert_eq!(granted.iter().map(|request| request.slot).collect::<Vec<_>>(), [1]);
+    space.release(grant(&first), at(5), &mut granted);
+    assert_eq!(granted.iter().map(|parcel| parcel.source).collect::<Vec<_>>(), [1]);
     let second = granted.pop().expect("it has just been there");
-    assert_eq!((second.met, second.next()), (at(5), None));
-    space.release(second.hops[0].grant, at(7), &mut granted);
-    let mut slots: Vec<_> = granted.iter().map(|request| (request.slot, request.met)).collect();
-    slots.sort_unstable_by_key(|&(slot, _)| slot);
-    assert_eq!(slots, [(2, at(7)), (3, at(7))]);
+    assert_eq!((second.request.met, second.request.next()), (at(5), None));
+    space.release(grant(&second), at(7), &mut granted);
+    let mut sources: Vec<_> =
+        granted.iter().map(|parcel| (parcel.source, parcel.request.met)).collect();
+    sources.sort_unstable_by_key(|&(source, _)| source);
+    assert_eq!(sources, [(2, at(7)), (3, at(7))]);
     let mut none = Vec::new();
-    granted.drain(..).for_each(|request| {
-        space.release(request.hops[0].grant, at(8), &mut none);
+    granted.drain(..).for_each(|parcel| {
+        space.release(grant(&parcel), at(8), &mut none);
     });
     assert!(none.is_empty() && space.is_empty());
-    let later = space.ask(request(4, &[(1, Shared)])).expect("all are gone");
-    assert_eq!(later.met, at(8), "a lock that nobody holds still tells who did");
+    let later = space.ask(parcel(4, &[(1, Shared)])).expect("all are gone");
+    assert_eq!(later.request.met, at(8), "a lock that nobody holds still tells who did");
 }
 
 /// One that has come: its slot, its locks, and whether it was said to hold all of them.
-type Come = (u16, Vec<(u64, LockMode)>, bool);
+type Come = (usize, Vec<(u64, LockMode)>, bool);
 
 /// Whether one holds everything by the rules: nobody before it in any queue is in its way.
 fn holds(come: &[Come], which: usize) -> bool {
@@ -80,27 +87,29 @@ fn random_requests_are_granted_as_a_list_says() {
         let mut space = LockSpace::default();
         let mut come: Vec<Come> = Vec::new();
         let mut held: Vec<Parcel> = Vec::new();
-        for slot in 0..300_u16 {
+        for slot in 0..300 {
             if come.len() < 12 && random.random_range(0..3) > 0 {
                 let mut locks: Vec<(u64, LockMode)> = (0..random.random_range(1..4))
                     .map(|_| (random.random_range(0..5), LockMode::ALL[random.random_range(0..4)]))
                     .collect();
                 locks.sort_unstable();
                 locks.dedup_by_key(|(lock, _)| *lock);
-                let answer = space.ask(request(slot, &locks));
+                let passes = space.pass(&mut parcel(slot, &locks).request);
+                let answer = space.ask(parcel(slot, &locks));
+                assert_eq!(passes, answer.is_some(), "seed {seed}: it looked before it asked");
                 come.push((slot, locks, answer.is_some()));
                 held.extend(answer);
             } else if !held.is_empty() {
                 let gone = held.swap_remove(random.random_range(0..held.len()));
-                come.retain(|(slot, ..)| *slot != gone.slot);
+                come.retain(|(slot, ..)| *slot != gone.source);
                 let mut granted = Vec::new();
-                space.release(gone.hops[0].grant, at(slot.into()), &mut granted);
-                for request in granted {
-                    let one = come.iter_mut().find(|(slot, ..)| *slot == request.slot);
+                space.release(grant(&gone), at(slot as u64), &mut granted);
+                for parcel in granted {
+                    let one = come.iter_mut().find(|(slot, ..)| *slot == parcel.source);
                     let one = one.expect("it has come and not gone");
                     assert!(!one.2, "seed {seed}: slot {} was granted twice", one.0);
                     one.2 = true;
-                    held.push(request);
+                    held.push(parcel);
                 }
             }
             for which in 0..come.len() {
@@ -108,7 +117,7 @@ fn random_requests_are_granted_as_a_list_says() {
             }
         }
         while let Some(gone) = held.pop() {
-            space.release(gone.hops[0].grant, at(1_000), &mut held);
+            space.release(grant(&gone), at(1_000), &mut held);
         }
         assert!(space.is_empty(), "seed {seed}: nobody is left behind");
     }
