@@ -1,7 +1,9 @@
 //! Planning a call and asking for the memory it will need.
 //!
 //! Role         the first two looks at a call, shared by every engine that plans
-//! Invariants   I1 hints are guesses: whoever uses one compares the record's key, under protection
+//! Invariants   I1 hints are guesses: whoever uses one compares the record's key, under protection.
+//!              So they are for primary keys only, which a record keeps: one of another index may
+//!              be changing under somebody else's lock, and be half of each for a moment
 //! Source       DESIGN section 1, "what planning buys"
 
 use hotrow_storage::table::Index as StoredIndex;
@@ -57,6 +59,9 @@ pub fn resolve_hints(schema: &Schema, plan: &Plan, hints: &mut Vec<u64>) {
     hints.clear();
     hints.extend(plan.entries().iter().map(|entry| {
         let path = schema.path(entry.index);
+        if !path.is_primary {
+            return 0;
+        }
         let part = path.parts.of_hashed(|| plan.key(entry), entry.hash);
         let StoredIndex::Hash(index) = &*part.stored else { return 0 };
         let Some(id) = index.candidate(entry.hash) else { return 0 };

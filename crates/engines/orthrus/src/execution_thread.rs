@@ -12,8 +12,7 @@
 //! ```
 //!
 //! Invariants   I1 records are touched only inside the gate and under an epoch pin: of one turn for
-//!              plans, of one call for running it. A hint that has grown old in between names a
-//!              record that is no longer the key's, or is again
+//!              plans, of one call for running it (I2 of [`crate::run`] for what lies in between)
 //!              I2 a call fetched is finished, whatever happens
 //!              I3 a call runs to its end without pause once it has everything, so that one set of
 //!              buffers serves all
@@ -27,6 +26,7 @@ use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::counters::PerWorker;
+use hotrow_base::sync::reclaim::ReclaimEpoch;
 use hotrow_engine::schema::{Schema, SharedSchema};
 use hotrow_engine::source::{CallSource, Fetch};
 use hotrow_engine::statistics::{Activity, Stopwatch, WorkerBooks};
@@ -114,6 +114,7 @@ impl ExecutionThread {
                 call: Call::new(parts.step_budget),
                 execution: parts.execution,
                 source: 0,
+                planned_in: ReclaimEpoch::default(),
                 request: Request::default(),
                 ended: None,
             })
@@ -244,6 +245,7 @@ impl ExecutionThread {
         let runner = &mut self.parts.runner;
         let pin = schema.memory.epochs().pin(runner.worker());
         for parcel in fresh.iter_mut().filter(known) {
+            parcel.planned_in = pin.epoch();
             // A plan that could not be made covers too little, and another one is made then.
             if parcel.call.make_plan(schema, &mut runner.scratch).is_ok() {
                 parcel.call.prefetch_indexes(schema);
@@ -331,6 +333,7 @@ impl ExecutionThread {
         self.watch.switch(Activity::Plan);
         let runner = &mut self.parts.runner;
         let pin = schema.memory.epochs().pin(runner.worker());
+        parcel.planned_in = pin.epoch();
         let planned = parcel.call.make_plan(schema, &mut runner.scratch);
         if planned.is_ok() {
             parcel.call.resolve_hints(schema);

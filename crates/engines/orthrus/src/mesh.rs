@@ -87,6 +87,7 @@ fn wait_for_room<T>(sender: &mut Sender<T>, sleepers: &Sleepers, mut message: T)
         sleepers[sender.reader].notify();
         spin.wait();
     }
+    sleepers[sender.reader].notify();
 }
 
 /// Receivers from several threads.

@@ -8,6 +8,7 @@
 //!              I2 its locks stand in the order of lock threads, each with one hop for all of its
 //! Source       orthrus.txt 3.1 to 3.3
 
+use hotrow_base::sync::reclaim::ReclaimEpoch;
 use hotrow_engine::worker::Call;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::LockRequest;
@@ -21,6 +22,8 @@ pub struct Transaction {
     pub execution: u16,
     /// see before
     pub source: usize,
+    /// under which pin the call was planned: its hints are good as long as that is the epoch
+    pub planned_in: ReclaimEpoch,
     /// its locks
     pub request: Request,
     /// how it ended, once a lock thread has run it: its locks are free then

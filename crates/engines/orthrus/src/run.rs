@@ -3,6 +3,8 @@
 //! Invariants   I1 whoever runs a transaction has buffers, a worker number and a way to the journal
 //!              of its own; the execution thread that the transaction belongs to is inside the gate
 //!              meanwhile
+//!              I2 hints are used only if no record can have been given to another key since the
+//!              call was planned: while the epoch is the one that planning was pinned in
 
 use hotrow_base::ids::WorkerId;
 use hotrow_engine::in_place::{InPlace, Scratch};
@@ -47,7 +49,10 @@ impl Runner {
         let Call { invocation, procedure, frame, plan, hints, .. } = &mut transaction.call;
         let procedure = procedure.as_deref().expect("only procedures that exist are run");
         let program = &procedure.program;
-        let _pin = schema.memory.epochs().pin(self.committer.worker());
+        let pin = schema.memory.epochs().pin(self.committer.worker());
+        if pin.epoch() != transaction.planned_in {
+            hints.clear(); // I2
+        }
         frame.begin(program, invocation);
         let access = InPlace::new(schema, &mut self.scratch, Planned(plan.footprint()));
         let mut access = access.with_hints(hints);

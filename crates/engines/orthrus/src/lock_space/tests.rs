@@ -3,6 +3,7 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
+use hotrow_base::sync::reclaim::ReclaimEpoch;
 use hotrow_engine::worker::Call;
 use hotrow_transaction::granule::LockRequest;
 
@@ -15,7 +16,14 @@ fn parcel(source: usize, locks: &[(u64, LockMode)]) -> Parcel {
     let lock = |&(number, mode)| (0, LockRequest::new(number * LOCK_ID_STEP, mode));
     request.locks.extend(locks.iter().map(lock));
     request.seal(0);
-    Box::new(Transaction { call: Call::new(1), execution: 0, source, request, ended: None })
+    Box::new(Transaction {
+        call: Call::new(1),
+        execution: 0,
+        source,
+        planned_in: ReclaimEpoch::default(),
+        request,
+        ended: None,
+    })
 }
 
 fn grant(parcel: &Parcel) -> u32 {
