@@ -92,11 +92,12 @@ fn start(
     let lock_threads = usize::from(settings.lock_threads);
     let execution_threads = threads - lock_threads;
     let in_flight = usize::from(settings.in_flight);
-    let (lock_ends, execution_ends) = mesh::mesh(lock_threads, execution_threads, in_flight);
-    let books: Arc<PerWorker<WorkerBooks>> = Arc::new(PerWorker::with_defaults(threads));
-    let (draining, stopping) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
     let cores = available_cores();
     let pins = options.pin_threads && cores.len() >= threads;
+    let roles = (lock_threads, execution_threads);
+    let (lock_ends, execution_ends) = mesh::mesh(roles, in_flight, pins);
+    let books: Arc<PerWorker<WorkerBooks>> = Arc::new(PerWorker::with_defaults(threads));
+    let (draining, stopping) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
     let spawn = |name: String, number: usize, run: Box<dyn FnOnce() + Send>| {
         let mut thread = ThreadOptions::named(name);
         if pins {

@@ -28,6 +28,10 @@ const TO_LOCK_PER_SLOT: usize = 4;
 /// Before a thread sleeps, where each has a core: a message is on its way for a few microseconds,
 /// and a sleep and a wake take 50 here.
 const SPIN: Spin = Spin::Pausing(Duration::from_micros(50));
+/// Of a lock thread that is pinned to a core of its own: its messages come when an execution
+/// thread has planned and run a few calls, some 100 us, and a wake costs that thread 10. Where
+/// clients need the cores, too, so long a spin takes them away (16 clients had a third left).
+const LOCK_SPIN: Spin = Spin::Yielding(Duration::from_millis(1));
 /// Where threads outnumber cores, whoever is to send the message may need this one.
 const CROWDED_SPIN: Spin = Spin::Yielding(Duration::from_micros(200));
 
@@ -168,9 +172,15 @@ fn wait(spin: Spin, sleeper: &Parker, deadline: Ticks, mut ready: impl FnMut() -
 }
 
 /// All rings for so many lock threads and execution threads, of which each has so many transactions
-/// on their way at most.
-pub fn mesh(lock: usize, execution: usize, slots: usize) -> (Vec<LockEnds>, Vec<ExecutionEnds>) {
-    let spin = if lock + execution > available_cores().len() { CROWDED_SPIN } else { SPIN };
+/// on their way at most. `pinned`: each has a core to itself.
+pub fn mesh(
+    (lock, execution): (usize, usize),
+    slots: usize,
+    pinned: bool,
+) -> (Vec<LockEnds>, Vec<ExecutionEnds>) {
+    let is_crowded = lock + execution > available_cores().len();
+    let spin = if is_crowded { CROWDED_SPIN } else { SPIN };
+    let lock_spin = if pinned { LOCK_SPIN } else { spin };
     let sleepers: Sleepers = (0..lock + execution).map(|_| CachePadded::default()).collect();
     let (acquire, received) = rings(execution, lock, 0, slots * TO_LOCK_PER_SLOT, |_, _| true);
     let forward = rings(lock, lock, 0, slots * execution, |from, to| from < to); // I1
@@ -187,7 +197,7 @@ pub fn mesh(lock: usize, execution: usize, slots: usize) -> (Vec<LockEnds>, Vec<
             to_execution: senders(to_execution, &sleepers),
             sleepers: Arc::clone(&sleepers),
             sleeper,
-            spin,
+            spin: lock_spin,
         })
         .collect();
     let execution_ends = acquire
