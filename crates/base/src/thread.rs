@@ -61,6 +61,15 @@ fn run<T>(core: Option<usize>, body: impl FnOnce() -> T) -> T {
     body()
 }
 
+/// Waits until all these threads have ended; panics as the first of them did that panicked.
+pub fn join_all(threads: impl IntoIterator<Item = JoinHandle<()>>) {
+    for thread in threads {
+        if let Err(panic) = thread.join() {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
 /// Pins the calling thread to `core`. `false` when the system refuses (no such core, not in this
 /// process's set, or a system without pinning); the thread then runs anywhere, as before.
 #[cfg(target_os = "linux")]

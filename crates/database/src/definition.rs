@@ -17,7 +17,6 @@ use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::explain;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, Procedure};
-use hotrow_transaction::routing::Routing;
 
 use crate::error::advised;
 
@@ -109,14 +108,10 @@ pub(crate) fn unknown_procedure() -> SqlError {
     advised(b"42883", message, "Create it again, then call it.")
 }
 
-/// What EXPLAIN PROCEDURE says, or 42883. Routing rules are inferred here: no engine of today keeps
-/// them.
+/// What EXPLAIN PROCEDURE says, or 42883.
 pub(crate) fn explain(schema: &Schema, name: &str) -> Result<String, SqlError> {
     let (_, compiled) = procedure_named(schema, name)?;
-    let (catalog, granules) = (&schema.catalog, &schema.granules);
-    let procedures = schema.procedures.iter().flatten().map(|compiled| &compiled.procedure);
-    let routing = Routing::infer(catalog, granules, procedures);
-    Ok(explain::explain(catalog, granules, &routing, compiled))
+    Ok(explain::explain(&schema.catalog, &schema.granules, &schema.routing(), compiled))
 }
 
 /// A statement's text with as much blank space before it that its places are those in its script.

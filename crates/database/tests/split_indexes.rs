@@ -172,6 +172,6 @@ fn no_parts_and_too_many_are_refused() {
     for parts in [0, 257] {
         let config = Config::default().split_indexes(parts);
         let refused = Database::open_in_memory(config).expect_err("1 to 256");
-        assert_eq!(refused.to_string(), format!("split_indexes must be 1 to 256, not {parts}"),);
+        assert_eq!(refused.to_string(), format!("split_indexes must be 1 to 256, not {parts}"));
     }
 }

@@ -170,23 +170,23 @@ impl Schema {
         }
         self.indexed =
             catalog.tables().iter().map(|table| ColumnSet::indexed(&catalog, table)).collect();
-        let routing = (self.memory.split > 1)
-            .then(|| Routing::infer(&catalog, &granules, trees.iter().flatten()));
         self.catalog = catalog;
         self.compile_for(granules, trees)?;
-        let fresh = self.lay_out(routing.as_ref())?;
+        let fresh = self.lay_out()?;
         fresh.into_iter().try_for_each(|index| self.fill_index(index))
     }
 
     /// Makes the parts of all indexes anew, but for those that are to be split as they are. Which
     /// are new, and empty.
-    fn lay_out(&mut self, routing: Option<&Routing>) -> Result<Vec<IndexId>, SqlError> {
+    fn lay_out(&mut self) -> Result<Vec<IndexId>, SqlError> {
+        let routing = (self.memory.split > 1).then(|| self.routing());
         let mut stored = vec![Vec::new(); self.tables.len()];
         let (mut all, mut fresh) = (Vec::new(), Vec::new());
         for index in self.catalog.indexes() {
             let table = self.catalog.table(index.table);
-            let by =
-                routing.and_then(|routing| SplitBy::of(table, index, routing, self.memory.split));
+            let by = routing
+                .as_ref()
+                .and_then(|routing| SplitBy::of(table, index, routing, self.memory.split));
             let is_as_before = |path: &&AccessPath| path.parts.split_by() == by;
             let parts: Vec<_> = match self.paths.get(index.id.index()).filter(is_as_before) {
                 Some(path) => {
@@ -366,6 +366,13 @@ impl Schema {
         Ok(())
     }
 
+    /// The routing rules that the procedures imply. Inferred anew each time: to be kept by whoever
+    /// routes calls.
+    pub fn routing(&self) -> Routing {
+        let procedures = self.procedures.iter().flatten().map(|compiled| &compiled.procedure);
+        Routing::infer(&self.catalog, &self.granules, procedures)
+    }
+
     /// The trees of all procedures, by id.
     pub fn trees(&self) -> Vec<Option<Procedure>> {
         let tree = |compiled: &Arc<CompiledProcedure>| compiled.procedure.clone();
@@ -385,11 +392,7 @@ impl Schema {
 
     /// What of an index has, or would have, the entry with this key.
     pub fn stored_part(&self, index: &Index, key: &[u8]) -> &StoredIndex {
-        &self.part_of(index, key).stored
-    }
-
-    fn part_of(&self, index: &Index, key: &[u8]) -> &Part {
-        self.path(index.id).parts.of_key(key)
+        &self.path(index.id).parts.of_key(key).stored
     }
 
     /// What accesses through an index need.
@@ -398,10 +401,10 @@ impl Schema {
         &self.paths[id.index()]
     }
 
-    /// The path through what has this number among a table's stored indexes, and that part itself.
-    pub(crate) fn path_at(&self, table: TableId, number: usize) -> (&AccessPath, &Part) {
+    /// What has this number among a table's stored indexes.
+    pub(crate) fn part_at(&self, table: TableId, number: usize) -> &Part {
         let mut paths = self.catalog.table(table).indexes().map(|index| self.path(index));
-        let found = paths.find_map(|path| Some((path, path.parts.numbered(number)?)));
+        let found = paths.find_map(|path| path.parts.numbered(number));
         found.expect("storage has the indexes of the catalog")
     }
 

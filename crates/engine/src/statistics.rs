@@ -4,7 +4,7 @@
 //!              (execute, plan, lock, wait, log, idle) are differences of two sums
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::counters::Counter;
+use hotrow_base::counters::{Counter, PerWorker};
 use hotrow_transaction::outcome::Conflict;
 
 /// What a thread spends its time on.
@@ -86,6 +86,13 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// The sum of all workers' books.
+    pub fn of(books: &PerWorker<WorkerBooks>) -> Self {
+        let mut sum = Self::default();
+        books.iter().for_each(|books| sum.add(books));
+        sum
+    }
+
     /// Adds one worker's books.
     pub fn add(&mut self, books: &WorkerBooks) {
         self.committed += books.committed.get();

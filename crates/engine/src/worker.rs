@@ -36,7 +36,7 @@ use crate::source::{CallSource, End, Fetch, Ticket};
 use crate::statistics::{Activity, Statistics, Stopwatch, WorkerBooks};
 
 /// Wrong guesses of reconnaissance before a call runs alone.
-pub const REPLANS_MAX: u32 = 32;
+const REPLANS_MAX: u32 = 32;
 /// Turns between two publications of the stopwatch and two looks at reclaimed memory.
 const TURNS_PER_HOUSEKEEPING: u32 = 64;
 
@@ -90,6 +90,28 @@ impl Call {
             self.procedure = schema.procedure(self.invocation.procedure).cloned();
         }
         fetched
+    }
+
+    /// What becomes of the call after an attempt; counts it if it is to be repeated.
+    #[inline]
+    pub fn after(
+        &mut self,
+        attempt: Result<(), Stop>,
+        schema: &Schema,
+        committer: &Committer,
+        books: &WorkerBooks,
+    ) -> Next {
+        let Err(stop) = attempt else { return Next::End(Ok(())) };
+        match stop {
+            Stop::Error | Stop::OutOfMemory => {
+                return Next::End(Err(error_of(stop, schema, &mut self.frame)));
+            }
+            Stop::Log => return Next::End(Err(committer.failure())),
+            Stop::Replan if self.attempts >= REPLANS_MAX => return Next::Alone,
+            Stop::Replan => books.replans.increment(),
+            Stop::Conflict(reason) => books.conflicts[reason as usize].increment(),
+        }
+        Next::Again(stop)
     }
 
     /// Counts the call's end, and tells it to the source that it came from.
@@ -165,6 +187,17 @@ impl Call {
         committer.record(commit, Company::Shared, &self.invocation, procedure, &self.frame);
         Ok(())
     }
+}
+
+/// What becomes of a call after an attempt.
+#[derive(Debug)]
+pub enum Next {
+    /// it has ended so, and its end is to be told
+    End(Result<(), SqlError>),
+    /// it is to be attempted once more, because of this
+    Again(Stop),
+    /// it is to run alone: reconnaissance has guessed wrong too often
+    Alone,
 }
 
 /// What an engine's worker does with a call.
@@ -253,18 +286,12 @@ impl Workers {
 
 impl RunningEngine for Workers {
     fn statistics(&self) -> Statistics {
-        let mut sum = Statistics::default();
-        self.books.iter().for_each(|books| sum.add(books));
-        sum
+        Statistics::of(&self.books)
     }
 
     fn stop(mut self: Box<Self>) -> Statistics {
         self.stopping.store(true, Ordering::Release); // partner: the Acquire in `Worker::run`
-        for thread in self.threads.drain(..) {
-            if let Err(panic) = thread.join() {
-                std::panic::resume_unwind(panic);
-            }
-        }
+        thread::join_all(self.threads.drain(..));
         self.statistics()
     }
 }
@@ -362,30 +389,21 @@ impl<R: Runner> Worker<R> {
         let [call, later @ ..] = &mut self.calls[at..fetched] else { return };
         let next = later.first().filter(|next| next.procedure.is_some());
         loop {
-            match self.runner.attempt(schema, call, next, &mut self.watch) {
-                Ok(()) => return self.finish(at, Ok(())),
-                Err(stop @ (Stop::Error | Stop::OutOfMemory)) => {
-                    let error = error_of(stop, schema, &mut call.frame);
-                    return self.finish(at, Err(error));
-                }
-                Err(Stop::Log) => return self.finish(at, Err(self.committer.failure())),
-                Err(Stop::Replan) if call.attempts >= REPLANS_MAX => {
+            let attempt = self.runner.attempt(schema, call, next, &mut self.watch);
+            match call.after(attempt, schema, &self.committer, books) {
+                Next::End(end) => return call.finish(end, &mut *self.source, books),
+                Next::Alone => {
                     call.exclusive = true;
                     return;
                 }
-                Err(Stop::Replan) => books.replans.increment(),
-                Err(Stop::Conflict(reason)) => {
-                    books.conflicts[reason as usize].increment();
-                    self.runner.back_off(call);
+                Next::Again(stop) => {
+                    if let Stop::Conflict(_) = stop {
+                        self.runner.back_off(call);
+                    }
+                    call.attempts += 1;
                 }
             }
-            call.attempts += 1;
         }
-    }
-
-    fn finish(&mut self, at: usize, end: Result<(), SqlError>) {
-        let books = self.books.of(self.number);
-        self.calls[at].finish(end, &mut *self.source, books);
     }
 
     /// Runs calls that could not be planned, each alone.

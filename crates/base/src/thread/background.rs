@@ -55,10 +55,6 @@ impl Drop for BackgroundThread {
     fn drop(&mut self) {
         self.news.ends.store(true, Ordering::Release); // partner: the Acquire in `News::wait`
         self.news.changed.notify_all();
-        if let Some(thread) = self.thread.take()
-            && let Err(panic) = thread.join()
-        {
-            std::panic::resume_unwind(panic);
-        }
+        super::join_all(self.thread.take());
     }
 }

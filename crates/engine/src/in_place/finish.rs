@@ -6,6 +6,7 @@ use hotrow_storage::btree::GHOST;
 use hotrow_storage::record::RecordId;
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_storage::undo::{IndexChange, IndexKey, Undo};
+use hotrow_transaction::catalog::IndexKind;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::Stop;
 
@@ -137,14 +138,14 @@ fn settle<P: Protection>(schema: &Schema, scratch: &mut Scratch, protection: &mu
                 }
             }
             Undo::Index { index, change: IndexChange::Ghosted, key: IndexKey::Bytes(bytes) } => {
-                let (_, part) = schema.path_at(table, index);
+                let part = schema.part_at(table, index);
                 key_ranges::leave(schema, protection, part, bytes, id.bits() | GHOST);
             }
             _ => {}
         }
     }
     for entry in moved.drain(..) {
-        let (_, part) = schema.path_at(entry.table, entry.number.into());
+        let part = schema.part_at(entry.table, entry.number.into());
         if let StoredIndex::Hash(index) = &*part.stored {
             index.remove(entry.hash, entry.record);
         }
@@ -167,12 +168,13 @@ fn remove_entries<P: Protection>(
         if schema.encode_entry(index, id, row, key).is_err() {
             continue;
         }
-        let part = schema.path(index.id).parts.of_key(key.as_slice());
-        match &*part.stored {
-            StoredIndex::BTree(_) => {
-                key_ranges::leave(schema, protection, part, key.as_slice(), id.bits());
+        let key = key.as_slice();
+        match index.kind {
+            IndexKind::BTree => {
+                let part = schema.path(index.id).parts.of_key(key);
+                key_ranges::leave(schema, protection, part, key, id.bits());
             }
-            StoredIndex::Hash(_) => schema.leave_entry(index, id, key.as_slice()),
+            IndexKind::Hash => schema.leave_entry(index, id, key),
         }
     }
 }

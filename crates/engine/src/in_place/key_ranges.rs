@@ -165,9 +165,9 @@ impl<'a, P: Protection> InPlace<'a, P> {
         let path = self.schema.path(range.index);
         self.hold_table(range.table, locks::intent_mode(intent))?;
         let parts = path.parts.of_prefix(range.prefix, range.prefix_parts);
+        let rows = !range.covered && !path.is_primary;
         match &*parts[0].stored {
             StoredIndex::BTree(_) => {
-                let rows = !range.covered && !path.is_primary;
                 self.walk_range(range, (path, parts), Holding { intent, keys: true, rows }, visit)
             }
             StoredIndex::Hash(_) => {
@@ -175,7 +175,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
                 Self::hold_granule(&mut self.protection, path, range.prefix, mode)?;
                 let lock = parts[0].keys.lock(range.prefix);
                 self.protection.hold_key(lock, path.key_strength(intent), Free)?;
-                self.visit_range(range, intent, !range.covered && !path.is_primary, visit)
+                self.visit_range(range, intent, rows, visit)
             }
         }
     }
@@ -303,7 +303,7 @@ pub(super) fn undo<P: Protection>(
         && let Undo::Index { index, change: IndexChange::Added, key: IndexKey::Bytes(key) } =
             entry.undo
     {
-        let (_, part) = schema.path_at(entry.table, index);
+        let part = schema.part_at(entry.table, index);
         let value = entry.record.bits();
         if reach == Reach::Whole || !P::LOCKS_KEYS {
             leave(schema, protection, part, key, value);

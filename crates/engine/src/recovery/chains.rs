@@ -15,6 +15,7 @@
 //! Locks share buckets: two of them in one are as one lock, which costs an order that was not
 //! needed and never misses one that was.
 
+use hotrow_base::pool::{NONE, Pool};
 use hotrow_transaction::granule::{LOCK_ID_STEP, LockMode};
 
 /// Buckets, of 4 bytes. A call of 25 locks behind 32 unfinished ones of as many shares a bucket
@@ -22,8 +23,6 @@ use hotrow_transaction::granule::{LOCK_ID_STEP, LockMode};
 const BUCKETS: usize = 1 << 17;
 /// Stamps, of 8 bytes. Buckets share them, which costs a plan that need not have been made again.
 const STAMPS: usize = 1 << 14;
-
-const NONE: u32 = u32::MAX;
 
 /// A bucket and the mode to hold it in, in one word. Ordered by bucket.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -97,32 +96,6 @@ struct Waiter {
     next: u32,
 }
 
-/// Things by number, whose numbers are used again.
-#[derive(Debug)]
-struct Slab<T> {
-    items: Vec<T>,
-    free: Vec<u32>,
-}
-
-impl<T> Slab<T> {
-    const fn new() -> Self {
-        Self { items: Vec::new(), free: Vec::new() }
-    }
-
-    fn add(&mut self, item: T) -> u32 {
-        match self.free.pop() {
-            Some(at) => {
-                self.items[at as usize] = item;
-                at
-            }
-            None => {
-                self.items.push(item);
-                self.items.len() as u32 - 1
-            }
-        }
-    }
-}
-
 /// What a slot is waiting for, and what it is a member of.
 #[derive(Clone, Default, Debug)]
 struct Membership {
@@ -136,8 +109,8 @@ pub(super) struct Chains {
     /// by bucket: the last group of its chain
     tails: Box<[u32]>,
     stamps: Box<[Stamp]>,
-    groups: Slab<Group>,
-    waiters: Slab<Waiter>,
+    groups: Pool<Group>,
+    waiters: Pool<Waiter>,
     slots: Vec<Membership>,
 }
 
@@ -147,8 +120,8 @@ impl Chains {
         Self {
             tails: vec![NONE; BUCKETS].into(),
             stamps: vec![Stamp::default(); STAMPS].into(),
-            groups: Slab::new(),
-            waiters: Slab::new(),
+            groups: Pool::new(),
+            waiters: Pool::new(),
             slots: vec![Membership::default(); slots],
         }
     }
@@ -183,28 +156,28 @@ impl Chains {
     fn join(&mut self, slot: u32, claim: Claim) -> (u32, bool) {
         let Self { tails, groups, waiters, .. } = self;
         let tail = tails[claim.bucket()];
-        if let Some(group) = groups.items.get_mut(tail as usize)
+        if let Some(group) = groups.get_mut(tail)
             && are_compatible(group.modes, claim.mode())
         {
             group.open += 1;
             group.modes |= 1 << claim.mode() as u8;
             let waits = !group.active;
             if waits {
-                group.waiters = waiters.add(Waiter { slot, next: group.waiters });
+                group.waiters = waiters.put(Waiter { slot, next: group.waiters });
             }
             return (tail, waits);
         }
         let waits = tail != NONE;
-        let added = groups.add(Group {
+        let added = groups.put(Group {
             bucket: claim.bucket() as u32,
             modes: 1 << claim.mode() as u8,
             active: !waits,
             open: 1,
             next: NONE,
-            waiters: if waits { waiters.add(Waiter { slot, next: NONE }) } else { NONE },
+            waiters: if waits { waiters.put(Waiter { slot, next: NONE }) } else { NONE },
         });
         if waits {
-            groups.items[tail as usize].next = added;
+            groups[tail].next = added;
         }
         tails[claim.bucket()] = added;
         (added, waits)
@@ -214,13 +187,13 @@ impl Chains {
     pub(super) fn leave(&mut self, slot: u32, mut ready: impl FnMut(u32)) {
         let mut left = std::mem::take(&mut self.slots[slot as usize].groups);
         for number in left.drain(..) {
-            let group = &mut self.groups.items[number as usize];
+            let group = &mut self.groups[number];
             group.open -= 1;
             if group.open > 0 {
                 continue;
             }
             let group = *group;
-            self.groups.free.push(number);
+            self.groups.give_back(number);
             if group.next == NONE {
                 self.tails[group.bucket as usize] = NONE;
             } else {
@@ -232,12 +205,12 @@ impl Chains {
 
     fn activate(&mut self, group: u32, ready: &mut impl FnMut(u32)) {
         let Self { groups, waiters, slots, .. } = self;
-        let group = &mut groups.items[group as usize];
+        let group = &mut groups[group];
         group.active = true;
         let mut at = std::mem::replace(&mut group.waiters, NONE);
         while at != NONE {
-            let Waiter { slot, next } = waiters.items[at as usize];
-            waiters.free.push(at);
+            let Waiter { slot, next } = waiters[at];
+            waiters.give_back(at);
             let member = &mut slots[slot as usize];
             member.awaited -= 1;
             if member.awaited == 0 {
@@ -249,7 +222,7 @@ impl Chains {
 
     /// Whether no call entered so far and not yet left may change what such a claim covers.
     pub(super) fn is_settled(&self, claim: Claim) -> bool {
-        match self.groups.items.get(self.tails[claim.bucket()] as usize) {
+        match self.groups.get(self.tails[claim.bucket()]) {
             None => true,
             Some(group) => group.active && are_compatible(group.modes, claim.mode()),
         }

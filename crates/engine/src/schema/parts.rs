@@ -60,12 +60,12 @@ pub(crate) struct SplitBy {
 }
 
 impl SplitBy {
-    /// How an index of a table is to be split into so many parts, if it can be.
+    /// How an index of a table is to be split into so many parts, more than one, if it can be.
     pub(crate) fn of(table: &Table, index: &Index, routing: &Routing, parts: u16) -> Option<Self> {
         let fields = routing.leading_fields(index.id)?;
         let all = fields == index.columns.len() && index.kind == IndexKind::Hash;
         let numbers = usize::from(parts) * table.indexes().count();
-        let fits = parts > 1 && numbers <= u16::MAX.into();
+        let fits = numbers <= u16::MAX.into();
         fits.then_some(Self { fields: fields as u8, all, parts })
     }
 

@@ -30,7 +30,7 @@ use hotrow_base::sync::reclaim::ReclaimEpoch;
 use hotrow_engine::schema::{Schema, SharedSchema};
 use hotrow_engine::source::{CallSource, Fetch};
 use hotrow_engine::statistics::{Activity, Stopwatch, WorkerBooks};
-use hotrow_engine::worker::{Call, REPLANS_MAX, error_of};
+use hotrow_engine::worker::{Call, Next};
 use hotrow_transaction::outcome::Stop;
 
 use crate::lower::Owners;
@@ -98,14 +98,6 @@ pub struct ExecutionThread {
     closed: Vec<bool>,
 }
 
-/// How a stay inside the gate ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Shift {
-    /// there was nothing to do
-    Idle,
-    Paused,
-}
-
 impl ExecutionThread {
     /// A thread that has not begun.
     pub fn new(parts: Parts) -> Self {
@@ -150,20 +142,21 @@ impl ExecutionThread {
                 schema = shared.current();
                 owners = Owners::new(&schema, lock_threads);
             }
-            let shift = self.shift(&shared, &schema, &owners);
+            let ran = self.shift(&shared, &schema, &owners);
             shared.gate().leave(id.index());
             self.run_alone(&shared);
             self.publish_books();
             schema.reclaim(id);
-            if shift == Shift::Idle {
+            if !ran {
                 self.wait_for_calls();
             }
         }
         self.publish_books();
     }
 
-    /// Fetches and runs calls inside the gate, until something asks for a pause.
-    fn shift(&mut self, shared: &SharedSchema, schema: &Schema, owners: &Owners) -> Shift {
+    /// Fetches and runs calls inside the gate, until something asks for a pause or there are none;
+    /// whether there were any.
+    fn shift(&mut self, shared: &SharedSchema, schema: &Schema, owners: &Owners) -> bool {
         let mut turns = 0;
         let mut pauses = false;
         let mut ran = false;
@@ -179,7 +172,7 @@ impl ExecutionThread {
                 || self.parts.stopping.load(Ordering::Acquire);
             if self.on_their_way == 0 && (pauses || fetched == 0 && received == 0) {
                 self.watch.switch(Activity::Idle);
-                return if ran { Shift::Paused } else { Shift::Idle };
+                return ran;
             }
             if fetched == 0 && received == 0 {
                 self.watch.switch(Activity::Wait);
@@ -303,30 +296,22 @@ impl ExecutionThread {
         mut parcel: Parcel,
         ended: Result<(), Stop>,
     ) {
-        let Self { parts, alone, .. } = self;
-        let (call, books) = (&mut parcel.call, parts.books.of(parts.number));
-        let end = match ended {
-            Ok(()) => Ok(()),
-            Err(stop @ (Stop::Error | Stop::OutOfMemory)) => {
-                Err(error_of(stop, schema, &mut call.frame))
+        let Parts { runner, sources, books, number, .. } = &mut self.parts;
+        let (call, books) = (&mut parcel.call, books.of(*number));
+        match call.after(ended, schema, &runner.committer, books) {
+            Next::End(end) => {
+                call.finish(end, &mut *sources[parcel.source], books);
+                self.take_in(parcel);
             }
-            Err(Stop::Log) => Err(parts.runner.committer.failure()),
-            Err(Stop::Replan) if call.attempts >= REPLANS_MAX => {
-                alone.push(parcel);
+            Next::Alone => {
+                self.alone.push(parcel);
                 self.on_their_way -= 1;
-                return;
             }
-            Err(stop) => {
-                match stop {
-                    Stop::Conflict(reason) => books.conflicts[reason as usize].increment(),
-                    _ => books.replans.increment(),
-                }
+            Next::Again(_) => {
                 call.attempts += 1;
-                return self.plan_again(schema, owners, parcel);
+                self.plan_again(schema, owners, parcel);
             }
-        };
-        call.finish(end, &mut *parts.sources[parcel.source], books);
-        self.take_in(parcel);
+        }
     }
 
     fn plan_again(&mut self, schema: &Schema, owners: &Owners, mut parcel: Parcel) {

@@ -31,17 +31,15 @@ pub mod lock_thread;
 pub mod lower;
 pub mod mesh;
 pub mod options;
-mod pool;
 pub mod request;
 pub mod run;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 
 use hotrow_base::counters::PerWorker;
 use hotrow_base::ids::WorkerId;
-use hotrow_base::thread::{ThreadOptions, available_cores};
+use hotrow_base::thread::{JoinHandle, ThreadOptions, available_cores, join_all};
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
 use hotrow_engine::journal::Committer;
 use hotrow_engine::source::CallSource;
@@ -145,24 +143,14 @@ fn start(
 
 impl RunningEngine for Orthrus {
     fn statistics(&self) -> Statistics {
-        let mut sum = Statistics::default();
-        self.books.iter().for_each(|books| sum.add(books));
-        sum
+        Statistics::of(&self.books)
     }
 
     fn stop(mut self: Box<Self>) -> Statistics {
         self.draining.store(true, Ordering::Release); // partner: the Acquire of execution threads
-        join(self.execution.drain(..));
+        join_all(self.execution.drain(..));
         self.stopping.store(true, Ordering::Release); // partner: the Acquire of lock threads
-        join(self.lock.drain(..));
+        join_all(self.lock.drain(..));
         self.statistics()
-    }
-}
-
-fn join(threads: impl Iterator<Item = JoinHandle<()>>) {
-    for thread in threads {
-        if let Err(panic) = thread.join() {
-            std::panic::resume_unwind(panic);
-        }
     }
 }

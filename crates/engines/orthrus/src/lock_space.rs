@@ -11,10 +11,10 @@
 //!              behind in the lock's bucket
 //! Source       orthrus.txt 3.1 and 3.2; fair queues: H-Store and 2PL need them alike
 
+use hotrow_base::pool::{NONE, Pool};
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LOCK_ID_STEP, LockMode};
 
-use crate::pool::{NONE, Pool};
 use crate::request::{Parcel, Request};
 
 /// Buckets of a lock thread. A few locks are held at a time; more buckets only tell apart what
@@ -182,7 +182,7 @@ impl LockSpace {
 
     /// Whether nobody holds or waits for anything.
     pub fn is_empty(&self) -> bool {
-        self.locks.len() == 0 && self.entries.len() == 0 && self.grants.len() == 0
+        self.locks.is_empty() && self.entries.is_empty() && self.grants.is_empty()
     }
 
     /// A lock, which is made if nobody has it, and its bucket.

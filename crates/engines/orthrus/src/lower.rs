@@ -26,12 +26,11 @@ pub struct Owners {
 impl Owners {
     /// So many lock threads share the granules of a schema.
     pub fn new(schema: &Schema, threads: u16) -> Self {
-        let infer = || {
-            let procedures = schema.procedures.iter().flatten().map(|compiled| &compiled.procedure);
-            let routing = Routing::infer(&schema.catalog, &schema.granules, procedures);
-            routing.spread_over(threads).expect("settings allow no more than there can be")
+        let spread = || {
+            let spread = schema.routing().spread_over(threads);
+            spread.expect("settings allow no more than there can be")
         };
-        Self { routing: (threads > 1).then(infer), threads }
+        Self { routing: (threads > 1).then(spread), threads }
     }
 
     /// The lock thread that owns a granule of a plan.

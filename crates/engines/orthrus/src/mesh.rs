@@ -17,7 +17,6 @@ use crossbeam_utils::CachePadded;
 use hotrow_base::clock::Ticks;
 use hotrow_base::sync::spsc::{Consumer, Producer, ring};
 use hotrow_base::sync::{Parker, Spin, SpinWait, spin_for};
-use hotrow_base::thread::available_cores;
 
 use crate::request::{Parcel, ToLock};
 
@@ -25,15 +24,10 @@ use crate::request::{Parcel, ToLock};
 /// what the transactions before it at its place released. More wait for room.
 const TO_LOCK_PER_SLOT: usize = 4;
 
-/// Before a thread sleeps, where each has a core: a message is on its way for a few microseconds,
-/// and a sleep and a wake take 50 here.
-const SPIN: Spin = Spin::Pausing(Duration::from_micros(50));
 /// Of a lock thread that is pinned to a core of its own: its messages come when an execution
 /// thread has planned and run a few calls, some 100 us, and a wake costs that thread 10. Where
 /// clients need the cores, too, so long a spin takes them away (16 clients had a third left).
 const LOCK_SPIN: Spin = Spin::Yielding(Duration::from_millis(1));
-/// Where threads outnumber cores, whoever is to send the message may need this one.
-const CROWDED_SPIN: Spin = Spin::Yielding(Duration::from_micros(200));
 
 /// Where all threads sleep: lock threads first.
 pub type Sleepers = Arc<[CachePadded<Parker>]>;
@@ -131,17 +125,14 @@ pub struct LockEnds {
     pub to_lock: Senders<Parcel>,
     /// requests to give back
     pub to_execution: Senders<Parcel>,
-    sleepers: Sleepers,
-    sleeper: usize,
-    spin: Spin,
+    bed: Bed,
 }
 
 impl LockEnds {
     /// Sleeps until there is a message, or until `deadline`.
     pub fn wait(&mut self, deadline: Ticks) {
-        let Self { from_execution, from_lock, sleepers, sleeper, spin, .. } = self;
-        let ready = || !from_execution.are_empty() || !from_lock.are_empty();
-        wait(*spin, &sleepers[*sleeper], deadline, ready);
+        let Self { from_execution, from_lock, bed, .. } = self;
+        bed.wait(deadline, || !from_execution.are_empty() || !from_lock.are_empty());
     }
 }
 
@@ -151,23 +142,29 @@ pub struct ExecutionEnds {
     pub to_lock: Senders<ToLock>,
     /// requests that have come back
     pub from_lock: Receivers<Parcel>,
-    sleepers: Sleepers,
-    sleeper: usize,
-    spin: Spin,
+    bed: Bed,
 }
 
 impl ExecutionEnds {
     /// Sleeps until there is a message, or until `deadline`.
     pub fn wait(&mut self, deadline: Ticks) {
-        let Self { from_lock, sleepers, sleeper, spin, .. } = self;
-        wait(*spin, &sleepers[*sleeper], deadline, || !from_lock.are_empty());
+        let Self { from_lock, bed, .. } = self;
+        bed.wait(deadline, || !from_lock.are_empty());
     }
 }
 
-/// Spins, then sleeps.
-fn wait(spin: Spin, sleeper: &Parker, deadline: Ticks, mut ready: impl FnMut() -> bool) {
-    if spin_for(spin, || ready().then_some(())).is_none() {
-        sleeper.wait_for(Some(deadline), ready);
+/// Where a thread sleeps, and how it spins before.
+struct Bed {
+    sleepers: Sleepers,
+    own: usize,
+    spin: Spin,
+}
+
+impl Bed {
+    fn wait(&self, deadline: Ticks, mut ready: impl FnMut() -> bool) {
+        if spin_for(self.spin, || ready().then_some(())).is_none() {
+            self.sleepers[self.own].wait_for(Some(deadline), ready);
+        }
     }
 }
 
@@ -178,10 +175,10 @@ pub fn mesh(
     slots: usize,
     pinned: bool,
 ) -> (Vec<LockEnds>, Vec<ExecutionEnds>) {
-    let is_crowded = lock + execution > available_cores().len();
-    let spin = if is_crowded { CROWDED_SPIN } else { SPIN };
+    let spin = Spin::for_threads(lock + execution);
     let lock_spin = if pinned { LOCK_SPIN } else { spin };
     let sleepers: Sleepers = (0..lock + execution).map(|_| CachePadded::default()).collect();
+    let bed = |own, spin| Bed { sleepers: Arc::clone(&sleepers), own, spin };
     let (acquire, received) = rings(execution, lock, 0, slots * TO_LOCK_PER_SLOT, |_, _| true);
     let forward = rings(lock, lock, 0, slots * execution, |from, to| from < to); // I1
     let grant = rings(lock, execution, lock, slots, |_, _| true); // I1
@@ -190,14 +187,12 @@ pub fn mesh(
         .zip(forward.1)
         .zip(forward.0.into_iter().zip(grant.0))
         .enumerate()
-        .map(|(sleeper, ((from_execution, from_lock), (to_lock, to_execution)))| LockEnds {
+        .map(|(number, ((from_execution, from_lock), (to_lock, to_execution)))| LockEnds {
             from_execution: Receivers { rings: from_execution },
             from_lock: Receivers { rings: from_lock },
             to_lock: senders(to_lock, &sleepers),
             to_execution: senders(to_execution, &sleepers),
-            sleepers: Arc::clone(&sleepers),
-            sleeper,
-            spin: lock_spin,
+            bed: bed(number, lock_spin),
         })
         .collect();
     let execution_ends = acquire
@@ -207,9 +202,7 @@ pub fn mesh(
         .map(|(number, (to_lock, from_lock))| ExecutionEnds {
             to_lock: senders(to_lock, &sleepers),
             from_lock: Receivers { rings: from_lock },
-            sleepers: Arc::clone(&sleepers),
-            sleeper: lock + number,
-            spin,
+            bed: bed(lock + number, spin),
         })
         .collect();
     (lock_ends, execution_ends)

@@ -18,9 +18,9 @@ use hotrow_transaction::outcome::Stop;
 pub struct Transaction {
     /// the call
     pub call: Call,
-    /// the execution thread that it belongs to, and the source there that it came from
+    /// the execution thread that it belongs to
     pub execution: u16,
-    /// see before
+    /// the one of that thread's sources that it came from
     pub source: usize,
     /// under which pin the call was planned: its hints are good as long as that is the epoch
     pub planned_in: ReclaimEpoch,

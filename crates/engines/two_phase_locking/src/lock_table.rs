@@ -43,11 +43,9 @@ mod stress_tests;
 mod tests;
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 use hotrow_base::sync::{Latch, LatchGuard, Spin};
-use hotrow_base::thread::available_cores;
 use hotrow_engine::lock_mode::Mode;
 use hotrow_engine::waits::{self, Awaited, Party, WaitBook, Waited};
 use hotrow_log::position::Position;
@@ -164,14 +162,6 @@ pub struct LockTable {
     spin: Spin,
 }
 
-/// A lock is waited for about as long as a transaction holds it (10 to 50 us here); going to sleep
-/// and being woken costs as much again, twice per hand-over.
-const SPIN: Spin = Spin::Pausing(Duration::from_micros(50));
-/// With fewer cores than threads, the holder may need the core of who waits, and then a time slice.
-/// Measured with 4 to 16 threads on 2 cores, against none: 1.0 to 1.6 times the throughput on
-/// TPC-C, 2 to 3 times on one row; 50 us give half of that.
-const CROWDED_SPIN: Spin = Spin::Yielding(Duration::from_micros(200));
-
 impl LockTable {
     /// A table for the owners `0..owners`.
     pub fn new(owners: usize, deadlocks: Deadlocks) -> Self {
@@ -183,7 +173,7 @@ impl LockTable {
     pub fn with_sessions(threads: usize, sessions: usize, deadlocks: Deadlocks) -> Self {
         let buckets = (threads * BUCKETS_PER_OWNER).clamp(BUCKETS_MIN, BUCKETS_MAX);
         let table = Self::with_buckets(threads + sessions, buckets.next_power_of_two(), deadlocks);
-        Self { spin: spin_of(threads), ..table }
+        Self { spin: Spin::for_threads(threads), ..table }
     }
 
     /// A table with a given number of buckets, a power of two of at least 2.
@@ -201,7 +191,7 @@ impl LockTable {
             books: (0..owners).map(|_| CachePadded::new(Latch::new(WaitBook::new()))).collect(),
             deadlocks,
             form,
-            spin: spin_of(owners),
+            spin: Spin::for_threads(owners),
         }
     }
 
@@ -408,7 +398,7 @@ impl LockTable {
 
     /// Whether threads outnumber cores, so that who waits may have to be given one first.
     pub fn is_crowded(&self) -> bool {
-        self.spin == CROWDED_SPIN
+        matches!(self.spin, Spin::Yielding(_))
     }
 
     /// See [`Policy::refuses`].
@@ -432,10 +422,6 @@ impl LockTable {
     pub fn requests(&self) -> usize {
         self.buckets.iter().map(|bucket| bucket.lock().len()).sum()
     }
-}
-
-fn spin_of(threads: usize) -> Spin {
-    if threads <= available_cores().len() { SPIN } else { CROWDED_SPIN }
 }
 
 /// All owners, as seen by a bucket that answers their requests.
