@@ -54,8 +54,11 @@ impl Setup {
     }
 }
 
+/// An engine's settings.
+type Settings = &'static [(&'static str, &'static str)];
+
 /// Settings that only tests use, by engine.
-const TEST_VARIANTS: &[(&str, &[(&str, &str)])] = &[
+const TEST_VARIANTS: &[(&str, Settings)] = &[
     // Which locks are taken last, and in which order, changes at every opportunity.
     (
         "two_phase_locking",
@@ -70,6 +73,14 @@ const TEST_VARIANTS: &[(&str, &[(&str, &str)])] = &[
             ("last_use", "release"),
         ],
     ),
+];
+
+/// Settings that need a number of threads, by engine: with it they are tested wherever four threads
+/// are.
+const TEST_CREWS: &[(&str, usize, Settings)] = &[
+    ("orthrus", 4, &[("lock_threads", "2")]),
+    ("orthrus", 4, &[("lock_threads", "changing")]),
+    ("orthrus", 16, &[("lock_threads", "4")]),
 ];
 
 /// Every engine of the table, in all variants, with each of the thread counts it can use.
@@ -87,6 +98,10 @@ pub fn setups(threads: &[usize]) -> Vec<Setup> {
                 let splits = (all.len() + all.len() / 3) % 3 == 2;
                 all.push(if splits { setup.with_split_indexes() } else { setup });
             }
+        }
+        let crews = TEST_CREWS.iter().filter(|(engine, ..)| *engine == entry.name);
+        for &(_, crew, variant) in crews.filter(|_| threads.contains(&4)) {
+            all.push(Setup::new(entry, variant, crew));
         }
     }
     all

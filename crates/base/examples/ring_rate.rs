@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p hotrow-base --example ring_rate [MILLIONS]`
 //!
-//! Messages of 64 bytes, published one by one and in batches; then the machine's own limit, two
-//! cores that take turns at writing one cache line.
+//! Messages of 64 bytes, published and taken one by one and in batches; then the machine's own
+//! limit, two cores that take turns at writing one cache line.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,12 +33,9 @@ fn rate(far_core: usize, messages: u64, batch: u64) -> f64 {
         let mut sum = 0;
         let mut taken = 0;
         while taken < messages {
-            match consumer.pop() {
-                Some(message) => {
-                    sum += message.0[0] + message.0[7];
-                    taken += 1;
-                }
-                None => std::hint::spin_loop(),
+            match consumer.take(batch as usize, |message| sum += message.0[0] + message.0[7]) {
+                0 => std::hint::spin_loop(),
+                more => taken += more as u64,
             }
         }
         assert_eq!(sum, messages * (messages - 1), "every message came once");

@@ -25,6 +25,11 @@ impl<T> Pool<T> {
         Self { places: Vec::new(), free: Vec::new() }
     }
 
+    /// A pool with memory for so many places.
+    pub fn with_capacity(places: usize) -> Self {
+        Self { places: Vec::with_capacity(places), free: Vec::with_capacity(places) }
+    }
+
     /// Puts a value into some place.
     #[inline]
     pub fn put(&mut self, value: T) -> u32 {

@@ -84,6 +84,8 @@ pub struct Part {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Setting {
+    /// yes or no
+    Flag(bool),
     /// a whole number
     Integer(u64),
     /// a number
@@ -95,6 +97,7 @@ pub enum Setting {
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Flag(value) => write!(f, "{value}"),
             Self::Integer(value) => write!(f, "{value}"),
             Self::Float(value) => write!(f, "{value}"),
             Self::Text(value) => f.write_str(value),
@@ -167,6 +170,16 @@ pub struct Series {
     pub set: BTreeMap<String, Setting>,
     /// the engine's threads, where they are others than the panel's
     pub threads: Option<usize>,
+    /// threads that the engine has besides those of the panel or the axis
+    #[serde(default)]
+    pub more_threads: usize,
+    /// parts that indexes are split into, where they can be
+    #[serde(default = "whole")]
+    pub split: u16,
+}
+
+const fn whole() -> u16 {
+    1
 }
 
 impl Series {
@@ -202,9 +215,21 @@ pub enum Metric {
     /// requests for locks that had to wait, per thousand commits
     #[serde(rename = "waits")]
     Waits,
+    /// percent of the threads' time spent on executing procedures
+    #[serde(rename = "executing")]
+    Executing,
+    /// percent of the threads' time spent on planning calls
+    #[serde(rename = "planning")]
+    Planning,
+    /// percent of the threads' time spent on taking and releasing locks
+    #[serde(rename = "locking")]
+    Locking,
     /// percent of the threads' time spent on waiting for locks
     #[serde(rename = "waiting")]
     Waiting,
+    /// percent of the threads' time in which they had nothing to do
+    #[serde(rename = "idle")]
+    Idle,
     /// seconds that were measured
     #[serde(rename = "seconds")]
     Seconds,
@@ -219,7 +244,11 @@ impl Metric {
             Self::Messages => per_thousand(run, run.messages),
             Self::Waits => per_thousand(run, run.waits),
             Self::Median => run.latency_us.p50,
+            Self::Executing => 100.0 * run.time_breakdown.execute,
+            Self::Planning => 100.0 * run.time_breakdown.plan,
+            Self::Locking => 100.0 * run.time_breakdown.lock,
             Self::Waiting => 100.0 * run.time_breakdown.wait,
+            Self::Idle => 100.0 * run.time_breakdown.idle,
             Self::Seconds => run.seconds,
         }
     }
@@ -237,7 +266,11 @@ impl fmt::Display for Metric {
             Self::Messages => "messages per thousand commits",
             Self::Waits => "waits per thousand commits",
             Self::Median => "median latency, us",
+            Self::Executing => "percent of time executing",
+            Self::Planning => "percent of time planning",
+            Self::Locking => "percent of time locking",
             Self::Waiting => "percent of time waiting",
+            Self::Idle => "percent of time idle",
             Self::Seconds => "seconds",
         })
     }

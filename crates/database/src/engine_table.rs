@@ -10,8 +10,12 @@ use crate::error::Error;
 /// The engine of a configuration that names none.
 pub(crate) const DEFAULT: &str = "two_phase_locking";
 
-static ENGINES: &[EngineEntry] =
-    &[hotrow_serial::ENTRY, hotrow_two_phase_locking::ENTRY, hotrow_orthrus::ENTRY];
+static ENGINES: &[EngineEntry] = &[
+    hotrow_serial::ENTRY,
+    hotrow_two_phase_locking::ENTRY,
+    hotrow_orthrus::ENTRY,
+    hotrow_partitioned::ENTRY,
+];
 
 /// All engines, the reference first.
 pub fn engines() -> &'static [EngineEntry] {

@@ -269,7 +269,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
     #[inline(always)]
     fn look_up(at: &KeyAt<'_>, path: &'a AccessPath) -> Option<Record<'a>> {
         let records = &*path.records;
-        match &*path.parts.of_hashed(|| at.key, at.hash).stored {
+        match &*path.parts.of_key(at.key).stored {
             StoredIndex::Hash(stored) => stored.get(at.hash, |id| {
                 let record = records.record(id);
                 path.is_key_of(record.live_row()?, at.key).then_some(record)

@@ -23,6 +23,7 @@ pub mod in_place;
 pub mod interactive;
 pub mod journal;
 pub mod lock_mode;
+pub mod owners;
 pub mod planning;
 pub mod protection;
 pub mod reconnaissance;

@@ -1,17 +1,21 @@
-//! Planning a call and asking for the memory it will need.
+//! Planning a call, asking for the memory it will need, and running it when all of it is held.
 //!
-//! Role         the first two looks at a call, shared by every engine that plans
+//! Role         the looks at a call that engines share which plan
 //! Invariants   I1 hints are guesses: whoever uses one compares the record's key, under protection.
 //!              So they are for primary keys only, which a record keeps: one of another index may
 //!              be changing under somebody else's lock, and be half of each for a moment
 //! Source       DESIGN section 1, "what planning buys"
 
+use hotrow_log::position::Position;
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_storage::undo::IndexKey;
+use hotrow_transaction::interpret;
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::plan::Plan;
 
-use crate::in_place::Scratch;
+use crate::in_place::{InPlace, Scratch};
+use crate::journal::{Commit, Committer};
+use crate::protection::Planned;
 use crate::reconnaissance::TrialReads;
 use crate::schema::Schema;
 use crate::worker::Call;
@@ -31,6 +35,30 @@ impl Call {
         plan.make(&procedure.plan, invocation, frame, &mut access)
     }
 
+    /// Runs the call, whose footprint is held, to its commit, or undoes all it did. It comes after
+    /// transactions up to `met`. Called under an epoch pin that lasts since hints were noted.
+    pub fn run_planned(
+        &mut self,
+        schema: &Schema,
+        scratch: &mut Scratch,
+        committer: &Committer,
+        met: Position,
+    ) -> Result<Commit, Stop> {
+        let Self { invocation, procedure, frame, plan, hints, .. } = self;
+        let procedure = procedure.as_deref().expect("only procedures that exist are run");
+        let program = &procedure.program;
+        frame.begin(program, invocation);
+        let access = InPlace::new(schema, scratch, Planned(plan.footprint()));
+        let mut access = access.with_hints(hints);
+        let ran = interpret::run(program, 0, frame, &mut access, &mut plan.keys());
+        let ended = ran.and_then(|()| access.commit_at(committer, met, invocation));
+        match ended {
+            Ok(_) => access.commit(),
+            Err(_) => access.undo(),
+        }
+        ended
+    }
+
     /// See [`prefetch_indexes`].
     pub fn prefetch_indexes(&self, schema: &Schema) {
         prefetch_indexes(schema, &self.plan);
@@ -45,10 +73,10 @@ impl Call {
 /// Asks for the cache lines of the indexes in which the planned keys will be looked up.
 pub fn prefetch_indexes(schema: &Schema, plan: &Plan) {
     for entry in plan.entries() {
-        let key = || plan.key(entry);
-        match &*schema.path(entry.index).parts.of_hashed(key, entry.hash).stored {
+        let key = plan.key(entry);
+        match &*schema.path(entry.index).parts.of_key(key).stored {
             StoredIndex::Hash(index) => index.prefetch(entry.hash),
-            tree @ StoredIndex::BTree(_) => tree.prefetch(IndexKey::Bytes(key())),
+            tree @ StoredIndex::BTree(_) => tree.prefetch(IndexKey::Bytes(key)),
         }
     }
 }
@@ -62,7 +90,7 @@ pub fn resolve_hints(schema: &Schema, plan: &Plan, hints: &mut Vec<u64>) {
         if !path.is_primary {
             return 0;
         }
-        let part = path.parts.of_hashed(|| plan.key(entry), entry.hash);
+        let part = path.parts.of_key(plan.key(entry));
         let StoredIndex::Hash(index) = &*part.stored else { return 0 };
         let Some(id) = index.candidate(entry.hash) else { return 0 };
         path.records.prefetch(id);

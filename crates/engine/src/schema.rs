@@ -537,3 +537,38 @@ impl SharedSchema {
         self.generation.load(Ordering::Acquire) // partner: the Release in `replace`
     }
 }
+
+/// The schema as a thread that runs calls knows it.
+pub struct KnownSchema {
+    schema: Arc<Schema>,
+    generation: u64,
+}
+
+impl KnownSchema {
+    /// As it is now. The thread need not be inside the gate.
+    pub fn new(shared: &SharedSchema) -> Self {
+        // In this order: a schema that is newer than its number is only looked at again.
+        let generation = shared.generation();
+        Self { schema: shared.current(), generation }
+    }
+
+    /// Looks whether there is another one by now, which stays as long as some thread is inside the
+    /// gate.
+    #[inline]
+    pub fn look_again(&mut self, shared: &SharedSchema) -> bool {
+        let changed = shared.generation() != self.generation;
+        if changed {
+            *self = Self::new(shared);
+        }
+        changed
+    }
+}
+
+impl std::ops::Deref for KnownSchema {
+    type Target = Schema;
+
+    #[inline]
+    fn deref(&self) -> &Schema {
+        &self.schema
+    }
+}

@@ -31,7 +31,7 @@ use crate::contract::{EngineOptions, Ground, RunningEngine};
 use crate::in_place::{InPlace, Scratch};
 use crate::journal::{Commit, Committer, Company};
 use crate::protection::Alone;
-use crate::schema::{Schema, SharedSchema};
+use crate::schema::{KnownSchema, Schema, SharedSchema};
 use crate::source::{CallSource, End, Fetch, Ticket};
 use crate::statistics::{Activity, Statistics, Stopwatch, WorkerBooks};
 
@@ -202,6 +202,9 @@ pub enum Next {
 
 /// What an engine's worker does with a call.
 pub trait Runner: Send {
+    /// Takes note of the schema that calls run under from now on.
+    fn adopt(&mut self, _schema: &Schema) {}
+
     /// First look at a call: plan it and ask for the memory it will need. Called for all calls of
     /// a turn before [`Runner::resolve`].
     fn prepare(&mut self, _schema: &Schema, _call: &mut Call) {}
@@ -312,17 +315,16 @@ struct Worker<R> {
 
 impl<R: Runner> Worker<R> {
     fn run(mut self) {
-        let mut schema = self.schema.current();
-        let mut generation = self.schema.generation();
+        let mut schema = KnownSchema::new(&self.schema);
+        self.runner.adopt(&schema);
         let mut turns = 0_u32;
         // Acquire; partner: the Release in `Workers::stop`.
         while !self.stopping.load(Ordering::Acquire) {
             schema.memory.saved_rows().wait_for_room(self.id);
             self.committer.wait_for_room();
             self.schema.gate().enter(self.id.index());
-            if self.schema.generation() != generation {
-                generation = self.schema.generation();
-                schema = self.schema.current();
+            if schema.look_again(&self.schema) {
+                self.runner.adopt(&schema);
             }
             let (fetched, closed) = self.turn(&schema);
             self.schema.gate().leave(self.id.index());

@@ -12,6 +12,7 @@ mod zipf;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
+use hotrow_transaction::routing::{PARTITIONS_MAX, partition_of_bigint};
 pub use zipf::Zipf;
 
 use crate::check::{Check, CheckContext, Faults, Finding};
@@ -36,12 +37,14 @@ choices! {
 }
 
 choices! {
-    /// Which keys belong to one partition. Must be the engine's rule to mean anything.
+    /// Which keys belong to one partition. Means something where it is the engine's rule, too.
     Partitioning {
         /// equal ranges of keys (lads.txt 5.3)
         Range => "range",
         /// key modulo number of partitions
         Modulo => "modulo",
+        /// as engines with so many partitions route, unless they are told otherwise
+        Routed => "routed",
     }
 }
 
@@ -62,6 +65,7 @@ parameters! {
         multi_partition: f64 = 0.0, "percent of transactions with keys of several partitions";
         spread: u32 = 2, "partitions that a transaction of several partitions has keys of";
         active: u32 = 0, "load only the first so many partitions; 0 for all";
+        home: bool = false, "transactions of each worker begin in a partition of its own";
     }
 }
 
@@ -85,9 +89,18 @@ impl Parameters for YcsbParameters {
         require(self.hot == 0 || self.theta == 0.0, "hot and theta exclude each other")?;
         require(self.hot_operations <= self.operations, "hot-operations: at most operations")?;
         require((1..=10_000).contains(&self.partitions), "partitions: 1 to 10000")?;
+        if self.partitioning == Partitioning::Routed {
+            require(self.partitions <= PARTITIONS_MAX.into(), "partitions: 1 to 1024 if routed")?;
+        }
         require((1..=self.partitions.max(2)).contains(&self.spread), "spread: 1 to partitions")?;
         require(self.active <= self.partitions, "active: at most partitions")?;
-        let [hot, cold] = [self.hot_per_partition(), self.cold_per_partition()];
+        let [hot, cold] = match self.partitioning {
+            Partitioning::Routed => {
+                let fewest = |from, to| self.fewest_routed(from, to);
+                [fewest(0, self.hot), fewest(self.hot, self.records)]
+            }
+            _ => [self.hot_per_partition(), self.cold_per_partition()],
+        };
         require(
             self.hot == 0 || hot >= u64::from(self.hot_operations),
             "hot: each partition needs as many hot records as hot-operations",
@@ -97,6 +110,11 @@ impl Parameters for YcsbParameters {
 }
 
 impl YcsbParameters {
+    /// Partitions that transactions begin in.
+    fn active(&self) -> u32 {
+        if self.active == 0 { self.partitions } else { self.active }
+    }
+
     /// Records in the smallest partition.
     fn per_partition(&self) -> u64 {
         self.records / u64::from(self.partitions)
@@ -110,13 +128,30 @@ impl YcsbParameters {
         self.per_partition().saturating_sub(self.hot_per_partition())
     }
 
-    /// The key of a partition's `local`-th record.
+    /// The least number of these keys that some partition has, as engines route; of many keys, of
+    /// the first ones.
+    fn fewest_routed(&self, from: u64, to: u64) -> u64 {
+        let mut counts = vec![0_u64; self.partitions as usize];
+        let enough = 100 * u64::from(self.partitions) * u64::from(self.operations);
+        for key in from..to.min(from.saturating_add(enough)) {
+            counts[self.routed(key) as usize] += 1;
+        }
+        counts.into_iter().min().unwrap_or(0)
+    }
+
+    /// The partition of a key, as engines route.
+    fn routed(&self, key: u64) -> u32 {
+        partition_of_bigint(key.cast_signed(), self.partitions as u16).0.into()
+    }
+
+    /// The key of a partition's `local`-th record. As engines route, a partition has some of all.
     fn key(&self, partition: u32, local: u64) -> u64 {
         match self.partitioning {
             Partitioning::Range => {
                 Share { index: partition, of: self.partitions }.range(self.records).start + local
             }
             Partitioning::Modulo => local * u64::from(self.partitions) + u64::from(partition),
+            Partitioning::Routed => local,
         }
     }
 }

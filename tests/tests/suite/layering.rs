@@ -44,7 +44,10 @@ const WORDS: &[(&str, &[&str])] = &[
 ];
 
 /// Engine names that are also something else somewhere: room, engine, what it is there.
-const OTHER_MEANINGS: &[(&str, &str, &str)] = &[("sql", "serial", "a type of PostgreSQL")];
+const OTHER_MEANINGS: &[(&str, &str, &str)] = &[
+    ("sql", "serial", "a type of PostgreSQL"),
+    ("engines/orthrus", "partitioned", "a lock table whose granules have owners"),
+];
 
 const FILE_LINES_MAX: usize = 700;
 const LINE_WIDTH_MAX: usize = 100;

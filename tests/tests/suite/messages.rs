@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use hotrow::{CallSource, Config, Database, EngineEntry, EngineOptions, ProcedureId, engines};
-use hotrow_base::key;
 use hotrow_engine::source::{End, Fetch, Ticket};
 use hotrow_transaction::invocation::Invocation;
-use hotrow_transaction::routing::hashed_partition;
+use hotrow_transaction::routing::partition_of_bigint;
 
 const LOCK_THREADS: u16 = 5;
 const ROWS: i64 = 40;
@@ -19,12 +18,6 @@ const SCRIPT: &str = "
       UPDATE counter SET hits = hits + 1 WHERE id = c;
     END $$ LANGUAGE plpgsql;
 ";
-
-/// The lock thread that owns a row: by the hash of its key, which is one ordered integer.
-fn owner(id: i64) -> u16 {
-    let bytes = (id.cast_unsigned() ^ 1 << 63).to_be_bytes();
-    hashed_partition(key::hash(&bytes), LOCK_THREADS).0
-}
 
 struct Calls {
     procedure: ProcedureId,
@@ -62,7 +55,8 @@ fn messages(entry: &EngineEntry, visits: &str, expected: impl Fn(u64) -> u64) ->
     let call = |at: i64| [at % ROWS, (at * 7 + 1) % ROWS, (at * 11 + 5) % ROWS];
     let calls: Vec<_> = (0..500).map(call).collect();
     let visited = |rows: &[i64; 3]| {
-        let owners: BTreeSet<u16> = rows.iter().map(|&row| owner(row)).collect();
+        let owner = |&row: &i64| partition_of_bigint(row, LOCK_THREADS);
+        let owners: BTreeSet<_> = rows.iter().map(owner).collect();
         owners.len() as u64
     };
     let kinds: BTreeSet<u64> = calls.iter().map(visited).collect();

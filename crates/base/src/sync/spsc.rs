@@ -25,7 +25,8 @@
 //!
 //! Source       Lamport's ring; Lee et al., "A Lock-Free, Cache-Efficient Shared Ring Buffer"
 //!              (MCRingBuffer: copied positions, batched publication). We differ: the consumer
-//!              publishes `head` with every value, since a producer blocked on values that were
+//!              publishes `head` with every value, or with every few that it takes at once, and
+//!              never waits with it until a batch is full: a producer blocked on values that were
 //!              long taken could close a cycle of full rings.
 
 #[cfg(all(test, loom))]
@@ -187,6 +188,29 @@ impl<T> Consumer<T> {
         Some(value)
     }
 
+    /// Takes the oldest values, `most` at most, in their order; how many. The producer sees their
+    /// slots free when all of them have been taken, so that the position travels once.
+    #[inline]
+    pub fn take(&mut self, most: usize, mut each: impl FnMut(T)) -> usize {
+        if self.tail_seen.wrapping_sub(self.head) < most {
+            self.look_at_tail();
+        }
+        let count = self.tail_seen.wrapping_sub(self.head).min(most);
+        if count == 0 {
+            return 0;
+        }
+        let taking = Taking(self);
+        for _ in 0..count {
+            let slot = taking.0.ring.slot(taking.0.head);
+            // SAFETY: as in `pop`: head < tail. Should `each` panic, head has moved past the value,
+            // and is published when `taking` is dropped.
+            let value = slot.with(|slot| unsafe { (*slot).assume_init_read() });
+            taking.0.head = taking.0.head.wrapping_add(1);
+            each(value);
+        }
+        count
+    }
+
     /// The oldest value, left in the ring; `None` when nothing is published.
     #[inline]
     pub fn peek(&mut self) -> Option<&T> {
@@ -228,6 +252,16 @@ impl<T> Consumer<T> {
     #[inline]
     fn look_at_tail(&mut self) {
         self.tail_seen = self.ring.tail.load(Ordering::Acquire); // P1
+    }
+}
+
+/// A consumer whose `head` has moved on, unpublished.
+struct Taking<'a, T>(&'a mut Consumer<T>);
+
+impl<T> Drop for Taking<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.ring.head.store(self.0.head, Ordering::Release); // P2
     }
 }
 

@@ -4,7 +4,8 @@
 //! Invariants   I1 the series at one value of x run one after the other, all of them in each
 //!              repetition (A B C, A B C): a machine that slows down for a while slows all of them
 //!              I2 series of the same parameters run on one population, which is checked when it
-//!              is given up; it is given up after so many commits that tables stay small
+//!              is given up: when too many others have been used since, and after so many commits
+//!              that tables stay small
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -50,6 +51,7 @@ struct Place {
 /// A population in use, with what it was made for.
 struct Loaded {
     workload: Box<dyn Workload>,
+    split: u16,
     population: Population,
     commits: u64,
 }
@@ -69,7 +71,7 @@ impl FigureRunner {
             return self.run_part(figure, part);
         }
         let mut report = FigureReport::new(figure, self.panels(figure)?);
-        let mut loaded = None;
+        let mut loaded = Vec::new();
         let total = self.places(figure, &report)?.len() * figure.x.values.len() * self.repetitions;
         for x in 0..figure.x.values.len() {
             for _ in 0..self.repetitions {
@@ -83,7 +85,7 @@ impl FigureRunner {
                 }
             }
         }
-        self.give_up(&mut loaded, &mut report)?;
+        loaded.into_iter().try_for_each(|loaded| self.give_up(loaded, &mut report))?;
         Ok(report)
     }
 
@@ -122,28 +124,33 @@ impl FigureRunner {
         figure: &Figure,
         report: &mut FigureReport,
         place: Place,
-        loaded: &mut Option<Loaded>,
+        loaded: &mut Vec<Loaded>,
     ) -> Result<RunReport, BenchError> {
         let (series, x) = (&figure.series[place.series], &figure.x.values[place.x]);
         let (threads, clients) = who(figure, series, report.panels[place.panel].threads, x)?;
         let workload = self.workload(figure, series, x)?;
-        let usable = loaded.as_ref().is_some_and(|loaded| {
-            loaded.workload.parameters().list() == workload.parameters().list()
-                && loaded.commits < COMMITS_MAX
-                && loaded.population.threads() >= threads
-        });
-        if !usable {
-            self.give_up(loaded, report)?;
-        }
         let log = figure.log.map(|device| self.log(device));
-        let driver = Driver { clients, inspect: false, log, ..self.driver.clone() };
-        let loaded = match loaded {
-            Some(loaded) => loaded,
-            None => {
-                let population = driver.load(&*workload, self.most_threads(figure, report))?;
-                loaded.insert(Loaded { workload, population, commits: 0 })
-            }
+        let split_indexes = series.split;
+        let driver = Driver { clients, inspect: false, log, split_indexes, ..self.driver.clone() };
+        let is_for_it = |loaded: &Loaded| {
+            loaded.split == split_indexes
+                && loaded.workload.parameters().list() == workload.parameters().list()
         };
+        let is_usable = |loaded: &Loaded| {
+            loaded.commits < COMMITS_MAX && loaded.population.threads() >= threads
+        };
+        match loaded.iter().position(is_for_it) {
+            Some(at) if is_usable(&loaded[at]) => loaded[at..].rotate_left(1),
+            spent => {
+                let oldest = (loaded.len() == figure.series.len()).then_some(0);
+                if let Some(at) = spent.or(oldest) {
+                    self.give_up(loaded.remove(at), report)?;
+                }
+                let population = driver.load(&*workload, self.most_threads(figure, report))?;
+                loaded.push(Loaded { workload, split: split_indexes, population, commits: 0 });
+            }
+        }
+        let loaded = loaded.last_mut().expect("it was just moved or put there");
         let (population, workload) = (&mut loaded.population, &*loaded.workload);
         let run = driver.run_on(population, workload, &series.variant()?, threads)?;
         loaded.commits += run.committed;
@@ -162,12 +169,8 @@ impl FigureRunner {
     }
 
     /// Checks a population and drops it.
-    fn give_up(
-        &self,
-        loaded: &mut Option<Loaded>,
-        report: &mut FigureReport,
-    ) -> Result<(), BenchError> {
-        let Some(Loaded { workload, population, .. }) = loaded.take() else { return Ok(()) };
+    fn give_up(&self, loaded: Loaded, report: &mut FigureReport) -> Result<(), BenchError> {
+        let Loaded { workload, population, .. } = loaded;
         let checks = self.driver.checks(&population, &*workload)?;
         report.failed_checks.extend(checks.into_iter().filter(|check: &CheckReport| !check.holds));
         Ok(())
@@ -181,7 +184,8 @@ impl FigureRunner {
             _ => None,
         });
         let own = figure.series.iter().filter_map(|series| series.threads);
-        panels.chain(axis).chain(own).max().unwrap_or(1)
+        let more = figure.series.iter().map(|series| series.more_threads).max().unwrap_or(0);
+        panels.chain(axis).chain(own).max().unwrap_or(1) + more
     }
 
     /// The figure's workload as a series has it at one value of x.
@@ -238,10 +242,11 @@ fn who(
             return Err(BenchError::Selection(message));
         }
     };
-    let threads = series.threads.or(panel);
-    Ok(match figure.x.by {
-        Varying::Threads => (series.threads.or(number).unwrap_or(1), None),
-        Varying::Clients => (threads.unwrap_or(1), number),
-        Varying::Parameter(_) | Varying::Own => (threads.unwrap_or(1), None),
-    })
+    let (of_axis, clients) = match figure.x.by {
+        Varying::Threads => (number, None),
+        Varying::Clients => (None, number),
+        Varying::Parameter(_) | Varying::Own => (None, None),
+    };
+    let threads = series.threads.or(panel).or(of_axis).unwrap_or(1);
+    Ok((threads + series.more_threads, clients))
 }

@@ -305,7 +305,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
     #[inline]
     fn add_primary(&mut self, at: &KeyAt<'_>, id: RecordId) -> Result<Option<RecordId>, Stop> {
         let path = self.schema.path(at.index);
-        let part = path.parts.of_hashed(|| at.key, at.hash);
+        let part = path.parts.of_key(at.key);
         let (table, number) = (at.table, part.number);
         let protection = &mut self.protection;
         Self::hold_entry(protection, self.schema, path, at.key)?;

@@ -90,7 +90,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         self.hold_table(at.table, locks::intent_mode(intent))?;
         Self::hold_granule(&mut self.protection, path, at.key, Self::path_mode(path, intent))?;
         let strength = path.key_strength(intent);
-        let part = path.parts.of_hashed(|| at.key, at.hash);
+        let part = path.parts.of_key(at.key);
         let found = match &*part.stored {
             StoredIndex::Hash(_) => {
                 let lock = part.keys.lock_hashed(at.hash);

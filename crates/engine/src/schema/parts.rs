@@ -12,10 +12,10 @@
 
 use std::sync::Arc;
 
-use hotrow_base::key::{self, KeyLayout};
+use hotrow_base::key::KeyLayout;
 use hotrow_storage::table::Index as StoredIndex;
-use hotrow_transaction::catalog::{Index, IndexKind, Table};
-use hotrow_transaction::routing::{Routing, hashed_partition};
+use hotrow_transaction::catalog::{Index, Table};
+use hotrow_transaction::routing::{Hashing, Routing};
 
 use crate::protection::KeySpace;
 
@@ -54,19 +54,17 @@ struct Split {
 pub(crate) struct SplitBy {
     /// so many leading columns of its keys
     fields: u8,
-    /// which are all that a hash index hashes
-    all: bool,
+    hashing: Hashing,
     parts: u16,
 }
 
 impl SplitBy {
     /// How an index of a table is to be split into so many parts, more than one, if it can be.
     pub(crate) fn of(table: &Table, index: &Index, routing: &Routing, parts: u16) -> Option<Self> {
-        let fields = routing.leading_fields(index.id)?;
-        let all = fields == index.columns.len() && index.kind == IndexKind::Hash;
+        let (fields, hashing) = routing.leading_fields(index.id)?;
         let numbers = usize::from(parts) * table.indexes().count();
         let fits = numbers <= u16::MAX.into();
-        fits.then_some(Self { fields: fields as u8, all, parts })
+        fits.then_some(Self { fields: fields as u8, hashing, parts })
     }
 
     /// How many parts there are.
@@ -110,17 +108,6 @@ impl Parts {
         }
     }
 
-    /// As [`Parts::of_key`], for the columns that a hash index declares, of which `hash` is the
-    /// hash, or any key of a B+-tree.
-    #[inline(always)]
-    pub(crate) fn of_hashed<'k>(&self, key: impl FnOnce() -> &'k [u8], hash: u64) -> &Part {
-        match &self.split {
-            None => &self.first,
-            Some(split) if split.by.all => split.of_hash(hash),
-            Some(split) => split.of_fields(key()),
-        }
-    }
-
     /// The parts in which there may be entries whose keys begin with so many columns.
     #[inline]
     pub(crate) fn of_prefix(&self, prefix: &[u8], columns: usize) -> &[Part] {
@@ -151,12 +138,8 @@ impl Parts {
 
 impl Split {
     fn of_fields(&self, key: &[u8]) -> &Part {
-        let fields = &key[..self.key.prefix_bytes(key, self.by.fields.into())];
-        self.of_hash(key::hash(fields))
-    }
-
-    #[inline]
-    fn of_hash(&self, hash: u64) -> &Part {
-        &self.parts[hashed_partition(hash, self.by.parts).index()]
+        let SplitBy { fields, hashing, parts } = self.by;
+        let fields = &key[..self.key.prefix_bytes(key, fields.into())];
+        &self.parts[hashing.partition(fields, parts).index()]
     }
 }

@@ -11,8 +11,9 @@
 //!                 └─────────────────────────────────┘ (too often: run alone)
 //! ```
 //!
-//! Invariants   I1 records are touched only inside the gate and under an epoch pin: of one turn for
-//!              plans, of one call for running it (I2 of [`crate::run`] for what lies in between)
+//! Invariants   I1 records are touched only inside the gate and under an epoch pin that lasts from
+//!              the first call's plan to the last one's end, so that hints found by planning are
+//!              good when a call is run, here or by a lock thread
 //!              I2 a call fetched is finished, whatever happens
 //!              I3 a call runs to its end without pause once it has everything, so that one set of
 //!              buffers serves all
@@ -21,27 +22,28 @@
 //! Source       orthrus.txt 3.1 (execution threads), 3.2 (OLLP) and 3.3 (asynchronous requests)
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::counters::PerWorker;
-use hotrow_base::sync::reclaim::ReclaimEpoch;
-use hotrow_engine::schema::{Schema, SharedSchema};
-use hotrow_engine::source::{CallSource, Fetch};
-use hotrow_engine::statistics::{Activity, Stopwatch, WorkerBooks};
+use hotrow_engine::schema::{KnownSchema, Schema, SharedSchema};
+use hotrow_engine::source::Fetch;
+use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_engine::worker::{Call, Next};
 use hotrow_transaction::outcome::Stop;
 
-use crate::lower::Owners;
+use crate::crew::{Crew, Kit};
+use crate::in_flight::InFlight;
+use crate::lower::Spaces;
 use crate::mesh::ExecutionEnds;
-use crate::options::Settings;
-use crate::request::{Parcel, Request, ToLock, Transaction};
+use crate::options::{LockTable, Settings};
+use crate::request::{Hop, Parcel, Request, ToLock, Transaction};
 use crate::run::Runner;
 
 /// Turns inside the gate before a pause: memory is given back, and the log and checkpoints may ask
 /// for time.
 const TURNS_PER_PAUSE: u32 = 256;
+/// Turns between two looks at how many transactions have come back.
+const TURNS_PER_LOOK: u32 = 8;
 /// Transactions taken from a ring before the next one's turn comes.
 const BATCH: usize = 4;
 /// Calls fetched in a turn: so many are planned together, and the lock threads have something to do
@@ -55,33 +57,15 @@ const GLANCE: Duration = Duration::from_micros(200);
 /// How long it sleeps otherwise.
 const NAP: Duration = Duration::from_millis(10);
 
-/// What an execution thread is made of.
-pub struct Parts {
-    /// its number among execution threads
-    pub execution: u16,
-    /// its number among all
-    pub number: usize,
-    /// tables, procedures and granules
-    pub shared: Arc<SharedSchema>,
-    /// runs what has come back
-    pub runner: Runner,
-    /// where its calls come from
-    pub sources: Vec<Box<dyn CallSource>>,
-    /// its rings
-    pub ends: ExecutionEnds,
-    /// the engine's settings
-    pub settings: Settings,
-    /// of a call
-    pub step_budget: u64,
-    /// its books are those with its number
-    pub books: Arc<PerWorker<WorkerBooks>>,
-    /// no more calls are to be fetched
-    pub stopping: Arc<AtomicBool>,
-}
-
 /// See the module.
 pub struct ExecutionThread {
-    parts: Parts,
+    crew: Arc<Crew>,
+    /// its number among execution threads
+    execution: u16,
+    ends: ExecutionEnds,
+    /// as they are in this division
+    settings: Settings,
+    kit: Kit,
     /// those that carry no call
     free: Vec<Parcel>,
     /// fetched this turn
@@ -91,8 +75,11 @@ pub struct ExecutionThread {
     /// have come back this turn
     back: Vec<Parcel>,
     on_their_way: usize,
+    in_flight: InFlight,
     /// calls that this thread is to run itself though lock threads could: it has had to wait
     spare: u32,
+    /// the lock thread that was asked last, where any of them serves
+    turn: u16,
     watch: Stopwatch,
     /// sources that will have no more calls
     closed: Vec<bool>,
@@ -100,76 +87,96 @@ pub struct ExecutionThread {
 
 impl ExecutionThread {
     /// A thread that has not begun.
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(
+        crew: Arc<Crew>,
+        execution: u16,
+        ends: ExecutionEnds,
+        settings: Settings,
+        kit: Kit,
+    ) -> Self {
         let parcel = |_| {
             Box::new(Transaction {
-                call: Call::new(parts.step_budget),
-                execution: parts.execution,
+                call: Call::new(crew.step_budget),
+                execution,
                 source: 0,
-                planned_in: ReclaimEpoch::default(),
                 request: Request::default(),
                 ended: None,
             })
         };
         Self {
-            free: (0..parts.settings.in_flight).map(parcel).collect(),
+            free: (0..settings.in_flight).map(parcel).collect(),
             fresh: Vec::new(),
             alone: Vec::new(),
             back: Vec::new(),
             on_their_way: 0,
+            in_flight: InFlight::new(&settings),
             spare: 0,
+            turn: 0,
             watch: Stopwatch::default(),
-            closed: vec![false; parts.sources.len()],
-            parts,
+            closed: vec![false; kit.sources.len()],
+            crew,
+            execution,
+            ends,
+            settings,
+            kit,
         }
     }
 
-    /// Runs until it is told to stop, or its sources are closed.
-    pub fn run(mut self) {
-        let shared = Arc::clone(&self.parts.shared);
-        let id = self.parts.runner.worker();
-        let lock_threads = self.parts.settings.lock_threads;
-        let mut schema = shared.current();
-        let mut generation = shared.generation();
-        let mut owners = Owners::new(&schema, lock_threads);
-        // Acquire; partner: the Release in `Orthrus::stop`.
-        while !self.parts.stopping.load(Ordering::Acquire) && self.closed.contains(&false) {
+    /// Runs until the division ends, or its sources are closed; what it leaves to the next one.
+    pub fn run(mut self) -> Kit {
+        let crew = Arc::clone(&self.crew);
+        let shared = &*crew.ground.schema;
+        let id = self.kit.runner.worker();
+        let mut schema = KnownSchema::new(shared);
+        let mut spaces = Spaces::new(&schema, &self.settings);
+        while !crew.is_draining() && self.closed.contains(&false) {
             schema.memory.saved_rows().wait_for_room(id);
-            self.parts.runner.committer.wait_for_room();
+            self.kit.runner.committer.wait_for_room();
             shared.gate().enter(id.index());
-            if shared.generation() != generation {
-                generation = shared.generation();
-                schema = shared.current();
-                owners = Owners::new(&schema, lock_threads);
+            if schema.look_again(shared) {
+                spaces = Spaces::new(&schema, &self.settings);
             }
-            let ran = self.shift(&shared, &schema, &owners);
+            let ran = self.shift(shared, &schema, &spaces);
             shared.gate().leave(id.index());
-            self.run_alone(&shared);
+            self.run_alone(shared);
             self.publish_books();
             schema.reclaim(id);
-            if !ran {
+            if self.execution == 0 {
+                crew.review();
+            }
+            if !ran && !crew.is_draining() {
                 self.wait_for_calls();
             }
         }
         self.publish_books();
+        if crew.has_executed() {
+            self.ends.wake_lock_threads();
+        }
+        let mut closed = self.closed.into_iter();
+        self.kit.sources.retain(|_| closed.next() == Some(false));
+        self.kit
     }
 
     /// Fetches and runs calls inside the gate, until something asks for a pause or there are none;
     /// whether there were any.
-    fn shift(&mut self, shared: &SharedSchema, schema: &Schema, owners: &Owners) -> bool {
+    fn shift(&mut self, shared: &SharedSchema, schema: &Schema, spaces: &Spaces) -> bool {
+        let _pin = schema.memory.epochs().pin(self.kit.runner.worker()); // I1
         let mut turns = 0;
         let mut pauses = false;
         let mut ran = false;
         loop {
-            let received = self.take_back(schema, owners); // I4
-            let fetched = if pauses { 0 } else { self.fetch(schema, owners) };
-            self.parts.ends.to_lock.publish();
+            let received = self.take_back(schema, spaces); // I4
+            let fetched = if pauses { 0 } else { self.fetch(schema, spaces) };
+            self.ends.to_lock.publish();
             ran |= fetched > 0;
+            if turns % TURNS_PER_LOOK == 0 {
+                self.look_at_queue();
+            }
             turns += 1;
             pauses = turns >= TURNS_PER_PAUSE
                 || !self.alone.is_empty()
                 || shared.gate().wants_quiet()
-                || self.parts.stopping.load(Ordering::Acquire);
+                || self.crew.is_draining();
             if self.on_their_way == 0 && (pauses || fetched == 0 && received == 0) {
                 self.watch.switch(Activity::Idle);
                 return ran;
@@ -177,23 +184,33 @@ impl ExecutionThread {
             if fetched == 0 && received == 0 {
                 self.watch.switch(Activity::Wait);
                 self.spare = SPARE_MAX.min(self.spare + 1);
-                let looks = !pauses && !self.free.is_empty();
+                let looks = !pauses && self.in_flight.room(self.on_their_way) > 0;
+                if !looks && !pauses {
+                    self.in_flight.waited(|| self.ends.to_lock.backlog());
+                }
                 let deadline = Ticks::from_now(if looks { GLANCE } else { NAP });
-                self.parts.ends.wait(deadline);
+                self.ends.wait(deadline);
             }
         }
     }
 
+    /// Counts the calls that hold everything and wait for this thread.
+    fn look_at_queue(&mut self) {
+        let waiting = self.ends.from_lock.waiting();
+        self.crew.queues.of(self.kit.number).looked(waiting);
+        self.in_flight.found(waiting);
+    }
+
     /// Goes on with the transactions that have come back.
-    fn take_back(&mut self, schema: &Schema, owners: &Owners) -> usize {
+    fn take_back(&mut self, schema: &Schema, spaces: &Spaces) -> usize {
         let mut back = std::mem::take(&mut self.back);
-        let received = self.parts.ends.from_lock.receive(BATCH, |parcel| back.push(parcel));
+        let received = self.ends.from_lock.receive(BATCH, |parcel| back.push(parcel));
         for mut parcel in back.drain(..) {
             match (parcel.ended.take(), parcel.request.next()) {
-                (Some(ended), _) => self.end(schema, owners, parcel, ended),
-                (None, None) => self.execute(schema, owners, parcel),
+                (Some(ended), _) => self.end(schema, spaces, parcel, ended),
+                (None, None) => self.execute(schema, spaces, parcel),
                 (None, Some(next)) => {
-                    self.parts.ends.to_lock.send(next, ToLock::Acquire(parcel));
+                    self.ends.to_lock.send(next, ToLock::Acquire(parcel));
                 }
             }
         }
@@ -202,11 +219,12 @@ impl ExecutionThread {
     }
 
     /// Fetches calls, plans them, and sends them off; how many.
-    fn fetch(&mut self, schema: &Schema, owners: &Owners) -> usize {
-        let Self { parts, free, fresh, closed, .. } = self;
-        for (number, source) in parts.sources.iter_mut().enumerate() {
+    fn fetch(&mut self, schema: &Schema, spaces: &Spaces) -> usize {
+        let Self { kit, free, fresh, closed, on_their_way, in_flight, .. } = self;
+        let most = FETCHES_PER_TURN.min(in_flight.room(*on_their_way));
+        for (number, source) in kit.sources.iter_mut().enumerate() {
             while !closed[number]
-                && fresh.len() < FETCHES_PER_TURN
+                && fresh.len() < most
                 && let Some(mut parcel) = free.pop()
             {
                 parcel.source = number;
@@ -226,34 +244,31 @@ impl ExecutionThread {
         let fetched = self.fresh.len();
         if fetched > 0 {
             self.on_their_way += fetched;
-            self.send_fresh(schema, owners);
+            self.send_fresh(schema, spaces);
         }
         fetched
     }
 
-    fn send_fresh(&mut self, schema: &Schema, owners: &Owners) {
+    fn send_fresh(&mut self, schema: &Schema, spaces: &Spaces) {
         self.watch.switch(Activity::Plan);
         let mut fresh = std::mem::take(&mut self.fresh);
         let known = |parcel: &&mut Parcel| parcel.call.procedure.is_some();
-        let runner = &mut self.parts.runner;
-        let pin = schema.memory.epochs().pin(runner.worker());
+        let runner = &mut self.kit.runner;
         for parcel in fresh.iter_mut().filter(known) {
-            parcel.planned_in = pin.epoch();
             // A plan that could not be made covers too little, and another one is made then.
             if parcel.call.make_plan(schema, &mut runner.scratch).is_ok() {
                 parcel.call.prefetch_indexes(schema);
             }
         }
         fresh.iter_mut().filter(known).for_each(|parcel| parcel.call.resolve_hints(schema));
-        drop(pin);
         self.watch.switch(Activity::Lock);
         for mut parcel in fresh.drain(..) {
             if parcel.call.procedure.is_some() {
-                self.send(schema, owners, parcel);
+                self.send(schema, spaces, parcel);
             } else {
-                let Parts { sources, books, number, .. } = &mut self.parts;
+                let Kit { sources, number, .. } = &mut self.kit;
                 let source = &mut *sources[parcel.source];
-                parcel.call.finish_unknown(source, books.of(*number));
+                parcel.call.finish_unknown(source, self.crew.books.of(*number));
                 self.take_in(parcel);
             }
         }
@@ -262,42 +277,52 @@ impl ExecutionThread {
 
     /// Sends a planned call to the first of the lock threads that it needs; runs it if it needs
     /// none.
-    fn send(&mut self, schema: &Schema, owners: &Owners, mut parcel: Parcel) {
+    fn send(&mut self, schema: &Schema, spaces: &Spaces, mut parcel: Parcel) {
+        let Self { ends, spare, turn, .. } = self;
+        let Settings { lock_threads, lock_table, run_there, .. } = self.settings;
         let Transaction { call, request, .. } = &mut *parcel;
-        owners.lower(&schema.catalog, &call.plan, request, self.parts.settings.run_there);
-        if request.runs_there && self.spare > 0 {
-            (request.runs_there, self.spare) = (false, self.spare - 1);
+        spaces.lower(schema, &call.plan, request, run_there);
+        if request.runs_there && *spare > 0 {
+            (request.runs_there, *spare) = (false, *spare - 1);
+        }
+        if lock_table == LockTable::Shared {
+            *turn = if *turn + 1 < lock_threads { *turn + 1 } else { 0 };
+            request.server = Some(*turn);
         }
         match request.next() {
-            Some(first) => self.parts.ends.to_lock.send(first, ToLock::Acquire(parcel)),
-            None => self.execute(schema, owners, parcel),
+            Some(first) => {
+                let to = request.thread_of(first);
+                ends.to_lock.send(to, ToLock::Acquire(parcel));
+            }
+            None => self.execute(schema, spaces, parcel),
         }
     }
 
     /// Runs a call that holds everything it was planned to need, and lets all of it go.
-    fn execute(&mut self, schema: &Schema, owners: &Owners, mut parcel: Parcel) {
+    fn execute(&mut self, schema: &Schema, spaces: &Spaces, mut parcel: Parcel) {
         self.watch.switch(Activity::Execute);
-        let Parts { runner, ends, .. } = &mut self.parts;
+        let Self { kit: Kit { runner, .. }, ends, .. } = self;
         let ran = runner.run(schema, &mut parcel);
         let position = ran.position();
-        for hop in &parcel.request.hops {
-            let release = ToLock::Release { grant: hop.grant, position };
-            ends.to_lock.send(hop.thread, release);
+        let request = &parcel.request;
+        for &Hop { space, grant, .. } in &request.hops {
+            let release = ToLock::Release { space, grant, position };
+            ends.to_lock.send(request.thread_of(space), release);
         }
         let ended = runner.end(ran, &mut parcel);
-        self.end(schema, owners, parcel, ended);
+        self.end(schema, spaces, parcel, ended);
     }
 
     /// Tells the end of a call, or has it run again.
     fn end(
         &mut self,
         schema: &Schema,
-        owners: &Owners,
+        spaces: &Spaces,
         mut parcel: Parcel,
         ended: Result<(), Stop>,
     ) {
-        let Parts { runner, sources, books, number, .. } = &mut self.parts;
-        let (call, books) = (&mut parcel.call, books.of(*number));
+        let Kit { runner, sources, number, .. } = &mut self.kit;
+        let (call, books) = (&mut parcel.call, self.crew.books.of(*number));
         match call.after(ended, schema, &runner.committer, books) {
             Next::End(end) => {
                 call.finish(end, &mut *sources[parcel.source], books);
@@ -309,24 +334,20 @@ impl ExecutionThread {
             }
             Next::Again(_) => {
                 call.attempts += 1;
-                self.plan_again(schema, owners, parcel);
+                self.plan_again(schema, spaces, parcel);
             }
         }
     }
 
-    fn plan_again(&mut self, schema: &Schema, owners: &Owners, mut parcel: Parcel) {
+    fn plan_again(&mut self, schema: &Schema, spaces: &Spaces, mut parcel: Parcel) {
         self.watch.switch(Activity::Plan);
-        let runner = &mut self.parts.runner;
-        let pin = schema.memory.epochs().pin(runner.worker());
-        parcel.planned_in = pin.epoch();
-        let planned = parcel.call.make_plan(schema, &mut runner.scratch);
+        let planned = parcel.call.make_plan(schema, &mut self.kit.runner.scratch);
         if planned.is_ok() {
             parcel.call.resolve_hints(schema);
         }
-        drop(pin);
         match planned {
-            Ok(()) => self.send(schema, owners, parcel),
-            Err(stop) => self.end(schema, owners, parcel, Err(stop)),
+            Ok(()) => self.send(schema, spaces, parcel),
+            Err(stop) => self.end(schema, spaces, parcel, Err(stop)),
         }
     }
 
@@ -338,11 +359,10 @@ impl ExecutionThread {
 
     /// Runs calls that could not be planned. Outside the gate, with nothing on its way.
     fn run_alone(&mut self, shared: &SharedSchema) {
-        let Self { parts, alone, free, .. } = self;
+        let Self { kit: Kit { runner, sources, number }, alone, free, .. } = self;
         for mut parcel in alone.drain(..) {
-            let Runner { scratch, committer } = &mut parts.runner;
-            let (source, books) =
-                (&mut *parts.sources[parcel.source], parts.books.of(parts.number));
+            let Runner { scratch, committer } = &mut *runner;
+            let (source, books) = (&mut *sources[parcel.source], self.crew.books.of(*number));
             parcel.call.run_alone(shared, scratch, committer, source, books);
             free.push(parcel);
         }
@@ -352,13 +372,13 @@ impl ExecutionThread {
     fn wait_for_calls(&mut self) {
         let open = self.closed.iter().position(|closed| !closed);
         if let Some(open) = open {
-            self.parts.sources[open].wait();
+            self.kit.sources[open].wait();
         }
     }
 
     fn publish_books(&mut self) {
-        let books = self.parts.books.of(self.parts.number);
-        books.messages.add(self.parts.ends.to_lock.take_sent());
+        let books = self.crew.books.of(self.kit.number);
+        books.messages.add(self.ends.to_lock.take_sent());
         self.watch.publish(books);
     }
 }

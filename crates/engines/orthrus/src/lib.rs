@@ -25,8 +25,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod crew;
+pub mod division;
 pub mod execution_thread;
+pub mod in_flight;
 pub mod lock_space;
+pub mod lock_table;
 pub mod lock_thread;
 pub mod lower;
 pub mod mesh;
@@ -35,18 +39,15 @@ pub mod request;
 pub mod run;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use hotrow_base::counters::PerWorker;
 use hotrow_base::ids::WorkerId;
 use hotrow_base::thread::{JoinHandle, ThreadOptions, available_cores, join_all};
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
 use hotrow_engine::journal::Committer;
 use hotrow_engine::source::CallSource;
-use hotrow_engine::statistics::{Statistics, WorkerBooks};
+use hotrow_engine::statistics::Statistics;
 
-use crate::execution_thread::{ExecutionThread, Parts};
-use crate::lock_thread::LockThread;
+use crate::crew::{Crew, Kit};
 use crate::options::Settings;
 use crate::run::Runner;
 
@@ -61,6 +62,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         &[("visits", "forwarded")],
         &[("visits", "returned"), ("in_flight", "2")],
         &[("run_there", "16")],
+        &[("lock_table", "shared")],
     ],
     threads_min: 2,
     threads_max: None,
@@ -70,13 +72,8 @@ pub const ENTRY: EngineEntry = EngineEntry {
 
 /// The running engine.
 struct Orthrus {
-    books: Arc<PerWorker<WorkerBooks>>,
-    /// execution threads shall fetch no more
-    draining: Arc<AtomicBool>,
-    execution: Vec<JoinHandle<()>>,
-    /// lock threads shall end
-    stopping: Arc<AtomicBool>,
-    lock: Vec<JoinHandle<()>>,
+    crew: Arc<Crew>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 fn start(
@@ -87,70 +84,33 @@ fn start(
     let settings = Settings::read(options)?;
     let threads = options.threads;
     assert_eq!(sources.len(), threads, "one source per thread");
-    let lock_threads = usize::from(settings.lock_threads);
-    let execution_threads = threads - lock_threads;
-    let in_flight = usize::from(settings.in_flight);
     let cores = available_cores();
     let pins = options.pin_threads && cores.len() >= threads;
-    let roles = (lock_threads, execution_threads);
-    let (lock_ends, execution_ends) = mesh::mesh(roles, in_flight, pins);
-    let books: Arc<PerWorker<WorkerBooks>> = Arc::new(PerWorker::with_defaults(threads));
-    let (draining, stopping) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
-    let spawn = |name: String, number: usize, run: Box<dyn FnOnce() + Send>| {
-        let mut thread = ThreadOptions::named(name);
+    let journal = Arc::clone(&ground.journal);
+    let crew = Arc::new(Crew::new(ground, settings, options.step_budget, pins));
+    let spawn = |(number, source): (usize, Box<dyn CallSource>)| {
+        let worker = WorkerId(options.first_worker.0 + number as u16);
+        let runner = Runner::new(Committer::new(&journal, worker));
+        let (crew, kit) = (Arc::clone(&crew), Kit { number, runner, sources: vec![source] });
+        let mut thread = ThreadOptions::named(format!("orthrus-{number}"));
         if pins {
             thread = thread.on_core(cores[number]);
         }
-        thread.spawn(run).expect("the system can start another thread")
+        let running = thread.spawn(move || crew.work(kit));
+        running.expect("the system can start another thread")
     };
-    let runner = |worker: usize| {
-        let worker = WorkerId(options.first_worker.0 + worker as u16);
-        Runner::new(Committer::new(&ground.journal, worker))
-    };
-    let lock = lock_ends.into_iter().enumerate().map(|(number, ends)| {
-        let (stopping, books) = (Arc::clone(&stopping), Arc::clone(&books));
-        let running = (runner(execution_threads + number), Arc::clone(&ground.schema));
-        let visits = settings.visits;
-        let thread = LockThread::new(ends, visits, running, stopping, (books, number));
-        spawn(format!("lock-{number}"), number, Box::new(move || thread.run()))
-    });
-    let lock = lock.collect();
-    // Lock threads fetch no calls: their sources are the others'.
-    let mut shares: Vec<Vec<_>> = (0..execution_threads).map(|_| Vec::new()).collect();
-    for (number, source) in sources.into_iter().enumerate() {
-        shares[number % execution_threads].push(source);
-    }
-    let execution = execution_ends.into_iter().zip(shares).enumerate();
-    let execution = execution.map(|(at, (ends, sources))| {
-        let number = lock_threads + at;
-        let thread = ExecutionThread::new(Parts {
-            execution: at as u16,
-            number,
-            shared: Arc::clone(&ground.schema),
-            runner: runner(at),
-            sources,
-            ends,
-            settings,
-            step_budget: options.step_budget,
-            books: Arc::clone(&books),
-            stopping: Arc::clone(&draining),
-        });
-        spawn(format!("execute-{at}"), number, Box::new(move || thread.run()))
-    });
-    let execution = execution.collect();
-    Ok(Box::new(Orthrus { books, draining, execution, stopping, lock }))
+    let threads = sources.into_iter().enumerate().map(spawn).collect();
+    Ok(Box::new(Orthrus { crew, threads }))
 }
 
 impl RunningEngine for Orthrus {
     fn statistics(&self) -> Statistics {
-        Statistics::of(&self.books)
+        Statistics::of(&self.crew.books)
     }
 
     fn stop(mut self: Box<Self>) -> Statistics {
-        self.draining.store(true, Ordering::Release); // partner: the Acquire of execution threads
-        join_all(self.execution.drain(..));
-        self.stopping.store(true, Ordering::Release); // partner: the Acquire of lock threads
-        join_all(self.lock.drain(..));
+        self.crew.end();
+        join_all(self.threads.drain(..));
         self.statistics()
     }
 }

@@ -1,12 +1,13 @@
-//! The locks of one lock thread: plain data, touched by nobody else.
+//! Locks and their queues: plain data. A lock thread's own are touched by nobody else; those that
+//! lock threads share are behind latches ([`crate::lock_table`]).
 //!
 //! States       of a lock: no queue -> held by some, awaited by others -> no queue, and forgotten
 //! Invariants   I1 a queue is first come, first served: who goes together with all holders still
 //!              waits behind whoever waits
-//!              I2 a request's locks of one hop enter their queues together. Requests visit lock
-//!              threads in ascending order, so that the waiting of any two has one direction: who
-//!              waits here for another came later to this thread or visits later ones only, and
-//!              nobody deadlocks
+//!              I2 a request's locks of one hop enter their queues together. Requests visit spaces
+//!              in ascending order, so that the waiting of any two has one direction: who waits
+//!              here for another came later to this space or visits later ones only, and nobody
+//!              deadlocks
 //!              I3 who is granted a lock has met whoever released a conflicting one: positions stay
 //!              behind in the lock's bucket
 //! Source       orthrus.txt 3.1 and 3.2; fair queues: H-Store and 2PL need them alike
@@ -16,10 +17,6 @@ use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LOCK_ID_STEP, LockMode};
 
 use crate::request::{Parcel, Request};
-
-/// Buckets of a lock thread. A few locks are held at a time; more buckets only tell apart what
-/// those who released them have left behind (I3).
-const BUCKETS: usize = 1 << 12;
 
 /// See the module.
 pub struct LockSpace {
@@ -74,20 +71,21 @@ struct Grant {
     parcel: Option<Parcel>,
 }
 
-impl Default for LockSpace {
-    fn default() -> Self {
+impl LockSpace {
+    /// A space without locks. A few are held at a time; more buckets, a power of two, only tell
+    /// apart what those who released them have left behind (I3). There is memory for `usual` locks,
+    /// and for as many who hold or await them; for more it grows.
+    pub fn new(buckets: usize, usual: usize) -> Self {
         let empty = Bucket { tag: Position::default(), first: NONE };
         Self {
-            buckets: vec![empty; BUCKETS].into(),
-            locks: Pool::default(),
-            entries: Pool::default(),
-            grants: Pool::default(),
+            buckets: vec![empty; buckets].into(),
+            locks: Pool::with_capacity(usual),
+            entries: Pool::with_capacity(usual),
+            grants: Pool::with_capacity(usual),
             waits: 0,
         }
     }
-}
 
-impl LockSpace {
     /// Takes up a request that has come for the locks of its next hop; gives it back when they are
     /// all held at once, else keeps it until they are.
     pub fn ask(&mut self, mut parcel: Parcel) -> Option<Parcel> {
@@ -133,7 +131,7 @@ impl LockSpace {
     pub fn pass(&self, request: &mut Request) -> bool {
         let mut met = request.met;
         for &(_, wanted) in &request.locks {
-            let bucket = self.buckets[bucket_of(wanted.lock())];
+            let bucket = self.buckets[self.bucket_of(wanted.lock())];
             if let Some(lock) = self.find(bucket.first, wanted.lock()) {
                 let queue = &self.locks[lock];
                 if queue.waiting != NONE || !goes_with(&queue.held, wanted.mode()) {
@@ -149,7 +147,8 @@ impl LockSpace {
     /// A request that has [passed](LockSpace::pass) has ended, and stands at `position`.
     pub fn leave(&mut self, request: &Request, position: Position) {
         for &(_, had) in &request.locks {
-            let tag = &mut self.buckets[bucket_of(had.lock())].tag;
+            let bucket = self.bucket_of(had.lock());
+            let tag = &mut self.buckets[bucket].tag;
             *tag = position.max(*tag); // I3
         }
     }
@@ -161,7 +160,7 @@ impl LockSpace {
         self.grants.give_back(grant);
         while at != NONE {
             let (lock, sibling) = (self.entries[at].lock, self.entries[at].sibling);
-            let bucket = bucket_of(self.locks[lock].id);
+            let bucket = self.bucket_of(self.locks[lock].id);
             let tag = &mut self.buckets[bucket].tag;
             *tag = position.max(*tag); // I3
             let tag = *tag;
@@ -187,7 +186,7 @@ impl LockSpace {
 
     /// A lock, which is made if nobody has it, and its bucket.
     fn lock(&mut self, id: u64) -> (usize, u32) {
-        let bucket = bucket_of(id);
+        let bucket = self.bucket_of(id);
         let first = self.buckets[bucket].first;
         if let Some(lock) = self.find(first, id) {
             return (bucket, lock);
@@ -197,6 +196,10 @@ impl LockSpace {
         let lock = self.locks.put(lock);
         self.buckets[bucket].first = lock;
         (bucket, lock)
+    }
+
+    fn bucket_of(&self, id: u64) -> usize {
+        (id / LOCK_ID_STEP) as usize & (self.buckets.len() - 1)
     }
 
     fn find(&self, first: u32, id: u64) -> Option<u32> {
@@ -280,10 +283,6 @@ impl LockSpace {
         }
         self.locks.give_back(lock);
     }
-}
-
-fn bucket_of(id: u64) -> usize {
-    (id / LOCK_ID_STEP) as usize % BUCKETS
 }
 
 fn goes_with(held: &[u32; LockMode::ALL.len()], mode: LockMode) -> bool {

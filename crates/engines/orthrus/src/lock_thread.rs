@@ -11,20 +11,18 @@
 //!              message, and its locks their queues; the paper keeps the roles apart
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::counters::PerWorker;
-use hotrow_engine::schema::{Schema, SharedSchema};
-use hotrow_engine::statistics::{Activity, Stopwatch, WorkerBooks};
+use hotrow_engine::schema::{KnownSchema, SharedSchema};
+use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_log::position::Position;
 
-use crate::lock_space::LockSpace;
+use crate::crew::{Crew, Kit};
+use crate::lock_table::LockTable;
 use crate::mesh::{LockEnds, Senders};
 use crate::options::Visits;
-use crate::request::{Parcel, ToLock};
-use crate::run::Runner;
+use crate::request::{Hop, Parcel, ToLock};
 
 /// Messages taken from a ring before the next one's turn comes.
 const BATCH: usize = 4;
@@ -32,24 +30,23 @@ const BATCH: usize = 4;
 const NAP: Duration = Duration::from_millis(10);
 /// Turns between two publications of the books.
 const TURNS_PER_BOOKS: u32 = 256;
+/// A turn without messages counts as so many at most: sleeps are long.
+const TURNS_PER_IDLE: u32 = 32;
 
 /// See the module.
 pub struct LockThread {
+    crew: Arc<Crew>,
     ends: LockEnds,
     desk: Desk,
-    stopping: Arc<AtomicBool>,
-    books: Arc<PerWorker<WorkerBooks>>,
-    number: usize,
 }
 
 /// All but the ends of rings.
 struct Desk {
-    space: LockSpace,
+    table: LockTable,
     visits: Visits,
-    runner: Runner,
+    kit: Kit,
     shared: Arc<SharedSchema>,
-    schema: Arc<Schema>,
-    generation: u64,
+    schema: KnownSchema,
     watch: Stopwatch,
     /// transactions that hold everything here, and have not gone on
     granted: Vec<Parcel>,
@@ -62,48 +59,44 @@ struct Outgoing<'a> {
 }
 
 impl LockThread {
-    /// The thread with these ends. It keeps the books with this number, and ends when `stopping`.
-    pub fn new(
-        ends: LockEnds,
-        visits: Visits,
-        (runner, shared): (Runner, Arc<SharedSchema>),
-        stopping: Arc<AtomicBool>,
-        (books, number): (Arc<PerWorker<WorkerBooks>>, usize),
-    ) -> Self {
+    /// A thread that has not begun.
+    pub fn new(crew: Arc<Crew>, ends: LockEnds, table: LockTable, kit: Kit) -> Self {
+        let shared = Arc::clone(&crew.ground.schema);
         let desk = Desk {
-            space: LockSpace::default(),
-            visits,
-            runner,
-            schema: shared.current(),
-            generation: shared.generation(),
+            table,
+            visits: crew.settings.visits,
+            kit,
+            schema: KnownSchema::new(&shared),
             shared,
             watch: Stopwatch::default(),
             granted: Vec::new(),
         };
-        Self { ends, desk, stopping, books, number }
+        Self { crew, ends, desk }
     }
 
-    /// Runs until it is told to stop, which it is when all transactions have ended.
-    pub fn run(mut self) {
+    /// Runs until all transactions of the division have ended; what it leaves to the next one.
+    pub fn run(mut self) -> Kit {
         let mut turns = 0_u32;
         self.desk.watch.switch(Activity::Lock);
-        // Acquire; partner: the Release in `Orthrus::stop`.
-        while !self.stopping.load(Ordering::Acquire) {
-            turns = turns.wrapping_add(1);
+        while !self.crew.is_idle() {
+            turns += 1;
             if self.turn() == 0 {
                 self.desk.watch.switch(Activity::Idle);
-                self.ends.wait(Ticks::from_now(NAP));
+                let Self { ends, crew, .. } = &mut self;
+                ends.wait(Ticks::from_now(NAP), || crew.is_idle());
                 self.desk.watch.switch(Activity::Lock);
+                turns = turns.next_multiple_of(TURNS_PER_IDLE);
             }
-            if turns.is_multiple_of(TURNS_PER_BOOKS) {
+            if turns >= TURNS_PER_BOOKS {
+                turns = 0;
                 self.publish_books();
-                self.desk.schema.reclaim(self.desk.runner.worker());
             }
         }
         // What is left are releases.
         while self.turn() > 0 {}
         self.publish_books();
-        debug_assert!(self.desk.space.is_empty(), "all transactions have ended");
+        debug_assert!(self.desk.table.is_empty(), "all transactions have ended");
+        self.desk.kit
     }
 
     /// Takes what is there, a few messages of each ring; how many there were.
@@ -113,7 +106,10 @@ impl LockThread {
         let mut out = Outgoing { to_lock, to_execution };
         let mut taken = from_execution.receive(BATCH, |message| match message {
             ToLock::Acquire(parcel) => desk.take(parcel, &mut out),
-            ToLock::Release { grant, position } => desk.release(grant, position, &mut out),
+            ToLock::Release { space, grant, position } => {
+                desk.table.release(space, grant, position, &mut desk.granted);
+                desk.send_granted(&mut out);
+            }
         });
         taken += from_lock.receive(BATCH, |parcel| desk.take(parcel, &mut out));
         if taken > 0 {
@@ -123,30 +119,31 @@ impl LockThread {
         taken
     }
 
+    /// Writes to the books, and gives back memory, of which there is some if it runs calls.
     fn publish_books(&mut self) {
-        let books = self.books.of(self.number);
-        books.waits.add(self.desk.space.take_waits());
+        let number = self.desk.kit.number;
+        self.crew.queues.of(number).looked(self.ends.waiting());
+        let books = self.crew.books.of(number);
+        books.waits.add(self.desk.table.take_waits());
         books.messages.add(self.ends.to_lock.take_sent() + self.ends.to_execution.take_sent());
         self.desk.watch.publish(books);
+        if self.crew.settings.run_there > 0 {
+            self.desk.schema.reclaim(self.desk.kit.runner.worker());
+        }
     }
 }
 
 impl Desk {
     /// Takes up a transaction that has come for its locks.
     fn take(&mut self, mut parcel: Parcel, out: &mut Outgoing<'_>) {
-        if self.runs(&parcel) && self.space.pass(&mut parcel.request) {
+        if self.runs(&parcel) && self.table.pass(&mut parcel.request) {
             let position = self.run(&mut parcel);
-            self.space.leave(&parcel.request, position);
+            self.table.leave(&parcel.request, position);
             out.send_back(parcel);
-        } else if let Some(parcel) = self.space.ask(parcel) {
+        } else if let Some(parcel) = self.table.ask(parcel) {
             self.granted.push(parcel);
             self.send_granted(out);
         }
-    }
-
-    fn release(&mut self, grant: u32, position: Position, out: &mut Outgoing<'_>) {
-        self.space.release(grant, position, &mut self.granted);
-        self.send_granted(out);
     }
 
     /// Sends those that hold everything here on their way; runs them first if that is done here,
@@ -155,12 +152,13 @@ impl Desk {
         while let Some(mut parcel) = self.granted.pop() {
             if self.runs(&parcel) {
                 let position = self.run(&mut parcel);
-                let grant = parcel.request.hops[0].grant;
-                self.space.release(grant, position, &mut self.granted);
+                let Hop { space, grant, .. } = parcel.request.hops[0];
+                self.table.release(space, grant, position, &mut self.granted);
                 out.send_back(parcel);
                 continue;
             }
             match parcel.request.next() {
+                Some(_) if self.table.is_shared() => self.granted.extend(self.table.ask(parcel)),
                 Some(next) if self.visits == Visits::Forwarded => out.to_lock.send(next, parcel),
                 _ => out.send_back(parcel),
             }
@@ -170,21 +168,18 @@ impl Desk {
     /// Whether a transaction is run here: not where that might have to wait (I1).
     fn runs(&self, parcel: &Parcel) -> bool {
         parcel.request.runs_there
-            && self.runner.committer.has_room()
-            && self.schema.memory.saved_rows().has_room(self.runner.worker())
+            && self.kit.runner.committer.has_room()
+            && self.schema.memory.saved_rows().has_room(self.kit.runner.worker())
     }
 
     /// Runs a transaction; its place.
     fn run(&mut self, parcel: &mut Parcel) -> Position {
         // The transaction's execution thread is inside the gate: the schema stays as it is.
-        if self.shared.generation() != self.generation {
-            self.generation = self.shared.generation();
-            self.schema = self.shared.current();
-        }
+        self.schema.look_again(&self.shared);
         self.watch.switch(Activity::Execute);
-        let ran = self.runner.run(&self.schema, parcel);
+        let ran = self.kit.runner.run(&self.schema, parcel);
         let position = ran.position();
-        parcel.ended = Some(self.runner.end(ran, parcel));
+        parcel.ended = Some(self.kit.runner.end(ran, parcel));
         self.watch.switch(Activity::Lock);
         position
     }

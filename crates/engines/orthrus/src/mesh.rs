@@ -21,8 +21,8 @@ use hotrow_base::sync::{Parker, Spin, SpinWait, spin_for};
 use crate::request::{Parcel, ToLock};
 
 /// Messages of one transaction that may be on their way to a lock thread: what it asks for, and
-/// what the transactions before it at its place released. More wait for room.
-const TO_LOCK_PER_SLOT: usize = 4;
+/// what the transactions before it at its place released, of a hop each. More wait for room.
+const TO_LOCK_PER_SLOT: usize = 8;
 
 /// Of a lock thread that is pinned to a core of its own: its messages come when an execution
 /// thread has planned and run a few calls, some 100 us, and a wake costs that thread 10. Where
@@ -71,6 +71,17 @@ impl<T> Senders<T> {
         }
     }
 
+    /// How many messages have not been taken.
+    pub fn backlog(&mut self) -> usize {
+        let senders = self.senders.iter_mut().flatten();
+        senders.map(|sender| sender.ring.capacity() - sender.ring.free_slots()).sum()
+    }
+
+    /// Wakes all who read, message or not.
+    fn wake_all(&self) {
+        self.senders.iter().flatten().for_each(|sender| self.sleepers[sender.reader].notify());
+    }
+
     /// Messages since this was asked last.
     pub fn take_sent(&mut self) -> u64 {
         std::mem::take(&mut self.sent)
@@ -97,15 +108,12 @@ impl<T> Receivers<T> {
     /// Takes messages of all rings by turns, at most so many of each; how many there were.
     #[inline]
     pub fn receive(&mut self, most: usize, mut take: impl FnMut(T)) -> usize {
-        let mut received = 0;
-        for ring in &mut self.rings {
-            for _ in 0..most {
-                let Some(message) = ring.pop() else { break };
-                take(message);
-                received += 1;
-            }
-        }
-        received
+        self.rings.iter_mut().map(|ring| ring.take(most, &mut take)).sum()
+    }
+
+    /// How many messages there are to take.
+    pub fn waiting(&mut self) -> usize {
+        self.rings.iter_mut().map(Consumer::len).sum()
     }
 
     /// Whether there is nothing to take.
@@ -129,10 +137,15 @@ pub struct LockEnds {
 }
 
 impl LockEnds {
-    /// Sleeps until there is a message, or until `deadline`.
-    pub fn wait(&mut self, deadline: Ticks) {
+    /// How many messages there are to take.
+    pub fn waiting(&mut self) -> usize {
+        self.from_execution.waiting() + self.from_lock.waiting()
+    }
+
+    /// Sleeps until there is a message, until `ends`, or until `deadline`.
+    pub fn wait(&mut self, deadline: Ticks, ends: impl Fn() -> bool) {
         let Self { from_execution, from_lock, bed, .. } = self;
-        bed.wait(deadline, || !from_execution.are_empty() || !from_lock.are_empty());
+        bed.wait(deadline, || !from_execution.are_empty() || !from_lock.are_empty() || ends());
     }
 }
 
@@ -146,6 +159,11 @@ pub struct ExecutionEnds {
 }
 
 impl ExecutionEnds {
+    /// Lets lock threads that sleep look whether the division has ended.
+    pub fn wake_lock_threads(&self) {
+        self.to_lock.wake_all();
+    }
+
     /// Sleeps until there is a message, or until `deadline`.
     pub fn wait(&mut self, deadline: Ticks) {
         let Self { from_lock, bed, .. } = self;

@@ -18,22 +18,55 @@ pub enum Visits {
     Returned,
 }
 
+/// What lock threads keep locks in.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum LockTable {
+    /// each has a table of its own, with the granules that it owns
+    #[default]
+    Partitioned,
+    /// all have one together, and any of them serves all of a transaction
+    Shared,
+}
+
+/// Who decides how many threads lock.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Division {
+    /// the settings
+    #[default]
+    Fixed,
+    /// what queues and threads have to do, looked at while they run
+    Auto,
+    /// nobody: it is another number at every opportunity, for tests
+    Changing,
+}
+
 /// All settings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// threads that lock; the others execute
+    /// threads in all
+    pub threads: usize,
+    /// threads that lock, at first if that may change; the others execute
     pub lock_threads: u16,
-    /// see [`Visits`]
+    /// see [`Division`]
+    pub division: Division,
+    /// see [`LockTable`]
+    pub lock_table: LockTable,
+    /// see [`Visits`]; says nothing where the table is shared
     pub visits: Visits,
     /// calls of at most so many granules, all of one lock thread, are run by that; 0: none
     pub run_there: u16,
     /// transactions that an execution thread has on their way at most
     pub in_flight: u16,
+    /// it keeps to fewer, as long as it need not wait
+    pub adapts: bool,
 }
 
-const SETTINGS: &str = "in_flight, lock_threads, run_there, visits";
-const LOCK_THREADS: &str = "a whole number from 1 to one less than there are threads";
-const IN_FLIGHTS: &str = "a whole number from 1 to 1024";
+const SETTINGS: &str = "in_flight, lock_table, lock_threads, run_there, visits";
+const LOCK_THREADS: &str =
+    "auto, changing, a whole number from 1 to one less than there are threads";
+const IN_FLIGHTS: &str = "auto, a whole number from 1 to 1024";
+/// The bound of those that adapt.
+const IN_FLIGHT_AUTO: u16 = 64;
 const RUN_THERES: &str = "a whole number from 0 to 1024";
 
 impl Settings {
@@ -49,24 +82,44 @@ impl Settings {
         }
         let most = u16::try_from(threads - 1).unwrap_or(u16::MAX).min(PARTITIONS_MAX);
         let mut read = Self {
+            threads,
+            division: Division::default(),
             // A fifth of them, as in most of the paper's experiments.
             lock_threads: (most / 4).clamp(1, most),
+            lock_table: LockTable::default(),
             visits: Visits::default(),
             run_there: 0,
-            // Twice what is planned ahead: while some are planned, others are locked and run.
-            in_flight: (2 * options.in_flight).clamp(1, 1024) as u16,
+            in_flight: IN_FLIGHT_AUTO,
+            adapts: true,
         };
         for (setting, value) in &options.settings {
             let known = match setting.as_str() {
+                "lock_threads" if value == "auto" => {
+                    read.division = Division::Auto;
+                    Ok(())
+                }
+                "lock_threads" if value == "changing" => {
+                    read.division = Division::Changing;
+                    Ok(())
+                }
                 "lock_threads" => {
                     number(value, 1..=most, LOCK_THREADS).map(|n| read.lock_threads = n)
                 }
-                "in_flight" => number(value, 1..=1024, IN_FLIGHTS).map(|n| read.in_flight = n),
+                "in_flight" if value == "auto" => {
+                    (read.in_flight, read.adapts) = (IN_FLIGHT_AUTO, true);
+                    Ok(())
+                }
+                "in_flight" => number(value, 1..=1024, IN_FLIGHTS)
+                    .map(|n| (read.in_flight, read.adapts) = (n, false)),
                 "run_there" => number(value, 0..=1024, RUN_THERES).map(|n| read.run_there = n),
+                "lock_table" => lock_table(value).map(|table| read.lock_table = table),
                 "visits" => visits(value).map(|visits| read.visits = visits),
                 _ => return Err(unknown(setting)),
             };
             known.map_err(|known| refused(&options.settings, setting, known))?;
+        }
+        if read.lock_table == LockTable::Shared && read.run_there > 0 {
+            return Err(refused(&options.settings, "run_there", "0 with lock_table=shared"));
         }
         Ok(read)
     }
@@ -85,6 +138,14 @@ fn visits(value: &str) -> Result<Visits, &'static str> {
         "forwarded" => Ok(Visits::Forwarded),
         "returned" => Ok(Visits::Returned),
         _ => Err("forwarded, returned"),
+    }
+}
+
+fn lock_table(value: &str) -> Result<LockTable, &'static str> {
+    match value {
+        "partitioned" => Ok(LockTable::Partitioned),
+        "shared" => Ok(LockTable::Shared),
+        _ => Err("partitioned, shared"),
     }
 }
 
@@ -114,16 +175,33 @@ mod tests {
         assert_eq!([2, 4, 5, 10, 80].map(lock_threads), [1, 1, 1, 2, 19]);
         let told = read(4, &[("lock_threads", "3"), ("visits", "returned"), ("in_flight", "5")]);
         let visits = Visits::Returned;
-        let settings = Settings { lock_threads: 3, visits, run_there: 0, in_flight: 5 };
+        let lock_table = LockTable::Partitioned;
+        let settings = Settings {
+            threads: 4,
+            lock_threads: 3,
+            division: Division::Fixed,
+            lock_table,
+            visits,
+            run_there: 0,
+            in_flight: 5,
+            adapts: false,
+        };
         assert_eq!(told, Ok(settings));
+        let changes = |value| read(9, &[("lock_threads", value)]).expect("known");
+        assert_eq!(
+            [changes("auto"), changes("changing")].map(|read| (read.division, read.lock_threads)),
+            [(Division::Auto, 2), (Division::Changing, 2)]
+        );
     }
 
     #[test]
     fn what_is_not_known_is_refused() {
         assert_eq!(read(1, &[]), Err("engine orthrus runs with 2 or more threads, not 1".into()));
         let text = read(4, &[("lock_threads", "4")]).expect_err("who would execute?");
-        assert!(text.contains("\"4\"; it can be: a whole number from 1 to"), "{text}");
+        assert!(text.contains("\"4\"; it can be: auto, changing, a whole number"), "{text}");
         assert!(read(4, &[("visits", "x")]).expect_err("no").contains("forwarded, returned"));
+        let both = read(4, &[("lock_table", "shared"), ("run_there", "3")]);
+        assert!(both.expect_err("who would?").contains("0 with lock_table=shared"));
         assert!(read(4, &[("colour", "red")]).expect_err("no").contains(SETTINGS));
     }
 }

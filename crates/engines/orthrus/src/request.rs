@@ -5,10 +5,9 @@
 //!              them are held. The call goes with it, so that whoever has it can run it
 //! Invariants   I1 a transaction belongs to whoever has it: it moves through the rings and is never
 //!              shared, so nobody latches it
-//!              I2 its locks stand in the order of lock threads, each with one hop for all of its
+//!              I2 its locks stand in the order of lock spaces, each with one hop for all of its
 //! Source       orthrus.txt 3.1 to 3.3
 
-use hotrow_base::sync::reclaim::ReclaimEpoch;
 use hotrow_engine::worker::Call;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::LockRequest;
@@ -22,8 +21,6 @@ pub struct Transaction {
     pub execution: u16,
     /// the one of that thread's sources that it came from
     pub source: usize,
-    /// under which pin the call was planned: its hints are good as long as that is the epoch
-    pub planned_in: ReclaimEpoch,
     /// its locks
     pub request: Request,
     /// how it ended, once a lock thread has run it: its locks are free then
@@ -33,13 +30,15 @@ pub struct Transaction {
 /// What moves through the rings: a transaction, by its address.
 pub type Parcel = Box<Transaction>;
 
-/// A transaction's locks, on their way from lock thread to lock thread.
+/// A transaction's locks, on their way from lock space to lock space.
 #[derive(Default, Debug)]
 pub struct Request {
-    /// the owners of its granules and how they are to be held, by owner, then by identity
+    /// the spaces of its granules and how they are to be held, by space, then by identity
     pub locks: Vec<(u16, LockRequest)>,
-    /// the lock threads to visit, in ascending order
+    /// the lock spaces to visit, in ascending order
     pub hops: Vec<Hop>,
+    /// the lock thread that visits all of them for it; none: each space is one of a lock thread
+    pub server: Option<u16>,
     /// how many of them have granted everything
     pub granted: usize,
     /// the greatest position of a transaction that this one follows
@@ -48,14 +47,14 @@ pub struct Request {
     pub runs_there: bool,
 }
 
-/// A visit to a lock thread.
+/// A visit to a lock space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hop {
-    /// the lock thread
-    pub thread: u16,
+    /// the lock space: a lock thread's own has its number
+    pub space: u16,
     /// where its locks end among those of the request
     pub end: u32,
-    /// what the lock thread calls them all, once it has seen them: for their release
+    /// what the space calls them all, once it has seen them: for their release
     pub grant: u32,
 }
 
@@ -65,19 +64,24 @@ impl Request {
     pub fn seal(&mut self, short: u16) {
         self.locks.sort_unstable();
         self.hops.clear();
-        for (at, &(thread, _)) in (1..).zip(&self.locks) {
+        for (at, &(space, _)) in (1..).zip(&self.locks) {
             match self.hops.last_mut() {
-                Some(hop) if hop.thread == thread => hop.end = at,
-                _ => self.hops.push(Hop { thread, end: at, grant: 0 }),
+                Some(hop) if hop.space == space => hop.end = at,
+                _ => self.hops.push(Hop { space, end: at, grant: 0 }),
             }
         }
         (self.granted, self.met) = (0, Position::default());
         self.runs_there = self.hops.len() == 1 && self.locks.len() <= short.into();
     }
 
-    /// The lock thread to visit next; none when everything is held.
+    /// The lock space to visit next; none when everything is held.
     pub fn next(&self) -> Option<u16> {
-        self.hops.get(self.granted).map(|hop| hop.thread)
+        self.hops.get(self.granted).map(|hop| hop.space)
+    }
+
+    /// The lock thread that visits a space for the request.
+    pub fn thread_of(&self, space: u16) -> u16 {
+        self.server.unwrap_or(space)
     }
 
     /// The locks of the hop that is next.
@@ -94,9 +98,11 @@ impl Request {
 pub enum ToLock {
     /// it asks for the locks of the request's next hop
     Acquire(Parcel),
-    /// a transaction has ended: its locks at this lock thread are free
+    /// a transaction has ended: its locks in a space are free
     Release {
-        /// which, as the lock thread called them
+        /// in which
+        space: u16,
+        /// which, as the space called them
         grant: u32,
         /// where the transaction stands; the beginning of all if it was undone
         position: Position,
@@ -116,7 +122,7 @@ mod tests {
         request.locks.extend([(2, lock(5)), (0, lock(9)), (2, lock(1)), (7, lock(2))]);
         request.seal(4);
         assert!(!request.runs_there, "it has several owners");
-        let threads: Vec<_> = request.hops.iter().map(|hop| hop.thread).collect();
+        let threads: Vec<_> = request.hops.iter().map(|hop| hop.space).collect();
         assert_eq!(threads, [0, 2, 7]);
         let mut seen = Vec::new();
         while let Some(thread) = request.next() {

@@ -3,17 +3,13 @@
 //! Invariants   I1 whoever runs a transaction has buffers, a worker number and a way to the journal
 //!              of its own; the execution thread that the transaction belongs to is inside the gate
 //!              meanwhile
-//!              I2 hints are used only if no record can have been given to another key since the
-//!              call was planned: while the epoch is the one that planning was pinned in
+//!              I2 that thread's epoch pin has lasted since the call was planned, so hints are good
 
 use hotrow_base::ids::WorkerId;
-use hotrow_engine::in_place::{InPlace, Scratch};
+use hotrow_engine::in_place::Scratch;
 use hotrow_engine::journal::{Commit, Committer};
-use hotrow_engine::protection::Planned;
 use hotrow_engine::schema::Schema;
-use hotrow_engine::worker::Call;
 use hotrow_log::position::Position;
-use hotrow_transaction::interpret;
 use hotrow_transaction::outcome::Stop;
 
 use crate::request::Transaction;
@@ -46,22 +42,9 @@ impl Runner {
     /// Runs a transaction to its commit, or undoes it.
     pub fn run(&mut self, schema: &Schema, transaction: &mut Transaction) -> Ran {
         let met = transaction.request.met;
-        let Call { invocation, procedure, frame, plan, hints, .. } = &mut transaction.call;
-        let procedure = procedure.as_deref().expect("only procedures that exist are run");
-        let program = &procedure.program;
-        let pin = schema.memory.epochs().pin(self.committer.worker());
-        if pin.epoch() != transaction.planned_in {
-            hints.clear(); // I2
-        }
-        frame.begin(program, invocation);
-        let access = InPlace::new(schema, &mut self.scratch, Planned(plan.footprint()));
-        let mut access = access.with_hints(hints);
-        let ran = interpret::run(program, 0, frame, &mut access, &mut plan.keys());
-        let executed = ran.and_then(|()| access.commit_at(&self.committer, met, invocation));
-        match executed {
-            Ok(_) => access.commit(),
-            Err(_) => access.undo(),
-        }
+        let call = &mut transaction.call;
+        let _pin = schema.memory.epochs().pin(self.committer.worker());
+        let executed = call.run_planned(schema, &mut self.scratch, &self.committer, met);
         Ran { executed }
     }
 

@@ -10,7 +10,7 @@
 use hotrow_base::ids::TableId;
 
 use super::sites::{self, Reach, SiteFacts, same_bytes};
-use super::{Mapping, RoutingRule, SecondaryEntries};
+use super::{Hashing, Mapping, RoutingRule, SecondaryEntries};
 use crate::catalog::{Catalog, Table};
 use crate::granule::Granules;
 use crate::program::Procedure;
@@ -32,11 +32,23 @@ pub(super) fn rules<'a>(
     }
     let best = search.best.parts;
     let rule = |(table, parts): (&Table, Option<usize>)| match parts {
-        Some(parts) => RoutingRule::Fields { parts: parts as u8, mapping: Mapping::Hash },
+        Some(parts) => {
+            let hashing = hashing(catalog, table, parts);
+            RoutingRule::Fields { parts: parts as u8, hashing, mapping: Mapping::Hash }
+        }
         None if granules.table(table.id).written => RoutingRule::Unkeyed,
         None => RoutingRule::Replicated,
     };
     catalog.tables().iter().zip(best).map(rule).collect()
+}
+
+/// How so many routing fields of a table are hashed.
+fn hashing(catalog: &Catalog, table: &Table, parts: usize) -> Hashing {
+    let primary = table.primary.map(|primary| catalog.index(primary));
+    match primary.map(|index| &index.columns[..parts]) {
+        Some(&[column]) if table.columns[column.index()].data_type.is_integer() => Hashing::Even,
+        _ => Hashing::Mixed,
+    }
 }
 
 /// The most leading primary-key columns that all granules of a table tell; none: it needs no

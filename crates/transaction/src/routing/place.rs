@@ -73,8 +73,8 @@ impl Routing {
     fn place_of_table(&self, table: TableId, mode: LockMode) -> Place {
         match (mode, &self.rules[table.index()]) {
             (LockMode::IntentShared | LockMode::IntentExclusive, _) => Place::Anywhere,
-            (_, RoutingRule::Fields { parts: 0, mapping }) => {
-                Place::Partition(mapping.partition(&[], self.partitions))
+            (_, &RoutingRule::Fields { parts: 0, hashing, ref mapping }) => {
+                Place::Partition(mapping.partition(hashing, &[], self.partitions))
             }
             (_, RoutingRule::Fields { .. } | RoutingRule::Unkeyed) => Place::Everywhere,
             (_, RoutingRule::Replicated) => Place::Anywhere,
@@ -145,7 +145,8 @@ impl Routing {
     /// The place of bytes that carry the routing fields.
     fn place(&self, catalog: &Catalog, index: IndexId, key: &[u8]) -> Place {
         let route = self.index_route(index);
-        let RoutingRule::Fields { parts, mapping } = &self.rules[route.table.index()] else {
+        let &RoutingRule::Fields { parts, hashing, ref mapping } = &self.rules[route.table.index()]
+        else {
             return Place::Anywhere;
         };
         let layout = &catalog.index(index).key;
@@ -153,11 +154,11 @@ impl Routing {
             Carried::At(at) => {
                 let mut fields = KeyBuffer::new();
                 at.iter().for_each(|&at| fields.put_slice(part(layout, key, at as usize)));
-                mapping.partition(&fields, self.partitions)
+                mapping.partition(hashing, &fields, self.partitions)
             }
             _ => {
-                let len = layout.prefix_bytes(key, *parts as usize);
-                mapping.partition(&key[..len], self.partitions)
+                let len = layout.prefix_bytes(key, parts.into());
+                mapping.partition(hashing, &key[..len], self.partitions)
             }
         };
         Place::Partition(partition)

@@ -1,7 +1,8 @@
 //! YCSB's calls: which keys, in which order, read or incremented.
 //!
 //! Role         one [`Client`] per worker. Keys are drawn as (partition, local number): the first
-//!              local numbers of each partition are its hot records.
+//!              local numbers of each partition are its hot records. As engines route, a partition
+//!              has keys from everywhere: local numbers are keys then, drawn until one fits
 //! Invariants   I1 the keys of one transaction are all different
 //!              I2 a transaction of `spread` partitions has a key in each, operations permitting
 
@@ -10,7 +11,7 @@ use hotrow_transaction::invocation::Invocation;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 
-use super::{KeyOrder, MIXED, PROCEDURES, READ, UPDATE, YcsbParameters, Zipf};
+use super::{KeyOrder, MIXED, PROCEDURES, Partitioning, READ, UPDATE, YcsbParameters, Zipf};
 use crate::random::{happens, stream, uniform};
 use crate::workload::{Generator, Resolve, Share, TransactionKind};
 
@@ -26,7 +27,9 @@ pub(super) struct Client {
     zipf: Option<Zipf>,
     /// popular rank -> local number: multiplied by this, modulo the records of a partition
     scatter: u64,
-    /// records in each partition, and how many of them, the first, are hot
+    /// the partition in which transactions begin, where the worker has one
+    home: Option<u32>,
+    /// local numbers of each partition, and how many of them, the first, are hot
     records: u64,
     hot: u64,
     /// key of a partition's local number: its base, plus the number times the stride
@@ -45,7 +48,11 @@ impl Client {
         seed: u64,
         resolve: &Resolve<'_>,
     ) -> Self {
-        let per_partition = parameters.per_partition();
+        let routed = parameters.partitioning == Partitioning::Routed;
+        let (per_partition, hot) = match routed {
+            true => (parameters.records, parameters.hot),
+            false => (parameters.per_partition(), parameters.hot_per_partition()),
+        };
         let zipf = (parameters.theta > 0.0).then(|| Zipf::new(per_partition, parameters.theta));
         let operations = parameters.operations as usize;
         Self {
@@ -55,7 +62,8 @@ impl Client {
             zipf,
             scatter: if parameters.scatter { coprime_near_golden(per_partition) } else { 1 },
             records: per_partition,
-            hot: parameters.hot_per_partition(),
+            hot,
+            home: parameters.home.then(|| worker.index % parameters.active()),
             bases: (0..parameters.partitions).map(|p| parameters.key(p, 0)).collect(),
             stride: parameters.key(0, 1) - parameters.key(0, 0),
             partitions: Vec::with_capacity(parameters.partitions as usize),
@@ -68,9 +76,10 @@ impl Client {
     /// The partitions of the next transaction, all different.
     fn choose_partitions(&mut self) {
         let all = self.parameters.partitions;
-        let active = if self.parameters.active == 0 { all } else { self.parameters.active };
+        let last = u64::from(self.parameters.active()) - 1;
         self.partitions.clear();
-        self.partitions.push(uniform(&mut self.rng, 0..=u64::from(active) - 1) as u32);
+        let first = self.home.unwrap_or_else(|| uniform(&mut self.rng, 0..=last) as u32);
+        self.partitions.push(first);
         if all == 1 || !happens(&mut self.rng, self.parameters.multi_partition) {
             return;
         }
@@ -86,13 +95,31 @@ impl Client {
         self.bases[partition as usize] + local * self.stride
     }
 
-    /// Draws a local number.
-    fn draw(&mut self, hot: bool) -> u64 {
-        if let Some(zipf) = &self.zipf {
-            return zipf.draw(&mut self.rng) * self.scatter % self.records;
+    /// Draws a local number of a partition.
+    fn draw(&mut self, partition: u32, hot: bool) -> u64 {
+        loop {
+            let local = match &self.zipf {
+                Some(zipf) => zipf.draw(&mut self.rng) * self.scatter % self.records,
+                None => {
+                    let (from, to) = self.locals(hot);
+                    uniform(&mut self.rng, from..=to - 1)
+                }
+            };
+            if self.has(partition, local) {
+                return local;
+            }
         }
-        let (from, to) = if hot { (0, self.hot) } else { (self.hot, self.records) };
-        uniform(&mut self.rng, from..=to - 1)
+    }
+
+    /// The local numbers of hot records, or of cold ones.
+    fn locals(&self, hot: bool) -> (u64, u64) {
+        if hot { (0, self.hot) } else { (self.hot, self.records) }
+    }
+
+    /// Whether a partition has a record with this local number.
+    fn has(&self, partition: u32, local: u64) -> bool {
+        let parameters = &self.parameters;
+        parameters.partitioning != Partitioning::Routed || parameters.routed(local) == partition
     }
 
     fn choose_keys(&mut self) {
@@ -103,7 +130,7 @@ impl Client {
             let partition = self.partitions[turn];
             turn = if turn + 1 == self.partitions.len() { 0 } else { turn + 1 };
             let key = (0..DRAWS_MAX).find_map(|_| {
-                let local = self.draw(hot);
+                let local = self.draw(partition, hot);
                 Some(self.key(partition, local)).filter(|key| !self.keys.contains(key))
             });
             let key = key.unwrap_or_else(|| self.next_free(partition, hot));
@@ -121,8 +148,9 @@ impl Client {
     /// is one, because parameters were validated.
     #[cold]
     fn next_free(&self, partition: u32, hot: bool) -> u64 {
-        let (from, to) = if hot { (0, self.hot) } else { (self.hot, self.records) };
+        let (from, to) = self.locals(hot);
         (from..to)
+            .filter(|&local| self.has(partition, local))
             .map(|local| self.key(partition, local))
             .find(|key| !self.keys.contains(key))
             .expect("validated: each partition has as many records as operations")

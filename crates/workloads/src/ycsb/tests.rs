@@ -9,6 +9,7 @@ use crate::parameter::Parameters;
 use crate::tests::{Population, calls, generator};
 use crate::workload::{Share, TransactionKind, Workload};
 use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::routing::partition_of_bigint;
 
 fn ycsb(parameters: YcsbParameters) -> Ycsb {
     parameters.validate().expect("the test's parameters go together");
@@ -70,19 +71,20 @@ fn hot_records_come_when_they_are_asked_for() {
 
 #[test]
 fn a_transaction_keeps_to_its_partitions() {
-    for partitioning in [Partitioning::Range, Partitioning::Modulo] {
+    for partitioning in [Partitioning::Range, Partitioning::Modulo, Partitioning::Routed] {
         let parameters = YcsbParameters {
             records: 24_000,
             partitions: 24,
             partitioning,
             multi_partition: 10.0,
             spread: 3,
-            hot: 48,
+            hot: 96,
             ..Default::default()
         };
         let partition = |key: &i64| match partitioning {
             Partitioning::Range => key / 1_000,
             Partitioning::Modulo => key % 24,
+            Partitioning::Routed => partition_of_bigint(*key, 24).0.into(),
         };
         let all = keys(parameters, 20_000);
         let mut several = 0;
@@ -95,6 +97,24 @@ fn a_transaction_keeps_to_its_partitions() {
         }
         assert!((1_700..2_300).contains(&several), "{several} of 20000");
         assert_eq!(used.len(), 24);
+    }
+}
+
+#[test]
+fn workers_at_home_begin_in_their_partition() {
+    let parameters = YcsbParameters {
+        records: 4_000,
+        partitions: 4,
+        partitioning: Partitioning::Routed,
+        home: true,
+        ..Default::default()
+    };
+    for (index, home) in [(0, 0), (3, 3), (5, 1)] {
+        let workload = ycsb(parameters.clone());
+        for (_, call) in calls(&workload, Share { index, of: 6 }, 9, 50) {
+            let keys = &call.2[call.1[0].as_range().range()];
+            assert!(keys.iter().all(|key| partition_of_bigint(key.as_int(), 4).0 == home));
+        }
     }
 }
 
@@ -182,6 +202,12 @@ fn settings_that_cannot_work_are_refused() {
         YcsbParameters { record_size: 16, ..Default::default() },
         YcsbParameters { active: 2, ..Default::default() },
         YcsbParameters { partitions: 0, ..Default::default() },
+        YcsbParameters {
+            partitions: 4,
+            hot: 5,
+            partitioning: Partitioning::Routed,
+            ..Default::default()
+        },
     ];
     for parameters in refused {
         assert!(parameters.validate().is_err(), "{parameters:?}");

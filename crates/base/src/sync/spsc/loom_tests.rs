@@ -31,6 +31,31 @@ fn values_pass_in_order_through_a_full_ring() {
 }
 
 #[test]
+fn values_taken_together_leave_their_slots_together() {
+    facade::model(|| {
+        let (mut producer, mut consumer) = ring(2);
+        let sender = thread::spawn(move || {
+            for value in 0..3 {
+                while producer.try_push(Box::new(value)).is_err() {
+                    thread::yield_now();
+                }
+            }
+        });
+        let mut expected = 0;
+        while expected < 3 {
+            let taken = consumer.take(2, |value| {
+                assert_eq!(*value, expected);
+                expected += 1;
+            });
+            if taken == 0 {
+                thread::yield_now();
+            }
+        }
+        sender.join().expect("it does not panic");
+    });
+}
+
+#[test]
 fn a_batch_becomes_visible_whole() {
     facade::model(|| {
         let (mut producer, mut consumer) = ring(4);

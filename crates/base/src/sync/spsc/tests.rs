@@ -40,6 +40,37 @@ fn a_full_ring_of_unpublished_values_is_published_by_try_push() {
 }
 
 #[test]
+fn several_are_taken_at_once_and_no_more_than_there_are() {
+    let (mut producer, mut consumer) = ring(4);
+    let mut taken = Vec::new();
+    assert_eq!(consumer.take(3, |value: u32| taken.push(value)), 0);
+    (0..4).for_each(|value| producer.try_push(value).expect("there is room"));
+    assert_eq!(consumer.take(3, |value| taken.push(value)), 3);
+    assert_eq!(producer.free_slots(), 3);
+    (4..7).for_each(|value| producer.try_push(value).expect("there is room again"));
+    assert_eq!(consumer.take(9, |value| taken.push(value)), 4);
+    assert_eq!(taken, [0, 1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn a_panic_in_the_midst_of_taking_drops_every_value_once() {
+    let counted = Arc::new(());
+    let (mut producer, mut consumer) = ring(4);
+    (0..4).for_each(|_| producer.try_push(Arc::clone(&counted)).expect("there is room"));
+    let mut count = 0;
+    let panics = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        consumer.take(4, |_| {
+            count += 1;
+            assert!(count < 3, "on purpose");
+        });
+    }));
+    assert!(panics.is_err());
+    assert_eq!((consumer.len(), Arc::strong_count(&counted)), (1, 2));
+    drop((producer, consumer));
+    assert_eq!(Arc::strong_count(&counted), 1);
+}
+
+#[test]
 fn every_value_is_dropped_once() {
     let counted = std::sync::Arc::new(());
     let (mut producer, mut consumer) = ring(8);

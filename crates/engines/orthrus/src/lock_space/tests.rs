@@ -3,7 +3,6 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use hotrow_base::sync::reclaim::ReclaimEpoch;
 use hotrow_engine::worker::Call;
 use hotrow_transaction::granule::LockRequest;
 
@@ -16,14 +15,7 @@ fn parcel(source: usize, locks: &[(u64, LockMode)]) -> Parcel {
     let lock = |&(number, mode)| (0, LockRequest::new(number * LOCK_ID_STEP, mode));
     request.locks.extend(locks.iter().map(lock));
     request.seal(0);
-    Box::new(Transaction {
-        call: Call::new(1),
-        execution: 0,
-        source,
-        planned_in: ReclaimEpoch::default(),
-        request,
-        ended: None,
-    })
+    Box::new(Transaction { call: Call::new(1), execution: 0, source, request, ended: None })
 }
 
 fn grant(parcel: &Parcel) -> u32 {
@@ -37,7 +29,7 @@ fn at(time: u64) -> Position {
 #[test]
 fn whoever_waits_is_granted_in_the_order_in_which_it_came() {
     use LockMode::{Exclusive, Shared};
-    let mut space = LockSpace::default();
+    let mut space = LockSpace::new(64, 8);
     let mut granted = Vec::new();
     let first = space.ask(parcel(0, &[(1, Shared)])).expect("nobody has it");
     assert!(space.ask(parcel(1, &[(1, Exclusive), (2, Exclusive)])).is_none());
@@ -92,7 +84,7 @@ fn holds_one(come: &[Come], which: usize, lock: u64, mode: LockMode) -> bool {
 fn random_requests_are_granted_as_a_list_says() {
     for seed in 0..200 {
         let mut random = SmallRng::seed_from_u64(seed);
-        let mut space = LockSpace::default();
+        let mut space = LockSpace::new(64, 8);
         let mut come: Vec<Come> = Vec::new();
         let mut held: Vec<Parcel> = Vec::new();
         for slot in 0..300 {

@@ -1,0 +1,92 @@
+//! The engine's settings.
+
+use hotrow_engine::contract::{EngineOptions, OptionError};
+use hotrow_transaction::routing::PARTITIONS_MAX;
+
+use crate::NAME;
+
+/// How calls of several partitions are kept apart.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Scheme {
+    /// whoever runs a call holds all its partitions' locks
+    #[default]
+    Spinlocks,
+}
+
+/// All settings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// see [`Scheme`]
+    pub scheme: Scheme,
+    /// how many partitions there are
+    pub partitions: u16,
+}
+
+const SETTINGS: &str = "partitions, scheme";
+const PARTITIONS: &str = "a whole number from 1 to 1024";
+const _: () = assert!(PARTITIONS_MAX == 1024);
+
+impl Settings {
+    /// Reads settings: as many partitions as threads, unless told otherwise.
+    ///
+    /// # Errors
+    ///
+    /// An unknown setting or value.
+    pub fn read(options: &EngineOptions) -> Result<Self, OptionError> {
+        let partitions = options.threads.clamp(1, PARTITIONS_MAX.into()) as u16;
+        let mut read = Self { scheme: Scheme::default(), partitions };
+        for (setting, value) in &options.settings {
+            let refused = |known| OptionError::Value {
+                engine: NAME,
+                setting: setting.clone(),
+                value: value.clone(),
+                known,
+            };
+            match setting.as_str() {
+                "partitions" => {
+                    let number = value.parse().ok();
+                    let fits = number.filter(|number| (1..=PARTITIONS_MAX).contains(number));
+                    read.partitions = fits.ok_or_else(|| refused(PARTITIONS))?;
+                }
+                "scheme" if value == "spinlocks" => read.scheme = Scheme::Spinlocks,
+                "scheme" => return Err(refused("spinlocks")),
+                _ => {
+                    let (setting, known) = (setting.clone(), SETTINGS);
+                    return Err(OptionError::Unknown { engine: NAME, setting, known });
+                }
+            }
+        }
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(threads: usize, settings: &[(&str, &str)]) -> Result<Settings, String> {
+        let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        let settings = settings.iter().map(owned).collect();
+        let options = EngineOptions { threads, settings, ..EngineOptions::default() };
+        Settings::read(&options).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn there_are_as_many_partitions_as_threads_unless_told_otherwise() {
+        let scheme = Scheme::Spinlocks;
+        assert_eq!(read(3, &[]), Ok(Settings { scheme, partitions: 3 }));
+        assert_eq!(read(2000, &[]), Ok(Settings { scheme, partitions: 1024 }));
+        let told = read(3, &[("scheme", "spinlocks"), ("partitions", "7")]);
+        assert_eq!(told, Ok(Settings { scheme, partitions: 7 }));
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
+        for wrong in ["0", "1025", "two"] {
+            let text = read(2, &[("partitions", wrong)]).expect_err("no such number");
+            assert!(text.contains(PARTITIONS), "{text}");
+        }
+        assert!(read(2, &[("scheme", "x")]).expect_err("no such scheme").contains("spinlocks"));
+        assert!(read(2, &[("colour", "red")]).expect_err("unknown").contains(SETTINGS));
+    }
+}
