@@ -32,6 +32,7 @@ use crate::lock_table::LockTable;
 use crate::lock_thread::LockThread;
 use crate::mesh;
 use crate::options::{self, Settings};
+use crate::request::Parcel;
 use crate::run::Runner;
 
 /// What a thread has in every role.
@@ -42,6 +43,8 @@ pub struct Kit {
     pub runner: Runner,
     /// where calls come from: all of them are dealt out to execution threads
     pub sources: Vec<Box<dyn CallSource>>,
+    /// what carries calls and has none now: made when more of them are on their way than ever
+    pub free: Vec<Parcel>,
 }
 
 /// A thread's role in a division.

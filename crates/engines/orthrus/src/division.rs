@@ -1,8 +1,10 @@
 //! How many threads lock: chosen while they run.
 //!
-//! Role         a controller as in staged event-driven servers: a stage that has a queue and no
-//!              time left gets a thread from the other, if that has time to spare. A move that
-//!              makes throughput worse is taken back, and the next one waits longer
+//! Role         a controller as in staged event-driven servers: lock threads that have a queue
+//!              and no time left get one more from the execution threads, if those have time to
+//!              spare; a lock thread that the others could do without becomes an execution thread,
+//!              which saves messages, too. A move that makes throughput worse is taken back, and
+//!              the next one waits longer
 //! Invariants   I1 each role keeps a thread
 //! Source       orthrus.txt 4.2 names SEDA's way of giving threads to stages; rules and bounds are
 //!              ours
@@ -200,7 +202,7 @@ impl Controller {
         }
         let wanted = if lock.is_short() && execution.can_spare_one() {
             lock_threads + 1
-        } else if execution.is_short() && lock.can_spare_one() {
+        } else if lock.can_spare_one() {
             lock_threads - 1
         } else {
             return None;
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_with_a_queue_gets_a_thread_from_one_with_time_to_spare() {
+    fn threads_go_where_they_are_needed() {
         let decide =
             |lock, execution: Load| Controller::new(Division::Auto).decide(2, 1.0, lock, execution);
         assert_eq!(decide(load(2, 0.99, 9.0), load(6, 0.5, 0.1)), Some(3));
@@ -227,6 +229,7 @@ mod tests {
         assert_eq!(decide(load(2, 0.99, 9.0), load(6, 0.95, 5.0)), None, "nobody has time");
         assert_eq!(decide(load(2, 0.99, 0.5), load(6, 0.5, 0.1)), None, "nobody queues");
         assert_eq!(decide(load(2, 0.60, 0.1), load(6, 0.95, 5.0)), None, "one would not do");
+        assert_eq!(decide(load(2, 0.20, 0.1), load(6, 0.2, 0.1)), Some(1), "one is enough");
         let last = |lock| Controller::new(Division::Auto).decide(1, 1.0, lock, load(7, 0.95, 5.0));
         assert_eq!(last(load(1, 0.1, 0.0)), None, "the last one stays");
         let other =

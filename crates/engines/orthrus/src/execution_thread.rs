@@ -28,7 +28,7 @@ use hotrow_base::clock::Ticks;
 use hotrow_engine::schema::{KnownSchema, Schema, SharedSchema};
 use hotrow_engine::source::Fetch;
 use hotrow_engine::statistics::{Activity, Stopwatch};
-use hotrow_engine::worker::{Call, Next};
+use hotrow_engine::worker::Next;
 use hotrow_transaction::outcome::Stop;
 
 use crate::crew::{Crew, Kit};
@@ -36,7 +36,7 @@ use crate::in_flight::InFlight;
 use crate::lower::Spaces;
 use crate::mesh::ExecutionEnds;
 use crate::options::{LockTable, Settings};
-use crate::request::{Hop, Parcel, Request, ToLock, Transaction};
+use crate::request::{Hop, Parcel, ToLock, Transaction};
 use crate::run::Runner;
 
 /// Turns inside the gate before a pause: memory is given back, and the log and checkpoints may ask
@@ -66,8 +66,6 @@ pub struct ExecutionThread {
     /// as they are in this division
     settings: Settings,
     kit: Kit,
-    /// those that carry no call
-    free: Vec<Parcel>,
     /// fetched this turn
     fresh: Vec<Parcel>,
     /// must run alone
@@ -94,17 +92,7 @@ impl ExecutionThread {
         settings: Settings,
         kit: Kit,
     ) -> Self {
-        let parcel = |_| {
-            Box::new(Transaction {
-                call: Call::new(crew.step_budget),
-                execution,
-                source: 0,
-                request: Request::default(),
-                ended: None,
-            })
-        };
         Self {
-            free: (0..settings.in_flight).map(parcel).collect(),
             fresh: Vec::new(),
             alone: Vec::new(),
             back: Vec::new(),
@@ -206,6 +194,7 @@ impl ExecutionThread {
         let mut back = std::mem::take(&mut self.back);
         let received = self.ends.from_lock.receive(BATCH, |parcel| back.push(parcel));
         for mut parcel in back.drain(..) {
+            self.in_flight.came_back(parcel.request.waited);
             match (parcel.ended.take(), parcel.request.next()) {
                 (Some(ended), _) => self.end(schema, spaces, parcel, ended),
                 (None, None) => self.execute(schema, spaces, parcel),
@@ -220,13 +209,13 @@ impl ExecutionThread {
 
     /// Fetches calls, plans them, and sends them off; how many.
     fn fetch(&mut self, schema: &Schema, spaces: &Spaces) -> usize {
-        let Self { kit, free, fresh, closed, on_their_way, in_flight, .. } = self;
+        let Self { kit, fresh, closed, on_their_way, in_flight, .. } = self;
         let most = FETCHES_PER_TURN.min(in_flight.room(*on_their_way));
+        let (new, free) = (|| Transaction::new(self.crew.step_budget), &mut kit.free);
         for (number, source) in kit.sources.iter_mut().enumerate() {
-            while !closed[number]
-                && fresh.len() < most
-                && let Some(mut parcel) = free.pop()
-            {
+            while !closed[number] && fresh.len() < most {
+                let mut parcel = free.pop().unwrap_or_else(new);
+                parcel.execution = self.execution;
                 parcel.source = number;
                 match parcel.call.fetch(&mut **source, schema) {
                     Fetch::Ready(_) => fresh.push(parcel),
@@ -351,15 +340,15 @@ impl ExecutionThread {
         }
     }
 
-    /// A parcel carries no call any more.
+    /// A parcel carries no call any more, and can carry another one.
     fn take_in(&mut self, parcel: Parcel) {
-        self.free.push(parcel);
+        self.kit.free.push(parcel);
         self.on_their_way -= 1;
     }
 
     /// Runs calls that could not be planned. Outside the gate, with nothing on its way.
     fn run_alone(&mut self, shared: &SharedSchema) {
-        let Self { kit: Kit { runner, sources, number }, alone, free, .. } = self;
+        let Self { kit: Kit { number, runner, sources, free }, alone, .. } = self;
         for mut parcel in alone.drain(..) {
             let Runner { scratch, committer } = &mut *runner;
             let (source, books) = (&mut *sources[parcel.source], self.crew.books.of(*number));

@@ -91,7 +91,8 @@ fn start(
     let spawn = |(number, source): (usize, Box<dyn CallSource>)| {
         let worker = WorkerId(options.first_worker.0 + number as u16);
         let runner = Runner::new(Committer::new(&journal, worker));
-        let (crew, kit) = (Arc::clone(&crew), Kit { number, runner, sources: vec![source] });
+        let kit = Kit { number, runner, sources: vec![source], free: Vec::new() };
+        let crew = Arc::clone(&crew);
         let mut thread = ThreadOptions::named(format!("orthrus-{number}"));
         if pins {
             thread = thread.on_core(cores[number]);

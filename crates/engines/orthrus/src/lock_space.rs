@@ -120,6 +120,7 @@ impl LockSpace {
             request.granted += 1;
             return Some(parcel);
         }
+        request.waited = true;
         self.grants[grant].missing = missing;
         self.grants[grant].parcel = Some(parcel);
         None

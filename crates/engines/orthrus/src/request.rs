@@ -27,6 +27,19 @@ pub struct Transaction {
     pub ended: Option<Result<(), Stop>>,
 }
 
+impl Transaction {
+    /// One without a call; each that it carries may take so many steps.
+    pub fn new(step_budget: u64) -> Parcel {
+        Box::new(Self {
+            call: Call::new(step_budget),
+            execution: 0,
+            source: 0,
+            request: Request::default(),
+            ended: None,
+        })
+    }
+}
+
 /// What moves through the rings: a transaction, by its address.
 pub type Parcel = Box<Transaction>;
 
@@ -45,6 +58,8 @@ pub struct Request {
     pub met: Position,
     /// it is short, and its only lock thread may run it
     pub runs_there: bool,
+    /// it had to wait for a lock
+    pub waited: bool,
 }
 
 /// A visit to a lock space.
@@ -70,7 +85,7 @@ impl Request {
                 _ => self.hops.push(Hop { space, end: at, grant: 0 }),
             }
         }
-        (self.granted, self.met) = (0, Position::default());
+        (self.granted, self.met, self.waited) = (0, Position::default(), false);
         self.runs_there = self.hops.len() == 1 && self.locks.len() <= short.into();
     }
 

@@ -3,7 +3,6 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use hotrow_engine::worker::Call;
 use hotrow_transaction::granule::LockRequest;
 
 use super::*;
@@ -15,7 +14,9 @@ fn parcel(source: usize, locks: &[(u64, LockMode)]) -> Parcel {
     let lock = |&(number, mode)| (0, LockRequest::new(number * LOCK_ID_STEP, mode));
     request.locks.extend(locks.iter().map(lock));
     request.seal(0);
-    Box::new(Transaction { call: Call::new(1), execution: 0, source, request, ended: None })
+    let mut parcel = Transaction::new(1);
+    (parcel.source, parcel.request) = (source, request);
+    parcel
 }
 
 fn grant(parcel: &Parcel) -> u32 {
