@@ -13,6 +13,10 @@ use crate::error::BenchError;
 const CHART_WIDTH: u32 = 680;
 const CHART_HEIGHT: u32 = 400;
 const TITLE_HEIGHT: u32 = 36;
+/// Pixels of a title's letters, if it fits.
+const TITLE_SIZE: f64 = 18.0;
+/// Their height over their width, a little less so that it fits in most fonts.
+const TITLE_FIT: f64 = 1.7;
 
 /// Room for the legend, as a share of the axis: it never lies over a line.
 const LEGEND: f64 = 0.4;
@@ -51,7 +55,8 @@ fn draw(
 ) -> Result<(), Box<dyn std::error::Error>> {
     root.fill(&WHITE)?;
     let title = format!("{}: {}", figure.figure, figure.title);
-    let body = root.titled(&title, ("sans-serif", 18))?;
+    let fitting = f64::from(root.dim_in_pixel().0) * TITLE_FIT / title.len() as f64;
+    let body = root.titled(&title, ("sans-serif", fitting.min(TITLE_SIZE)))?;
     let areas = body.split_evenly(cells);
     let charts = figure
         .show
