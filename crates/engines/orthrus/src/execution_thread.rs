@@ -154,6 +154,7 @@ impl ExecutionThread {
         let mut ran = false;
         loop {
             let received = self.take_back(schema, spaces); // I4
+            self.ends.to_lock.publish();
             let fetched = if pauses { 0 } else { self.fetch(schema, spaces) };
             self.ends.to_lock.publish();
             ran |= fetched > 0;
@@ -290,13 +291,16 @@ impl ExecutionThread {
     /// Runs a call that holds everything it was planned to need, and lets all of it go.
     fn execute(&mut self, schema: &Schema, spaces: &Spaces, mut parcel: Parcel) {
         self.watch.switch(Activity::Execute);
-        let Self { kit: Kit { runner, .. }, ends, .. } = self;
+        let Self { kit: Kit { runner, .. }, ends, in_flight, .. } = self;
         let ran = runner.run(schema, &mut parcel);
         let position = ran.position();
         let request = &parcel.request;
         for &Hop { space, grant, .. } in &request.hops {
             let release = ToLock::Release { space, grant, position };
             ends.to_lock.send(request.thread_of(space), release);
+        }
+        if in_flight.is_contended() {
+            ends.to_lock.publish(); // somebody waits for them
         }
         let ended = runner.end(ran, &mut parcel);
         self.end(schema, spaces, parcel, ended);

@@ -48,13 +48,18 @@ impl InFlight {
         self.contended = self.contended - self.contended / MEMORY + now / MEMORY;
     }
 
+    /// Whether most calls wait for locks.
+    pub fn is_contended(&self) -> bool {
+        self.contended > WHOLE / 2
+    }
+
     /// The thread has nothing to do with as many on their way as may be, and lock threads have so
     /// many messages to take.
     pub fn waited(&mut self, backlog: impl FnOnce() -> usize) {
         if !self.adapts {
             return;
         }
-        if self.contended > WHOLE / 2 {
+        if self.is_contended() {
             self.bound = 1.max(self.bound - 1);
         } else if self.bound < self.most && backlog() < BACKLOG_MIN {
             self.bound += 1;
