@@ -28,7 +28,7 @@ use hotrow_engine::statistics::WorkerBooks;
 
 use crate::division::{Controller, QueueBooks, Window};
 use crate::execution_thread::ExecutionThread;
-use crate::lock_table::LockTable;
+use crate::lock_table::{LockTable, SharedSpaces};
 use crate::lock_thread::LockThread;
 use crate::mesh;
 use crate::options::{self, Settings};
@@ -86,6 +86,8 @@ struct State {
     /// by thread: what it does next
     seats: Vec<Option<Seat>>,
     lock_threads: u16,
+    /// what lock threads share in this division, if they share anything
+    spaces: SharedSpaces,
     controller: Controller,
     /// the engine is to end
     ends: bool,
@@ -99,6 +101,7 @@ impl Crew {
             kits: Vec::with_capacity(threads),
             seats: (0..threads).map(|_| None).collect(),
             lock_threads: settings.lock_threads,
+            spaces: LockTable::spaces(),
             controller: Controller::new(settings.division),
             ends: false,
         };
@@ -150,6 +153,7 @@ impl Crew {
 
     /// Seats everybody, or sends them home.
     fn divide(self: &Arc<Self>, state: &mut State) {
+        debug_assert!(state.spaces.iter().all(|space| space.lock().is_empty()), "I1");
         let mut kits = std::mem::take(&mut state.kits);
         if state.ends || kits.iter().all(|kit| kit.sources.is_empty()) {
             state.seats.iter_mut().for_each(|seat| *seat = Some(Seat::Home));
@@ -167,11 +171,10 @@ impl Crew {
             kits[lock_threads + at % execution_threads].sources.push(source);
         }
         let mut kits = kits.into_iter();
-        let spaces = LockTable::spaces();
         let lock = lock_ends.into_iter().zip(kits.by_ref()).map(|(ends, kit)| {
             let table = match settings.lock_table {
                 options::LockTable::Partitioned => LockTable::own(),
-                options::LockTable::Shared => LockTable::Shared(Arc::clone(&spaces), 0),
+                options::LockTable::Shared => LockTable::Shared(Arc::clone(&state.spaces), 0),
             };
             Seat::Lock(Box::new(LockThread::new(Arc::clone(self), ends, table, kit)))
         });
