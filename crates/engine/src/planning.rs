@@ -18,6 +18,7 @@ use crate::journal::{Commit, Committer};
 use crate::protection::Planned;
 use crate::reconnaissance::TrialReads;
 use crate::schema::Schema;
+use crate::statistics::{Activity, Stopwatch};
 use crate::worker::Call;
 
 impl Call {
@@ -26,13 +27,39 @@ impl Call {
     ///
     /// Errors: trial reads met something that ends the call, or the plan is of no use; nothing is
     /// to be undone.
-    pub fn make_plan(&mut self, schema: &Schema, scratch: &mut Scratch) -> Result<(), Stop> {
+    fn make_plan(&mut self, schema: &Schema, scratch: &mut Scratch) -> Result<(), Stop> {
         let Self { invocation, procedure, frame, plan, hints, .. } = self;
         // The last plan's records may not even be of the same tables.
         hints.clear();
         let procedure = procedure.as_deref().expect("only procedures that exist are run");
         let mut access = TrialReads::new(schema, scratch);
         plan.make(&procedure.plan, invocation, frame, &mut access)
+    }
+
+    /// Plans the call for a first attempt, and asks for the cache lines of the indexes that it will
+    /// use. A plan that could not be made covers too little; the attempt finds out, and another one
+    /// is made.
+    pub fn plan_ahead(&mut self, schema: &Schema, scratch: &mut Scratch) {
+        if self.make_plan(schema, scratch).is_ok() {
+            prefetch_indexes(schema, &self.plan);
+        }
+    }
+
+    /// Plans the call for another attempt, and notes hints.
+    ///
+    /// # Errors
+    ///
+    /// As [`Call::make_plan`].
+    pub fn plan_again(
+        &mut self,
+        schema: &Schema,
+        scratch: &mut Scratch,
+        watch: &mut Stopwatch,
+    ) -> Result<(), Stop> {
+        watch.switch(Activity::Plan);
+        self.make_plan(schema, scratch)?;
+        self.resolve_hints(schema);
+        Ok(())
     }
 
     /// Runs the call, whose footprint is held, to its commit, or undoes all it did. It comes after
@@ -57,11 +84,6 @@ impl Call {
             Err(_) => access.undo(),
         }
         ended
-    }
-
-    /// See [`prefetch_indexes`].
-    pub fn prefetch_indexes(&self, schema: &Schema) {
-        prefetch_indexes(schema, &self.plan);
     }
 
     /// See [`resolve_hints`].

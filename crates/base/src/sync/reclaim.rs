@@ -37,8 +37,8 @@ use super::facade::atomic::{
 use crate::ids::WorkerId;
 use crossbeam_utils::CachePadded;
 
-/// A moment of the reclamation clock. The first one is 1; the default is before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A moment of the reclamation clock. The first one is 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReclaimEpoch(u64);
 
 impl ReclaimEpoch {

@@ -74,10 +74,8 @@ pub struct Crew {
     seated: EventCount,
     /// execution threads shall fetch no more
     draining: AtomicBool,
-    /// execution threads that have not ended
+    /// execution threads that have not ended; lock threads end when there are none
     executing: AtomicUsize,
-    /// lock threads shall end
-    idle: AtomicBool,
 }
 
 struct State {
@@ -86,8 +84,8 @@ struct State {
     /// by thread: what it does next
     seats: Vec<Option<Seat>>,
     lock_threads: u16,
-    /// what lock threads share in this division, if they share anything
-    spaces: SharedSpaces,
+    /// what lock threads share, if they share anything
+    spaces: Option<SharedSpaces>,
     controller: Controller,
     /// the engine is to end
     ends: bool,
@@ -101,7 +99,7 @@ impl Crew {
             kits: Vec::with_capacity(threads),
             seats: (0..threads).map(|_| None).collect(),
             lock_threads: settings.lock_threads,
-            spaces: LockTable::spaces(),
+            spaces: (settings.lock_table == options::LockTable::Shared).then(LockTable::spaces),
             controller: Controller::new(settings.division),
             ends: false,
         };
@@ -116,7 +114,6 @@ impl Crew {
             seated: EventCount::new(),
             draining: AtomicBool::new(false),
             executing: AtomicUsize::new(0),
-            idle: AtomicBool::new(false),
         }
     }
 
@@ -153,7 +150,8 @@ impl Crew {
 
     /// Seats everybody, or sends them home.
     fn divide(self: &Arc<Self>, state: &mut State) {
-        debug_assert!(state.spaces.iter().all(|space| space.lock().is_empty()), "I1");
+        let mut shared = state.spaces.iter().flat_map(|spaces| spaces.iter());
+        debug_assert!(shared.all(|space| space.lock().is_empty()), "I1");
         let mut kits = std::mem::take(&mut state.kits);
         if state.ends || kits.iter().all(|kit| kit.sources.is_empty()) {
             state.seats.iter_mut().for_each(|seat| *seat = Some(Seat::Home));
@@ -172,10 +170,8 @@ impl Crew {
         }
         let mut kits = kits.into_iter();
         let lock = lock_ends.into_iter().zip(kits.by_ref()).map(|(ends, kit)| {
-            let table = match settings.lock_table {
-                options::LockTable::Partitioned => LockTable::own(),
-                options::LockTable::Shared => LockTable::Shared(Arc::clone(&state.spaces), 0),
-            };
+            let shared = state.spaces.as_ref().map(|spaces| LockTable::Shared(spaces.clone(), 0));
+            let table = shared.unwrap_or_else(LockTable::own);
             Seat::Lock(Box::new(LockThread::new(Arc::clone(self), ends, table, kit)))
         });
         let mut seats: Vec<_> = lock.collect();
@@ -188,7 +184,6 @@ impl Crew {
         state.controller.begin(self.window(lock_threads));
         // Relaxed: threads see them after taking their seats, under the latch.
         self.executing.store(execution_threads, Ordering::Relaxed);
-        self.idle.store(false, Ordering::Relaxed);
         self.draining.store(false, Ordering::Relaxed);
     }
 
@@ -213,17 +208,12 @@ impl Crew {
     /// Whether lock threads shall end: all transactions have.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.idle.load(Ordering::Acquire) // partner: the Release in `has_executed`
+        self.executing.load(Ordering::Acquire) == 0 // partner: the Release in `has_executed`
     }
 
     /// An execution thread has ended; whether it was the last, and lock threads are to be woken.
     pub fn has_executed(&self) -> bool {
-        // AcqRel: the last one has seen all others end.
-        let last = self.executing.fetch_sub(1, Ordering::AcqRel) == 1;
-        if last {
-            self.idle.store(true, Ordering::Release); // partner: the Acquire in `is_idle`
-        }
-        last
+        self.executing.fetch_sub(1, Ordering::Release) == 1 // partner: the Acquire in `is_idle`
     }
 
     /// Looks whether another division would do better; if so, this one ends. Called now and then

@@ -101,8 +101,7 @@ impl Window {
         queues: &PerWorker<QueueBooks>,
         lock_threads: usize,
     ) -> Self {
-        let threads = || (0..books.workers()).map(|at| (books.of(at), queues.of(at)));
-        let all: Vec<_> = threads().collect();
+        let all: Vec<_> = books.iter().zip(queues.iter()).collect();
         let (lock, execution) = all.split_at(lock_threads);
         let (lock, _) = Stage::of(lock.iter().copied());
         let (execution, ended) = Stage::of(execution.iter().copied());

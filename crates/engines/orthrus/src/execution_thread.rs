@@ -245,10 +245,7 @@ impl ExecutionThread {
         let known = |parcel: &&mut Parcel| parcel.call.procedure.is_some();
         let runner = &mut self.kit.runner;
         for parcel in fresh.iter_mut().filter(known) {
-            // A plan that could not be made covers too little, and another one is made then.
-            if parcel.call.make_plan(schema, &mut runner.scratch).is_ok() {
-                parcel.call.prefetch_indexes(schema);
-            }
+            parcel.call.plan_ahead(schema, &mut runner.scratch);
         }
         fresh.iter_mut().filter(known).for_each(|parcel| parcel.call.resolve_hints(schema));
         self.watch.switch(Activity::Lock);
@@ -333,11 +330,8 @@ impl ExecutionThread {
     }
 
     fn plan_again(&mut self, schema: &Schema, spaces: &Spaces, mut parcel: Parcel) {
-        self.watch.switch(Activity::Plan);
-        let planned = parcel.call.make_plan(schema, &mut self.kit.runner.scratch);
-        if planned.is_ok() {
-            parcel.call.resolve_hints(schema);
-        }
+        let Self { kit: Kit { runner, .. }, watch, .. } = self;
+        let planned = parcel.call.plan_again(schema, &mut runner.scratch, watch);
         match planned {
             Ok(()) => self.send(schema, spaces, parcel),
             Err(stop) => self.end(schema, spaces, parcel, Err(stop)),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
-use hotrow_engine::schema::{KnownSchema, SharedSchema};
+use hotrow_engine::schema::KnownSchema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_log::position::Position;
 
@@ -35,17 +35,15 @@ const TURNS_PER_IDLE: u32 = 32;
 
 /// See the module.
 pub struct LockThread {
-    crew: Arc<Crew>,
     ends: LockEnds,
     desk: Desk,
 }
 
 /// All but the ends of rings.
 struct Desk {
+    crew: Arc<Crew>,
     table: LockTable,
-    visits: Visits,
     kit: Kit,
-    shared: Arc<SharedSchema>,
     schema: KnownSchema,
     watch: Stopwatch,
     /// transactions that hold everything here, and have not gone on
@@ -61,29 +59,22 @@ struct Outgoing<'a> {
 impl LockThread {
     /// A thread that has not begun.
     pub fn new(crew: Arc<Crew>, ends: LockEnds, table: LockTable, kit: Kit) -> Self {
-        let shared = Arc::clone(&crew.ground.schema);
-        let desk = Desk {
-            table,
-            visits: crew.settings.visits,
-            kit,
-            schema: KnownSchema::new(&shared),
-            shared,
-            watch: Stopwatch::default(),
-            granted: Vec::new(),
-        };
-        Self { crew, ends, desk }
+        let schema = KnownSchema::new(&crew.ground.schema);
+        let desk =
+            Desk { crew, table, kit, schema, watch: Stopwatch::default(), granted: Vec::new() };
+        Self { ends, desk }
     }
 
     /// Runs until all transactions of the division have ended; what it leaves to the next one.
     pub fn run(mut self) -> Kit {
         let mut turns = 0_u32;
         self.desk.watch.switch(Activity::Lock);
-        while !self.crew.is_idle() {
+        while !self.desk.crew.is_idle() {
             turns += 1;
             if self.turn() == 0 {
                 self.desk.watch.switch(Activity::Idle);
-                let Self { ends, crew, .. } = &mut self;
-                ends.wait(Ticks::from_now(NAP), || crew.is_idle());
+                let Self { ends, desk } = &mut self;
+                ends.wait(Ticks::from_now(NAP), || desk.crew.is_idle());
                 self.desk.watch.switch(Activity::Lock);
                 turns = turns.next_multiple_of(TURNS_PER_IDLE);
             }
@@ -121,14 +112,15 @@ impl LockThread {
 
     /// Writes to the books, and gives back memory, of which there is some if it runs calls.
     fn publish_books(&mut self) {
-        let number = self.desk.kit.number;
-        self.crew.queues.of(number).looked(self.ends.waiting());
-        let books = self.crew.books.of(number);
-        books.waits.add(self.desk.table.take_waits());
-        books.messages.add(self.ends.to_lock.take_sent() + self.ends.to_execution.take_sent());
-        self.desk.watch.publish(books);
-        if self.crew.settings.run_there > 0 {
-            self.desk.schema.reclaim(self.desk.kit.runner.worker());
+        let Self { ends, desk } = self;
+        let (number, waiting) = (desk.kit.number, ends.waiting());
+        desk.crew.queues.of(number).looked(waiting);
+        let books = desk.crew.books.of(number);
+        books.waits.add(desk.table.take_waits());
+        books.messages.add(ends.to_lock.take_sent() + ends.to_execution.take_sent());
+        desk.watch.publish(books);
+        if desk.crew.settings.run_there > 0 {
+            desk.schema.reclaim(desk.kit.runner.worker());
         }
     }
 }
@@ -159,7 +151,9 @@ impl Desk {
             }
             match parcel.request.next() {
                 Some(_) if self.table.is_shared() => self.granted.extend(self.table.ask(parcel)),
-                Some(next) if self.visits == Visits::Forwarded => out.to_lock.send(next, parcel),
+                Some(next) if self.crew.settings.visits == Visits::Forwarded => {
+                    out.to_lock.send(next, parcel)
+                }
                 _ => out.send_back(parcel),
             }
         }
@@ -175,7 +169,7 @@ impl Desk {
     /// Runs a transaction; its place.
     fn run(&mut self, parcel: &mut Parcel) -> Position {
         // The transaction's execution thread is inside the gate: the schema stays as it is.
-        self.schema.look_again(&self.shared);
+        self.schema.look_again(&self.crew.ground.schema);
         self.watch.switch(Activity::Execute);
         let ran = self.kit.runner.run(&self.schema, parcel);
         let position = ran.position();

@@ -45,10 +45,7 @@ impl Runner for SpinlockRunner {
     }
 
     fn prepare(&mut self, schema: &Schema, call: &mut Call) {
-        // A plan that could not be made covers too little, and the attempt makes another one.
-        if call.make_plan(schema, &mut self.scratch).is_ok() {
-            call.prefetch_indexes(schema);
-        }
+        call.plan_ahead(schema, &mut self.scratch);
     }
 
     fn resolve(&mut self, schema: &Schema, call: &mut Call) {
@@ -63,9 +60,7 @@ impl Runner for SpinlockRunner {
         watch: &mut Stopwatch,
     ) -> Result<(), Stop> {
         if call.attempts > 0 {
-            watch.switch(Activity::Plan);
-            call.make_plan(schema, &mut self.scratch)?;
-            call.resolve_hints(schema);
+            call.plan_again(schema, &mut self.scratch, watch)?;
         }
         watch.switch(Activity::Lock);
         let Self { partitions, home, owners, scratch, committer } = self;

@@ -99,8 +99,8 @@ impl Runner for SerialRunner {
     fn prepare(&mut self, schema: &Schema, call: &mut Call) {
         // Calls before this one in the turn may still change what trial reads see. That is no
         // harm: only keys that parameters decide are taken from the plan.
-        if self.planning == Planning::On && call.make_plan(schema, &mut self.scratch).is_ok() {
-            call.prefetch_indexes(schema);
+        if self.planning == Planning::On {
+            call.plan_ahead(schema, &mut self.scratch);
         }
     }
 

@@ -71,18 +71,6 @@ impl OrderedRunner {
         Self { locking, turns: Turns::default(), scratch, committer }
     }
 
-    fn make_plan(
-        &mut self,
-        schema: &Schema,
-        call: &mut Call,
-        watch: &mut Stopwatch,
-    ) -> Result<(), Stop> {
-        watch.switch(Activity::Plan);
-        call.make_plan(schema, &mut self.scratch)?;
-        call.resolve_hints(schema);
-        Ok(())
-    }
-
     /// Runs the call under the locks of its footprint, and releases them, but for what is kept for
     /// the `next` one. `free`: turns of a loop
     /// may come in another order, after which the end may be [`Ran::Unsettled`], and shared locks
@@ -136,10 +124,7 @@ impl OrderedRunner {
 
 impl Runner for OrderedRunner {
     fn prepare(&mut self, schema: &Schema, call: &mut Call) {
-        // A plan that could not be made covers too little, and the attempt makes another one.
-        if call.make_plan(schema, &mut self.scratch).is_ok() {
-            call.prefetch_indexes(schema);
-        }
+        call.plan_ahead(schema, &mut self.scratch);
     }
 
     fn resolve(&mut self, schema: &Schema, call: &mut Call) {
@@ -154,11 +139,11 @@ impl Runner for OrderedRunner {
         watch: &mut Stopwatch,
     ) -> Result<(), Stop> {
         if call.attempts > 0 {
-            self.make_plan(schema, call, watch)?;
+            call.plan_again(schema, &mut self.scratch, watch)?;
         }
         let mut ran = self.execute(schema, call, (next, call.attempts == 0), watch);
         if let Ran::Unsettled = ran {
-            self.make_plan(schema, call, watch)?;
+            call.plan_again(schema, &mut self.scratch, watch)?;
             ran = self.execute(schema, call, (next, false), watch);
         }
         watch.switch(Activity::Execute);

@@ -4,17 +4,23 @@
 use super::*;
 use crate::sync::facade::{self, thread};
 
+/// A thread that pushes 0, 1 and 2 into a ring of two slots, and the ring's other end.
+fn three_through_two() -> (thread::JoinHandle<()>, Consumer<Box<i32>>) {
+    let (mut producer, consumer) = ring(2);
+    let sender = thread::spawn(move || {
+        for value in 0..3 {
+            while producer.try_push(Box::new(value)).is_err() {
+                thread::yield_now();
+            }
+        }
+    });
+    (sender, consumer)
+}
+
 #[test]
 fn values_pass_in_order_through_a_full_ring() {
     facade::model(|| {
-        let (mut producer, mut consumer) = ring(2);
-        let sender = thread::spawn(move || {
-            for value in 0..3 {
-                while producer.try_push(Box::new(value)).is_err() {
-                    thread::yield_now();
-                }
-            }
-        });
+        let (sender, mut consumer) = three_through_two();
         let mut expected = 0;
         while expected < 3 {
             match consumer.pop() {
@@ -33,14 +39,7 @@ fn values_pass_in_order_through_a_full_ring() {
 #[test]
 fn values_taken_together_leave_their_slots_together() {
     facade::model(|| {
-        let (mut producer, mut consumer) = ring(2);
-        let sender = thread::spawn(move || {
-            for value in 0..3 {
-                while producer.try_push(Box::new(value)).is_err() {
-                    thread::yield_now();
-                }
-            }
-        });
+        let (sender, mut consumer) = three_through_two();
         let mut expected = 0;
         while expected < 3 {
             let taken = consumer.take(2, |value| {
