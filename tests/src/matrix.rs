@@ -7,6 +7,8 @@ use hotrow::{Config, Database, EngineEntry, engines};
 const MEMORY_BYTES: u64 = 256 << 20;
 /// Parts of indexes, where they are split.
 const SPLIT: u16 = 3;
+/// The setting with which each part lies in a partition of its own: never tested without parts.
+const OF_PARTS: (&str, &str) = ("partitions", "3");
 /// A call of a test that runs longer than this is a bug.
 const STEP_BUDGET: u64 = 200_000;
 
@@ -95,7 +97,8 @@ pub fn setups(threads: &[usize]) -> Vec<Setup> {
             for &threads in fitting {
                 let setup = Setup::new(entry, variant, threads);
                 // In turn, so that each variant has its indexes split with some thread count.
-                let splits = (all.len() + all.len() / 3) % 3 == 2;
+                let in_turn = (all.len() + all.len() / 3) % 3 == 2;
+                let splits = in_turn || variant.contains(&OF_PARTS);
                 all.push(if splits { setup.with_split_indexes() } else { setup });
             }
         }

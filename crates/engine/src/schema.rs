@@ -10,7 +10,7 @@ mod parts;
 mod path;
 mod quiet;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use hotrow_base::datum::Datum;
@@ -51,6 +51,8 @@ pub struct Memory {
     ghosts: Ghosts,
     /// keys and gaps of indexes are locked; set before anybody does so
     guards_gaps: AtomicBool,
+    /// who changes an index's part holds the one of so many partitions that it lies in; 0: not so
+    held_partitions: AtomicU16,
 }
 
 impl Memory {
@@ -66,6 +68,7 @@ impl Memory {
             saved_rows,
             ghosts: Ghosts::default(),
             guards_gaps: AtomicBool::new(false),
+            held_partitions: AtomicU16::new(0),
         }
     }
 
@@ -194,7 +197,7 @@ impl Schema {
                 }
                 None => {
                     fresh.push(index.id);
-                    let new = (0..SplitBy::count(by)).map(|_| self.make_index(index));
+                    let new = (0..SplitBy::count(by)).map(|_| self.make_index(index, by));
                     new.collect::<Result<_, _>>()?
                 }
             };
@@ -209,7 +212,7 @@ impl Schema {
         Ok(fresh)
     }
 
-    fn make_index(&self, index: &Index) -> Result<Arc<StoredIndex>, SqlError> {
+    fn make_index(&self, index: &Index, by: Option<SplitBy>) -> Result<Arc<StoredIndex>, SqlError> {
         let kind = match index.kind {
             IndexKind::Hash => StoredKind::Hash,
             IndexKind::BTree => StoredKind::BTree { max_key_bytes: max_key_bytes(index) },
@@ -219,6 +222,7 @@ impl Schema {
         if self.memory.guards_gaps.load(Ordering::Relaxed) {
             guard_gaps_of(&made);
         }
+        made.set_one_writer(SplitBy::are_of_partitions(by, self.held_partitions()));
         Ok(Arc::new(made))
     }
 
@@ -229,6 +233,23 @@ impl Schema {
         self.memory.guards_gaps.store(true, Ordering::Relaxed); // nobody else is here
         let parts = self.paths.iter().flat_map(|path| path.parts.all());
         parts.for_each(|part| guard_gaps_of(&part.stored));
+    }
+
+    /// From now on each transaction holds the partitions, of this many (0: none), in which the
+    /// granules of its footprint lie ([`Owners`](crate::owners::Owners)), as wholes: an index that
+    /// lies in one of them is changed by one thread at a time. Called while no transaction runs,
+    /// and no definition is made.
+    pub fn hold_partitions(&self, partitions: u16) {
+        self.memory.held_partitions.store(partitions, Ordering::Relaxed); // nobody else is here
+        for path in &self.paths {
+            let one = SplitBy::are_of_partitions(path.parts.split_by(), partitions);
+            path.parts.all().iter().for_each(|part| part.stored.set_one_writer(one));
+        }
+    }
+
+    /// What [`Schema::hold_partitions`] was told last.
+    pub(crate) fn held_partitions(&self) -> u16 {
+        self.memory.held_partitions.load(Ordering::Relaxed) // as there
     }
 
     /// Gathers what accesses need. Called when catalog, granules or storage have changed.

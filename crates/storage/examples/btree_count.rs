@@ -18,7 +18,6 @@ use std::time::Instant;
 
 use hotrow_storage::btree::{BTree, Direction, Hint, KeyRange, ScanBuffers};
 use hotrow_storage::budget::MemoryBudget;
-use hotrow_storage::latching::{Latched, Latching, Unlatched};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Keys {
@@ -42,7 +41,7 @@ fn key(keys: Keys, number: u64, buffer: &mut [u8; 16]) -> &[u8] {
     }
 }
 
-fn load<L: Latching>(tree: &BTree<L>, keys: Keys, count: u64) {
+fn load(tree: &BTree, keys: Keys, count: u64) {
     let mut buffer = [0; 16];
     for number in 0..count {
         let inserted = tree.insert(key(keys, number, &mut buffer), number);
@@ -51,14 +50,14 @@ fn load<L: Latching>(tree: &BTree<L>, keys: Keys, count: u64) {
 }
 
 #[inline(never)]
-fn measured_load<L: Latching>(tree: &BTree<L>, keys: Keys, count: u64) {
+fn measured_load(tree: &BTree, keys: Keys, count: u64) {
     load(tree, keys, count);
 }
 
 /// Inserts with a hint: `ascending` keys are runs of 10 in each of 10 places by turns, as order
 /// lines of 10 districts are.
 #[inline(never)]
-fn measured_hinted<L: Latching>(tree: &BTree<L>, keys: Keys, count: u64) {
+fn measured_hinted(tree: &BTree, keys: Keys, count: u64) {
     let (mut buffer, mut hint) = ([0; 16], Hint::default());
     for number in 0..count {
         let number = match keys {
@@ -74,7 +73,7 @@ fn measured_hinted<L: Latching>(tree: &BTree<L>, keys: Keys, count: u64) {
 }
 
 #[inline(never)]
-fn measured_get<L: Latching>(tree: &BTree<L>, keys: Keys, count: u64) {
+fn measured_get(tree: &BTree, keys: Keys, count: u64) {
     let mut buffer = [0; 16];
     for number in 0..count {
         let number = number.wrapping_mul(0x9E37_79B1) % count;
@@ -84,7 +83,7 @@ fn measured_get<L: Latching>(tree: &BTree<L>, keys: Keys, count: u64) {
 
 /// Reads 10 entries from each of `count / 10` places.
 #[inline(never)]
-fn measured_scan<L: Latching>(tree: &BTree<L>, keys: Keys, count: u64) {
+fn measured_scan(tree: &BTree, keys: Keys, count: u64) {
     let mut buffer = [0; 16];
     let mut buffers = ScanBuffers::default();
     for number in 0..count / 10 {
@@ -100,15 +99,16 @@ fn measured_scan<L: Latching>(tree: &BTree<L>, keys: Keys, count: u64) {
 }
 
 #[inline(never)]
-fn measured_remove<L: Latching>(tree: &BTree<L>, keys: Keys, count: u64) {
+fn measured_remove(tree: &BTree, keys: Keys, count: u64) {
     let mut buffer = [0; 16];
     for number in 0..count {
         assert!(tree.remove(key(keys, number, &mut buffer), number));
     }
 }
 
-fn run<L: Latching>(keys: Keys, what: &str, count: u64) {
-    let tree = BTree::<L>::new(16, Arc::new(MemoryBudget::unlimited())).expect("no limit");
+fn run(keys: Keys, what: &str, count: u64, one_writer: bool) {
+    let tree = BTree::new(16, Arc::new(MemoryBudget::unlimited())).expect("no limit");
+    tree.set_one_writer(one_writer);
     if what != "load" && what != "hinted" {
         load(&tree, keys, count);
     }
@@ -136,9 +136,10 @@ fn main() {
         other => panic!("{other}: say random or ascending"),
     };
     let count = argument(2, "1000000").parse().expect("the third argument is a count");
-    match argument(3, "latched") {
-        "latched" => run::<Latched>(keys, argument(1, "get"), count),
-        "unlatched" => run::<Unlatched>(keys, argument(1, "get"), count),
-        other => panic!("{other}: say latched or unlatched"),
-    }
+    let one_writer = match argument(3, "many") {
+        "many" => false,
+        "one" => true,
+        other => panic!("{other}: say many or one, for the writers"),
+    };
+    run(keys, argument(1, "get"), count, one_writer);
 }

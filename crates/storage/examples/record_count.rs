@@ -17,7 +17,6 @@ use hotrow_base::ids::WorkerId;
 use hotrow_base::sync::reclaim::ReclaimEpochs;
 use hotrow_storage::budget::MemoryBudget;
 use hotrow_storage::hash_index::HashIndex;
-use hotrow_storage::latching::Latched;
 use hotrow_storage::record::RecordId;
 use hotrow_storage::slab::RecordStore;
 
@@ -45,7 +44,7 @@ fn row_reads(store: &RecordStore, ids: &[RecordId]) -> u64 {
 }
 
 #[inline(never)]
-fn unique_inserts(index: &HashIndex<Latched>, store: &RecordStore, ids: &[RecordId]) {
+fn unique_inserts(index: &HashIndex, store: &RecordStore, ids: &[RecordId]) {
     for (key, &id) in (0..).zip(ids) {
         let same_key = |other| store.record(other).row()[0].load(Relaxed) == key;
         let inserted = index.insert_unique(hash(key), id, same_key);
@@ -54,7 +53,7 @@ fn unique_inserts(index: &HashIndex<Latched>, store: &RecordStore, ids: &[Record
 }
 
 #[inline(never)]
-fn get_hits(index: &HashIndex<Latched>, store: &RecordStore) {
+fn get_hits(index: &HashIndex, store: &RecordStore) {
     for key in 0..OPERATIONS {
         let same_key = |id| (store.record(id).row()[0].load(Relaxed) == key).then_some(id);
         black_box(index.get(hash(key), same_key));
@@ -63,14 +62,14 @@ fn get_hits(index: &HashIndex<Latched>, store: &RecordStore) {
 
 /// The index alone: every candidate is accepted.
 #[inline(never)]
-fn get_any(index: &HashIndex<Latched>) {
+fn get_any(index: &HashIndex) {
     for key in 0..OPERATIONS {
         black_box(index.get(hash(key), Some));
     }
 }
 
 #[inline(never)]
-fn get_misses(index: &HashIndex<Latched>, store: &RecordStore) {
+fn get_misses(index: &HashIndex, store: &RecordStore) {
     for key in OPERATIONS..2 * OPERATIONS {
         let same_key = |id| (store.record(id).row()[0].load(Relaxed) == key).then_some(id);
         black_box(index.get(hash(key), same_key));
@@ -85,7 +84,7 @@ fn pins(epochs: &ReclaimEpochs) {
 }
 
 #[inline(never)]
-fn removals(index: &HashIndex<Latched>, ids: &[RecordId]) {
+fn removals(index: &HashIndex, ids: &[RecordId]) {
     for (key, &id) in (0..).zip(ids) {
         assert!(index.remove(hash(key), id));
     }

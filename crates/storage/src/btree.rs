@@ -22,8 +22,8 @@
 //!              version before it uses what it read; a writer does the same down to the leaf and
 //!              then upgrades the version it read to the latch. Splits and merges latch node,
 //!              neighbour and parent, by trying only, so nobody waits while holding a latch.
-//!              [`Unlatched`](crate::latching::Unlatched) trees are the same code, owned by one
-//!              thread, the checks compiled away.
+//!              A tree that one thread at a time changes ([`BTree::set_one_writer`]) has its nodes
+//!              latched by plain stores (`crate::writers`).
 //!              Retired nodes are reused at once, without a reclamation epoch: node memory is
 //!              type-stable and versions never go back, so a stale reader fails to validate
 //! Source       Leis et al., "The ART of Practical Synchronization" (the protocol); Graefe, "Modern
@@ -58,7 +58,6 @@ mod gaps;
 mod hint;
 mod key;
 mod keys;
-mod latch;
 mod layout;
 mod merge;
 mod search;
@@ -76,7 +75,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::budget::{MemoryBudget, OutOfMemoryBudget};
-use crate::latching::Latching;
 
 use self::cursor::AnyCursor;
 use self::tree::Tree;
@@ -134,15 +132,15 @@ pub enum Prior {
 }
 
 /// A B+-tree from byte keys to 53-bit values; see the module.
-pub struct BTree<L: Latching> {
-    nodes: AnySize<L>,
+pub struct BTree {
+    nodes: AnySize,
 }
 
 /// The node size is a constant of the code, so that the compiler knows that no index leaves a node.
-enum AnySize<L: Latching> {
-    Small(Tree<L, 128>),
-    Medium(Tree<L, 256>),
-    Large(Tree<L, 512>),
+enum AnySize {
+    Small(Tree<128>),
+    Medium(Tree<256>),
+    Large(Tree<512>),
 }
 
 /// Calls the same method of whichever tree there is.
@@ -156,7 +154,7 @@ macro_rules! with_tree {
     };
 }
 
-impl<L: Latching> std::fmt::Debug for BTree<L> {
+impl std::fmt::Debug for BTree {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = formatter.debug_struct("BTree");
         shown.field("max_key_bytes", &self.max_key_bytes()).field("height", &self.height());
@@ -164,7 +162,7 @@ impl<L: Latching> std::fmt::Debug for BTree<L> {
     }
 }
 
-impl<L: Latching> BTree<L> {
+impl BTree {
     /// An empty tree for keys of at most `max_key_bytes` bytes (itself at most
     /// [`MAX_KEY_BYTES`]). Say what the schema allows: nodes are 1 KiB for keys up to 64 bytes,
     /// 2 KiB up to 160, else 4 KiB, and inserts into small nodes are cheaper.
@@ -223,6 +221,12 @@ impl<L: Latching> BTree<L> {
     #[must_use]
     pub fn validate(&self, stamp: NodeStamp) -> bool {
         with_tree!(self, tree => tree.validate(stamp))
+    }
+
+    /// Whether from now on one thread at a time changes the tree, so that latches can be had by a
+    /// store. Called while nobody changes it.
+    pub fn set_one_writer(&self, one: bool) {
+        with_tree!(self, tree => tree.writers.set_one(one));
     }
 
     /// Inserts `value` (of [`VALUE_MASK`], perhaps with [`GHOST`]) under `key`. If the key is
@@ -354,7 +358,7 @@ impl<L: Latching> BTree<L> {
         wanted: Wanted,
         range: KeyRange<'_>,
         direction: Direction,
-    ) -> Cursor<'t, 'b, L> {
+    ) -> Cursor<'t, 'b> {
         Cursor::new(match &self.nodes {
             AnySize::Small(tree) => {
                 AnyCursor::Small(tree.cursor(buffers, wanted, range, direction))
@@ -405,7 +409,7 @@ impl<L: Latching> BTree<L> {
         buffers: &'b mut WalkBuffers,
         range: KeyRange<'_>,
         direction: Direction,
-    ) -> Walk<'t, 'b, L> {
+    ) -> Walk<'t, 'b> {
         Walk::new(match &self.nodes {
             AnySize::Small(tree) => AnyWalk::Small(tree.walk(buffers, range, direction)),
             AnySize::Medium(tree) => AnyWalk::Medium(tree.walk(buffers, range, direction)),

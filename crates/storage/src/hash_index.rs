@@ -51,7 +51,6 @@ mod space;
 
 use std::convert::Infallible;
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::atomic::{
     AtomicI64, AtomicU64,
     Ordering::{Acquire, Relaxed},
@@ -66,12 +65,12 @@ use self::chain::Chain;
 use self::growth::Growth;
 use self::space::{BUCKETS_FIRST, BucketSpace};
 use crate::budget::{MemoryBudget, OutOfMemoryBudget};
-use crate::latching::Latching;
 use crate::prefetch::prefetch;
 use crate::record::RecordId;
+use crate::writers::Writers;
 
 /// See the module. Hashes must be well mixed in their low 34 bits.
-pub struct HashIndex<L: Latching> {
+pub struct HashIndex {
     buckets: BucketSpace,
     overflow: BucketSpace,
     /// Number of buckets. On a line of its own with what else lookups read and hardly ever changes.
@@ -79,10 +78,10 @@ pub struct HashIndex<L: Latching> {
     growth: CachePadded<Mutex<Growth>>,
     /// Entries sampled, one in [`growth::SAMPLE`].
     sampled: CachePadded<AtomicI64>,
-    latching: PhantomData<L>,
+    writers: Writers,
 }
 
-impl<L: Latching> HashIndex<L> {
+impl HashIndex {
     /// An empty index, with its first 64 KiB of buckets, charged to `budget`.
     ///
     /// # Errors
@@ -99,7 +98,7 @@ impl<L: Latching> HashIndex<L> {
             count: AtomicU64::new(BUCKETS_FIRST),
             growth: CachePadded::default(),
             sampled: CachePadded::default(),
-            latching: PhantomData,
+            writers: Writers::default(),
         })
     }
 
@@ -153,6 +152,11 @@ impl<L: Latching> HashIndex<L> {
         prefetch(self.buckets.bucket(number).header_word());
     }
 
+    /// As [`BTree::set_one_writer`](crate::btree::BTree::set_one_writer).
+    pub fn set_one_writer(&self, one: bool) {
+        self.writers.set_one(one);
+    }
+
     /// Adds `id` unless a record with `hash` already `matches`, which is returned then.
     ///
     /// `matches` runs under the bucket's latch: it may read records and must not use this index.
@@ -167,6 +171,7 @@ impl<L: Latching> HashIndex<L> {
         id: RecordId,
         matches: impl FnMut(RecordId) -> bool,
     ) -> Result<Option<RecordId>, OutOfMemoryBudget> {
+        let _change = self.writers.change();
         let mut chain = self.latch(hash);
         if let Some((_, _, existing)) = chain.find(hash, matches) {
             return Ok(Some(existing));
@@ -184,6 +189,7 @@ impl<L: Latching> HashIndex<L> {
     /// [`OutOfMemoryBudget`], with the index unchanged.
     #[inline]
     pub fn insert(&self, hash: u64, id: RecordId) -> Result<(), OutOfMemoryBudget> {
+        let _change = self.writers.change();
         self.latch(hash).add(Entry::new(hash, id))?;
         self.note_added(id);
         Ok(())
@@ -191,6 +197,7 @@ impl<L: Latching> HashIndex<L> {
 
     /// Puts `new` in the place of `old`, for readers in one step; whether `old` was there.
     pub fn replace(&self, hash: u64, old: RecordId, new: RecordId) -> bool {
+        let _change = self.writers.change();
         let chain = self.latch(hash);
         let Some((bucket, slot, _)) = chain.find(hash, |id| id == old) else {
             return false;
@@ -204,6 +211,7 @@ impl<L: Latching> HashIndex<L> {
 
     /// Removes `id`; whether it was there. Needs no memory.
     pub fn remove(&self, hash: u64, id: RecordId) -> bool {
+        let _change = self.writers.change();
         let mut chain = self.latch(hash);
         let Some((bucket, slot, _)) = chain.find(hash, |entry| entry == id) else {
             return false;
@@ -215,8 +223,10 @@ impl<L: Latching> HashIndex<L> {
     }
 
     /// Visits every entry. While the index changes, entries may be visited twice, and those
-    /// added meanwhile may be missed, but none that was there throughout.
+    /// added meanwhile may be missed, but none that was there throughout. Latches the buckets: as
+    /// for writers, so that it is called where there may be one writer only.
     pub fn for_each(&self, mut visit: impl FnMut(RecordId)) {
+        let _change = self.writers.change();
         let mut entries = Vec::new();
         let mut number = 0;
         // Upwards, because a split moves entries upwards.
@@ -288,8 +298,7 @@ impl<L: Latching> HashIndex<L> {
     fn is_undisturbed(&self, probe: &Probe<'_>) -> bool {
         // The count, because the bucket may have been split before its header was read. The
         // Acquire load of that header then makes the new count visible.
-        !L::LATCHED
-            || probe.head.is_unchanged_since(probe.header) && self.bucket_count() == probe.count
+        probe.head.is_unchanged_since(probe.header) && self.bucket_count() == probe.count
     }
 
     /// The whole chain, from the head on again: where its first entry was not the one, or it was
@@ -339,9 +348,7 @@ impl<L: Latching> HashIndex<L> {
             if self.try_latch(head, header) {
                 let chain = Chain::owned(head, header, &self.overflow);
                 // A split may have come between; the latch makes its count visible.
-                if !L::LATCHED
-                    || Self::address(hash, self.bucket_count()) == Self::address(hash, count)
-                {
+                if Self::address(hash, self.bucket_count()) == Self::address(hash, count) {
                     return chain;
                 }
             } else {
@@ -365,7 +372,13 @@ impl<L: Latching> HashIndex<L> {
 
     #[inline(always)]
     fn try_latch(&self, head: Bucket<'_>, header: Header) -> bool {
-        !L::LATCHED || !header.is_latched() && head.try_latch(header)
+        if header.is_latched() {
+            return false;
+        }
+        match self.writers.is_one() {
+            true => head.latch_alone(header),
+            false => head.try_latch(header),
+        }
     }
 }
 
@@ -379,10 +392,9 @@ struct Probe<'a> {
 /// A writer was at work: the walk proves nothing.
 struct Disturbed;
 
-impl<L: Latching> fmt::Debug for HashIndex<L> {
+impl fmt::Debug for HashIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HashIndex")
-            .field("latched", &L::LATCHED)
             .field("buckets", &self.bucket_count())
             .field("entries_estimate", &self.len_estimate())
             .field("bytes", &self.bytes_used())

@@ -8,7 +8,7 @@
 //!         └── hash_index, btree                         hash or key -> RecordId
 //! undo    what an in-place engine needs to roll back    budget    how much memory there is
 //! write_hash  tells whether a replay did what the run did
-//! latching  shared or split indexes                     (when an unlinked id may be used again is
+//! (writers  how many at a time)                         (when an unlinked id may be used again is
 //!                                                        base's sync::reclaim)
 //! ```
 //!
@@ -23,7 +23,6 @@ pub mod slab;
 
 pub mod btree;
 pub mod hash_index;
-pub mod latching;
 
 pub mod undo;
 pub mod write_hash;
@@ -31,3 +30,5 @@ pub mod write_hash;
 pub mod budget;
 
 pub mod prefetch;
+
+mod writers;

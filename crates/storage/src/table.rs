@@ -1,6 +1,6 @@
 //! A table in memory: its records and the indexes over them.
 //!
-//! Role         what engines hold for each table, or for each table and partition (then unlatched).
+//! Role         what engines hold for each table; a split index is there part by part.
 //!              Knows no column, key layout or name: keys come in as hashes and bytes
 //! Invariants   I1 undoing an entry needs no memory and cannot fail
 //! Concurrency  as its parts have it
@@ -12,7 +12,6 @@ use hotrow_base::ids::WorkerId;
 use crate::btree::{BTree, BTreeError, GHOST};
 use crate::budget::MemoryBudget;
 use crate::hash_index::HashIndex;
-use crate::latching::{Latched, Latching};
 use crate::record::RecordId;
 use crate::slab::RecordStore;
 use crate::undo::{IndexChange, IndexKey, Undo};
@@ -36,14 +35,14 @@ pub enum IndexKind {
     clippy::large_enum_variant,
     reason = "a table has a few, each behind an Arc; a box would cost each access a load"
 )]
-pub enum Index<L: Latching = Latched> {
+pub enum Index {
     /// See [`HashIndex`].
-    Hash(HashIndex<L>),
+    Hash(HashIndex),
     /// See [`BTree`].
-    BTree(BTree<L>),
+    BTree(BTree),
 }
 
-impl<L: Latching> Index<L> {
+impl Index {
     /// An empty index.
     ///
     /// # Errors
@@ -62,7 +61,7 @@ impl<L: Latching> Index<L> {
     /// The hash index that this is, if it is one.
     #[inline]
     #[must_use]
-    pub fn as_hash(&self) -> Option<&HashIndex<L>> {
+    pub fn as_hash(&self) -> Option<&HashIndex> {
         match self {
             Self::Hash(index) => Some(index),
             Self::BTree(_) => None,
@@ -72,7 +71,7 @@ impl<L: Latching> Index<L> {
     /// The B+-tree that this is, if it is one.
     #[inline]
     #[must_use]
-    pub fn as_btree(&self) -> Option<&BTree<L>> {
+    pub fn as_btree(&self) -> Option<&BTree> {
         match self {
             Self::Hash(_) => None,
             Self::BTree(index) => Some(index),
@@ -86,6 +85,14 @@ impl<L: Latching> Index<L> {
             (Self::Hash(index), IndexKey::Hash(hash)) => index.prefetch(hash),
             (Self::BTree(index), IndexKey::Bytes(key)) => index.prefetch(key),
             _ => wrong_key(),
+        }
+    }
+
+    /// See [`BTree::set_one_writer`].
+    pub fn set_one_writer(&self, one: bool) {
+        match self {
+            Self::Hash(index) => index.set_one_writer(one),
+            Self::BTree(index) => index.set_one_writer(one),
         }
     }
 
@@ -123,12 +130,12 @@ impl<L: Latching> Index<L> {
 
 /// See the module.
 #[derive(Debug)]
-pub struct Table<L: Latching = Latched> {
+pub struct Table {
     records: Arc<RecordStore>,
-    indexes: Box<[Arc<Index<L>>]>,
+    indexes: Box<[Arc<Index>]>,
 }
 
-impl<L: Latching> Table<L> {
+impl Table {
     /// An empty table without indexes, for the workers `0..workers`.
     #[must_use]
     pub fn new(workers: usize, budget: &Arc<MemoryBudget>) -> Self {
@@ -139,7 +146,7 @@ impl<L: Latching> Table<L> {
     /// A table of the same records, which are shared, with these indexes, by number. An index that
     /// is split into parts has a number for each.
     #[must_use]
-    pub fn with_indexes(&self, indexes: Vec<Arc<Index<L>>>) -> Self {
+    pub fn with_indexes(&self, indexes: Vec<Arc<Index>>) -> Self {
         Self { records: Arc::clone(&self.records), indexes: indexes.into() }
     }
 
@@ -163,13 +170,13 @@ impl<L: Latching> Table<L> {
     /// If the table has fewer indexes.
     #[inline]
     #[must_use]
-    pub fn index_at(&self, index: usize) -> &Index<L> {
+    pub fn index_at(&self, index: usize) -> &Index {
         &self.indexes[index]
     }
 
     /// All indexes, by number.
     #[must_use]
-    pub fn indexes(&self) -> &[Arc<Index<L>>] {
+    pub fn indexes(&self) -> &[Arc<Index>] {
         &self.indexes
     }
 

@@ -220,6 +220,14 @@ impl Routing {
         }
     }
 
+    /// Whether a row's own granule tells the routing fields of its table, so that whoever changes
+    /// the row holds a granule that lies in the row's partition only.
+    pub fn granules_tell(&self, table: TableId) -> bool {
+        self.indexes
+            .iter()
+            .any(|route| route.table == table && route.is_primary && route.by_granule)
+    }
+
     /// Whether rows of two tables with equal routing fields lie in one partition.
     pub fn alike(&self, catalog: &Catalog, a: TableId, b: TableId) -> bool {
         let (one, other) = (self.rule(a), self.rule(b));

@@ -24,11 +24,11 @@
 //!
 //!  - P1  `unlock*` stores the word **Release**; `read_begin`, `lock`, `try_upgrade` load it
 //!    **Acquire**: who sees version v sees all that was written before v was published.
-//!  - P2  `lock`, `try_upgrade`, `lock_for_reuse` put a **Release fence** after the word's LOCKED
-//!    and before any protected store; `validate` puts an **Acquire fence** after the protected
-//!    loads and before its load of the word. A reader that loaded even one word stored under
-//!    the latch therefore loads LOCKED or a later version, and fails. Without the two fences the
-//!    processor (not x86-64, but ARM) and the compiler (anywhere) may move the loads past the
+//!  - P2  `lock`, `try_upgrade`, `upgrade_alone`, `lock_for_reuse` put a **Release fence** after
+//!    the word's LOCKED and before any protected store; `validate` puts an **Acquire fence** after
+//!    the protected loads and before its load of the word. A reader that loaded even one word stored
+//!    under the latch therefore loads LOCKED or a later version, and fails. Without the two fences
+//!    the processor (not x86-64, but ARM) and the compiler (anywhere) may move the loads past the
 //!    check.
 //!  - P3  `try_upgrade` needs no Acquire fence before its compare-exchange: when it succeeds no one
 //!    has locked since v, and who locks later does so after our unlock, so no load made before the
@@ -159,6 +159,19 @@ impl VersionLatch {
             fence(Ordering::Release); // P2, partner: the Acquire fence of `validate`
         }
         result.is_ok()
+    }
+
+    /// As [`VersionLatch::try_upgrade`], by a store, for the only thread that locks this latch and
+    /// others like it. Who locked it before came before this thread.
+    #[inline]
+    #[must_use]
+    pub fn upgrade_alone(&self, version: Version) -> bool {
+        let is_same = self.word.load(Ordering::Relaxed) == version.0; // nobody else stores to it
+        if is_same {
+            self.word.store(version.0 | LOCKED, Ordering::Relaxed); // the fence orders it
+            fence(Ordering::Release); // P2, partner: the Acquire fence of `validate`
+        }
+        is_same
     }
 
     /// Locks the latch, waiting for another holder, and returns the version it was at; `None`, and

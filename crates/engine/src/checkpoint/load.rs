@@ -75,6 +75,8 @@ pub fn load<S: RowSource>(
         hints: vec![Hint::default(); schema.catalog.indexes().len()],
         rows: vec![0; schema.catalog.tables().len()],
     };
+    let held = schema.held_partitions();
+    schema.hold_partitions(0); // each thread enters rows of all of them
     let ended: Vec<_> = thread::scope(|scope| {
         let started: Vec<_> = (1..threads)
             .filter_map(|number| {
@@ -90,6 +92,7 @@ pub fn load<S: RowSource>(
         };
         started.into_iter().map(join).chain([first]).collect()
     });
+    schema.hold_partitions(held);
     let mut rows = vec![0; schema.catalog.tables().len()];
     for loaded in ended {
         for (sum, more) in rows.iter_mut().zip(loaded?) {

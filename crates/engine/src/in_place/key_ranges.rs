@@ -37,7 +37,6 @@ use hotrow_base::ids::WorkerId;
 use hotrow_storage::btree::{
     BTree, Entered, GapGuard, Hint, KeyBuffer as StoredKey, Prior, Removal, VACANT,
 };
-use hotrow_storage::latching::Latched;
 use hotrow_storage::record::Record;
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_storage::undo::{IndexChange, IndexKey, Undo, UndoEntry};
@@ -116,7 +115,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
     /// Algorithm 2.
     fn find_in_tree(
         &mut self,
-        tree: &BTree<Latched>,
+        tree: &BTree,
         keys: KeySpace,
         key: &[u8],
         strength: Strength,
@@ -199,7 +198,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
     pub(super) fn enter(
         protection: &mut P,
         keys: KeySpace,
-        tree: &BTree<Latched>,
+        tree: &BTree,
         (key, value): (&[u8], u64),
         hint: Option<&mut Hint>,
     ) -> Result<Option<u64>, Stop> {
@@ -218,7 +217,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
     fn enter_guarded(
         protection: &mut P,
         keys: KeySpace,
-        tree: &BTree<Latched>,
+        tree: &BTree,
         (key, value): (&[u8], u64),
         hint: Option<&mut Hint>,
     ) -> Result<Option<u64>, Stop> {

@@ -10,7 +10,6 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicU64;
 
 use hotrow_storage::btree::{Direction, KeyRange, Walk, WalkBuffers};
-use hotrow_storage::latching::Latched;
 use hotrow_storage::record::Record;
 use hotrow_transaction::access::{Intent, RangeAt};
 use hotrow_transaction::outcome::Stop;
@@ -35,7 +34,7 @@ pub(super) struct Holding {
 /// A walk through one part, at an entry that is not visited yet.
 struct Head<'w, 'a> {
     part: &'w Part,
-    walk: Walk<'w, 'w, Latched>,
+    walk: Walk<'w, 'w>,
     record: Record<'a>,
 }
 
@@ -93,7 +92,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         protection: &mut P,
         path: &'a AccessPath,
         part: &Part,
-        walk: &mut Walk<'_, '_, Latched>,
+        walk: &mut Walk<'_, '_>,
         holding: Holding,
     ) -> Result<Option<Record<'a>>, Stop> {
         while let Some(step) = walk.step() {
@@ -120,11 +119,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
     }
 }
 
-fn begin<'w>(
-    part: &'w Part,
-    range: &RangeAt<'_>,
-    buffers: &'w mut WalkBuffers,
-) -> Walk<'w, 'w, Latched> {
+fn begin<'w>(part: &'w Part, range: &RangeAt<'_>, buffers: &'w mut WalkBuffers) -> Walk<'w, 'w> {
     let tree = part.stored.as_btree().expect("only trees are walked");
     tree.walk(buffers, KeyRange { lower: range.lower, upper: range.upper }, direction(range))
 }

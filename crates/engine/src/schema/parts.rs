@@ -56,6 +56,8 @@ pub(crate) struct SplitBy {
     fields: u8,
     hashing: Hashing,
     parts: u16,
+    /// whoever changes an entry holds a granule that tells its part
+    told: bool,
 }
 
 impl SplitBy {
@@ -64,7 +66,14 @@ impl SplitBy {
         let (fields, hashing) = routing.leading_fields(index.id)?;
         let numbers = usize::from(parts) * table.indexes().count();
         let fits = numbers <= u16::MAX.into();
-        fits.then_some(Self { fields: fields as u8, hashing, parts })
+        let told = routing.granules_tell(index.table);
+        fits.then_some(Self { fields: fields as u8, hashing, parts, told })
+    }
+
+    /// Whether each part of an index that is split so lies in one of this many partitions, by the
+    /// granules of its table's rows.
+    pub(crate) fn are_of_partitions(by: Option<Self>, partitions: u16) -> bool {
+        partitions == 1 || by.is_some_and(|by| by.told && by.parts == partitions)
     }
 
     /// How many parts there are.
@@ -138,7 +147,7 @@ impl Parts {
 
 impl Split {
     fn of_fields(&self, key: &[u8]) -> &Part {
-        let SplitBy { fields, hashing, parts } = self.by;
+        let SplitBy { fields, hashing, parts, .. } = self.by;
         let fields = &key[..self.key.prefix_bytes(key, fields.into())];
         &self.parts[hashing.partition(fields, parts).index()]
     }

@@ -18,9 +18,12 @@
 //!              first access to after its commit; a granule is of one partition ([`Owners`]), so
 //!              calls that conflict run one after the other
 //!              I2 partitions are held in ascending order: nobody deadlocks
+//!              I3 an index that lies in one partition is changed by who holds it: nodes are
+//!              latched by plain stores, and read by anybody at any time
 //! Source       orthrus.txt 4.3 (Partitioned-store, after the one of Silo's authors). We differ:
-//!              indexes are latched, and are split only with `--split`; who waits spins, then
-//!              sleeps
+//!              readers check versions, so that calls are planned before they hold anything; an
+//!              index whose keys do not tell the partition is one for all, and latched; who waits
+//!              spins, then sleeps
 //!
 //! [`Owners`]: hotrow_engine::owners::Owners
 
@@ -34,7 +37,9 @@ pub mod spinlocks;
 use std::sync::Arc;
 
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
+use hotrow_engine::schema::SharedSchema;
 use hotrow_engine::source::CallSource;
+use hotrow_engine::statistics::Statistics;
 use hotrow_engine::worker::Workers;
 
 use crate::options::{Scheme, Settings};
@@ -61,6 +66,8 @@ fn start(
     sources: Vec<Box<dyn CallSource>>,
 ) -> Result<Box<dyn RunningEngine>, OptionError> {
     let settings = Settings::read(options)?;
+    let schema = Arc::clone(&ground.schema);
+    schema.quiet().schema().hold_partitions(settings.partitions); // I3
     let workers = match settings.scheme {
         Scheme::Spinlocks => {
             let partitions = Arc::new(Partitions::new(settings.partitions));
@@ -69,5 +76,23 @@ fn start(
             })
         }
     };
-    Ok(Box::new(workers))
+    Ok(Box::new(Running { workers: Box::new(workers), schema }))
+}
+
+/// The engine that runs.
+struct Running {
+    workers: Box<Workers>,
+    schema: Arc<SharedSchema>,
+}
+
+impl RunningEngine for Running {
+    fn statistics(&self) -> Statistics {
+        self.workers.statistics()
+    }
+
+    fn stop(self: Box<Self>) -> Statistics {
+        let statistics = self.workers.stop();
+        self.schema.quiet().schema().hold_partitions(0); // the next engine may latch
+        statistics
+    }
 }

@@ -18,18 +18,15 @@
 //! chunk is reserved whole but committed by the operating system as it is touched, and charged to
 //! the budget 16 nodes at a time, so doubling wastes address space only.
 
-use std::marker::PhantomData;
 use std::mem;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use hotrow_base::sync::Version;
+use hotrow_base::sync::{Version, VersionLatch};
 
 use crate::budget::{MemoryBudget, MemoryKind, OutOfMemoryBudget};
-use crate::latching::Latching;
 use crate::slab::zeroed_words::ZeroedWords;
-
-use super::latch;
+use crate::writers::Writers;
 
 /// Nodes of the first chunk, and nodes charged together: 16 KiB of 1 KiB nodes, small enough for a
 /// tree per partition.
@@ -55,22 +52,33 @@ pub(super) struct Node<'t, const N: usize> {
     pub(super) words: &'t [AtomicU64; N],
 }
 
-/// The right to change a node: its latch is held until this is published or dropped.
-pub(super) struct Held<'t, L: Latching, const N: usize> {
-    node: Node<'t, N>,
-    policy: PhantomData<L>,
+impl<'t, const N: usize> Node<'t, N> {
+    /// Its latch.
+    #[inline(always)]
+    pub(super) fn latch(self) -> &'t VersionLatch {
+        VersionLatch::in_word(&self.words[0])
+    }
 }
 
-impl<'t, L: Latching, const N: usize> Held<'t, L, N> {
+/// The right to change a node: its latch is held until this is published or dropped.
+pub(super) struct Held<'t, const N: usize> {
+    node: Node<'t, N>,
+}
+
+impl<'t, const N: usize> Held<'t, N> {
     /// Latches the node if it still is at `version`.
     #[inline]
-    pub(super) fn upgrade(node: Node<'t, N>, version: Version) -> Option<Self> {
-        latch::try_upgrade::<L>(&node.words[0], version).then(|| Self { node, policy: PhantomData })
+    pub(super) fn upgrade(node: Node<'t, N>, version: Version, writers: &Writers) -> Option<Self> {
+        let held = match writers.is_one() {
+            true => node.latch().upgrade_alone(version),
+            false => node.latch().try_upgrade(version),
+        };
+        held.then(|| Self { node }) // not `then_some`: one that is dropped unlatches
     }
 
     /// Latches the node if its latch is free right now.
     pub(super) fn try_lock(node: Node<'t, N>) -> Option<Self> {
-        latch::try_lock::<L>(&node.words[0]).then(|| Self { node, policy: PhantomData })
+        node.latch().try_lock().map(|_| Self { node })
     }
 
     /// The node held.
@@ -82,17 +90,17 @@ impl<'t, L: Latching, const N: usize> Held<'t, L, N> {
     /// Releases the latch after a change; the version readers see from now on.
     #[inline]
     pub(super) fn publish(self) -> Version {
-        let version = latch::unlock::<L>(&self.node.words[0]);
+        let version = self.node.latch().unlock();
         mem::forget(self);
         version
     }
 }
 
 /// Dropping means that nothing was changed.
-impl<L: Latching, const N: usize> Drop for Held<'_, L, N> {
+impl<const N: usize> Drop for Held<'_, N> {
     #[inline]
     fn drop(&mut self) {
-        latch::unlock_unchanged::<L>(&self.node.words[0]);
+        self.node.latch().unlock_unchanged();
     }
 }
 
@@ -143,7 +151,7 @@ impl<const N: usize> Arena<N> {
     }
 
     /// A node nobody reaches, latched.
-    pub(super) fn allocate<L: Latching>(&self) -> Result<Held<'_, L, N>, OutOfMemoryBudget> {
+    pub(super) fn allocate(&self) -> Result<Held<'_, N>, OutOfMemoryBudget> {
         let mut growth = self.lock_growth();
         let id = match growth.free.pop() {
             Some(id) => id,
@@ -151,14 +159,15 @@ impl<const N: usize> Arena<N> {
         };
         drop(growth);
         let node = self.node(id).expect("its chunk was added when its id was");
-        assert!(latch::lock_unreachable::<L>(&node.words[0]), "nobody else has {id:?}");
-        Ok(Held { node, policy: PhantomData })
+        let held = node.latch().lock_for_reuse() || node.latch().lock().is_some();
+        assert!(held, "nobody else has {id:?}");
+        Ok(Held { node })
     }
 
     /// Marks a node that is no longer reachable obsolete and keeps it for reuse.
-    pub(super) fn retire<L: Latching>(&self, held: Held<'_, L, N>) {
+    pub(super) fn retire(&self, held: Held<'_, N>) {
         let id = held.node.id;
-        latch::unlock_obsolete::<L>(&held.node.words[0]);
+        held.node.latch().unlock_obsolete();
         mem::forget(held);
         self.lock_growth().free.push(id);
     }

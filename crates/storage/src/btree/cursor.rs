@@ -16,14 +16,11 @@ use std::ops::{Bound, Range};
 
 use hotrow_base::sync::{SpinWait, Version};
 
-use crate::latching::Latching;
-
 use super::arena::{Node, ROOT};
 use super::descend::Towards;
 use super::find::Found;
 use super::gaps::Unguarded;
 use super::key::{KeyBuffer, MAX_KEY_BYTES, compare_padded};
-use super::latch;
 use super::layout::{View, key_length_in, value_in};
 use super::stamp::NodeStamp;
 use super::tree::Tree;
@@ -110,19 +107,19 @@ struct Rest {
 }
 
 /// A scan in progress: [`BTree::cursor`](super::BTree::cursor).
-pub struct Cursor<'t, 'b, L: Latching> {
-    scan: AnyCursor<'t, 'b, L>,
+pub struct Cursor<'t, 'b> {
+    scan: AnyCursor<'t, 'b>,
 }
 
 /// A cursor over whichever node size the tree has.
-pub(super) enum AnyCursor<'t, 'b, L: Latching> {
-    Small(SizedCursor<'t, 'b, L, 128>),
-    Medium(SizedCursor<'t, 'b, L, 256>),
-    Large(SizedCursor<'t, 'b, L, 512>),
+pub(super) enum AnyCursor<'t, 'b> {
+    Small(SizedCursor<'t, 'b, 128>),
+    Medium(SizedCursor<'t, 'b, 256>),
+    Large(SizedCursor<'t, 'b, 512>),
 }
 
-impl<'t, 'b, L: Latching> Cursor<'t, 'b, L> {
-    pub(super) fn new(scan: AnyCursor<'t, 'b, L>) -> Self {
+impl<'t, 'b> Cursor<'t, 'b> {
+    pub(super) fn new(scan: AnyCursor<'t, 'b>) -> Self {
         Self { scan }
     }
 
@@ -151,8 +148,8 @@ impl<'t, 'b, L: Latching> Cursor<'t, 'b, L> {
 }
 
 /// A cursor over nodes of `N` words.
-pub(super) struct SizedCursor<'t, 'b, L: Latching, const N: usize> {
-    tree: &'t Tree<L, N>,
+pub(super) struct SizedCursor<'t, 'b, const N: usize> {
+    tree: &'t Tree<N>,
     buffers: &'b mut ScanBuffers,
     wanted: Wanted,
     direction: Direction,
@@ -172,14 +169,14 @@ pub(super) struct SizedCursor<'t, 'b, L: Latching, const N: usize> {
     tidied: bool,
 }
 
-impl<L: Latching, const N: usize> Tree<L, N> {
+impl<const N: usize> Tree<N> {
     pub(super) fn cursor<'t, 'b>(
         &'t self,
         buffers: &'b mut ScanBuffers,
         wanted: Wanted,
         range: KeyRange<'_>,
         direction: Direction,
-    ) -> SizedCursor<'t, 'b, L, N> {
+    ) -> SizedCursor<'t, 'b, N> {
         let (probe_end, limit_end) =
             copy_ends(range, direction, &mut buffers.probe, &mut buffers.limit);
         buffers.stamps.clear();
@@ -242,7 +239,7 @@ fn copy_end(bound: Bound<&[u8]>, key: &mut KeyBuffer) -> End {
     }
 }
 
-impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
+impl<'t, const N: usize> SizedCursor<'t, '_, N> {
     #[inline]
     fn next(&mut self) -> Option<ScanEntry<'_>> {
         if self.position == self.batch_count && !self.fill() {
@@ -336,10 +333,12 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
             };
             view.copy_key(last, &mut self.buffers.next_probe);
         }
-        if !latch::validate::<L>(&node.words[0], version) {
+        if !node.latch().validate(version) {
             return None;
         }
-        if view.count() == 0 && node.id != ROOT && !self.tidied {
+        // Where there is one writer, this may not be it.
+        let tidies = !self.tidied && !self.tree.writers.is_one();
+        if view.count() == 0 && node.id != ROOT && tidies {
             self.tidied = true;
             let key = match self.direction {
                 Direction::Ascending => &self.buffers.probe,
@@ -373,7 +372,7 @@ impl<'t, L: Latching, const N: usize> SizedCursor<'t, '_, L, N> {
         if let Some(rest) = self.rest {
             let node = tree.arena.node(rest.stamp.node)?;
             let version = rest.stamp.version;
-            return latch::is_at(&node.words[0], version).then_some((node, version, Some(rest)));
+            return node.latch().validate(version).then_some((node, version, Some(rest)));
         }
         let probe = self.buffers.probe.as_bytes();
         let towards = match (self.probe_end, self.direction) {

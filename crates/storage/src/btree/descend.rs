@@ -6,11 +6,8 @@
 
 use hotrow_base::sync::Version;
 
-use crate::latching::Latching;
-
 use super::arena::{Node, NodeId};
 use super::key::SearchKey;
-use super::latch;
 use super::layout::View;
 use super::tree::Tree;
 
@@ -32,13 +29,13 @@ pub(super) enum Towards<'k> {
     End,
 }
 
-impl<L: Latching, const N: usize> Tree<L, N> {
+impl<const N: usize> Tree<N> {
     /// The leaf that covers `key`. A function of its own, so that the search of inner nodes stands
     /// in one place, in the loop.
     #[inline(never)]
     pub(super) fn descend(&self, key: SearchKey<'_>) -> Option<(Node<'_, N>, Version)> {
         let mut node = self.arena.root();
-        let mut version = latch::read_begin::<L>(&node.words[0])?;
+        let mut version = node.latch().read_begin()?;
         loop {
             let view = View::new(node.words);
             if view.is_leaf() {
@@ -61,7 +58,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         child_of: impl Fn(&View<'_, N>) -> usize,
     ) -> Option<(Node<'_, N>, Version)> {
         let mut node = self.arena.root();
-        let mut version = latch::read_begin::<L>(&node.words[0])?;
+        let mut version = node.latch().read_begin()?;
         loop {
             let view = View::new(node.words);
             if view.is_leaf() {
@@ -80,14 +77,14 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         child: NodeId,
     ) -> Option<(Node<'_, N>, Version)> {
         let child = self.arena.node(child)?;
-        let child_version = latch::read_begin::<L>(&child.words[0])?;
-        latch::validate::<L>(&parent.words[0], version).then_some((child, child_version))
+        let child_version = child.latch().read_begin()?;
+        parent.latch().validate(version).then_some((child, child_version))
     }
 
     /// The node at `level` (leaves are level 0) that covers `key`.
     pub(super) fn descend_to(&self, key: &[u8], level: usize) -> Option<Target<'_, N>> {
         let mut node = self.arena.root();
-        let mut version = latch::read_begin::<L>(&node.words[0])?;
+        let mut version = node.latch().read_begin()?;
         let mut parent = None;
         loop {
             let view = View::new(node.words);

@@ -10,12 +10,9 @@
 //!                  So a leaf read at a version is the leaf for its extent
 //! Concurrency  as any reader: what the leaf said counts once its version is validated or upgraded
 
-use crate::latching::Latching;
-
 use super::arena::NodeId;
 use super::find::Found;
 use super::key::SearchKey;
-use super::latch;
 use super::layout::View;
 use super::tree::{Place, Tree};
 
@@ -26,12 +23,12 @@ pub struct Hint {
     pub(super) leaf: NodeId,
 }
 
-impl<L: Latching, const N: usize> Tree<L, N> {
+impl<const N: usize> Tree<N> {
     /// What the hinted leaf says of a key, if it is the leaf that covers it.
     #[inline(always)]
     pub(super) fn locate_hinted(&self, search: SearchKey<'_>, hint: Hint) -> Option<Place<'_, N>> {
         let node = self.arena.node(hint.leaf)?;
-        let version = latch::read_begin::<L>(&node.words[0])?;
+        let version = node.latch().read_begin()?;
         let view = View::new(node.words);
         if !view.is_leaf() {
             return None;

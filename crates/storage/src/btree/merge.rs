@@ -15,8 +15,6 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use hotrow_base::sync::SpinWait;
 
-use crate::latching::Latching;
-
 use super::arena::{Held, Node, ROOT};
 use super::build::{
     Extent, Piece, Room, Scratch, build, ensure_room, extent_of, layout_for, remove_entry, shape,
@@ -49,7 +47,7 @@ pub(super) fn is_small<const N: usize>(view: &View<'_, N>) -> bool {
     view.count() <= (view.header.capacity() / 4).max(usize::from(!view.is_leaf()))
 }
 
-impl<L: Latching, const N: usize> Tree<L, N> {
+impl<const N: usize> Tree<N> {
     /// Merges the leaf that covers `key`, and what becomes small above it, if it is small.
     #[cold]
     pub(super) fn tidy<G: GapGuard>(&self, key: &[u8], guard: &mut G) {
@@ -79,10 +77,12 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         if !is_small(&View::new(node.words)) {
             return Outcome::Nothing;
         }
-        let Some(held_parent) = Held::<L, N>::upgrade(parent, parent_version) else {
+        let Some(held_parent) = Held::upgrade(parent, parent_version, &self.writers) else {
             return Outcome::Contended;
         };
-        let Some(held) = Held::<L, N>::upgrade(node, version) else { return Outcome::Contended };
+        let Some(held) = Held::upgrade(node, version, &self.writers) else {
+            return Outcome::Contended;
+        };
         let view = View::new(parent.words);
         if view.count() < 2 {
             return Outcome::Alone;
@@ -93,7 +93,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         let Some(sibling) = self.arena.node(view.child(sibling_index)) else {
             unreachable!("a latched parent's children exist")
         };
-        let Some(sibling) = Held::<L, N>::try_lock(sibling) else { return Outcome::Contended };
+        let Some(sibling) = Held::try_lock(sibling) else { return Outcome::Contended };
         let pair = if left_index == index { (held, sibling) } else { (sibling, held) };
         self.unite(held_parent, left_index, pair, guard)
     }
@@ -101,9 +101,9 @@ impl<L: Latching, const N: usize> Tree<L, N> {
     /// Makes one node of the children at `left_index` and behind it, or balances them.
     fn unite<G: GapGuard>(
         &self,
-        parent: Held<'_, L, N>,
+        parent: Held<'_, N>,
         left_index: usize,
-        (left, right): (Held<'_, L, N>, Held<'_, L, N>),
+        (left, right): (Held<'_, N>, Held<'_, N>),
         guard: &mut G,
     ) -> Outcome {
         let (left_copy, right_copy) =
@@ -162,14 +162,14 @@ impl<L: Latching, const N: usize> Tree<L, N> {
 
     /// Takes a node that is no longer reachable out of use. A hint may lead to it still, and where
     /// one thread owns the tree no version tells.
-    fn retire(&self, held: Held<'_, L, N>) {
+    fn retire(&self, held: Held<'_, N>) {
         held.node().words[HEADER].store(Header::retired().0, Relaxed);
         self.arena.retire(held);
     }
 
     /// Moves the entries of a root's only child into the root.
     fn lower_root(&self) -> Outcome {
-        let Some(root) = Held::<L, N>::try_lock(self.arena.root()) else {
+        let Some(root) = Held::try_lock(self.arena.root()) else {
             return Outcome::Contended;
         };
         let view = View::new(root.node().words);
@@ -179,7 +179,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         let Some(child) = self.arena.node(view.child(0)) else {
             unreachable!("a latched node's children exist")
         };
-        let Some(child) = Held::<L, N>::try_lock(child) else { return Outcome::Contended };
+        let Some(child) = Held::try_lock(child) else { return Outcome::Contended };
         for (to, from) in root.node().words.iter().zip(child.node().words).skip(1) {
             to.store(from.load(Relaxed), Relaxed); // under both latches
         }

@@ -14,7 +14,6 @@
 //!              here for each run of a composite key (orders of one district)
 
 use crate::budget::OutOfMemoryBudget;
-use crate::latching::Latching;
 
 use super::arena::{Held, Node};
 use super::build::{
@@ -38,7 +37,7 @@ enum Attempt {
     ParentFull,
 }
 
-impl<L: Latching, const N: usize> Tree<L, N> {
+impl<const N: usize> Tree<N> {
     /// Changes the tree so that an insert of `key` gets further than before.
     #[cold]
     pub(super) fn make_room(
@@ -72,7 +71,9 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         let Some(Target { node, version, parent }) = self.descend_to(key, level) else {
             return Ok(Attempt::Again);
         };
-        let Some(held) = Held::<L, N>::upgrade(node, version) else { return Ok(Attempt::Again) };
+        let Some(held) = Held::upgrade(node, version, &self.writers) else {
+            return Ok(Attempt::Again);
+        };
         if level == 0
             && matches!(View::new(node.words).find(incoming), Found::Entry(_) | Found::Padded(_))
         {
@@ -102,14 +103,14 @@ impl<L: Latching, const N: usize> Tree<L, N> {
             }
             return Ok(Attempt::Again);
         };
-        let Some(held_parent) = Held::<L, N>::upgrade(parent, parent_version) else {
+        let Some(held_parent) = Held::upgrade(parent, parent_version, &self.writers) else {
             return Ok(Attempt::Again);
         };
         let room = ensure_room(parent.words, divider.as_bytes());
         if room == Room::Lacking {
             return Ok(Attempt::ParentFull);
         }
-        let right = match self.arena.allocate::<L>() {
+        let right = match self.arena.allocate() {
             Ok(right) => right,
             Err(error) => {
                 if room == Room::Made {
@@ -133,12 +134,12 @@ impl<L: Latching, const N: usize> Tree<L, N> {
     /// the caller.
     fn split_root(
         &self,
-        root: Held<'_, L, N>,
+        root: Held<'_, N>,
         split: &Split<'_, N>,
         divider: &[u8],
     ) -> Result<StampChange, OutOfMemoryBudget> {
-        let left = self.arena.allocate::<L>()?;
-        let right = match self.arena.allocate::<L>() {
+        let left = self.arena.allocate()?;
+        let right = match self.arena.allocate() {
             Ok(right) => right,
             Err(error) => {
                 self.arena.retire(left);

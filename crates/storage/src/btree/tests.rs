@@ -10,21 +10,23 @@ use std::sync::Arc;
 
 use super::*;
 use crate::budget::MemoryBudget;
-use crate::latching::{Latched, Unlatched};
 
-fn tree<L: Latching>(max_key_bytes: usize) -> BTree<L> {
+fn tree(max_key_bytes: usize) -> BTree {
     BTree::new(max_key_bytes, Arc::new(MemoryBudget::unlimited())).expect("an unlimited budget")
 }
 
-fn checked<L: Latching>(tree: &BTree<L>) -> TreeShape {
+/// One that is changed by one thread at a time.
+fn tree_of_one_writer(max_key_bytes: usize) -> BTree {
+    let tree = tree(max_key_bytes);
+    tree.set_one_writer(true);
+    tree
+}
+
+fn checked(tree: &BTree) -> TreeShape {
     tree.check_invariants().unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
-fn collect<L: Latching>(
-    tree: &BTree<L>,
-    range: KeyRange<'_>,
-    direction: Direction,
-) -> Vec<(Vec<u8>, u64)> {
+fn collect(tree: &BTree, range: KeyRange<'_>, direction: Direction) -> Vec<(Vec<u8>, u64)> {
     let mut found = Vec::new();
     let _: ControlFlow<()> = tree.scan(&mut ScanBuffers::default(), range, direction, |entry| {
         found.push((entry.key.to_vec(), entry.value));
@@ -42,7 +44,7 @@ fn composite(high: u64, low: u64) -> [u8; 16] {
 
 #[test]
 fn empty_tree_answers_everything() {
-    let tree = tree::<Latched>(8);
+    let tree = tree(8);
     let mut prior = KeyBuffer::new();
     assert_eq!(tree.get(b"k"), None);
     assert!(!tree.remove(b"k", 1));
@@ -61,7 +63,7 @@ fn empty_tree_answers_everything() {
 
 #[test]
 fn existing_entry_is_returned_and_kept() {
-    let tree = tree::<Latched>(8);
+    let tree = tree(8);
     assert_eq!(tree.insert(b"key", 7), Ok(None));
     assert_eq!(tree.insert(b"key", 8), Ok(Some(7)));
     assert!(!tree.set_ghost(b"key", 8, true));
@@ -77,20 +79,20 @@ fn existing_entry_is_returned_and_kept() {
 
 #[test]
 fn refusals_are_errors() {
-    let tree = tree::<Latched>(8);
+    let tree = tree(8);
     let too_long = BTreeError::KeyTooLong { length: 9, limit: 8 };
     assert_eq!(tree.insert(&[1; 9], 0), Err(too_long));
     assert_eq!(tree.get(&[1; 900]), None);
     assert_eq!(tree.insert(&[1, 0], 0), Ok(None));
     assert_eq!(tree.insert(&[1], 0), Err(BTreeError::KeyClash));
     assert_eq!(tree.get(&[1]), None);
-    assert!(BTree::<Latched>::new(513, Arc::new(MemoryBudget::unlimited())).is_err());
+    assert!(BTree::new(513, Arc::new(MemoryBudget::unlimited())).is_err());
 }
 
 #[test]
 fn exhausted_budget_refuses_inserts_and_nothing_else() {
     let budget = Arc::new(MemoryBudget::new(100_000));
-    let tree = BTree::<Latched>::new(16, Arc::clone(&budget)).expect("the first chunk fits");
+    let tree = BTree::new(16, Arc::clone(&budget)).expect("the first chunk fits");
     let mut inserted = 0_u64;
     let error = loop {
         match tree.insert(&(inserted * 7919 % 1_000_003).to_be_bytes(), inserted) {
@@ -116,7 +118,7 @@ fn exhausted_budget_refuses_inserts_and_nothing_else() {
 
 #[test]
 fn ascending_load_fills_leaves() {
-    let tree = tree::<Latched>(16);
+    let tree = tree(16);
     let count = 100_000;
     for number in 0..count {
         tree.insert(&composite(3, number), number).expect("no limit");
@@ -128,7 +130,7 @@ fn ascending_load_fills_leaves() {
 
 #[test]
 fn ascending_runs_inside_the_tree_fill_leaves() {
-    let tree = tree::<Latched>(16);
+    let tree = tree(16);
     let (runs, count) = (10, 10_000);
     for number in 0..count {
         for run in 0..runs {
@@ -142,7 +144,7 @@ fn ascending_runs_inside_the_tree_fill_leaves() {
 
 #[test]
 fn queue_leaves_no_empty_leaves_behind() {
-    let tree = tree::<Latched>(16);
+    let tree = tree(16);
     for number in 0..200_000_u64 {
         tree.insert(&composite(1, number), number).expect("no limit");
         if let Some(oldest) = number.checked_sub(1_000) {
@@ -160,7 +162,7 @@ fn queue_leaves_no_empty_leaves_behind() {
 
 #[test]
 fn prior_key_is_the_gap_before() {
-    let tree = tree::<Unlatched>(16);
+    let tree = tree(16);
     for number in 0..1_000_u64 {
         tree.insert(&composite(1, number * 10), number).expect("no limit");
     }
@@ -188,7 +190,7 @@ fn prior_key_is_the_gap_before() {
 
 #[test]
 fn stamps_see_inserts_and_follow_own_ones() {
-    let tree = tree::<Latched>(8);
+    let tree = tree(8);
     for number in 0..10_000_u64 {
         tree.insert(&(number * 2).to_be_bytes(), number).expect("no limit");
     }
@@ -218,7 +220,7 @@ fn stamps_see_inserts_and_follow_own_ones() {
 
 #[test]
 fn root_split_is_a_change_like_any_other() {
-    let tree = tree::<Unlatched>(8);
+    let tree = tree(8);
     let mut held = vec![tree.lookup(&[0]).stamp];
     let mut splits = 0;
     for number in 0..130_u64 {
@@ -237,14 +239,14 @@ fn root_split_is_a_change_like_any_other() {
 /// Full inner nodes beside emptied ones: children are handed over, and no empty leaf stays.
 #[test]
 fn emptying_a_full_tree_from_either_end_balances_inner_nodes() {
-    let (small, large) = (tree::<Latched>(16), tree::<Latched>(512));
+    let (small, large) = (tree(16), tree(512));
     let short = |number: u64| composite(3, number).to_vec();
     let long = |number: u64| [&[b'l'; 400], &composite(number % 3, number)[..]].concat();
     empty_from_both_ends(&small, 30_000, &short);
     empty_from_both_ends(&large, 30_000, &long);
 }
 
-fn empty_from_both_ends(tree: &BTree<Latched>, count: u64, key: &dyn Fn(u64) -> Vec<u8>) {
+fn empty_from_both_ends(tree: &BTree, count: u64, key: &dyn Fn(u64) -> Vec<u8>) {
     for round in 0..3 {
         let mut order: Vec<(Vec<u8>, u64)> =
             (0..count).map(|number| (key(number), number)).collect();

@@ -3,15 +3,14 @@
 //! Role         everything in this folder is written for nodes of `N` words;
 //!              [`BTree`](super::BTree) picks N when it is made
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use hotrow_base::sync::{SpinWait, Version};
 
 use crate::budget::MemoryBudget;
-use crate::latching::Latching;
 use crate::prefetch::prefetch;
+use crate::writers::Writers;
 
 use super::arena::{Arena, Node};
 use super::build::{Extent, build, layout_for, shape};
@@ -21,15 +20,15 @@ use super::key::KeyBuffer;
 use super::key::SearchKey;
 use super::layout::{View, value_in};
 use super::stamp::NodeStamp;
-use super::{BTreeError, Lookup, Prior, latch};
+use super::{BTreeError, Lookup, Prior};
 
 /// A tree with nodes of `N` words.
-pub(super) struct Tree<L: Latching, const N: usize> {
+pub(super) struct Tree<const N: usize> {
     pub(super) arena: Arena<N>,
     pub(super) max_key_bytes: usize,
     /// see `gaps`; set while nobody uses the tree, so Relaxed is enough
     guarded: AtomicBool,
-    policy: PhantomData<L>,
+    pub(super) writers: Writers,
 }
 
 /// A leaf, read at a version, and what it says of a key; not validated yet.
@@ -41,14 +40,14 @@ pub(super) struct Place<'t, const N: usize> {
     pub(super) found: Found,
 }
 
-impl<L: Latching, const N: usize> Tree<L, N> {
+impl<const N: usize> Tree<N> {
     pub(super) fn new(max_key_bytes: usize, budget: Arc<MemoryBudget>) -> Result<Self, BTreeError> {
         let arena = Arena::<N>::new(budget)?;
         let extent = Extent { lower: &[], upper: None };
         let layout = layout_for::<N>(extent, shape::<N>(&[], None, 0)).expect("an empty leaf fits");
         build(arena.root().words, 0, extent, &[], layout, None);
         let guarded = AtomicBool::new(false);
-        Ok(Self { arena, max_key_bytes, guarded, policy: PhantomData })
+        Ok(Self { arena, max_key_bytes, guarded, writers: Writers::default() })
     }
 
     pub(super) fn guard_gaps(&self) {
@@ -78,7 +77,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
             Found::Gap(_) | Found::Stray(_) | Found::Padded(_) => None,
         };
         let stamp = NodeStamp { node: node.id, version };
-        latch::validate::<L>(&node.words[0], version).then_some(Lookup { value, stamp })
+        node.latch().validate(version).then_some(Lookup { value, stamp })
     }
 
     /// The leaf that covers a key, by the hint if it is good and else from the root, and what it
@@ -133,15 +132,12 @@ impl<L: Latching, const N: usize> Tree<L, N> {
             }
         };
         let stamp = NodeStamp { node: node.id, version };
-        latch::validate::<L>(&node.words[0], version).then_some((found, stamp))
+        node.latch().validate(version).then_some((found, stamp))
     }
 
     #[inline]
     pub(super) fn validate(&self, stamp: NodeStamp) -> bool {
-        self.arena.node(stamp.node).is_some_and(|node| {
-            // Not `latch::validate`: an owned tree's stamps are checked too.
-            latch::is_at(&node.words[0], stamp.version)
-        })
+        self.arena.node(stamp.node).is_some_and(|node| node.latch().validate(stamp.version))
     }
 
     /// The inner nodes are walked: they are few and mostly cached. Of the leaf, the first lines and

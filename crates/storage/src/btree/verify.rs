@@ -2,8 +2,6 @@
 //!
 //! Role         tests, and anyone who doubts; the tree must be at rest meanwhile
 
-use crate::latching::Latching;
-
 use super::MAX_KEY_BYTES;
 use super::arena::Node;
 use super::key::{KeyBuffer, compare_padded};
@@ -27,7 +25,7 @@ pub struct TreeShape {
     pub ghosts: usize,
 }
 
-impl<L: Latching, const N: usize> Tree<L, N> {
+impl<const N: usize> Tree<N> {
     pub(super) fn check_invariants(&self) -> Result<TreeShape, String> {
         let root = self.arena.root();
         let mut shape = TreeShape { height: self.height(), ..TreeShape::default() };

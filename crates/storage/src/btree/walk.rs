@@ -21,14 +21,11 @@ use std::mem::swap;
 
 use hotrow_base::sync::SpinWait;
 
-use crate::latching::Latching;
-
 use super::arena::Node;
 use super::cursor::{Direction, End, KeyRange, copy_ends};
 use super::descend::Towards;
 use super::find::Found;
 use super::key::{KeyBuffer, SearchKey};
-use super::latch;
 use super::layout::{View, value_in};
 use super::stamp::NodeStamp;
 use super::tree::Tree;
@@ -90,15 +87,15 @@ enum Look {
 }
 
 /// A walk in progress: [`BTree::walk`](super::BTree::walk).
-pub struct Walk<'t, 'b, L: Latching> {
-    walk: AnyWalk<'t, 'b, L>,
+pub struct Walk<'t, 'b> {
+    walk: AnyWalk<'t, 'b>,
 }
 
 /// A walk over whichever node size the tree has.
-pub(super) enum AnyWalk<'t, 'b, L: Latching> {
-    Small(SizedWalk<'t, 'b, L, 128>),
-    Medium(SizedWalk<'t, 'b, L, 256>),
-    Large(SizedWalk<'t, 'b, L, 512>),
+pub(super) enum AnyWalk<'t, 'b> {
+    Small(SizedWalk<'t, 'b, 128>),
+    Medium(SizedWalk<'t, 'b, 256>),
+    Large(SizedWalk<'t, 'b, 512>),
 }
 
 macro_rules! with_walk {
@@ -111,8 +108,8 @@ macro_rules! with_walk {
     };
 }
 
-impl<'t, 'b, L: Latching> Walk<'t, 'b, L> {
-    pub(super) fn new(walk: AnyWalk<'t, 'b, L>) -> Self {
+impl<'t, 'b> Walk<'t, 'b> {
+    pub(super) fn new(walk: AnyWalk<'t, 'b>) -> Self {
         Self { walk }
     }
 
@@ -141,8 +138,8 @@ impl<'t, 'b, L: Latching> Walk<'t, 'b, L> {
 }
 
 /// A walk over nodes of `N` words.
-pub(super) struct SizedWalk<'t, 'b, L: Latching, const N: usize> {
-    tree: &'t Tree<L, N>,
+pub(super) struct SizedWalk<'t, 'b, const N: usize> {
+    tree: &'t Tree<N>,
     buffers: &'b mut WalkBuffers,
     direction: Direction,
     at: At,
@@ -152,13 +149,13 @@ pub(super) struct SizedWalk<'t, 'b, L: Latching, const N: usize> {
     named: Option<Named>,
 }
 
-impl<L: Latching, const N: usize> Tree<L, N> {
+impl<const N: usize> Tree<N> {
     pub(super) fn walk<'t, 'b>(
         &'t self,
         buffers: &'b mut WalkBuffers,
         range: KeyRange<'_>,
         direction: Direction,
-    ) -> SizedWalk<'t, 'b, L, N> {
+    ) -> SizedWalk<'t, 'b, N> {
         let (begin, limit_end) =
             copy_ends(range, direction, &mut buffers.probe, &mut buffers.limit);
         let at = At::Begin(begin);
@@ -166,7 +163,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
     }
 }
 
-impl<'t, L: Latching, const N: usize> SizedWalk<'t, '_, L, N> {
+impl<'t, const N: usize> SizedWalk<'t, '_, N> {
     fn step(&mut self) -> Option<Step> {
         let mut spin = SpinWait::new();
         loop {
@@ -221,7 +218,7 @@ impl<'t, L: Latching, const N: usize> SizedWalk<'t, '_, L, N> {
             }
             (At::Begin(_) | At::Down | At::BelowFence, _) => self.go_down(&view, stamp, place),
         };
-        if !latch::validate::<L>(&node.words[0], stamp.version) {
+        if !node.latch().validate(stamp.version) {
             return None;
         }
         if matches!(moved, Look::Moved) {
@@ -239,11 +236,7 @@ impl<'t, L: Latching, const N: usize> SizedWalk<'t, '_, L, N> {
         let tree = self.tree;
         if let Some((stamp, index)) = self.place {
             let node = tree.arena.node(stamp.node)?;
-            return latch::is_at(&node.words[0], stamp.version).then_some((
-                node,
-                stamp,
-                Some(index),
-            ));
+            return node.latch().validate(stamp.version).then_some((node, stamp, Some(index)));
         }
         let probe = self.buffers.probe.as_bytes();
         let towards = match (self.at, self.direction) {

@@ -7,8 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use hotrow_base::sync::{SpinWait, Version};
 
-use crate::latching::Latching;
-
+use super::BTreeError;
 use super::arena::{Held, Node, ROOT};
 use super::build::{insert_entry, remove_entry};
 use super::find::Found;
@@ -18,7 +17,6 @@ use super::key::{KeyBuffer, MAX_KEY_BYTES, SearchKey};
 use super::layout::{GHOST, View, entry_word, value_in};
 use super::stamp::{NodeStamp, StampChange};
 use super::tree::{Place, Tree};
-use super::{BTreeError, latch};
 
 enum Insert {
     Done(StampChange),
@@ -28,7 +26,7 @@ enum Insert {
     Denied,
 }
 
-impl<L: Latching, const N: usize> Tree<L, N> {
+impl<const N: usize> Tree<N> {
     #[inline(always)]
     pub(super) fn insert_guarded<G: GapGuard>(
         &self,
@@ -45,6 +43,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         debug_assert!(value & !(GHOST | super::VALUE_MASK) == 0, "value {value:x} is too wide");
         const { assert!(MAX_KEY_BYTES < 1 << 10, "lengths have ten bits in an entry word") };
         let word = entry_word(value, key.len());
+        let _change = self.writers.change();
         let mut spin = SpinWait::new();
         loop {
             match self.try_insert(key, word, hint.as_deref_mut(), guard) {
@@ -72,7 +71,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         let Place { node, version, view, found } = self.locate(SearchKey::new(key), hint)?;
         let outcome = match found {
             Found::Gap(index) if view.takes(key.len()) => {
-                let held = Held::<L, N>::upgrade(node, version)?;
+                let held = Held::upgrade(node, version, &self.writers)?;
                 if G::ASKS && !guard.may_divide(prior(&view, index).as_bytes(), key) {
                     return Some(Insert::Denied);
                 }
@@ -88,7 +87,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
             },
             Found::Padded(_) => Insert::Clash,
         };
-        latch::validate::<L>(&node.words[0], version).then_some(outcome)
+        node.latch().validate(version).then_some(outcome)
     }
 
     /// Puts an entry into the place of a vacant ghost.
@@ -100,7 +99,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         index: usize,
         word: u64,
     ) -> Option<Insert> {
-        let held = Held::<L, N>::upgrade(node, version)?;
+        let held = Held::upgrade(node, version, &self.writers)?;
         node.words[View::new(node.words).header.values_start() + index].store(word, Relaxed);
         let before = NodeStamp { node: node.id, version };
         let after = NodeStamp { node: node.id, version: held.publish() };
@@ -115,6 +114,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         expected: u64,
         guard: &mut G,
     ) -> Removal {
+        let _change = self.writers.change();
         let mut spin = SpinWait::new();
         loop {
             match self.try_remove(key, expected, guard) {
@@ -132,12 +132,12 @@ impl<L: Latching, const N: usize> Tree<L, N> {
             Found::Entry(index) if value_in(view.value_word(index)) == expected => index,
             _ => {
                 let is_empty = view.count() == 0;
-                latch::validate::<L>(&node.words[0], version).then_some(())?;
+                node.latch().validate(version).then_some(())?;
                 let stays_empty = G::ASKS && is_empty && !self.tidy_empty(search, guard);
                 return Some(if stays_empty { Removal::StillEmpty } else { Removal::Absent });
             }
         };
-        let held = Held::<L, N>::upgrade(node, version)?;
+        let held = Held::upgrade(node, version, &self.writers)?;
         if G::ASKS && !guard.may_unite(prior(&view, index).as_bytes(), key) {
             let word = &node.words[view.header.values_start() + index];
             word.store(entry_word(VACANT, key.len()), Relaxed);
@@ -168,6 +168,7 @@ impl<L: Latching, const N: usize> Tree<L, N> {
 
     /// Changes the value of `key` to what `change` makes of it, if anything; the old value.
     pub(super) fn update(&self, key: &[u8], change: impl Fn(u64) -> Option<u64>) -> Option<u64> {
+        let _change = self.writers.change();
         let mut spin = SpinWait::new();
         loop {
             match self.try_update(key, &change) {
@@ -182,13 +183,13 @@ impl<L: Latching, const N: usize> Tree<L, N> {
         let (node, version) = self.descend(search)?;
         let view = View::new(node.words);
         let Found::Entry(index) = view.find_key(search) else {
-            return latch::validate::<L>(&node.words[0], version).then_some(None);
+            return node.latch().validate(version).then_some(None);
         };
         let old = value_in(view.value_word(index));
         let Some(new) = change(old).filter(|&new| new != old) else {
-            return latch::validate::<L>(&node.words[0], version).then_some(Some(old));
+            return node.latch().validate(version).then_some(Some(old));
         };
-        let held = Held::<L, N>::upgrade(node, version)?;
+        let held = Held::upgrade(node, version, &self.writers)?;
         let word = &node.words[view.header.values_start() + index];
         word.store(entry_word(new, key.len()), Relaxed);
         held.publish();

@@ -122,6 +122,16 @@ impl<'a> Bucket<'a> {
         self.0[0].compare_exchange(header.0, header.latched().0, Acquire, Relaxed).is_ok()
     }
 
+    /// As [`Bucket::try_latch`], for the only thread that latches buckets of this index.
+    pub(super) fn latch_alone(self, header: Header) -> bool {
+        let is_same = self.0[0].load(Relaxed) == header.0;
+        if is_same {
+            // Relaxed: entries are stored Release, and so not before this.
+            self.0[0].store(header.latched().0, Relaxed);
+        }
+        is_same
+    }
+
     /// Whether nothing was changed since `header` was read, and nothing is being changed.
     ///
     /// The entries read in between were loaded Acquire: had one been stored by a later writer

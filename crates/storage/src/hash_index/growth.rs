@@ -12,7 +12,6 @@ use std::sync::{PoisonError, TryLockError};
 use super::HashIndex;
 use super::bucket::{Entry, TAG_TO_BIT, entry_bit};
 use super::chain::Chain;
-use crate::latching::Latching;
 use crate::record::RecordId;
 
 /// One entry in this many is counted.
@@ -33,7 +32,7 @@ pub(super) struct Growth {
     scratch: Vec<Entry>,
 }
 
-impl<L: Latching> HashIndex<L> {
+impl HashIndex {
     /// Counts an entry that was added, and grows the index if it is time.
     #[inline]
     pub(super) fn note_added(&self, id: RecordId) {

@@ -5,15 +5,21 @@ use proptest::prelude::*;
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 
 use super::*;
-use crate::latching::{Latched, Unlatched};
 
 /// Accepts this record only.
 fn accept(id: RecordId) -> impl Fn(RecordId) -> Option<RecordId> {
     move |found| (found == id).then_some(found)
 }
 
-fn index<L: Latching>() -> HashIndex<L> {
+fn index() -> HashIndex {
     HashIndex::new(Arc::new(MemoryBudget::unlimited())).expect("the budget is unlimited")
+}
+
+/// One that is changed by one thread at a time.
+fn index_of_one_writer() -> HashIndex {
+    let index = index();
+    index.set_one_writer(true);
+    index
 }
 
 /// Keys are ids here: the id is all that a `matches` needs.
@@ -26,13 +32,13 @@ fn hash(number: u64) -> u64 {
     (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93) ^ mixed >> 29
 }
 
-fn get<L: Latching>(index: &HashIndex<L>, number: u64) -> Option<RecordId> {
+fn get(index: &HashIndex, number: u64) -> Option<RecordId> {
     index.get(hash(number), accept(id(number)))
 }
 
 #[test]
 fn an_empty_index_has_nothing() {
-    let index = index::<Latched>();
+    let index = index();
     assert_eq!(get(&index, 1), None);
     assert_eq!(index.candidate(hash(1)), None);
     assert!(!index.remove(hash(1), id(1)));
@@ -42,7 +48,7 @@ fn an_empty_index_has_nothing() {
 
 #[test]
 fn a_hash_of_zeroes_is_a_hash_like_others() {
-    let index = index::<Latched>();
+    let index = index();
     assert_eq!(index.get(0, Some), None);
     assert_eq!(index.candidate(0), None);
     index.insert(0, id(1)).expect("the budget is unlimited");
@@ -51,7 +57,7 @@ fn a_hash_of_zeroes_is_a_hash_like_others() {
 
 #[test]
 fn a_unique_insert_returns_the_record_in_its_way() {
-    let index = index::<Latched>();
+    let index = index();
     let insert = |new| index.insert_unique(hash(7), id(new), |_| true);
     assert_eq!(insert(1), Ok(None));
     assert_eq!(insert(2), Ok(Some(id(1))));
@@ -60,7 +66,7 @@ fn a_unique_insert_returns_the_record_in_its_way() {
 
 #[test]
 fn entries_of_one_hash_form_a_chain_that_shrinks_again() {
-    let index = index::<Latched>();
+    let index = index();
     for number in 1..=1_000 {
         index.insert(42, id(number)).expect("the budget is unlimited");
     }
@@ -84,7 +90,7 @@ fn entries_of_one_hash_form_a_chain_that_shrinks_again() {
 #[test]
 fn growing_keeps_every_entry_and_the_load() {
     const ENTRIES: u64 = 300_000;
-    let index = index::<Latched>();
+    let index = index();
     for number in 1..=ENTRIES {
         index.insert(hash(number), id(number)).expect("the budget is unlimited");
     }
@@ -101,7 +107,7 @@ fn growing_keeps_every_entry_and_the_load() {
 
 #[test]
 fn a_visit_sees_each_entry_once_when_nothing_changes() {
-    let index = index::<Unlatched>();
+    let index = index();
     for number in 1..=20_000 {
         index.insert(hash(number), id(number)).expect("the budget is unlimited");
     }
@@ -114,7 +120,7 @@ fn a_visit_sees_each_entry_once_when_nothing_changes() {
 #[test]
 fn the_budget_refuses_inserts_and_nothing_else() {
     let budget = Arc::new(MemoryBudget::new(200_000));
-    let index = HashIndex::<Latched>::new(Arc::clone(&budget)).expect("64 KiB fit");
+    let index = HashIndex::new(Arc::clone(&budget)).expect("64 KiB fit");
     let mut inserted = 0;
     let refused = (1..1_000_000).find_map(|number| {
         inserted = number - 1;
@@ -136,7 +142,7 @@ fn the_budget_refuses_inserts_and_nothing_else() {
 
 #[test]
 fn an_index_without_room_is_not_made() {
-    assert!(HashIndex::<Latched>::new(Arc::new(MemoryBudget::new(1_000))).is_err());
+    assert!(HashIndex::new(Arc::new(MemoryBudget::new(1_000))).is_err());
 }
 
 /// Few distinct hashes and tags, so that chains, splits and false tag matches all happen.
@@ -168,8 +174,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Runs `steps` against the standard library's map. Ids carry their key in the low byte.
-fn behaves_like_a_map<L: Latching>(steps: Vec<Step>) -> Result<(), TestCaseError> {
-    let index = index::<L>();
+fn behaves_like_a_map(index: HashIndex, steps: &[Step]) -> Result<(), TestCaseError> {
     let mut model: HashMap<u64, RecordId> = HashMap::new();
     let mut next = 1_u64;
     let mut found = Vec::new();
@@ -179,7 +184,7 @@ fn behaves_like_a_map<L: Latching>(steps: Vec<Step>) -> Result<(), TestCaseError
         id(next << 8 | key)
     };
     let key_is = |key| move |id: RecordId| id.bits() & 0xff == key && id.bits() < 1 << 39;
-    for step in steps {
+    for step in steps.iter().cloned() {
         match step {
             Step::InsertUnique(key) => {
                 let new = fresh(key);
@@ -233,13 +238,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn a_latched_index_behaves_like_a_map(steps in prop::collection::vec(step(), 1..300)) {
-        behaves_like_a_map::<Latched>(steps)?;
-    }
-
-    #[test]
-    fn an_unlatched_index_behaves_like_a_map(steps in prop::collection::vec(step(), 1..300)) {
-        behaves_like_a_map::<Unlatched>(steps)?;
+    fn an_index_behaves_like_a_map(steps in prop::collection::vec(step(), 1..300)) {
+        behaves_like_a_map(index(), &steps)?;
+        behaves_like_a_map(index_of_one_writer(), &steps)?;
     }
 }
 
@@ -247,18 +248,21 @@ proptest! {
 /// each must always find exactly its own keys, and all must always find the keys nobody removes.
 #[test]
 fn nobody_misses_an_entry_while_the_index_grows() {
-    const THREADS: u64 = 4;
+    nobody_misses_an_entry_of(&index(), 4);
+    nobody_misses_an_entry_of(&index_of_one_writer(), 1);
+}
+
+fn nobody_misses_an_entry_of(index: &HashIndex, threads: u64) {
     const KEYS: u64 = 40_000;
     const PERMANENT: u64 = 2_000;
-    let index = index::<Latched>();
     for number in 1..=PERMANENT {
         index.insert(hash(number), id(number)).expect("the budget is unlimited");
     }
     let first_bucket_count = index.bucket_count();
-    let running = AtomicUsize::new(THREADS as usize);
+    let running = AtomicUsize::new(threads as usize);
     std::thread::scope(|scope| {
-        for thread in 1..=THREADS {
-            let (index, running) = (&index, &running);
+        for thread in 1..=threads {
+            let running = &running;
             scope.spawn(move || {
                 let mut random = SmallRng::seed_from_u64(thread);
                 for key in 0..KEYS {
@@ -278,7 +282,7 @@ fn nobody_misses_an_entry_while_the_index_grows() {
                 running.fetch_sub(1, Relaxed);
             });
         }
-        let (index, running) = (&index, &running);
+        let running = &running;
         scope.spawn(move || {
             let mut random = SmallRng::seed_from_u64(99);
             while running.load(Relaxed) > 0 {
@@ -289,9 +293,9 @@ fn nobody_misses_an_entry_while_the_index_grows() {
         });
     });
     assert!(index.bucket_count() > first_bucket_count, "the index never grew");
-    for number in (1..=THREADS).flat_map(|t| (1..=KEYS).map(move |key| t << 32 | key)) {
+    for number in (1..=threads).flat_map(|t| (1..=KEYS).map(move |key| t << 32 | key)) {
         if number % 4 != 0 {
-            assert_eq!(get(&index, number), Some(id(number)));
+            assert_eq!(get(index, number), Some(id(number)));
         }
     }
 }
@@ -300,7 +304,7 @@ fn nobody_misses_an_entry_while_the_index_grows() {
 /// never be missed, and no two writers may both insert one unique key.
 #[test]
 fn a_hot_chain_never_hides_an_entry() {
-    let index = index::<Latched>();
+    let index = index();
     let hot = 77;
     index.insert(hot, id(1)).expect("the budget is unlimited");
     let done = AtomicBool::new(false);

@@ -43,7 +43,7 @@ impl Fixture {
         index.get(hash(key), |id| (records.record(id).row()[0].load(Relaxed) == key).then_some(id))
     }
 
-    fn tree(&self) -> &BTree<Latched> {
+    fn tree(&self) -> &BTree {
         self.table.index_at(1).as_btree().expect("index 1 is a B+-tree")
     }
 

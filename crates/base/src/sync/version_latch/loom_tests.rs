@@ -51,6 +51,32 @@ fn a_validated_read_is_not_torn() {
 }
 
 #[test]
+fn a_read_beside_the_only_writer_is_not_torn() {
+    facade::model(|| {
+        let node = Node::new();
+        let writer = {
+            let node = Arc::clone(&node);
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    let version = node.latch.try_read_begin().expect("nobody else locks it");
+                    assert!(node.latch.upgrade_alone(version));
+                    node.bump();
+                    node.latch.unlock();
+                }
+            })
+        };
+        if let Some(version) = node.latch.try_read_begin() {
+            let (first, second) = node.load();
+            if node.latch.validate(version) {
+                assert_eq!(first, second);
+                assert_eq!(first, version.to_word() / STEP);
+            }
+        }
+        writer.join().expect("the writer does not panic");
+    });
+}
+
+#[test]
 fn an_upgrade_loses_no_update() {
     facade::model(|| {
         let node = Node::new();

@@ -63,7 +63,7 @@ fn change() -> impl Strategy<Value = Change> {
 
 struct Run {
     keys: Keys,
-    tree: BTree<Latched>,
+    tree: BTree,
     model: BTreeSet<u64>,
     readers: Vec<Reader>,
     /// keys whose removal is to be tried again
@@ -137,7 +137,7 @@ impl Run {
 }
 
 fn run(keys: Keys, changes: &[Change]) {
-    let tree = tree::<Latched>(keys.longest());
+    let tree = tree(keys.longest());
     tree.guard_gaps();
     let mut run =
         Run { keys, tree, model: BTreeSet::new(), readers: Vec::new(), due: BTreeSet::new() };
@@ -200,8 +200,8 @@ impl GapGuard for Forbids {
     }
 }
 
-fn guarded() -> BTree<Latched> {
-    let tree = tree::<Latched>(8);
+fn guarded() -> BTree {
+    let tree = tree(8);
     tree.guard_gaps();
     tree
 }

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn one_row_scan_copies_few() {
-    let tree = tree::<Latched>(8);
+    let tree = tree(8);
     for number in 0..1_000_u64 {
         tree.insert(&number.to_be_bytes(), number).expect("no limit");
     }
@@ -18,7 +18,7 @@ fn one_row_scan_copies_few() {
 /// would go to, or a phantom gets in.
 #[test]
 fn stamps_of_a_scan_cover_its_gaps() {
-    let tree = tree::<Latched>(8);
+    let tree = tree(8);
     for number in 0..2_000_u64 {
         tree.insert(&(number * 10).to_be_bytes(), number).expect("no limit");
     }
@@ -52,7 +52,7 @@ fn scan_goes_on_while_the_tree_changes_under_it() {
 }
 
 fn goes_on(wanted: Wanted, direction: Direction) {
-    let tree = tree::<Unlatched>(16);
+    let tree = tree(16);
     for number in 0..3_000 {
         tree.insert(&composite(number, 0), number).expect("no limit");
     }
@@ -82,7 +82,7 @@ fn goes_on(wanted: Wanted, direction: Direction) {
 
 #[test]
 fn ends_that_are_no_keys_compare_by_bytes() {
-    let tree = tree::<Latched>(16);
+    let tree = tree(16);
     let zero = composite(5, 0);
     tree.insert(&zero, 1).expect("no limit");
     tree.insert(&composite(5, 7), 2).expect("no limit");

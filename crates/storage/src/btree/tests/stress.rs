@@ -9,7 +9,6 @@ use rand::{Rng, SeedableRng};
 
 use super::*;
 
-const WRITERS: u64 = 3;
 const ROUNDS: u64 = 60_000;
 /// Keys that stay: every multiple of this is inserted first and never removed.
 const STABLE: u64 = 97;
@@ -19,7 +18,7 @@ fn key_of(number: u64) -> [u8; 16] {
 }
 
 /// Each writer owns the numbers that leave its own remainder, and checks them as it goes.
-fn write(tree: &BTree<Latched>, writer: u64, space: u64) -> BTreeMap<u64, u64> {
+fn write(tree: &BTree, (writer, writers): (u64, u64), space: u64) -> BTreeMap<u64, u64> {
     let mut random = SmallRng::seed_from_u64(writer);
     let mut mine = BTreeMap::new();
     let mut filling = true;
@@ -28,7 +27,7 @@ fn write(tree: &BTree<Latched>, writer: u64, space: u64) -> BTreeMap<u64, u64> {
         if round % 10_000 == 0 {
             filling = !filling;
         }
-        let number = random.random_range(0..space) * WRITERS + writer;
+        let number = random.random_range(0..space) * writers + writer;
         if number.is_multiple_of(STABLE) {
             continue;
         }
@@ -46,7 +45,7 @@ fn write(tree: &BTree<Latched>, writer: u64, space: u64) -> BTreeMap<u64, u64> {
     mine
 }
 
-fn scan(tree: &BTree<Latched>, stable: u64, direction: Direction, done: &AtomicBool) {
+fn scan(tree: &BTree, stable: u64, direction: Direction, done: &AtomicBool) {
     let mut buffers = ScanBuffers::default();
     while !done.load(Ordering::Relaxed) {
         let mut last: Option<Vec<u8>> = None;
@@ -65,22 +64,21 @@ fn scan(tree: &BTree<Latched>, stable: u64, direction: Direction, done: &AtomicB
     }
 }
 
-fn stress(space: u64) {
-    let tree = tree::<Latched>(16);
-    let stable: Vec<u64> = (0..space * WRITERS).step_by(STABLE as usize).collect();
+fn stress(tree: &BTree, writers: u64, space: u64) {
+    let stable: Vec<u64> = (0..space * writers).step_by(STABLE as usize).collect();
     for &number in &stable {
         tree.insert(&key_of(number), u64::from(u32::MAX)).expect("no limit");
     }
     let done = AtomicBool::new(false);
     let owned = thread::scope(|scope| {
-        let (tree, done) = (&tree, &done);
+        let done = &done;
         for direction in [Direction::Ascending, Direction::Descending] {
             let stable = stable.len() as u64;
             scope.spawn(move || scan(tree, stable, direction, done));
         }
-        let writers: Vec<_> =
-            (0..WRITERS).map(|writer| scope.spawn(move || write(tree, writer, space))).collect();
-        let owned: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
+        let writer = |number| scope.spawn(move || write(tree, (number, writers), space));
+        let all: Vec<_> = (0..writers).map(writer).collect();
+        let owned: Vec<_> = all.into_iter().map(|writer| writer.join()).collect();
         done.store(true, Ordering::Relaxed);
         owned
     });
@@ -88,25 +86,31 @@ fn stress(space: u64) {
     let mut model: BTreeMap<Vec<u8>, u64> =
         owned.map(|(number, value)| (key_of(number).to_vec(), value)).collect();
     model.extend(stable.iter().map(|&number| (key_of(number).to_vec(), u64::from(u32::MAX))));
-    let found = collect(&tree, KeyRange::ALL, Direction::Ascending);
+    let found = collect(tree, KeyRange::ALL, Direction::Ascending);
     assert!(found.into_iter().eq(model), "the tree holds what its writers left");
-    checked(&tree);
+    checked(tree);
 }
 
 #[test]
 fn writers_and_scanners_in_a_small_tree() {
-    stress(200);
+    stress(&tree(16), 3, 200);
 }
 
 #[test]
 fn writers_and_scanners_in_a_larger_tree() {
-    stress(10_000);
+    stress(&tree(16), 3, 10_000);
+}
+
+#[test]
+fn scanners_beside_one_writer() {
+    stress(&tree_of_one_writer(16), 1, 200);
+    stress(&tree_of_one_writer(16), 1, 10_000);
 }
 
 /// All threads insert the same keys: each key has one winner, and everyone sees its value.
 #[test]
 fn same_keys_from_several_threads() {
-    let tree = tree::<Latched>(16);
+    let tree = tree(16);
     let wins: u64 = thread::scope(|scope| {
         let tree = &tree;
         let racers: Vec<_> = (1..=3)
@@ -135,7 +139,7 @@ fn same_keys_from_several_threads() {
 /// Several producers append, a consumer takes from the left: the shape of TPC-C's new_order.
 #[test]
 fn queue_of_several_threads() {
-    let tree = tree::<Latched>(16);
+    let tree = tree(16);
     let done = AtomicBool::new(false);
     let (producers, each) = (2_u64, 40_000_u64);
     thread::scope(|scope| {
