@@ -38,4 +38,4 @@ pub use parker::Parker;
 pub use queue::{BlockingQueue, BoundedQueue, PopError, PushError};
 pub use reply::ReplySlot;
 pub use spin::{Spin, SpinWait, spin_for};
-pub use version_latch::{Version, VersionLatch};
+pub use version_latch::{Version, VersionLatch, order_locks_before_checks};

@@ -15,6 +15,7 @@ static ENGINES: &[EngineEntry] = &[
     hotrow_two_phase_locking::ENTRY,
     hotrow_orthrus::ENTRY,
     hotrow_partitioned::ENTRY,
+    hotrow_silo::ENTRY,
 ];
 
 /// All engines, the reference first.

@@ -18,6 +18,8 @@ mod key_ranges;
 mod visit;
 mod walk;
 
+pub(crate) use walk::direction;
+
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicU64;
 

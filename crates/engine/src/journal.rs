@@ -291,6 +291,38 @@ impl Committer {
         Commit { has_entry: true, ..commit }
     }
 
+    /// As [`Committer::commit`], for a transaction that has locked what it changes and has still to
+    /// validate what it read. What it has met does not tell who overwrites what it read; so where
+    /// there is a trace, times are counted, and this moment is its place.
+    ///
+    /// # Errors
+    ///
+    /// As [`Committer::commit`].
+    #[inline]
+    pub fn commit_unvalidated(&self, met: Position, effect: Effect) -> Result<Commit, Stop> {
+        let mut commit = self.commit(met, effect)?;
+        if let Some(trace) = &self.journal.trace {
+            let floor = self.journal.floor.get();
+            let before = if floor.epoch == commit.position.epoch { floor.time + 1 } else { 0 };
+            commit.position.time = before + trace.count();
+            self.place().raise_to(commit.position);
+        }
+        Ok(commit)
+    }
+
+    /// Ends the commit of a transaction that was found invalid.
+    pub fn abandon(&self, commit: Commit) {
+        if let (Some(log), Effect::Write { .. }) = (&self.journal.log, commit.effect) {
+            log.leave(self.worker);
+        }
+    }
+
+    /// What everything follows that runs beside others: what ran at quiet points.
+    #[inline]
+    pub fn floor(&self) -> Position {
+        self.journal.floor.get()
+    }
+
     /// What a call that ended at a quiet point without a commit may have seen: everything.
     pub fn seen_alone(&self) -> Position {
         self.journal.greatest_of_all()

@@ -3,19 +3,20 @@
 //! Should I be using this? Only to write an engine. An engine lowers a [`hotrow_transaction`] plan
 //! to its own form; this crate gives it calls to run ([`source`]), the tables and procedures to
 //! run them on ([`schema`]) with a gate for quiet points, records changed in place with
-//! undo ([`in_place`]), lock modes ([`lock_mode`]), trial reads ([`reconnaissance`]), transactions
-//! of several statements ([`interactive`]), images of it all ([`checkpoint`]) and the books to keep
-//! ([`statistics`]).
+//! undo ([`in_place`]), lock modes ([`lock_mode`]), trial reads ([`reconnaissance`]), looks into
+//! indexes that note what they saw ([`probe`]), transactions of several statements
+//! ([`interactive`]), images of it all ([`checkpoint`]) and the books to keep ([`statistics`]).
 //!
 //! Reading order: [`contract`], [`source`], [`schema`], [`worker`], [`protection`],
-//! [`in_place`], [`interactive`], [`reconnaissance`], [`planning`], [`statistics`], [`trace`],
-//! [`checkpoint`], [`recovery`], [`values`], [`waits`].
+//! [`in_place`], [`interactive`], [`reconnaissance`], [`planning`], [`probe`], [`statistics`],
+//! [`trace`], [`checkpoint`], [`recovery`], [`values`], [`waits`].
 //!
 //! Architecture invariants: no engine's name occurs here; nothing here knows SQL text, files or
 //! the network.
 
 #![forbid(unsafe_code)]
 
+pub mod back_off;
 pub mod checkpoint;
 pub mod contract;
 pub mod ghosts;
@@ -25,6 +26,7 @@ pub mod journal;
 pub mod lock_mode;
 pub mod owners;
 pub mod planning;
+pub mod probe;
 pub mod protection;
 pub mod reconnaissance;
 pub mod recovery;

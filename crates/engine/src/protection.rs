@@ -4,14 +4,16 @@
 //!              path: nothing (serial), lock now (dynamic locking), it must be held already
 //!              (planned)
 
-use hotrow_base::ids::IndexId;
+use hotrow_base::ids::{IndexId, TableId};
 use hotrow_base::key;
 use hotrow_log::position::Position;
+use hotrow_storage::record::Record;
 use hotrow_transaction::granule::{LockMode, Space, SpaceSeed};
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::plan::Footprint;
 
 use crate::lock_mode::Strength;
+use crate::probe::{Change, PartOf};
 
 /// Holds granules for the transaction that runs.
 pub trait Protection {
@@ -74,6 +76,21 @@ pub trait Protection {
         true
     }
 
+    /// The transaction has changed what others may have looked into.
+    #[inline]
+    fn changed(&mut self, _part: PartOf, _change: Change) {}
+
+    /// The transaction has made a record, which nobody else reaches yet.
+    #[inline]
+    fn born(&mut self, _table: TableId, _record: Record<'_>) {}
+
+    /// Whether a record met under a key is as it shows: final, or the transaction's own. Others may
+    /// only be met where nothing is locked before it is changed.
+    #[inline]
+    fn may_judge(&self, _table: TableId, _record: Record<'_>) -> bool {
+        true
+    }
+
     /// The transaction will be final, and stands there in the serial order.
     #[inline]
     fn commits_at(&mut self, _position: Position) {}
@@ -96,6 +113,11 @@ pub struct KeySpace {
 }
 
 impl KeySpace {
+    /// The index.
+    pub(crate) const fn index(self) -> IndexId {
+        self.index
+    }
+
     /// That of a part of an index; what is not split is part 0.
     pub const fn of(index: IndexId, part: u16) -> Self {
         Self { index, seed: Space::keys_of(index, part) }

@@ -6,6 +6,8 @@
 //!              order of a trace is true of the order in which a log is replayed
 //! Source       DESIGN section 6.1
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use hotrow_base::sync::Latch;
 use hotrow_log::position::Position;
 use hotrow_transaction::bytecode::Program;
@@ -28,6 +30,8 @@ pub struct Traced {
 #[derive(Default, Debug)]
 pub struct SerialTrace {
     calls: Latch<Vec<Traced>>,
+    /// see [`SerialTrace::count`]
+    counter: AtomicU64,
 }
 
 impl SerialTrace {
@@ -36,6 +40,11 @@ impl SerialTrace {
         let invocation = call.clone();
         let result = frame.result_rows(program);
         self.calls.lock().push(Traced { position, invocation, result });
+    }
+
+    /// How many times it was asked before: an order for engines whose positions are none.
+    pub fn count(&self) -> u64 {
+        self.counter.fetch_add(1, Ordering::SeqCst)
     }
 
     /// All calls in serial order.

@@ -57,8 +57,8 @@ pub struct Call {
     /// the log's epoch in which the call and all it saw are durable; set by each attempt
     pub durable_in: u64,
     ticket: Ticket,
-    /// must run alone, at a quiet point
-    exclusive: bool,
+    /// is to run alone, at a quiet point: said of a call that is to be [`Stop::Replan`]ned
+    pub exclusive: bool,
 }
 
 impl Call {
@@ -107,7 +107,7 @@ impl Call {
                 return Next::End(Err(error_of(stop, schema, &mut self.frame)));
             }
             Stop::Log => return Next::End(Err(committer.failure())),
-            Stop::Replan if self.attempts >= REPLANS_MAX => return Next::Alone,
+            Stop::Replan if self.exclusive || self.attempts >= REPLANS_MAX => return Next::Alone,
             Stop::Replan => books.replans.increment(),
             Stop::Conflict(reason) => books.conflicts[reason as usize].increment(),
         }
@@ -180,7 +180,7 @@ impl Call {
         met: Position,
         committer: &Committer,
     ) -> Result<(), Stop> {
-        self.durable_in = met.epoch;
+        self.durable_in = met.max(committer.floor()).epoch;
         let commit = executed?;
         self.durable_in = commit.position().epoch;
         let procedure = self.procedure.as_deref().expect("it has just been run");

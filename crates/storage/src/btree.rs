@@ -323,16 +323,37 @@ impl BTree {
     /// Sets the value of `key`, ghost flag and all, and returns the old one; `None`, and nothing
     /// changed, when there is no entry.
     pub fn replace(&self, key: &[u8], value: u64) -> Option<u64> {
-        with_tree!(self, tree => tree.update(key, |_| Some(value)))
+        self.replace_observed(key, value, |_| {})
+    }
+
+    /// [`replace`](Self::replace) that tells `observe` what happened to the leaf.
+    pub fn replace_observed(
+        &self,
+        key: &[u8],
+        value: u64,
+        observe: impl FnMut(StampChange),
+    ) -> Option<u64> {
+        with_tree!(self, tree => tree.update(key, |_| Some(value), observe))
     }
 
     /// Sets or clears the ghost flag of `key` if its value, apart from that flag, is `expected`.
     /// Whether it was.
     pub fn set_ghost(&self, key: &[u8], expected: u64, ghost: bool) -> bool {
+        self.set_ghost_observed(key, expected, ghost, |_| {})
+    }
+
+    /// [`set_ghost`](Self::set_ghost) that tells `observe` what happened to the leaf.
+    pub fn set_ghost_observed(
+        &self,
+        key: &[u8],
+        expected: u64,
+        ghost: bool,
+        observe: impl FnMut(StampChange),
+    ) -> bool {
         let flag = if ghost { GHOST } else { 0 };
         let same = |old: u64| old & !GHOST == expected & !GHOST;
         let change = |old| same(old).then_some(old & !GHOST | flag);
-        with_tree!(self, tree => tree.update(key, change)).is_some_and(same)
+        with_tree!(self, tree => tree.update(key, change, observe)).is_some_and(same)
     }
 
     /// Removes the entry of `key` if its value, ghost flag included, is `expected`: the physical

@@ -171,15 +171,58 @@ impl HashIndex {
         id: RecordId,
         matches: impl FnMut(RecordId) -> bool,
     ) -> Result<Option<RecordId>, OutOfMemoryBudget> {
+        self.insert_unique_observed(hash, id, matches, |_, _| {})
+    }
+
+    /// [`insert_unique`](Self::insert_unique) that tells `observe` the bucket's stamps before and
+    /// after the record was added, for an engine that keeps a node set.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_unique`](Self::insert_unique).
+    #[inline]
+    pub fn insert_unique_observed(
+        &self,
+        hash: u64,
+        id: RecordId,
+        matches: impl FnMut(RecordId) -> bool,
+        observe: impl FnOnce(BucketStamp, BucketStamp),
+    ) -> Result<Option<RecordId>, OutOfMemoryBudget> {
         let _change = self.writers.change();
         let mut chain = self.latch(hash);
         if let Some((_, _, existing)) = chain.find(hash, matches) {
             return Ok(Some(existing));
         }
         chain.add(Entry::new(hash, id))?;
+        let bucket = Self::address(hash, self.bucket_count());
+        let [before, after] = chain.headers().map(|header| BucketStamp { bucket, header });
         drop(chain);
+        observe(before, after);
         self.note_added(id);
         Ok(None)
+    }
+
+    /// The stamp of the bucket of `hash`, taken before a look into it that may find nothing: as
+    /// long as it [holds](Self::holds), no record with `hash` was added.
+    #[must_use]
+    pub fn stamp(&self, hash: u64) -> BucketStamp {
+        let mut wait = SpinWait::new();
+        loop {
+            let probe = self.probe(hash);
+            if self.is_undisturbed(&probe) {
+                let bucket = Self::address(hash, probe.count);
+                return BucketStamp { bucket, header: probe.header };
+            }
+            wait.wait();
+        }
+    }
+
+    /// Whether nothing in the bucket changed since `stamp` was taken.
+    #[inline]
+    #[must_use]
+    pub fn holds(&self, stamp: BucketStamp) -> bool {
+        // A bucket that was split since has another version: its entries may be elsewhere.
+        self.buckets.bucket(stamp.bucket).is_unchanged_since(stamp.header)
     }
 
     /// Adds `id`, whatever else has `hash`.
@@ -380,6 +423,13 @@ impl HashIndex {
             false => head.try_latch(header),
         }
     }
+}
+
+/// A bucket and the version it was looked into at; see [`HashIndex::stamp`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BucketStamp {
+    bucket: u64,
+    header: Header,
 }
 
 /// The beginning of a walk: what must be the same at its end if nothing was found.

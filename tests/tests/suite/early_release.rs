@@ -12,6 +12,8 @@ use hotrow_tests::directory::TestDirectory;
 /// Every sync of the log takes so much longer: time to look at the log meanwhile.
 const SYNC_DELAY: Duration = Duration::from_millis(150);
 
+const LOCKING: &str = "two_phase_locking";
+
 const SCRIPT: &str = "
     CREATE TABLE counter (id bigint PRIMARY KEY, n bigint NOT NULL);
     INSERT INTO counter VALUES (1, 0);
@@ -22,7 +24,7 @@ const SCRIPT: &str = "
     BEGIN SELECT n INTO result FROM counter WHERE id = 1; RETURN result; END $$ LANGUAGE plpgsql;";
 
 /// Whether a reader was told what a failure right after would have taken back.
-fn reader_is_betrayed(settings: &[(&str, &str)]) -> bool {
+fn reader_is_betrayed(engine: &str, settings: &[(&str, &str)]) -> bool {
     let directory = TestDirectory::new("early-release");
     Database::open(directory.path(), Config::default())
         .and_then(|db| db.session().execute(SCRIPT).map(|_| ()))
@@ -37,7 +39,7 @@ fn reader_is_betrayed(settings: &[(&str, &str)]) -> bool {
         ..EngineOptions::default()
     };
     let mut engines = hotrow::engines().iter();
-    let entry = engines.find(|entry| entry.name == "two_phase_locking").expect("it is there");
+    let entry = engines.find(|entry| entry.name == engine).expect("it is there");
     db.serve(entry, &options).expect("the settings are known");
     let log = db.log().expect("it has a directory");
     let before = log.horizon();
@@ -65,17 +67,20 @@ fn a_reader_is_told_only_what_is_durable() {
     for acquisition in ["wait-die", "wait-for-graph"] {
         for release in ["none", "shared", "all"] {
             let settings = [("acquisition", acquisition), ("release", release)];
-            assert!(!reader_is_betrayed(&settings), "{settings:?}");
+            assert!(!reader_is_betrayed(LOCKING, &settings), "{settings:?}");
         }
     }
     for last_use in ["keep", "release"] {
         let settings = [("acquisition", "ordered"), ("order", "identity"), ("last_use", last_use)];
-        assert!(!reader_is_betrayed(&settings), "{settings:?}");
+        assert!(!reader_is_betrayed(LOCKING, &settings), "{settings:?}");
+    }
+    for engine in ["orthrus", "partitioned", "silo"] {
+        assert!(!reader_is_betrayed(engine, &[]), "{engine}");
     }
 }
 
 #[test]
 fn without_tags_a_reader_is_told_what_may_be_lost() {
     let settings = [("acquisition", "wait-die"), ("release", "all-untagged")];
-    assert!(reader_is_betrayed(&settings));
+    assert!(reader_is_betrayed(LOCKING, &settings));
 }

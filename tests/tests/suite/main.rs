@@ -10,6 +10,7 @@ mod hostile;
 mod isolation;
 mod layering;
 mod messages;
+mod optimistic;
 mod replay;
 mod row_order;
 mod serial;

@@ -25,11 +25,11 @@
 //!  - P1  `unlock*` stores the word **Release**; `read_begin`, `lock`, `try_upgrade` load it
 //!    **Acquire**: who sees version v sees all that was written before v was published.
 //!  - P2  `lock`, `try_upgrade`, `upgrade_alone`, `lock_for_reuse` put a **Release fence** after
-//!    the word's LOCKED and before any protected store; `validate` puts an **Acquire fence** after
-//!    the protected loads and before its load of the word. A reader that loaded even one word stored
-//!    under the latch therefore loads LOCKED or a later version, and fails. Without the two fences
-//!    the processor (not x86-64, but ARM) and the compiler (anywhere) may move the loads past the
-//!    check.
+//!    the word's LOCKED and before any protected store; `validate` puts an **Acquire fence**
+//!    after the protected loads and before its load of the word. A reader that loaded even one
+//!    word stored under the latch therefore loads LOCKED or a later version, and fails. Without
+//!    the two fences the processor (not x86-64, but ARM) and the compiler (anywhere) may move
+//!    the loads past the check.
 //!  - P3  `try_upgrade` needs no Acquire fence before its compare-exchange: when it succeeds no one
 //!    has locked since v, and who locks later does so after our unlock, so no load made before the
 //!    upgrade can have read a later writer's store (read-write coherence).
@@ -76,6 +76,14 @@ impl Version {
     pub const fn next(self) -> Self {
         Self(self.0 + STEP)
     }
+}
+
+/// Called between locking what a transaction changes and validating what it read: of two threads
+/// that each lock what the other has read, at least one then finds the other's lock. Locking is an
+/// acquire and a check is a load, so nothing else keeps the check behind the lock.
+#[inline]
+pub fn order_locks_before_checks() {
+    fence(Ordering::SeqCst);
 }
 
 /// An optimistic latch of one word; see the module for its protocol.
@@ -199,6 +207,14 @@ impl VersionLatch {
         let published = self.held_word() - LOCKED + STEP;
         self.word.store(published, Ordering::Release); // P1
         Version(published)
+    }
+
+    /// As [`VersionLatch::unlock`], to a version of the caller's choice, greater than that it was
+    /// locked at.
+    #[inline]
+    pub fn unlock_at(&self, version: Version) {
+        debug_assert!(version.0 > self.held_word(), "I1");
+        self.word.store(version.0, Ordering::Release); // P1
     }
 
     /// Releases the latch at the version it was locked at, so that no reader is sent back. The

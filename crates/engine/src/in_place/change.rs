@@ -1,6 +1,6 @@
 //! Changing rows: columns in place, rows in and out, and the index entries that follow.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, TableId};
@@ -14,7 +14,8 @@ use hotrow_transaction::granule::LockMode;
 use hotrow_transaction::outcome::Stop;
 
 use super::visit::live_record;
-use super::{InPlace, MovedEntry};
+use super::{InPlace, MovedEntry, Scratch};
+use crate::probe::Change;
 use crate::protection::Protection;
 
 /// Sets an integer cell that is not NULL: a load, an undo entry and a store.
@@ -88,6 +89,48 @@ impl<'a, P: Protection> InPlace<'a, P> {
         Ok(Inserted::Yes)
     }
 
+    /// Puts another row in the place of a record's, with its entries in secondary indexes.
+    ///
+    /// # Errors
+    ///
+    /// As [`RecordAccess::update`](hotrow_transaction::access::RecordAccess::update).
+    pub fn store_row(
+        &mut self,
+        table: TableId,
+        record: Record<'a>,
+        row: &[u64],
+    ) -> Result<Inserted, Stop> {
+        self.keep_for_checkpoint(table, record);
+        let (schema, id) = (self.schema, record.id());
+        for &secondary in &schema.catalog.table(table).secondary {
+            let index = schema.catalog.index(secondary);
+            let Scratch { key, other_key, .. } = &mut *self.scratch;
+            key.clear();
+            other_key.clear();
+            let encoded = schema.encode_entry(index, id, record.row(), key).is_ok()
+                && schema.encode_entry(index, id, row, other_key).is_ok();
+            if !encoded {
+                return Err(Stop::OutOfMemory);
+            }
+            if let Inserted::Duplicate(index) = self.move_to_other_key(index, id)? {
+                return Ok(Inserted::Duplicate(index));
+            }
+        }
+        let old = record.row();
+        if old.len() == row.len() {
+            for (at, (old_word, &new)) in old.iter().zip(row).enumerate() {
+                if old_word.load(Relaxed) != new {
+                    self.scratch.undo.change_word(table, id, (old, at), |_| new);
+                }
+            }
+            return Ok(Inserted::Yes);
+        }
+        self.scratch.row.clear();
+        self.scratch.row.extend_from_slice(row);
+        self.lay_anew(table, record)?;
+        Ok(Inserted::Yes)
+    }
+
     #[inline]
     fn write_columns(
         &mut self,
@@ -123,13 +166,19 @@ impl<'a, P: Protection> InPlace<'a, P> {
         heap: &[u8],
     ) -> Result<(), Stop> {
         let layout = &self.schema.catalog.table(table).layout;
-        let records = self.schema.table(table).records();
-        let id = record.id();
         let scratch = &mut *self.scratch;
         if layout.rebuild(record.row(), changes, heap, &mut scratch.row).is_err() {
             // Values were checked one by one; only the row's size as a whole is left to fail.
             return Err(Stop::OutOfMemory);
         }
+        self.lay_anew(table, record)
+    }
+
+    /// Puts the row in the buffer in the place of another one.
+    fn lay_anew(&mut self, table: TableId, record: Record<'a>) -> Result<(), Stop> {
+        let records = self.schema.table(table).records();
+        let id = record.id();
+        let scratch = &mut *self.scratch;
         scratch.undo.note_rebuilt(table, record.row(), &scratch.row);
         if scratch.row.len() <= record.capacity_words() {
             scratch.undo.log_row(table, record);
@@ -163,6 +212,12 @@ impl<'a, P: Protection> InPlace<'a, P> {
         if !encoded {
             return Err(Stop::OutOfMemory);
         }
+        self.move_to_other_key(index, id)
+    }
+
+    /// Moves a row's entry from the key in `key` to that in `other_key`.
+    fn move_to_other_key(&mut self, index: &Index, id: RecordId) -> Result<Inserted, Stop> {
+        let schema = self.schema;
         if self.scratch.key.as_slice() == self.scratch.other_key.as_slice() {
             return Ok(Inserted::Yes);
         }
@@ -191,14 +246,16 @@ impl<'a, P: Protection> InPlace<'a, P> {
         match &*part.stored {
             StoredIndex::BTree(tree) => {
                 let key = IndexKey::Bytes(new);
-                match Self::enter(protection, part.keys, tree, (new, id.bits()), None)? {
+                match Self::enter(protection, part, tree, (new, id.bits()), None)? {
                     None => {
                         let added = IndexChange::Added;
                         scratch.undo.log_index(index.table, id, number, added, key);
                     }
                     Some(existing) if RecordId::from_bits(existing) == id => {
                         if live_record(existing).is_none() {
-                            tree.set_ghost(new, existing, false);
+                            tree.set_ghost_observed(new, existing, false, |change| {
+                                protection.changed(part.name(), Change::of_node(change));
+                            });
                             let revived = IndexChange::Revived;
                             scratch.undo.log_index(index.table, id, number, revived, key);
                         }
@@ -207,13 +264,19 @@ impl<'a, P: Protection> InPlace<'a, P> {
                     // nobody else's ghosts can be met here (I2 of the module above).
                     Some(existing) => {
                         let other = RecordId::from_bits(existing);
-                        let removed = path.records.record(other).is_ghost();
+                        let record = path.records.record(other);
+                        if !protection.may_judge(index.table, record) {
+                            return Ok(Inserted::Duplicate(index.id));
+                        }
+                        let removed = record.is_ghost();
                         let change = match live_record(existing) {
                             Some(_) if !removed => return Ok(Inserted::Duplicate(index.id)),
                             Some(_) => IndexChange::TakenFromRemoved,
                             None => IndexChange::TakenFromMoved,
                         };
-                        tree.replace(new, id.bits());
+                        tree.replace_observed(new, id.bits(), |change| {
+                            protection.changed(part.name(), Change::of_node(change));
+                        });
                         scratch.undo.log_index(index.table, other, number, change, key);
                         scratch.unsettled = true;
                     }
@@ -222,15 +285,20 @@ impl<'a, P: Protection> InPlace<'a, P> {
             StoredIndex::Hash(hash_index) => {
                 let hash = schema.entry_hash(index, new);
                 let is_taken = |other| {
+                    let record = path.records.record(other);
+                    let has_key = |row| path.is_key_of(row, new);
                     index.unique
                         && other != id
-                        && path
-                            .records
-                            .record(other)
-                            .live_row()
-                            .is_some_and(|row| path.is_key_of(row, new))
+                        && (!protection.may_judge(index.table, record)
+                            || record.live_row().is_some_and(has_key))
                 };
-                let there = hash_index.insert_unique(hash, id, is_taken);
+                let mut change = None;
+                let there = hash_index.insert_unique_observed(hash, id, is_taken, |old, new| {
+                    change = Some(Change::of_bucket(old, new));
+                });
+                if let Some(change) = change {
+                    protection.changed(part.name(), change);
+                }
                 if there.map_err(|_| Stop::OutOfMemory)?.is_some() {
                     return Ok(Inserted::Duplicate(index.id));
                 }
@@ -250,7 +318,9 @@ impl<'a, P: Protection> InPlace<'a, P> {
         match &*part.stored {
             StoredIndex::BTree(tree) => {
                 // Another row of this transaction may have taken the key of a removed one.
-                if tree.set_ghost(old, id.bits(), true) {
+                let protection = &mut self.protection;
+                let observe = |change| protection.changed(part.name(), Change::of_node(change));
+                if tree.set_ghost_observed(old, id.bits(), true, observe) {
                     let (ghosted, key) = (IndexChange::Ghosted, IndexKey::Bytes(old));
                     scratch.undo.log_index(table, id, number, ghosted, key);
                 }
@@ -280,11 +350,13 @@ impl<'a, P: Protection> InPlace<'a, P> {
         let records = schema.table(table).records();
         let id = records.allocate(scratch.worker, row).map_err(|_| Stop::OutOfMemory)?;
         scratch.undo.log_inserted(table, id, row);
+        self.protection.born(table, records.record(id));
         if let Some(at) = primary
             && let Some(existing) = self.add_primary(at, id)?
         {
             self.take_back(before);
-            if !records.record(existing).is_ghost() {
+            let record = records.record(existing);
+            if !record.is_ghost() || !self.protection.may_judge(table, record) {
                 return Ok(Inserted::Duplicate(at.index));
             }
             let revived = self.revive_row(table, existing, row)?;
@@ -313,8 +385,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
             StoredIndex::BTree(tree) => {
                 let hint = self.scratch.insert_hint(at.index);
                 let entry = (at.key, id.bits());
-                if let Some(existing) = Self::enter(protection, part.keys, tree, entry, Some(hint))?
-                {
+                if let Some(existing) = Self::enter(protection, part, tree, entry, Some(hint))? {
                     return Ok(Some(RecordId::from_bits(existing)));
                 }
                 IndexKey::Bytes(at.key)
@@ -322,7 +393,10 @@ impl<'a, P: Protection> InPlace<'a, P> {
             StoredIndex::Hash(hash_index) => {
                 // A ghost's key too: its record would live again.
                 let has_key = |other| path.is_key_of(path.records.record(other).row(), at.key);
-                let there = hash_index.insert_unique(at.hash, id, has_key);
+                let observe = |old, new| {
+                    protection.changed(part.name(), Change::of_bucket(old, new));
+                };
+                let there = hash_index.insert_unique_observed(at.hash, id, has_key, observe);
                 if let Some(existing) = there.map_err(|_| Stop::OutOfMemory)? {
                     return Ok(Some(existing));
                 }

@@ -8,7 +8,7 @@ use hotrow_storage::table::Index as StoredIndex;
 use hotrow_storage::undo::{IndexChange, IndexKey, Undo};
 use hotrow_transaction::catalog::IndexKind;
 use hotrow_transaction::invocation::Invocation;
-use hotrow_transaction::outcome::Stop;
+use hotrow_transaction::outcome::{Conflict, Stop};
 
 use super::key_ranges::{self, Reach};
 use super::{InPlace, Savepoint, Scratch};
@@ -81,6 +81,27 @@ impl<P: Protection> InPlace<'_, P> {
     ) -> Commit {
         let Scratch { undo, values, .. } = &mut *self.scratch;
         committer.record_values(commit, invocation, |out| values.encode(out, self.schema, undo))
+    }
+
+    /// As [`InPlace::commit_values`], for a transaction that is validated once it has its place:
+    /// the protection is asked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Committer::commit`]; or a conflict, and the transaction must be undone.
+    pub fn commit_valid(
+        &mut self,
+        committer: &Committer,
+        met: Position,
+        is_valid: impl FnOnce(&P) -> bool,
+    ) -> Result<Commit, Stop> {
+        let commit = committer.commit_unvalidated(met, self.effect())?;
+        if !is_valid(&self.protection) {
+            committer.abandon(commit);
+            return Err(Stop::Conflict(Conflict::Validation));
+        }
+        let Scratch { undo, values, .. } = &mut *self.scratch;
+        Ok(committer.append_values(commit, |out| values.encode(out, self.schema, undo)))
     }
 
     /// Makes the changes final. Called with everything still held: removed rows and entries leave

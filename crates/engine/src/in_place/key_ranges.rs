@@ -49,6 +49,7 @@ use super::visit::live_record;
 use super::walk::Holding;
 use crate::ghosts::Ghost;
 use crate::lock_mode::Strength::{self, Exclusive, None as Free, Shared};
+use crate::probe::Change;
 use crate::protection::{KeyLock, KeySpace, Protection};
 use crate::schema::{AccessPath, Part, Schema};
 
@@ -193,23 +194,24 @@ impl<'a, P: Protection> InPlace<'a, P> {
         protection.hold_key(path.entry_lock(schema, entry_key), Exclusive, Free)
     }
 
-    /// Inserts an entry, whose key is held, into the tree of such keys; what was there under its
+    /// Inserts an entry, whose key is held, into the tree of a part; what was there under its
     /// key. Algorithm 1: a key that is new divides a gap.
     pub(super) fn enter(
         protection: &mut P,
-        keys: KeySpace,
+        part: &Part,
         tree: &BTree,
         (key, value): (&[u8], u64),
         hint: Option<&mut Hint>,
     ) -> Result<Option<u64>, Stop> {
         if !protection.guards_gaps() {
+            let observe = |change| protection.changed(part.name(), Change::of_node(change));
             let there = match hint {
-                Some(hint) => tree.insert_hinted(key, value, hint),
-                None => tree.insert(key, value),
+                Some(hint) => tree.insert_hinted_observed(key, value, hint, observe),
+                None => tree.insert_observed(key, value, observe),
             };
             return there.map_err(|_| Stop::OutOfMemory);
         }
-        let entered = Self::enter_guarded(protection, keys, tree, (key, value), hint);
+        let entered = Self::enter_guarded(protection, part.keys, tree, (key, value), hint);
         protection.done_dividing();
         entered
     }

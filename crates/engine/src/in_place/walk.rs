@@ -124,7 +124,7 @@ fn begin<'w>(part: &'w Part, range: &RangeAt<'_>, buffers: &'w mut WalkBuffers) 
     tree.walk(buffers, KeyRange { lower: range.lower, upper: range.upper }, direction(range))
 }
 
-pub(super) fn direction(range: &RangeAt<'_>) -> Direction {
+pub(crate) fn direction(range: &RangeAt<'_>) -> Direction {
     if range.descending { Direction::Descending } else { Direction::Ascending }
 }
 

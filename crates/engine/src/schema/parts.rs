@@ -17,6 +17,7 @@ use hotrow_storage::table::Index as StoredIndex;
 use hotrow_transaction::catalog::{Index, Table};
 use hotrow_transaction::routing::{Hashing, Routing};
 
+use crate::probe::PartOf;
 use crate::protection::KeySpace;
 
 /// The most parts an index can be split into.
@@ -31,6 +32,14 @@ pub(crate) struct Part {
     pub(crate) keys: KeySpace,
     /// its number in its table
     pub(crate) number: u16,
+}
+
+impl Part {
+    /// Its name.
+    #[inline]
+    pub(crate) fn name(&self) -> PartOf {
+        PartOf { index: self.keys.index(), number: self.number }
+    }
 }
 
 /// The parts of an index.

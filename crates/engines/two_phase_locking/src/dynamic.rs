@@ -29,12 +29,12 @@ use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::outcome::Stop;
 
-use crate::back_off::BackOff;
 use crate::held::Held;
 use crate::intents::{Coarse, Private, TableLocks};
 use crate::key_range::{LockKeys, Ranges};
 use crate::lock_table::{Acquired, LockTable, Owner, Standing};
 use crate::pipeline::{Pipeline, Release};
+use hotrow_engine::back_off::BackOff;
 
 /// What a transaction holds, and how it gets more.
 pub(crate) struct Locking {

@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Reading order: [`options`], [`policy`], [`lock_table`], [`waiting`], [`deadlock`],
-//! [`intents`], [`ordered`], [`heat`], [`dynamic`], [`key_range`], [`back_off`], `interactive`.
+//! [`intents`], [`ordered`], [`heat`], [`dynamic`], [`key_range`], `interactive`.
 //!
 //! Invariants   I1 strict two-phase locking: a lock is held until the transaction's changes are
 //!              final or undone; so the order in which conflicting transactions commit is a serial
@@ -34,7 +34,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod back_off;
 pub mod deadlock;
 pub mod dynamic;
 pub mod experiment;

@@ -97,6 +97,14 @@ pub struct ScanBuffers {
     stamps: Vec<NodeStamp>,
 }
 
+impl ScanBuffers {
+    /// As [`Cursor::stamps`], of the last scan.
+    #[must_use]
+    pub fn stamps(&self) -> &[NodeStamp] {
+        &self.stamps
+    }
+}
+
 /// What is left of a leaf after a batch; good as long as the leaf is at `stamp`'s version.
 #[derive(Clone, Copy, Debug)]
 struct Rest {

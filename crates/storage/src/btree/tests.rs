@@ -219,6 +219,25 @@ fn stamps_see_inserts_and_follow_own_ones() {
 }
 
 #[test]
+fn ghosts_and_replacements_are_changes_that_are_told() {
+    let tree = tree(8);
+    tree.insert(&[1], 10).expect("no limit");
+    let mut stamp = tree.lookup(&[1]).stamp;
+    let mut told = 0;
+    let mut observe = |change: StampChange| {
+        assert_eq!(change.before, stamp);
+        assert!(change.created.is_none() && tree.validate(change.after));
+        (stamp, told) = (change.after, told + 1);
+    };
+    assert!(tree.set_ghost_observed(&[1], 10, true, &mut observe));
+    assert!(tree.set_ghost_observed(&[1], 10, false, &mut observe));
+    assert_eq!(tree.replace_observed(&[1], 11, &mut observe), Some(10));
+    assert!(!tree.set_ghost_observed(&[1], 10, true, &mut observe), "it has another value");
+    assert_eq!(told, 3);
+    assert_eq!(tree.lookup(&[1]).stamp, stamp);
+}
+
+#[test]
 fn root_split_is_a_change_like_any_other() {
     let tree = tree(8);
     let mut held = vec![tree.lookup(&[0]).stamp];

@@ -167,18 +167,28 @@ impl<const N: usize> Tree<N> {
     }
 
     /// Changes the value of `key` to what `change` makes of it, if anything; the old value.
-    pub(super) fn update(&self, key: &[u8], change: impl Fn(u64) -> Option<u64>) -> Option<u64> {
+    pub(super) fn update(
+        &self,
+        key: &[u8],
+        change: impl Fn(u64) -> Option<u64>,
+        mut observe: impl FnMut(StampChange),
+    ) -> Option<u64> {
         let _change = self.writers.change();
         let mut spin = SpinWait::new();
         loop {
-            match self.try_update(key, &change) {
+            match self.try_update(key, &change, &mut observe) {
                 Some(old) => return old,
                 None => spin.wait(),
             }
         }
     }
 
-    fn try_update(&self, key: &[u8], change: &impl Fn(u64) -> Option<u64>) -> Option<Option<u64>> {
+    fn try_update(
+        &self,
+        key: &[u8],
+        change: &impl Fn(u64) -> Option<u64>,
+        observe: &mut impl FnMut(StampChange),
+    ) -> Option<Option<u64>> {
         let search = SearchKey::new(key);
         let (node, version) = self.descend(search)?;
         let view = View::new(node.words);
@@ -192,7 +202,9 @@ impl<const N: usize> Tree<N> {
         let held = Held::upgrade(node, version, &self.writers)?;
         let word = &node.words[view.header.values_start() + index];
         word.store(entry_word(new, key.len()), Relaxed);
-        held.publish();
+        let before = NodeStamp { node: node.id, version };
+        let after = NodeStamp { node: node.id, version: held.publish() };
+        observe(StampChange { before, after, created: None });
         Some(Some(old))
     }
 }

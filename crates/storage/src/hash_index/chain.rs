@@ -28,6 +28,11 @@ impl<'a> Chain<'a> {
         Self { head, before, first: before.link(), overflow }
     }
 
+    /// The head's header before latching, and as it will be when unlatched.
+    pub(super) fn headers(&self) -> [Header; 2] {
+        [self.before, self.before.next(self.first)]
+    }
+
     /// The first entry of the tag of `hash` that `matches`, and where it is.
     #[inline]
     pub(super) fn find(

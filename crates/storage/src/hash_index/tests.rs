@@ -244,6 +244,32 @@ proptest! {
     }
 }
 
+#[test]
+fn a_stamp_holds_until_its_bucket_changes() {
+    let index = index();
+    let absent = index.stamp(hash(7));
+    assert!(index.holds(absent) && absent == index.stamp(hash(7)));
+    let mut changes = Vec::new();
+    let mut insert = |number| {
+        let none = |_| false;
+        let observe = |before, after| changes.push((before, after));
+        index.insert_unique_observed(hash(number), id(number), none, observe)
+    };
+    assert_eq!(insert(7), Ok(None));
+    assert!(!index.holds(absent));
+    let (before, after) = changes[0];
+    assert!(before == absent && after == index.stamp(hash(7)) && index.holds(after));
+    assert!(index.remove(hash(7), id(7)));
+    assert!(!index.holds(after), "a removal is a change");
+    // Until the index has grown several times: no bucket looks as it did.
+    let stamps: Vec<_> = (0..BUCKETS_FIRST).map(|number| index.stamp(number)).collect();
+    for number in 1..=50 * BUCKETS_FIRST {
+        index.insert(hash(number), id(number)).expect("the budget is unlimited");
+    }
+    assert!(index.bucket_count() > 2 * BUCKETS_FIRST);
+    assert!(stamps.iter().all(|&stamp| !index.holds(stamp)));
+}
+
 /// Threads insert, remove and replace in disjoint sets of keys while the index grows under them;
 /// each must always find exactly its own keys, and all must always find the keys nobody removes.
 #[test]

@@ -76,6 +76,32 @@ fn a_read_beside_the_only_writer_is_not_torn() {
     });
 }
 
+/// Two transactions, each of which changes its word if the other's is 0.
+#[test]
+fn of_two_that_read_what_the_other_changes_one_fails() {
+    facade::model(|| {
+        let nodes = [Node::new(), Node::new()];
+        let commit = |own: &Node, other: &Node| {
+            let read = other.latch.try_read_begin()?;
+            let (seen, _) = other.load();
+            own.latch.try_lock()?;
+            order_locks_before_checks();
+            let valid = other.latch.validate(read);
+            own.words[0].store(1, Ordering::Relaxed);
+            own.latch.unlock();
+            valid.then_some(seen)
+        };
+        let [a, b] = nodes;
+        let other = {
+            let (a, b) = (Arc::clone(&a), Arc::clone(&b));
+            thread::spawn(move || commit(&a, &b))
+        };
+        let mine = commit(&b, &a);
+        let theirs = other.join().expect("the other one does not panic");
+        assert_ne!((mine, theirs), (Some(0), Some(0)), "write skew");
+    });
+}
+
 #[test]
 fn an_upgrade_loses_no_update() {
     facade::model(|| {

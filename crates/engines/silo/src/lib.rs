@@ -1,0 +1,62 @@
+//! Silo: optimistic concurrency control with decentralised commit.
+//!
+//! Should I be using this? Where transactions seldom conflict: reads write nothing that others see,
+//! and nobody waits for a lock while a call runs. Hot rows are its weak side: whoever is overtaken
+//! has worked in vain. It is here because lads.txt measures against it.
+//!
+//! ```text
+//!   run on copies: read set, node set, changes ─▶ lock what is written ─▶ validate ─▶ make it so
+//! ```
+//!
+//! Reading order: [`tid`], [`transaction`], [`access`], [`commit`], [`runner`].
+//!
+//! Role         every worker runs whole calls. Conflicts are counted and hidden: the call is tried
+//!              again after a while, and alone if it loses for ever
+//! Invariants   I1 a call commits only if everything it read, and every place where it found
+//!              nothing, is as it was, at a moment at which everything it writes is locked
+//! Source       Tu et al., "Speedy Transactions in Multicore In-Memory Databases" (Silo, 2013), as
+//!              lads.txt uses it. We differ: no snapshots; hash indexes beside trees; rows are
+//!              changed in place and not replaced; epochs are those of the log; see [`access`] and
+//!              [`commit`]
+
+#![forbid(unsafe_code)]
+
+pub mod access;
+pub mod cells;
+pub mod commit;
+pub mod runner;
+pub mod tid;
+pub mod transaction;
+
+use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
+use hotrow_engine::source::CallSource;
+use hotrow_engine::worker::Workers;
+
+use crate::runner::SiloRunner;
+
+const NAME: &str = "silo";
+
+/// This engine's row in the engine table.
+pub const ENTRY: EngineEntry = EngineEntry {
+    name: NAME,
+    summary: "calls run on copies, and commit if nobody was faster",
+    start,
+    variants: &[],
+    threads_min: 1,
+    threads_max: None,
+    interactive: false,
+    experiments: &[],
+};
+
+fn start(
+    ground: Ground,
+    options: &EngineOptions,
+    sources: Vec<Box<dyn CallSource>>,
+) -> Result<Box<dyn RunningEngine>, OptionError> {
+    if let Some(setting) = options.settings.keys().next() {
+        let (setting, known) = (setting.clone(), "none");
+        return Err(OptionError::Unknown { engine: NAME, setting, known });
+    }
+    let runner = |number, committer| SiloRunner::new(number, committer);
+    Ok(Box::new(Workers::start(&ground, options, sources, runner)))
+}

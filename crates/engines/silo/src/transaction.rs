@@ -1,0 +1,269 @@
+//! What one transaction has read, and what it will change.
+//!
+//! Role         the read set (a copy of each row, with its version), the node set, and the changes
+//!              in program order, until commit makes them: nobody else sees any of it
+//! Invariants   I1 a record is in the read set once; its row is as the transaction sees it now
+//!              I2 changes are made in program order, so that a key that moves from row to row
+//!              arrives as it did here
+//!              I3 a row that is written to in place belongs to one operation; one whose change
+//!              moves an entry is a copy, and an operation of its own
+//! Source       Silo 4.4: read set, write set, node set
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use hotrow_base::ids::{IndexId, TableId};
+use hotrow_base::key::{self, KeyBuffer};
+use hotrow_base::sync::{SpinWait, Version, VersionLatch};
+use hotrow_engine::probe::{ProbeBuffers, Seen};
+use hotrow_engine::schema::Schema;
+use hotrow_log::position::Position;
+use hotrow_storage::record::RecordId;
+
+use crate::cells::Cells;
+use crate::tid;
+
+/// A piece of a buffer.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Span {
+    start: usize,
+    end: usize,
+}
+
+impl Span {
+    /// What was appended to a buffer that was `start` long before.
+    pub fn since<T>(start: usize, buffer: &[T]) -> Self {
+        Self { start, end: buffer.len() }
+    }
+
+    /// It.
+    #[inline]
+    pub fn of<T>(self, buffer: &[T]) -> &[T] {
+        &buffer[self.start..self.end]
+    }
+
+    /// It.
+    #[inline]
+    pub fn of_mut<T>(self, buffer: &mut [T]) -> &mut [T] {
+        &mut buffer[self.start..self.end]
+    }
+}
+
+/// Words of rows that a transaction copies before it had better run alone: 8 MiB. One that reads so
+/// much beside others is overtaken anyway.
+pub const WORDS_MAX: usize = 1 << 20;
+
+/// No operation.
+pub const NONE: u32 = u32::MAX;
+
+/// A record that the transaction has read or made.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// its table
+    pub table: TableId,
+    /// its name; none for one that the transaction inserts
+    pub id: Option<RecordId>,
+    /// when it was read
+    pub version: Version,
+    /// the row, in `words`
+    pub row: Span,
+    /// it was not removed
+    pub live: bool,
+    /// the last operation that changes it, or [`NONE`]
+    pub operation: u32,
+}
+
+/// What is done to a record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// made, under this primary key, in `keys`
+    Insert,
+    /// given another row
+    Update,
+    /// removed
+    Remove,
+    /// made and removed: nothing
+    Nothing,
+}
+
+/// A change.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// the record
+    pub entry: u32,
+    /// what
+    pub kind: Kind,
+    /// the row afterwards, in `words`
+    pub row: Span,
+    /// of an insert: the primary key, in `keys`
+    pub key: Span,
+    /// of an insert: its hash
+    pub hash: u64,
+}
+
+/// An entry that an index will have.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    index: IndexId,
+    key: Span,
+    hash: u64,
+    entry: u32,
+}
+
+/// See the module. Memory is kept from transaction to transaction.
+#[derive(Default, Debug)]
+pub struct Transaction {
+    /// the read set, and what is inserted
+    pub entries: Vec<Entry>,
+    /// where records are in it
+    pub cells: Cells,
+    /// rows
+    pub words: Vec<u64>,
+    /// keys
+    pub keys: Vec<u8>,
+    /// the node set
+    pub seen: Vec<Seen>,
+    /// changes, in program order
+    pub operations: Vec<Operation>,
+    pending: Vec<Pending>,
+    /// entries to lock, in the order in which they are locked
+    pub written: Vec<u32>,
+    /// records made while committing
+    pub born: Vec<(TableId, RecordId)>,
+    /// pending entries of the range that is visited
+    pub matches: Vec<(Span, u32)>,
+    /// of scans
+    pub probe: ProbeBuffers,
+    /// a row on its way
+    pub row: Vec<u64>,
+    /// keys on their way
+    pub key_buffers: [KeyBuffer; 2],
+    /// something cannot be validated, or is too much to copy: the call is to run alone
+    pub needs_quiet: bool,
+}
+
+impl Transaction {
+    /// Begins one: forgets everything.
+    pub fn begin(&mut self) {
+        self.entries.clear();
+        self.cells.clear();
+        self.words.clear();
+        self.keys.clear();
+        self.seen.clear();
+        self.operations.clear();
+        self.pending.clear();
+        self.written.clear();
+        self.born.clear();
+        self.needs_quiet = false;
+    }
+
+    /// The row of an entry, as the transaction sees it.
+    #[inline]
+    pub fn row(&self, entry: u32) -> &[u64] {
+        self.entries[entry as usize].row.of(&self.words)
+    }
+
+    /// Reads a record, unless it was before; its entry, if it is live. Waits for who is committing
+    /// a change of it.
+    pub fn read(&mut self, schema: &Schema, table: TableId, id: RecordId) -> Option<u32> {
+        if let Some(entry) = self.cells.get(table, id) {
+            return self.entries[entry as usize].live.then_some(entry);
+        }
+        let record = schema.table(table).records().record(id);
+        let latch = VersionLatch::in_word(record.control());
+        let start = self.words.len();
+        let mut wait = SpinWait::new();
+        loop {
+            let version = latch.read_begin()?; // none: removed for good
+            let row = record.live_row();
+            if let Some(row) = row {
+                self.words.extend(row.iter().map(|word| word.load(Relaxed)));
+            }
+            if latch.validate(version) {
+                row?;
+                let row = Span::since(start, &self.words);
+                let live = true;
+                let read = Entry { table, id: Some(id), version, row, live, operation: NONE };
+                let entry = self.add(read);
+                self.cells.put(table, id, entry);
+                return Some(entry);
+            }
+            self.words.truncate(start);
+            wait.wait();
+        }
+    }
+
+    /// Adds an entry.
+    pub fn add(&mut self, entry: Entry) -> u32 {
+        self.entries.push(entry);
+        self.entries.len() as u32 - 1
+    }
+
+    /// Notes an operation on an entry.
+    pub fn note(&mut self, operation: Operation) {
+        self.entries[operation.entry as usize].operation = self.operations.len() as u32;
+        self.operations.push(operation);
+    }
+
+    /// Notes that an index will have an entry.
+    pub fn expect(&mut self, index: IndexId, key: &[u8], entry: u32) {
+        let start = self.keys.len();
+        self.keys.extend_from_slice(key);
+        let key_span = Span::since(start, &self.keys);
+        self.pending.push(Pending { index, key: key_span, hash: key::hash(key), entry });
+    }
+
+    /// Notes that an index will not have an entry of this record after all.
+    pub fn expect_no_more(&mut self, index: Option<IndexId>, entry: u32) {
+        self.pending.retain(|pending| {
+            pending.entry != entry || index.is_some_and(|index| index != pending.index)
+        });
+    }
+
+    /// The record for which an index will have an entry under this key.
+    #[inline]
+    pub fn expected(&self, index: IndexId, key: &[u8]) -> Option<u32> {
+        if self.pending.is_empty() {
+            return None;
+        }
+        let hash = key::hash(key);
+        let is_it = |pending: &&Pending| {
+            pending.hash == hash && pending.index == index && pending.key.of(&self.keys) == key
+        };
+        self.pending.iter().find(is_it).map(|pending| pending.entry)
+    }
+
+    /// Collects the entries that an index will have, and whose keys are accepted, in their order.
+    pub fn match_expected(&mut self, index: IndexId, accept: impl Fn(&[u8]) -> bool) {
+        let Self { pending, matches, keys, .. } = self;
+        matches.clear();
+        let in_range = |pending: &&Pending| pending.index == index && accept(pending.key.of(keys));
+        matches.extend(pending.iter().filter(in_range).map(|one| (one.key, one.entry)));
+        matches.sort_unstable_by(|a, b| a.0.of(keys).cmp(b.0.of(keys)));
+    }
+
+    /// The greatest position among what was read.
+    pub fn met(&self) -> Position {
+        let newest = self.newest();
+        newest.map_or(Position::default(), tid::position_of)
+    }
+
+    /// The greatest version among what was read.
+    pub fn newest(&self) -> Option<Version> {
+        self.entries.iter().filter(|entry| entry.id.is_some()).map(|entry| entry.version).max()
+    }
+
+    /// Whether everything that was read is as it was, given that the transaction holds nothing.
+    pub fn is_valid(&self, schema: &Schema) -> bool {
+        let reads_hold = |entry: &Entry| match entry.id {
+            Some(id) => latch_of(schema, entry.table, id).validate(entry.version),
+            None => true,
+        };
+        self.entries.iter().all(reads_hold) && self.seen.iter().all(|seen| seen.holds(schema))
+    }
+}
+
+/// The latch of a record.
+#[inline]
+pub fn latch_of(schema: &Schema, table: TableId, id: RecordId) -> &VersionLatch {
+    VersionLatch::in_word(schema.table(table).records().record(id).control())
+}
