@@ -1,6 +1,10 @@
-//! How many messages a call of the engine that passes messages takes (orthrus.txt 3.3).
+//! How many messages a call of the engine that passes messages takes (orthrus.txt 3.3), also while
+//! threads change their roles (4.2).
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use hotrow::{CallSource, Config, Database, EngineEntry, EngineOptions, ProcedureId, engines};
 use hotrow_engine::source::{End, Fetch, Ticket};
@@ -40,10 +44,8 @@ impl CallSource for Calls {
     }
 }
 
-/// Messages of calls, and those that were expected, where a call that visits n lock threads takes
-/// `expected(n)`.
-fn messages(entry: &EngineEntry, visits: &str, expected: impl Fn(u64) -> u64) -> (u64, u64) {
-    let threads = usize::from(LOCK_THREADS) + 2;
+/// Rows to bump, for so many threads, and the procedure that does it.
+fn counters(threads: usize) -> (Database, ProcedureId) {
     let config = Config::default().threads(threads);
     let db = Database::open_in_memory_without_engine(config).expect("a legal configuration");
     let session = db.session();
@@ -52,6 +54,14 @@ fn messages(entry: &EngineEntry, visits: &str, expected: impl Fn(u64) -> u64) ->
         session.execute(&format!("INSERT INTO counter VALUES ({id}, 0)")).expect("it is new");
     }
     let procedure = session.procedure("bump").expect("it is there").id();
+    (db, procedure)
+}
+
+/// Messages of calls, and those that were expected, where a call that visits n lock threads takes
+/// `expected(n)`.
+fn messages(entry: &EngineEntry, visits: &str, expected: impl Fn(u64) -> u64) -> (u64, u64) {
+    let threads = usize::from(LOCK_THREADS) + 2;
+    let (db, procedure) = counters(threads);
     let call = |at: i64| [at % ROWS, (at * 7 + 1) % ROWS, (at * 11 + 5) % ROWS];
     let calls: Vec<_> = (0..500).map(call).collect();
     let visited = |rows: &[i64; 3]| {
@@ -96,4 +106,79 @@ fn a_call_takes_a_message_for_each_lock_thread_and_one_more_or_twice_as_many() {
     assert_eq!(sent, wanted, "requests handed on");
     let (sent, wanted) = messages(entry, "returned", |visited| 2 * visited + visited);
     assert_eq!(sent, wanted, "requests given back");
+}
+
+/// Lets its thread rest between calls, so that lock threads have little to do.
+struct Paced {
+    procedure: ProcedureId,
+    next: i64,
+    ended: Arc<AtomicU64>,
+    closing: Arc<AtomicBool>,
+    rests: bool,
+}
+
+impl CallSource for Paced {
+    fn fetch(&mut self, invocation: &mut Invocation) -> Fetch {
+        if self.closing.load(Relaxed) {
+            return Fetch::Closed;
+        }
+        self.rests = !self.rests;
+        if self.rests {
+            return Fetch::Empty;
+        }
+        self.next += 1;
+        invocation.procedure = self.procedure;
+        invocation.arguments.clear();
+        for row in [self.next % ROWS, (self.next * 7 + 1) % ROWS, (self.next * 11 + 5) % ROWS] {
+            invocation.arguments.push_int(row);
+        }
+        Fetch::Ready(Ticket(0))
+    }
+
+    fn wait(&mut self) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+
+    fn finish(&mut self, _: Ticket, end: End<'_>) {
+        assert!(matches!(end, End::Committed { .. }));
+        self.ended.fetch_add(1, Relaxed);
+    }
+}
+
+/// A thread that locks and has little to do becomes one that executes, while the engine runs: then
+/// one lock thread has all locks, and each call takes three messages: there, back, and released.
+#[test]
+fn a_lock_thread_without_work_goes_over_to_execution() {
+    let entry = engines().iter().find(|entry| entry.name == "orthrus").expect("it is there");
+    let (db, procedure) = counters(10);
+    let options = EngineOptions {
+        threads: 10,
+        pin_threads: false,
+        settings: [("lock_threads".to_owned(), "auto".to_owned())].into(),
+        ..EngineOptions::default()
+    };
+    let (ended, closing) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+    let source = |next| {
+        let (ended, closing) = (Arc::clone(&ended), Arc::clone(&closing));
+        Box::new(Paced { procedure, next, ended, closing, rests: false }) as Box<dyn CallSource>
+    };
+    let engine = db.start_engine(entry, &options, (0..10).map(source).collect());
+    let engine = engine.expect("it starts");
+    let per_call = || {
+        let before = engine.statistics();
+        std::thread::sleep(Duration::from_millis(200));
+        let now = engine.statistics();
+        let calls = (now.committed - before.committed).max(1);
+        (now.messages - before.messages) as f64 / calls as f64
+    };
+    // Two of ten lock at first: 2 n + 1 messages with those that release, n being 1.75 in the mean.
+    let moved = (0..150).map(|_| per_call()).any(|messages| messages < 3.2);
+    closing.store(true, Relaxed);
+    let statistics = engine.stop();
+    assert!(moved, "two lock threads are still there");
+    assert!(statistics.messages > 3 * statistics.committed, "there was one from the start");
+    assert_eq!(statistics.committed, ended.load(Relaxed), "every call ended once");
+    let hits = db.session().execute("SELECT CAST(sum(hits) AS bigint) FROM counter");
+    let hits: i64 = hits.expect("it reads").remove(0).rows.one().expect("one row");
+    assert_eq!(hits as u64, 3 * statistics.committed);
 }
