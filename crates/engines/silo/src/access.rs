@@ -12,7 +12,6 @@ use std::ops::{Bound, ControlFlow};
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::KeyBuffer;
-use hotrow_base::sync::Version;
 use hotrow_engine::probe;
 use hotrow_engine::schema::Schema;
 use hotrow_storage::record::RecordId;
@@ -20,7 +19,7 @@ use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess}
 use hotrow_transaction::catalog::{Index, IndexKind};
 use hotrow_transaction::outcome::Stop;
 
-use crate::transaction::{Entry, Kind, NONE, Operation, Span, Transaction, WORDS_MAX};
+use crate::transaction::{Entry, Kind, NONE, NOTHING, Operation, Span, Transaction, WORDS_MAX};
 
 /// See the module.
 pub struct Access<'a> {
@@ -106,6 +105,7 @@ impl<'a> Access<'a> {
             self.transaction.expect_no_more(Some(secondary), entry);
             self.transaction.expect(secondary, new_key.as_slice(), entry);
         }
+        self.transaction.removes |= moves;
         Ok(moves)
     }
 
@@ -340,6 +340,7 @@ impl RecordAccess for Access<'_> {
         } else {
             let (kind, key) = (Kind::Remove, Span::default());
             transaction.note(Operation { entry: record, kind, row, key, hash: 0 });
+            transaction.removes = true;
         }
         Ok(())
     }
@@ -369,8 +370,8 @@ impl Access<'_> {
         let start = transaction.words.len();
         transaction.words.extend_from_slice(row);
         let laid = Span::since(start, &transaction.words);
-        let version = Version::from_word(0);
-        let new = Entry { table, id: None, version, row: laid, live: true, operation: NONE };
+        let new =
+            Entry { table, id: None, version: NOTHING, row: laid, live: true, operation: NONE };
         let entry = transaction.add(new);
         let (mut key_span, mut hash) = (Span::default(), 0);
         if let Some(at) = primary {

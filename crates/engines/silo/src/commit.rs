@@ -29,6 +29,7 @@ use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::outcome::{Conflict, Stop};
 
 use crate::cells::Cells;
+use crate::removals::Removals;
 use crate::tid;
 use crate::transaction::{Entry, Kind, NONE, Transaction, latch_of};
 
@@ -40,8 +41,10 @@ pub fn commit(
     transaction: &mut Transaction,
     scratch: &mut Scratch,
     committer: &Committer,
+    removals: &Removals,
 ) -> Result<Commit, Stop> {
-    let met = transaction.met();
+    let newest = transaction.newest(removals);
+    let met = tid::position_of(newest);
     if committer.log().is_some() && !tid::has_room(met) {
         return Err(INVALID); // the epoch ends soon
     }
@@ -50,7 +53,8 @@ pub fn commit(
         unlock(schema, transaction, |latch| latch.unlock_unchanged());
         return Err(INVALID);
     }
-    let Transaction { entries, cells, words, keys, seen, operations, born, .. } = transaction;
+    let Transaction { entries, cells, words, keys, seen, operations, born, removes, .. } =
+        transaction;
     let protection = Committing { schema, entries, cells, seen, born };
     let mut access = InPlace::new(schema, scratch, protection);
     let changed = operations.iter().try_for_each(|operation| {
@@ -83,11 +87,16 @@ pub fn commit(
         changed.and_then(|()| access.commit_valid(committer, met, Committing::is_valid));
     match committed {
         Ok(commit) => {
-            access.commit();
             if commit.is_read_only() {
+                access.commit();
                 unlock(schema, transaction, |latch| latch.unlock_unchanged());
             } else {
-                end(schema, transaction, version_after(transaction, committer, commit));
+                let version = version_after(newest, committer, commit);
+                if *removes {
+                    removals.tell(version);
+                }
+                access.commit();
+                end(schema, transaction, version);
             }
             Ok(commit)
         }
@@ -104,12 +113,11 @@ pub fn commit(
 }
 
 /// The version of what a transaction changed.
-fn version_after(transaction: &Transaction, committer: &Committer, commit: Commit) -> Version {
-    let next = transaction.newest().unwrap_or(Version::from_word(0)).next();
+fn version_after(newest: Version, committer: &Committer, commit: Commit) -> Version {
     match committer.log() {
         // Not less than the next one: undone changes make versions without positions.
-        Some(_) => tid::version_of(commit.position()).max(next),
-        None => next,
+        Some(_) => tid::version_of(commit.position()).max(newest.next()),
+        None => newest.next(),
     }
 }
 

@@ -8,7 +8,7 @@
 //!   run on copies: read set, node set, changes ─▶ lock what is written ─▶ validate ─▶ make it so
 //! ```
 //!
-//! Reading order: [`tid`], [`transaction`], [`access`], [`commit`], [`runner`].
+//! Reading order: [`tid`], [`transaction`], [`access`], [`commit`], [`removals`], [`runner`].
 //!
 //! Role         every worker runs whole calls. Conflicts are counted and hidden: the call is tried
 //!              again after a while, and alone if it loses for ever
@@ -24,14 +24,19 @@
 pub mod access;
 pub mod cells;
 pub mod commit;
+pub mod removals;
 pub mod runner;
 pub mod tid;
 pub mod transaction;
 
+use std::sync::Arc;
+
+use hotrow_base::counters::PerWorker;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
 use hotrow_engine::source::CallSource;
 use hotrow_engine::worker::Workers;
 
+use crate::removals::Removals;
 use crate::runner::SiloRunner;
 
 const NAME: &str = "silo";
@@ -57,6 +62,8 @@ fn start(
         let (setting, known) = (setting.clone(), "none");
         return Err(OptionError::Unknown { engine: NAME, setting, known });
     }
-    let runner = |number, committer| SiloRunner::new(number, committer);
+    let removals = Arc::new(PerWorker::with_defaults(options.threads));
+    let runner =
+        |number, committer| SiloRunner::new(number, committer, Removals::new(&removals, number));
     Ok(Box::new(Workers::start(&ground, options, sources, runner)))
 }

@@ -15,6 +15,8 @@ use hotrow_transaction::outcome::{Conflict, Stop};
 
 use crate::access::Access;
 use crate::commit::commit;
+use crate::removals::Removals;
+use crate::tid;
 use crate::transaction::Transaction;
 
 /// Attempts of a call before it runs alone: with the longest back-off some 50 ms.
@@ -25,16 +27,18 @@ pub struct SiloRunner {
     transaction: Transaction,
     scratch: Scratch,
     committer: Committer,
+    removals: Removals,
     back_off: BackOff,
 }
 
 impl SiloRunner {
     /// The runner of worker thread `number`.
-    pub fn new(number: usize, committer: Committer) -> Self {
+    pub fn new(number: usize, committer: Committer, removals: Removals) -> Self {
         Self {
             transaction: Transaction::default(),
             scratch: Scratch::new(committer.worker()),
             committer,
+            removals,
             back_off: BackOff::new(number as u64),
         }
     }
@@ -45,7 +49,7 @@ impl SiloRunner {
         call: &mut Call,
         watch: &mut Stopwatch,
     ) -> Result<Commit, Stop> {
-        let Self { transaction, scratch, committer, .. } = self;
+        let Self { transaction, scratch, committer, removals, .. } = self;
         transaction.begin();
         let Call { invocation, procedure, frame, .. } = call;
         let procedure = procedure.as_deref().expect("only procedures that exist are run");
@@ -54,7 +58,7 @@ impl SiloRunner {
         match interpret::run(&procedure.program, 0, frame, &mut access, &mut NoHook) {
             Ok(()) => {
                 watch.switch(Activity::Lock);
-                commit(schema, transaction, scratch, committer)
+                commit(schema, transaction, scratch, committer, removals)
             }
             Err(stop) if transaction.is_valid(schema) => Err(stop),
             Err(Stop::Replan) => Err(Stop::Replan),
@@ -88,7 +92,8 @@ impl Runner for SiloRunner {
         let conflict = matches!(executed, Err(Stop::Conflict(_)));
         // After a conflict comes the back-off, which is waiting.
         watch.switch(if conflict { Activity::Wait } else { Activity::Execute });
-        call.end(executed, self.transaction.met(), &self.committer)
+        let met = tid::position_of(self.transaction.newest(&self.removals));
+        call.end(executed, met, &self.committer)
     }
 
     fn back_off(&mut self, call: &Call) {

@@ -16,11 +16,10 @@ use hotrow_base::key::{self, KeyBuffer};
 use hotrow_base::sync::{SpinWait, Version, VersionLatch};
 use hotrow_engine::probe::{ProbeBuffers, Seen};
 use hotrow_engine::schema::Schema;
-use hotrow_log::position::Position;
 use hotrow_storage::record::RecordId;
 
 use crate::cells::Cells;
-use crate::tid;
+use crate::removals::Removals;
 
 /// A piece of a buffer.
 #[derive(Clone, Copy, Default, Debug)]
@@ -51,6 +50,9 @@ impl Span {
 /// Words of rows that a transaction copies before it had better run alone: 8 MiB. One that reads so
 /// much beside others is overtaken anyway.
 pub const WORDS_MAX: usize = 1 << 20;
+
+/// The version of what nobody has changed, and of what is inserted.
+pub const NOTHING: Version = Version::from_word(0);
 
 /// No operation.
 pub const NONE: u32 = u32::MAX;
@@ -137,6 +139,8 @@ pub struct Transaction {
     pub row: Vec<u64>,
     /// keys on their way
     pub key_buffers: [KeyBuffer; 2],
+    /// an entry will leave its index
+    pub removes: bool,
     /// something cannot be validated, or is too much to copy: the call is to run alone
     pub needs_quiet: bool,
 }
@@ -153,6 +157,7 @@ impl Transaction {
         self.pending.clear();
         self.written.clear();
         self.born.clear();
+        self.removes = false;
         self.needs_quiet = false;
     }
 
@@ -241,15 +246,10 @@ impl Transaction {
         matches.sort_unstable_by(|a, b| a.0.of(keys).cmp(b.0.of(keys)));
     }
 
-    /// The greatest position among what was read.
-    pub fn met(&self) -> Position {
-        let newest = self.newest();
-        newest.map_or(Position::default(), tid::position_of)
-    }
-
-    /// The greatest version among what was read.
-    pub fn newest(&self) -> Option<Version> {
-        self.entries.iter().filter(|entry| entry.id.is_some()).map(|entry| entry.version).max()
+    /// The greatest version among what was read, and among removals of what was not found.
+    pub fn newest(&self, removals: &Removals) -> Version {
+        let absences = if self.seen.is_empty() { NOTHING } else { removals.newest() };
+        self.entries.iter().map(|entry| entry.version).fold(absences, Version::max)
     }
 
     /// Whether everything that was read is as it was, given that the transaction holds nothing.
