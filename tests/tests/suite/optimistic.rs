@@ -14,6 +14,10 @@ const SCRIPT: &str = "
     CREATE TABLE page (id bigint PRIMARY KEY, body text NOT NULL);
     CREATE PROCEDURE write(id bigint, body text) AS $$
     BEGIN INSERT INTO page VALUES (id, body); END $$ LANGUAGE plpgsql;
+    CREATE PROCEDURE write_many(first bigint, behind bigint) AS $$
+    BEGIN
+      FOR id IN first .. behind - 1 LOOP INSERT INTO page VALUES (id, ''); END LOOP;
+    END $$ LANGUAGE plpgsql;
     CREATE FUNCTION written(most bigint) RETURNS bigint AS $$
     DECLARE result bigint;
     BEGIN
@@ -123,7 +127,7 @@ fn a_scan_that_nothing_could_validate_runs_alone() {
 }
 
 #[test]
-fn a_scan_that_copies_too_much_runs_alone() {
+fn a_call_that_copies_or_adds_too_much_runs_alone() {
     let db = open(1, 2);
     let session = db.session();
     for id in 0..2_000_i64 {
@@ -135,6 +139,9 @@ fn a_scan_that_copies_too_much_runs_alone() {
     assert_eq!(db.statistics().exclusive, before);
     assert_eq!(written(2_000).expect("one row"), 2_000);
     assert_eq!(db.statistics().exclusive, before + 1);
+    session.call("write_many", (10_000_i64, 30_000_i64)).expect("they are new");
+    assert_eq!(db.statistics().exclusive, before + 2);
+    assert_eq!(written(40_000).expect("one row"), 2_000 + 20_000);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess}
 use hotrow_transaction::catalog::{Index, IndexKind};
 use hotrow_transaction::outcome::Stop;
 
-use crate::transaction::{Entry, Kind, NONE, NOTHING, Operation, Span, Transaction, WORDS_MAX};
+use crate::transaction::{Entry, Kind, NONE, NOTHING, Operation, Span, Transaction};
 
 /// See the module.
 pub struct Access<'a> {
@@ -188,7 +188,8 @@ impl RecordAccess for Access<'_> {
         if at.key.is_empty() {
             return Ok(None); // a key with a NULL in it
         }
-        Ok(self.look_up(at))
+        let found = self.look_up(at);
+        if self.transaction.is_too_much() { Err(Stop::Replan) } else { Ok(found) }
     }
 
     fn row(&self, _: TableId, record: u32) -> &[u64] {
@@ -233,8 +234,7 @@ impl RecordAccess for Access<'_> {
             let Some(entry) = transaction.read(schema, range.table, id) else {
                 return ControlFlow::Continue(());
             };
-            if transaction.words.len() > WORDS_MAX {
-                transaction.needs_quiet = true;
+            if transaction.is_too_much() {
                 return ControlFlow::Break(());
             }
             let row = transaction.row(entry);
@@ -326,7 +326,7 @@ impl RecordAccess for Access<'_> {
         let mut key = std::mem::take(&mut self.transaction.key_buffers[0]);
         let inserted = self.insert_new(table, row, primary, &mut key);
         self.transaction.key_buffers[0] = key;
-        Ok(inserted)
+        if self.transaction.is_too_much() { Err(Stop::Replan) } else { Ok(inserted) }
     }
 
     fn remove(&mut self, _: TableId, record: u32) -> Result<(), Stop> {

@@ -49,7 +49,9 @@ impl Span {
 
 /// Words of rows that a transaction copies before it had better run alone: 8 MiB. One that reads so
 /// much beside others is overtaken anyway.
-pub const WORDS_MAX: usize = 1 << 20;
+const WORDS_MAX: usize = 1 << 20;
+/// Entries that indexes will have before it had better: each look goes through them.
+const PENDING_MAX: usize = 4096;
 
 /// The version of what nobody has changed, and of what is inserted.
 pub const NOTHING: Version = Version::from_word(0);
@@ -195,6 +197,13 @@ impl Transaction {
             self.words.truncate(start);
             wait.wait();
         }
+    }
+
+    /// Whether it is too much to run beside others; then it is noted.
+    #[inline]
+    pub fn is_too_much(&mut self) -> bool {
+        self.needs_quiet |= self.words.len() > WORDS_MAX || self.pending.len() > PENDING_MAX;
+        self.needs_quiet
     }
 
     /// Adds an entry.
