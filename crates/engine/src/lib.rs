@@ -7,7 +7,7 @@
 //! indexes that note what they saw ([`probe`]), transactions of several statements
 //! ([`interactive`]), images of it all ([`checkpoint`]) and the books to keep ([`statistics`]).
 //!
-//! Reading order: [`contract`], [`source`], [`schema`], [`worker`], [`protection`],
+//! Reading order: [`contract`], [`settings`], [`source`], [`schema`], [`worker`], [`protection`],
 //! [`in_place`], [`interactive`], [`reconnaissance`], [`planning`], [`probe`], [`statistics`],
 //! [`trace`], [`checkpoint`], [`recovery`], [`values`], [`waits`].
 //!
@@ -31,6 +31,7 @@ pub mod protection;
 pub mod reconnaissance;
 pub mod recovery;
 pub mod schema;
+pub mod settings;
 pub mod source;
 pub mod statistics;
 pub mod trace;

@@ -1,9 +1,9 @@
 //! The engine's settings.
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use hotrow_engine::contract::{EngineOptions, OptionError};
+use hotrow_engine::settings::Known;
 use hotrow_transaction::routing::PARTITIONS_MAX;
 
 use crate::NAME;
@@ -61,7 +61,8 @@ pub struct Settings {
     pub adapts: bool,
 }
 
-const SETTINGS: &str = "in_flight, lock_table, lock_threads, run_there, visits";
+const KNOWN: Known =
+    Known { engine: NAME, names: "in_flight, lock_table, lock_threads, run_there, visits" };
 const LOCK_THREADS: &str =
     "auto, changing, a whole number from 1 to one less than there are threads";
 const IN_FLIGHTS: &str = "auto, a whole number from 1 to 1024";
@@ -92,8 +93,8 @@ impl Settings {
             in_flight: IN_FLIGHT_AUTO,
             adapts: true,
         };
-        for (setting, value) in &options.settings {
-            let known = match setting.as_str() {
+        KNOWN.read(&options.settings, |setting, value| {
+            Some(match setting {
                 "lock_threads" if value == "auto" => {
                     read.division = Division::Auto;
                     Ok(())
@@ -114,12 +115,12 @@ impl Settings {
                 "run_there" => number(value, 0..=1024, RUN_THERES).map(|n| read.run_there = n),
                 "lock_table" => lock_table(value).map(|table| read.lock_table = table),
                 "visits" => visits(value).map(|visits| read.visits = visits),
-                _ => return Err(unknown(setting)),
-            };
-            known.map_err(|known| refused(&options.settings, setting, known))?;
-        }
+                _ => return None,
+            })
+        })?;
         if read.lock_table == LockTable::Shared && read.run_there > 0 {
-            return Err(refused(&options.settings, "run_there", "0 with lock_table=shared"));
+            let known = "0 with lock_table=shared";
+            return Err(KNOWN.refused(&options.settings, "run_there", known));
         }
         Ok(read)
     }
@@ -147,15 +148,6 @@ fn lock_table(value: &str) -> Result<LockTable, &'static str> {
         "shared" => Ok(LockTable::Shared),
         _ => Err("partitioned, shared"),
     }
-}
-
-fn unknown(setting: &str) -> OptionError {
-    OptionError::Unknown { engine: NAME, setting: setting.to_owned(), known: SETTINGS }
-}
-
-fn refused(settings: &BTreeMap<String, String>, setting: &str, known: &'static str) -> OptionError {
-    let value = settings[setting].clone();
-    OptionError::Value { engine: NAME, setting: setting.to_owned(), value, known }
 }
 
 #[cfg(test)]
@@ -202,6 +194,6 @@ mod tests {
         assert!(read(4, &[("visits", "x")]).expect_err("no").contains("forwarded, returned"));
         let both = read(4, &[("lock_table", "shared"), ("run_there", "3")]);
         assert!(both.expect_err("who would?").contains("0 with lock_table=shared"));
-        assert!(read(4, &[("colour", "red")]).expect_err("no").contains(SETTINGS));
+        assert!(read(4, &[("colour", "red")]).expect_err("no").contains(KNOWN.names));
     }
 }

@@ -1,6 +1,7 @@
 //! The engine's settings.
 
 use hotrow_engine::contract::{EngineOptions, OptionError};
+use hotrow_engine::settings::Known;
 use hotrow_transaction::routing::PARTITIONS_MAX;
 
 use crate::NAME;
@@ -22,7 +23,7 @@ pub struct Settings {
     pub partitions: u16,
 }
 
-const SETTINGS: &str = "partitions, scheme";
+const KNOWN: Known = Known { engine: NAME, names: "partitions, scheme" };
 const PARTITIONS: &str = "a whole number from 1 to 1024";
 const _: () = assert!(PARTITIONS_MAX == 1024);
 
@@ -35,27 +36,21 @@ impl Settings {
     pub fn read(options: &EngineOptions) -> Result<Self, OptionError> {
         let partitions = options.threads.clamp(1, PARTITIONS_MAX.into()) as u16;
         let mut read = Self { scheme: Scheme::default(), partitions };
-        for (setting, value) in &options.settings {
-            let refused = |known| OptionError::Value {
-                engine: NAME,
-                setting: setting.clone(),
-                value: value.clone(),
-                known,
-            };
-            match setting.as_str() {
-                "partitions" => {
+        KNOWN.read(&options.settings, |setting, value| {
+            Some(match (setting, value) {
+                ("partitions", _) => {
                     let number = value.parse().ok();
                     let fits = number.filter(|number| (1..=PARTITIONS_MAX).contains(number));
-                    read.partitions = fits.ok_or_else(|| refused(PARTITIONS))?;
+                    fits.map(|number| read.partitions = number).ok_or(PARTITIONS)
                 }
-                "scheme" if value == "spinlocks" => read.scheme = Scheme::Spinlocks,
-                "scheme" => return Err(refused("spinlocks")),
-                _ => {
-                    let (setting, known) = (setting.clone(), SETTINGS);
-                    return Err(OptionError::Unknown { engine: NAME, setting, known });
+                ("scheme", "spinlocks") => {
+                    read.scheme = Scheme::Spinlocks;
+                    Ok(())
                 }
-            }
-        }
+                ("scheme", _) => Err("spinlocks"),
+                _ => return None,
+            })
+        })?;
         Ok(read)
     }
 }
@@ -87,6 +82,6 @@ mod tests {
             assert!(text.contains(PARTITIONS), "{text}");
         }
         assert!(read(2, &[("scheme", "x")]).expect_err("no such scheme").contains("spinlocks"));
-        assert!(read(2, &[("colour", "red")]).expect_err("unknown").contains(SETTINGS));
+        assert!(read(2, &[("colour", "red")]).expect_err("unknown").contains(KNOWN.names));
     }
 }

@@ -21,6 +21,7 @@ use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::{Committer, Company};
 use hotrow_engine::protection::Alone;
 use hotrow_engine::schema::Schema;
+use hotrow_engine::settings::Known;
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::Stopwatch;
 use hotrow_engine::worker::{Call, Runner, Workers};
@@ -28,6 +29,7 @@ use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::outcome::Stop;
 
 const NAME: &str = "serial";
+const KNOWN: Known = Known { engine: NAME, names: "plan" };
 
 /// This engine's row in the engine table.
 pub const ENTRY: EngineEntry = EngineEntry {
@@ -52,20 +54,20 @@ enum Planning {
 impl Planning {
     fn from_settings(settings: &BTreeMap<String, String>) -> Result<Self, OptionError> {
         let mut planning = Self::default();
-        for (setting, value) in settings {
-            let setting = setting.clone();
-            if setting != "plan" {
-                return Err(OptionError::Unknown { engine: NAME, setting, known: "plan" });
-            }
-            planning = match value.as_str() {
-                "off" => Self::Off,
-                "on" => Self::On,
-                _ => {
-                    let (value, known) = (value.clone(), "off, on");
-                    return Err(OptionError::Value { engine: NAME, setting, value, known });
+        KNOWN.read(settings, |setting, value| {
+            Some(match (setting, value) {
+                ("plan", "off") => {
+                    planning = Self::Off;
+                    Ok(())
                 }
-            };
-        }
+                ("plan", "on") => {
+                    planning = Self::On;
+                    Ok(())
+                }
+                ("plan", _) => Err("off, on"),
+                _ => return None,
+            })
+        })?;
         Ok(planning)
     }
 }

@@ -33,6 +33,7 @@ use std::sync::Arc;
 
 use hotrow_base::counters::PerWorker;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
+use hotrow_engine::settings::Known;
 use hotrow_engine::source::CallSource;
 use hotrow_engine::worker::Workers;
 
@@ -40,6 +41,7 @@ use crate::removals::Removals;
 use crate::runner::SiloRunner;
 
 const NAME: &str = "silo";
+const KNOWN: Known = Known { engine: NAME, names: "none" };
 
 /// This engine's row in the engine table.
 pub const ENTRY: EngineEntry = EngineEntry {
@@ -58,10 +60,7 @@ fn start(
     options: &EngineOptions,
     sources: Vec<Box<dyn CallSource>>,
 ) -> Result<Box<dyn RunningEngine>, OptionError> {
-    if let Some(setting) = options.settings.keys().next() {
-        let (setting, known) = (setting.clone(), "none");
-        return Err(OptionError::Unknown { engine: NAME, setting, known });
-    }
+    KNOWN.read(&options.settings, |_, _| None)?;
     let removals = Arc::new(PerWorker::with_defaults(options.threads));
     let runner =
         |number, committer| SiloRunner::new(number, committer, Removals::new(&removals, number));

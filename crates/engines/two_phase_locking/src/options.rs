@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hotrow_engine::contract::OptionError;
+use hotrow_engine::settings::Known;
 
 use crate::NAME;
 use crate::heat::{self, Rule};
@@ -85,8 +86,11 @@ impl Default for Settings {
     }
 }
 
-const SETTINGS: &str = "acquisition, digest, heat_ms, intents, last_use, order, ranges, \
-     release, time_out_ms, victim, waiting";
+const KNOWN: Known = Known {
+    engine: NAME,
+    names: "acquisition, digest, heat_ms, intents, last_use, order, ranges, release, time_out_ms, \
+            victim, waiting",
+};
 const PERIODS: &str = "a whole number from 0 to 60000";
 const ACQUISITIONS: &str =
     "ordered, no-wait, wait-die, wound-wait, wait-for-graph, dreadlocks, time-out";
@@ -100,8 +104,8 @@ impl Settings {
     /// An unknown setting or value.
     pub fn read(settings: &BTreeMap<String, String>) -> Result<Self, OptionError> {
         let mut read = Self::default();
-        for (setting, value) in settings {
-            let known = match setting.as_str() {
+        KNOWN.read(settings, |setting, value| {
+            Some(match setting {
                 "acquisition" => read.acquire(value),
                 "digest" => choose(&mut read.deadlocks.digest, value, DIGESTS),
                 "ranges" => choose(&mut read.ranges, value, RANGES),
@@ -113,17 +117,13 @@ impl Settings {
                 "heat_ms" => read.heat(value),
                 "victim" => choose(&mut read.deadlocks.victim, value, VICTIMS),
                 "time_out_ms" => read.time_out(value),
-                _ => {
-                    let setting = setting.clone();
-                    return Err(OptionError::Unknown { engine: NAME, setting, known: SETTINGS });
-                }
-            };
-            known.map_err(|known| refused(settings, setting, known))?;
-        }
+                _ => return None,
+            })
+        })?;
         if read.acquisition == Acquisition::Ordered && read.release != Release::All {
             let known = "all; the others need an acquisition that is not ordered, since who keeps \
                          locks and asks for more asks in no order";
-            return Err(refused(settings, "release", known));
+            return Err(KNOWN.refused(settings, "release", known));
         }
         Ok(read)
     }
@@ -158,12 +158,6 @@ impl Settings {
         self.deadlocks.time_out = Duration::from_millis(ms);
         Ok(())
     }
-}
-
-/// A setting has a value that it cannot have.
-fn refused(settings: &BTreeMap<String, String>, setting: &str, known: &'static str) -> OptionError {
-    let value = settings[setting].clone();
-    OptionError::Value { engine: NAME, setting: setting.to_owned(), value, known }
 }
 
 /// The values of a setting by name, and all names in one text.

@@ -1,0 +1,48 @@
+//! Reading an engine's own settings.
+
+use std::collections::BTreeMap;
+
+use crate::contract::OptionError;
+
+/// The settings that an engine knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// the engine
+    pub engine: &'static str,
+    /// their names, for messages
+    pub names: &'static str,
+}
+
+impl Known {
+    /// Hands each setting and its value to `read`, which gives nothing for a setting that it does
+    /// not know, and for a value that cannot be says which can.
+    ///
+    /// # Errors
+    ///
+    /// The first unknown setting, or value that cannot be.
+    pub fn read(
+        self,
+        settings: &BTreeMap<String, String>,
+        mut read: impl FnMut(&str, &str) -> Option<Result<(), &'static str>>,
+    ) -> Result<(), OptionError> {
+        for (setting, value) in settings {
+            let Some(understood) = read(setting, value) else {
+                let (engine, known) = (self.engine, self.names);
+                return Err(OptionError::Unknown { engine, setting: setting.clone(), known });
+            };
+            understood.map_err(|known| self.refused(settings, setting, known))?;
+        }
+        Ok(())
+    }
+
+    /// The error of a setting, one of these, whose value cannot be; `known`: what can.
+    pub fn refused(
+        self,
+        settings: &BTreeMap<String, String>,
+        setting: &str,
+        known: &'static str,
+    ) -> OptionError {
+        let (setting, value) = (setting.to_owned(), settings[setting].clone());
+        OptionError::Value { engine: self.engine, setting, value, known }
+    }
+}
