@@ -48,7 +48,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     name: NAME,
     summary: "calls run on copies, and commit if nobody was faster",
     start,
-    variants: &[],
+    variants: &[&[]],
     threads_min: 1,
     threads_max: None,
     interactive: false,
