@@ -11,11 +11,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hotrow::{CallSource, Config, Database, EngineOptions, Invocation, engines};
+use hotrow::{CallSource, Config, Database, EngineOptions, Invocation};
 use hotrow_base::clock::Ticks;
 use hotrow_engine::recovery::LoggedCall;
 use hotrow_engine::source::{End, Fetch, Ticket};
 use hotrow_tests::loaded::open_loaded;
+use hotrow_tests::matrix;
 use hotrow_tests::replay::{replay, run_serially, schema_of};
 use hotrow_workloads::{Share, Workload, workload_named};
 
@@ -83,7 +84,7 @@ fn execute(
     threads: usize,
 ) -> f64 {
     let db = open(workload);
-    let entry = engines().iter().find(|entry| entry.name == name).expect("it is in the table");
+    let entry = matrix::engine(name);
     let ended = Arc::new(AtomicUsize::new(0));
     let source = |next| -> Box<dyn CallSource> {
         let (all, ended) = (Arc::clone(calls), Arc::clone(&ended));

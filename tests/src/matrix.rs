@@ -110,6 +110,11 @@ pub fn setups(threads: &[usize]) -> Vec<Setup> {
     all
 }
 
+/// The engine with this name.
+pub fn engine(name: &str) -> &'static EngineEntry {
+    engines().iter().find(|entry| entry.name == name).expect("it is in the table")
+}
+
 /// The engine every other one is compared with: the table's first, with one thread.
 pub fn reference() -> Setup {
     let entry = &engines()[0];

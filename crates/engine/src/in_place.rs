@@ -371,7 +371,7 @@ impl<'a, P: Protection> RecordAccess for InPlace<'a, P> {
         field: Field,
         value: i64,
     ) -> Result<Inserted, Stop> {
-        if self.schema.indexed(table).may_contain(field.column().index()) {
+        if self.schema.may_be_indexed(table, field.column()) {
             let change = [(field.column(), Datum::int(value))];
             return self.change_row(table, record, &change, &[]);
         }

@@ -435,6 +435,13 @@ impl Schema {
         self.indexed[table.index()]
     }
 
+    /// Whether entries of a table's secondary indexes may hold a column; never wrong when it says
+    /// no.
+    #[inline(always)]
+    pub fn may_be_indexed(&self, table: TableId, column: ColumnId) -> bool {
+        self.indexed(table).may_contain(column.index())
+    }
+
     /// The procedure with this id.
     #[inline]
     pub fn procedure(&self, id: ProcedureId) -> Option<&Arc<CompiledProcedure>> {

@@ -19,6 +19,7 @@ use hotrow_base::counters::PerWorker;
 use hotrow_base::ids::WorkerId;
 use hotrow_base::thread::{self, ThreadOptions};
 use hotrow_log::position::Position;
+use hotrow_transaction::access::RecordAccess;
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::frame::Frame;
@@ -90,6 +91,19 @@ impl Call {
             self.procedure = schema.procedure(self.invocation.procedure).cloned();
         }
         fetched
+    }
+
+    /// Runs the call from its beginning, without a plan.
+    ///
+    /// # Errors
+    ///
+    /// As [`interpret::run`].
+    #[inline]
+    pub fn run_unplanned<A: RecordAccess>(&mut self, access: &mut A) -> Result<(), Stop> {
+        let Self { invocation, procedure, frame, .. } = self;
+        let procedure = procedure.as_deref().expect("only procedures that exist are run");
+        frame.begin(&procedure.program, invocation);
+        interpret::run(&procedure.program, 0, frame, access, &mut NoHook)
     }
 
     /// What becomes of the call after an attempt; counts it if it is to be repeated.

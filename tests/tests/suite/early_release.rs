@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use hotrow::{Config, Database, EngineOptions};
 use hotrow_tests::directory::TestDirectory;
+use hotrow_tests::matrix;
 
 /// Every sync of the log takes so much longer: time to look at the log meanwhile.
 const SYNC_DELAY: Duration = Duration::from_millis(150);
@@ -38,9 +39,7 @@ fn reader_is_betrayed(engine: &str, settings: &[(&str, &str)]) -> bool {
         settings: settings.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())).collect(),
         ..EngineOptions::default()
     };
-    let mut engines = hotrow::engines().iter();
-    let entry = engines.find(|entry| entry.name == engine).expect("it is there");
-    db.serve(entry, &options).expect("the settings are known");
+    db.serve(matrix::engine(engine), &options).expect("the settings are known");
     let log = db.log().expect("it has a directory");
     let before = log.horizon();
     let mut betrayed = false;

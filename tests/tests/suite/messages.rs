@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use hotrow::{CallSource, Config, Database, EngineEntry, EngineOptions, ProcedureId, engines};
+use hotrow::{CallSource, Config, Database, EngineEntry, EngineOptions, ProcedureId};
 use hotrow_engine::source::{End, Fetch, Ticket};
+use hotrow_tests::matrix;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::routing::partition_of_bigint;
 
@@ -100,7 +101,7 @@ fn messages(entry: &EngineEntry, visits: &str, expected: impl Fn(u64) -> u64) ->
 
 #[test]
 fn a_call_takes_a_message_for_each_lock_thread_and_one_more_or_twice_as_many() {
-    let entry = engines().iter().find(|entry| entry.name == "orthrus").expect("it is there");
+    let entry = matrix::engine("orthrus");
     // Each lock thread is told, besides, that the locks are free.
     let (sent, wanted) = messages(entry, "forwarded", |visited| (visited + 1) + visited);
     assert_eq!(sent, wanted, "requests handed on");
@@ -149,7 +150,7 @@ impl CallSource for Paced {
 /// one lock thread has all locks, and each call takes three messages: there, back, and released.
 #[test]
 fn a_lock_thread_without_work_goes_over_to_execution() {
-    let entry = engines().iter().find(|entry| entry.name == "orthrus").expect("it is there");
+    let entry = matrix::engine("orthrus");
     let (db, procedure) = counters(10);
     let options = EngineOptions {
         threads: 10,

@@ -4,8 +4,9 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
-use hotrow::{Config, Database, Durability, EngineEntry, engines};
+use hotrow::{Config, Database, Durability, EngineEntry};
 use hotrow_tests::directory::TestDirectory;
+use hotrow_tests::matrix;
 
 const SCRIPT: &str = "
     CREATE TABLE account (id bigint PRIMARY KEY, cents bigint NOT NULL)
@@ -51,7 +52,7 @@ const SCRIPT: &str = "
     BEGIN SELECT count(*) INTO result FROM account; RETURN result; END $$ LANGUAGE plpgsql;";
 
 fn entry() -> &'static EngineEntry {
-    engines().iter().find(|entry| entry.name == "silo").expect("it is in the table")
+    matrix::engine("silo")
 }
 
 fn open(accounts: i64, threads: usize) -> Database {

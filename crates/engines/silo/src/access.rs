@@ -7,7 +7,7 @@
 //!              nothing to take back where a transaction ends before; and a table without an order
 //!              is not scanned beside others: the call runs alone
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::{Bound, ControlFlow, RangeBounds};
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
@@ -99,14 +99,17 @@ impl<'a> Access<'a> {
                 return Err(secondary);
             }
         }
-        for &secondary in schema.catalog.table(table).secondary.iter().filter(|_| moves) {
+        if !moves {
+            return Ok(false);
+        }
+        for &secondary in &schema.catalog.table(table).secondary {
             let index = schema.catalog.index(secondary);
             self.encode(index, id, &self.transaction.row, new_key);
             self.transaction.expect_no_more(Some(secondary), entry);
             self.transaction.expect(secondary, new_key.as_slice(), entry);
         }
-        self.transaction.removes |= moves;
-        Ok(moves)
+        self.transaction.removes = true;
+        Ok(true)
     }
 
     /// Puts the row in the transaction's buffer into the place of an entry's.
@@ -116,31 +119,23 @@ impl<'a> Access<'a> {
         let is_insert =
             operation != NONE && transaction.operations[operation as usize].kind == Kind::Insert;
         let in_place = operation != NONE && (!moves || is_insert);
-        let start = transaction.words.len();
         if in_place && row.of(&transaction.words).len() == transaction.row.len() {
             return row.of_mut(&mut transaction.words).copy_from_slice(&transaction.row);
         }
-        transaction.words.extend_from_slice(&transaction.row);
-        let row = Span::since(start, &transaction.words);
+        let row = Span::append(&mut transaction.words, &transaction.row);
         transaction.entries[entry as usize].row = row;
         if in_place {
             transaction.operations[operation as usize].row = row;
         } else {
-            let kind = Kind::Update;
-            transaction.note(Operation { entry, kind, row, key: Span::default(), hash: 0 });
+            transaction.note_change(entry, Kind::Update, row);
         }
     }
 
     /// Whether changes are all of integers that no index has.
     fn sets_words(&self, table: TableId, changes: &[(ColumnId, Datum)]) -> bool {
-        let catalog = &self.schema.catalog;
-        let table = catalog.table(table);
-        let is_indexed = |column: &ColumnId| {
-            let has = |&index: &IndexId| catalog.index(index).entry_columns.contains(column);
-            table.secondary.iter().any(has)
-        };
-        let is_word = |(column, _): &(ColumnId, Datum)| {
-            table.layout.field(*column).is_plain_int() && !is_indexed(column)
+        let layout = &self.schema.catalog.table(table).layout;
+        let is_word = |&(column, _): &(ColumnId, Datum)| {
+            layout.field(column).is_plain_int() && !self.schema.may_be_indexed(table, column)
         };
         changes.iter().all(is_word)
     }
@@ -156,8 +151,7 @@ impl<'a> Access<'a> {
             words[field.word()] = field.with_int(words[field.word()], value.as_int());
         }
         if operation == NONE {
-            let (kind, key) = (Kind::Update, Span::default());
-            transaction.note(Operation { entry, kind, row, key, hash: 0 });
+            transaction.note_change(entry, Kind::Update, row);
         }
     }
 
@@ -189,7 +183,8 @@ impl RecordAccess for Access<'_> {
             return Ok(None); // a key with a NULL in it
         }
         let found = self.look_up(at);
-        if self.transaction.is_too_much() { Err(Stop::Replan) } else { Ok(found) }
+        self.transaction.check_size()?;
+        Ok(found)
     }
 
     fn row(&self, _: TableId, record: u32) -> &[u64] {
@@ -208,7 +203,7 @@ impl RecordAccess for Access<'_> {
         let transaction = &mut *self.transaction;
         let is_tree = index.kind == IndexKind::BTree;
         transaction.match_expected(range.index, |key| match is_tree {
-            true => is_within(range, key),
+            true => (range.lower, range.upper).contains(key),
             false => key.starts_with(range.prefix),
         });
         let mut matches = std::mem::take(&mut transaction.matches);
@@ -263,7 +258,7 @@ impl RecordAccess for Access<'_> {
         transaction.matches = matches;
         transaction.probe = probe;
         transaction.seen = seen;
-        if transaction.needs_quiet { Err(Stop::Replan) } else { Ok(()) }
+        transaction.check_size()
     }
 
     fn scan_table(
@@ -326,7 +321,8 @@ impl RecordAccess for Access<'_> {
         let mut key = std::mem::take(&mut self.transaction.key_buffers[0]);
         let inserted = self.insert_new(table, row, primary, &mut key);
         self.transaction.key_buffers[0] = key;
-        if self.transaction.is_too_much() { Err(Stop::Replan) } else { Ok(inserted) }
+        self.transaction.check_size()?;
+        Ok(inserted)
     }
 
     fn remove(&mut self, _: TableId, record: u32) -> Result<(), Stop> {
@@ -338,8 +334,7 @@ impl RecordAccess for Access<'_> {
         if id.is_none() {
             transaction.operations[operation as usize].kind = Kind::Nothing;
         } else {
-            let (kind, key) = (Kind::Remove, Span::default());
-            transaction.note(Operation { entry: record, kind, row, key, hash: 0 });
+            transaction.note_change(record, Kind::Remove, row);
             transaction.removes = true;
         }
         Ok(())
@@ -367,17 +362,13 @@ impl Access<'_> {
             }
         }
         let transaction = &mut *self.transaction;
-        let start = transaction.words.len();
-        transaction.words.extend_from_slice(row);
-        let laid = Span::since(start, &transaction.words);
+        let laid = Span::append(&mut transaction.words, row);
         let new =
             Entry { table, id: None, version: NOTHING, row: laid, live: true, operation: NONE };
         let entry = transaction.add(new);
         let (mut key_span, mut hash) = (Span::default(), 0);
         if let Some(at) = primary {
-            let start = transaction.keys.len();
-            transaction.expect(at.index, at.key, entry);
-            (key_span, hash) = (Span::since(start, &transaction.keys), at.hash);
+            (key_span, hash) = (transaction.expect(at.index, at.key, entry), at.hash);
         }
         let operation = Operation { entry, kind: Kind::Insert, row: laid, key: key_span, hash };
         transaction.note(operation);
@@ -388,19 +379,4 @@ impl Access<'_> {
         }
         Inserted::Yes
     }
-}
-
-/// Whether a key lies in a range.
-fn is_within(range: &RangeAt<'_>, key: &[u8]) -> bool {
-    let above = match range.lower {
-        Bound::Included(lower) => key >= lower,
-        Bound::Excluded(lower) => key > lower,
-        Bound::Unbounded => true,
-    };
-    above
-        && match range.upper {
-            Bound::Included(upper) => key <= upper,
-            Bound::Excluded(upper) => key < upper,
-            Bound::Unbounded => true,
-        }
 }

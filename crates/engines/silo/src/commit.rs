@@ -17,7 +17,7 @@
 //!              look at the read set makes undo rare
 
 use hotrow_base::ids::TableId;
-use hotrow_base::sync::{Version, order_locks_before_checks};
+use hotrow_base::sync::{Version, VersionLatch, order_locks_before_checks};
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::{Commit, Committer};
 use hotrow_engine::probe::{Change, PartOf, Seen};
@@ -31,7 +31,7 @@ use hotrow_transaction::outcome::{Conflict, Stop};
 use crate::cells::Cells;
 use crate::removals::Removals;
 use crate::tid;
-use crate::transaction::{Entry, Kind, NONE, Transaction, latch_of};
+use crate::transaction::{Entry, Kind, Transaction, latch_of};
 
 const INVALID: Stop = Stop::Conflict(Conflict::Validation);
 
@@ -49,7 +49,7 @@ pub fn commit(
         return Err(INVALID); // the epoch ends soon
     }
     lock_writes(schema, transaction)?;
-    if !transaction.entries.iter().all(|entry| entry.operation != NONE || holds(schema, entry)) {
+    if !transaction.entries.iter().all(|entry| entry.is_written() || entry.holds(schema)) {
         unlock(schema, transaction, |latch| latch.unlock_unchanged());
         return Err(INVALID);
     }
@@ -124,7 +124,7 @@ fn version_after(newest: Version, committer: &Committer, commit: Commit) -> Vers
 /// Locks the write set, or nothing.
 fn lock_writes(schema: &Schema, transaction: &mut Transaction) -> Result<(), Stop> {
     let Transaction { entries, written, .. } = transaction;
-    let is_written = |(_, entry): &(usize, &Entry)| entry.id.is_some() && entry.operation != NONE;
+    let is_written = |(_, entry): &(usize, &Entry)| entry.id.is_some() && entry.is_written();
     written.extend(entries.iter().enumerate().filter(is_written).map(|(at, _)| at as u32));
     let name = |&at: &u32| {
         let Entry { table, id, .. } = entries[at as usize];
@@ -134,15 +134,10 @@ fn lock_writes(schema: &Schema, transaction: &mut Transaction) -> Result<(), Sto
     for at in 0..written.len() {
         let Entry { table, id, version, .. } = entries[written[at] as usize];
         let latch = latch_of(schema, table, id.expect("filtered"));
-        let locked = loop {
-            match latch.read_begin() {
-                Some(now) if now == version => {}
-                _ => break false,
-            }
-            if latch.try_upgrade(version) {
-                break true;
-            }
-        };
+        let mut locked = false;
+        while !locked && latch.read_begin() == Some(version) {
+            locked = latch.try_upgrade(version);
+        }
         if !locked {
             written.truncate(at);
             unlock(schema, transaction, |latch| latch.unlock_unchanged());
@@ -153,24 +148,21 @@ fn lock_writes(schema: &Schema, transaction: &mut Transaction) -> Result<(), Sto
 }
 
 /// Unlocks what `lock_writes` locked.
-fn unlock(
-    schema: &Schema,
-    transaction: &Transaction,
-    how: impl Fn(&hotrow_base::sync::VersionLatch),
-) {
-    for &at in &transaction.written {
+fn unlock(schema: &Schema, transaction: &Transaction, how: impl Fn(&VersionLatch)) {
+    locked(transaction).for_each(|(table, id)| how(latch_of(schema, table, id)));
+}
+
+/// What `lock_writes` locked.
+fn locked(transaction: &Transaction) -> impl Iterator<Item = (TableId, RecordId)> {
+    transaction.written.iter().map(|&at| {
         let Entry { table, id, .. } = transaction.entries[at as usize];
-        how(latch_of(schema, table, id.expect("only read ones are locked")));
-    }
+        (table, id.expect("only read ones are locked"))
+    })
 }
 
 /// Unlocks what was changed and made, at a new version.
 fn end(schema: &Schema, transaction: &Transaction, version: Version) {
-    let read = transaction.written.iter().map(|&at| {
-        let Entry { table, id, .. } = transaction.entries[at as usize];
-        (table, id.expect("only read ones are locked"))
-    });
-    for (table, id) in read.chain(transaction.born.iter().copied()) {
+    for (table, id) in locked(transaction).chain(transaction.born.iter().copied()) {
         let record = schema.table(table).records().record(id);
         let latch = latch_of(schema, table, id);
         if record.is_retired() {
@@ -179,11 +171,6 @@ fn end(schema: &Schema, transaction: &Transaction, version: Version) {
             latch.unlock_at(version);
         }
     }
-}
-
-/// Whether a record is as it was read.
-fn holds(schema: &Schema, entry: &Entry) -> bool {
-    entry.id.is_none_or(|id| latch_of(schema, entry.table, id).validate(entry.version))
 }
 
 /// The protection of a transaction that commits: its locks, and what it saw.
@@ -198,8 +185,7 @@ struct Committing<'a> {
 impl Committing<'_> {
     fn is_valid(&self) -> bool {
         order_locks_before_checks();
-        let read = |entry: &&Entry| entry.operation == NONE;
-        self.entries.iter().filter(read).all(|entry| holds(self.schema, entry))
+        self.entries.iter().all(|entry| entry.is_written() || entry.holds(self.schema))
             && self.seen.iter().all(|seen| seen.holds(self.schema))
     }
 }
@@ -212,14 +198,14 @@ impl Protection for Committing<'_> {
     }
 
     fn changed(&mut self, part: PartOf, change: Change) {
-        let mut created = false;
+        let mut had_it = false;
         for seen in self.seen.iter_mut().filter(|seen| seen.part == part) {
             if seen.stamp == change.before {
                 seen.stamp = change.after;
-                created = true;
+                had_it = true;
             }
         }
-        if created && let Some(stamp) = change.created {
+        if had_it && let Some(stamp) = change.created {
             self.seen.push(Seen { part, stamp });
         }
     }
@@ -232,7 +218,7 @@ impl Protection for Committing<'_> {
 
     fn may_judge(&self, table: TableId, record: Record<'_>) -> bool {
         let is_own = match self.cells.get(table, record.id()) {
-            Some(entry) => self.entries[entry as usize].operation != NONE,
+            Some(entry) => self.entries[entry as usize].is_written(),
             None => self.born.contains(&(table, record.id())),
         };
         let latch = latch_of(self.schema, table, record.id());

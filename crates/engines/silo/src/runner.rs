@@ -10,7 +10,7 @@ use hotrow_engine::journal::{Commit, Committer};
 use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_engine::worker::{Call, Runner};
-use hotrow_transaction::interpret::{self, NoHook};
+use hotrow_log::position::Position;
 use hotrow_transaction::outcome::{Conflict, Stop};
 
 use crate::access::Access;
@@ -51,11 +51,7 @@ impl SiloRunner {
     ) -> Result<Commit, Stop> {
         let Self { transaction, scratch, committer, removals, .. } = self;
         transaction.begin();
-        let Call { invocation, procedure, frame, .. } = call;
-        let procedure = procedure.as_deref().expect("only procedures that exist are run");
-        frame.begin(&procedure.program, invocation);
-        let mut access = Access::new(schema, transaction);
-        match interpret::run(&procedure.program, 0, frame, &mut access, &mut NoHook) {
+        match call.run_unplanned(&mut Access::new(schema, transaction)) {
             Ok(()) => {
                 watch.switch(Activity::Lock);
                 commit(schema, transaction, scratch, committer, removals)
@@ -92,7 +88,11 @@ impl Runner for SiloRunner {
         let conflict = matches!(executed, Err(Stop::Conflict(_)));
         // After a conflict comes the back-off, which is waiting.
         watch.switch(if conflict { Activity::Wait } else { Activity::Execute });
-        let met = tid::position_of(self.transaction.newest(&self.removals));
+        // A commit's position tells by itself what it has met.
+        let met = match executed {
+            Ok(_) => Position::default(),
+            Err(_) => tid::position_of(self.transaction.newest(&self.removals)),
+        };
         call.end(executed, met, &self.committer)
     }
 

@@ -17,6 +17,7 @@ use hotrow_base::sync::{SpinWait, Version, VersionLatch};
 use hotrow_engine::probe::{ProbeBuffers, Seen};
 use hotrow_engine::schema::Schema;
 use hotrow_storage::record::RecordId;
+use hotrow_transaction::outcome::Stop;
 
 use crate::cells::Cells;
 use crate::removals::Removals;
@@ -29,8 +30,15 @@ pub struct Span {
 }
 
 impl Span {
+    /// What is appended to a buffer.
+    pub fn append<T: Copy>(buffer: &mut Vec<T>, items: &[T]) -> Self {
+        let start = buffer.len();
+        buffer.extend_from_slice(items);
+        Self::since(start, buffer)
+    }
+
     /// What was appended to a buffer that was `start` long before.
-    pub fn since<T>(start: usize, buffer: &[T]) -> Self {
+    fn since<T>(start: usize, buffer: &[T]) -> Self {
         Self { start, end: buffer.len() }
     }
 
@@ -74,6 +82,20 @@ pub struct Entry {
     pub live: bool,
     /// the last operation that changes it, or [`NONE`]
     pub operation: u32,
+}
+
+impl Entry {
+    /// Whether the transaction changes it, or makes it.
+    #[inline]
+    pub fn is_written(&self) -> bool {
+        self.operation != NONE
+    }
+
+    /// Whether the record is as it was read, and nobody holds it.
+    #[inline]
+    pub fn holds(&self, schema: &Schema) -> bool {
+        self.id.is_none_or(|id| latch_of(schema, self.table, id).validate(self.version))
+    }
 }
 
 /// What is done to a record.
@@ -199,6 +221,12 @@ impl Transaction {
         }
     }
 
+    /// Fails when it is too much to run beside others.
+    #[inline]
+    pub fn check_size(&mut self) -> Result<(), Stop> {
+        if self.is_too_much() { Err(Stop::Replan) } else { Ok(()) }
+    }
+
     /// Whether it is too much to run beside others; then it is noted.
     #[inline]
     pub fn is_too_much(&mut self) -> bool {
@@ -212,18 +240,22 @@ impl Transaction {
         self.entries.len() as u32 - 1
     }
 
+    /// Notes that an entry has this row from now on, or is removed.
+    pub fn note_change(&mut self, entry: u32, kind: Kind, row: Span) {
+        self.note(Operation { entry, kind, row, key: Span::default(), hash: 0 });
+    }
+
     /// Notes an operation on an entry.
     pub fn note(&mut self, operation: Operation) {
         self.entries[operation.entry as usize].operation = self.operations.len() as u32;
         self.operations.push(operation);
     }
 
-    /// Notes that an index will have an entry.
-    pub fn expect(&mut self, index: IndexId, key: &[u8], entry: u32) {
-        let start = self.keys.len();
-        self.keys.extend_from_slice(key);
-        let key_span = Span::since(start, &self.keys);
-        self.pending.push(Pending { index, key: key_span, hash: key::hash(key), entry });
+    /// Notes that an index will have an entry; where its key is kept.
+    pub fn expect(&mut self, index: IndexId, key: &[u8], entry: u32) -> Span {
+        let kept = Span::append(&mut self.keys, key);
+        self.pending.push(Pending { index, key: kept, hash: key::hash(key), entry });
+        kept
     }
 
     /// Notes that an index will not have an entry of this record after all.
@@ -263,11 +295,8 @@ impl Transaction {
 
     /// Whether everything that was read is as it was, given that the transaction holds nothing.
     pub fn is_valid(&self, schema: &Schema) -> bool {
-        let reads_hold = |entry: &Entry| match entry.id {
-            Some(id) => latch_of(schema, entry.table, id).validate(entry.version),
-            None => true,
-        };
-        self.entries.iter().all(reads_hold) && self.seen.iter().all(|seen| seen.holds(schema))
+        self.entries.iter().all(|entry| entry.holds(schema))
+            && self.seen.iter().all(|seen| seen.holds(schema))
     }
 }
 

@@ -26,7 +26,6 @@ use hotrow_engine::waits::Party;
 use hotrow_engine::worker::{Call, Runner};
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LockMode, Space};
-use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::outcome::Stop;
 
 use crate::held::Held;
@@ -265,12 +264,9 @@ fn run<P: Protection>(
     call: &mut Call,
     met: impl FnOnce(&P) -> Position,
 ) -> Result<Commit, Stop> {
-    let Call { invocation, procedure, frame, .. } = call;
-    let procedure = procedure.as_deref().expect("only procedures that exist are run");
-    frame.begin(&procedure.program, invocation);
-    let ran = interpret::run(&procedure.program, 0, frame, &mut access, &mut NoHook);
+    let ran = call.run_unplanned(&mut access);
     let met = met(access.protection());
-    match ran.and_then(|()| access.commit_at(committer, met, invocation)) {
+    match ran.and_then(|()| access.commit_at(committer, met, &call.invocation)) {
         Ok(commit) => {
             access.commit();
             Ok(commit)

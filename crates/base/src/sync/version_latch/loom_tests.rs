@@ -20,6 +20,16 @@ impl Node {
         (self.words[0].load(Ordering::Relaxed), self.words[1].load(Ordering::Relaxed))
     }
 
+    /// Reads, if nobody writes: a read that is valid is that of its version.
+    fn read_untorn(&self) {
+        let Some(version) = self.latch.try_read_begin() else { return };
+        let (first, second) = self.load();
+        if self.latch.validate(version) {
+            assert_eq!(first, second);
+            assert_eq!(first, version.to_word() / STEP);
+        }
+    }
+
     fn bump(&self) {
         let (first, _) = self.load();
         self.words[0].store(first + 1, Ordering::Relaxed);
@@ -39,13 +49,7 @@ fn a_validated_read_is_not_torn() {
                 node.latch.unlock();
             })
         };
-        if let Some(version) = node.latch.try_read_begin() {
-            let (first, second) = node.load();
-            if node.latch.validate(version) {
-                assert_eq!(first, second);
-                assert_eq!(first, version.to_word() / STEP);
-            }
-        }
+        node.read_untorn();
         writer.join().expect("the writer does not panic");
     });
 }
@@ -65,13 +69,7 @@ fn a_read_beside_the_only_writer_is_not_torn() {
                 }
             })
         };
-        if let Some(version) = node.latch.try_read_begin() {
-            let (first, second) = node.load();
-            if node.latch.validate(version) {
-                assert_eq!(first, second);
-                assert_eq!(first, version.to_word() / STEP);
-            }
-        }
+        node.read_untorn();
         writer.join().expect("the writer does not panic");
     });
 }
