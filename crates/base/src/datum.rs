@@ -84,6 +84,18 @@ impl Datum {
         unsafe { Box::<[Self; N]>::new_zeroed().assume_init() }
     }
 
+    /// Both halves, to be kept as words.
+    #[inline]
+    pub const fn to_words(self) -> (u64, u64) {
+        (self.lo, self.hi)
+    }
+
+    /// The datum with these halves.
+    #[inline]
+    pub const fn from_words((lo, hi): (u64, u64)) -> Self {
+        Self { lo, hi }
+    }
+
     /// 0 for an integer, and not 0 for NULL.
     #[inline]
     pub(crate) const fn high_half(self) -> u64 {

@@ -1,5 +1,5 @@
 //! The ground floor: ids, values, keys, row layouts, time, latches, bounded queues, pools,
-//! per-thread counters.
+//! numberings, per-thread counters.
 //!
 //! Should I be using this? Only inside Hotrow's own crates; an embedder wants the crate `hotrow`.
 //!
@@ -12,6 +12,7 @@ pub mod datum;
 pub mod decimal;
 pub mod ids;
 pub mod key;
+pub mod numbering;
 pub mod pool;
 pub mod row;
 pub mod sync;

@@ -15,6 +15,7 @@
 //! time) makes a model of that primitive fail. The search is bounded to three preemptions
 //! ([`facade`]), and no model has more than three threads.
 
+pub mod barrier;
 pub mod claim;
 pub mod commit_epoch;
 pub mod event_count;
@@ -30,6 +31,7 @@ pub mod spin;
 pub mod spsc;
 pub mod version_latch;
 
+pub use barrier::Barrier;
 pub use claim::ClaimBits;
 pub use commit_epoch::CommitEpochs;
 pub use event_count::EventCount;

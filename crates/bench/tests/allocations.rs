@@ -70,12 +70,15 @@ fn note() {
     }
 }
 
-/// The same, with a fixed number of calls in flight: where that adapts, each run warms up other
-/// buffers.
+/// The same, with a fixed number of calls in flight: where that adapts, or is more than a run has,
+/// each run warms up other buffers.
 fn steady(variant: &Variant) -> Variant {
     let mut steady = variant.clone();
     if steady.entry.name == "orthrus" {
         steady.settings.entry("in_flight".to_owned()).or_insert("16".to_owned());
+    }
+    if steady.entry.name == "lads" {
+        steady.settings.entry("batch".to_owned()).or_insert("200".to_owned());
     }
     steady
 }

@@ -16,6 +16,7 @@ static ENGINES: &[EngineEntry] = &[
     hotrow_orthrus::ENTRY,
     hotrow_partitioned::ENTRY,
     hotrow_silo::ENTRY,
+    hotrow_lads::ENTRY,
 ];
 
 /// All engines, the reference first.

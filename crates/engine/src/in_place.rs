@@ -125,10 +125,23 @@ impl Scratch {
     pub fn is_unchanged(&self) -> bool {
         self.undo.is_empty()
     }
+
+    /// The hash of all that was changed since the last commit or undo; the hash of what was changed
+    /// between two moments is their difference.
+    #[inline]
+    pub fn write_hash(&self) -> u64 {
+        self.undo.write_hash()
+    }
+
+    /// Whether a commit has something to remove or to free.
+    #[inline]
+    pub fn is_unsettled(&self) -> bool {
+        self.unsettled
+    }
 }
 
 /// A place in a transaction to which it can be taken back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Savepoint {
     undo: hotrow_storage::undo::Savepoint,
     moved: usize,

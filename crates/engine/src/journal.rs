@@ -140,6 +140,35 @@ impl Commit {
     }
 }
 
+/// Transactions that commit together, with places one after the other.
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a commit epoch stays open until the group is closed"]
+pub struct Group {
+    /// of its first transaction
+    first: Position,
+    writes: bool,
+    has_entered: bool,
+    is_active: bool,
+}
+
+impl Group {
+    /// The position of the transaction with this number in the group.
+    #[inline]
+    pub fn position(&self, number: usize) -> Position {
+        if !self.is_active {
+            return Position::default();
+        }
+        Position { time: self.first.time + number as u64, ..self.first }
+    }
+
+    /// The commit of the transaction with this number in the group.
+    #[inline]
+    pub fn commit(&self, number: usize, effect: Effect) -> Commit {
+        debug_assert!(self.writes || effect == Effect::Read, "the group was opened for readers");
+        Commit { position: self.position(number), effect, has_entry: false }
+    }
+}
+
 /// Whether a call ran beside others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Company {
@@ -240,6 +269,59 @@ impl Committer {
         self.commit_after(met.max(self.journal.floor.get()), effect)
     }
 
+    /// Gives `count` transactions their places, behind `met`. Of them, only those of a group that
+    /// `writes` may have changed something. Who calls this for several workers, one after the
+    /// other, gives each the last position of the one before as `met`. Each commit is told by
+    /// [`Committer::record_in_group`], then [`Committer::close_group`] is called.
+    ///
+    /// # Errors
+    ///
+    /// As [`Committer::commit`].
+    pub fn open_group(&self, met: Position, count: usize, writes: bool) -> Result<Group, Stop> {
+        if !self.is_active() {
+            let first = Position::default();
+            return Ok(Group { first, writes, has_entered: false, is_active: false });
+        }
+        let met = met.max(self.journal.floor.get());
+        let (epoch, has_entered) = match &self.journal.log {
+            Some(log) if writes => (log.enter(self.worker).map_err(|_| Stop::Log)?, true),
+            _ => (met.epoch, false), // I2
+        };
+        let first = met.after(epoch);
+        let group = Group { first, writes, has_entered, is_active: true };
+        if count > 0 {
+            self.place().raise_to(group.position(count - 1));
+        }
+        Ok(group)
+    }
+
+    /// As [`Committer::record`], for a commit of an open group.
+    #[inline]
+    pub fn record_in_group(
+        &self,
+        commit: Commit,
+        invocation: &Invocation,
+        procedure: &CompiledProcedure,
+        frame: &Frame,
+    ) {
+        self.append_command(commit, Company::Shared, invocation, procedure);
+        if let Some(trace) = &self.journal.trace {
+            trace.record(commit.position, invocation, &procedure.program, frame);
+        }
+    }
+
+    /// All commits of a group are told.
+    pub fn close_group(&self, group: Group) {
+        if let (Some(log), true) = (&self.journal.log, group.has_entered) {
+            log.leave(self.worker);
+        }
+    }
+
+    /// Whether calls are logged as what was called.
+    pub fn logs_commands(&self) -> bool {
+        self.journal.log.is_none() || self.journal.entries == LogEntries::Commands
+    }
+
     /// As [`Committer::commit`], for what runs at a quiet point: it follows everything.
     ///
     /// # Errors
@@ -338,17 +420,30 @@ impl Committer {
         procedure: &CompiledProcedure,
         frame: &Frame,
     ) {
-        if let (Some(log), Effect::Write { hash }) = (&self.journal.log, commit.effect) {
+        if let (Some(log), Effect::Write { .. }) = (&self.journal.log, commit.effect) {
             if !commit.has_entry {
-                log.append(self.worker, commit.position.time, Kind::Command, |out| {
-                    let parameters = procedure.procedure.parameters();
-                    command::encode(out, invocation, parameters, hash, company);
-                });
+                self.append_command(commit, company, invocation, procedure);
             }
             log.leave(self.worker);
         }
         if let Some(trace) = &self.journal.trace {
             trace.record(commit.position, invocation, &procedure.program, frame);
+        }
+    }
+
+    #[inline]
+    fn append_command(
+        &self,
+        commit: Commit,
+        company: Company,
+        invocation: &Invocation,
+        procedure: &CompiledProcedure,
+    ) {
+        if let (Some(log), Effect::Write { hash }) = (&self.journal.log, commit.effect) {
+            log.append(self.worker, commit.position.time, Kind::Command, |out| {
+                let parameters = procedure.procedure.parameters();
+                command::encode(out, invocation, parameters, hash, company);
+            });
         }
     }
 

@@ -6,6 +6,7 @@
 //!              be changing under somebody else's lock, and be half of each for a moment
 //! Source       DESIGN section 1, "what planning buys"
 
+use hotrow_base::ids::IndexId;
 use hotrow_log::position::Position;
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_storage::undo::IndexKey;
@@ -96,10 +97,16 @@ impl Call {
 pub fn prefetch_indexes(schema: &Schema, plan: &Plan) {
     for entry in plan.entries() {
         let key = plan.key(entry);
-        match &*schema.path(entry.index).parts.of_key(key).stored {
-            StoredIndex::Hash(index) => index.prefetch(entry.hash),
-            tree @ StoredIndex::BTree(_) => tree.prefetch(IndexKey::Bytes(key)),
-        }
+        prefetch_index(schema, entry.index, key, entry.hash);
+    }
+}
+
+/// Asks for the cache lines of the index in which a planned key will be looked up.
+#[inline]
+pub fn prefetch_index(schema: &Schema, index: IndexId, key: &[u8], hash: u64) {
+    match &*schema.path(index).parts.of_key(key).stored {
+        StoredIndex::Hash(index) => index.prefetch(hash),
+        tree @ StoredIndex::BTree(_) => tree.prefetch(IndexKey::Bytes(key)),
     }
 }
 
@@ -107,15 +114,20 @@ pub fn prefetch_indexes(schema: &Schema, plan: &Plan) {
 /// Only hash indexes tell without a search.
 pub fn resolve_hints(schema: &Schema, plan: &Plan, hints: &mut Vec<u64>) {
     hints.clear();
-    hints.extend(plan.entries().iter().map(|entry| {
-        let path = schema.path(entry.index);
-        if !path.is_primary {
-            return 0;
-        }
-        let part = path.parts.of_key(plan.key(entry));
-        let StoredIndex::Hash(index) = &*part.stored else { return 0 };
-        let Some(id) = index.candidate(entry.hash) else { return 0 };
-        path.records.prefetch(id);
-        id.bits() + 1
-    }));
+    let entries = plan.entries().iter();
+    hints.extend(entries.map(|entry| hint(schema, entry.index, plan.key(entry), entry.hash)));
+}
+
+/// The hint of one planned key, for [`InPlace::with_hints`]; asks for the record's cache lines.
+#[inline]
+pub fn hint(schema: &Schema, index: IndexId, key: &[u8], hash: u64) -> u64 {
+    let path = schema.path(index);
+    if !path.is_primary {
+        return 0;
+    }
+    let part = path.parts.of_key(key);
+    let StoredIndex::Hash(index) = &*part.stored else { return 0 };
+    let Some(id) = index.candidate(hash) else { return 0 };
+    path.records.prefetch(id);
+    id.bits() + 1
 }

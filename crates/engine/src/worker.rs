@@ -62,6 +62,19 @@ pub struct Call {
     pub exclusive: bool,
 }
 
+/// A call without the memory that running it takes: what many calls are that wait in a batch.
+#[derive(Default)]
+pub struct Errand {
+    /// what was called
+    pub invocation: Invocation,
+    /// the procedure, in all its forms
+    pub procedure: Option<Arc<CompiledProcedure>>,
+    /// times undone so far
+    pub attempts: u32,
+    ticket: Ticket,
+    exclusive: bool,
+}
+
 impl Call {
     /// No call yet; each one that is fetched into it may take so many steps.
     pub fn new(step_budget: u64) -> Self {
@@ -91,6 +104,15 @@ impl Call {
             self.procedure = schema.procedure(self.invocation.procedure).cloned();
         }
         fetched
+    }
+
+    /// Takes an errand's place, and gives it this call's.
+    pub fn swap(&mut self, errand: &mut Errand) {
+        std::mem::swap(&mut self.invocation, &mut errand.invocation);
+        std::mem::swap(&mut self.procedure, &mut errand.procedure);
+        std::mem::swap(&mut self.attempts, &mut errand.attempts);
+        std::mem::swap(&mut self.ticket, &mut errand.ticket);
+        std::mem::swap(&mut self.exclusive, &mut errand.exclusive);
     }
 
     /// Runs the call from its beginning, without a plan.

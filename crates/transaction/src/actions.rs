@@ -3,8 +3,9 @@
 //! Role         for engines that run the parts of one transaction on several threads: flow graphs
 //!              with phases and rendezvous points (DORA), record actions with a dependency graph
 //!              (LADS), fragments (H-Store). [`ActionProgram::new`] cuts a procedure once,
-//!              [`ActionPlan::make`] forms the actions of a call, [`execute()`] runs them one
-//!              after another, as an example and for tests. Knows no thread.
+//!              [`ActionPlan::make`] forms the actions of a call, a [`Batch`] keeps those of
+//!              many calls, a [`CallRun`] runs them one by one, and [`execute()`] one after
+//!              another, as an example and for tests. Knows no thread.
 //! Invariants   I1 the actions of a call, run in any order that respects their dependencies, have
 //!              the outcome of the procedure run from start to end: the same records, the same
 //!              rows, the same error
@@ -21,9 +22,12 @@
 //! all granules that reconnaissance finds for it. A procedure that cannot be cut is one action,
 //! and [`ActionProgram::uncut`] says why.
 
+mod batch;
+mod conditions;
 mod cut;
 mod execute;
 mod explain;
+mod flat;
 mod flow;
 mod form;
 mod leaf;
@@ -31,9 +35,13 @@ mod plan;
 mod program;
 mod record;
 mod returns;
+mod run;
 
+pub use batch::{Batch, BatchAction, BatchCall, BatchEntry, BatchUse};
 pub use execute::{Failure, Order, execute};
 pub use explain::{explain_call, explain_leaves};
+pub use flat::{FlatAction, FlatLeaf, FlatOutcomes, FlatProgram, FlatSink};
 pub use leaf::{Guard, Input, Leaf};
 pub use plan::{Action, ActionPlan, Instance, Use};
 pub use program::ActionProgram;
+pub use run::{CallRun, Values};

@@ -20,6 +20,7 @@ use crate::invocation::{Arguments, Invocation};
 use crate::outcome::SqlError;
 use crate::program::{FIRST_PARAMETER, FOUND, NOW, ROW_COUNT, SlotId};
 
+pub use result::RowStore;
 pub use slots::{SLOTS_MAX, Slots};
 
 /// Loop iterations and visited rows that one call may use, unless said otherwise.
@@ -142,6 +143,39 @@ impl Frame {
         }
     }
 
+    /// Prepares for running leaves of `program` that read no parameters but those that are set
+    /// before each.
+    pub fn begin_code(&mut self, program: &Program) {
+        let machine = &mut self.machine;
+        machine.slots.begin(&program.image);
+        machine.heap.clear();
+        machine.heap.extend_from_slice(&program.constants);
+        if self.row_sets.len() < program.row_sets as usize {
+            self.row_sets.resize_with(program.row_sets as usize, RowSet::default);
+        }
+        self.begin_leaf(program);
+    }
+
+    /// Prepares for the next leaf of the program that [`Frame::begin_code`] was told of.
+    #[inline]
+    pub fn begin_leaf(&mut self, program: &Program) {
+        let machine = &mut self.machine;
+        machine.heap.truncate(program.constants.len());
+        machine.elements.clear();
+        machine.steps_left = self.step_budget;
+        machine.error = None;
+        self.touched = 0;
+    }
+
+    /// Prepares for taking in the result of a call that was run elsewhere.
+    pub fn begin_result(&mut self) {
+        self.machine.heap.clear();
+        self.machine.elements.clear();
+        self.machine.error = None;
+        self.result.clear();
+        self.result_rows = 0;
+    }
+
     /// Appends a row to the result.
     #[inline]
     pub(crate) fn return_row(&mut self, row: &ReturnCode) -> Result<(), Fault> {
@@ -242,7 +276,7 @@ impl Machine {
     }
 
     /// Appends bytes to the heap.
-    pub(crate) fn keep(&mut self, bytes: &[u8]) -> Datum {
+    pub fn keep(&mut self, bytes: &[u8]) -> Datum {
         let start = self.heap.len() as u32;
         self.heap.extend_from_slice(bytes);
         Datum::range(start, bytes.len() as u32)

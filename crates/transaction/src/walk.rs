@@ -261,7 +261,8 @@ pub fn defines(statement: &Statement, visit: &mut impl FnMut(SlotId)) {
     }
 }
 
-fn access_defines(access: &Access, visit: &mut impl FnMut(SlotId)) {
+/// Calls `visit` with every slot an access sets.
+pub fn access_defines(access: &Access, visit: &mut impl FnMut(SlotId)) {
     visit(crate::program::FOUND);
     visit(crate::program::ROW_COUNT);
     match access.effect.consume() {

@@ -119,7 +119,11 @@ fn the_same_calls_leave_the_same_rows_on_every_variant() {
     let mut variants = select_engines("all").expect("there are engines");
     // One thread makes its calls one after the other; more of them share the calls.
     variants.retain(|variant| variant.allows(1));
-    for variant in variants {
+    for mut variant in variants {
+        if variant.entry.name == "lads" {
+            // Of several calls of a batch, those whose footprints were guessed wrong come last.
+            variant.settings.insert("batch".to_owned(), "1".to_owned());
+        }
         let mut population = driver.load(&*workload, 1).expect("it loads");
         driver.run_on(&mut population, &*workload, &variant, 1).expect("it runs");
         let db = population.database();

@@ -359,6 +359,7 @@ impl Cutter<'_> {
             site: (sites > 0).then_some(self.site),
             expects: None,
             stops: leaf::may_stop(&self.cut.marked, statement),
+            decides: false,
             writes: leaf::may_write(statement),
             returns: leaf::may_return_rows(statement),
         }
@@ -375,6 +376,7 @@ impl Cutter<'_> {
             site: None,
             expects: Some(condition.when),
             stops: true,
+            decides: true,
             writes: false,
             returns: false,
         });

@@ -80,6 +80,10 @@ impl Modes {
         self.each().all(|mode| other.each().all(|other| mode.compatible(other)))
     }
 
+    const fn announces_changes(self) -> bool {
+        self.is_exclusive() || self.0 & Self::of(LockMode::IntentExclusive).0 != 0
+    }
+
     const fn is_exclusive(self) -> bool {
         self.0 & Self::of(LockMode::Exclusive).0 != 0
     }
@@ -140,10 +144,8 @@ impl Former {
 
     /// An instance that has no effect and makes nothing that is needed is left out.
     fn find_live(&mut self, program: &ActionProgram, plan: &mut ActionPlan) {
-        if program.tells_row_count {
-            let row_count = &mut plan.values[plan.row_count as usize];
-            (row_count.live, row_count.passes) = (true, true);
-        }
+        let row_count = &mut plan.values[plan.row_count as usize];
+        (row_count.live, row_count.passes) = (true, true);
         for at in (0..plan.instances.len()).rev() {
             let instance = plan.instances[at];
             let Some(number) = instance.leaf else {
@@ -361,6 +363,7 @@ impl Former {
             let action = &mut actions[action as usize];
             let leaf = instance.leaf.map(|leaf| &program.leaves[leaf as usize]);
             action.may_stop |= leaf.is_none_or(|leaf| leaf.stops);
+            action.decides |= leaf.is_none_or(|leaf| leaf.decides);
             action.writes |= leaf.is_none_or(|leaf| leaf.writes);
             action.leaves.1 += 1;
         }
@@ -391,7 +394,6 @@ impl Former {
     /// Dependencies: from makers to takers, and along granules.
     fn depend(&self, program: &ActionProgram, plan: &mut ActionPlan) {
         let mut found = std::mem::take(&mut plan.dependencies);
-        let phase = |action: u32| plan.actions[action as usize].phase;
         for (instance, &action) in self.action.iter().enumerate() {
             if action == NONE {
                 continue;
@@ -403,14 +405,19 @@ impl Former {
                 }
             });
         }
+        let actions = &mut plan.actions;
         for held in &self.held {
             let mut at = held.older;
             while at != NONE {
                 let older = self.held[at as usize];
                 if !older.modes.compatible(held.modes) {
                     // Older in the list only means that it came first.
-                    let (a, b) = (older.action, held.action);
-                    found.push(if phase(a) < phase(b) { (a, b) } else { (b, a) });
+                    let (mut one, mut other) = (&older, held);
+                    if actions[one.action as usize].phase > actions[other.action as usize].phase {
+                        (one, other) = (other, one);
+                    }
+                    found.push((one.action, other.action));
+                    actions[other.action as usize].meets_own |= one.modes.announces_changes();
                 }
                 if older.modes.is_exclusive() {
                     break;
@@ -420,6 +427,7 @@ impl Former {
         }
         found.sort_unstable();
         found.dedup();
+        let phase = |action: u32| plan.actions[action as usize].phase;
         debug_assert!(found.iter().all(|&(from, to)| phase(from) < phase(to)), "I1");
         plan.dependencies = found;
     }
@@ -461,6 +469,8 @@ fn open(plan: &mut ActionPlan, phase: u32, home: Option<u32>) -> u32 {
         phase,
         home,
         may_stop: false,
+        decides: false,
+        meets_own: false,
         writes: false,
         leaves: (0, 0),
         uses: (0, 0),

@@ -1,5 +1,8 @@
 //! Leaves: the statements that are run as units, and what they need and make.
 
+use hotrow_base::ids::TableId;
+
+use crate::catalog::Catalog;
 use crate::program::{
     Access, AggregateFunction, Consume, Effect, Expr, Procedure, RowsTo, SlotId, Statement,
     StatementKind,
@@ -24,6 +27,9 @@ pub struct Leaf {
     pub expects: Option<bool>,
     /// may end the call with an error, or with the need for another plan
     pub stops: bool,
+    /// the program decides here whether the call goes on: one of what [`stops`](Leaf::stops), but
+    /// for errors that only wrong data lead to (a number out of range, a duplicate key)
+    pub decides: bool,
     /// changes records
     pub writes: bool,
     /// may append rows to the result
@@ -86,6 +92,23 @@ fn access_may_stop(access: &Access) -> bool {
         || matches!(access.effect, Effect::Update { .. })
         || walk::path_exprs(&access.path).iter().any(fails)
         || walk::row_exprs(access).iter().any(fails)
+}
+
+/// Whether anything in a statement ends the call as the program means it to: RAISE, STRICT, a CHECK
+/// of a table that is written.
+pub(super) fn decides(catalog: &Catalog, statement: &Statement) -> bool {
+    let has_checks = |table: TableId| !catalog.table(table).checks.is_empty();
+    let access_decides = |access: &Access| match access.effect {
+        Effect::Update { .. } => has_checks(access.table),
+        _ => matches!(access.effect.consume(), Consume::First { strict: true, .. }),
+    };
+    any(statement, |inner| match &inner.kind {
+        StatementKind::Raise(_) => true,
+        StatementKind::Insert(insert) => has_checks(insert.table),
+        StatementKind::Access(access) => access_decides(access),
+        StatementKind::ForQuery { query, .. } => access_decides(query),
+        _ => false,
+    })
 }
 
 /// Whether anything in a statement changes records.

@@ -13,6 +13,7 @@
 
 use hotrow_base::datum::Datum;
 
+use super::conditions::Order;
 use super::form::Former;
 use super::program::{ActionProgram, Kept};
 use super::record::Recording;
@@ -84,6 +85,11 @@ pub struct Action {
     pub home: Option<u32>,
     /// one of its leaves may end the call
     pub may_stop: bool,
+    /// in one of its leaves the program decides whether the call goes on
+    pub decides: bool,
+    /// it may meet what another action of the call has changed: without that its outcome would be
+    /// another one
+    pub meets_own: bool,
     /// one of its leaves changes records
     pub writes: bool,
     pub(super) leaves: (u32, u32),
@@ -117,6 +123,7 @@ pub struct ActionPlan {
     pub(super) phases: u32,
     is_whole: bool,
     former: Former,
+    pub(super) order: Order,
 }
 
 impl ActionPlan {
@@ -232,10 +239,6 @@ impl ActionPlan {
 
     pub(super) fn values_of(&self, instance: &Instance) -> &[u32] {
         &self.inputs[instance.values.0 as usize..instance.values.1 as usize]
-    }
-
-    pub(super) fn is_live(&self, value: u32) -> bool {
-        self.values[value as usize].live
     }
 
     pub(super) fn newest(&self, slot: SlotId) -> u32 {

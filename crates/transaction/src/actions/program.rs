@@ -3,7 +3,8 @@
 use hotrow_base::types::SqlType;
 
 use super::cut::{self, Arms, Cut, Step};
-use super::leaf::Leaf;
+use super::flat::FlatProgram;
+use super::leaf::{self, Leaf};
 use crate::bytecode::Program;
 use crate::catalog::Catalog;
 use crate::compiled::PlanProgram;
@@ -46,8 +47,8 @@ pub struct ActionProgram {
     pub whole: Program,
     /// why no call is cut, if so: then the procedure is one action
     pub uncut: Option<String>,
-    /// one statement, whose row count the caller hears
-    pub tells_row_count: bool,
+    /// how its calls are run if they are flat; none: they never are
+    pub flat: Option<FlatProgram>,
     pub(super) driver: PlanProgram,
     pub(super) steps: Vec<Step>,
     pub(super) kept: Vec<Kept>,
@@ -76,7 +77,10 @@ impl ActionProgram {
         whole: Program,
         cut: Cut,
     ) -> Result<Self, SqlError> {
-        let Cut { marked, mut steps, marks, arms, leaves, parts } = cut;
+        let Cut { marked, mut steps, marks, arms, mut leaves, parts } = cut;
+        for (leaf, part) in leaves.iter_mut().zip(&parts) {
+            leaf.decides |= part.iter().any(|statement| leaf::decides(catalog, statement));
+        }
         let slice = Slice::with_marks(catalog, granules, &marked, &marks);
         for arms in arms {
             if goes_through_both(&slice.procedure.body, arms) {
@@ -98,17 +102,11 @@ impl ActionProgram {
                 own_parameters.push(slot);
             }
         }
-        Ok(Self {
-            leaves,
-            program,
-            whole,
-            uncut: None,
-            tells_row_count: procedure.body.len() == 1,
-            kept: marked.slots.iter().map(|slot| Kept::of(slot.sql_type)).collect(),
-            driver: PlanProgram::new(catalog, &slice)?,
-            steps,
-            own_parameters,
-        })
+        let kept: Vec<_> = marked.slots.iter().map(|slot| Kept::of(slot.sql_type)).collect();
+        let driver = PlanProgram::new(catalog, &slice)?;
+        let flat =
+            FlatProgram::new(catalog, procedure, &program, &parts, (&leaves, &kept, &driver));
+        Ok(Self { leaves, program, whole, uncut: None, flat, kept, driver, steps, own_parameters })
     }
 
     fn uncut(
@@ -124,7 +122,7 @@ impl ActionProgram {
             program: Program::default(),
             whole,
             uncut: Some(why),
-            tells_row_count: true,
+            flat: None,
             driver: PlanProgram::new(catalog, &slice)?,
             steps: Vec::new(),
             kept: Vec::new(),

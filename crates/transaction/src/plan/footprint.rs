@@ -7,6 +7,7 @@
 mod tests;
 
 use hotrow_base::ids::TableId;
+use hotrow_base::numbering::Numbering;
 
 use super::KeyRange;
 use crate::granule::{LOCK_ID_STEP, LockMode, LockRequest, Space};
@@ -35,9 +36,8 @@ pub const NO_ENTRY: u32 = u32::MAX;
 #[derive(Default, Debug)]
 pub struct Footprint {
     granules: Vec<Granule>,
-    /// open addressing over lock identities; a cell counts only when its round is the current one
-    cells: Vec<Cell>,
-    round: u32,
+    /// by lock identity
+    numbers: Numbering,
     /// some granule is a table as a whole
     has_tables: bool,
 }
@@ -53,25 +53,12 @@ impl Granule {
     }
 }
 
-#[derive(Clone, Copy, Default, Debug)]
-struct Cell {
-    round: u32,
-    granule: u32,
-}
-
-const CELLS_MIN: usize = 64;
-
 impl Footprint {
     /// Empties the footprint, keeps the memory.
     pub fn clear(&mut self) {
         self.granules.clear();
         self.has_tables = false;
-        self.round = self.round.wrapping_add(1);
-        if self.round == 0 || self.cells.is_empty() {
-            self.cells.clear();
-            self.cells.resize(CELLS_MIN, Cell::default());
-            self.round = 1;
-        }
+        self.numbers.clear();
     }
 
     /// The granules, in the order in which they were first planned.
@@ -113,18 +100,8 @@ impl Footprint {
 
     #[inline]
     fn find(&self, lock: u64) -> Option<usize> {
-        let mask = self.cells.len().wrapping_sub(1);
-        let mut at = first_cell(lock) & mask;
-        loop {
-            let cell = *self.cells.get(at)?;
-            if cell.round != self.round {
-                return None;
-            }
-            if self.granules[cell.granule as usize].lock == lock {
-                return Some(cell.granule as usize);
-            }
-            at = (at + 1) & mask;
-        }
+        let is = |number: u32| self.granules[number as usize].lock == lock;
+        self.numbers.find(first_cell(lock), is).map(|number| number as usize)
     }
 
     /// Adds a granule or strengthens it. For engines that lock as they go and keep what they hold
@@ -144,47 +121,25 @@ impl Footprint {
     /// Adds a granule or strengthens its mode; its position.
     #[inline]
     pub(super) fn add(&mut self, granule: Granule) -> u32 {
-        let number = self.granules.len();
-        let mask = self.cells.len().wrapping_sub(1);
-        let mut at = first_cell(granule.lock) & mask;
-        while let Some(cell) = self.cells.get_mut(at) {
-            if cell.round != self.round {
-                *cell = Cell { round: self.round, granule: number as u32 };
-                break;
-            }
-            let held = &mut self.granules[cell.granule as usize];
-            if held.lock == granule.lock {
+        let Self { granules, numbers, has_tables } = self;
+        let is = |number: u32| granules[number as usize].lock == granule.lock;
+        let next = granules.len() as u32;
+        match numbers.find_or_add(first_cell(granule.lock), next, is) {
+            Ok(number) => {
+                let held = &mut granules[number as usize];
                 held.mode = held.mode.join(granule.mode);
                 held.first = held.first.min(granule.first);
                 held.last = held.last.max(granule.last);
-                return cell.granule;
+                number
             }
-            at = (at + 1) & mask;
+            Err(number) => {
+                *has_tables |= granule.table().is_some();
+                granules.push(granule);
+                let begin = |number: u32| first_cell(granules[number as usize].lock);
+                numbers.keep_room(granules.len(), begin);
+                number
+            }
         }
-        self.has_tables |= granule.table().is_some();
-        self.granules.push(granule);
-        if self.granules.len() * 2 > self.cells.len() {
-            self.grow();
-        }
-        number as u32
-    }
-
-    fn place(&mut self, granule: usize) {
-        let mask = self.cells.len() - 1;
-        let mut at = first_cell(self.granules[granule].lock) & mask;
-        while self.cells[at].round == self.round {
-            at = (at + 1) & mask;
-        }
-        self.cells[at] = Cell { round: self.round, granule: granule as u32 };
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let cells = self.cells.len() * 2;
-        self.cells.clear();
-        self.cells.resize(cells, Cell::default());
-        self.round = 1;
-        (0..self.granules.len()).for_each(|granule| self.place(granule));
     }
 }
 

@@ -67,6 +67,51 @@ impl MarkCode {
         };
         Self { site: mark.site, locks: mark.locks.iter().map(code).collect(), entry }
     }
+
+    /// The mark's key, if it has one of integers, and that is the one granule to hold.
+    #[inline]
+    pub(crate) fn single(&self) -> Option<SingleMark<'_>> {
+        let (Some(code), [lock]) = (&self.entry, &*self.locks) else { return None };
+        let LockCode { space, seed, mode, granule: GranuleCode::Entry } = *lock else {
+            return None;
+        };
+        code.is_packed.then_some(SingleMark { code, seed, index: code.index, space, mode })
+    }
+}
+
+/// A mark of one key that is the granule to hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SingleMark<'a> {
+    code: &'a KeyCode,
+    seed: SpaceSeed,
+    /// the index
+    pub(crate) index: IndexId,
+    /// the granule's lock space
+    pub(crate) space: Space,
+    /// its mode
+    pub(crate) mode: LockMode,
+}
+
+/// Room for the key of a [`SingleMark`].
+#[derive(Default)]
+pub(crate) struct PackedKey(PackedBytes);
+
+impl SingleMark<'_> {
+    /// The key and its hash; none if no row can have it.
+    #[inline]
+    pub(crate) fn pack<'b>(
+        &self,
+        frame: &Frame,
+        bytes: &'b mut PackedKey,
+    ) -> Option<(&'b [u8], u64)> {
+        pack(self.code, &frame.machine, &mut bytes.0)
+    }
+
+    /// Identity of the lock on the granule whose key has this hash.
+    #[inline]
+    pub(crate) fn lock_id(&self, hash: u64) -> u64 {
+        self.seed.lock_id(hash)
+    }
 }
 
 /// The code of a key whose parts stand in slots, in their columns' types.

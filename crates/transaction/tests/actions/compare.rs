@@ -46,6 +46,9 @@ pub struct Tally {
     pub errors: usize,
     pub whole: usize,
     pub actions: usize,
+    /// calls whose conditions could be put first
+    pub first: usize,
+    pub flat: usize,
     pub parallel: usize,
 }
 
@@ -69,7 +72,7 @@ impl<'a> Subject<'a> {
         Self { catalog, granules, compiled: compiled.expect("it lowers"), actions }
     }
 
-    fn checked(&self, store: &ModelStore) -> Checked<'a> {
+    pub fn checked(&self, store: &ModelStore) -> Checked<'a> {
         let (catalog, granules) = (self.catalog, self.granules);
         Checked { store: store.clone(), catalog, granules, held: None, writes: 0 }
     }
@@ -88,8 +91,7 @@ impl<'a> Subject<'a> {
         match ended {
             Ok(()) => {
                 let rows = frame.take_rows(&self.compiled.program);
-                let touched = if self.actions.tells_row_count { rows.touched } else { 0 };
-                Ended::Rows(rows.rows, touched, access.store.dump())
+                Ended::Rows(rows.rows, rows.touched, access.store.dump())
             }
             Err(Stop::Error) => {
                 Ended::Error(Box::new(frame.take_error().expect("an error has a text")))
@@ -121,11 +123,15 @@ impl<'a> Subject<'a> {
         invocation: &Invocation,
         plan: &mut ActionPlan,
         random: &mut SmallRng,
+        conditions_first: bool,
     ) -> Ended {
         let mut access = self.checked(store);
         let mut frame = Frame::new();
         plan.make(&self.actions, invocation, &mut frame, &mut access)
             .expect("planning does not stop");
+        if conditions_first && plan.put_conditions_first() {
+            check_conditions(plan);
+        }
         let mut order = RandomOrder(random);
         match execute(&self.actions, plan, invocation, &mut access, &mut order) {
             Ok(rows) => Ended::Rows(rows.rows, rows.touched, access.store.dump()),
@@ -156,7 +162,8 @@ impl<'a> Subject<'a> {
         let mut random = SmallRng::seed_from_u64(seed);
         let must_succeed = writes == 0 || !self.actions.needs_reconnaissance();
         for order in 0..3 {
-            let acted = self.acted(store, invocation, plan, &mut random);
+            let acted = self.acted(store, invocation, plan, &mut random, order == 1);
+            tally.first += (order == 1 && plan.put_conditions_first()) as usize;
             if order == 0 {
                 tally.replans += (acted == Ended::Replan) as usize;
                 tally.whole += plan.is_whole() as usize;
@@ -165,6 +172,13 @@ impl<'a> Subject<'a> {
             }
             if acted != direct && (acted != Ended::Replan || must_succeed) {
                 return Err(format!("actions: {acted:?}\ndirect: {direct:?}\n{}", self.text(plan)));
+            }
+        }
+        for _ in 0..2 {
+            let Some(flat) = self.flat(store, invocation, &mut random) else { break };
+            tally.flat += 1;
+            if flat != direct {
+                return Err(format!("flat: {flat:?}\ndirect: {direct:?}\n{}", self.text(plan)));
             }
         }
         Ok(())
@@ -183,5 +197,16 @@ impl<'a> Subject<'a> {
             explain_leaves(&self.actions, procedure),
             explain_call(self.catalog, &self.actions, plan)
         )
+    }
+}
+
+/// Of a call whose conditions come first: whoever writes depends on all others that decide.
+fn check_conditions(plan: &ActionPlan) {
+    let actions = || (0..).zip(plan.actions());
+    for (before, _) in actions().filter(|(_, action)| action.decides) {
+        for (after, _) in actions().filter(|(_, action)| action.writes) {
+            let depends = plan.dependencies().binary_search(&(before, after)).is_ok();
+            assert!(before == after || depends, "{after} does not wait for {before}");
+        }
     }
 }

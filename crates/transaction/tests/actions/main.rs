@@ -2,6 +2,7 @@
 
 mod checked;
 mod compare;
+mod flat;
 mod generate;
 mod noted;
 mod programs;

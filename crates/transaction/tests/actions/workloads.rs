@@ -135,6 +135,8 @@ fn tpcc_in_actions_is_tpcc() {
     }
     println!("{tally:?}");
     assert_eq!(tally.whole, 0, "every procedure can be cut");
+    // All but some deliveries, where each district's guess is checked beside others' writes.
+    assert!(tally.first * 10 > tally.calls * 9, "{tally:?}");
     // Items are checked at once; then what needs the order's number; then the reply.
     assert!(texts["new_order"].contains("actions in 3 phases"), "{}", texts["new_order"]);
     // The districts do not wait for each other.
@@ -163,6 +165,7 @@ fn ycsb_in_actions_is_ycsb() {
     }
     println!("{tally:?}");
     assert_eq!((tally.whole, tally.replans), (0, 0), "keys are parameters");
+    assert_eq!(tally.flat, 2 * tally.calls, "every call is flat");
 }
 
 #[test]

@@ -1,0 +1,293 @@
+//! The conclusion of a graph: how each of its calls has ended.
+//!
+//! Role         the builder gathers what the executors left behind, and runs what is left of its
+//!              calls: leaves that work on values alone and for which nobody waits (a sum of what
+//!              was read, the reply). Whether the calls commit is decided later, by all
+//! Invariants   I1 of several instances of a call that fail, the first one in the procedure counts
+
+use std::ops::Range;
+
+use hotrow_base::datum::Datum;
+use hotrow_base::pool::NONE;
+use hotrow_base::sync::{Latch, LatchGuard};
+use hotrow_engine::in_place::{InPlace, Scratch};
+use hotrow_engine::journal::Effect;
+use hotrow_engine::schema::Schema;
+use hotrow_engine::worker::Call;
+use hotrow_transaction::actions::{CallRun, FlatLeaf, FlatOutcomes};
+use hotrow_transaction::frame::{Frame, RowStore};
+use hotrow_transaction::outcome::{SqlError, Stop};
+use hotrow_transaction::program::ROW_COUNT;
+
+use crate::graph::{Cells, Graph, TAIL};
+use crate::habits::Habits;
+use crate::outbox::{Outbox, Returned};
+use crate::programs::Programs;
+use crate::within::Within;
+
+/// See the module. Memory is used again.
+#[derive(Default)]
+pub struct Conclusion {
+    /// some call that has not failed has changed something
+    pub writes: bool,
+    /// by call
+    ends: Vec<CallEnd>,
+    /// by call: the hash of what it wrote, if it wrote
+    hashes: Vec<Option<u64>>,
+    /// failed calls of which it is not known with which error they would have failed first
+    doubts: Vec<u32>,
+    rows: RowStore,
+    returned: Vec<(Returned, usize)>,
+    lines: Vec<u32>,
+}
+
+/// What the flat actions of a call have made, one after the other.
+struct Outcomes<'a> {
+    cells: &'a Cells<'a>,
+    next: u32,
+    /// the one that failed
+    failed: u32,
+}
+
+impl FlatOutcomes for Outcomes<'_> {
+    fn next(&mut self, leaf: &FlatLeaf, frame: &mut Frame) -> Result<(), Stop> {
+        let number = self.next;
+        self.next += 1;
+        if number == self.failed {
+            return Err(Stop::Replan); // why it has is known elsewhere
+        }
+        self.cells.give_outputs(number, leaf, frame);
+        Ok(())
+    }
+}
+
+enum CallEnd {
+    /// its rows, and how many rows its last statement touched
+    Done { rows: Range<u32>, touched: Datum },
+    /// the instance that failed, why, and what went wrong
+    Failed { instance: u32, stop: Stop, error: Option<SqlError> },
+}
+
+/// What concluding a graph takes.
+pub struct Remains<'a> {
+    /// tables
+    pub schema: &'a Schema,
+    /// procedures
+    pub programs: &'a Programs,
+    /// the graph
+    pub graph: &'a Graph,
+    /// the builder's number
+    pub worker: u16,
+    /// a frame
+    pub frame: &'a mut Frame,
+    /// of a worker that has nothing to undo in it
+    pub scratch: &'a mut Scratch,
+}
+
+impl Conclusion {
+    /// Finds out how the calls of a graph have ended.
+    pub fn conclude(&mut self, remains: &mut Remains<'_>, outboxes: &[Latch<Outbox>]) {
+        let calls = remains.graph.calls();
+        self.ends.clear();
+        self.hashes.clear();
+        self.hashes.resize(calls, None);
+        self.doubts.clear();
+        self.rows.clear();
+        self.returned.clear();
+        let none = || CallEnd::Done { rows: 0..0, touched: Datum::int(0) };
+        self.ends.resize_with(calls, none);
+        for &(call, stop) in &remains.graph.refused {
+            self.ends[call as usize] = CallEnd::Failed { instance: 0, stop, error: None };
+        }
+        let mut outboxes: Vec<_> = outboxes.iter().map(Latch::lock).collect();
+        for (worker, outbox) in outboxes.iter_mut().enumerate() {
+            self.gather(worker, outbox);
+        }
+        self.returned.sort_unstable_by_key(|(returned, _)| returned.instance);
+        let mut returned = 0;
+        for call in 0..calls as u32 {
+            if let CallEnd::Failed { instance: 0, error: None, .. } = self.ends[call as usize] {
+                continue; // it was refused
+            }
+            match remains.graph.flat_calls[call as usize] {
+                Some(actions) => self.end_flat(remains, call, actions),
+                None => self.end_one(remains, call, &outboxes, &mut returned),
+            }
+        }
+        self.writes = (0..calls).any(|call| {
+            let is_done = matches!(self.ends[call], CallEnd::Done { .. });
+            is_done && self.effect(call, remains.graph) != Effect::Read
+        });
+    }
+
+    /// What a call did. One with a key has an entry in the log even if it only read: its outcome
+    /// shall be the same after a restart.
+    pub fn effect(&self, call: usize, graph: &Graph) -> Effect {
+        let is_keyed = !graph.errands[call].invocation.key.is_empty();
+        match self.hashes[call] {
+            None if !is_keyed => Effect::Read,
+            hash => Effect::Write { hash: hash.unwrap_or(0) },
+        }
+    }
+
+    fn gather(&mut self, worker: usize, outbox: &mut Outbox) {
+        for changed in &outbox.changes {
+            let hash = &mut self.hashes[changed.call as usize];
+            *hash = Some(hash.unwrap_or(0).wrapping_add(changed.hash));
+        }
+        for fault in outbox.faults.drain(..) {
+            let end = &mut self.ends[fault.call as usize];
+            match end {
+                CallEnd::Failed { instance, .. } if *instance <= fault.instance => {} // I1
+                _ => {
+                    let (instance, stop, error) = (fault.instance, fault.stop, fault.error);
+                    *end = CallEnd::Failed { instance, stop, error };
+                }
+            }
+        }
+        self.doubts.append(&mut outbox.doubts);
+        self.returned.extend(outbox.returned.drain(..).map(|returned| (returned, worker)));
+    }
+
+    /// As [`Conclusion::end_one`], of a flat call.
+    fn end_flat(&mut self, remains: &mut Remains<'_>, number: u32, actions: (u32, u32)) {
+        let Remains { programs, graph, worker, frame, .. } = remains;
+        let invocation = &graph.errands[number as usize].invocation;
+        let Some(flat) = &programs.of(invocation.procedure).flat else { return };
+        let cells = Cells::new(graph, *worker);
+        let end = &mut self.ends[number as usize];
+        let failed = match end {
+            CallEnd::Failed { instance, .. } => *instance,
+            CallEnd::Done { .. } => NONE,
+        };
+        if !flat.has_tail {
+            if let CallEnd::Done { touched, .. } = end {
+                *touched = cells.touched(number as usize);
+            }
+            return;
+        }
+        let mut outcomes = Outcomes { cells: &cells, next: actions.0, failed };
+        match flat.run_tail(invocation, frame, &mut outcomes) {
+            Err(_) if outcomes.next > failed => {} // as it is known
+            Err(stop) => {
+                let error = frame.take_error();
+                *end = CallEnd::Failed { instance: outcomes.next, stop, error };
+            }
+            Ok(()) => {
+                debug_assert_eq!(outcomes.next, actions.1, "I2 of flat calls");
+                let touched = cells.touched(number as usize);
+                let rows = frame.keep_rows(flat.tail(), &mut self.rows);
+                *end = CallEnd::Done { rows, touched };
+            }
+        }
+    }
+
+    /// Runs what is left of a call, and puts its rows together. `returned`: those of earlier calls.
+    fn end_one(
+        &mut self,
+        remains: &mut Remains<'_>,
+        number: u32,
+        outboxes: &[LatchGuard<'_, Outbox>],
+        returned: &mut usize,
+    ) {
+        let Remains { schema, programs, graph, worker, frame, scratch } = remains;
+        let batch = &graph.batch;
+        let call = &batch.calls()[number as usize];
+        let actions = batch.actions_of(call);
+        let errand = &graph.errands[number as usize];
+        if errand.procedure.is_none() || actions.is_empty() {
+            return;
+        }
+        let invocation = &errand.invocation;
+        let run = CallRun { program: programs.of(invocation.procedure), batch, invocation };
+        self.lines.clear();
+        for action in actions.filter(|&action| graph.executors[action as usize] == TAIL) {
+            self.lines.extend_from_slice(batch.lines(&batch.actions()[action as usize]));
+        }
+        self.lines.sort_unstable();
+        let end = &mut self.ends[number as usize];
+        let failed = match end {
+            CallEnd::Failed { instance, .. } => *instance,
+            CallEnd::Done { .. } => NONE,
+        };
+        let instances = batch.instances_of(call);
+        run.begin(instances.start, frame);
+        let mut values = Cells::new(graph, *worker);
+        let mut add_rows = |frame: &mut Frame, before: u32| {
+            while let Some((rows, worker)) = self.returned.get(*returned)
+                && rows.instance < before
+            {
+                let store = &outboxes[*worker].rows;
+                frame.add_rows(run.code(rows.instance), store, rows.rows.clone());
+                *returned += 1;
+            }
+        };
+        for &line in &self.lines {
+            if line > failed {
+                break;
+            }
+            add_rows(frame, line);
+            let access = InPlace::resume(schema, scratch, Within(&[]));
+            let mut access = access.with_hints(&graph.hints[run.keys(line)]);
+            if let Err(stop) = run.run(line, frame, &mut access, &mut values) {
+                let error = frame.take_error();
+                *end = CallEnd::Failed { instance: line, stop, error };
+                break;
+            }
+        }
+        add_rows(frame, instances.end);
+        if let CallEnd::Done { rows, touched } = end {
+            run.tell_row_count(number, frame, &values);
+            *touched = frame.slot(ROW_COUNT);
+            *rows = frame.keep_rows(run.code(instances.start), &mut self.rows);
+        }
+    }
+
+    /// Whether a call has failed after others may have seen what it wrote, or it is not known how
+    /// it has failed: then the round has to be taken back. Its procedure is remembered.
+    pub fn must_go_back(&self, graph: &Graph, programs: &Programs, habits: &mut Habits) -> bool {
+        let mut goes_back = false;
+        let writes = |call: usize| {
+            // What flat calls change is not always noted.
+            let procedure = graph.errands[call].invocation.procedure;
+            let flat = || programs.of(procedure).flat.as_ref();
+            graph.flat_calls[call].is_some() && flat().is_some_and(|flat| flat.writes)
+        };
+        for &call in &self.doubts {
+            goes_back = true;
+            habits.goes_back(graph.errands[call as usize].invocation.procedure);
+        }
+        for (call, (hash, end)) in self.hashes.iter().zip(&self.ends).enumerate() {
+            if matches!(end, CallEnd::Failed { .. }) && (hash.is_some() || writes(call)) {
+                goes_back = true;
+                habits.goes_back(graph.errands[call].invocation.procedure);
+            }
+        }
+        goes_back
+    }
+
+    /// Whether the footprint of some call was guessed wrong.
+    pub fn defers(&self) -> bool {
+        let stop = |end: &CallEnd| matches!(end, CallEnd::Failed { stop: Stop::Replan, .. });
+        self.ends.iter().any(stop)
+    }
+
+    /// How a call has ended; its result, or what went wrong, is in the frame on the desk then.
+    pub fn end(&mut self, call: usize, desk: &mut Call) -> Result<(), Stop> {
+        let frame = &mut desk.frame;
+        match &mut self.ends[call] {
+            CallEnd::Done { rows, touched } => {
+                frame.begin_result();
+                if let Some(procedure) = &desk.procedure {
+                    frame.add_rows(&procedure.program, &self.rows, rows.clone());
+                }
+                frame.set_slot(ROW_COUNT, *touched);
+                Ok(())
+            }
+            CallEnd::Failed { stop, error, .. } => {
+                frame.machine.error = error.take();
+                Err(*stop)
+            }
+        }
+    }
+}

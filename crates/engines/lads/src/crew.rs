@@ -1,0 +1,308 @@
+//! What all workers share, and the steps they take together.
+//!
+//! States       of a **round**: begun (the last worker to come enters the gate for all) -> every
+//!              worker builds a graph -> the graphs are executed one after the other, each by all
+//!              workers -> concluded: every builder looks how its calls have ended -> judged:
+//!              either all graphs commit together, or all are taken back and their calls run one by
+//!              one -> ended (the last one leaves the gate)
+//! Invariants   I1 records are touched only inside the gate, which one worker enters and leaves for
+//!              all: so nobody waits at the gate for whom others wait at a barrier
+//!              I2 the order of calls is that of graphs, then that of calls in a graph
+//! Concurrency  a graph -> its builder writes while it builds and concludes, all read between; an
+//!              outbox -> its executor, then the builder, then whoever takes a round back; a
+//!              scratch -> its worker, then whoever takes a round back. All of these steps are
+//!              parted by barriers, so no latch here is ever waited for
+//! Source       lads.txt 3.3 (a global synchronization between building and executing, conflicting
+//!              graphs one after the other, group commit) and 4.1 (bulk synchronous threads)
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+
+use hotrow_base::counters::PerWorker;
+use hotrow_base::sync::{Barrier, Latch};
+use hotrow_engine::contract::Ground;
+use hotrow_engine::in_place::{InPlace, Scratch};
+use hotrow_engine::journal::{Committer, Group};
+use hotrow_engine::protection::Alone;
+use hotrow_engine::schema::{KnownSchema, Schema};
+use hotrow_engine::statistics::WorkerBooks;
+use hotrow_log::position::Position;
+
+use crate::graph::Graph;
+use crate::options::Settings;
+use crate::outbox::Outbox;
+use crate::programs::Programs;
+
+/// A graph's place, used round after round.
+pub struct Slot {
+    /// the graph
+    pub graph: RwLock<Graph>,
+    /// by executor
+    pub outboxes: Box<[Latch<Outbox>]>,
+    /// the builder has calls
+    pub is_used: AtomicBool,
+    /// some of them have changed something
+    writes: AtomicBool,
+    calls: AtomicU64,
+    /// see [`Verdict`]
+    must_go_back: AtomicBool,
+    defers: AtomicBool,
+}
+
+/// How the calls of a graph have ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Verdict {
+    /// some of them have changed something
+    pub writes: bool,
+    /// one has failed after others may have seen what it wrote
+    pub must_go_back: bool,
+    /// footprints were guessed wrong: these calls are to run behind all others of the round
+    pub defers: bool,
+}
+
+/// See the module.
+pub struct Crew {
+    /// what the engine runs on
+    pub ground: Ground,
+    /// the engine's settings
+    pub settings: Settings,
+    /// each worker's books
+    pub books: PerWorker<WorkerBooks>,
+    /// by builder
+    pub slots: Box<[Slot]>,
+    /// by worker: what undoes its changes of this round
+    pub scratches: Box<[Latch<Scratch>]>,
+    /// one worker at a time makes its changes final where that removes something: what one has
+    /// removed, another may have brought back and removed again
+    pub settling: Latch<()>,
+    /// by worker
+    committers: Vec<Committer>,
+    barrier: Barrier,
+    state: Latch<State>,
+    stopping: AtomicBool,
+    /// by worker: its source has no more calls
+    closed: Box<[AtomicBool]>,
+}
+
+/// What the last worker to come to a barrier decides for all.
+struct State {
+    generation: Option<u64>,
+    programs: Arc<Programs>,
+    /// the position of the last transaction
+    met: Position,
+    plan: Plan,
+    groups: Vec<Group>,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Plan {
+    /// a round
+    Round,
+    /// nothing: no worker has a call
+    Idle,
+    /// all graphs commit
+    Commit,
+    /// all graphs commit, then the calls whose footprints were guessed wrong run one by one
+    CommitThenOneByOne,
+    /// they have been taken back; their calls run one by one
+    OneByOne,
+    /// the engine ends
+    End,
+}
+
+impl Crew {
+    /// A crew of as many workers as there are committers.
+    pub fn new(ground: Ground, settings: Settings, committers: Vec<Committer>) -> Self {
+        let workers = committers.len();
+        let slot = |_| Slot {
+            graph: RwLock::new(Graph::new(workers)),
+            outboxes: (0..workers).map(|_| Latch::default()).collect(),
+            is_used: AtomicBool::new(false),
+            writes: AtomicBool::new(false),
+            calls: AtomicU64::new(0),
+            must_go_back: AtomicBool::new(false),
+            defers: AtomicBool::new(false),
+        };
+        let scratch = |committer: &Committer| Latch::new(Scratch::new(committer.worker()));
+        let state = State {
+            generation: None,
+            programs: Arc::default(),
+            met: Position::default(),
+            plan: Plan::Idle,
+            groups: Vec::with_capacity(workers),
+        };
+        Self {
+            settings,
+            books: PerWorker::with_defaults(workers),
+            slots: (0..workers).map(slot).collect(),
+            scratches: committers.iter().map(scratch).collect(),
+            settling: Latch::default(),
+            barrier: Barrier::new(workers as u32),
+            state: Latch::new(state),
+            stopping: AtomicBool::new(false),
+            closed: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            committers,
+            ground,
+        }
+    }
+
+    /// How many workers there are.
+    pub fn workers(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Ends the engine after this round.
+    pub fn end(&self) {
+        self.stopping.store(true, Ordering::Release); // partner: the Acquire in `is_ending`
+    }
+
+    /// Whether no call is to be fetched any more.
+    pub fn is_ending(&self) -> bool {
+        self.stopping.load(Ordering::Acquire) // partner: the Release in `end`
+    }
+
+    /// A worker's source has no more calls.
+    pub fn close(&self, worker: usize) {
+        self.closed[worker].store(true, Ordering::Relaxed); // read behind a barrier
+    }
+
+    /// The first worker whose source may have calls: in idle times it looks for all.
+    pub fn watchman(&self) -> Option<usize> {
+        self.closed.iter().position(|closed| !closed.load(Ordering::Relaxed)) // see `close`
+    }
+
+    /// Waits until all workers are here.
+    pub fn meet(&self) {
+        self.barrier.wait(|| ());
+    }
+
+    /// Waits for all workers, outside the gate; then all are inside, or the engine ends.
+    pub fn begin_round(&self) -> (Plan, Arc<Programs>) {
+        self.barrier.wait(|| {
+            let mut state = self.state.lock();
+            if self.is_ending() || self.watchman().is_none() {
+                state.plan = Plan::End;
+                return;
+            }
+            let shared = &*self.ground.schema;
+            shared.gate().enter(self.gate_number()); // I1
+            let generation = shared.generation();
+            if state.generation != Some(generation) {
+                state.programs = Arc::new(Programs::new(&KnownSchema::new(shared)));
+                state.generation = Some(generation);
+            }
+            state.plan = Plan::Round;
+        });
+        let state = self.state.lock();
+        (state.plan, Arc::clone(&state.programs))
+    }
+
+    /// Tells that a worker's graph is built, and waits for all.
+    pub fn built(&self, worker: usize, calls: usize) -> Plan {
+        let slot = &self.slots[worker];
+        slot.is_used.store(calls > 0, Ordering::Relaxed); // the barrier orders this and all below
+        slot.calls.store(calls as u64, Ordering::Relaxed);
+        self.barrier.wait(|| {
+            if self.slots.iter().all(|slot| !slot.is_used.load(Ordering::Relaxed)) {
+                self.state.lock().plan = Plan::Idle;
+            }
+        });
+        self.state.lock().plan
+    }
+
+    /// Tells how a worker's calls have ended, and waits for all.
+    pub fn judge(&self, schema: &Schema, worker: usize, verdict: Verdict) -> Plan {
+        let slot = &self.slots[worker];
+        slot.writes.store(verdict.writes, Ordering::Relaxed); // the barrier orders all of these
+        slot.must_go_back.store(verdict.must_go_back, Ordering::Relaxed);
+        slot.defers.store(verdict.defers, Ordering::Relaxed);
+        self.barrier.wait(|| {
+            let mut state = self.state.lock();
+            let any = |flag: fn(&Slot) -> &AtomicBool| {
+                self.slots.iter().any(|slot| flag(slot).load(Ordering::Relaxed))
+            };
+            if any(|slot| &slot.must_go_back) || !self.open_groups(&mut state) {
+                self.take_back(schema);
+                state.plan = Plan::OneByOne;
+            } else if any(|slot| &slot.defers) {
+                state.plan = Plan::CommitThenOneByOne;
+            } else {
+                state.plan = Plan::Commit;
+            }
+        });
+        self.state.lock().plan
+    }
+
+    /// Gives all calls of the round their places (I2); whether the log lets them have some.
+    fn open_groups(&self, state: &mut State) -> bool {
+        state.groups.clear();
+        for (slot, committer) in self.slots.iter().zip(&self.committers) {
+            let calls = slot.calls.load(Ordering::Relaxed) as usize;
+            let writes = slot.writes.load(Ordering::Relaxed);
+            let Ok(group) = committer.open_group(state.met, calls, writes) else {
+                let opened = state.groups.drain(..).zip(&self.committers);
+                opened.for_each(|(group, committer)| committer.close_group(group));
+                return false;
+            };
+            state.groups.push(group);
+            if calls > 0 {
+                state.met = group.position(calls - 1);
+            }
+        }
+        true
+    }
+
+    /// A worker's group of this round, and the epoch in which all of the round is durable.
+    pub fn group(&self, worker: usize) -> (Group, u64) {
+        let state = self.state.lock();
+        (state.groups[worker], state.met.epoch)
+    }
+
+    /// The position of the last transaction.
+    pub fn met(&self) -> Position {
+        self.state.lock().met
+    }
+
+    /// A transaction has run, behind all others.
+    pub fn meets(&self, position: Position) {
+        let met = &mut self.state.lock().met;
+        *met = position.max(*met);
+    }
+
+    /// Undoes all changes of the round, the last ones first.
+    fn take_back(&self, schema: &Schema) {
+        let mut scratches: Vec<_> = self.scratches.iter().map(Latch::lock).collect();
+        for slot in self.slots.iter().rev() {
+            let mut outboxes: Vec<_> = slot.outboxes.iter().map(Latch::lock).collect();
+            loop {
+                let stamp = |outbox: &Outbox| Some(outbox.changes.last()?.stamp);
+                let last = (0..outboxes.len()).filter_map(|at| Some((stamp(&outboxes[at])?, at)));
+                let Some((_, worker)) = last.max() else { break };
+                let changed = outboxes[worker].changes.pop().expect("it has a last one");
+                let access = &mut InPlace::resume(schema, &mut scratches[worker], Alone);
+                access.take_back(changed.before);
+            }
+            if slot.is_used.load(Ordering::Relaxed) {
+                // What was not noted: each granule's changes stand in one undo log.
+                for (scratch, outbox) in scratches.iter_mut().zip(&outboxes) {
+                    InPlace::resume(schema, scratch, Alone).take_back(outbox.begin);
+                }
+            }
+        }
+        for scratch in &mut scratches {
+            debug_assert!(scratch.is_unchanged(), "all changes stand in outboxes");
+            InPlace::resume(schema, scratch, Alone).undo();
+        }
+    }
+
+    /// Waits for all workers; then all are outside the gate.
+    pub fn end_round(&self) {
+        self.barrier.wait(|| self.ground.schema.gate().leave(self.gate_number()));
+    }
+
+    /// The worker in whose name all enter the gate.
+    fn gate_number(&self) -> usize {
+        self.committers[0].worker().index()
+    }
+}

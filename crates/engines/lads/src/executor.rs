@@ -1,0 +1,348 @@
+//! Execution of a graph: the actions of one worker's share, each when nothing is before it.
+//!
+//! States       of an action: waiting for its turns in queues and for other actions -> ready -> run
+//!              (or disabled: something before it in its call has failed) -> its queues and its
+//!              successors are told
+//! Invariants   I1 an action is run by one worker, when its turn has come in all its queues:
+//!              nothing is locked, and nothing it reaches is changed by anybody else meanwhile
+//!              I2 stamps ascend along dependencies, also from worker to worker (a Lamport clock)
+//!              I3 what a failed call changed before it was known to have failed stands in an
+//!              outbox; what it changes later is taken back at once: that is only run because it
+//!              may fail, too, and stands first in the procedure
+//! Source       lads.txt 3.3, Algorithm 3. We differ: one flag per call disables its actions, where
+//!              the paper sends each of them a message; and an executor follows a queue to its end
+//!              before it turns to the next one, so that a record stays in the cache
+
+use hotrow_base::key;
+use hotrow_base::pool::NONE;
+use hotrow_engine::in_place::{InPlace, Scratch};
+use hotrow_engine::schema::Schema;
+use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_transaction::actions::CallRun;
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::outcome::Stop;
+
+use crate::graph::{Cells, Graph};
+use crate::mail::{About, Mail, Message};
+use crate::outbox::{Changed, Fault, Outbox, Returned};
+use crate::programs::Programs;
+use crate::queue::Stands;
+use crate::within::Within;
+
+/// Actions run before messages are published and received.
+const RUNS_PER_MAIL: u32 = 16;
+
+/// What a worker has for executing graphs.
+pub struct Executor {
+    worker: u16,
+    frame: Frame,
+    /// for flat actions
+    flat_frame: Frame,
+    /// the procedure whose code that has
+    begun: Option<u32>,
+    mail: Mail,
+    /// the executable set
+    ready: Vec<u32>,
+    /// queues whose next run is to be opened
+    opening: Vec<u32>,
+    /// what is left to do
+    tasks: u64,
+    clock: u32,
+    /// actions run since mail was looked at
+    runs: u32,
+}
+
+/// What a share is executed on.
+pub struct Field<'a> {
+    /// tables
+    pub schema: &'a Schema,
+    /// procedures
+    pub programs: &'a Programs,
+    /// the graph
+    pub graph: &'a Graph,
+    /// the worker's
+    pub scratch: &'a mut Scratch,
+    /// the worker's, for this graph
+    pub outbox: &'a mut Outbox,
+    /// every change is to be noted: for the log, or because some actions work in queues of several
+    /// owners, so that changes can only be taken back one by one
+    pub notes: bool,
+}
+
+/// An instance, or a flat action, of a call has failed.
+#[cold]
+fn fail(
+    graph: &Graph,
+    outbox: &mut Outbox,
+    (call, instance): (u32, u32),
+    stop: Stop,
+    frame: &mut Frame,
+) {
+    graph.fail(call, instance);
+    let error = match stop {
+        Stop::Error => frame.take_error(),
+        _ => None,
+    };
+    outbox.faults.push(Fault { call, instance, stop, error });
+}
+
+impl Executor {
+    /// That of worker `worker`; a call may take so many steps.
+    pub fn new(worker: u16, mail: Mail, step_budget: u64) -> Self {
+        let frame = || {
+            let mut frame = Frame::new();
+            frame.set_step_budget(step_budget);
+            frame
+        };
+        Self {
+            worker,
+            frame: frame(),
+            flat_frame: frame(),
+            begun: None,
+            mail,
+            ready: Vec::new(),
+            opening: Vec::new(),
+            tasks: 0,
+            clock: 0,
+            runs: 0,
+        }
+    }
+
+    /// How many messages were sent since this was last asked.
+    pub fn take_sent(&mut self) -> u64 {
+        self.mail.take_sent()
+    }
+
+    /// Executes the worker's share of a graph.
+    pub fn execute(&mut self, field: &mut Field<'_>, watch: &mut Stopwatch) {
+        watch.switch(Activity::Execute);
+        let share = &field.graph.shares[usize::from(self.worker)];
+        (self.tasks, self.clock, self.runs) = (share.tasks, 0, 0);
+        self.begun = None; // there may be other procedures
+        field.outbox.begin = field.scratch.savepoint();
+        for &root in &share.roots {
+            self.ready.push(root);
+            self.work(field);
+        }
+        for &queue in &share.queues {
+            self.opening.push(queue);
+            self.work(field);
+        }
+        while self.tasks > 0 {
+            self.mail.publish();
+            if self.receive(field) == 0 {
+                watch.switch(Activity::Wait);
+                self.mail.wait();
+                watch.switch(Activity::Execute);
+            }
+            self.work(field);
+        }
+        while !self.mail.is_published() {
+            self.mail.publish();
+            std::thread::yield_now();
+        }
+    }
+
+    /// Runs what is ready, and what gets ready by it here.
+    fn work(&mut self, field: &mut Field<'_>) {
+        loop {
+            if let Some(action) = self.ready.pop() {
+                self.run(field, action);
+                self.tell(field.graph, action);
+                self.runs += 1;
+                if self.runs.is_multiple_of(RUNS_PER_MAIL) {
+                    self.mail.publish();
+                    self.receive(field);
+                }
+            } else if let Some(queue) = self.opening.pop() {
+                self.open(field, queue);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Opens a queue's next run, and, as long as there are only flat actions, those behind it.
+    fn open(&mut self, field: &mut Field<'_>, queue: u32) {
+        let graph = field.graph;
+        let mut at = graph.next_run(queue);
+        let mut open = 0;
+        let mut is_first = true;
+        loop {
+            let begins_run = match at.stands() {
+                Stands::Nothing => break,
+                Stands::Link(link) => graph.queues.links[link as usize].begins_run,
+                Stands::Flat(flat) => graph.flats.all[flat as usize].begins_run,
+            };
+            if begins_run && !is_first && open > 0 {
+                break;
+            }
+            is_first = false;
+            match at.stands() {
+                Stands::Link(link) => {
+                    let link = &graph.queues.links[link as usize];
+                    open += 1;
+                    self.wait_less(graph, link.action);
+                    at = link.next;
+                }
+                Stands::Flat(flat) => {
+                    self.run_flat(field, flat);
+                    at = graph.flats.all[flat as usize].next;
+                }
+                Stands::Nothing => {}
+            }
+        }
+        graph.opened(queue, open, at);
+    }
+
+    /// Runs a flat action, whose turn it is.
+    fn run_flat(&mut self, field: &mut Field<'_>, number: u32) {
+        let Field { schema, programs, graph, scratch, outbox, notes } = field;
+        let flat = &graph.flats.all[number as usize];
+        if graph.failed(flat.call) < number {
+            return;
+        }
+        let (procedure, program, leaf) = programs.coded(flat.code);
+        let frame = &mut self.flat_frame;
+        if self.begun == Some(procedure) {
+            frame.begin_leaf(&program.program);
+        } else {
+            frame.begin_code(&program.program);
+            self.begun = Some(procedure);
+        }
+        graph.flats.give(flat, leaf, frame);
+        let (before, hash) = (scratch.savepoint(), scratch.write_hash());
+        let changes = scratch.changes();
+        let access = InPlace::resume(schema, scratch, Within(&[]));
+        let mut access = access.with_hints(std::slice::from_ref(&flat.hint));
+        let key = (flat.key(), key::hash(flat.key()));
+        let cells = Cells::new(graph, self.worker);
+        match leaf.run(&program.program, key, frame, &mut access) {
+            Ok(()) => cells.keep_outputs(number, leaf, frame),
+            Err(stop) => fail(graph, outbox, (flat.call, number), stop, frame),
+        }
+        if scratch.changes() == changes {
+            return;
+        }
+        if graph.failed(flat.call) != NONE {
+            InPlace::resume(schema, scratch, Within(&[])).take_back(before); // I3
+        } else if *notes {
+            self.clock += 1; // I2
+            let hash = scratch.write_hash().wrapping_sub(hash);
+            outbox.changes.push(Changed { call: flat.call, stamp: self.clock, before, hash });
+        }
+    }
+
+    /// Tells that an action waits for one thing less.
+    #[inline]
+    fn wait_less(&mut self, graph: &Graph, action: u32) {
+        let executor = graph.executors[action as usize];
+        if executor == self.worker {
+            if graph.wait_less(action) {
+                self.ready.push(action);
+            }
+        } else {
+            let message = Message { about: About::Action(action), clock: self.clock };
+            self.mail.send(executor, message);
+        }
+    }
+
+    /// One action of the run that is a queue's turn is done.
+    #[inline]
+    fn leave(&mut self, graph: &Graph, queue: u32) {
+        self.tasks -= 1;
+        if graph.leave(queue) {
+            self.opening.push(queue);
+        }
+    }
+
+    /// Tells queues and successors that an action is done.
+    fn tell(&mut self, graph: &Graph, action: u32) {
+        self.tasks -= 1;
+        let places = graph.batch.places_of_uses(&graph.batch.actions()[action as usize]);
+        for at in places {
+            let queue = graph.queues.links[at as usize].queue;
+            let owner = graph.owners[queue as usize];
+            if owner == self.worker {
+                self.leave(graph, queue);
+            } else {
+                let message = Message { about: About::Queue(queue), clock: self.clock };
+                self.mail.send(owner, message);
+            }
+        }
+        for &next in graph.successors(action) {
+            self.wait_less(graph, next);
+        }
+    }
+
+    fn receive(&mut self, field: &Field<'_>) -> usize {
+        let graph = field.graph;
+        let Self { mail, ready, opening, tasks, clock, .. } = self;
+        mail.receive(|message| {
+            *clock = message.clock.max(*clock);
+            match message.about {
+                About::Action(action) => {
+                    if graph.wait_less(action) {
+                        ready.push(action);
+                    }
+                }
+                About::Queue(queue) => {
+                    *tasks -= 1;
+                    if graph.leave(queue) {
+                        opening.push(queue);
+                    }
+                }
+            }
+        })
+    }
+
+    fn run(&mut self, field: &mut Field<'_>, number: u32) {
+        let Field { schema, programs, graph, scratch, outbox, .. } = field;
+        let batch = &graph.batch;
+        let action = &batch.actions()[number as usize];
+        let failed = graph.failed(action.call);
+        if failed != NONE && action.meets_own && batch.lines(action)[0] < failed {
+            outbox.doubts.push(action.call); // I3
+            return;
+        }
+        let invocation = &graph.errands[action.call as usize].invocation;
+        let program = programs.of(invocation.procedure);
+        let call = CallRun { program, batch, invocation };
+        let (before, changes) = (scratch.savepoint(), scratch.changes());
+        let hash = scratch.write_hash();
+        let mut values = Cells::new(graph, self.worker);
+        for &line in batch.lines(action) {
+            if graph.failed(action.call) < line {
+                break;
+            }
+            call.begin(line, &mut self.frame);
+            let access = InPlace::resume(schema, scratch, Within(batch.uses(action)));
+            let mut access = access.with_hints(&graph.hints[call.keys(line)]);
+            match call.run(line, &mut self.frame, &mut access, &mut values) {
+                Ok(()) if call.returns(line) => {
+                    let rows = self.frame.keep_rows(call.code(line), &mut outbox.rows);
+                    outbox.returned.push(Returned { instance: line, rows });
+                }
+                Ok(()) => {}
+                Err(stop) => {
+                    fail(graph, outbox, (action.call, line), stop, &mut self.frame);
+                    break;
+                }
+            }
+        }
+        if scratch.changes() == changes {
+            return;
+        }
+        if graph.failed(action.call) != NONE {
+            InPlace::resume(schema, scratch, Within(&[])).take_back(before); // I3
+            return;
+        }
+        self.clock += 1; // I2
+        outbox.changes.push(Changed {
+            call: action.call,
+            stamp: self.clock,
+            before,
+            hash: scratch.write_hash().wrapping_sub(hash),
+        });
+    }
+}

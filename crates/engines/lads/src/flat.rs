@@ -1,0 +1,207 @@
+//! Flat actions: those that wait for nothing but their turn in one queue.
+//!
+//! Role         the *queue-oriented* half of a graph: one cache line per action, which has all that
+//!              running it takes, so that no other part of the graph is touched
+//! Invariants   I1 the flat actions of a call follow one another, in the order of its procedure
+//!              I2 `made` of an action -> stored by its executor, read by the builder behind a
+//!              barrier, so that Relaxed is enough
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::IndexId;
+use hotrow_engine::planning;
+use hotrow_engine::schema::Schema;
+use hotrow_transaction::actions::{FlatAction, FlatLeaf, FlatSink};
+use hotrow_transaction::frame::Frame;
+
+use crate::queue::{Held, Place, Queues};
+
+/// Bytes of a key that an action has room for.
+pub const KEY_BYTES_MAX: usize = 16;
+
+/// A flat action.
+#[derive(Debug)]
+#[repr(align(64))]
+pub struct Flat {
+    key: [u8; KEY_BYTES_MAX],
+    /// the record that its key leads to (bits of its id plus one, 0 for none)
+    pub hint: u64,
+    /// the words of its first output
+    made: [AtomicU64; 2],
+    /// its call
+    pub call: u32,
+    /// where its queue goes on
+    pub next: Place,
+    /// what it runs: the number of a leaf among those of all procedures
+    pub code: u32,
+    /// the first of its captured values
+    pub captured: u32,
+    /// where its other outputs are kept
+    pub more: u32,
+    key_bytes: u8,
+    /// it is the first of a run of its queue
+    pub begins_run: bool,
+}
+
+const _: () = assert!(size_of::<Flat>() == 64, "one cache line");
+
+impl Flat {
+    /// Its key.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        &self.key[..self.key_bytes.into()]
+    }
+
+    /// Keeps its first output.
+    #[inline]
+    pub fn make(&self, words: (u64, u64)) {
+        self.made[0].store(words.0, Relaxed); // I2
+        self.made[1].store(words.1, Relaxed);
+    }
+
+    /// The words of its first output.
+    #[inline]
+    pub fn made(&self) -> (u64, u64) {
+        (self.made[0].load(Relaxed), self.made[1].load(Relaxed)) // I2
+    }
+}
+
+/// The flat actions of a graph.
+#[derive(Default, Debug)]
+pub struct Flats {
+    /// the actions
+    pub all: Vec<Flat>,
+    /// captured values, with ranges of `bytes`
+    captured: Vec<Datum>,
+    bytes: Vec<u8>,
+    /// how many outputs there are besides first ones
+    pub more: u32,
+    /// of the call that is being planned: how each of its actions is to be hung up
+    pending: Vec<Pending>,
+}
+
+/// A flat action that is in no queue yet.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    held: Held,
+    action: u32,
+    index: IndexId,
+    hash: u64,
+}
+
+/// Takes the actions of one call.
+pub struct Taker<'a> {
+    /// where to
+    pub flats: &'a mut Flats,
+    /// tables
+    pub schema: &'a Schema,
+    /// the call's number
+    pub call: u32,
+    /// the number of its procedure's first leaf among those of all
+    pub first_code: u32,
+    /// all keys had room
+    pub fits: bool,
+}
+
+impl Flats {
+    /// Forgets all actions, keeps the memory.
+    pub fn clear(&mut self) {
+        self.all.clear();
+        self.captured.clear();
+        self.bytes.clear();
+        self.pending.clear();
+        self.more = 0;
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Forgets the actions of a call that turned out not to be flat. Their captured values stay
+    /// until all are forgotten.
+    pub fn cut_back(&mut self, end: usize) {
+        self.all.truncate(end);
+        self.pending.clear();
+    }
+
+    /// The call's actions have been taken: looks up their records, and hangs them up.
+    pub fn settle(&mut self, schema: &Schema, queues: &mut Queues) {
+        let Self { all, pending, .. } = self;
+        for pending in pending.drain(..) {
+            let action = &mut all[pending.action as usize];
+            let key = &action.key[..action.key_bytes.into()];
+            action.hint = planning::hint(schema, pending.index, key, pending.hash);
+            queues.hang_flat(pending.action, pending.held, all);
+        }
+    }
+
+    /// Puts the values that an action captures into a frame.
+    #[inline]
+    pub fn give(&self, flat: &Flat, leaf: &FlatLeaf, frame: &mut Frame) {
+        let first = flat.captured as usize;
+        for (at, &slot) in leaf.captured.iter().enumerate() {
+            let datum = self.captured[first + at];
+            let datum = match leaf.captures_bytes(at) && !datum.is_null() {
+                true => frame.machine.keep(&self.bytes[datum.as_range().range()]),
+                false => datum,
+            };
+            frame.set_slot(slot, datum);
+        }
+    }
+}
+
+impl FlatSink for Taker<'_> {
+    #[inline]
+    fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf, frame: &Frame) {
+        let Self { flats, schema, call, first_code, fits } = self;
+        let FlatAction { leaf: number, key, hash, index, lock, space, mode } = action;
+        if key.len() > KEY_BYTES_MAX {
+            *fits = false;
+            return;
+        }
+        planning::prefetch_index(schema, index, key, hash);
+        let mut padded = [0; KEY_BYTES_MAX];
+        padded[..key.len()].copy_from_slice(key);
+        let captured = flats.captured.len() as u32;
+        for (at, &slot) in leaf.captured.iter().enumerate() {
+            let datum = frame.slot(slot);
+            flats.captured.push(match leaf.captures_bytes(at) && !datum.is_null() {
+                true => {
+                    let start = flats.bytes.len() as u32;
+                    let bytes = &frame.heap()[datum.as_range().range()];
+                    flats.bytes.extend_from_slice(bytes);
+                    Datum::range(start, bytes.len() as u32)
+                }
+                false => datum,
+            });
+        }
+        let head = u64::from_be_bytes(*padded.first_chunk().expect("it is longer"));
+        let more = flats.more;
+        flats.more += leaf.outputs.len().saturating_sub(1) as u32;
+        flats.pending.push(Pending {
+            held: Held { lock, space, head, mode },
+            action: flats.all.len() as u32,
+            index,
+            hash,
+        });
+        flats.all.push(Flat {
+            key: padded,
+            hint: 0,
+            made: [AtomicU64::new(0), AtomicU64::new(0)],
+            call: *call,
+            next: Place::END,
+            code: *first_code + u32::from(number),
+            captured,
+            more,
+            key_bytes: key.len() as u8,
+            begins_run: false,
+        });
+    }
+}

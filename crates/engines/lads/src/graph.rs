@@ -1,0 +1,432 @@
+//! The dependency graph of one worker's batch.
+//!
+//! Role         filled by the worker that built it, then executed by all of them, then read by the
+//!              builder, who tells the calls' ends. The vertices are actions; *temporal*
+//!              dependencies lead along queues ([`crate::queue`]), *logical* ones are listed
+//! States       being built (the builder alone) -> being executed (all read; each action and each
+//!              queue has one worker that writes its state) -> being concluded (the builder alone)
+//! Invariants   I1 whatever an action waits for is of an earlier call, or of the same call and an
+//!              earlier phase: there is no circle
+//!              I2 nothing is allocated once lists have grown to the size of a batch
+//! Concurrency  `waits` of an action -> stored by its executor alone; `open` and `next` of a queue
+//!              -> by its owner alone; `failed` of a call -> lowered by anybody; `cells` of a value
+//!              -> stored by the executor of its maker, before whoever loads it is told, by message
+//!              or at a barrier, that the maker is done: so Relaxed is enough everywhere
+//! Source       lads.txt 3.1, Algorithm 1
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use hotrow_base::datum::Datum;
+use hotrow_base::pool::NONE;
+use hotrow_base::sync::Latch;
+use hotrow_engine::planning;
+use hotrow_engine::schema::Schema;
+use hotrow_engine::worker::Errand;
+use hotrow_transaction::actions::{Batch, BatchUse, FlatLeaf, Values};
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::outcome::Stop;
+use hotrow_transaction::program::ROW_COUNT;
+
+use crate::flat::Flats;
+use crate::options::Partitioning;
+use crate::partition::Partitioner;
+use crate::queue::{Held, Place, Queues};
+
+/// The executor of actions that the builder runs itself, when all others are done: they work on
+/// values alone, and nobody waits for them.
+pub const TAIL: u16 = u16::MAX;
+
+/// See the module.
+#[derive(Default)]
+pub struct Graph {
+    /// the calls, as actions
+    pub batch: Batch,
+    /// the calls; those behind the batch's are free
+    pub errands: Vec<Errand>,
+    /// calls that could not be planned, and why
+    pub refused: Vec<(u32, Stop)>,
+    /// per planned key: the record that it leads to (bits of its id plus one, 0 for none)
+    pub hints: Vec<u64>,
+    /// actions that wait for nothing but their turn
+    pub flats: Flats,
+    /// by call: its flat actions
+    pub flat_calls: Vec<Option<(u32, u32)>>,
+    /// temporal dependencies
+    pub queues: Queues,
+    /// by queue
+    pub owners: Vec<u16>,
+    /// by action; [`TAIL`]: none
+    pub executors: Vec<u16>,
+    /// what each worker has to do
+    pub shares: Vec<Share>,
+    /// by action: where its successors end
+    successors_end: Vec<u32>,
+    successors: Vec<u32>,
+    /// by action: uses whose turn has not come, and actions that are not done
+    waits: Vec<AtomicU32>,
+    /// by queue: actions whose turn it is and that are not done
+    open: Vec<AtomicU32>,
+    /// by queue: the first link whose turn has not come
+    next: Vec<AtomicU32>,
+    /// by call: the first instance that failed
+    failed: Vec<AtomicU32>,
+    cells: Vec<Cell>,
+    /// outputs of flat actions besides their first ones
+    more: Vec<Cell>,
+    /// by call: rows that its last flat action touched
+    touched: Vec<AtomicU32>,
+    /// by worker: bytes of the values that it made
+    heaps: Vec<Latch<Vec<u8>>>,
+    partitioner: Partitioner,
+    edges: Vec<(u32, u32)>,
+    by_phase: Vec<(u32, u32)>,
+}
+
+/// A worker's part of a graph.
+#[derive(Default, Debug)]
+pub struct Share {
+    /// queues that it owns
+    pub queues: Vec<u32>,
+    /// actions in no queue that wait for nothing
+    pub roots: Vec<u32>,
+    /// actions that it executes and links of queues that it owns
+    pub tasks: u64,
+}
+
+/// A value: the words of a datum; if it has bytes, the upper one says in whose heap they are.
+#[derive(Default, Debug)]
+struct Cell(AtomicU64, AtomicU64);
+
+/// In the upper word of no datum: the upper half of a numeric is below 0x4b3b_4ca8_... or,
+/// negative, above 0xb4c4_b357_..., and NULL is 0x8000_...
+const IN_HEAP: u64 = 0x6000_0000_0000_0000;
+
+impl Graph {
+    /// A graph for so many workers.
+    pub fn new(workers: usize) -> Self {
+        Self {
+            shares: (0..workers).map(|_| Share::default()).collect(),
+            heaps: (0..workers).map(|_| Latch::default()).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Forgets all calls, keeps the memory.
+    pub fn clear(&mut self) {
+        self.batch.clear();
+        self.refused.clear();
+        self.hints.clear();
+        self.queues.clear();
+        self.flats.clear();
+        self.flat_calls.clear();
+        self.failed.clear();
+        self.touched.clear();
+        self.heaps.iter().for_each(|heap| heap.lock().clear());
+    }
+
+    /// How many calls there are.
+    pub fn calls(&self) -> usize {
+        self.batch.calls().len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.calls() == 0
+    }
+
+    /// Notes the records that the planned keys of the call that was added to the batch last most
+    /// probably lead to, and asks for their cache lines.
+    pub fn note_hints(&mut self, schema: &Schema) {
+        let Self { batch, hints, .. } = self;
+        let new = &batch.entries()[hints.len()..];
+        hints.extend(
+            new.iter()
+                .map(|entry| planning::hint(schema, entry.index, batch.key(entry), entry.hash)),
+        );
+    }
+
+    /// Hangs the actions of the call that was added to the batch last into the queues of their
+    /// granules.
+    pub fn hang_last(&mut self) {
+        self.note_call(None);
+        let Self { batch, queues, by_phase, flats, .. } = self;
+        let call = batch.calls().last().expect("one was added");
+        queues.make_room(batch.all_uses().len());
+        // Phases ascend along dependencies, numbers need not (I2 of queues).
+        let numbers = batch.actions_of(call);
+        by_phase.clear();
+        by_phase.extend(numbers.map(|at| (batch.actions()[at as usize].phase, at)));
+        by_phase.sort_unstable();
+        for &(_, number) in &*by_phase {
+            let action = &batch.actions()[number as usize];
+            for (at, held) in batch.places_of_uses(action).zip(batch.uses(action)) {
+                let &BatchUse { lock, space, mode, head } = held;
+                queues.hang(number, at, Held { lock, space, head, mode }, &mut flats.all);
+            }
+        }
+    }
+
+    /// Adds a call whose flat actions, from number `first` on, have been taken.
+    pub fn add_flat(&mut self, schema: &Schema, first: usize) {
+        self.flats.settle(schema, &mut self.queues);
+        self.batch.add_empty();
+        self.note_call(Some((first as u32, self.flats.len() as u32)));
+    }
+
+    fn note_call(&mut self, flat: Option<(u32, u32)>) {
+        self.flat_calls.push(flat);
+        self.failed.push(AtomicU32::new(NONE));
+        self.touched.push(AtomicU32::new(0));
+    }
+
+    /// Ends the building of the graph: dependencies are counted, and the work is dealt out.
+    pub fn seal(&mut self, how: Partitioning, builder: u16) {
+        self.link();
+        self.find_edges();
+        let Self { queues, edges, owners, partitioner, shares, .. } = self;
+        let workers = shares.len() as u16;
+        partitioner.partition(how, workers, &queues.all, edges, owners);
+        self.deal_out(builder);
+        let Self { cells, batch, more, flats, .. } = self;
+        for (cells, count) in [(cells, batch.values()), (more, flats.more as usize)] {
+            if cells.len() < count {
+                cells.resize_with(count, Cell::default);
+            }
+        }
+    }
+
+    /// Lists successors, and counts what each action waits for.
+    fn link(&mut self) {
+        let Self { batch, successors, successors_end, waits, executors, .. } = self;
+        let actions = batch.actions();
+        successors.clear();
+        successors_end.clear();
+        executors.clear();
+        executors.extend(actions.iter().map(|action| if action.is_pure { TAIL } else { 0 }));
+        batch.dependencies().iter().for_each(|&(from, _)| executors[from as usize] = 0);
+        waits.clear();
+        waits.extend(actions.iter().map(|action| AtomicU32::new(batch.uses(action).len() as u32)));
+        // Dependencies stand call by call, each call's sorted.
+        let mut dependencies = batch.dependencies().iter().peekable();
+        for number in 0..actions.len() as u32 {
+            while let Some(&(_, to)) = dependencies.next_if(|&&(from, _)| from == number) {
+                if executors[to as usize] != TAIL {
+                    successors.push(to);
+                    *waits[to as usize].get_mut() += 1;
+                }
+            }
+            successors_end.push(successors.len() as u32);
+        }
+        debug_assert!(dependencies.next().is_none(), "dependencies are sorted");
+    }
+
+    /// An action's successors.
+    pub fn successors(&self, action: u32) -> &[u32] {
+        let start = match action {
+            0 => 0,
+            _ => self.successors_end[action as usize - 1],
+        };
+        &self.successors[start as usize..self.successors_end[action as usize] as usize]
+    }
+
+    /// The home of an action; [`NONE`] if it has no uses.
+    fn home(&self, action: u32) -> u32 {
+        let places = self.batch.places_of_uses(&self.batch.actions()[action as usize]);
+        if places.is_empty() { NONE } else { self.queues.links[places.start as usize].queue }
+    }
+
+    /// The edges between queues: where values go, and where one action works in several.
+    fn find_edges(&mut self) {
+        let mut edges = std::mem::take(&mut self.edges);
+        edges.clear();
+        for (number, action) in (0..).zip(self.batch.actions()) {
+            let home = self.home(number);
+            if home == NONE {
+                continue;
+            }
+            let others = self.batch.places_of_uses(action).skip(1);
+            edges.extend(others.map(|at| (home, self.queues.links[at as usize].queue)));
+            let takers = self.successors(number).iter().map(|&to| self.home(to));
+            edges.extend(takers.filter(|&to| to != NONE && to != home).map(|to| (home, to)));
+        }
+        self.edges = edges;
+    }
+
+    fn deal_out(&mut self, builder: u16) {
+        self.shares.iter_mut().for_each(|share| {
+            share.queues.clear();
+            share.roots.clear();
+            share.tasks = 0;
+        });
+        let Self { queues, owners, shares, open, next, .. } = self;
+        open.clear();
+        next.clear();
+        for (number, (queue, &owner)) in (0..).zip(queues.all.iter().zip(&*owners)) {
+            let share = &mut shares[usize::from(owner)];
+            share.queues.push(number);
+            open.push(AtomicU32::new(0));
+            next.push(AtomicU32::new(queue.first.to_word()));
+        }
+        for link in &queues.links {
+            shares[usize::from(owners[link.queue as usize])].tasks += 1;
+        }
+        for number in 0..self.batch.actions().len() as u32 {
+            if self.executors[number as usize] == TAIL {
+                continue;
+            }
+            let home = self.home(number);
+            let executor = if home == NONE { builder } else { self.owners[home as usize] };
+            self.executors[number as usize] = executor;
+            let share = &mut self.shares[usize::from(executor)];
+            share.tasks += 1;
+            if *self.waits[number as usize].get_mut() == 0 {
+                share.roots.push(number);
+            }
+        }
+    }
+
+    /// An action waits for one thing less; whether that was the last. Called by its executor.
+    #[inline]
+    pub fn wait_less(&self, action: u32) -> bool {
+        let waits = &self.waits[action as usize];
+        let left = waits.load(Relaxed) - 1;
+        waits.store(left, Relaxed); // one writer
+        left == 0
+    }
+
+    /// Where a queue's next run begins. Asked by the queue's owner, when no action of the run
+    /// before is left.
+    #[inline]
+    pub fn next_run(&self, queue: u32) -> Place {
+        Place::from_word(self.next[queue as usize].load(Relaxed))
+    }
+
+    /// A queue's run has been opened: `open` of its actions are not done, and the next one begins
+    /// there. Called by the queue's owner.
+    #[inline]
+    pub fn opened(&self, queue: u32, open: u32, next: Place) {
+        self.open[queue as usize].store(open, Relaxed); // one writer
+        self.next[queue as usize].store(next.to_word(), Relaxed);
+    }
+
+    /// An action whose turn it was in a queue is done; whether it was the last of its run. Called
+    /// by the queue's owner.
+    #[inline]
+    pub fn leave(&self, queue: u32) -> bool {
+        let open = &self.open[queue as usize];
+        let left = open.load(Relaxed) - 1;
+        open.store(left, Relaxed); // one writer
+        left == 0
+    }
+
+    /// The first instance of a call that failed; [`NONE`]: none has, as far as is known here.
+    #[inline]
+    pub fn failed(&self, call: u32) -> u32 {
+        self.failed[call as usize].load(Relaxed)
+    }
+
+    /// An instance of a call has failed: whatever comes behind it is disabled.
+    pub fn fail(&self, call: u32, instance: u32) {
+        self.failed[call as usize].fetch_min(instance, Relaxed);
+    }
+}
+
+/// The values of a graph, as one worker uses them.
+pub struct Cells<'a> {
+    graph: &'a Graph,
+    worker: u16,
+}
+
+impl<'a> Cells<'a> {
+    /// As worker `worker` uses them.
+    pub fn new(graph: &'a Graph, worker: u16) -> Self {
+        Self { graph, worker }
+    }
+}
+
+impl Cells<'_> {
+    /// Keeps what a flat action has made.
+    pub fn keep_outputs(&self, number: u32, leaf: &FlatLeaf, frame: &Frame) {
+        let graph = self.graph;
+        let flat = &graph.flats.all[number as usize];
+        for (at, &slot) in leaf.outputs.iter().enumerate() {
+            let datum = frame.slot(slot);
+            let has_bytes = leaf.makes_bytes(at) && !datum.is_null();
+            let bytes = has_bytes.then(|| &frame.heap()[datum.as_range().range()]);
+            let words = self.to_words(datum, bytes);
+            match at {
+                0 => flat.make(words),
+                _ => graph.more[flat.more as usize + at - 1].store(words),
+            }
+        }
+        if graph.flat_calls[flat.call as usize].is_some_and(|(_, end)| end == number + 1) {
+            let touched = frame.slot(ROW_COUNT).as_int() as u32;
+            graph.touched[flat.call as usize].store(touched, Relaxed); // as cells
+        }
+    }
+
+    /// Puts what a flat action has made into a frame.
+    pub fn give_outputs(&self, number: u32, leaf: &FlatLeaf, frame: &mut Frame) {
+        let flat = &self.graph.flats.all[number as usize];
+        for (at, &slot) in leaf.outputs.iter().enumerate() {
+            let words = match at {
+                0 => flat.made(),
+                _ => self.graph.more[flat.more as usize + at - 1].load(),
+            };
+            let datum = self.to_datum(words, &mut frame.machine.heap);
+            frame.set_slot(slot, datum);
+        }
+    }
+
+    /// Rows that the last flat action of a call touched.
+    pub fn touched(&self, call: usize) -> Datum {
+        Datum::int(self.graph.touched[call].load(Relaxed).into()) // as cells
+    }
+
+    #[inline]
+    fn to_datum(&self, (low, high): (u64, u64), heap: &mut Vec<u8>) -> Datum {
+        if high & !0xffff != IN_HEAP {
+            return Datum::from_words((low, high));
+        }
+        let made = self.graph.heaps[(high & 0xffff) as usize].lock();
+        let bytes = &made[Datum::from_words((low, 0)).as_range().range()];
+        let start = heap.len() as u32;
+        heap.extend_from_slice(bytes);
+        Datum::range(start, bytes.len() as u32)
+    }
+
+    #[inline]
+    fn to_words(&self, datum: Datum, bytes: Option<&[u8]>) -> (u64, u64) {
+        let Some(bytes) = bytes else { return datum.to_words() };
+        let mut heap = self.graph.heaps[usize::from(self.worker)].lock();
+        let start = heap.len() as u32;
+        heap.extend_from_slice(bytes);
+        let (low, _) = Datum::range(start, bytes.len() as u32).to_words();
+        (low, IN_HEAP | u64::from(self.worker))
+    }
+}
+
+impl Values for Cells<'_> {
+    #[inline]
+    fn load(&self, value: u32, heap: &mut Vec<u8>) -> Datum {
+        self.to_datum(self.graph.cells[value as usize].load(), heap)
+    }
+
+    #[inline]
+    fn store(&mut self, value: u32, datum: Datum, bytes: Option<&[u8]>) {
+        self.graph.cells[value as usize].store(self.to_words(datum, bytes));
+    }
+}
+
+impl Cell {
+    #[inline]
+    fn load(&self) -> (u64, u64) {
+        (self.0.load(Relaxed), self.1.load(Relaxed)) // see the module
+    }
+
+    #[inline]
+    fn store(&self, words: (u64, u64)) {
+        self.0.store(words.0, Relaxed);
+        self.1.store(words.1, Relaxed);
+    }
+}

@@ -1,0 +1,99 @@
+//! The engine's settings.
+
+use hotrow_engine::contract::{EngineOptions, OptionError};
+use hotrow_engine::settings::Known;
+
+use crate::NAME;
+
+/// How a graph is dealt out to workers.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Partitioning {
+    /// by key range, then repaired: queues move to where most of their edges lead
+    #[default]
+    Repaired,
+    /// by key range alone
+    Keys,
+    /// by the hash of granules
+    Hash,
+}
+
+/// All settings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// the most calls of one graph
+    pub batch: usize,
+    /// see [`Partitioning`]
+    pub partitioning: Partitioning,
+}
+
+const KNOWN: Known = Known { engine: NAME, names: "batch, partitioning" };
+const BATCH_MAX: usize = 100_000;
+const BATCH: &str = "a whole number from 1 to 100000";
+const PARTITIONING: &str = "repaired, keys, hash";
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { batch: 5_000, partitioning: Partitioning::default() }
+    }
+}
+
+impl Settings {
+    /// Reads settings.
+    ///
+    /// # Errors
+    ///
+    /// An unknown setting or value.
+    pub fn read(options: &EngineOptions) -> Result<Self, OptionError> {
+        let mut read = Self::default();
+        KNOWN.read(&options.settings, |setting, value| {
+            Some(match (setting, value) {
+                ("batch", _) => {
+                    let number = value.parse().ok();
+                    let fits = number.filter(|number| (1..=BATCH_MAX).contains(number));
+                    fits.map(|number| read.batch = number).ok_or(BATCH)
+                }
+                ("partitioning", _) => {
+                    let found = match value {
+                        "repaired" => Some(Partitioning::Repaired),
+                        "keys" => Some(Partitioning::Keys),
+                        "hash" => Some(Partitioning::Hash),
+                        _ => None,
+                    };
+                    found.map(|found| read.partitioning = found).ok_or(PARTITIONING)
+                }
+                _ => return None,
+            })
+        })?;
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(settings: &[(&str, &str)]) -> Result<Settings, String> {
+        let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        let settings = settings.iter().map(owned).collect();
+        let options = EngineOptions { settings, ..EngineOptions::default() };
+        Settings::read(&options).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_not_told_is_as_in_the_paper() {
+        assert_eq!(read(&[]), Ok(Settings { batch: 5_000, partitioning: Partitioning::Repaired }));
+        let told = read(&[("batch", "100"), ("partitioning", "hash")]);
+        assert_eq!(told, Ok(Settings { batch: 100, partitioning: Partitioning::Hash }));
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
+        for wrong in ["0", "100001", "many"] {
+            let text = read(&[("batch", wrong)]).expect_err("no such number");
+            assert!(text.contains(BATCH), "{text}");
+        }
+        let text = read(&[("partitioning", "x")]).expect_err("no such way");
+        assert!(text.contains(PARTITIONING), "{text}");
+        assert!(read(&[("colour", "red")]).expect_err("unknown").contains(KNOWN.names));
+    }
+}

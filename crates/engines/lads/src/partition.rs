@@ -1,0 +1,262 @@
+//! Partitioning: which worker executes which queues of a graph.
+//!
+//! Role         the weighted graph of lads.txt 3.2: its vertices are queues, its edges lead where
+//!              values or turns go from one queue to another. Knows no calls
+//! Invariants   I1 all actions that have their home in one queue are executed by one worker
+//! Source       lads.txt 3.2, Algorithm 2. We differ: each lock space is cut into key ranges by
+//!              itself, so that what belongs together in several tables (a warehouse, its
+//!              districts) lies together; the cuts come from a sample, since sorting a batch's
+//!              granules would take longer than running it
+
+use std::collections::BinaryHeap;
+
+use hotrow_base::pool::NONE;
+use hotrow_transaction::granule::{LOCK_ID_STEP, Space};
+
+use crate::options::Partitioning;
+use crate::queue::Queue;
+
+/// Queues looked at to find key ranges.
+const SAMPLE_MAX: usize = 1024;
+/// How much more than its share a worker may get, in parts of 1024 (the paper's epsilon): a tenth.
+const EPSILON: u64 = 102;
+/// Moves of queues per graph, at most.
+const MOVES_MAX: usize = 2000;
+
+/// See the module. Memory is used again.
+#[derive(Default, Debug)]
+pub struct Partitioner {
+    sample: Vec<(Space, u64, u32)>,
+    /// where key ranges end: lock space, last head, worker
+    cuts: Vec<(Space, u64, u16)>,
+    /// by queue: where its edges begin
+    starts: Vec<u32>,
+    neighbours: Vec<u32>,
+    loads: Vec<u64>,
+    pulls: Vec<u32>,
+    /// queues with edges to other workers
+    candidates: Vec<u32>,
+    /// what moving a queue gains, the greatest first
+    benefits: BinaryHeap<(u32, u32)>,
+}
+
+impl Partitioner {
+    /// Finds an owner for each queue, `0..workers`. `edges`: pairs of queues.
+    pub fn partition(
+        &mut self,
+        how: Partitioning,
+        workers: u16,
+        queues: &[Queue],
+        edges: &[(u32, u32)],
+        owners: &mut Vec<u16>,
+    ) {
+        owners.clear();
+        owners.resize(queues.len(), 0);
+        if workers == 1 {
+            return;
+        }
+        match how {
+            Partitioning::Hash => by_hash(workers, queues, owners),
+            Partitioning::Keys => self.by_keys(workers, queues, owners),
+            Partitioning::Repaired => {
+                self.by_keys(workers, queues, owners);
+                self.repair(workers, queues, edges, owners);
+            }
+        }
+    }
+
+    /// Cuts each lock space into as many ranges as there are workers, of about the same weight.
+    fn by_keys(&mut self, workers: u16, queues: &[Queue], owners: &mut [u16]) {
+        self.find_cuts(workers, queues);
+        for (queue, owner) in queues.iter().zip(owners) {
+            let key = (queue.space, queue.head);
+            let before = |&(space, head, _): &(Space, u64, u16)| (space, head) < key;
+            let at = self.cuts.partition_point(before);
+            // Spaces that are not in the sample are small.
+            *owner = match self.cuts.get(at) {
+                Some(&(space, _, worker)) if space == queue.space => worker,
+                _ => (queue.lock / LOCK_ID_STEP % u64::from(workers)) as u16,
+            };
+        }
+    }
+
+    fn find_cuts(&mut self, workers: u16, queues: &[Queue]) {
+        let Self { sample, cuts, .. } = self;
+        sample.clear();
+        cuts.clear();
+        let step = queues.len().div_ceil(SAMPLE_MAX).max(1);
+        let looked_at = queues.iter().step_by(step);
+        sample.extend(looked_at.map(|queue| (queue.space, queue.head, queue.weight)));
+        sample.sort_unstable();
+        for space in sample.chunk_by(|one, other| one.0 == other.0) {
+            let weight: u64 = space.iter().map(|&(.., weight)| u64::from(weight)).sum();
+            let (mut before, mut last) = (0, None);
+            for &(space, head, own) in space {
+                // The worker in whose share the middle of the queue falls.
+                let middle = 2 * before + u64::from(own);
+                let worker = (middle * u64::from(workers) / (2 * weight)) as u16;
+                match last {
+                    Some(same) if same == worker => {
+                        let cut = cuts.last_mut().expect("one was made for that worker");
+                        cut.1 = head;
+                    }
+                    _ => cuts.push((space, head, worker)),
+                }
+                last = Some(worker);
+                before += u64::from(own);
+            }
+            if let Some(cut) = cuts.last_mut() {
+                cut.1 = u64::MAX;
+            }
+        }
+    }
+
+    /// Algorithm 2: moves queues to where most of their edges lead, as long as no worker gets more
+    /// than its share and a bit.
+    fn repair(&mut self, workers: u16, queues: &[Queue], edges: &[(u32, u32)], owners: &mut [u16]) {
+        if edges.is_empty() {
+            return;
+        }
+        self.link(queues.len(), edges);
+        self.loads.clear();
+        self.loads.resize(workers.into(), 0);
+        for (queue, &owner) in queues.iter().zip(&*owners) {
+            self.loads[usize::from(owner)] += u64::from(queue.weight);
+        }
+        let weight: u64 = self.loads.iter().sum();
+        let load_max = weight * (1024 + EPSILON) / (1024 * u64::from(workers)) + 1;
+        self.candidates.clear();
+        for &(from, to) in edges {
+            if owners[from as usize] != owners[to as usize] {
+                self.candidates.extend([from, to]);
+            }
+        }
+        self.candidates.sort_unstable();
+        self.candidates.dedup();
+        let mut benefits = std::mem::take(&mut self.benefits);
+        for at in 0..self.candidates.len() {
+            let queue = self.candidates[at];
+            benefits.extend(self.best_move(queue, owners).map(|(_, gain)| (gain, queue)));
+        }
+        let mut moves = 0;
+        while moves < MOVES_MAX
+            && let Some((told, queue)) = benefits.pop()
+        {
+            let Some((to, gain)) = self.best_move(queue, owners) else { continue };
+            if gain < told {
+                benefits.push((gain, queue)); // neighbours have moved since
+                continue;
+            }
+            let own = owners[queue as usize];
+            let weight = u64::from(queues[queue as usize].weight);
+            if self.loads[usize::from(to)] + weight > load_max {
+                continue;
+            }
+            owners[queue as usize] = to;
+            self.loads[usize::from(own)] -= weight;
+            self.loads[usize::from(to)] += weight;
+            moves += 1;
+            for at in self.starts[queue as usize]..self.starts[queue as usize + 1] {
+                let other = self.neighbours[at as usize];
+                benefits.extend(self.best_move(other, owners).map(|(_, gain)| (gain, other)));
+            }
+        }
+        benefits.clear();
+        self.benefits = benefits;
+    }
+
+    /// The worker to which more of a queue's edges lead than to its own, by most, and by how many.
+    fn best_move(&mut self, queue: u32, owners: &[u16]) -> Option<(u16, u32)> {
+        let Self { starts, neighbours, pulls, .. } = self;
+        pulls.clear();
+        pulls.resize(self.loads.len(), 0);
+        let (start, end) = (starts[queue as usize] as usize, starts[queue as usize + 1] as usize);
+        for &other in &neighbours[start..end] {
+            pulls[usize::from(owners[other as usize])] += 1;
+        }
+        let own = pulls[usize::from(owners[queue as usize])];
+        let better = (0..).zip(&*pulls).filter(|(_, pull)| **pull > own);
+        better.map(|(to, &pull)| (to, pull - own)).max_by_key(|&(to, gain)| (gain, !to))
+    }
+
+    /// Lists the neighbours of each queue.
+    fn link(&mut self, queues: usize, edges: &[(u32, u32)]) {
+        let Self { starts, neighbours, .. } = self;
+        starts.clear();
+        starts.resize(queues + 1, 0);
+        let ends = || edges.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
+        ends().for_each(|(from, _)| starts[from as usize] += 1);
+        let mut sum = 0;
+        for start in starts.iter_mut() {
+            sum += *start;
+            *start = sum;
+        }
+        neighbours.clear();
+        neighbours.resize(sum as usize, NONE);
+        for (from, to) in ends() {
+            starts[from as usize] -= 1;
+            neighbours[starts[from as usize] as usize] = to;
+        }
+    }
+}
+
+fn by_hash(workers: u16, queues: &[Queue], owners: &mut [u16]) {
+    for (queue, owner) in queues.iter().zip(owners) {
+        *owner = (queue.lock / LOCK_ID_STEP % u64::from(workers)) as u16;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queues(heads: impl Iterator<Item = u64>, weight: u32) -> Vec<Queue> {
+        let queue = |(number, head)| Queue::of_weight(number * LOCK_ID_STEP, head, weight);
+        (0..).zip(heads).map(queue).collect()
+    }
+
+    fn partition(
+        how: Partitioning,
+        workers: u16,
+        queues: &[Queue],
+        edges: &[(u32, u32)],
+    ) -> Vec<u16> {
+        let mut owners = vec![7];
+        Partitioner::default().partition(how, workers, queues, edges, &mut owners);
+        owners
+    }
+
+    #[test]
+    fn key_ranges_have_about_the_same_weight() {
+        // More than are looked at, in no order.
+        let mut queues = queues((0..5000).map(|number| number * 977 % 5000), 1);
+        // The first tenth weighs as much as all others together.
+        queues.iter_mut().filter(|queue| queue.head < 500).for_each(|queue| queue.weight = 9);
+        let owners = partition(Partitioning::Keys, 4, &queues, &[]);
+        let mut loads = [0; 4];
+        for (queue, &owner) in queues.iter().zip(&owners) {
+            loads[usize::from(owner)] += queue.weight;
+            let ascends = |(other, &its): (&Queue, &u16)| queue.head > other.head || owner <= its;
+            assert!(queues.iter().zip(&owners).take(100).all(ascends), "ranges");
+        }
+        assert!(loads.iter().all(|load| (2000..2500).contains(load)), "{loads:?}");
+    }
+
+    #[test]
+    fn queues_move_to_their_neighbours_while_loads_allow_it() {
+        // Pairs of a low and a high key: all edges are cut by key ranges, and none need be.
+        let queues = queues(0..200, 1);
+        let edges: Vec<_> = (0..100).flat_map(|low| [(low, 199 - low); 3]).collect();
+        let cut = |owners: &[u16]| {
+            edges.iter().filter(|(a, b)| owners[*a as usize] != owners[*b as usize]).count()
+        };
+        let by_keys = partition(Partitioning::Keys, 2, &queues, &edges);
+        assert_eq!(cut(&by_keys), edges.len());
+        let repaired = partition(Partitioning::Repaired, 2, &queues, &edges);
+        let load = repaired.iter().filter(|&&owner| owner == 0).count();
+        assert!((88..=112).contains(&load), "{load}");
+        assert!(cut(&repaired) < edges.len() * 95 / 100, "{} are cut", cut(&repaired));
+        let hashed = partition(Partitioning::Hash, 2, &queues, &edges);
+        assert_eq!(hashed.iter().filter(|&&owner| owner == 0).count(), 100);
+    }
+}

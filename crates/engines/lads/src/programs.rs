@@ -1,0 +1,55 @@
+//! The procedures as actions: cut once per schema, shared by all workers.
+
+use hotrow_base::ids::ProcedureId;
+use hotrow_engine::schema::Schema;
+use hotrow_transaction::actions::{ActionProgram, FlatLeaf};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Programs {
+    all: Vec<Option<ActionProgram>>,
+    /// the leaves of all procedures whose calls may be flat: procedure, leaf
+    codes: Vec<(u32, u16)>,
+    /// by procedure: the first of its leaves among those
+    first_codes: Vec<u32>,
+}
+
+impl Programs {
+    /// Cuts all procedures of a schema.
+    pub fn new(schema: &Schema) -> Self {
+        let cut = |tree: Option<_>| {
+            let tree = tree?;
+            ActionProgram::new(&schema.catalog, &schema.granules, &tree).ok()
+        };
+        let all: Vec<_> = schema.trees().into_iter().map(cut).collect();
+        let (mut codes, mut first_codes) = (Vec::new(), Vec::new());
+        for (procedure, program) in (0..).zip(&all) {
+            first_codes.push(codes.len() as u32);
+            let flat = program.as_ref().and_then(|program| program.flat.as_ref());
+            let leaves = flat.map_or(0, |flat| flat.leaves() as u16);
+            codes.extend((0..leaves).map(|leaf| (procedure, leaf)));
+        }
+        Self { all, codes, first_codes }
+    }
+
+    /// The number of a procedure's first leaf among those of all that may be flat.
+    pub fn first_code(&self, procedure: ProcedureId) -> u32 {
+        self.first_codes[procedure.index()]
+    }
+
+    /// The procedure and the leaf with a number that was handed out before.
+    #[inline]
+    pub fn coded(&self, code: u32) -> (u32, &ActionProgram, &FlatLeaf) {
+        let (procedure, leaf) = self.codes[code as usize];
+        let program = self.of(ProcedureId(procedure));
+        let flat = program.flat.as_ref().expect("only leaves of flat procedures have numbers");
+        (procedure, program, flat.leaf(leaf))
+    }
+
+    /// A procedure's. The schema has the procedure, and so it lowers.
+    #[inline]
+    pub fn of(&self, procedure: ProcedureId) -> &ActionProgram {
+        let program = self.all.get(procedure.index()).and_then(Option::as_ref);
+        program.expect("a procedure that was registered can be cut")
+    }
+}

@@ -1,0 +1,381 @@
+//! A worker: builds a graph, executes its share of every graph, tells the ends of its calls.
+//!
+//! States       see [`crate::crew`]
+//! Invariants   I1 a call fetched is finished, whatever happens
+//!              I2 a call whose footprint was guessed wrong runs at the end of its round, as a
+//!              whole, while nothing else runs: another guess would be made of what others of the
+//!              next round change
+//!              I3 one epoch pin lasts from the first plan of a round to its last commit, so that
+//!              hints are good
+
+use std::sync::Arc;
+
+use hotrow_base::ids::WorkerId;
+use hotrow_engine::in_place::{InPlace, Scratch};
+use hotrow_engine::journal::Committer;
+use hotrow_engine::protection::Alone;
+use hotrow_engine::reconnaissance::TrialReads;
+use hotrow_engine::schema::{KnownSchema, Schema};
+use hotrow_engine::source::{CallSource, Fetch};
+use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_engine::worker::{Call, Errand, Next};
+use hotrow_transaction::actions::ActionPlan;
+use hotrow_transaction::outcome::Stop;
+
+use crate::conclusion::{Conclusion, Remains};
+use crate::crew::{Crew, Plan, Slot, Verdict};
+use crate::executor::{Executor, Field};
+use crate::flat::Taker;
+use crate::graph::Graph;
+use crate::habits::Habits;
+use crate::mail::Mail;
+use crate::programs::Programs;
+
+/// Rounds between two publications of the stopwatch, while there are calls.
+const ROUNDS_PER_HOUSEKEEPING: u32 = 64;
+
+/// See the module.
+pub struct Worker {
+    crew: Arc<Crew>,
+    number: usize,
+    id: WorkerId,
+    committer: Committer,
+    source: Box<dyn CallSource>,
+    executor: Executor,
+    conclusion: Conclusion,
+    /// the call that is being planned, or whose end is being told
+    desk: Call,
+    plan: ActionPlan,
+    /// for trial reads, and for calls that run alone
+    scratch: Scratch,
+    habits: Habits,
+    /// their footprints were guessed wrong: to run when the others of the round have committed
+    deferred: Vec<Errand>,
+    /// errands without a call
+    free: Vec<Errand>,
+    /// to run alone
+    alone: Vec<Errand>,
+    watch: Stopwatch,
+}
+
+impl Worker {
+    /// Worker number `number` of a crew.
+    pub fn new(
+        crew: Arc<Crew>,
+        number: usize,
+        committer: Committer,
+        source: Box<dyn CallSource>,
+        mail: Mail,
+        step_budget: u64,
+    ) -> Self {
+        let id = committer.worker();
+        Self {
+            number,
+            id,
+            committer,
+            source,
+            executor: Executor::new(number as u16, mail, step_budget),
+            conclusion: Conclusion::default(),
+            desk: Call::new(step_budget),
+            plan: ActionPlan::default(),
+            scratch: Scratch::new(id),
+            habits: Habits::default(),
+            deferred: Vec::new(),
+            free: Vec::new(),
+            alone: Vec::new(),
+            watch: Stopwatch::default(),
+            crew,
+        }
+    }
+
+    /// Runs until the engine ends.
+    pub fn run(mut self) {
+        let crew = Arc::clone(&self.crew);
+        let shared = &*crew.ground.schema;
+        let mut schema = KnownSchema::new(shared);
+        let mut rounds = 0_u32;
+        loop {
+            self.watch.switch(Activity::Idle);
+            schema.memory.saved_rows().wait_for_room(self.id);
+            self.committer.wait_for_room();
+            let (plan, programs) = crew.begin_round();
+            if plan == Plan::End {
+                break;
+            }
+            if schema.look_again(shared) {
+                self.habits.forget();
+            }
+            let plan = {
+                let _pin = schema.memory.epochs().pin(self.id); // I3
+                self.round(&schema, &programs)
+            };
+            crew.end_round();
+            self.run_alone();
+            rounds = rounds.wrapping_add(1);
+            if plan == Plan::Idle || rounds.is_multiple_of(ROUNDS_PER_HOUSEKEEPING) {
+                self.publish_books();
+                schema.reclaim(self.id);
+            }
+            if plan == Plan::Idle && crew.watchman() == Some(self.number) {
+                self.source.wait();
+            }
+        }
+        self.publish_books();
+    }
+
+    /// One round, inside the gate; what was decided in it.
+    fn round(&mut self, schema: &Schema, programs: &Programs) -> Plan {
+        let crew = Arc::clone(&self.crew);
+        let slot = &crew.slots[self.number];
+        {
+            let graph = &mut *slot.graph.write().expect("nobody panics with it");
+            self.build(schema, programs, graph);
+        }
+        let calls = slot.graph.read().expect("nobody panics with it").calls();
+        self.watch.switch(Activity::Wait);
+        if crew.built(self.number, calls) == Plan::Idle {
+            return Plan::Idle;
+        }
+        if self.committer.logs_commands() {
+            self.execute(schema, programs);
+        }
+        let verdict = {
+            self.watch.switch(Activity::Execute);
+            let graph = slot.graph.read().expect("nobody panics with it");
+            self.conclude(schema, programs, &graph, slot)
+        };
+        self.watch.switch(Activity::Wait);
+        let plan = crew.judge(schema, self.number, verdict);
+        let graph = &mut *slot.graph.write().expect("nobody panics with it");
+        match plan {
+            Plan::OneByOne => {
+                let calls = graph.calls();
+                self.run_in_turn(schema, &mut graph.errands[..calls]);
+            }
+            Plan::CommitThenOneByOne => {
+                self.commit(schema, graph);
+                crew.meet();
+                let mut deferred = std::mem::take(&mut self.deferred);
+                self.run_in_turn(schema, &mut deferred);
+                self.free.append(&mut deferred);
+                self.deferred = deferred;
+            }
+            _ => self.commit(schema, graph),
+        }
+        plan
+    }
+
+    /// Finds out how the calls have ended.
+    fn conclude(
+        &mut self,
+        schema: &Schema,
+        programs: &Programs,
+        graph: &Graph,
+        slot: &Slot,
+    ) -> Verdict {
+        if !self.committer.logs_commands() {
+            // What each call wrote is only known when it runs by itself.
+            return Verdict { writes: false, must_go_back: true, defers: false };
+        }
+        let Self { conclusion, desk, scratch, number, habits, .. } = self;
+        let (worker, frame) = (*number as u16, &mut desk.frame);
+        let mut remains = Remains { schema, programs, graph, worker, frame, scratch };
+        conclusion.conclude(&mut remains, &slot.outboxes);
+        Verdict {
+            writes: conclusion.writes,
+            must_go_back: conclusion.must_go_back(graph, programs, habits),
+            defers: conclusion.defers(),
+        }
+    }
+
+    /// Fetches calls, plans them, and hangs their actions into a graph.
+    fn build(&mut self, schema: &Schema, programs: &Programs, graph: &mut Graph) {
+        self.watch.switch(Activity::Plan);
+        graph.clear();
+        let outboxes = &self.crew.slots[self.number].outboxes;
+        outboxes.iter().for_each(|outbox| outbox.lock().clear());
+        while graph.calls() < self.crew.settings.batch {
+            let at = graph.calls();
+            if graph.errands.len() == at {
+                graph.errands.push(Errand::default());
+            }
+            self.desk.swap(&mut graph.errands[at]); // its memory is used again
+            match self.desk.fetch(&mut *self.source, schema) {
+                Fetch::Ready(_) => {}
+                Fetch::Empty => break,
+                Fetch::Closed => {
+                    self.crew.close(self.number);
+                    break;
+                }
+            }
+            self.plan(schema, programs, graph);
+            self.desk.swap(&mut graph.errands[at]);
+        }
+        self.watch.switch(Activity::Lock);
+        graph.seal(self.crew.settings.partitioning, self.number as u16);
+    }
+
+    /// Plans the call on the desk.
+    fn plan(&mut self, schema: &Schema, programs: &Programs, graph: &mut Graph) {
+        let Self { desk, plan, scratch, habits, .. } = self;
+        let Call { invocation, procedure, frame, .. } = desk;
+        if procedure.is_none() {
+            graph.batch.add_empty();
+            graph.hang_last();
+            return;
+        }
+        let program = programs.of(invocation.procedure);
+        let whole = habits.runs_whole(invocation.procedure);
+        if let Some(flat) = &program.flat
+            && !whole
+        {
+            let (first, call) = (graph.flats.len(), graph.calls() as u32);
+            let first_code = programs.first_code(invocation.procedure);
+            let flats = &mut graph.flats;
+            let mut taker = Taker { flats, schema, call, first_code, fits: true };
+            if program.plan_flat(flat, invocation, frame, &mut taker) && taker.fits {
+                return graph.add_flat(schema, first);
+            }
+            graph.flats.cut_back(first);
+        }
+        let mut access = TrialReads::new(schema, scratch);
+        match plan.make(program, invocation, frame, &mut access) {
+            Err(stop) => {
+                graph.refused.push((graph.calls() as u32, stop));
+                graph.batch.add_empty();
+            }
+            Ok(()) => {
+                match whole || !plan.put_conditions_first() {
+                    true => graph.batch.add_whole(&plan.plan),
+                    false => graph.batch.add(plan),
+                }
+                graph.note_hints(schema);
+            }
+        }
+        graph.hang_last();
+    }
+
+    /// Executes this worker's share of all graphs, one after the other.
+    fn execute(&mut self, schema: &Schema, programs: &Programs) {
+        let crew = Arc::clone(&self.crew);
+        let scratch = &mut *crew.scratches[self.number].lock();
+        for slot in &crew.slots {
+            if !slot.is_used.load(std::sync::atomic::Ordering::Relaxed) {
+                continue; // known to all since the last barrier
+            }
+            {
+                let graph = &*slot.graph.read().expect("nobody panics with it");
+                let outbox = &mut *slot.outboxes[self.number].lock();
+                let notes = self.committer.is_active() || !graph.batch.actions().is_empty();
+                let mut field = Field { schema, programs, graph, scratch, outbox, notes };
+                self.executor.execute(&mut field, &mut self.watch);
+            }
+            self.watch.switch(Activity::Wait);
+            crew.meet();
+        }
+    }
+
+    /// Makes this worker's changes final, and tells its calls' ends.
+    fn commit(&mut self, schema: &Schema, graph: &mut Graph) {
+        self.watch.switch(Activity::Execute);
+        let crew = Arc::clone(&self.crew);
+        {
+            let scratch = &mut *crew.scratches[self.number].lock();
+            let _turn = scratch.is_unsettled().then(|| crew.settling.lock());
+            InPlace::resume(schema, scratch, Alone).commit();
+        }
+        self.watch.switch(Activity::Log);
+        let (group, durable_in) = crew.group(self.number);
+        for at in 0..graph.calls() {
+            let effect = self.conclusion.effect(at, graph);
+            self.desk.swap(&mut graph.errands[at]);
+            self.desk.durable_in = durable_in;
+            let ended = self.conclusion.end(at, &mut self.desk);
+            if let (Ok(()), Some(procedure)) = (&ended, &self.desk.procedure) {
+                let Call { invocation, frame, .. } = &self.desk;
+                let commit = group.commit(at, effect);
+                self.committer.record_in_group(commit, invocation, procedure, frame);
+            }
+            self.finish(schema, ended);
+            self.desk.swap(&mut graph.errands[at]);
+        }
+        self.committer.close_group(group);
+    }
+
+    /// Tells the end of the call on the desk, or takes it up again.
+    fn finish(&mut self, schema: &Schema, ended: Result<(), Stop>) {
+        let Self { desk, committer, source, deferred, free, alone, crew, number, .. } = self;
+        let books = crew.books.of(*number);
+        if desk.procedure.is_none() {
+            desk.finish_unknown(&mut **source, books);
+            return;
+        }
+        match desk.after(ended, schema, committer, books) {
+            Next::End(end) => desk.finish(end, &mut **source, books),
+            next => {
+                desk.attempts += 1;
+                let mut errand = free.pop().unwrap_or_default();
+                desk.swap(&mut errand);
+                match next {
+                    Next::Alone => alone.push(errand),
+                    _ => deferred.push(errand),
+                }
+            }
+        }
+    }
+
+    /// Runs calls one by one, each worker its own, in turn.
+    fn run_in_turn(&mut self, schema: &Schema, errands: &mut [Errand]) {
+        let crew = Arc::clone(&self.crew);
+        for turn in 0..crew.workers() {
+            if turn == self.number {
+                self.watch.switch(Activity::Execute);
+                for errand in &mut *errands {
+                    self.desk.swap(errand);
+                    self.run_here(schema);
+                    self.desk.swap(errand);
+                }
+                self.watch.switch(Activity::Wait);
+            }
+            crew.meet();
+        }
+    }
+
+    /// Runs the call on the desk as a whole, while nothing else runs.
+    fn run_here(&mut self, schema: &Schema) {
+        let crew = Arc::clone(&self.crew);
+        let Self { desk, scratch, committer, .. } = self;
+        if desk.procedure.is_none() {
+            return self.finish(schema, Ok(()));
+        }
+        let met = crew.met();
+        let mut access = InPlace::new(schema, scratch, Alone);
+        let ran = desk.run_unplanned(&mut access);
+        let ended = ran.and_then(|()| access.commit_at(committer, met, &desk.invocation));
+        match ended {
+            Ok(commit) => {
+                access.commit();
+                crew.meets(commit.position());
+            }
+            Err(_) => access.undo(),
+        }
+        let ended = desk.end(ended, met, committer);
+        self.finish(schema, ended);
+    }
+
+    /// Runs calls that could not be planned. Outside the gate.
+    fn run_alone(&mut self) {
+        let Self { crew, desk, scratch, committer, source, alone, number, .. } = self;
+        for mut errand in alone.drain(..) {
+            desk.swap(&mut errand);
+            let books = crew.books.of(*number);
+            desk.run_alone(&crew.ground.schema, scratch, committer, &mut **source, books);
+        }
+    }
+
+    fn publish_books(&mut self) {
+        let books = self.crew.books.of(self.number);
+        books.messages.add(self.executor.take_sent());
+        self.watch.publish(books);
+    }
+}

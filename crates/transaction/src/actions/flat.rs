@@ -1,0 +1,437 @@
+//! Flat calls: their record actions wait for nothing but their turns.
+//!
+//! Role         the short way from a call to its actions, for procedures whose accesses all go to
+//!              one record by a key that parameters decide, take nothing that rows decide, and end
+//!              nothing that has begun to write. No value goes from action to action then, and
+//!              nothing needs to be formed: planning hands each action to a [`FlatSink`] as the
+//!              driver reaches it. What is left of the procedure, its **tail**, works on values
+//!              alone and runs when all actions have
+//! Invariants   I1 the actions of a call, each run when all of the call's earlier ones on its
+//!              granule have, and then the tail, have the outcome of the procedure run from start
+//!              to end
+//!              I2 the tail reaches the marks of actions in the order in which planning did
+//! Source       queues per granule and nothing else: the form of deterministic queue-oriented
+//!              systems, as a shortcut of lads.txt's graphs
+//!
+//! Measured (callgrind, `examples/plan_count.rs`, YCSB of 20 operations, half of them reads): 8,800
+//! instructions per call for keys and footprint, 42,300 for actions in their general form.
+
+use std::ops::ControlFlow;
+
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::{ColumnId, IndexId, TableId};
+
+use super::cut::Step;
+use super::leaf::Leaf;
+use super::plan::NONE;
+use super::program::{ActionProgram, Kept};
+use crate::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use crate::bytecode::{PathCode, Program};
+use crate::catalog::Catalog;
+use crate::compiled::PlanProgram;
+use crate::frame::Frame;
+use crate::granule::{LockMode, Space};
+use crate::interpret::{self, Hook, PlannedKey};
+use crate::invocation::Invocation;
+use crate::lower;
+use crate::outcome::Stop;
+use crate::plan::PackedKey;
+use crate::program::{Procedure, SlotId, Statement, StatementKind};
+use crate::slice::OWN_MARK;
+use crate::walk;
+
+/// A procedure whose calls may be flat.
+#[derive(Clone, Debug)]
+pub struct FlatProgram {
+    /// by leaf: how it is run, if it reaches records
+    leaves: Vec<Option<FlatLeaf>>,
+    /// the leaf of each access site
+    leaf_of: Vec<u16>,
+    /// the procedure with marks in place of its accesses
+    tail: Program,
+    /// there is something in the tail that matters: a result, an error
+    pub has_tail: bool,
+    /// some leaf changes records
+    pub writes: bool,
+}
+
+/// A leaf that reaches one record.
+#[derive(Clone, Debug)]
+pub struct FlatLeaf {
+    entry: u16,
+    /// slots that it reads, besides its key: they are captured when the call is planned
+    pub captured: Box<[SlotId]>,
+    /// slots that it makes and that the tail reads
+    pub outputs: Box<[SlotId]>,
+    kept: Box<[Kept]>,
+    /// changes records
+    pub writes: bool,
+}
+
+/// An action that planning has reached.
+#[derive(Clone, Copy, Debug)]
+pub struct FlatAction<'a> {
+    /// which leaf it runs
+    pub leaf: u16,
+    /// its key, whole
+    pub key: &'a [u8],
+    /// the key's hash
+    pub hash: u64,
+    /// the index
+    pub index: IndexId,
+    /// identity of the granule's lock
+    pub lock: u64,
+    /// its lock space
+    pub space: Space,
+    /// how the granule is used
+    pub mode: LockMode,
+}
+
+/// Takes the actions of a call.
+pub trait FlatSink {
+    /// Takes the next action; `value(slot)` is one it captures.
+    fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf, frame: &Frame);
+}
+
+/// What an action has handed to the tail.
+pub trait FlatOutcomes {
+    /// Puts what the next action has made into the frame; why it failed, if it did.
+    fn next(&mut self, leaf: &FlatLeaf, frame: &mut Frame) -> Result<(), Stop>;
+}
+
+impl FlatProgram {
+    /// That of a procedure which has been cut into leaves; none if its calls cannot be flat.
+    pub(super) fn new(
+        catalog: &Catalog,
+        procedure: &Procedure,
+        program: &Program,
+        parts: &[&[Statement]],
+        (leaves, kept, driver): (&[Leaf], &[Kept], &PlanProgram),
+    ) -> Option<Self> {
+        let writes = leaves.iter().any(|leaf| leaf.writes);
+        let decides = writes && leaves.iter().any(|leaf| leaf.decides);
+        if driver.needs_reconnaissance || decides {
+            return None;
+        }
+        if driver.marks.iter().any(|mark| mark.single().is_none()) {
+            return None;
+        }
+        let mut is_read = vec![false; kept.len()];
+        for leaf in leaves.iter().filter(|leaf| leaf.site.is_none()) {
+            leaf.inputs.iter().for_each(|input| is_read[input.slot.index()] = true);
+            leaf.guards.iter().for_each(|guard| is_read[guard.slot.index()] = true);
+        }
+        let mut leaf_of = Vec::new();
+        let mut flat = Vec::with_capacity(leaves.len());
+        for ((number, leaf), part) in (0..).zip(leaves).zip(parts) {
+            let Some(_) = leaf.site else {
+                flat.push(None);
+                continue;
+            };
+            let own = FlatLeaf::new(program, leaf, part, kept, &is_read)?;
+            leaf_of.push(number);
+            flat.push(Some(own));
+        }
+        let pure = leaves.iter().filter(|leaf| leaf.site.is_none());
+        let has_tail = pure.clone().any(|leaf| leaf.stops || leaf.returns);
+        let mut tail = procedure.clone();
+        let mut site = 0;
+        replace_accesses(&mut tail.body, &mut site);
+        Some(Self {
+            leaves: flat,
+            leaf_of,
+            tail: lower::lower(catalog, &tail).ok()?,
+            has_tail: has_tail || !procedure.result.is_empty(),
+            writes,
+        })
+    }
+
+    /// A leaf that reaches a record.
+    #[inline]
+    pub fn leaf(&self, number: u16) -> &FlatLeaf {
+        self.leaves[number as usize].as_ref().expect("it was handed to a sink")
+    }
+
+    /// How many leaves the procedure has.
+    pub fn leaves(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// The code of the tail, whose result the frame has afterwards.
+    pub fn tail(&self) -> &Program {
+        &self.tail
+    }
+
+    /// Runs the tail of a call.
+    ///
+    /// # Errors
+    ///
+    /// As [`interpret::run`], or that of the first action that failed.
+    pub fn run_tail(
+        &self,
+        invocation: &Invocation,
+        frame: &mut Frame,
+        outcomes: &mut impl FlatOutcomes,
+    ) -> Result<(), Stop> {
+        frame.begin(&self.tail, invocation);
+        let mut hook = Outcomes { flat: self, outcomes };
+        interpret::run(&self.tail, 0, frame, &mut Nothing, &mut hook)
+    }
+}
+
+impl FlatLeaf {
+    fn new(
+        program: &Program,
+        leaf: &Leaf,
+        part: &[Statement],
+        kept: &[Kept],
+        is_read: &[bool],
+    ) -> Option<Self> {
+        let [statement] = part else { return None };
+        let known = leaf.inputs.iter().all(|input| input.known);
+        if !known || !leaf.guards.is_empty() || leaf.returns {
+            return None;
+        }
+        let mut captured = Vec::new();
+        let mut capture = |slot: SlotId| {
+            if !captured.contains(&slot) {
+                captured.push(slot);
+            }
+        };
+        match &statement.kind {
+            StatementKind::Access(access) => {
+                let code = &program.access[leaf.site? as usize];
+                let PathCode::Point(key) = &code.path else { return None };
+                if !key.is_plain {
+                    return None;
+                }
+                let mut own = Vec::new();
+                walk::access_defines(access, &mut |slot| own.push(slot));
+                let exprs = walk::row_exprs(access);
+                exprs.into_iter().for_each(|expr| walk::expr_slots(expr, &mut capture));
+                walk::private_slots(access, &mut |slot| own.push(slot));
+                captured.retain(|slot| !own.contains(slot));
+            }
+            StatementKind::Insert(_) => walk::uses(statement, &mut capture),
+            _ => return None,
+        }
+        if captured.iter().any(|slot| matches!(kept[slot.index()], Kept::Array(_))) {
+            return None;
+        }
+        let is_needed = |slot: &&SlotId| is_read[slot.index()];
+        let outputs: Box<[_]> = leaf.outputs.iter().filter(is_needed).copied().collect();
+        Some(Self {
+            entry: leaf.entry,
+            kept: captured.iter().chain(&outputs).map(|slot| kept[slot.index()]).collect(),
+            captured: captured.into(),
+            outputs,
+            writes: leaf.writes,
+        })
+    }
+
+    /// Whether a captured slot has bytes.
+    #[inline]
+    pub fn captures_bytes(&self, number: usize) -> bool {
+        self.kept[number] == Kept::Bytes
+    }
+
+    /// Whether an output has bytes.
+    #[inline]
+    pub fn makes_bytes(&self, number: usize) -> bool {
+        self.kept[self.captured.len() + number] == Kept::Bytes
+    }
+
+    /// Runs the leaf in a frame that has the leaves' code and the captured values. `key`: as it was
+    /// planned.
+    ///
+    /// # Errors
+    ///
+    /// As [`interpret::run`].
+    #[inline]
+    pub fn run<A: RecordAccess>(
+        &self,
+        program: &Program,
+        key: (&[u8], u64),
+        frame: &mut Frame,
+        access: &mut A,
+    ) -> Result<(), Stop> {
+        let mut hook = OneKey { key: Some(key) };
+        interpret::run(program, self.entry.into(), frame, access, &mut hook)
+    }
+}
+
+/// Puts marks, numbered as sites, in the place of accesses.
+fn replace_accesses(block: &mut [Statement], site: &mut u32) {
+    for statement in block {
+        if walk::own_site(statement).is_some() {
+            statement.kind = StatementKind::Mark(OWN_MARK | *site);
+            *site += 1;
+            continue;
+        }
+        for nested in walk::blocks_mut(statement) {
+            replace_accesses(nested, site);
+        }
+    }
+}
+
+impl ActionProgram {
+    /// Plans a call whose procedure may be [flat](FlatProgram); whether the call is. If not, what
+    /// the sink was given is of no use.
+    pub fn plan_flat(
+        &self,
+        flat: &FlatProgram,
+        invocation: &Invocation,
+        frame: &mut Frame,
+        sink: &mut impl FlatSink,
+    ) -> bool {
+        frame.begin(&self.driver.program, invocation);
+        let mut taking = Taking { program: self, flat, sink, mark: NONE, is_flat: true };
+        let ran = interpret::run(&self.driver.program, 0, frame, &mut Nothing, &mut taking);
+        ran.is_ok() && taking.is_flat
+    }
+}
+
+/// The hook that turns the driver's marks into actions.
+struct Taking<'a, S> {
+    program: &'a ActionProgram,
+    flat: &'a FlatProgram,
+    sink: &'a mut S,
+    /// the mark of the site that was reached
+    mark: u32,
+    is_flat: bool,
+}
+
+impl<S: FlatSink> Hook for Taking<'_, S> {
+    const PLANNED: bool = false;
+    const FORGIVES: bool = true;
+
+    fn next_key(&mut self, _: u16) -> Option<PlannedKey<'_>> {
+        None
+    }
+
+    #[inline]
+    fn mark(&mut self, id: u32, frame: &mut Frame) -> Result<(), Stop> {
+        if id & OWN_MARK == 0 {
+            self.mark = id;
+            return Ok(());
+        }
+        let Step::Leaf(number) = self.program.steps[(id & !OWN_MARK) as usize] else {
+            return Ok(());
+        };
+        let Some(leaf) = &self.flat.leaves[number as usize] else { return Ok(()) };
+        let marked = self.program.driver.marks.get(self.mark as usize);
+        let single = marked.and_then(crate::plan::MarkCode::single);
+        let Some(single) = single else {
+            self.is_flat = false;
+            return Ok(());
+        };
+        self.mark = NONE;
+        let mut bytes = PackedKey::default();
+        let Some((key, hash)) = single.pack(frame, &mut bytes) else {
+            self.is_flat = false; // it has a NULL and matches nothing
+            return Ok(());
+        };
+        let action = FlatAction {
+            leaf: number,
+            key,
+            hash,
+            index: single.index,
+            lock: single.lock_id(hash),
+            space: single.space,
+            mode: single.mode,
+        };
+        self.sink.take(action, leaf, frame);
+        Ok(())
+    }
+}
+
+/// Hands out one key.
+struct OneKey<'a> {
+    key: Option<(&'a [u8], u64)>,
+}
+
+impl Hook for OneKey<'_> {
+    const PLANNED: bool = true;
+
+    #[inline]
+    fn next_key(&mut self, _: u16) -> Option<PlannedKey<'_>> {
+        let (key, hash) = self.key.take()?;
+        Some(PlannedKey { key, hash, entry: 0 })
+    }
+
+    fn mark(&mut self, _: u32, _: &mut Frame) -> Result<(), Stop> {
+        Ok(())
+    }
+}
+
+/// Serves the tail's marks.
+struct Outcomes<'a, O> {
+    flat: &'a FlatProgram,
+    outcomes: &'a mut O,
+}
+
+impl<O: FlatOutcomes> Hook for Outcomes<'_, O> {
+    const PLANNED: bool = false;
+
+    fn next_key(&mut self, _: u16) -> Option<PlannedKey<'_>> {
+        None
+    }
+
+    #[inline]
+    fn mark(&mut self, id: u32, frame: &mut Frame) -> Result<(), Stop> {
+        let leaf = self.flat.leaf_of[(id & !OWN_MARK) as usize];
+        self.outcomes.next(self.flat.leaf(leaf), frame)
+    }
+}
+
+/// No records.
+struct Nothing;
+
+impl RecordAccess for Nothing {
+    type Record = ();
+    type Row = [u64];
+
+    fn find(&mut self, _: &KeyAt<'_>, _: Intent) -> Result<Option<()>, Stop> {
+        unreachable!("neither driver nor tail of a flat procedure reach records")
+    }
+
+    fn row(&self, _: TableId, (): ()) -> &[u64] {
+        unreachable!("see find")
+    }
+
+    fn scan(
+        &mut self,
+        _: &RangeAt<'_>,
+        _: Intent,
+        _: impl FnMut((), &[u64]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        unreachable!("see find")
+    }
+
+    fn scan_table(
+        &mut self,
+        _: TableId,
+        _: Intent,
+        _: impl FnMut((), &[u64]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        unreachable!("see find")
+    }
+
+    fn update(
+        &mut self,
+        _: TableId,
+        (): (),
+        _: &[(ColumnId, Datum)],
+        _: &[u8],
+    ) -> Result<Inserted, Stop> {
+        unreachable!("see find")
+    }
+
+    fn insert(&mut self, _: TableId, _: &[u64], _: Option<&KeyAt<'_>>) -> Result<Inserted, Stop> {
+        unreachable!("see find")
+    }
+
+    fn remove(&mut self, _: TableId, (): ()) -> Result<(), Stop> {
+        unreachable!("see find")
+    }
+}

@@ -1,0 +1,216 @@
+//! Running the leaves of an action: inputs are gathered, the leaf is run, outputs are scattered.
+//!
+//! Role         called by whoever runs actions, with a frame, an access path, and a place where
+//!              values between actions are kept. Knows no thread
+//! Invariants   I1 a leaf reads what it is given: constants, parameters that nobody assigns, and
+//!              its inputs. So leaves of one call may follow one another in a frame in any order
+
+use std::ops::Range;
+
+use hotrow_base::datum::Datum;
+
+use super::batch::{Batch, BatchInstance, BatchValue};
+use super::leaf::Leaf;
+use super::plan::NONE;
+use super::program::{ActionProgram, Kept};
+use crate::access::RecordAccess;
+use crate::bytecode::Program;
+use crate::frame::{Frame, Machine};
+use crate::interpret::{self, Hook, NoHook, PlannedKey};
+use crate::invocation::Invocation;
+use crate::outcome::Stop;
+use crate::program::{ROW_COUNT, SlotId};
+
+/// Where values between actions are kept, by number; each is stored once, before it is loaded.
+pub trait Values {
+    /// A value; if it has bytes, they are appended to `heap`, and it is their range there.
+    fn load(&self, value: u32, heap: &mut Vec<u8>) -> Datum;
+
+    /// Keeps a value; `bytes` are its own, if it has some.
+    fn store(&mut self, value: u32, datum: Datum, bytes: Option<&[u8]>);
+}
+
+/// A call of a batch, to be run action by action.
+#[derive(Clone, Copy, Debug)]
+pub struct CallRun<'a> {
+    /// its procedure
+    pub program: &'a ActionProgram,
+    /// the batch
+    pub batch: &'a Batch,
+    /// the call
+    pub invocation: &'a Invocation,
+}
+
+impl CallRun<'_> {
+    /// The code that an instance runs, and whose result it returns.
+    pub fn code(&self, instance: u32) -> &Program {
+        match self.batch.instances[instance as usize].leaf {
+            Some(_) => &self.program.program,
+            None => &self.program.whole,
+        }
+    }
+
+    /// Whether an instance may return rows.
+    pub fn returns(&self, instance: u32) -> bool {
+        let leaf = self.batch.instances[instance as usize].leaf;
+        leaf.is_none_or(|leaf| self.program.leaves[leaf as usize].returns)
+    }
+
+    /// Where an instance's planned keys stand among those of the batch; its accesses count them
+    /// from the first of these.
+    pub fn keys(&self, instance: u32) -> Range<usize> {
+        let (start, end) = self.batch.instances[instance as usize].keys;
+        start as usize..end as usize
+    }
+
+    /// Makes a frame ready for the call's leaves.
+    pub fn begin(&self, instance: u32, frame: &mut Frame) {
+        frame.begin(self.code(instance), self.invocation);
+    }
+
+    /// Runs an instance in a frame that is ready. Rows that it returns are in the frame then,
+    /// behind those that were there.
+    ///
+    /// # Errors
+    ///
+    /// As [`interpret::run`].
+    pub fn run<A: RecordAccess>(
+        &self,
+        instance: u32,
+        frame: &mut Frame,
+        access: &mut A,
+        values: &mut impl Values,
+    ) -> Result<(), Stop> {
+        let instance = &self.batch.instances[instance as usize];
+        let Some(number) = instance.leaf else {
+            interpret::run(&self.program.whole, 0, frame, access, &mut NoHook)?;
+            values.store(instance.made, frame.slot(ROW_COUNT), None);
+            return Ok(());
+        };
+        let leaf = &self.program.leaves[number as usize];
+        let (start, end) = (instance.values.0 as usize, instance.values.1 as usize);
+        let (guards, rest) = self.batch.inputs[start..end].split_at(leaf.guards.len());
+        let (inputs, old) = rest.split_at(leaf.inputs.len());
+        let machine = &mut frame.machine;
+        let enabled = leaf
+            .guards
+            .iter()
+            .zip(guards)
+            .all(|(guard, &value)| self.gather(value, machine, values).is_true() == guard.when);
+        if !enabled {
+            self.pass_on(instance, old, machine, values);
+            return Ok(());
+        }
+        if let Some(expected) = leaf.expects {
+            let is_true = self.gather(inputs[0], machine, values).is_true();
+            return if is_true == expected { Ok(()) } else { Err(Stop::Replan) };
+        }
+        for (input, &value) in leaf.inputs.iter().zip(inputs) {
+            let datum = self.gather(value, &mut frame.machine, values);
+            frame.set_slot(input.slot, datum);
+        }
+        let (next, end) = instance.keys;
+        let mut keys = Keys { batch: self.batch, first: next, next, end };
+        interpret::run(&self.program.program, leaf.entry.into(), frame, access, &mut keys)?;
+        self.scatter(leaf, instance, frame, values);
+        Ok(())
+    }
+
+    /// A value, put into a frame.
+    fn gather(&self, value: u32, machine: &mut Machine, values: &impl Values) -> Datum {
+        let BatchValue { known, is_known, kept, .. } = self.batch.values[value as usize];
+        if !is_known {
+            return values.load(value, &mut machine.heap);
+        }
+        match kept {
+            _ if known.is_null() => known,
+            Kept::Plain => known,
+            Kept::Bytes => machine.keep(&self.batch.bytes[known.as_range().range()]),
+            Kept::Array(bytes) => {
+                let start = machine.elements.len() as u32;
+                let range = known.as_range();
+                for &element in &self.batch.elements[range.range()] {
+                    let element = match bytes && !element.is_null() {
+                        true => machine.keep(&self.batch.bytes[element.as_range().range()]),
+                        false => element,
+                    };
+                    machine.elements.push(element);
+                }
+                Datum::range(start, range.len)
+            }
+        }
+    }
+
+    fn scatter(
+        &self,
+        leaf: &Leaf,
+        instance: &BatchInstance,
+        frame: &Frame,
+        values: &mut impl Values,
+    ) {
+        for (value, &output) in (instance.made..).zip(&leaf.outputs) {
+            let BatchValue { live, kept, .. } = self.batch.values[value as usize];
+            if live {
+                let datum = frame.slot(output);
+                let has_bytes = kept == Kept::Bytes && !datum.is_null();
+                let bytes = has_bytes.then(|| frame.machine.bytes(datum));
+                values.store(value, datum, bytes);
+            }
+        }
+    }
+
+    /// A disabled leaf's outputs are what they were before it.
+    fn pass_on(
+        &self,
+        instance: &BatchInstance,
+        old: &[u32],
+        machine: &mut Machine,
+        values: &mut impl Values,
+    ) {
+        for (value, &old) in (instance.made..).zip(old) {
+            let BatchValue { passes, kept, .. } = self.batch.values[value as usize];
+            if passes {
+                let datum = self.gather(old, machine, values);
+                let has_bytes = kept == Kept::Bytes && !datum.is_null();
+                values.store(value, datum, has_bytes.then(|| machine.bytes(datum)));
+            }
+        }
+    }
+
+    /// Puts the row count that the caller hears into a frame.
+    pub fn tell_row_count(&self, call: u32, frame: &mut Frame, values: &impl Values) {
+        let touched = match self.batch.calls[call as usize].row_count {
+            NONE => Datum::int(0),
+            value => self.gather(value, &mut frame.machine, values),
+        };
+        frame.set_slot(SlotId(ROW_COUNT.0), touched);
+    }
+}
+
+/// Hands out the keys planned for one run of a leaf; entries are counted from its first.
+struct Keys<'a> {
+    batch: &'a Batch,
+    first: u32,
+    next: u32,
+    end: u32,
+}
+
+impl Hook for Keys<'_> {
+    const PLANNED: bool = true;
+
+    #[inline]
+    fn next_key(&mut self, site: u16) -> Option<PlannedKey<'_>> {
+        if self.next == self.end {
+            return None;
+        }
+        let entry = &self.batch.entries[self.next as usize];
+        debug_assert_eq!(entry.site, site, "keys are planned in the order of their use");
+        self.next += 1;
+        let number = self.next - 1 - self.first;
+        Some(PlannedKey { key: self.batch.key(entry), hash: entry.hash, entry: number })
+    }
+
+    fn mark(&mut self, _: u32, _: &mut Frame) -> Result<(), Stop> {
+        Ok(())
+    }
+}

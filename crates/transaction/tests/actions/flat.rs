@@ -1,0 +1,137 @@
+//! Runs a call by its flat actions, in some order that keeps those of one granule in theirs.
+
+use std::collections::HashMap;
+
+use hotrow_base::datum::Datum;
+use hotrow_transaction::actions::{FlatAction, FlatLeaf, FlatOutcomes, FlatSink};
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::granule::LockMode;
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::{SqlError, Stop};
+use hotrow_transaction::program::ROW_COUNT;
+use hotrow_transaction::reference::ModelStore;
+use rand::Rng;
+use rand::rngs::SmallRng;
+
+use crate::compare::{Ended, Subject};
+
+/// A value and its bytes, if it has some.
+type Kept = (Datum, Option<Vec<u8>>);
+
+fn keep(frame: &Frame, datum: Datum, has_bytes: bool) -> Kept {
+    let has_bytes = has_bytes && !datum.is_null();
+    (datum, has_bytes.then(|| frame.heap()[datum.as_range().range()].to_vec()))
+}
+
+fn give(frame: &mut Frame, (datum, bytes): &Kept) -> Datum {
+    bytes.as_ref().map_or(*datum, |bytes| frame.machine.keep(bytes))
+}
+
+struct Taken {
+    leaf: u16,
+    key: Vec<u8>,
+    hash: u64,
+    lock: u64,
+    mode: LockMode,
+    captured: Vec<Kept>,
+    made: Option<Result<Vec<Kept>, Stop>>,
+    error: Option<SqlError>,
+}
+
+#[derive(Default)]
+struct Sink(Vec<Taken>);
+
+impl FlatSink for Sink {
+    fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf, frame: &Frame) {
+        let captured = leaf.captured.iter().enumerate();
+        let kept = |(at, &slot)| keep(frame, frame.slot(slot), leaf.captures_bytes(at));
+        self.0.push(Taken {
+            leaf: action.leaf,
+            key: action.key.to_vec(),
+            hash: action.hash,
+            lock: action.lock,
+            mode: action.mode,
+            captured: captured.map(kept).collect(),
+            made: None,
+            error: None,
+        });
+    }
+}
+
+struct Outcomes {
+    taken: std::vec::IntoIter<Taken>,
+    error: Option<SqlError>,
+}
+
+impl FlatOutcomes for Outcomes {
+    fn next(&mut self, leaf: &FlatLeaf, frame: &mut Frame) -> Result<(), Stop> {
+        let taken = self.taken.next().expect("the tail reaches what planning reached");
+        let made = taken.made.expect("all have run");
+        self.error = taken.error;
+        for (&slot, kept) in leaf.outputs.iter().zip(&made?) {
+            let datum = give(frame, kept);
+            frame.set_slot(slot, datum);
+        }
+        Ok(())
+    }
+}
+
+impl Subject<'_> {
+    /// The call by its flat actions; none if it has no such form.
+    pub fn flat(
+        &self,
+        store: &ModelStore,
+        invocation: &Invocation,
+        random: &mut SmallRng,
+    ) -> Option<Ended> {
+        let flat = self.actions.flat.as_ref()?;
+        let (mut sink, mut frame) = (Sink::default(), Frame::new());
+        if !self.actions.plan_flat(flat, invocation, &mut frame, &mut sink) {
+            return None;
+        }
+        let mut taken = sink.0;
+        let mut access = self.checked(store);
+        let mut row_count = Datum::int(0);
+        frame.begin_code(&self.actions.program);
+        for _ in 0..taken.len() {
+            let waiting: Vec<_> = (0..taken.len()).filter(|&at| taken[at].made.is_none()).collect();
+            let drawn = waiting[random.random_range(0..waiting.len())];
+            let is_first = |at: &&usize| taken[**at].lock == taken[drawn].lock;
+            let &at = waiting.iter().find(is_first).expect("the one that was drawn is there");
+            let is_last = at + 1 == taken.len();
+            let own = &mut taken[at];
+            let leaf = flat.leaf(own.leaf);
+            access.held = Some(HashMap::from([(own.lock, own.mode)]));
+            frame.begin_leaf(&self.actions.program);
+            for (&slot, kept) in leaf.captured.iter().zip(&own.captured) {
+                let datum = give(&mut frame, kept);
+                frame.set_slot(slot, datum);
+            }
+            let key = (&own.key[..], own.hash);
+            let ran = leaf.run(&self.actions.program, key, &mut frame, &mut access);
+            let outputs = leaf.outputs.iter().enumerate();
+            let kept = |(at, &slot)| keep(&frame, frame.slot(slot), leaf.makes_bytes(at));
+            own.made = Some(ran.map(|()| outputs.map(kept).collect()));
+            if is_last {
+                row_count = frame.slot(ROW_COUNT);
+            }
+            own.error = frame.take_error();
+        }
+        let failed = taken.iter().any(|taken| matches!(taken.made, Some(Err(_))));
+        let mut outcomes = Outcomes { taken: taken.into_iter(), error: None };
+        let ended = flat.run_tail(invocation, &mut frame, &mut outcomes);
+        assert!(!failed || ended.is_err(), "the tail reaches what has failed");
+        frame.set_slot(ROW_COUNT, row_count);
+        Some(match ended {
+            Ok(()) => {
+                let rows = frame.take_rows(flat.tail());
+                Ended::Rows(rows.rows, rows.touched, access.store.dump())
+            }
+            Err(Stop::Error) => {
+                let error = frame.take_error().or(outcomes.error);
+                Ended::Error(Box::new(error.expect("an error has a text")))
+            }
+            Err(other) => panic!("stopped: {other:?}"),
+        })
+    }
+}
