@@ -14,6 +14,7 @@ pub mod ids;
 pub mod key;
 pub mod numbering;
 pub mod pool;
+pub mod prefetch;
 pub mod row;
 pub mod sync;
 pub mod temporal;

@@ -9,6 +9,8 @@
 
 use std::num::Wrapping;
 
+use crate::prefetch::prefetch;
+
 #[derive(Clone, Copy, Default, Debug)]
 struct Cell {
     round: u32,
@@ -34,6 +36,14 @@ impl Numbering {
             self.cells.clear();
             self.cells.resize(CELLS_MIN, Cell::default());
             self.round.0 = 1;
+        }
+    }
+
+    /// Asks for the cell at which the search for an identity begins.
+    #[inline]
+    pub fn prefetch(&self, begin: usize) {
+        if let Some(cell) = self.cells.get(begin & self.cells.len().wrapping_sub(1)) {
+            prefetch(cell);
         }
     }
 

@@ -79,6 +79,7 @@ fn steady(variant: &Variant) -> Variant {
     }
     if steady.entry.name == "lads" {
         steady.settings.entry("batch".to_owned()).or_insert("200".to_owned());
+        steady.settings.insert("latency_us".to_owned(), "0".to_owned());
     }
     steady
 }

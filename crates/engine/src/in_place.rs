@@ -190,6 +190,18 @@ impl<'a, P: Protection> InPlace<'a, P> {
         self.scratch.is_unchanged()
     }
 
+    /// See [`Scratch::changes`].
+    #[inline]
+    pub fn changes(&self) -> usize {
+        self.scratch.changes()
+    }
+
+    /// See [`Scratch::savepoint`].
+    #[inline]
+    pub fn savepoint(&self) -> Savepoint {
+        self.scratch.savepoint()
+    }
+
     /// The hash of all that the transaction has changed so far, by which a replay is compared with
     /// the run; see [`hotrow_storage::write_hash`].
     #[inline]

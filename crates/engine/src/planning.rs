@@ -8,6 +8,7 @@
 
 use hotrow_base::ids::IndexId;
 use hotrow_log::position::Position;
+use hotrow_storage::record::RecordId;
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_storage::undo::IndexKey;
 use hotrow_transaction::interpret;
@@ -116,6 +117,14 @@ pub fn resolve_hints(schema: &Schema, plan: &Plan, hints: &mut Vec<u64>) {
     hints.clear();
     let entries = plan.entries().iter();
     hints.extend(entries.map(|entry| hint(schema, entry.index, plan.key(entry), entry.hash)));
+}
+
+/// Asks for the cache lines of the record that a hint names.
+#[inline]
+pub fn prefetch_hinted(schema: &Schema, index: IndexId, hint: u64) {
+    if hint != 0 {
+        schema.path(index).records.prefetch(RecordId::from_bits(hint - 1));
+    }
 }
 
 /// The hint of one planned key, for [`InPlace::with_hints`]; asks for the record's cache lines.

@@ -58,6 +58,7 @@ use std::sync::atomic::{
 use std::sync::{Arc, Mutex};
 
 use crossbeam_utils::CachePadded;
+use hotrow_base::prefetch::prefetch;
 use hotrow_base::sync::SpinWait;
 
 use self::bucket::{Bucket, Entry, Header, tag};
@@ -65,7 +66,6 @@ use self::chain::Chain;
 use self::growth::Growth;
 use self::space::{BUCKETS_FIRST, BucketSpace};
 use crate::budget::{MemoryBudget, OutOfMemoryBudget};
-use crate::prefetch::prefetch;
 use crate::record::RecordId;
 use crate::writers::Writers;
 

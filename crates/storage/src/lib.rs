@@ -29,6 +29,4 @@ pub mod write_hash;
 
 pub mod budget;
 
-pub mod prefetch;
-
 mod writers;

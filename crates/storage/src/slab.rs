@@ -38,13 +38,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_utils::CachePadded;
 use hotrow_base::ids::WorkerId;
+use hotrow_base::prefetch::prefetch;
 
 use self::chunks::{Chunk, Chunks};
 use self::size_class::SizeClass;
 use self::space::Space;
 use self::worker::{WorkerSlab, classes_for};
 use crate::budget::{MemoryBudget, MemoryKind, OutOfMemoryBudget};
-use crate::prefetch::prefetch;
 use crate::record::{Claimed, HEADER_WORDS, MAX_ROW_WORDS, Meta, Record, RecordId, RowWords};
 use hotrow_base::sync::reclaim::ReclaimEpoch;
 

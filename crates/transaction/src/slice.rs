@@ -308,7 +308,6 @@ impl Cutter<'_> {
         let whole = self.whole_key(what);
         let mut held = Vec::new();
         for lock in &locks.given {
-            let parts = self.key_slots(lock.space, &lock.parts, place, out);
             let is_key = whole.as_ref().is_some_and(|(_, index, exprs)| {
                 // The very expressions: an update may move an entry to another key of this index.
                 let mut pairs = lock.parts.iter().zip(exprs);
@@ -317,6 +316,10 @@ impl Cutter<'_> {
                     && lock.parts.len() == exprs.len()
                     && pairs.all(|(part, expr)| std::ptr::eq(*part, *expr))
             });
+            let parts = match &key {
+                Some(key) if is_key => key.parts.clone(),
+                _ => self.key_slots(lock.space, &lock.parts, place, out),
+            };
             held.push(LockMark { space: lock.space, parts, mode: lock.mode, is_key });
         }
         if key.is_some() || !held.is_empty() {

@@ -266,6 +266,11 @@ impl Conclusion {
         goes_back
     }
 
+    /// How many calls the last graph had.
+    pub fn calls(&self) -> usize {
+        self.ends.len()
+    }
+
     /// Whether the footprint of some call was guessed wrong.
     pub fn defers(&self) -> bool {
         let stop = |end: &CallEnd| matches!(end, CallEnd::Failed { stop: Stop::Replan, .. });

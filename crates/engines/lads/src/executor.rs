@@ -13,9 +13,12 @@
 //!              the paper sends each of them a message; and an executor follows a queue to its end
 //!              before it turns to the next one, so that a record stays in the cache
 
+use hotrow_base::datum::Datum;
 use hotrow_base::key;
 use hotrow_base::pool::NONE;
+use hotrow_base::prefetch::prefetch;
 use hotrow_engine::in_place::{InPlace, Scratch};
+use hotrow_engine::planning;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_transaction::actions::CallRun;
@@ -31,6 +34,8 @@ use crate::within::Within;
 
 /// Actions run before messages are published and received.
 const RUNS_PER_MAIL: u32 = 16;
+/// Queues between the one that is opened and the one whose record is asked for.
+const LOOK_AHEAD: usize = 6;
 
 /// What a worker has for executing graphs.
 pub struct Executor {
@@ -67,6 +72,26 @@ pub struct Field<'a> {
     /// every change is to be noted: for the log, or because some actions work in queues of several
     /// owners, so that changes can only be taken back one by one
     pub notes: bool,
+}
+
+impl Field<'_> {
+    /// Asks for the first action of a queue that is opened soon.
+    #[inline]
+    fn prefetch_first(&self, queue: u32) {
+        if let Stands::Flat(number) = self.graph.next_run(queue).stands() {
+            prefetch(&self.graph.flats.all[number as usize]);
+        }
+    }
+
+    /// Asks for the record that the first action of a queue works on.
+    #[inline]
+    fn prefetch_record(&self, queue: u32) {
+        if let Stands::Flat(number) = self.graph.next_run(queue).stands() {
+            let flat = &self.graph.flats.all[number as usize];
+            let (.., leaf) = self.programs.coded(flat.code);
+            planning::prefetch_hinted(self.schema, leaf.index, flat.hint);
+        }
+    }
 }
 
 /// An instance, or a flat action, of a call has failed.
@@ -124,8 +149,14 @@ impl Executor {
             self.ready.push(root);
             self.work(field);
         }
-        for &queue in &share.queues {
-            self.opening.push(queue);
+        for (at, &queue) in share.queues.iter().enumerate() {
+            if let Some(&ahead) = share.queues.get(at + 2 * LOOK_AHEAD) {
+                field.prefetch_first(ahead);
+            }
+            if let Some(&ahead) = share.queues.get(at + LOOK_AHEAD) {
+                field.prefetch_record(ahead);
+            }
+            self.open(field, queue);
             self.work(field);
         }
         while self.tasks > 0 {
@@ -186,13 +217,80 @@ impl Executor {
                     at = link.next;
                 }
                 Stands::Flat(flat) => {
-                    self.run_flat(field, flat);
+                    let (flat, is_done) = self.run_simples(field, flat, open == 0);
                     at = graph.flats.all[flat as usize].next;
+                    if is_done {
+                        continue;
+                    }
+                    if let Stands::Flat(next) = at.stands() {
+                        prefetch(&graph.flats.all[next as usize]);
+                    }
+                    self.run_flat(field, flat);
                 }
                 Stands::Nothing => {}
             }
         }
         graph.opened(queue, open, at);
+    }
+
+    /// Runs flat actions, from one on whose turn it is, as long as they are simple: the record that
+    /// they work on is found once. The last one looked at, and whether it is done. `crosses`: the
+    /// turn passes on from run to run.
+    fn run_simples(&mut self, field: &mut Field<'_>, first: u32, crosses: bool) -> (u32, bool) {
+        let Field { schema, programs, graph, scratch, outbox, notes } = field;
+        let flats = &graph.flats;
+        let begin = &flats.all[first as usize];
+        let (.., leaf) = programs.coded(begin.code);
+        if leaf.simple.is_none() {
+            return (first, false);
+        }
+        let access = InPlace::resume(schema, scratch, Within(&[]));
+        let mut access = access.with_hints(std::slice::from_ref(&begin.hint));
+        let key = (begin.key(), key::hash(begin.key()));
+        let Ok(Some(record)) = leaf.find(key, &mut access) else { return (first, false) };
+        let index = leaf.index;
+        let mut number = first;
+        loop {
+            let flat = &flats.all[number as usize];
+            if let Stands::Flat(next) = flat.next.stands() {
+                prefetch(&flats.all[next as usize]);
+            }
+            let (.., leaf) = programs.coded(flat.code);
+            // Two granules may share the identity of their locks.
+            let Some(simple) =
+                leaf.simple.as_ref().filter(|_| leaf.index == index && flat.key() == begin.key())
+            else {
+                return (number, false);
+            };
+            if graph.failed(flat.call) >= number {
+                let before = access.savepoint();
+                let (changes, hash) = (access.changes(), access.write_hash());
+                let captured = |at| flats.captured(flat, at);
+                let make = |at, made: Datum| graph.keep_output(flat, at, made.to_words());
+                match leaf.run_simple(simple, record, &mut access, captured, make) {
+                    Ok(true) => {}
+                    _ => return (number, false),
+                }
+                if flat.is_last {
+                    graph.keep_touched(flat.call, 1);
+                }
+                let has_changed = access.changes() != changes;
+                if has_changed && graph.failed(flat.call) != NONE {
+                    access.take_back(before); // I3
+                } else if has_changed && *notes {
+                    self.clock += 1; // I2
+                    let hash = access.write_hash().wrapping_sub(hash);
+                    let (call, stamp) = (flat.call, self.clock);
+                    outbox.changes.push(Changed { call, stamp, before, hash });
+                }
+            }
+            match flat.next.stands() {
+                Stands::Flat(next) if crosses || !flats.all[next as usize].begins_run => {
+                    number = next;
+                }
+                _ => return (number, true),
+            }
+        }
     }
 
     /// Runs a flat action, whose turn it is.
@@ -211,8 +309,8 @@ impl Executor {
             self.begun = Some(procedure);
         }
         graph.flats.give(flat, leaf, frame);
-        let (before, hash) = (scratch.savepoint(), scratch.write_hash());
-        let changes = scratch.changes();
+        let before = scratch.savepoint();
+        let (changes, hash) = (scratch.changes(), scratch.write_hash());
         let access = InPlace::resume(schema, scratch, Within(&[]));
         let mut access = access.with_hints(std::slice::from_ref(&flat.hint));
         let key = (flat.key(), key::hash(flat.key()));

@@ -42,6 +42,8 @@ pub struct Flat {
     key_bytes: u8,
     /// it is the first of a run of its queue
     pub begins_run: bool,
+    /// it is its call's last one
+    pub is_last: bool,
 }
 
 const _: () = assert!(size_of::<Flat>() == 64, "one cache line");
@@ -94,6 +96,8 @@ struct Pending {
 pub struct Taker<'a> {
     /// where to
     pub flats: &'a mut Flats,
+    /// where they will be hung up
+    pub queues: &'a Queues,
     /// tables
     pub schema: &'a Schema,
     /// the call's number
@@ -142,6 +146,12 @@ impl Flats {
         }
     }
 
+    /// A value that an action captures, without its bytes.
+    #[inline]
+    pub fn captured(&self, flat: &Flat, number: usize) -> Datum {
+        self.captured[flat.captured as usize + number]
+    }
+
     /// Puts the values that an action captures into a frame.
     #[inline]
     pub fn give(&self, flat: &Flat, leaf: &FlatLeaf, frame: &mut Frame) {
@@ -160,13 +170,14 @@ impl Flats {
 impl FlatSink for Taker<'_> {
     #[inline]
     fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf, frame: &Frame) {
-        let Self { flats, schema, call, first_code, fits } = self;
+        let Self { flats, queues, schema, call, first_code, fits } = self;
         let FlatAction { leaf: number, key, hash, index, lock, space, mode } = action;
         if key.len() > KEY_BYTES_MAX {
             *fits = false;
             return;
         }
         planning::prefetch_index(schema, index, key, hash);
+        queues.prefetch(lock);
         let mut padded = [0; KEY_BYTES_MAX];
         padded[..key.len()].copy_from_slice(key);
         let captured = flats.captured.len() as u32;
@@ -202,6 +213,7 @@ impl FlatSink for Taker<'_> {
             more,
             key_bytes: key.len() as u8,
             begins_run: false,
+            is_last: false,
         });
     }
 }

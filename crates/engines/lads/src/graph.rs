@@ -27,7 +27,7 @@ use hotrow_transaction::frame::Frame;
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::program::ROW_COUNT;
 
-use crate::flat::Flats;
+use crate::flat::{Flat, Flats};
 use crate::options::Partitioning;
 use crate::partition::Partitioner;
 use crate::queue::{Held, Place, Queues};
@@ -168,6 +168,9 @@ impl Graph {
 
     /// Adds a call whose flat actions, from number `first` on, have been taken.
     pub fn add_flat(&mut self, schema: &Schema, first: usize) {
+        if let Some(last) = self.flats.all[first..].last_mut() {
+            last.is_last = true;
+        }
         self.flats.settle(schema, &mut self.queues);
         self.batch.add_empty();
         self.note_call(Some((first as u32, self.flats.len() as u32)));
@@ -319,6 +322,21 @@ impl Graph {
         left == 0
     }
 
+    /// Keeps an output of a flat action. Called by its executor.
+    #[inline]
+    pub fn keep_output(&self, flat: &Flat, at: usize, words: (u64, u64)) {
+        match at {
+            0 => flat.make(words),
+            _ => self.more[flat.more as usize + at - 1].store(words),
+        }
+    }
+
+    /// Keeps how many rows the last flat action of a call touched. Called by its executor.
+    #[inline]
+    pub fn keep_touched(&self, call: u32, rows: u32) {
+        self.touched[call as usize].store(rows, Relaxed); // as cells
+    }
+
     /// The first instance of a call that failed; [`NONE`]: none has, as far as is known here.
     #[inline]
     pub fn failed(&self, call: u32) -> u32 {
@@ -353,15 +371,10 @@ impl Cells<'_> {
             let datum = frame.slot(slot);
             let has_bytes = leaf.makes_bytes(at) && !datum.is_null();
             let bytes = has_bytes.then(|| &frame.heap()[datum.as_range().range()]);
-            let words = self.to_words(datum, bytes);
-            match at {
-                0 => flat.make(words),
-                _ => graph.more[flat.more as usize + at - 1].store(words),
-            }
+            graph.keep_output(flat, at, self.to_words(datum, bytes));
         }
-        if graph.flat_calls[flat.call as usize].is_some_and(|(_, end)| end == number + 1) {
-            let touched = frame.slot(ROW_COUNT).as_int() as u32;
-            graph.touched[flat.call as usize].store(touched, Relaxed); // as cells
+        if flat.is_last {
+            graph.keep_touched(flat.call, frame.slot(ROW_COUNT).as_int() as u32);
         }
     }
 

@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod batch_size;
 pub mod conclusion;
 pub mod crew;
 pub mod executor;

@@ -1,5 +1,7 @@
 //! The engine's settings.
 
+use std::time::Duration;
+
 use hotrow_engine::contract::{EngineOptions, OptionError};
 use hotrow_engine::settings::Known;
 
@@ -22,18 +24,23 @@ pub enum Partitioning {
 pub struct Settings {
     /// the most calls of one graph
     pub batch: usize,
+    /// in which time calls shall be answered, if the load allows it; none: batches are as large as
+    /// they may be
+    pub latency: Option<Duration>,
     /// see [`Partitioning`]
     pub partitioning: Partitioning,
 }
 
-const KNOWN: Known = Known { engine: NAME, names: "batch, partitioning" };
+const KNOWN: Known = Known { engine: NAME, names: "batch, latency_us, partitioning" };
 const BATCH_MAX: usize = 100_000;
 const BATCH: &str = "a whole number from 1 to 100000";
+const LATENCY: &str = "a whole number of microseconds; 0: it does not matter";
 const PARTITIONING: &str = "repaired, keys, hash";
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { batch: 5_000, partitioning: Partitioning::default() }
+        let latency = Some(Duration::from_millis(4));
+        Self { batch: 5_000, latency, partitioning: Partitioning::default() }
     }
 }
 
@@ -51,6 +58,11 @@ impl Settings {
                     let number = value.parse().ok();
                     let fits = number.filter(|number| (1..=BATCH_MAX).contains(number));
                     fits.map(|number| read.batch = number).ok_or(BATCH)
+                }
+                ("latency_us", _) => {
+                    let micros = value.parse().map(Duration::from_micros).ok();
+                    let latency = micros.map(|micros| (!micros.is_zero()).then_some(micros));
+                    latency.map(|latency| read.latency = latency).ok_or(LATENCY)
                 }
                 ("partitioning", _) => {
                     let found = match value {
@@ -81,9 +93,13 @@ mod tests {
 
     #[test]
     fn what_is_not_told_is_as_in_the_paper() {
-        assert_eq!(read(&[]), Ok(Settings { batch: 5_000, partitioning: Partitioning::Repaired }));
-        let told = read(&[("batch", "100"), ("partitioning", "hash")]);
-        assert_eq!(told, Ok(Settings { batch: 100, partitioning: Partitioning::Hash }));
+        let known = read(&[]).expect("nothing is wrong");
+        assert_eq!((known.batch, known.partitioning), (5_000, Partitioning::Repaired));
+        let told = read(&[("batch", "100"), ("partitioning", "hash"), ("latency_us", "70")]);
+        let latency = Some(Duration::from_micros(70));
+        let expected = Settings { batch: 100, latency, partitioning: Partitioning::Hash };
+        assert_eq!(told, Ok(expected));
+        assert_eq!(read(&[("latency_us", "0")]).map(|read| read.latency), Ok(None));
     }
 
     #[test]
@@ -92,6 +108,7 @@ mod tests {
             let text = read(&[("batch", wrong)]).expect_err("no such number");
             assert!(text.contains(BATCH), "{text}");
         }
+        assert!(read(&[("latency_us", "-1")]).is_err_and(|text| text.contains(LATENCY)));
         let text = read(&[("partitioning", "x")]).expect_err("no such way");
         assert!(text.contains(PARTITIONING), "{text}");
         assert!(read(&[("colour", "red")]).expect_err("unknown").contains(KNOWN.names));

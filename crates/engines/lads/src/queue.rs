@@ -147,6 +147,12 @@ impl Queues {
         self.numbers.clear();
     }
 
+    /// Asks for the place at which the queue of a granule is looked for.
+    #[inline]
+    pub fn prefetch(&self, lock: u64) {
+        self.numbers.prefetch(first_cell(lock));
+    }
+
     /// Makes room for the links of so many uses in all.
     pub fn make_room(&mut self, uses: usize) {
         let none = Link { action: NONE, queue: NONE, next: Place::END, begins_run: false };

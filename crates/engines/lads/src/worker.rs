@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use hotrow_base::clock::Ticks;
 use hotrow_base::ids::WorkerId;
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::Committer;
@@ -22,6 +23,7 @@ use hotrow_engine::worker::{Call, Errand, Next};
 use hotrow_transaction::actions::ActionPlan;
 use hotrow_transaction::outcome::Stop;
 
+use crate::batch_size::BatchSize;
 use crate::conclusion::{Conclusion, Remains};
 use crate::crew::{Crew, Plan, Slot, Verdict};
 use crate::executor::{Executor, Field};
@@ -33,6 +35,8 @@ use crate::programs::Programs;
 
 /// Rounds between two publications of the stopwatch, while there are calls.
 const ROUNDS_PER_HOUSEKEEPING: u32 = 64;
+/// Calls of one round after which it is done at once.
+const CALLS_PER_HOUSEKEEPING: usize = 256;
 
 /// See the module.
 pub struct Worker {
@@ -49,6 +53,7 @@ pub struct Worker {
     /// for trial reads, and for calls that run alone
     scratch: Scratch,
     habits: Habits,
+    batch_size: BatchSize,
     /// their footprints were guessed wrong: to run when the others of the round have committed
     deferred: Vec<Errand>,
     /// errands without a call
@@ -80,6 +85,7 @@ impl Worker {
             plan: ActionPlan::default(),
             scratch: Scratch::new(id),
             habits: Habits::default(),
+            batch_size: BatchSize::new(crew.settings.batch, crew.settings.latency),
             deferred: Vec::new(),
             free: Vec::new(),
             alone: Vec::new(),
@@ -105,14 +111,19 @@ impl Worker {
             if schema.look_again(shared) {
                 self.habits.forget();
             }
+            let begin = Ticks::now();
             let plan = {
                 let _pin = schema.memory.epochs().pin(self.id); // I3
                 self.round(&schema, &programs)
             };
+            if plan == Plan::Commit {
+                self.batch_size.took(self.conclusion.calls(), begin.elapsed_nanos());
+            }
             crew.end_round();
             self.run_alone();
             rounds = rounds.wrapping_add(1);
-            if plan == Plan::Idle || rounds.is_multiple_of(ROUNDS_PER_HOUSEKEEPING) {
+            let many = self.conclusion.calls() >= CALLS_PER_HOUSEKEEPING;
+            if plan == Plan::Idle || many || rounds.is_multiple_of(ROUNDS_PER_HOUSEKEEPING) {
                 self.publish_books();
                 schema.reclaim(self.id);
             }
@@ -194,7 +205,8 @@ impl Worker {
         graph.clear();
         let outboxes = &self.crew.slots[self.number].outboxes;
         outboxes.iter().for_each(|outbox| outbox.lock().clear());
-        while graph.calls() < self.crew.settings.batch {
+        let most = self.batch_size.calls();
+        while graph.calls() < most {
             let at = graph.calls();
             if graph.errands.len() == at {
                 graph.errands.push(Errand::default());
@@ -231,8 +243,8 @@ impl Worker {
         {
             let (first, call) = (graph.flats.len(), graph.calls() as u32);
             let first_code = programs.first_code(invocation.procedure);
-            let flats = &mut graph.flats;
-            let mut taker = Taker { flats, schema, call, first_code, fits: true };
+            let (flats, queues) = (&mut graph.flats, &graph.queues);
+            let mut taker = Taker { flats, queues, schema, call, first_code, fits: true };
             if program.plan_flat(flat, invocation, frame, &mut taker) && taker.fits {
                 return graph.add_flat(schema, first);
             }

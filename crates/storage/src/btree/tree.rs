@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use hotrow_base::prefetch::prefetch;
 use hotrow_base::sync::{SpinWait, Version};
 
 use crate::budget::MemoryBudget;
-use crate::prefetch::prefetch;
 use crate::writers::Writers;
 
 use super::arena::{Arena, Node};

@@ -20,23 +20,24 @@ use std::ops::ControlFlow;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
+use hotrow_base::row::Field;
 
 use super::cut::Step;
 use super::leaf::Leaf;
 use super::plan::NONE;
 use super::program::{ActionProgram, Kept};
 use crate::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
-use crate::bytecode::{PathCode, Program};
+use crate::bytecode::{BindKind, BumpCode, Op, PathCode, Program};
 use crate::catalog::Catalog;
 use crate::compiled::PlanProgram;
 use crate::frame::Frame;
 use crate::granule::{LockMode, Space};
-use crate::interpret::{self, Hook, PlannedKey};
+use crate::interpret::{self, Hook, PlannedKey, fits};
 use crate::invocation::Invocation;
 use crate::lower;
 use crate::outcome::Stop;
 use crate::plan::PackedKey;
-use crate::program::{Procedure, SlotId, Statement, StatementKind};
+use crate::program::{FOUND, Procedure, ROW_COUNT, SlotId, Statement, StatementKind};
 use crate::slice::OWN_MARK;
 use crate::walk;
 
@@ -59,6 +60,8 @@ pub struct FlatProgram {
 #[derive(Clone, Debug)]
 pub struct FlatLeaf {
     entry: u16,
+    /// the index through which it reaches its record
+    pub index: IndexId,
     /// slots that it reads, besides its key: they are captured when the call is planned
     pub captured: Box<[SlotId]>,
     /// slots that it makes and that the tail reads
@@ -66,6 +69,52 @@ pub struct FlatLeaf {
     kept: Box<[Kept]>,
     /// changes records
     pub writes: bool,
+    /// what it does, if that is so little that it needs no interpreter
+    pub simple: Option<Simple>,
+    table: TableId,
+    covered: bool,
+    intent: Intent,
+}
+
+/// What most leaves of contended procedures do to the record that they have found: actions on one
+/// record that follow one another find it once.
+#[derive(Clone, Debug)]
+pub enum Simple {
+    /// add to an integer column
+    Bump {
+        /// the column
+        field: Field,
+        /// its bits
+        bits: u8,
+        /// what is added
+        addend: Addend,
+        /// it is subtracted
+        subtract: bool,
+    },
+    /// read columns, output by output
+    Read(Box<[Reading]>),
+}
+
+/// What a [`Simple::Bump`] adds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Addend {
+    /// always this
+    Constant(i64),
+    /// the captured value with this number
+    Captured(usize),
+}
+
+/// What a [`Simple::Read`] puts out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reading {
+    /// an integer column
+    Int(Field),
+    /// a numeric column
+    Numeric(Field),
+    /// that there is a row
+    Found,
+    /// that it is one
+    Count,
 }
 
 /// An action that planning has reached.
@@ -105,7 +154,7 @@ impl FlatProgram {
         catalog: &Catalog,
         procedure: &Procedure,
         program: &Program,
-        parts: &[&[Statement]],
+        parts: &[Vec<Statement>],
         (leaves, kept, driver): (&[Leaf], &[Kept], &PlanProgram),
     ) -> Option<Self> {
         let writes = leaves.iter().any(|leaf| leaf.writes);
@@ -128,7 +177,7 @@ impl FlatProgram {
                 flat.push(None);
                 continue;
             };
-            let own = FlatLeaf::new(program, leaf, part, kept, &is_read)?;
+            let own = FlatLeaf::new(catalog, program, leaf, part, (kept, &is_read))?;
             leaf_of.push(number);
             flat.push(Some(own));
         }
@@ -181,11 +230,11 @@ impl FlatProgram {
 
 impl FlatLeaf {
     fn new(
+        catalog: &Catalog,
         program: &Program,
         leaf: &Leaf,
         part: &[Statement],
-        kept: &[Kept],
-        is_read: &[bool],
+        (kept, is_read): (&[Kept], &[bool]),
     ) -> Option<Self> {
         let [statement] = part else { return None };
         let known = leaf.inputs.iter().all(|input| input.known);
@@ -193,6 +242,7 @@ impl FlatLeaf {
             return None;
         }
         let mut captured = Vec::new();
+        let (index, table, covered, intent);
         let mut capture = |slot: SlotId| {
             if !captured.contains(&slot) {
                 captured.push(slot);
@@ -205,6 +255,8 @@ impl FlatLeaf {
                 if !key.is_plain {
                     return None;
                 }
+                (index, table, covered, intent) =
+                    (key.index, code.table, code.covered, code.intent);
                 let mut own = Vec::new();
                 walk::access_defines(access, &mut |slot| own.push(slot));
                 let exprs = walk::row_exprs(access);
@@ -212,7 +264,11 @@ impl FlatLeaf {
                 walk::private_slots(access, &mut |slot| own.push(slot));
                 captured.retain(|slot| !own.contains(slot));
             }
-            StatementKind::Insert(_) => walk::uses(statement, &mut capture),
+            StatementKind::Insert(insert) => {
+                index = catalog.table(insert.table).primary?;
+                (table, covered, intent) = (insert.table, false, Intent::Write);
+                walk::uses(statement, &mut capture);
+            }
             _ => return None,
         }
         if captured.iter().any(|slot| matches!(kept[slot.index()], Kept::Array(_))) {
@@ -221,7 +277,12 @@ impl FlatLeaf {
         let is_needed = |slot: &&SlotId| is_read[slot.index()];
         let outputs: Box<[_]> = leaf.outputs.iter().filter(is_needed).copied().collect();
         Some(Self {
+            simple: Simple::of(program, leaf, &captured, &outputs),
+            table,
+            covered,
+            intent,
             entry: leaf.entry,
+            index,
             kept: captured.iter().chain(&outputs).map(|slot| kept[slot.index()]).collect(),
             captured: captured.into(),
             outputs,
@@ -241,6 +302,79 @@ impl FlatLeaf {
         self.kept[self.captured.len() + number] == Kept::Bytes
     }
 
+    /// Finds the record that a [simple](FlatLeaf::simple) leaf works on.
+    ///
+    /// # Errors
+    ///
+    /// As [`RecordAccess::find`].
+    #[inline]
+    pub fn find<A: RecordAccess>(
+        &self,
+        (key, hash): (&[u8], u64),
+        access: &mut A,
+    ) -> Result<Option<A::Record>, Stop> {
+        let Self { table, index, covered, intent, .. } = *self;
+        access.find(&KeyAt { table, index, key, hash, entry: Some(0), covered }, intent)
+    }
+
+    /// Does what a simple leaf does. `captured`: the captured value with a number; `make` gets each
+    /// output. Whether it is done; if not, nothing is, and [`FlatLeaf::run`] tells what is the
+    /// matter.
+    ///
+    /// # Errors
+    ///
+    /// As [`RecordAccess::update`].
+    #[inline]
+    pub fn run_simple<A: RecordAccess>(
+        &self,
+        simple: &Simple,
+        record: A::Record,
+        access: &mut A,
+        captured: impl Fn(usize) -> Datum,
+        mut make: impl FnMut(usize, Datum),
+    ) -> Result<bool, Stop> {
+        match simple {
+            &Simple::Bump { field, bits, addend, subtract } => {
+                let row = access.row(self.table, record);
+                let addend = match addend {
+                    Addend::Constant(value) => value,
+                    Addend::Captured(number) => {
+                        let value = captured(number);
+                        if value.is_null() {
+                            return Ok(false);
+                        }
+                        value.as_int()
+                    }
+                };
+                if field.is_null(row) {
+                    return Ok(false);
+                }
+                let old = field.read_int(row);
+                let (value, overflow) = match subtract {
+                    true => old.overflowing_sub(addend),
+                    false => old.overflowing_add(addend),
+                };
+                if overflow || !fits(value, bits) {
+                    return Ok(false);
+                }
+                Ok(access.update_int(self.table, record, field, value)? == Inserted::Yes)
+            }
+            Simple::Read(readings) => {
+                let row = access.row(self.table, record);
+                for (number, reading) in readings.iter().enumerate() {
+                    let datum = match *reading {
+                        Reading::Int(field) => Datum::int(field.read_int(row)),
+                        Reading::Numeric(field) => Datum::numeric(field.read_int(row).into()),
+                        Reading::Found => Datum::TRUE,
+                        Reading::Count => Datum::int(1),
+                    };
+                    make(number, datum);
+                }
+                Ok(true)
+            }
+        }
+    }
+
     /// Runs the leaf in a frame that has the leaves' code and the captured values. `key`: as it was
     /// planned.
     ///
@@ -257,6 +391,51 @@ impl FlatLeaf {
     ) -> Result<(), Stop> {
         let mut hook = OneKey { key: Some(key) };
         interpret::run(program, self.entry.into(), frame, access, &mut hook)
+    }
+}
+
+impl Simple {
+    /// What a leaf's code comes to, if it is that simple.
+    fn of(program: &Program, leaf: &Leaf, captured: &[SlotId], outputs: &[SlotId]) -> Option<Self> {
+        let entry = &program.entries[usize::from(leaf.entry)];
+        let code = &program.code[entry.start as usize..entry.end as usize];
+        let access = &program.access[usize::from(leaf.site?)];
+        match *code {
+            [Op::Bump { .. }, Op::End, ..] => {
+                let BumpCode { field, slot, bits, subtract } = access.bump?;
+                if !outputs.is_empty() {
+                    return None;
+                }
+                let addend = match captured.iter().position(|captured| captured.0 == slot) {
+                    Some(number) => Addend::Captured(number),
+                    None => {
+                        let constant = *program.image.get(usize::from(slot))?;
+                        if constant.is_null() {
+                            return None;
+                        }
+                        Addend::Constant(constant.as_int())
+                    }
+                };
+                Some(Self::Bump { field, bits, addend, subtract })
+            }
+            [Op::Point { .. }, Op::End, ..] => {
+                let reading = |output: &SlotId| match *output {
+                    FOUND => Some(Reading::Found),
+                    ROW_COUNT => Some(Reading::Count),
+                    SlotId(slot) => {
+                        let bind = access.binds.iter().find(|bind| bind.slot == slot)?;
+                        match bind.kind {
+                            BindKind::Int => Some(Reading::Int(bind.field)),
+                            BindKind::Numeric => Some(Reading::Numeric(bind.field)),
+                            BindKind::Any => None,
+                        }
+                    }
+                };
+                let readings: Option<_> = outputs.iter().map(reading).collect();
+                Some(Self::Read(readings?))
+            }
+            _ => None,
+        }
     }
 }
 

@@ -5,13 +5,13 @@ use hotrow_base::types::SqlType;
 use super::cut::{self, Arms, Cut, Step};
 use super::flat::FlatProgram;
 use super::leaf::{self, Leaf};
-use crate::bytecode::Program;
+use crate::bytecode::{PathCode, Program};
 use crate::catalog::Catalog;
 use crate::compiled::PlanProgram;
 use crate::granule::Granules;
 use crate::lower;
 use crate::outcome::SqlError;
-use crate::program::{Procedure, Statement, StatementKind};
+use crate::program::{ExprKind, Path, Procedure, ROW_COUNT, Statement, StatementKind};
 use crate::slice::{OWN_MARK, Slice};
 use crate::walk;
 
@@ -88,8 +88,13 @@ impl ActionProgram {
                 steps[arms.otherwise as usize] = Step::Nothing;
             }
         }
-        let parts: Vec<&[Statement]> = parts.iter().map(Vec::as_slice).collect();
-        let mut program = lower::lower_parts(catalog, &marked, &parts)?;
+        let lowered = |parts: &[Vec<Statement>]| {
+            let parts: Vec<&[Statement]> = parts.iter().map(Vec::as_slice).collect();
+            lower::lower_parts(catalog, &marked, &parts)
+        };
+        let mut shorter = parts.clone();
+        leave_out_keys(&lowered(&parts)?, &slice.planned, &leaves, &mut shorter);
+        let mut program = lowered(&shorter)?;
         for (site, &planned) in slice.planned.iter().enumerate() {
             program.set_planned(site as u16, planned);
         }
@@ -133,6 +138,33 @@ impl ActionProgram {
     /// Whether planning a call reads records.
     pub fn needs_reconnaissance(&self) -> bool {
         self.driver.needs_reconnaissance
+    }
+}
+
+/// Leaves do not compute keys that they are always given: those of accesses to one row whose keys
+/// are planned, and taken as they were. (A key that cannot be computed is not known from planning:
+/// its leaf fails.)
+fn leave_out_keys(
+    program: &Program,
+    planned: &[bool],
+    leaves: &[Leaf],
+    parts: &mut [Vec<Statement>],
+) {
+    let is_given = |site: u16| {
+        let site = usize::from(site);
+        let is_plain = |path: &PathCode| matches!(path, PathCode::Point(key) if key.is_plain);
+        planned[site] && is_plain(&program.access[site].path)
+    };
+    for (leaf, part) in leaves.iter().zip(parts) {
+        if let ([statement], Some(site)) = (&mut part[..], leaf.site)
+            && let StatementKind::Access(access) = &mut statement.kind
+            && let Path::Point { key, .. } = &mut access.path
+            && is_given(site)
+            && !key.iter().any(walk::can_fail)
+        {
+            // Some slot: nobody looks at it.
+            key.iter_mut().for_each(|expr| expr.kind = ExprKind::Slot(ROW_COUNT));
+        }
     }
 }
 

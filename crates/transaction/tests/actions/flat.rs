@@ -108,6 +108,20 @@ impl Subject<'_> {
                 frame.set_slot(slot, datum);
             }
             let key = (&own.key[..], own.hash);
+            if let Some(simple) = &leaf.simple
+                && random.random_bool(0.5)
+                && let Ok(Some(record)) = leaf.find(key, &mut access)
+            {
+                let captured = |at: usize| own.captured[at].0;
+                let mut made = Vec::new();
+                let make = |_, datum| made.push((datum, None));
+                let done = leaf.run_simple(simple, record, &mut access, captured, make);
+                if done == Ok(true) {
+                    own.made = Some(Ok(made));
+                    row_count = if is_last { Datum::int(1) } else { row_count };
+                    continue;
+                }
+            }
             let ran = leaf.run(&self.actions.program, key, &mut frame, &mut access);
             let outputs = leaf.outputs.iter().enumerate();
             let kept = |(at, &slot)| keep(&frame, frame.slot(slot), leaf.makes_bytes(at));
