@@ -36,7 +36,7 @@ run() {
         *) echo "$0: no workload $1" >&2; exit 1 ;;
     esac
     valgrind --tool=callgrind --callgrind-out-file="$scratch/out" --log-file="$scratch/log" \
-        --toggle-collect='hotrow_engine::worker::Worker<*>::turn' \
+        --toggle-collect='hotrow_*::worker::Worker*::turn' \
         "$HOTROW" bench "${options[@]}" --engine "$2" --threads 1 --transactions "$3" \
         --seed 1 --no-pin --no-checks --quiet --memory 4 --json "$scratch/json" >/dev/null
     local instructions commits

@@ -18,14 +18,15 @@
 #[cfg(all(test, loom))]
 mod loom_tests;
 
-use super::EventCount;
 use super::facade::atomic::{AtomicU32, Ordering};
+use super::{EventCount, Spin, spin_for};
 use crossbeam_utils::CachePadded;
 
 /// See the module.
 #[derive(Debug)]
 pub struct Barrier {
     threads: u32,
+    spin: Spin,
     arrived: CachePadded<AtomicU32>,
     round: CachePadded<AtomicU32>,
     waiting: EventCount,
@@ -36,14 +37,16 @@ impl Barrier {
     pub fn new(threads: u32) -> Self {
         Self {
             threads,
+            spin: Spin::for_threads(threads as usize),
             arrived: CachePadded::new(AtomicU32::new(0)),
             round: CachePadded::new(AtomicU32::new(0)),
             waiting: EventCount::new(),
         }
     }
 
-    /// Waits until all threads are here: spins briefly, then sleeps. The last one to come does
-    /// `between` before anybody goes on.
+    /// Waits until all threads are here: spins for a while (steps are long, and to wake somebody
+    /// takes as long as a short one), then sleeps. The last one to come does `between` before
+    /// anybody goes on.
     pub fn wait(&self, between: impl FnOnce()) {
         let round = self.round.load(Ordering::Relaxed); // it has seen this one (P2)
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
@@ -53,7 +56,9 @@ impl Barrier {
             self.waiting.notify_all();
         } else {
             let goes_on = || (self.round.load(Ordering::Acquire) != round).then_some(()); // P1
-            self.waiting.wait_for(None, goes_on);
+            if cfg!(loom) || spin_for(self.spin, goes_on).is_none() {
+                self.waiting.wait_for(None, goes_on);
+            }
         }
     }
 }

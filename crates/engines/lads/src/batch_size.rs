@@ -41,7 +41,8 @@ impl BatchSize {
         }
     }
 
-    /// A round with so many calls of this worker took so long. Small ones tell nothing of the pace.
+    /// A round took so long in which the largest graph had so many calls. Small ones tell nothing
+    /// of the pace.
     pub fn took(&mut self, calls: usize, nanos: u64) {
         if calls * 2 < self.calls() {
             return;

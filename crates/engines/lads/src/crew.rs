@@ -18,6 +18,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
+use hotrow_base::clock::Ticks;
 use hotrow_base::counters::PerWorker;
 use hotrow_base::sync::{Barrier, Latch};
 use hotrow_engine::contract::Ground;
@@ -28,6 +29,7 @@ use hotrow_engine::schema::{KnownSchema, Schema};
 use hotrow_engine::statistics::WorkerBooks;
 use hotrow_log::position::Position;
 
+use crate::batch_size::BatchSize;
 use crate::graph::Graph;
 use crate::options::Settings;
 use crate::outbox::Outbox;
@@ -92,6 +94,9 @@ struct State {
     met: Position,
     plan: Plan,
     groups: Vec<Group>,
+    /// one for all: nobody is to wait for who builds more
+    batch_size: BatchSize,
+    began: Ticks,
 }
 
 /// What comes next.
@@ -131,6 +136,8 @@ impl Crew {
             met: Position::default(),
             plan: Plan::Idle,
             groups: Vec::with_capacity(workers),
+            batch_size: BatchSize::new(settings.batch, settings.latency),
+            began: Ticks::now(),
         };
         Self {
             settings,
@@ -178,7 +185,8 @@ impl Crew {
     }
 
     /// Waits for all workers, outside the gate; then all are inside, or the engine ends.
-    pub fn begin_round(&self) -> (Plan, Arc<Programs>) {
+    /// How many calls a graph may have is told, too.
+    pub fn begin_round(&self) -> (Plan, Arc<Programs>, usize) {
         self.barrier.wait(|| {
             let mut state = self.state.lock();
             if self.is_ending() || self.watchman().is_none() {
@@ -193,9 +201,10 @@ impl Crew {
                 state.generation = Some(generation);
             }
             state.plan = Plan::Round;
+            state.began = Ticks::now();
         });
         let state = self.state.lock();
-        (state.plan, Arc::clone(&state.programs))
+        (state.plan, Arc::clone(&state.programs), state.batch_size.calls())
     }
 
     /// Tells that a worker's graph is built, and waits for all.
@@ -298,7 +307,15 @@ impl Crew {
 
     /// Waits for all workers; then all are outside the gate.
     pub fn end_round(&self) {
-        self.barrier.wait(|| self.ground.schema.gate().leave(self.gate_number()));
+        self.barrier.wait(|| {
+            let mut state = self.state.lock();
+            if state.plan == Plan::Commit {
+                let calls = self.slots.iter().map(|slot| slot.calls.load(Ordering::Relaxed)).max();
+                let nanos = state.began.elapsed_nanos();
+                state.batch_size.took(calls.unwrap_or(0) as usize, nanos);
+            }
+            self.ground.schema.gate().leave(self.gate_number());
+        });
     }
 
     /// The worker in whose name all enter the gate.

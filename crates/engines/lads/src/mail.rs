@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 use hotrow_base::clock::Ticks;
-use hotrow_base::sync::Parker;
 use hotrow_base::sync::spsc::{self, Consumer, Producer};
+use hotrow_base::sync::{Parker, Spin, spin_for};
 
 /// Messages that a ring holds.
 const CAPACITY: usize = 1024;
@@ -44,6 +44,7 @@ pub struct Mail {
     to: Vec<Lane>,
     from: Vec<Consumer<Message>>,
     parkers: Arc<[CachePadded<Parker>]>,
+    spin: Spin,
     /// messages sent since last asked
     sent: u64,
 }
@@ -62,7 +63,8 @@ pub fn mesh(workers: usize) -> Vec<Mail> {
     let mut all: Vec<Mail> = (0..workers)
         .map(|own| {
             let parkers = Arc::clone(&parkers);
-            Mail { own, to: Vec::new(), from: Vec::new(), parkers, sent: 0 }
+            let spin = Spin::for_threads(workers);
+            Mail { own, to: Vec::new(), from: Vec::new(), parkers, spin, sent: 0 }
         })
         .collect();
     for from in 0..workers {
@@ -121,13 +123,15 @@ impl Mail {
         self.to.iter().all(|lane| !lane.is_news)
     }
 
-    /// Waits until there may be messages: spins briefly, then sleeps.
+    /// Waits until there may be messages: spins for a while, then sleeps.
     pub fn wait(&mut self) {
-        let Self { own, from, parkers, to, .. } = self;
+        let Self { own, from, parkers, to, spin, .. } = self;
         let has_late = to.iter().any(|lane| !lane.late.is_empty());
         let deadline = has_late.then(|| Ticks::from_now(NAP));
-        let is_there = || from.iter_mut().any(|ring| !ring.is_empty());
-        parkers[*own].wait_for(deadline, is_there);
+        let mut is_there = || from.iter_mut().any(|ring| !ring.is_empty());
+        if spin_for(*spin, || is_there().then_some(())).is_none() {
+            parkers[*own].wait_for(deadline, is_there);
+        }
     }
 
     /// How many messages were sent since this was last asked.

@@ -10,7 +10,6 @@
 
 use std::sync::Arc;
 
-use hotrow_base::clock::Ticks;
 use hotrow_base::ids::WorkerId;
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::Committer;
@@ -23,7 +22,6 @@ use hotrow_engine::worker::{Call, Errand, Next};
 use hotrow_transaction::actions::ActionPlan;
 use hotrow_transaction::outcome::Stop;
 
-use crate::batch_size::BatchSize;
 use crate::conclusion::{Conclusion, Remains};
 use crate::crew::{Crew, Plan, Slot, Verdict};
 use crate::executor::{Executor, Field};
@@ -53,7 +51,6 @@ pub struct Worker {
     /// for trial reads, and for calls that run alone
     scratch: Scratch,
     habits: Habits,
-    batch_size: BatchSize,
     /// their footprints were guessed wrong: to run when the others of the round have committed
     deferred: Vec<Errand>,
     /// errands without a call
@@ -85,7 +82,6 @@ impl Worker {
             plan: ActionPlan::default(),
             scratch: Scratch::new(id),
             habits: Habits::default(),
-            batch_size: BatchSize::new(crew.settings.batch, crew.settings.latency),
             deferred: Vec::new(),
             free: Vec::new(),
             alone: Vec::new(),
@@ -104,21 +100,17 @@ impl Worker {
             self.watch.switch(Activity::Idle);
             schema.memory.saved_rows().wait_for_room(self.id);
             self.committer.wait_for_room();
-            let (plan, programs) = crew.begin_round();
+            let (plan, programs, most) = crew.begin_round();
             if plan == Plan::End {
                 break;
             }
             if schema.look_again(shared) {
                 self.habits.forget();
             }
-            let begin = Ticks::now();
             let plan = {
                 let _pin = schema.memory.epochs().pin(self.id); // I3
-                self.round(&schema, &programs)
+                self.turn(&schema, &programs, most)
             };
-            if plan == Plan::Commit {
-                self.batch_size.took(self.conclusion.calls(), begin.elapsed_nanos());
-            }
             crew.end_round();
             self.run_alone();
             rounds = rounds.wrapping_add(1);
@@ -134,13 +126,15 @@ impl Worker {
         self.publish_books();
     }
 
-    /// One round, inside the gate; what was decided in it.
-    fn round(&mut self, schema: &Schema, programs: &Programs) -> Plan {
+    /// One round, inside the gate, of at most so many calls; what was decided in it. Out of line, so
+    /// that instructions can be counted from here on.
+    #[inline(never)]
+    fn turn(&mut self, schema: &Schema, programs: &Programs, most: usize) -> Plan {
         let crew = Arc::clone(&self.crew);
         let slot = &crew.slots[self.number];
         {
             let graph = &mut *slot.graph.write().expect("nobody panics with it");
-            self.build(schema, programs, graph);
+            self.build(schema, programs, graph, most);
         }
         let calls = slot.graph.read().expect("nobody panics with it").calls();
         self.watch.switch(Activity::Wait);
@@ -200,12 +194,11 @@ impl Worker {
     }
 
     /// Fetches calls, plans them, and hangs their actions into a graph.
-    fn build(&mut self, schema: &Schema, programs: &Programs, graph: &mut Graph) {
+    fn build(&mut self, schema: &Schema, programs: &Programs, graph: &mut Graph, most: usize) {
         self.watch.switch(Activity::Plan);
         graph.clear();
         let outboxes = &self.crew.slots[self.number].outboxes;
         outboxes.iter().for_each(|outbox| outbox.lock().clear());
-        let most = self.batch_size.calls();
         while graph.calls() < most {
             let at = graph.calls();
             if graph.errands.len() == at {
