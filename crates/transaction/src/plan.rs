@@ -11,7 +11,7 @@ mod record;
 
 pub use footprint::{Footprint, Granule, NO_ENTRY};
 pub use record::MarkCode;
-pub(crate) use record::{PackedKey, Recorder};
+pub(crate) use record::{PackedKey, Recorder, SingleMark};
 
 use std::ops::Range;
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::pool::NONE;
-use hotrow_base::sync::{Latch, LatchGuard};
+use hotrow_base::sync::Latch;
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::Effect;
 use hotrow_engine::schema::Schema;
@@ -99,9 +99,8 @@ impl Conclusion {
         for &(call, stop) in &remains.graph.refused {
             self.ends[call as usize] = CallEnd::Failed { instance: 0, stop, error: None };
         }
-        let mut outboxes: Vec<_> = outboxes.iter().map(Latch::lock).collect();
-        for (worker, outbox) in outboxes.iter_mut().enumerate() {
-            self.gather(worker, outbox);
+        for (worker, outbox) in outboxes.iter().enumerate() {
+            self.gather(worker, &mut outbox.lock());
         }
         self.returned.sort_unstable_by_key(|(returned, _)| returned.instance);
         let mut returned = 0;
@@ -111,7 +110,7 @@ impl Conclusion {
             }
             match remains.graph.flat_calls[call as usize] {
                 Some(actions) => self.end_flat(remains, call, actions),
-                None => self.end_one(remains, call, &outboxes, &mut returned),
+                None => self.end_one(remains, call, outboxes, &mut returned),
             }
         }
         self.writes = (0..calls).any(|call| {
@@ -187,7 +186,7 @@ impl Conclusion {
         &mut self,
         remains: &mut Remains<'_>,
         number: u32,
-        outboxes: &[LatchGuard<'_, Outbox>],
+        outboxes: &[Latch<Outbox>],
         returned: &mut usize,
     ) {
         let Remains { schema, programs, graph, worker, frame, scratch } = remains;
@@ -217,7 +216,7 @@ impl Conclusion {
             while let Some((rows, worker)) = self.returned.get(*returned)
                 && rows.instance < before
             {
-                let store = &outboxes[*worker].rows;
+                let store = &outboxes[*worker].lock().rows;
                 frame.add_rows(run.code(rows.instance), store, rows.rows.clone());
                 *returned += 1;
             }

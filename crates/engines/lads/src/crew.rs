@@ -281,25 +281,28 @@ impl Crew {
 
     /// Undoes all changes of the round, the last ones first.
     fn take_back(&self, schema: &Schema) {
-        let mut scratches: Vec<_> = self.scratches.iter().map(Latch::lock).collect();
         for slot in self.slots.iter().rev() {
-            let mut outboxes: Vec<_> = slot.outboxes.iter().map(Latch::lock).collect();
-            loop {
-                let stamp = |outbox: &Outbox| Some(outbox.changes.last()?.stamp);
-                let last = (0..outboxes.len()).filter_map(|at| Some((stamp(&outboxes[at])?, at)));
-                let Some((_, worker)) = last.max() else { break };
-                let changed = outboxes[worker].changes.pop().expect("it has a last one");
-                let access = &mut InPlace::resume(schema, &mut scratches[worker], Alone);
-                access.take_back(changed.before);
+            let last = || {
+                let stamp = |outbox: &Latch<Outbox>| Some(outbox.lock().changes.last()?.stamp);
+                let stamps = slot.outboxes.iter().map(stamp).enumerate();
+                stamps.filter_map(|(worker, stamp)| Some((stamp?, worker))).max()
+            };
+            while let Some((_, worker)) = last() {
+                let changed = slot.outboxes[worker].lock().changes.pop();
+                let before = changed.expect("it has a last one").before;
+                let scratch = &mut *self.scratches[worker].lock();
+                InPlace::resume(schema, scratch, Alone).take_back(before);
             }
             if slot.is_used.load(Ordering::Relaxed) {
                 // What was not noted: each granule's changes stand in one undo log.
-                for (scratch, outbox) in scratches.iter_mut().zip(&outboxes) {
-                    InPlace::resume(schema, scratch, Alone).take_back(outbox.begin);
+                for (scratch, outbox) in self.scratches.iter().zip(&slot.outboxes) {
+                    let before = outbox.lock().begin;
+                    InPlace::resume(schema, &mut scratch.lock(), Alone).take_back(before);
                 }
             }
         }
-        for scratch in &mut scratches {
+        for scratch in &self.scratches {
+            let scratch = &mut *scratch.lock();
             debug_assert!(scratch.is_unchanged(), "all changes stand in outboxes");
             InPlace::resume(schema, scratch, Alone).undo();
         }

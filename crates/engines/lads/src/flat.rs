@@ -9,12 +9,12 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hotrow_base::datum::Datum;
-use hotrow_base::ids::IndexId;
 use hotrow_engine::planning;
 use hotrow_engine::schema::Schema;
 use hotrow_transaction::actions::{FlatAction, FlatLeaf, FlatSink};
 use hotrow_transaction::frame::Frame;
 
+use crate::programs::Programs;
 use crate::queue::{Held, Place, Queues};
 
 /// Bytes of a key that an action has room for.
@@ -86,9 +86,9 @@ pub struct Flats {
 /// A flat action that is in no queue yet.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
-    held: Held,
-    action: u32,
-    index: IndexId,
+    /// identity of its granule's lock
+    lock: u64,
+    /// of its key
     hash: u64,
 }
 
@@ -136,13 +136,16 @@ impl Flats {
     }
 
     /// The call's actions have been taken: looks up their records, and hangs them up.
-    pub fn settle(&mut self, schema: &Schema, queues: &mut Queues) {
+    pub fn settle(&mut self, schema: &Schema, programs: &Programs, queues: &mut Queues) {
         let Self { all, pending, .. } = self;
-        for pending in pending.drain(..) {
-            let action = &mut all[pending.action as usize];
-            let key = &action.key[..action.key_bytes.into()];
-            action.hint = planning::hint(schema, pending.index, key, pending.hash);
-            queues.hang_flat(pending.action, pending.held, all);
+        let first = all.len() - pending.len();
+        for (at, Pending { lock, hash }) in (first..).zip(pending.drain(..)) {
+            let action = &mut all[at];
+            let (.., leaf) = programs.coded(action.code);
+            action.hint = planning::hint(schema, leaf.index, action.key(), hash);
+            let head = u64::from_be_bytes(*action.key.first_chunk().expect("it is longer"));
+            let (space, mode) = leaf.granule();
+            queues.hang_flat(at as u32, Held { lock, space, head, mode }, all);
         }
     }
 
@@ -171,12 +174,12 @@ impl FlatSink for Taker<'_> {
     #[inline]
     fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf, frame: &Frame) {
         let Self { flats, queues, schema, call, first_code, fits } = self;
-        let FlatAction { leaf: number, key, hash, index, lock, space, mode } = action;
+        let FlatAction { leaf: number, key, hash, lock } = action;
         if key.len() > KEY_BYTES_MAX {
             *fits = false;
             return;
         }
-        planning::prefetch_index(schema, index, key, hash);
+        planning::prefetch_index(schema, leaf.index, key, hash);
         queues.prefetch(lock);
         let mut padded = [0; KEY_BYTES_MAX];
         padded[..key.len()].copy_from_slice(key);
@@ -193,15 +196,9 @@ impl FlatSink for Taker<'_> {
                 false => datum,
             });
         }
-        let head = u64::from_be_bytes(*padded.first_chunk().expect("it is longer"));
         let more = flats.more;
         flats.more += leaf.outputs.len().saturating_sub(1) as u32;
-        flats.pending.push(Pending {
-            held: Held { lock, space, head, mode },
-            action: flats.all.len() as u32,
-            index,
-            hash,
-        });
+        flats.pending.push(Pending { lock, hash });
         flats.all.push(Flat {
             key: padded,
             hint: 0,

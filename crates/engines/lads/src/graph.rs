@@ -30,6 +30,7 @@ use hotrow_transaction::program::ROW_COUNT;
 use crate::flat::{Flat, Flats};
 use crate::options::Partitioning;
 use crate::partition::Partitioner;
+use crate::programs::Programs;
 use crate::queue::{Held, Place, Queues};
 
 /// The executor of actions that the builder runs itself, when all others are done: they work on
@@ -167,11 +168,11 @@ impl Graph {
     }
 
     /// Adds a call whose flat actions, from number `first` on, have been taken.
-    pub fn add_flat(&mut self, schema: &Schema, first: usize) {
+    pub fn add_flat(&mut self, schema: &Schema, programs: &Programs, first: usize) {
         if let Some(last) = self.flats.all[first..].last_mut() {
             last.is_last = true;
         }
-        self.flats.settle(schema, &mut self.queues);
+        self.flats.settle(schema, programs, &mut self.queues);
         self.batch.add_empty();
         self.note_call(Some((first as u32, self.flats.len() as u32)));
     }

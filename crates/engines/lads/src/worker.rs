@@ -238,8 +238,8 @@ impl Worker {
             let first_code = programs.first_code(invocation.procedure);
             let (flats, queues) = (&mut graph.flats, &graph.queues);
             let mut taker = Taker { flats, queues, schema, call, first_code, fits: true };
-            if program.plan_flat(flat, invocation, frame, &mut taker) && taker.fits {
-                return graph.add_flat(schema, first);
+            if flat.plan(invocation, frame, &mut taker) && taker.fits {
+                return graph.add_flat(schema, programs, first);
             }
             graph.flats.cut_back(first);
         }

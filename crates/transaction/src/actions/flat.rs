@@ -25,7 +25,7 @@ use hotrow_base::row::Field;
 use super::cut::Step;
 use super::leaf::Leaf;
 use super::plan::NONE;
-use super::program::{ActionProgram, Kept};
+use super::program::Kept;
 use crate::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
 use crate::bytecode::{BindKind, BumpCode, Op, PathCode, Program};
 use crate::catalog::Catalog;
@@ -36,9 +36,9 @@ use crate::interpret::{self, Hook, PlannedKey, fits};
 use crate::invocation::Invocation;
 use crate::lower;
 use crate::outcome::Stop;
-use crate::plan::PackedKey;
+use crate::plan::{PackedKey, SingleMark};
 use crate::program::{FOUND, Procedure, ROW_COUNT, SlotId, Statement, StatementKind};
-use crate::slice::OWN_MARK;
+use crate::slice::{OWN_MARK, Slice};
 use crate::walk;
 
 /// A procedure whose calls may be flat.
@@ -48,6 +48,8 @@ pub struct FlatProgram {
     leaves: Vec<Option<FlatLeaf>>,
     /// the leaf of each access site
     leaf_of: Vec<u16>,
+    /// the driver, with one mark per action and no others, which has the leaf's number
+    plan: Program,
     /// the procedure with marks in place of its accesses
     tail: Program,
     /// there is something in the tail that matters: a result, an error
@@ -74,6 +76,7 @@ pub struct FlatLeaf {
     table: TableId,
     covered: bool,
     intent: Intent,
+    mark: SingleMark,
 }
 
 /// What most leaves of contended procedures do to the record that they have found: actions on one
@@ -126,19 +129,13 @@ pub struct FlatAction<'a> {
     pub key: &'a [u8],
     /// the key's hash
     pub hash: u64,
-    /// the index
-    pub index: IndexId,
     /// identity of the granule's lock
     pub lock: u64,
-    /// its lock space
-    pub space: Space,
-    /// how the granule is used
-    pub mode: LockMode,
 }
 
 /// Takes the actions of a call.
 pub trait FlatSink {
-    /// Takes the next action; `value(slot)` is one it captures.
+    /// Takes the next action. The values that it captures are in the frame.
     fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf, frame: &Frame);
 }
 
@@ -152,17 +149,19 @@ impl FlatProgram {
     /// That of a procedure which has been cut into leaves; none if its calls cannot be flat.
     pub(super) fn new(
         catalog: &Catalog,
-        procedure: &Procedure,
-        program: &Program,
-        parts: &[Vec<Statement>],
-        (leaves, kept, driver): (&[Leaf], &[Kept], &PlanProgram),
+        (procedure, slice): (&Procedure, &Slice),
+        (program, driver): (&Program, &PlanProgram),
+        steps: &[Step],
+        (leaves, parts, kept): (&[Leaf], &[Vec<Statement>], &[Kept]),
     ) -> Option<Self> {
         let writes = leaves.iter().any(|leaf| leaf.writes);
         let decides = writes && leaves.iter().any(|leaf| leaf.decides);
         if driver.needs_reconnaissance || decides {
             return None;
         }
-        if driver.marks.iter().any(|mark| mark.single().is_none()) {
+        let mut plan = slice.procedure.clone();
+        let mut marks = vec![NONE; leaves.len()];
+        if !join_marks(&mut plan.body, (steps, leaves), &mut marks) {
             return None;
         }
         let mut is_read = vec![false; kept.len()];
@@ -177,7 +176,8 @@ impl FlatProgram {
                 flat.push(None);
                 continue;
             };
-            let own = FlatLeaf::new(catalog, program, leaf, part, (kept, &is_read))?;
+            let mark = driver.marks.get(marks[usize::from(number)] as usize)?.single()?;
+            let own = FlatLeaf::new(catalog, program, leaf, (part, mark), (kept, &is_read))?;
             leaf_of.push(number);
             flat.push(Some(own));
         }
@@ -189,6 +189,7 @@ impl FlatProgram {
         Some(Self {
             leaves: flat,
             leaf_of,
+            plan: lower::lower(catalog, &plan).ok()?,
             tail: lower::lower(catalog, &tail).ok()?,
             has_tail: has_tail || !procedure.result.is_empty(),
             writes,
@@ -233,7 +234,7 @@ impl FlatLeaf {
         catalog: &Catalog,
         program: &Program,
         leaf: &Leaf,
-        part: &[Statement],
+        (part, mark): (&[Statement], SingleMark),
         (kept, is_read): (&[Kept], &[bool]),
     ) -> Option<Self> {
         let [statement] = part else { return None };
@@ -277,6 +278,7 @@ impl FlatLeaf {
         let is_needed = |slot: &&SlotId| is_read[slot.index()];
         let outputs: Box<[_]> = leaf.outputs.iter().filter(is_needed).copied().collect();
         Some(Self {
+            mark,
             simple: Simple::of(program, leaf, &captured, &outputs),
             table,
             covered,
@@ -288,6 +290,12 @@ impl FlatLeaf {
             outputs,
             writes: leaf.writes,
         })
+    }
+
+    /// The lock space of its granule, and how that is used.
+    #[inline]
+    pub fn granule(&self) -> (Space, LockMode) {
+        (self.mark.space, self.mark.mode)
     }
 
     /// Whether a captured slot has bytes.
@@ -453,30 +461,66 @@ fn replace_accesses(block: &mut [Statement], site: &mut u32) {
     }
 }
 
-impl ActionProgram {
-    /// Plans a call whose procedure may be [flat](FlatProgram); whether the call is. If not, what
-    /// the sink was given is of no use.
-    pub fn plan_flat(
+/// Leaves one mark for each action, with the leaf's number, of the mark of its granule and that of
+/// its leaf; `marks` gets the former's number, by leaf. Others go: what they record is for the
+/// tail. False: some leaf has not exactly one granule's mark.
+fn join_marks(
+    block: &mut Vec<Statement>,
+    (steps, leaves): (&[Step], &[Leaf]),
+    marks: &mut [u32],
+) -> bool {
+    let mut last = None;
+    let mut joined = Vec::with_capacity(block.len());
+    for mut statement in std::mem::take(block) {
+        let id = match statement.kind {
+            StatementKind::Mark(id) if id & OWN_MARK == 0 => {
+                if last.replace(id).is_some() {
+                    return false;
+                }
+                continue;
+            }
+            StatementKind::Mark(id) => id & !OWN_MARK,
+            _ => {
+                let mut nested = walk::blocks_mut(&mut statement).into_iter();
+                if !nested.all(|nested| join_marks(nested, (steps, leaves), marks)) {
+                    return false;
+                }
+                joined.push(statement);
+                continue;
+            }
+        };
+        if let Step::Leaf(number) = steps[id as usize]
+            && leaves[usize::from(number)].site.is_some()
+        {
+            let Some(mark) = last.take() else { return false };
+            marks[usize::from(number)] = mark;
+            statement.kind = StatementKind::Mark(number.into());
+            joined.push(statement);
+        }
+    }
+    *block = joined;
+    last.is_none()
+}
+
+impl FlatProgram {
+    /// Plans a call; whether it is flat. If not, what the sink was given is of no use.
+    pub fn plan(
         &self,
-        flat: &FlatProgram,
         invocation: &Invocation,
         frame: &mut Frame,
         sink: &mut impl FlatSink,
     ) -> bool {
-        frame.begin(&self.driver.program, invocation);
-        let mut taking = Taking { program: self, flat, sink, mark: NONE, is_flat: true };
-        let ran = interpret::run(&self.driver.program, 0, frame, &mut Nothing, &mut taking);
+        frame.begin(&self.plan, invocation);
+        let mut taking = Taking { flat: self, sink, is_flat: true };
+        let ran = interpret::run(&self.plan, 0, frame, &mut Nothing, &mut taking);
         ran.is_ok() && taking.is_flat
     }
 }
 
-/// The hook that turns the driver's marks into actions.
+/// The hook that turns marks into actions.
 struct Taking<'a, S> {
-    program: &'a ActionProgram,
     flat: &'a FlatProgram,
     sink: &'a mut S,
-    /// the mark of the site that was reached
-    mark: u32,
     is_flat: bool,
 }
 
@@ -490,36 +534,15 @@ impl<S: FlatSink> Hook for Taking<'_, S> {
 
     #[inline]
     fn mark(&mut self, id: u32, frame: &mut Frame) -> Result<(), Stop> {
-        if id & OWN_MARK == 0 {
-            self.mark = id;
-            return Ok(());
-        }
-        let Step::Leaf(number) = self.program.steps[(id & !OWN_MARK) as usize] else {
-            return Ok(());
-        };
-        let Some(leaf) = &self.flat.leaves[number as usize] else { return Ok(()) };
-        let marked = self.program.driver.marks.get(self.mark as usize);
-        let single = marked.and_then(crate::plan::MarkCode::single);
-        let Some(single) = single else {
-            self.is_flat = false;
-            return Ok(());
-        };
-        self.mark = NONE;
+        let number = id as u16;
+        let leaf = self.flat.leaf(number);
         let mut bytes = PackedKey::default();
-        let Some((key, hash)) = single.pack(frame, &mut bytes) else {
+        let Some((key, hash)) = leaf.mark.pack(frame, &mut bytes) else {
             self.is_flat = false; // it has a NULL and matches nothing
             return Ok(());
         };
-        let action = FlatAction {
-            leaf: number,
-            key,
-            hash,
-            index: single.index,
-            lock: single.lock_id(hash),
-            space: single.space,
-            mode: single.mode,
-        };
-        self.sink.take(action, leaf, frame);
+        let lock = leaf.mark.lock_id(hash);
+        self.sink.take(FlatAction { leaf: number, key, hash, lock }, leaf, frame);
         Ok(())
     }
 }

@@ -109,8 +109,9 @@ impl ActionProgram {
         }
         let kept: Vec<_> = marked.slots.iter().map(|slot| Kept::of(slot.sql_type)).collect();
         let driver = PlanProgram::new(catalog, &slice)?;
+        let pieces = (&leaves[..], &parts[..], &kept[..]);
         let flat =
-            FlatProgram::new(catalog, procedure, &program, &parts, (&leaves, &kept, &driver));
+            FlatProgram::new(catalog, (procedure, &slice), (&program, &driver), &steps, pieces);
         Ok(Self { leaves, program, whole, uncut: None, flat, kept, driver, steps, own_parameters })
     }
 

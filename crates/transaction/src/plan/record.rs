@@ -69,23 +69,20 @@ impl MarkCode {
     }
 
     /// The mark's key, if it has one of integers, and that is the one granule to hold.
-    #[inline]
-    pub(crate) fn single(&self) -> Option<SingleMark<'_>> {
+    pub(crate) fn single(&self) -> Option<SingleMark> {
         let (Some(code), [lock]) = (&self.entry, &*self.locks) else { return None };
         let LockCode { space, seed, mode, granule: GranuleCode::Entry } = *lock else {
             return None;
         };
-        code.is_packed.then_some(SingleMark { code, seed, index: code.index, space, mode })
+        code.is_packed.then(|| SingleMark { code: code.clone(), seed, space, mode })
     }
 }
 
 /// A mark of one key that is the granule to hold.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SingleMark<'a> {
-    code: &'a KeyCode,
+#[derive(Clone, Debug)]
+pub(crate) struct SingleMark {
+    code: KeyCode,
     seed: SpaceSeed,
-    /// the index
-    pub(crate) index: IndexId,
     /// the granule's lock space
     pub(crate) space: Space,
     /// its mode
@@ -96,7 +93,7 @@ pub(crate) struct SingleMark<'a> {
 #[derive(Default)]
 pub(crate) struct PackedKey(PackedBytes);
 
-impl SingleMark<'_> {
+impl SingleMark {
     /// The key and its hash; none if no row can have it.
     #[inline]
     pub(crate) fn pack<'b>(
@@ -104,7 +101,7 @@ impl SingleMark<'_> {
         frame: &Frame,
         bytes: &'b mut PackedKey,
     ) -> Option<(&'b [u8], u64)> {
-        pack(self.code, &frame.machine, &mut bytes.0)
+        pack(&self.code, &frame.machine, &mut bytes.0)
     }
 
     /// Identity of the lock on the granule whose key has this hash.

@@ -50,7 +50,7 @@ impl FlatSink for Sink {
             key: action.key.to_vec(),
             hash: action.hash,
             lock: action.lock,
-            mode: action.mode,
+            mode: leaf.granule().1,
             captured: captured.map(kept).collect(),
             made: None,
             error: None,
@@ -86,7 +86,7 @@ impl Subject<'_> {
     ) -> Option<Ended> {
         let flat = self.actions.flat.as_ref()?;
         let (mut sink, mut frame) = (Sink::default(), Frame::new());
-        if !self.actions.plan_flat(flat, invocation, &mut frame, &mut sink) {
+        if !flat.plan(invocation, &mut frame, &mut sink) {
             return None;
         }
         let mut taken = sink.0;
