@@ -105,9 +105,6 @@ impl Conclusion {
         self.returned.sort_unstable_by_key(|(returned, _)| returned.instance);
         let mut returned = 0;
         for call in 0..calls as u32 {
-            if let CallEnd::Failed { instance: 0, error: None, .. } = self.ends[call as usize] {
-                continue; // it was refused
-            }
             match remains.graph.flat_calls[call as usize] {
                 Some(actions) => self.end_flat(remains, call, actions),
                 None => self.end_one(remains, call, outboxes, &mut returned),
