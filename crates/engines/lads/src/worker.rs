@@ -126,8 +126,8 @@ impl Worker {
         self.publish_books();
     }
 
-    /// One round, inside the gate, of at most so many calls; what was decided in it. Out of line, so
-    /// that instructions can be counted from here on.
+    /// One round, inside the gate, of at most so many calls; what was decided in it. Out of line,
+    /// so that instructions can be counted from here on.
     #[inline(never)]
     fn turn(&mut self, schema: &Schema, programs: &Programs, most: usize) -> Plan {
         let crew = Arc::clone(&self.crew);
