@@ -96,7 +96,7 @@ pub fn run_serially(
             access.undo();
             continue;
         }
-        let write_hash = fold_hash(access.write_hash());
+        let write_hash = fold_hash(access.write_hash().unwrap_or(0));
         let position = Position { epoch: 1, time: logged.len() as u64 };
         access.commit();
         let place = LogPlace { position, worker: 0 };

@@ -151,6 +151,14 @@ impl Datum {
         Self { lo: start as u64 | (len as u64) << 32, hi: 0 }
     }
 
+    /// Appends bytes to a heap, which stays below 4 GiB; their range in it.
+    #[inline]
+    pub fn of_bytes(bytes: &[u8], heap: &mut Vec<u8>) -> Self {
+        let start = heap.len();
+        heap.extend_from_slice(bytes);
+        Self::range(start as u32, bytes.len() as u32)
+    }
+
     /// The range. Meaningless for NULL.
     #[inline]
     pub const fn as_range(self) -> HeapRange {

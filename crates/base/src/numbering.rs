@@ -65,16 +65,16 @@ impl Numbering {
         }
     }
 
-    /// The number of the thing that `is` it; if it has none, `Err`, and from now on it is `next`,
-    /// which is how many there are: the caller adds it to its list, and then sees to it that
-    /// [there is room](Numbering::keep_room). Called after the first [`Numbering::clear`].
+    /// The number of the thing that `is` it; if it has none, it is `next` from now on, which is how
+    /// many there are: the caller adds it to its list, and then sees to it that [there is
+    /// room](Numbering::keep_room). Called after the first [`Numbering::clear`].
     #[inline]
     pub fn find_or_add(
         &mut self,
         begin: usize,
         next: u32,
         is: impl Fn(u32) -> bool,
-    ) -> Result<u32, u32> {
+    ) -> Option<u32> {
         let mask = self.cells.len().wrapping_sub(1);
         let mut at = begin & mask;
         while let Some(cell) = self.cells.get_mut(at) {
@@ -83,11 +83,26 @@ impl Numbering {
                 break;
             }
             if is(cell.number) {
-                return Ok(cell.number);
+                return Some(cell.number);
             }
             at = (at + 1) & mask;
         }
-        Err(next)
+        None
+    }
+
+    /// Takes back the number that was given last, of those that were not taken back.
+    pub fn take_back(&mut self, begin: usize, last: u32) {
+        let mask = self.cells.len().wrapping_sub(1);
+        let mut at = begin & mask;
+        while let Some(cell) = self.cells.get_mut(at)
+            && cell.round == self.round.0
+        {
+            if cell.number == last {
+                *cell = Cell::default(); // no other search has gone past it
+                return;
+            }
+            at = (at + 1) & mask;
+        }
     }
 
     /// Grows if more than half of the cells count (I2), now that there are `count` numbers.
@@ -122,11 +137,11 @@ mod tests {
     fn add(numbering: &mut Numbering, list: &mut Vec<u64>, identity: u64) -> (u32, bool) {
         let next = list.len() as u32;
         match numbering.find_or_add(identity as usize, next, |n| list[n as usize] == identity) {
-            Ok(number) => (number, false),
-            Err(number) => {
+            Some(number) => (number, false),
+            None => {
                 list.push(identity);
                 numbering.keep_room(list.len(), |n| list[n as usize] as usize);
-                (number, true)
+                (next, true)
             }
         }
     }
@@ -146,6 +161,23 @@ mod tests {
             assert_eq!(found, Some(number));
         }
         assert_eq!(numbering.find(7, |n| list[n as usize] == 7), None);
+    }
+
+    #[test]
+    fn the_last_ones_can_be_taken_back() {
+        let (mut numbering, mut list) = (Numbering::default(), Vec::new());
+        numbering.clear();
+        let identities = |count: u64| (0..count).map(|i| i * 64 + i % 4);
+        identities(100).for_each(|identity| {
+            add(&mut numbering, &mut list, identity);
+        });
+        for number in (40..100).rev() {
+            numbering.take_back(list[number as usize] as usize, number);
+            list.pop();
+        }
+        for (number, identity) in (0..).zip(identities(70)) {
+            assert_eq!(add(&mut numbering, &mut list, identity), (number, number >= 40));
+        }
     }
 
     #[test]

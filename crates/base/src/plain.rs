@@ -24,10 +24,7 @@ impl Plain {
             Self::Int(value) => Datum::int(*value),
             Self::Float(bits) => Datum::float(f64::from_bits(*bits)),
             Self::Numeric(units) => Datum::numeric(*units),
-            Self::Bytes(bytes) => {
-                heap.extend_from_slice(bytes);
-                Datum::range((heap.len() - bytes.len()) as u32, bytes.len() as u32)
-            }
+            Self::Bytes(bytes) => Datum::of_bytes(bytes, heap),
         }
     }
 

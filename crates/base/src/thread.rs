@@ -54,6 +54,34 @@ impl ThreadOptions {
     }
 }
 
+/// Threads that share one work: `x-0`, `x-1` and so on.
+#[derive(Debug)]
+pub struct Team {
+    name: &'static str,
+    /// one for each thread, if they are pinned
+    cores: Option<Vec<usize>>,
+}
+
+impl Team {
+    /// A team of so many threads. `pin`: each is to have a core of its own, if there are as many.
+    pub fn new(name: &'static str, threads: usize, pin: bool) -> Self {
+        let cores = pin.then(available_cores).filter(|cores| cores.len() >= threads);
+        Self { name, cores }
+    }
+
+    /// Whether each thread has a core of its own.
+    pub fn is_pinned(&self) -> bool {
+        self.cores.is_some()
+    }
+
+    /// Starts thread `number`. Panics if the system has no room for another one.
+    pub fn spawn(&self, number: usize, body: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+        let core = self.cores.as_ref().map(|cores| cores[number]);
+        let thread = ThreadOptions { name: format!("{}-{number}", self.name), core };
+        thread.spawn(body).expect("the system can start another thread")
+    }
+}
+
 fn run<T>(core: Option<usize>, body: impl FnOnce() -> T) -> T {
     if let Some(core) = core {
         pin_current_thread(core);

@@ -126,11 +126,12 @@ impl Scratch {
         self.undo.is_empty()
     }
 
-    /// The hash of all that was changed since the last commit or undo; the hash of what was changed
-    /// between two moments is their difference.
+    /// The hash of what was changed since, by which a replay is compared with the run (see
+    /// [`hotrow_storage::write_hash`]); `None` if nothing was. The default savepoint is the begin
+    /// of the transaction.
     #[inline]
-    pub fn write_hash(&self) -> u64 {
-        self.undo.write_hash()
+    pub fn changed_since(&self, savepoint: &Savepoint) -> Option<u64> {
+        self.undo.changed_since(&savepoint.undo)
     }
 
     /// Whether a commit has something to remove or to free.
@@ -175,7 +176,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
     /// What the transaction did so far. Asked before it is committed or undone.
     #[inline]
     pub fn effect(&self) -> Effect {
-        if self.is_read_only() { Effect::Read } else { Effect::Write { hash: self.write_hash() } }
+        Effect::of(self.write_hash())
     }
 
     /// Adds hints: per plan entry, the bits of the record found while planning plus one, or 0.
@@ -190,23 +191,22 @@ impl<'a, P: Protection> InPlace<'a, P> {
         self.scratch.is_unchanged()
     }
 
-    /// See [`Scratch::changes`].
-    #[inline]
-    pub fn changes(&self) -> usize {
-        self.scratch.changes()
-    }
-
     /// See [`Scratch::savepoint`].
     #[inline]
     pub fn savepoint(&self) -> Savepoint {
         self.scratch.savepoint()
     }
 
-    /// The hash of all that the transaction has changed so far, by which a replay is compared with
-    /// the run; see [`hotrow_storage::write_hash`].
+    /// The hash of all that the transaction has changed so far, if anything.
     #[inline]
-    pub fn write_hash(&self) -> u64 {
-        self.scratch.undo.write_hash()
+    pub fn write_hash(&self) -> Option<u64> {
+        self.changed_since(&Savepoint::default())
+    }
+
+    /// See [`Scratch::changed_since`].
+    #[inline]
+    pub fn changed_since(&self, savepoint: &Savepoint) -> Option<u64> {
+        self.scratch.changed_since(savepoint)
     }
 
     /// Keeps a row, which the caller holds exclusively and is about to change, for the checkpoint

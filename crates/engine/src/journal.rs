@@ -85,6 +85,24 @@ pub enum Effect {
     },
 }
 
+impl Effect {
+    /// That of changes with this hash, if there were any.
+    #[inline]
+    pub fn of(changes: Option<u64>) -> Self {
+        changes.map_or(Self::Read, |hash| Self::Write { hash })
+    }
+
+    /// As [`Effect::of`], of a call. One with a key has an entry even if it only read: its outcome
+    /// shall be the same after a restart.
+    #[inline]
+    pub fn of_call(changes: Option<u64>, invocation: &Invocation) -> Self {
+        match invocation.key.is_empty() {
+            true => Self::of(changes),
+            false => Self::Write { hash: changes.unwrap_or(0) },
+        }
+    }
+}
+
 /// What the log has of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum LogEntries {
@@ -147,7 +165,6 @@ pub struct Group {
     /// of its first transaction
     first: Position,
     writes: bool,
-    has_entered: bool,
     is_active: bool,
 }
 
@@ -278,17 +295,9 @@ impl Committer {
     ///
     /// As [`Committer::commit`].
     pub fn open_group(&self, met: Position, count: usize, writes: bool) -> Result<Group, Stop> {
-        if !self.is_active() {
-            let first = Position::default();
-            return Ok(Group { first, writes, has_entered: false, is_active: false });
-        }
-        let met = met.max(self.journal.floor.get());
-        let (epoch, has_entered) = match &self.journal.log {
-            Some(log) if writes => (log.enter(self.worker).map_err(|_| Stop::Log)?, true),
-            _ => (met.epoch, false), // I2
-        };
-        let first = met.after(epoch);
-        let group = Group { first, writes, has_entered, is_active: true };
+        let effect = Effect::of(writes.then_some(0));
+        let first = self.commit(met, effect)?.position;
+        let group = Group { first, writes, is_active: self.is_active() };
         if count > 0 {
             self.place().raise_to(group.position(count - 1));
         }
@@ -305,14 +314,12 @@ impl Committer {
         frame: &Frame,
     ) {
         self.append_command(commit, Company::Shared, invocation, procedure);
-        if let Some(trace) = &self.journal.trace {
-            trace.record(commit.position, invocation, &procedure.program, frame);
-        }
+        self.trace(commit, invocation, procedure, frame);
     }
 
     /// All commits of a group are told.
     pub fn close_group(&self, group: Group) {
-        if let (Some(log), true) = (&self.journal.log, group.has_entered) {
+        if let (Some(log), true) = (&self.journal.log, group.writes) {
             log.leave(self.worker);
         }
     }
@@ -426,6 +433,17 @@ impl Committer {
             }
             log.leave(self.worker);
         }
+        self.trace(commit, invocation, procedure, frame);
+    }
+
+    #[inline]
+    fn trace(
+        &self,
+        commit: Commit,
+        invocation: &Invocation,
+        procedure: &CompiledProcedure,
+        frame: &Frame,
+    ) {
         if let Some(trace) = &self.journal.trace {
             trace.record(commit.position, invocation, &procedure.program, frame);
         }

@@ -11,7 +11,7 @@
 //!              4.4 (TPC-C by warehouse)
 
 use hotrow_transaction::catalog::Catalog;
-use hotrow_transaction::granule::{LOCK_ID_STEP, Space};
+use hotrow_transaction::granule::{self, Space};
 use hotrow_transaction::plan::{Granule, Plan};
 use hotrow_transaction::routing::{Place, Routing};
 
@@ -52,7 +52,7 @@ impl Owners {
         match place {
             Place::Partition(partition) => partition.0,
             Place::Anywhere | Place::Everywhere => {
-                (granule.lock / LOCK_ID_STEP % u64::from(self.count)) as u16
+                (granule::lock_hash(granule.lock) % u64::from(self.count)) as u16
             }
         }
     }

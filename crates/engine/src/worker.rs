@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 
 use hotrow_base::counters::PerWorker;
 use hotrow_base::ids::WorkerId;
-use hotrow_base::thread::{self, ThreadOptions};
+use hotrow_base::thread::{self, Team};
 use hotrow_log::position::Position;
 use hotrow_transaction::access::RecordAccess;
 use hotrow_transaction::bytecode::Program;
@@ -72,7 +72,6 @@ pub struct Errand {
     /// times undone so far
     pub attempts: u32,
     ticket: Ticket,
-    exclusive: bool,
 }
 
 impl Call {
@@ -112,7 +111,6 @@ impl Call {
         std::mem::swap(&mut self.procedure, &mut errand.procedure);
         std::mem::swap(&mut self.attempts, &mut errand.attempts);
         std::mem::swap(&mut self.ticket, &mut errand.ticket);
-        std::mem::swap(&mut self.exclusive, &mut errand.exclusive);
     }
 
     /// Runs the call from its beginning, without a plan.
@@ -289,8 +287,7 @@ impl Workers {
     ) -> Self {
         let stopping = Arc::new(AtomicBool::new(false));
         let books = Arc::new(PerWorker::with_defaults(sources.len()));
-        let cores = thread::available_cores();
-        let pin = options.pin_threads && cores.len() >= sources.len();
+        let team = Team::new("worker", sources.len(), options.pin_threads);
         let threads = sources
             .into_iter()
             .enumerate()
@@ -312,11 +309,7 @@ impl Workers {
                     watch: Stopwatch::default(),
                     alone: Scratch::new(id),
                 };
-                let mut thread = ThreadOptions::named(format!("worker-{number}"));
-                if pin {
-                    thread = thread.on_core(cores[number]);
-                }
-                thread.spawn(move || worker.run()).expect("the system can start another thread")
+                team.spawn(number, move || worker.run())
             })
             .collect();
         Self { stopping, books, threads }

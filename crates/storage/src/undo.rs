@@ -246,6 +246,13 @@ impl UndoLog {
         self.write_hash
     }
 
+    /// The hash of what was noted since; `None` when nothing was.
+    #[inline]
+    pub fn changed_since(&self, savepoint: &Savepoint) -> Option<u64> {
+        let has_changed = self.entries.len() > savepoint.entries;
+        has_changed.then(|| self.write_hash.wrapping_sub(savepoint.write_hash))
+    }
+
     #[inline(always)]
     fn add_to_hash(&mut self, hash: u64) {
         self.write_hash = self.write_hash.wrapping_add(hash);

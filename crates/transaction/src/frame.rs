@@ -277,9 +277,7 @@ impl Machine {
 
     /// Appends bytes to the heap.
     pub fn keep(&mut self, bytes: &[u8]) -> Datum {
-        let start = self.heap.len() as u32;
-        self.heap.extend_from_slice(bytes);
-        Datum::range(start, bytes.len() as u32)
+        Datum::of_bytes(bytes, &mut self.heap)
     }
 
     /// Takes one step off the budget; looks at the heap's size as well.

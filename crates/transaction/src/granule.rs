@@ -85,6 +85,12 @@ impl SpaceSeed {
 /// What all lock identities are multiples of; the rest of the word has room for a mode.
 pub const LOCK_ID_STEP: u64 = 4;
 
+/// A lock's identity without what all have in common: a hash whose every bit counts.
+#[inline]
+pub const fn lock_hash(lock: u64) -> u64 {
+    lock / LOCK_ID_STEP
+}
+
 /// A lock and the mode to hold it in, in one word. Ordered by lock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LockRequest(u64);

@@ -54,7 +54,7 @@ impl Arguments {
 
     /// Appends a text, bytea or uuid.
     pub fn push_bytes(&mut self, bytes: &[u8]) {
-        let datum = self.keep(bytes);
+        let datum = Datum::of_bytes(bytes, &mut self.heap);
         self.datums.push(datum);
     }
 
@@ -77,12 +77,6 @@ impl Arguments {
         };
         self.datums.push(datum);
         Ok(())
-    }
-
-    fn keep(&mut self, bytes: &[u8]) -> Datum {
-        let start = self.heap.len() as u32;
-        self.heap.extend_from_slice(bytes);
-        Datum::range(start, bytes.len() as u32)
     }
 
     fn keep_array(&mut self, element: DataType, values: &[Value]) -> Result<Datum, ValueError> {

@@ -28,7 +28,7 @@ mod tests;
 
 use super::facade::atomic::{Ordering, fence};
 use super::futex::Futex;
-use super::spin::spin_briefly;
+use super::spin::{Spin, spin_briefly, spin_for};
 use crate::clock::Ticks;
 
 const EMPTY: u32 = 0;
@@ -96,6 +96,16 @@ impl Parker {
                 return true;
             }
         }
+    }
+
+    /// As [`Parker::wait_for`], after having spun so long.
+    pub fn spin_then_wait(
+        &self,
+        spin: Spin,
+        deadline: Option<Ticks>,
+        mut ready: impl FnMut() -> bool,
+    ) -> bool {
+        spin_for(spin, || ready().then_some(())).is_some() || self.wait_for(deadline, ready)
     }
 
     /// Wakes the owner if it sleeps in [`Parker::wait_for`]; called after making something ready.

@@ -21,8 +21,8 @@ impl Value {
             }
             (Self::Text(text), _) => Self::parse(data_type, text)?.to_datum(data_type, heap),
             (Self::Bool(value), DataType::Boolean) => Ok(Datum::bool(*value)),
-            (Self::Bytea(bytes), DataType::Bytea) => Ok(append(bytes, heap)),
-            (Self::Uuid(bytes), DataType::Uuid) => Ok(append(bytes, heap)),
+            (Self::Bytea(bytes), DataType::Bytea) => Ok(Datum::of_bytes(bytes, heap)),
+            (Self::Uuid(bytes), DataType::Uuid) => Ok(Datum::of_bytes(bytes, heap)),
             (_, DataType::SmallInt | DataType::Integer | DataType::BigInt) => {
                 self.to_integer(data_type).map(Datum::int)
             }
@@ -43,12 +43,15 @@ impl Value {
 
     fn to_text(&self, data_type: DataType, heap: &mut Vec<u8>) -> Result<Datum, ValueError> {
         let shown = match self {
-            Self::Text(text) => return fit_text(data_type, text).map(|text| append(text, heap)),
+            Self::Text(text) => {
+                return fit_text(data_type, text)
+                    .map(|text| Datum::of_bytes(text.as_bytes(), heap));
+            }
             Self::Bool(value) => value.to_string(),
             Self::Bytea(_) | Self::Array(_) => return Err(self.no_cast(data_type)),
             _ => self.to_string(),
         };
-        fit_text(data_type, &shown).map(|text| append(text, heap))
+        fit_text(data_type, &shown).map(|text| Datum::of_bytes(text.as_bytes(), heap))
     }
 
     fn to_integer(&self, data_type: DataType) -> Result<i64, ValueError> {
@@ -163,12 +166,6 @@ pub(super) fn padded(mut text: String, len: u32) -> String {
     let blanks = (len as usize).saturating_sub(text.len());
     text.extend(std::iter::repeat_n(' ', blanks));
     text
-}
-
-fn append(bytes: impl AsRef<[u8]>, heap: &mut Vec<u8>) -> Datum {
-    let (start, bytes) = (heap.len(), bytes.as_ref());
-    heap.extend_from_slice(bytes);
-    Datum::range(start as u32, bytes.len() as u32)
 }
 
 /// Half to even; `None` for NaN and beyond 64 bits.

@@ -62,14 +62,9 @@ impl<P: Protection> InPlace<'_, P> {
         Ok(committer.append_values(commit, |out| values.encode(out, self.schema, undo)))
     }
 
-    /// What the call did. One with a key has an entry even if it only read: its outcome shall be
-    /// the same after a restart.
     #[inline]
     fn effect_of(&self, invocation: &Invocation) -> Effect {
-        match self.effect() {
-            Effect::Read if !invocation.key.is_empty() => Effect::Write { hash: self.write_hash() },
-            effect => effect,
-        }
+        Effect::of_call(self.write_hash(), invocation)
     }
 
     #[inline]

@@ -16,7 +16,7 @@
 //! needed and never misses one that was.
 
 use hotrow_base::pool::{NONE, Pool};
-use hotrow_transaction::granule::{LOCK_ID_STEP, LockMode};
+use hotrow_transaction::granule::{self, LockMode};
 
 /// Buckets, of 4 bytes. A call of 25 locks behind 32 unfinished ones of as many shares a bucket
 /// with one of them by chance in one of seven cases.
@@ -31,8 +31,7 @@ pub(super) struct Claim(u32);
 impl Claim {
     /// A claim on the lock with this identity.
     pub(super) fn new(lock: u64, mode: LockMode) -> Self {
-        // Identities are hashes, but for their lowest bits.
-        let bucket = (lock / LOCK_ID_STEP) as u32 % BUCKETS as u32;
+        let bucket = granule::lock_hash(lock) as u32 % BUCKETS as u32;
         Self(bucket * LockMode::ALL.len() as u32 + mode as u32)
     }
 

@@ -150,7 +150,7 @@ impl ReplayThread {
         frame.begin(&procedure.program, &call.invocation);
         let mut access = InPlace::new(shared.schema, scratch, protection).with_hints(hints);
         let ran = interpret::run(&procedure.program, 0, frame, &mut access, keys);
-        let replayed = fold_hash(access.write_hash());
+        let replayed = fold_hash(access.write_hash().unwrap_or(0));
         if ran.is_ok() && replayed == call.write_hash {
             access.commit();
             return Ok(());

@@ -19,17 +19,16 @@ use hotrow_transaction::frame::{Frame, RowStore};
 use hotrow_transaction::outcome::{SqlError, Stop};
 use hotrow_transaction::program::ROW_COUNT;
 
+use crate::crew::Verdict;
 use crate::graph::{Cells, Graph, TAIL};
 use crate::habits::Habits;
-use crate::outbox::{Outbox, Returned};
+use crate::outbox::{Fault, Outbox, Returned};
 use crate::programs::Programs;
 use crate::within::Within;
 
 /// See the module. Memory is used again.
 #[derive(Default)]
 pub struct Conclusion {
-    /// some call that has not failed has changed something
-    pub writes: bool,
     /// by call
     ends: Vec<CallEnd>,
     /// by call: the hash of what it wrote, if it wrote
@@ -66,6 +65,16 @@ enum CallEnd {
     Done { rows: Range<u32>, touched: Datum },
     /// the instance that failed, why, and what went wrong
     Failed { instance: u32, stop: Stop, error: Option<SqlError> },
+}
+
+impl CallEnd {
+    /// The instance that failed, or [`NONE`].
+    fn failed(&self) -> u32 {
+        match self {
+            Self::Failed { instance, .. } => *instance,
+            Self::Done { .. } => NONE,
+        }
+    }
 }
 
 /// What concluding a graph takes.
@@ -110,20 +119,11 @@ impl Conclusion {
                 None => self.end_one(remains, call, outboxes, &mut returned),
             }
         }
-        self.writes = (0..calls).any(|call| {
-            let is_done = matches!(self.ends[call], CallEnd::Done { .. });
-            is_done && self.effect(call, remains.graph) != Effect::Read
-        });
     }
 
-    /// What a call did. One with a key has an entry in the log even if it only read: its outcome
-    /// shall be the same after a restart.
+    /// What a call did.
     pub fn effect(&self, call: usize, graph: &Graph) -> Effect {
-        let is_keyed = !graph.errands[call].invocation.key.is_empty();
-        match self.hashes[call] {
-            None if !is_keyed => Effect::Read,
-            hash => Effect::Write { hash: hash.unwrap_or(0) },
-        }
+        Effect::of_call(self.hashes[call], &graph.errands[call].invocation)
     }
 
     fn gather(&mut self, worker: usize, outbox: &mut Outbox) {
@@ -132,13 +132,10 @@ impl Conclusion {
             *hash = Some(hash.unwrap_or(0).wrapping_add(changed.hash));
         }
         for fault in outbox.faults.drain(..) {
-            let end = &mut self.ends[fault.call as usize];
-            match end {
-                CallEnd::Failed { instance, .. } if *instance <= fault.instance => {} // I1
-                _ => {
-                    let (instance, stop, error) = (fault.instance, fault.stop, fault.error);
-                    *end = CallEnd::Failed { instance, stop, error };
-                }
+            let Fault { call, instance, stop, error } = fault;
+            let end = &mut self.ends[call as usize];
+            if instance < end.failed() {
+                *end = CallEnd::Failed { instance, stop, error }; // I1
             }
         }
         self.doubts.append(&mut outbox.doubts);
@@ -152,10 +149,7 @@ impl Conclusion {
         let Some(flat) = &programs.of(invocation.procedure).flat else { return };
         let cells = Cells::new(graph, *worker);
         let end = &mut self.ends[number as usize];
-        let failed = match end {
-            CallEnd::Failed { instance, .. } => *instance,
-            CallEnd::Done { .. } => NONE,
-        };
+        let failed = end.failed();
         if !flat.has_tail {
             if let CallEnd::Done { touched, .. } = end {
                 *touched = cells.touched(number as usize);
@@ -202,10 +196,7 @@ impl Conclusion {
         }
         self.lines.sort_unstable();
         let end = &mut self.ends[number as usize];
-        let failed = match end {
-            CallEnd::Failed { instance, .. } => *instance,
-            CallEnd::Done { .. } => NONE,
-        };
+        let failed = end.failed();
         let instances = batch.instances_of(call);
         run.begin(instances.start, frame);
         let mut values = Cells::new(graph, *worker);
@@ -239,38 +230,38 @@ impl Conclusion {
         }
     }
 
-    /// Whether a call has failed after others may have seen what it wrote, or it is not known how
-    /// it has failed: then the round has to be taken back. Its procedure is remembered.
-    pub fn must_go_back(&self, graph: &Graph, programs: &Programs, habits: &mut Habits) -> bool {
-        let mut goes_back = false;
-        let writes = |call: usize| {
+    /// What that means for the round. Procedures of calls for whose sake it has to go back are
+    /// remembered.
+    pub fn verdict(&self, graph: &Graph, programs: &Programs, habits: &mut Habits) -> Verdict {
+        let procedure = |call: usize| graph.errands[call].invocation.procedure;
+        let may_have_written = |call: usize| {
             // What flat calls change is not always noted.
-            let procedure = graph.errands[call].invocation.procedure;
-            let flat = || programs.of(procedure).flat.as_ref();
-            graph.flat_calls[call].is_some() && flat().is_some_and(|flat| flat.writes)
+            let flat = || programs.of(procedure(call)).flat.as_ref();
+            let is_flat = graph.flat_calls[call].is_some();
+            self.hashes[call].is_some() || is_flat && flat().is_some_and(|flat| flat.writes)
         };
+        let mut verdict = Verdict { must_go_back: !self.doubts.is_empty(), ..Verdict::default() };
         for &call in &self.doubts {
-            goes_back = true;
-            habits.goes_back(graph.errands[call as usize].invocation.procedure);
+            habits.goes_back(procedure(call as usize));
         }
-        for (call, (hash, end)) in self.hashes.iter().zip(&self.ends).enumerate() {
-            if matches!(end, CallEnd::Failed { .. }) && (hash.is_some() || writes(call)) {
-                goes_back = true;
-                habits.goes_back(graph.errands[call].invocation.procedure);
+        for (call, end) in self.ends.iter().enumerate() {
+            match end {
+                CallEnd::Done { .. } => verdict.writes |= self.effect(call, graph) != Effect::Read,
+                CallEnd::Failed { stop, .. } => {
+                    verdict.defers |= *stop == Stop::Replan;
+                    if may_have_written(call) {
+                        verdict.must_go_back = true;
+                        habits.goes_back(procedure(call));
+                    }
+                }
             }
         }
-        goes_back
+        verdict
     }
 
     /// How many calls the last graph had.
     pub fn calls(&self) -> usize {
         self.ends.len()
-    }
-
-    /// Whether the footprint of some call was guessed wrong.
-    pub fn defers(&self) -> bool {
-        let stop = |end: &CallEnd| matches!(end, CallEnd::Failed { stop: Stop::Replan, .. });
-        self.ends.iter().any(stop)
     }
 
     /// How a call has ended; its result, or what went wrong, is in the frame on the desk then.

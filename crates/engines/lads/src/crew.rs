@@ -15,7 +15,7 @@
 //! Source       lads.txt 3.3 (a global synchronization between building and executing, conflicting
 //!              graphs one after the other, group commit) and 4.1 (bulk synchronous threads)
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
 use hotrow_base::clock::Ticks;
@@ -41,25 +41,31 @@ pub struct Slot {
     pub graph: RwLock<Graph>,
     /// by executor
     pub outboxes: Box<[Latch<Outbox>]>,
-    /// the builder has calls
-    pub is_used: AtomicBool,
     /// some of them have changed something
     writes: AtomicBool,
-    calls: AtomicU64,
+    calls: AtomicUsize,
     /// see [`Verdict`]
     must_go_back: AtomicBool,
     defers: AtomicBool,
 }
 
 /// How the calls of a graph have ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Verdict {
     /// some of them have changed something
     pub writes: bool,
-    /// one has failed after others may have seen what it wrote
+    /// one has failed after others may have seen what it wrote, or it is not known how it has
+    /// failed: the round has to be taken back
     pub must_go_back: bool,
     /// footprints were guessed wrong: these calls are to run behind all others of the round
     pub defers: bool,
+}
+
+impl Slot {
+    /// Whether its builder has no calls; known to all once that is [told](Crew::built).
+    pub fn is_empty(&self) -> bool {
+        self.calls.load(Ordering::Relaxed) == 0
+    }
 }
 
 /// See the module.
@@ -123,9 +129,8 @@ impl Crew {
         let slot = |_| Slot {
             graph: RwLock::new(Graph::new(workers)),
             outboxes: (0..workers).map(|_| Latch::default()).collect(),
-            is_used: AtomicBool::new(false),
             writes: AtomicBool::new(false),
-            calls: AtomicU64::new(0),
+            calls: AtomicUsize::new(0),
             must_go_back: AtomicBool::new(false),
             defers: AtomicBool::new(false),
         };
@@ -210,10 +215,9 @@ impl Crew {
     /// Tells that a worker's graph is built, and waits for all.
     pub fn built(&self, worker: usize, calls: usize) -> Plan {
         let slot = &self.slots[worker];
-        slot.is_used.store(calls > 0, Ordering::Relaxed); // the barrier orders this and all below
-        slot.calls.store(calls as u64, Ordering::Relaxed);
+        slot.calls.store(calls, Ordering::Relaxed); // the barrier orders this
         self.barrier.wait(|| {
-            if self.slots.iter().all(|slot| !slot.is_used.load(Ordering::Relaxed)) {
+            if self.slots.iter().all(Slot::is_empty) {
                 self.state.lock().plan = Plan::Idle;
             }
         });
@@ -247,7 +251,7 @@ impl Crew {
     fn open_groups(&self, state: &mut State) -> bool {
         state.groups.clear();
         for (slot, committer) in self.slots.iter().zip(&self.committers) {
-            let calls = slot.calls.load(Ordering::Relaxed) as usize;
+            let calls = slot.calls.load(Ordering::Relaxed);
             let writes = slot.writes.load(Ordering::Relaxed);
             let Ok(group) = committer.open_group(state.met, calls, writes) else {
                 let opened = state.groups.drain(..).zip(&self.committers);
@@ -293,7 +297,7 @@ impl Crew {
                 let scratch = &mut *self.scratches[worker].lock();
                 InPlace::resume(schema, scratch, Alone).take_back(before);
             }
-            if slot.is_used.load(Ordering::Relaxed) {
+            if !slot.is_empty() {
                 // What was not noted: each granule's changes stand in one undo log.
                 for (scratch, outbox) in self.scratches.iter().zip(&slot.outboxes) {
                     let before = outbox.lock().begin;
@@ -315,7 +319,7 @@ impl Crew {
             if state.plan == Plan::Commit {
                 let calls = self.slots.iter().map(|slot| slot.calls.load(Ordering::Relaxed)).max();
                 let nanos = state.began.elapsed_nanos();
-                state.batch_size.took(calls.unwrap_or(0) as usize, nanos);
+                state.batch_size.took(calls.unwrap_or(0), nanos);
             }
             self.ground.schema.gate().leave(self.gate_number());
         });

@@ -17,7 +17,7 @@ use hotrow_base::datum::Datum;
 use hotrow_base::key;
 use hotrow_base::pool::NONE;
 use hotrow_base::prefetch::prefetch;
-use hotrow_engine::in_place::{InPlace, Scratch};
+use hotrow_engine::in_place::{InPlace, Savepoint, Scratch};
 use hotrow_engine::planning;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
@@ -264,7 +264,6 @@ impl Executor {
             };
             if graph.failed(flat.call) >= number {
                 let before = access.savepoint();
-                let (changes, hash) = (access.changes(), access.write_hash());
                 let captured = |at| flats.captured(flat, at);
                 let make = |at, made: Datum| graph.keep_output(flat, at, made.to_words());
                 match leaf.run_simple(simple, record, &mut access, captured, make) {
@@ -274,15 +273,8 @@ impl Executor {
                 if flat.is_last {
                     graph.keep_touched(flat.call, 1);
                 }
-                let has_changed = access.changes() != changes;
-                if has_changed && graph.failed(flat.call) != NONE {
-                    access.take_back(before); // I3
-                } else if has_changed && *notes {
-                    self.clock += 1; // I2
-                    let hash = access.write_hash().wrapping_sub(hash);
-                    let (call, stamp) = (flat.call, self.clock);
-                    outbox.changes.push(Changed { call, stamp, before, hash });
-                }
+                let notes = notes.then_some(&mut **outbox);
+                self.note(&mut access, (flat.call, before), graph, notes);
             }
             match flat.next.stands() {
                 Stands::Flat(next) if crosses || !flats.all[next as usize].begins_run => {
@@ -310,7 +302,6 @@ impl Executor {
         }
         graph.flats.give(flat, leaf, frame);
         let before = scratch.savepoint();
-        let (changes, hash) = (scratch.changes(), scratch.write_hash());
         let access = InPlace::resume(schema, scratch, Within(&[]));
         let mut access = access.with_hints(std::slice::from_ref(&flat.hint));
         let key = (flat.key(), key::hash(flat.key()));
@@ -319,15 +310,26 @@ impl Executor {
             Ok(()) => cells.keep_outputs(number, leaf, frame),
             Err(stop) => fail(graph, outbox, (flat.call, number), stop, frame),
         }
-        if scratch.changes() == changes {
-            return;
-        }
-        if graph.failed(flat.call) != NONE {
-            InPlace::resume(schema, scratch, Within(&[])).take_back(before); // I3
-        } else if *notes {
+        let notes = notes.then_some(&mut **outbox);
+        self.note(&mut access, (flat.call, before), graph, notes);
+    }
+
+    /// Notes what an action of a call has changed since `before`, if `outbox` wants that; takes it
+    /// back if the call has failed (I3).
+    #[inline]
+    fn note(
+        &mut self,
+        access: &mut InPlace<'_, Within<'_>>,
+        (call, before): (u32, Savepoint),
+        graph: &Graph,
+        outbox: Option<&mut Outbox>,
+    ) {
+        let Some(hash) = access.changed_since(&before) else { return };
+        if graph.failed(call) != NONE {
+            access.take_back(before);
+        } else if let Some(outbox) = outbox {
             self.clock += 1; // I2
-            let hash = scratch.write_hash().wrapping_sub(hash);
-            outbox.changes.push(Changed { call: flat.call, stamp: self.clock, before, hash });
+            outbox.changes.push(Changed { call, stamp: self.clock, before, hash });
         }
     }
 
@@ -406,8 +408,7 @@ impl Executor {
         let invocation = &graph.errands[action.call as usize].invocation;
         let program = programs.of(invocation.procedure);
         let call = CallRun { program, batch, invocation };
-        let (before, changes) = (scratch.savepoint(), scratch.changes());
-        let hash = scratch.write_hash();
+        let before = scratch.savepoint();
         let mut values = Cells::new(graph, self.worker);
         for &line in batch.lines(action) {
             if graph.failed(action.call) < line {
@@ -428,19 +429,7 @@ impl Executor {
                 }
             }
         }
-        if scratch.changes() == changes {
-            return;
-        }
-        if graph.failed(action.call) != NONE {
-            InPlace::resume(schema, scratch, Within(&[])).take_back(before); // I3
-            return;
-        }
-        self.clock += 1; // I2
-        outbox.changes.push(Changed {
-            call: action.call,
-            stamp: self.clock,
-            before,
-            hash: scratch.write_hash().wrapping_sub(hash),
-        });
+        let mut access = InPlace::resume(schema, scratch, Within(&[]));
+        self.note(&mut access, (action.call, before), graph, Some(outbox));
     }
 }

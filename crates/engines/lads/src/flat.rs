@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use hotrow_base::datum::Datum;
 use hotrow_engine::planning;
 use hotrow_engine::schema::Schema;
-use hotrow_transaction::actions::{FlatAction, FlatLeaf, FlatSink};
+use hotrow_transaction::actions::{BatchUse, FlatAction, FlatLeaf, FlatSink};
 use hotrow_transaction::frame::Frame;
 
 use crate::programs::Programs;
-use crate::queue::{Held, Place, Queues};
+use crate::queue::{Place, Queues};
 
 /// Bytes of a key that an action has room for.
 pub const KEY_BYTES_MAX: usize = 16;
@@ -104,8 +104,6 @@ pub struct Taker<'a> {
     pub call: u32,
     /// the number of its procedure's first leaf among those of all
     pub first_code: u32,
-    /// all keys had room
-    pub fits: bool,
 }
 
 impl Flats {
@@ -145,7 +143,7 @@ impl Flats {
             action.hint = planning::hint(schema, leaf.index, action.key(), hash);
             let head = u64::from_be_bytes(*action.key.first_chunk().expect("it is longer"));
             let (space, mode) = leaf.granule();
-            queues.hang_flat(at as u32, Held { lock, space, head, mode }, all);
+            queues.hang_flat(at as u32, &BatchUse { lock, space, head, mode }, all);
         }
     }
 
@@ -172,12 +170,11 @@ impl Flats {
 
 impl FlatSink for Taker<'_> {
     #[inline]
-    fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf, frame: &Frame) {
-        let Self { flats, queues, schema, call, first_code, fits } = self;
+    fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf, frame: &Frame) -> bool {
+        let Self { flats, queues, schema, call, first_code } = self;
         let FlatAction { leaf: number, key, hash, lock } = action;
         if key.len() > KEY_BYTES_MAX {
-            *fits = false;
-            return;
+            return false;
         }
         planning::prefetch_index(schema, leaf.index, key, hash);
         queues.prefetch(lock);
@@ -188,10 +185,8 @@ impl FlatSink for Taker<'_> {
             let datum = frame.slot(slot);
             flats.captured.push(match leaf.captures_bytes(at) && !datum.is_null() {
                 true => {
-                    let start = flats.bytes.len() as u32;
                     let bytes = &frame.heap()[datum.as_range().range()];
-                    flats.bytes.extend_from_slice(bytes);
-                    Datum::range(start, bytes.len() as u32)
+                    Datum::of_bytes(bytes, &mut flats.bytes)
                 }
                 false => datum,
             });
@@ -212,5 +207,6 @@ impl FlatSink for Taker<'_> {
             begins_run: false,
             is_last: false,
         });
+        true
     }
 }

@@ -22,7 +22,7 @@ use hotrow_base::sync::Latch;
 use hotrow_engine::planning;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::worker::Errand;
-use hotrow_transaction::actions::{Batch, BatchUse, FlatLeaf, Values};
+use hotrow_transaction::actions::{Batch, FlatLeaf, Values};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::program::ROW_COUNT;
@@ -31,7 +31,7 @@ use crate::flat::{Flat, Flats};
 use crate::options::Partitioning;
 use crate::partition::Partitioner;
 use crate::programs::Programs;
-use crate::queue::{Held, Place, Queues};
+use crate::queue::{Place, Queues};
 
 /// The executor of actions that the builder runs itself, when all others are done: they work on
 /// values alone, and nobody waits for them.
@@ -130,11 +130,6 @@ impl Graph {
         self.batch.calls().len()
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.calls() == 0
-    }
-
     /// Notes the records that the planned keys of the call that was added to the batch last most
     /// probably lead to, and asks for their cache lines.
     pub fn note_hints(&mut self, schema: &Schema) {
@@ -160,9 +155,8 @@ impl Graph {
         by_phase.sort_unstable();
         for &(_, number) in &*by_phase {
             let action = &batch.actions()[number as usize];
-            for (at, held) in batch.places_of_uses(action).zip(batch.uses(action)) {
-                let &BatchUse { lock, space, mode, head } = held;
-                queues.hang(number, at, Held { lock, space, head, mode }, &mut flats.all);
+            for (at, used) in batch.places_of_uses(action).zip(batch.uses(action)) {
+                queues.hang(number, at, used, &mut flats.all);
             }
         }
     }
@@ -186,9 +180,12 @@ impl Graph {
     /// Ends the building of the graph: dependencies are counted, and the work is dealt out.
     pub fn seal(&mut self, how: Partitioning, builder: u16) {
         self.link();
-        self.find_edges();
-        let Self { queues, edges, owners, partitioner, shares, .. } = self;
-        let workers = shares.len() as u16;
+        let workers = self.shares.len() as u16;
+        self.edges.clear();
+        if how == Partitioning::Repaired && workers > 1 {
+            self.find_edges();
+        }
+        let Self { queues, edges, owners, partitioner, .. } = self;
         partitioner.partition(how, workers, &queues.all, edges, owners);
         self.deal_out(builder);
         let Self { cells, batch, more, flats, .. } = self;
@@ -242,7 +239,6 @@ impl Graph {
     /// The edges between queues: where values go, and where one action works in several.
     fn find_edges(&mut self) {
         let mut edges = std::mem::take(&mut self.edges);
-        edges.clear();
         for (number, action) in (0..).zip(self.batch.actions()) {
             let home = self.home(number);
             if home == NONE {
@@ -292,10 +288,7 @@ impl Graph {
     /// An action waits for one thing less; whether that was the last. Called by its executor.
     #[inline]
     pub fn wait_less(&self, action: u32) -> bool {
-        let waits = &self.waits[action as usize];
-        let left = waits.load(Relaxed) - 1;
-        waits.store(left, Relaxed); // one writer
-        left == 0
+        count_down(&self.waits[action as usize])
     }
 
     /// Where a queue's next run begins. Asked by the queue's owner, when no action of the run
@@ -317,10 +310,7 @@ impl Graph {
     /// by the queue's owner.
     #[inline]
     pub fn leave(&self, queue: u32) -> bool {
-        let open = &self.open[queue as usize];
-        let left = open.load(Relaxed) - 1;
-        open.store(left, Relaxed); // one writer
-        left == 0
+        count_down(&self.open[queue as usize])
     }
 
     /// Keeps an output of a flat action. Called by its executor.
@@ -348,6 +338,14 @@ impl Graph {
     pub fn fail(&self, call: u32, instance: u32) {
         self.failed[call as usize].fetch_min(instance, Relaxed);
     }
+}
+
+/// Takes one off a counter that has one writer; whether that was the last.
+#[inline]
+fn count_down(counter: &AtomicU32) -> bool {
+    let left = counter.load(Relaxed) - 1;
+    counter.store(left, Relaxed);
+    left == 0
 }
 
 /// The values of a graph, as one worker uses them.
@@ -403,19 +401,14 @@ impl Cells<'_> {
             return Datum::from_words((low, high));
         }
         let made = self.graph.heaps[(high & 0xffff) as usize].lock();
-        let bytes = &made[Datum::from_words((low, 0)).as_range().range()];
-        let start = heap.len() as u32;
-        heap.extend_from_slice(bytes);
-        Datum::range(start, bytes.len() as u32)
+        Datum::of_bytes(&made[Datum::from_words((low, 0)).as_range().range()], heap)
     }
 
     #[inline]
     fn to_words(&self, datum: Datum, bytes: Option<&[u8]>) -> (u64, u64) {
         let Some(bytes) = bytes else { return datum.to_words() };
-        let mut heap = self.graph.heaps[usize::from(self.worker)].lock();
-        let start = heap.len() as u32;
-        heap.extend_from_slice(bytes);
-        let (low, _) = Datum::range(start, bytes.len() as u32).to_words();
+        let heap = &mut *self.graph.heaps[usize::from(self.worker)].lock();
+        let (low, _) = Datum::of_bytes(bytes, heap).to_words();
         (low, IN_HEAP | u64::from(self.worker))
     }
 }

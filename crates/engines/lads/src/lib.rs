@@ -30,10 +30,9 @@ pub mod within;
 pub mod worker;
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use hotrow_base::ids::WorkerId;
-use hotrow_base::thread::{self, ThreadOptions};
+use hotrow_base::thread::{self, JoinHandle, Team};
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
 use hotrow_engine::journal::Committer;
 use hotrow_engine::source::CallSource;
@@ -70,19 +69,14 @@ fn start(
     let id = |number: usize| WorkerId(options.first_worker.0 + number as u16);
     let committers: Vec<_> =
         (0..sources.len()).map(|number| Committer::new(&ground.journal, id(number))).collect();
-    let cores = thread::available_cores();
-    let pin = options.pin_threads && cores.len() >= sources.len();
+    let team = Team::new("worker", sources.len(), options.pin_threads);
     let mails = mail::mesh(sources.len());
     let crew = Arc::new(Crew::new(ground, settings, committers.clone()));
     let parts = sources.into_iter().zip(mails).zip(committers).enumerate();
     let threads = parts.map(|(number, ((source, mail), committer))| {
         let crew = Arc::clone(&crew);
         let worker = Worker::new(crew, number, committer, source, mail, options.step_budget);
-        let mut thread = ThreadOptions::named(format!("worker-{number}"));
-        if pin {
-            thread = thread.on_core(cores[number]);
-        }
-        thread.spawn(move || worker.run()).expect("the system can start another thread")
+        team.spawn(number, move || worker.run())
     });
     let threads = threads.collect();
     Ok(Box::new(Running { crew, threads }))

@@ -13,7 +13,7 @@ use std::time::Duration;
 use crossbeam_utils::CachePadded;
 use hotrow_base::clock::Ticks;
 use hotrow_base::sync::spsc::{self, Consumer, Producer};
-use hotrow_base::sync::{Parker, Spin, spin_for};
+use hotrow_base::sync::{Parker, Spin};
 
 /// Messages that a ring holds.
 const CAPACITY: usize = 1024;
@@ -128,10 +128,8 @@ impl Mail {
         let Self { own, from, parkers, to, spin, .. } = self;
         let has_late = to.iter().any(|lane| !lane.late.is_empty());
         let deadline = has_late.then(|| Ticks::from_now(NAP));
-        let mut is_there = || from.iter_mut().any(|ring| !ring.is_empty());
-        if spin_for(*spin, || is_there().then_some(())).is_none() {
-            parkers[*own].wait_for(deadline, is_there);
-        }
+        let is_there = || from.iter_mut().any(|ring| !ring.is_empty());
+        parkers[*own].spin_then_wait(*spin, deadline, is_there);
     }
 
     /// How many messages were sent since this was last asked.

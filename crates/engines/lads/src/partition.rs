@@ -11,7 +11,7 @@
 use std::collections::BinaryHeap;
 
 use hotrow_base::pool::NONE;
-use hotrow_transaction::granule::{LOCK_ID_STEP, Space};
+use hotrow_transaction::granule::{self, Space};
 
 use crate::options::Partitioning;
 use crate::queue::Queue;
@@ -58,7 +58,12 @@ impl Partitioner {
             return;
         }
         match how {
-            Partitioning::Hash => by_hash(workers, queues, owners),
+            Partitioning::Hash => {
+                queues
+                    .iter()
+                    .zip(owners)
+                    .for_each(|(queue, owner)| *owner = by_hash(workers, queue));
+            }
             Partitioning::Keys => self.by_keys(workers, queues, owners),
             Partitioning::Repaired => {
                 self.by_keys(workers, queues, owners);
@@ -77,7 +82,7 @@ impl Partitioner {
             // Spaces that are not in the sample are small.
             *owner = match self.cuts.get(at) {
                 Some(&(space, _, worker)) if space == queue.space => worker,
-                _ => (queue.lock / LOCK_ID_STEP % u64::from(workers)) as u16,
+                _ => by_hash(workers, queue),
             };
         }
     }
@@ -207,14 +212,14 @@ fn cost(queue: &Queue) -> u32 {
     queue.weight + FIND_COST
 }
 
-fn by_hash(workers: u16, queues: &[Queue], owners: &mut [u16]) {
-    for (queue, owner) in queues.iter().zip(owners) {
-        *owner = (queue.lock / LOCK_ID_STEP % u64::from(workers)) as u16;
-    }
+fn by_hash(workers: u16, queue: &Queue) -> u16 {
+    (granule::lock_hash(queue.lock) % u64::from(workers)) as u16
 }
 
 #[cfg(test)]
 mod tests {
+    use hotrow_transaction::granule::LOCK_ID_STEP;
+
     use super::*;
 
     fn queues(heads: impl Iterator<Item = u64>, weight: u32) -> Vec<Queue> {

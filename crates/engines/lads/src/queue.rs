@@ -15,7 +15,8 @@
 use hotrow_base::ids::IndexId;
 use hotrow_base::numbering::Numbering;
 use hotrow_base::pool::NONE;
-use hotrow_transaction::granule::{LOCK_ID_STEP, LockMode, Space};
+use hotrow_transaction::actions::BatchUse;
+use hotrow_transaction::granule::{self, LockMode, Space};
 
 use crate::flat::Flat;
 
@@ -116,19 +117,6 @@ impl Place {
     }
 }
 
-/// A granule and how it is used.
-#[derive(Clone, Copy, Debug)]
-pub struct Held {
-    /// identity of its lock
-    pub lock: u64,
-    /// its lock space
-    pub space: Space,
-    /// the first bytes of its key
-    pub head: u64,
-    /// how it is used
-    pub mode: LockMode,
-}
-
 /// The queues of a batch.
 #[derive(Default, Debug)]
 pub struct Queues {
@@ -150,7 +138,7 @@ impl Queues {
     /// Asks for the place at which the queue of a granule is looked for.
     #[inline]
     pub fn prefetch(&self, lock: u64) {
-        self.numbers.prefetch(first_cell(lock));
+        self.numbers.prefetch(granule::lock_hash(lock) as usize);
     }
 
     /// Makes room for the links of so many uses in all.
@@ -161,29 +149,29 @@ impl Queues {
 
     /// Hangs an action behind the latest one on a granule. `at`: the number of its use.
     #[inline]
-    pub fn hang(&mut self, action: u32, at: u32, held: Held, flats: &mut [Flat]) {
-        let (queue, begins_run) = self.append(Place::of_link(at), held, flats);
+    pub fn hang(&mut self, action: u32, at: u32, granule: &BatchUse, flats: &mut [Flat]) {
+        let (queue, begins_run) = self.append(Place::of_link(at), granule, flats);
         self.links[at as usize] = Link { action, queue, next: Place::END, begins_run };
     }
 
     /// As [`Queues::hang`], for a flat action.
     #[inline]
-    pub fn hang_flat(&mut self, at: u32, held: Held, flats: &mut [Flat]) {
-        let (_, begins_run) = self.append(Place::of_flat(at), held, flats);
+    pub fn hang_flat(&mut self, at: u32, granule: &BatchUse, flats: &mut [Flat]) {
+        let (_, begins_run) = self.append(Place::of_flat(at), granule, flats);
         flats[at as usize].begins_run = begins_run;
     }
 
     /// Appends a place to the queue of a granule: which that is, and whether it begins a run.
     #[inline]
-    fn append(&mut self, at: Place, held: Held, flats: &mut [Flat]) -> (u32, bool) {
+    fn append(&mut self, at: Place, granule: &BatchUse, flats: &mut [Flat]) -> (u32, bool) {
         let Self { all, links, numbers } = self;
-        let is = |number: u32| all[number as usize].lock == held.lock;
+        let is = |number: u32| all[number as usize].lock == granule.lock;
         let next = all.len() as u32;
-        match numbers.find_or_add(first_cell(held.lock), next, is) {
-            Ok(number) => {
+        match numbers.find_or_add(granule::lock_hash(granule.lock) as usize, next, is) {
+            Some(number) => {
                 let queue = &mut all[number as usize];
-                let joins = queue.mode.compatible(held.mode);
-                queue.mode = if joins { queue.mode.join(held.mode) } else { held.mode };
+                let joins = queue.mode.compatible(granule.mode);
+                queue.mode = if joins { queue.mode.join(granule.mode) } else { granule.mode };
                 match queue.last.stands() {
                     Stands::Link(last) => links[last as usize].next = at,
                     Stands::Flat(last) => flats[last as usize].next = at,
@@ -193,24 +181,21 @@ impl Queues {
                 queue.weight += 1;
                 (number, !joins)
             }
-            Err(number) => {
-                let Held { lock, space, head, mode } = held;
+            None => {
+                let &BatchUse { lock, space, head, mode } = granule;
                 all.push(Queue { lock, space, head, weight: 1, first: at, last: at, mode });
-                numbers.keep_room(all.len(), |number| first_cell(all[number as usize].lock));
-                (number, true)
+                let begin = |number: u32| granule::lock_hash(all[number as usize].lock) as usize;
+                numbers.keep_room(all.len(), begin);
+                (next, true)
             }
         }
     }
 }
 
-/// The lowest bits of all identities are the same.
-#[inline]
-fn first_cell(lock: u64) -> usize {
-    (lock / LOCK_ID_STEP) as usize
-}
-
 #[cfg(test)]
 mod tests {
+    use hotrow_transaction::granule::LOCK_ID_STEP;
+
     use super::*;
 
     #[test]
@@ -224,8 +209,8 @@ mod tests {
             // Every other action is on a granule of its own.
             for (link, lock) in [(2 * at, 7), (2 * at + 1, 8 + u64::from(at))] {
                 let lock = lock * LOCK_ID_STEP;
-                let held = Held { lock, space: Space::Index(IndexId(0)), head: 0, mode };
-                queues.hang(at, link, held, &mut []);
+                let granule = BatchUse { lock, space: Space::Index(IndexId(0)), head: 0, mode };
+                queues.hang(at, link, &granule, &mut []);
             }
         }
         assert_eq!(queues.all.len(), 1 + modes.len());

@@ -55,8 +55,6 @@ pub struct Worker {
     deferred: Vec<Errand>,
     /// errands without a call
     free: Vec<Errand>,
-    /// to run alone
-    alone: Vec<Errand>,
     watch: Stopwatch,
 }
 
@@ -84,7 +82,6 @@ impl Worker {
             habits: Habits::default(),
             deferred: Vec::new(),
             free: Vec::new(),
-            alone: Vec::new(),
             watch: Stopwatch::default(),
             crew,
         }
@@ -112,7 +109,6 @@ impl Worker {
                 self.turn(&schema, &programs, most)
             };
             crew.end_round();
-            self.run_alone();
             rounds = rounds.wrapping_add(1);
             let many = self.conclusion.calls() >= CALLS_PER_HOUSEKEEPING;
             if plan == Plan::Idle || many || rounds.is_multiple_of(ROUNDS_PER_HOUSEKEEPING) {
@@ -132,11 +128,11 @@ impl Worker {
     fn turn(&mut self, schema: &Schema, programs: &Programs, most: usize) -> Plan {
         let crew = Arc::clone(&self.crew);
         let slot = &crew.slots[self.number];
-        {
+        let calls = {
             let graph = &mut *slot.graph.write().expect("nobody panics with it");
             self.build(schema, programs, graph, most);
-        }
-        let calls = slot.graph.read().expect("nobody panics with it").calls();
+            graph.calls()
+        };
         self.watch.switch(Activity::Wait);
         if crew.built(self.number, calls) == Plan::Idle {
             return Plan::Idle;
@@ -162,6 +158,7 @@ impl Worker {
                 crew.meet();
                 let mut deferred = std::mem::take(&mut self.deferred);
                 self.run_in_turn(schema, &mut deferred);
+                debug_assert!(self.deferred.is_empty(), "what runs as a whole guesses nothing");
                 self.free.append(&mut deferred);
                 self.deferred = deferred;
             }
@@ -180,17 +177,13 @@ impl Worker {
     ) -> Verdict {
         if !self.committer.logs_commands() {
             // What each call wrote is only known when it runs by itself.
-            return Verdict { writes: false, must_go_back: true, defers: false };
+            return Verdict { must_go_back: true, ..Verdict::default() };
         }
         let Self { conclusion, desk, scratch, number, habits, .. } = self;
         let (worker, frame) = (*number as u16, &mut desk.frame);
         let mut remains = Remains { schema, programs, graph, worker, frame, scratch };
         conclusion.conclude(&mut remains, &slot.outboxes);
-        Verdict {
-            writes: conclusion.writes,
-            must_go_back: conclusion.must_go_back(graph, programs, habits),
-            defers: conclusion.defers(),
-        }
+        conclusion.verdict(graph, programs, habits)
     }
 
     /// Fetches calls, plans them, and hangs their actions into a graph.
@@ -237,8 +230,8 @@ impl Worker {
             let (first, call) = (graph.flats.len(), graph.calls() as u32);
             let first_code = programs.first_code(invocation.procedure);
             let (flats, queues) = (&mut graph.flats, &graph.queues);
-            let mut taker = Taker { flats, queues, schema, call, first_code, fits: true };
-            if flat.plan(invocation, frame, &mut taker) && taker.fits {
+            let mut taker = Taker { flats, queues, schema, call, first_code };
+            if flat.plan(invocation, frame, &mut taker) {
                 return graph.add_flat(schema, programs, first);
             }
             graph.flats.cut_back(first);
@@ -265,8 +258,8 @@ impl Worker {
         let crew = Arc::clone(&self.crew);
         let scratch = &mut *crew.scratches[self.number].lock();
         for slot in &crew.slots {
-            if !slot.is_used.load(std::sync::atomic::Ordering::Relaxed) {
-                continue; // known to all since the last barrier
+            if slot.is_empty() {
+                continue;
             }
             {
                 let graph = &*slot.graph.read().expect("nobody panics with it");
@@ -309,7 +302,7 @@ impl Worker {
 
     /// Tells the end of the call on the desk, or takes it up again.
     fn finish(&mut self, schema: &Schema, ended: Result<(), Stop>) {
-        let Self { desk, committer, source, deferred, free, alone, crew, number, .. } = self;
+        let Self { desk, committer, source, deferred, free, crew, number, .. } = self;
         let books = crew.books.of(*number);
         if desk.procedure.is_none() {
             desk.finish_unknown(&mut **source, books);
@@ -317,14 +310,11 @@ impl Worker {
         }
         match desk.after(ended, schema, committer, books) {
             Next::End(end) => desk.finish(end, &mut **source, books),
-            next => {
+            Next::Again(_) | Next::Alone => {
                 desk.attempts += 1;
                 let mut errand = free.pop().unwrap_or_default();
                 desk.swap(&mut errand);
-                match next {
-                    Next::Alone => alone.push(errand),
-                    _ => deferred.push(errand),
-                }
+                deferred.push(errand);
             }
         }
     }
@@ -366,16 +356,6 @@ impl Worker {
         }
         let ended = desk.end(ended, met, committer);
         self.finish(schema, ended);
-    }
-
-    /// Runs calls that could not be planned. Outside the gate.
-    fn run_alone(&mut self) {
-        let Self { crew, desk, scratch, committer, source, alone, number, .. } = self;
-        for mut errand in alone.drain(..) {
-            desk.swap(&mut errand);
-            let books = crew.books.of(*number);
-            desk.run_alone(&crew.ground.schema, scratch, committer, &mut **source, books);
-        }
     }
 
     fn publish_books(&mut self) {

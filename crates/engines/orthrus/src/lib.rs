@@ -41,7 +41,7 @@ pub mod run;
 use std::sync::Arc;
 
 use hotrow_base::ids::WorkerId;
-use hotrow_base::thread::{JoinHandle, ThreadOptions, available_cores, join_all};
+use hotrow_base::thread::{JoinHandle, Team, join_all};
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
 use hotrow_engine::journal::Committer;
 use hotrow_engine::source::CallSource;
@@ -84,21 +84,15 @@ fn start(
     let settings = Settings::read(options)?;
     let threads = options.threads;
     assert_eq!(sources.len(), threads, "one source per thread");
-    let cores = available_cores();
-    let pins = options.pin_threads && cores.len() >= threads;
+    let team = Team::new("orthrus", threads, options.pin_threads);
     let journal = Arc::clone(&ground.journal);
-    let crew = Arc::new(Crew::new(ground, settings, options.step_budget, pins));
+    let crew = Arc::new(Crew::new(ground, settings, options.step_budget, team.is_pinned()));
     let spawn = |(number, source): (usize, Box<dyn CallSource>)| {
         let worker = WorkerId(options.first_worker.0 + number as u16);
         let runner = Runner::new(Committer::new(&journal, worker));
         let kit = Kit { number, runner, sources: vec![source], free: Vec::new() };
         let crew = Arc::clone(&crew);
-        let mut thread = ThreadOptions::named(format!("orthrus-{number}"));
-        if pins {
-            thread = thread.on_core(cores[number]);
-        }
-        let running = thread.spawn(move || crew.work(kit));
-        running.expect("the system can start another thread")
+        team.spawn(number, move || crew.work(kit))
     };
     let threads = sources.into_iter().enumerate().map(spawn).collect();
     Ok(Box::new(Orthrus { crew, threads }))

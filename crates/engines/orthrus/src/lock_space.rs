@@ -14,7 +14,7 @@
 
 use hotrow_base::pool::{NONE, Pool};
 use hotrow_log::position::Position;
-use hotrow_transaction::granule::{LOCK_ID_STEP, LockMode};
+use hotrow_transaction::granule::{self, LockMode};
 
 use crate::request::{Parcel, Request};
 
@@ -200,7 +200,7 @@ impl LockSpace {
     }
 
     fn bucket_of(&self, id: u64) -> usize {
-        (id / LOCK_ID_STEP) as usize & (self.buckets.len() - 1)
+        granule::lock_hash(id) as usize & (self.buckets.len() - 1)
     }
 
     fn find(&self, first: u32, id: u64) -> Option<u32> {

@@ -4,7 +4,7 @@
 
 use hotrow_engine::owners::Owners;
 use hotrow_engine::schema::Schema;
-use hotrow_transaction::granule::{LOCK_ID_STEP, LockRequest};
+use hotrow_transaction::granule::{self, LockRequest};
 use hotrow_transaction::plan::Plan;
 
 use crate::lock_table::SHARED_SPACES;
@@ -34,7 +34,9 @@ impl Spaces {
         request.locks.extend(plan.footprint().granules().iter().map(|granule| {
             let space = match self {
                 Self::OfOwners(owners) => owners.of(&schema.catalog, plan, granule),
-                Self::Shared => (granule.lock / LOCK_ID_STEP % u64::from(SHARED_SPACES)) as u16,
+                Self::Shared => {
+                    (granule::lock_hash(granule.lock) % u64::from(SHARED_SPACES)) as u16
+                }
             };
             (space, LockRequest::new(granule.lock, granule.mode))
         }));

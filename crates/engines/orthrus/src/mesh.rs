@@ -16,7 +16,7 @@ use std::time::Duration;
 use crossbeam_utils::CachePadded;
 use hotrow_base::clock::Ticks;
 use hotrow_base::sync::spsc::{Consumer, Producer, ring};
-use hotrow_base::sync::{Parker, Spin, SpinWait, spin_for};
+use hotrow_base::sync::{Parker, Spin, SpinWait};
 
 use crate::request::{Parcel, ToLock};
 
@@ -179,10 +179,8 @@ struct Bed {
 }
 
 impl Bed {
-    fn wait(&self, deadline: Ticks, mut ready: impl FnMut() -> bool) {
-        if spin_for(self.spin, || ready().then_some(())).is_none() {
-            self.sleepers[self.own].wait_for(Some(deadline), ready);
-        }
+    fn wait(&self, deadline: Ticks, ready: impl FnMut() -> bool) {
+        self.sleepers[self.own].spin_then_wait(self.spin, Some(deadline), ready);
     }
 }
 

@@ -4,29 +4,22 @@
 //!              look at the lock table, and all of it can be released
 //! Concurrency  none: one owner
 
+use hotrow_base::numbering::Numbering;
 use hotrow_engine::lock_mode::Mode;
-use hotrow_transaction::granule::LOCK_ID_STEP;
+use hotrow_transaction::granule;
 
 /// See the module. Kept from transaction to transaction: after warm-up nothing is allocated.
 #[derive(Debug)]
 pub struct Held {
     locks: Vec<(u64, Mode)>,
-    /// open addressing over identities; a cell counts only when its round is the current one
-    cells: Vec<Cell>,
-    round: u32,
+    numbers: Numbering,
 }
-
-#[derive(Clone, Copy, Default, Debug)]
-struct Cell {
-    round: u32,
-    lock: u32,
-}
-
-const CELLS_MIN: usize = 64;
 
 impl Default for Held {
     fn default() -> Self {
-        Self { locks: Vec::new(), cells: vec![Cell::default(); CELLS_MIN], round: 1 }
+        let mut held = Self { locks: Vec::new(), numbers: Numbering::default() };
+        held.clear();
+        held
     }
 }
 
@@ -34,11 +27,7 @@ impl Held {
     /// Forgets all, keeps the memory.
     pub fn clear(&mut self) {
         self.locks.clear();
-        self.round = self.round.wrapping_add(1);
-        if self.round == 0 {
-            self.cells.fill(Cell::default());
-            self.round = 1;
-        }
+        self.numbers.clear();
     }
 
     /// Whether nothing is held.
@@ -58,28 +47,27 @@ impl Held {
 
     /// Of the locks behind the first `from`, forgets those that `keeps` does not want kept.
     pub fn keep(&mut self, from: usize, mut keeps: impl FnMut(u64, Mode) -> bool) {
-        // The last first: no other lock has gone past the cell of the one that came last.
-        for number in (from..self.locks.len()).rev() {
-            let at = self.cell_of(self.locks[number].0);
-            self.cells[at] = Cell::default();
+        let Self { locks, numbers } = self;
+        for (number, &(lock, _)) in locks.iter().enumerate().skip(from).rev() {
+            numbers.take_back(begin(lock), number as u32);
         }
         let mut kept = from;
-        for number in from..self.locks.len() {
-            let (lock, mode) = self.locks[number];
+        for number in from..locks.len() {
+            let (lock, mode) = locks[number];
             if keeps(lock, mode) {
-                self.locks[kept] = (lock, mode);
-                self.place(kept);
+                locks[kept] = (lock, mode);
+                numbers.find_or_add(begin(lock), kept as u32, |_| false);
                 kept += 1;
             }
         }
-        self.locks.truncate(kept);
+        locks.truncate(kept);
     }
 
     /// How a lock is held.
     #[inline]
     pub fn mode(&self, lock: u64) -> Option<Mode> {
-        let cell = self.cells[self.cell_of(lock)];
-        (cell.round == self.round).then(|| self.locks[cell.lock as usize].1)
+        let is = |number: u32| self.locks[number as usize].0 == lock;
+        self.numbers.find(begin(lock), is).map(|number| self.locks[number as usize].1)
     }
 
     /// Whether a lock is held in a mode that grants `mode`.
@@ -90,52 +78,30 @@ impl Held {
 
     /// Notes that a lock is held in `mode`, besides as it is held already.
     pub fn join(&mut self, lock: u64, mode: Mode) {
-        let at = self.cell_of(lock);
-        let cell = self.cells[at];
-        if cell.round == self.round {
-            let held = &mut self.locks[cell.lock as usize].1;
-            *held = held.join(mode);
-            return;
-        }
-        self.cells[at] = Cell { round: self.round, lock: self.locks.len() as u32 };
-        self.locks.push((lock, mode));
-        if self.locks.len() * 2 > self.cells.len() {
-            self.grow();
-        }
-    }
-
-    /// The cell of a lock, or the free one where it belongs.
-    #[inline]
-    fn cell_of(&self, lock: u64) -> usize {
-        let mask = self.cells.len() - 1;
-        // The lowest bits of all identities are the same.
-        let mut at = (lock / LOCK_ID_STEP) as usize & mask;
-        loop {
-            let cell = self.cells[at];
-            if cell.round != self.round || self.locks[cell.lock as usize].0 == lock {
-                return at;
+        let Self { locks, numbers } = self;
+        let is = |number: u32| locks[number as usize].0 == lock;
+        match numbers.find_or_add(begin(lock), locks.len() as u32, is) {
+            Some(number) => {
+                let held = &mut locks[number as usize].1;
+                *held = held.join(mode);
             }
-            at = (at + 1) & mask;
+            None => {
+                locks.push((lock, mode));
+                numbers.keep_room(locks.len(), |number| begin(locks[number as usize].0));
+            }
         }
     }
+}
 
-    #[cold]
-    fn grow(&mut self) {
-        let cells = self.cells.len() * 2;
-        self.cells.clear();
-        self.cells.resize(cells, Cell::default());
-        self.round = 1;
-        (0..self.locks.len()).for_each(|number| self.place(number));
-    }
-
-    fn place(&mut self, number: usize) {
-        let at = self.cell_of(self.locks[number].0);
-        self.cells[at] = Cell { round: self.round, lock: number as u32 };
-    }
+/// Where the search for a lock begins.
+fn begin(lock: u64) -> usize {
+    granule::lock_hash(lock) as usize
 }
 
 #[cfg(test)]
 mod tests {
+    use hotrow_transaction::granule::LOCK_ID_STEP;
+
     use super::*;
 
     #[test]

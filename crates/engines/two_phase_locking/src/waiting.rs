@@ -22,7 +22,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::sync::{Parker, Spin, spin_for};
+use hotrow_base::sync::{Parker, Spin};
 use hotrow_engine::waits::Party;
 
 const UNDECIDED: u32 = 0;
@@ -105,9 +105,7 @@ impl WaitingCell {
     /// the deadline has passed: spins, then sleeps. Only the owner calls this.
     pub fn wait(&self, spin: Spin, deadline: Option<Ticks>) {
         let is_over = || self.verdict().is_some() || self.is_doomed() || self.is_outdated();
-        if spin_for(spin, || is_over().then_some(())).is_none() {
-            self.parker.wait_for(deadline, is_over);
-        }
+        self.parker.spin_then_wait(spin, deadline, is_over);
     }
 
     /// Whether the owner has been told to undo its transaction.

@@ -25,8 +25,6 @@ pub struct BatchCall {
     instances: (u32, u32),
     /// the value its caller hears as row count; [`NONE`]: none
     pub(super) row_count: u32,
-    /// it is one action, the whole procedure
-    pub is_whole: bool,
 }
 
 /// A run of a leaf.
@@ -134,7 +132,6 @@ impl Batch {
             actions: (next, next),
             instances: (instance, instance),
             row_count: NONE,
-            is_whole: false,
         });
     }
 
@@ -174,7 +171,6 @@ impl Batch {
             actions: (action, action + 1),
             instances: (instance, instance + 1),
             row_count: made,
-            is_whole: true,
         });
     }
 
@@ -208,7 +204,7 @@ impl Batch {
         let row_count = value + plan.row_count;
         let actions = (first, self.actions.len() as u32);
         let instances = (instance, self.instances.len() as u32);
-        self.calls.push(BatchCall { actions, instances, row_count, is_whole: false });
+        self.calls.push(BatchCall { actions, instances, row_count });
     }
 
     fn add_values(&mut self, plan: &ActionPlan) {

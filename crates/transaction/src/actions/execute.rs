@@ -86,9 +86,7 @@ impl Values for Kept {
     fn load(&self, value: u32, heap: &mut Vec<u8>) -> Datum {
         let (datum, bytes) = &self.made[value as usize];
         let Some(bytes) = bytes else { return *datum };
-        let start = heap.len() as u32;
-        heap.extend_from_slice(bytes);
-        Datum::range(start, bytes.len() as u32)
+        Datum::of_bytes(bytes, heap)
     }
 
     fn store(&mut self, value: u32, datum: Datum, bytes: Option<&[u8]>) {

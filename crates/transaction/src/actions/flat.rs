@@ -32,7 +32,7 @@ use crate::catalog::Catalog;
 use crate::compiled::PlanProgram;
 use crate::frame::Frame;
 use crate::granule::{LockMode, Space};
-use crate::interpret::{self, Hook, PlannedKey, fits};
+use crate::interpret::{self, Hook, PlannedKey};
 use crate::invocation::Invocation;
 use crate::lower;
 use crate::outcome::Stop;
@@ -83,24 +83,15 @@ pub struct FlatLeaf {
 /// record that follow one another find it once.
 #[derive(Clone, Debug)]
 pub enum Simple {
-    /// add to an integer column
-    Bump {
-        /// the column
-        field: Field,
-        /// its bits
-        bits: u8,
-        /// what is added
-        addend: Addend,
-        /// it is subtracted
-        subtract: bool,
-    },
+    /// add to an integer column, or subtract from it
+    Bump(BumpCode, Operand),
     /// read columns, output by output
     Read(Box<[Reading]>),
 }
 
-/// What a [`Simple::Bump`] adds.
+/// What a [`Simple::Bump`] adds or subtracts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Addend {
+pub enum Operand {
     /// always this
     Constant(i64),
     /// the captured value with this number
@@ -135,8 +126,9 @@ pub struct FlatAction<'a> {
 
 /// Takes the actions of a call.
 pub trait FlatSink {
-    /// Takes the next action. The values that it captures are in the frame.
-    fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf, frame: &Frame);
+    /// Takes the next action. The values that it captures are in the frame. False: it has no room
+    /// for such an action, and the call is not to be flat.
+    fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf, frame: &Frame) -> bool;
 }
 
 /// What an action has handed to the tail.
@@ -342,11 +334,11 @@ impl FlatLeaf {
         mut make: impl FnMut(usize, Datum),
     ) -> Result<bool, Stop> {
         match simple {
-            &Simple::Bump { field, bits, addend, subtract } => {
+            Simple::Bump(bump, operand) => {
                 let row = access.row(self.table, record);
-                let addend = match addend {
-                    Addend::Constant(value) => value,
-                    Addend::Captured(number) => {
+                let operand = match *operand {
+                    Operand::Constant(value) => value,
+                    Operand::Captured(number) => {
                         let value = captured(number);
                         if value.is_null() {
                             return Ok(false);
@@ -354,18 +346,13 @@ impl FlatLeaf {
                         value.as_int()
                     }
                 };
-                if field.is_null(row) {
+                if bump.field.is_null(row) {
                     return Ok(false);
                 }
-                let old = field.read_int(row);
-                let (value, overflow) = match subtract {
-                    true => old.overflowing_sub(addend),
-                    false => old.overflowing_add(addend),
+                let Some(value) = bump.apply(bump.field.read_int(row), operand) else {
+                    return Ok(false);
                 };
-                if overflow || !fits(value, bits) {
-                    return Ok(false);
-                }
-                Ok(access.update_int(self.table, record, field, value)? == Inserted::Yes)
+                Ok(access.update_int(self.table, record, bump.field, value)? == Inserted::Yes)
             }
             Simple::Read(readings) => {
                 let row = access.row(self.table, record);
@@ -410,21 +397,21 @@ impl Simple {
         let access = &program.access[usize::from(leaf.site?)];
         match *code {
             [Op::Bump { .. }, Op::End, ..] => {
-                let BumpCode { field, slot, bits, subtract } = access.bump?;
+                let bump = access.bump?;
                 if !outputs.is_empty() {
                     return None;
                 }
-                let addend = match captured.iter().position(|captured| captured.0 == slot) {
-                    Some(number) => Addend::Captured(number),
+                let operand = match captured.iter().position(|captured| captured.0 == bump.slot) {
+                    Some(number) => Operand::Captured(number),
                     None => {
-                        let constant = *program.image.get(usize::from(slot))?;
+                        let constant = *program.image.get(usize::from(bump.slot))?;
                         if constant.is_null() {
                             return None;
                         }
-                        Addend::Constant(constant.as_int())
+                        Operand::Constant(constant.as_int())
                     }
                 };
-                Some(Self::Bump { field, bits, addend, subtract })
+                Some(Self::Bump(bump, operand))
             }
             [Op::Point { .. }, Op::End, ..] => {
                 let reading = |output: &SlotId| match *output {
@@ -511,17 +498,18 @@ impl FlatProgram {
         sink: &mut impl FlatSink,
     ) -> bool {
         frame.begin(&self.plan, invocation);
-        let mut taking = Taking { flat: self, sink, is_flat: true };
-        let ran = interpret::run(&self.plan, 0, frame, &mut Nothing, &mut taking);
-        ran.is_ok() && taking.is_flat
+        let mut taking = Taking { flat: self, sink };
+        interpret::run(&self.plan, 0, frame, &mut Nothing, &mut taking).is_ok()
     }
 }
+
+/// Ends the planning of a call that is not flat.
+const NOT_FLAT: Stop = Stop::Replan;
 
 /// The hook that turns marks into actions.
 struct Taking<'a, S> {
     flat: &'a FlatProgram,
     sink: &'a mut S,
-    is_flat: bool,
 }
 
 impl<S: FlatSink> Hook for Taking<'_, S> {
@@ -537,13 +525,11 @@ impl<S: FlatSink> Hook for Taking<'_, S> {
         let number = id as u16;
         let leaf = self.flat.leaf(number);
         let mut bytes = PackedKey::default();
-        let Some((key, hash)) = leaf.mark.pack(frame, &mut bytes) else {
-            self.is_flat = false; // it has a NULL and matches nothing
-            return Ok(());
-        };
+        // A key with a NULL matches nothing.
+        let Some((key, hash)) = leaf.mark.pack(frame, &mut bytes) else { return Err(NOT_FLAT) };
         let lock = leaf.mark.lock_id(hash);
-        self.sink.take(FlatAction { leaf: number, key, hash, lock }, leaf, frame);
-        Ok(())
+        let action = FlatAction { leaf: number, key, hash, lock };
+        if self.sink.take(action, leaf, frame) { Ok(()) } else { Err(NOT_FLAT) }
     }
 }
 

@@ -141,9 +141,6 @@ impl ActionPlan {
     }
 
     fn keep_bytes(&mut self, frame: &Frame, datum: Datum) -> Datum {
-        let start = self.bytes.len() as u32;
-        let range = datum.as_range();
-        self.bytes.extend_from_slice(&frame.heap()[range.range()]);
-        Datum::range(start, range.len)
+        Datum::of_bytes(&frame.heap()[datum.as_range().range()], &mut self.bytes)
     }
 }

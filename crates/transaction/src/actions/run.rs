@@ -19,7 +19,7 @@ use crate::frame::{Frame, Machine};
 use crate::interpret::{self, Hook, NoHook, PlannedKey};
 use crate::invocation::Invocation;
 use crate::outcome::Stop;
-use crate::program::{ROW_COUNT, SlotId};
+use crate::program::ROW_COUNT;
 
 /// Where values between actions are kept, by number; each is stored once, before it is loaded.
 pub trait Values {
@@ -183,7 +183,7 @@ impl CallRun<'_> {
             NONE => Datum::int(0),
             value => self.gather(value, &mut frame.machine, values),
         };
-        frame.set_slot(SlotId(ROW_COUNT.0), touched);
+        frame.set_slot(ROW_COUNT, touched);
     }
 }
 

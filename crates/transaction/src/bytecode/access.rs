@@ -8,6 +8,7 @@ use hotrow_base::types::DataType;
 use crate::access::Intent;
 use crate::bytecode::CompareKind;
 use crate::catalog::{Index, Table};
+use crate::interpret::fits;
 use crate::program::{AggregateFunction, RowsTo};
 
 /// A code position that means "no code".
@@ -265,6 +266,18 @@ pub struct BumpCode {
     pub bits: u8,
     /// subtracts instead
     pub subtract: bool,
+}
+
+impl BumpCode {
+    /// What the column is after a change that finds `old`; `None` when that does not fit it.
+    #[inline]
+    pub const fn apply(&self, old: i64, operand: i64) -> Option<i64> {
+        let (value, overflow) = match self.subtract {
+            true => old.overflowing_sub(operand),
+            false => old.overflowing_add(operand),
+        };
+        if overflow || !fits(value, self.bits) { None } else { Some(value) }
+    }
 }
 
 /// An update's columns.

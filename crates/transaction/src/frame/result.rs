@@ -90,12 +90,7 @@ fn copy_rows(rows: &[Datum], heap: &[u8], program: &Program, store: &mut RowStor
     for (&datum, column) in rows.iter().zip(program.result.iter().cycle()) {
         store.datums.push(match column.data_type.is_bytes() && !datum.is_null() {
             false => datum,
-            true => {
-                let bytes = &heap[datum.as_range().range()];
-                let start = store.heap.len() as u32;
-                store.heap.extend_from_slice(bytes);
-                Datum::range(start, bytes.len() as u32)
-            }
+            true => Datum::of_bytes(&heap[datum.as_range().range()], &mut store.heap),
         });
     }
 }

@@ -7,7 +7,7 @@ use hotrow_base::row::{Words, read_field};
 use super::fault::{stop, stop_machine};
 use super::keys::{encode, pack};
 use super::pure::set_touched;
-use super::{Fault, Hook, PlannedKey, fits, violation};
+use super::{Fault, Hook, PlannedKey, violation};
 use crate::access::{Inserted, KeyAt, RecordAccess};
 use crate::bytecode::{AccessCode, Bind, BindKind, InsertCode, KeyCode, PathCode, Program};
 use crate::frame::{Frame, Machine};
@@ -130,13 +130,10 @@ pub(super) fn bump<A: RecordAccess, H: Hook>(
     let value = if bump.field.is_null(row) || addend.is_null() {
         Datum::NULL
     } else {
-        let (old, addend) = (bump.field.read_int(row), addend.as_int());
-        let (value, overflow) =
-            if bump.subtract { old.overflowing_sub(addend) } else { old.overflowing_add(addend) };
-        if overflow || !fits(value, bump.bits) {
+        let Some(value) = bump.apply(bump.field.read_int(row), addend.as_int()) else {
             let fault = Fault::IntRange { bits: bump.bits };
             return Err(stop_machine(program, at, machine, fault));
-        }
+        };
         Datum::int(value)
     };
     let change = [(bump.field.column(), value)];

@@ -10,7 +10,7 @@ use hotrow_base::ids::TableId;
 use hotrow_base::numbering::Numbering;
 
 use super::KeyRange;
-use crate::granule::{LOCK_ID_STEP, LockMode, LockRequest, Space};
+use crate::granule::{self, LockMode, LockRequest, Space};
 
 /// A granule of the footprint.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +101,7 @@ impl Footprint {
     #[inline]
     fn find(&self, lock: u64) -> Option<usize> {
         let is = |number: u32| self.granules[number as usize].lock == lock;
-        self.numbers.find(first_cell(lock), is).map(|number| number as usize)
+        self.numbers.find(granule::lock_hash(lock) as usize, is).map(|number| number as usize)
     }
 
     /// Adds a granule or strengthens it. For engines that lock as they go and keep what they hold
@@ -124,27 +124,22 @@ impl Footprint {
         let Self { granules, numbers, has_tables } = self;
         let is = |number: u32| granules[number as usize].lock == granule.lock;
         let next = granules.len() as u32;
-        match numbers.find_or_add(first_cell(granule.lock), next, is) {
-            Ok(number) => {
+        match numbers.find_or_add(granule::lock_hash(granule.lock) as usize, next, is) {
+            Some(number) => {
                 let held = &mut granules[number as usize];
                 held.mode = held.mode.join(granule.mode);
                 held.first = held.first.min(granule.first);
                 held.last = held.last.max(granule.last);
                 number
             }
-            Err(number) => {
+            None => {
                 *has_tables |= granule.table().is_some();
                 granules.push(granule);
-                let begin = |number: u32| first_cell(granules[number as usize].lock);
+                let begin =
+                    |number: u32| granule::lock_hash(granules[number as usize].lock) as usize;
                 numbers.keep_room(granules.len(), begin);
-                number
+                next
             }
         }
     }
-}
-
-/// The lowest bits of all identities are the same.
-#[inline]
-fn first_cell(lock: u64) -> usize {
-    (lock / LOCK_ID_STEP) as usize
 }

@@ -42,7 +42,7 @@ struct Taken {
 struct Sink(Vec<Taken>);
 
 impl FlatSink for Sink {
-    fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf, frame: &Frame) {
+    fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf, frame: &Frame) -> bool {
         let captured = leaf.captured.iter().enumerate();
         let kept = |(at, &slot)| keep(frame, frame.slot(slot), leaf.captures_bytes(at));
         self.0.push(Taken {
@@ -55,6 +55,7 @@ impl FlatSink for Sink {
             made: None,
             error: None,
         });
+        true
     }
 }
 

@@ -1,3 +1,5 @@
+use hotrow_transaction::granule::LOCK_ID_STEP;
+
 use super::*;
 use LockMode::{Exclusive, IntentExclusive, IntentShared, Shared};
 

@@ -3,7 +3,7 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use hotrow_transaction::granule::LockRequest;
+use hotrow_transaction::granule::{LOCK_ID_STEP, LockRequest};
 
 use super::*;
 use crate::request::Transaction;

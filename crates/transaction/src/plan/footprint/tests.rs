@@ -1,4 +1,5 @@
 use super::*;
+use crate::granule::LOCK_ID_STEP;
 use LockMode::{Exclusive, IntentShared, Shared};
 use hotrow_base::ids::{IndexId, TableId};
 
