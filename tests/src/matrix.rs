@@ -85,10 +85,12 @@ const TEST_CREWS: &[(&str, usize, Settings)] = &[
     ("orthrus", 16, &[("lock_threads", "4")]),
 ];
 
-/// Every engine of the table, in all variants, with each of the thread counts it can use.
+/// Every engine of the table, in all variants, with each of the thread counts it can use. With
+/// `HOTROW_ENGINE` in the environment, of that engine only: for whoever works on it.
 pub fn setups(threads: &[usize]) -> Vec<Setup> {
     let mut all = Vec::new();
-    for entry in engines() {
+    let wanted = std::env::var("HOTROW_ENGINE").ok().map(|name| engine(&name).name);
+    for entry in engines().iter().filter(|entry| wanted.is_none_or(|name| name == entry.name)) {
         let plain: &[&[(&str, &str)]] = &[&[]];
         let variants = if entry.variants.is_empty() { plain } else { entry.variants };
         let of_tests = TEST_VARIANTS.iter().filter(|(engine, _)| *engine == entry.name);

@@ -1,8 +1,8 @@
 //! How many calls a graph may have: the statistics manager's part of lads.txt.
 //!
 //! Role         one for all workers: the crew tells it how long a round took, and all of them how
-//!              many calls each may take up in the next. A larger batch has fewer barriers per call,
-//!              a smaller one is answered sooner and stays in the caches
+//!              many calls each may take up in the next. A larger batch has fewer barriers per
+//!              call, a smaller one is answered sooner and stays in the caches
 //! Source       lads.txt 4.1 (statistics manager) and 5.6 (throughput and latency by batch size).
 //!              The paper leaves open how the size is found; here it is what the last rounds' pace
 //!              gives for half the latency wanted, since a call may come when a round has just

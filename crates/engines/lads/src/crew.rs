@@ -1,26 +1,27 @@
 //! What all workers share, and the steps they take together.
 //!
-//! States       of a **round**: begun (the last worker to come enters the gate for all) -> every
-//!              worker builds a graph -> the graphs are executed one after the other, each by all
-//!              workers -> concluded: every builder looks how its calls have ended -> judged:
-//!              either all graphs commit together, or all are taken back and their calls run one by
-//!              one -> ended (the last one leaves the gate)
+//! States       of a **round**: begun -> every worker builds a graph -> each executes its share of
+//!              all graphs, one after the other; of one that is not built yet it waits for that ->
+//!              all have executed theirs -> concluded: every builder looks how its calls have
+//!              ended -> judged: either all graphs commit together, or all are taken back and
+//!              their calls run one by one -> all have committed theirs: the next round begins, or
+//!              a **pause**, in which workers look after themselves outside the gate
 //! Invariants   I1 records are touched only inside the gate, which one worker enters and leaves for
 //!              all: so nobody waits at the gate for whom others wait at a barrier
 //!              I2 the order of calls is that of graphs, then that of calls in a graph
-//! Concurrency  a graph -> its builder writes while it builds and concludes, all read between; an
-//!              outbox -> its executor, then the builder, then whoever takes a round back; a
-//!              scratch -> its worker, then whoever takes a round back. All of these steps are
-//!              parted by barriers, so no latch here is ever waited for
+//! Concurrency  a graph -> its builder writes while it builds and commits, all read between; an
+//!              outbox -> its builder, its executor, the builder, then whoever takes a round back;
+//!              a scratch -> its worker, then whoever takes a round back. All of these steps are
+//!              parted by milestones and barriers, so no latch here is ever waited for
 //! Source       lads.txt 3.3 (a global synchronization between building and executing, conflicting
 //!              graphs one after the other, group commit) and 4.1 (bulk synchronous threads)
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::counters::PerWorker;
-use hotrow_base::sync::{Barrier, Latch};
+use hotrow_base::sync::{Barrier, Latch, Milestone};
 use hotrow_engine::contract::Ground;
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::{Committer, Group};
@@ -33,14 +34,19 @@ use crate::batch_size::BatchSize;
 use crate::graph::Graph;
 use crate::options::Settings;
 use crate::outbox::Outbox;
+use crate::partition::{Cuts, Sampled};
 use crate::programs::Programs;
 
 /// A graph's place, used round after round.
 pub struct Slot {
     /// the graph
     pub graph: RwLock<Graph>,
+    /// the last round in which it was built
+    pub built: Milestone,
     /// by executor
     pub outboxes: Box<[Latch<Outbox>]>,
+    /// of the queues that its builder met, in rounds in which [that is asked for](Round::samples)
+    pub sample: Latch<Vec<Sampled>>,
     /// some of them have changed something
     writes: AtomicBool,
     calls: AtomicUsize,
@@ -48,6 +54,9 @@ pub struct Slot {
     must_go_back: AtomicBool,
     defers: AtomicBool,
 }
+
+/// Rounds of which one is sampled.
+const ROUNDS_PER_SAMPLE: u32 = 8;
 
 /// How the calls of a graph have ended.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -62,7 +71,13 @@ pub struct Verdict {
 }
 
 impl Slot {
-    /// Whether its builder has no calls; known to all once that is [told](Crew::built).
+    /// Tells that its graph is built, and of how many calls.
+    pub fn tell(&self, round: u32, calls: usize) {
+        self.calls.store(calls, Ordering::Relaxed); // the milestone orders this
+        self.built.reach(round);
+    }
+
+    /// Whether its graph has no calls. Asked behind its milestone.
     pub fn is_empty(&self) -> bool {
         self.calls.load(Ordering::Relaxed) == 0
     }
@@ -87,7 +102,11 @@ pub struct Crew {
     committers: Vec<Committer>,
     barrier: Barrier,
     state: Latch<State>,
+    /// changed at barriers only
+    cuts: RwLock<Cuts>,
     stopping: AtomicBool,
+    /// somebody has to go outside the gate
+    wants_pause: AtomicBool,
     /// by worker: its source has no more calls
     closed: Box<[AtomicBool]>,
 }
@@ -96,6 +115,9 @@ pub struct Crew {
 struct State {
     generation: Option<u64>,
     programs: Arc<Programs>,
+    round: u32,
+    /// all samples of a round
+    sample: Vec<Sampled>,
     /// the position of the last transaction
     met: Position,
     plan: Plan,
@@ -105,13 +127,32 @@ struct State {
     began: Ticks,
 }
 
+impl State {
+    fn samples(&self) -> bool {
+        self.round % ROUNDS_PER_SAMPLE == 1
+    }
+}
+
+/// What a worker is told when a round begins.
+#[derive(Clone, Debug)]
+pub struct Round {
+    /// its number
+    pub number: u32,
+    /// the procedures
+    pub programs: Arc<Programs>,
+    /// how many calls a graph may have
+    pub calls: usize,
+    /// each builder is to leave a sample of its queues
+    pub samples: bool,
+}
+
 /// What comes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Plan {
     /// a round
     Round,
-    /// nothing: no worker has a call
-    Idle,
+    /// all are outside the gate
+    Pause,
     /// all graphs commit
     Commit,
     /// all graphs commit, then the calls whose footprints were guessed wrong run one by one
@@ -128,6 +169,8 @@ impl Crew {
         let workers = committers.len();
         let slot = |_| Slot {
             graph: RwLock::new(Graph::new(workers)),
+            built: Milestone::new(workers),
+            sample: Latch::default(),
             outboxes: (0..workers).map(|_| Latch::default()).collect(),
             writes: AtomicBool::new(false),
             calls: AtomicUsize::new(0),
@@ -138,8 +181,10 @@ impl Crew {
         let state = State {
             generation: None,
             programs: Arc::default(),
+            round: 0,
+            sample: Vec::new(),
             met: Position::default(),
-            plan: Plan::Idle,
+            plan: Plan::Pause,
             groups: Vec::with_capacity(workers),
             batch_size: BatchSize::new(settings.batch, settings.latency),
             began: Ticks::now(),
@@ -152,7 +197,9 @@ impl Crew {
             settling: Latch::default(),
             barrier: Barrier::new(workers as u32),
             state: Latch::new(state),
+            cuts: RwLock::default(),
             stopping: AtomicBool::new(false),
+            wants_pause: AtomicBool::new(false),
             closed: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             committers,
             ground,
@@ -189,39 +236,80 @@ impl Crew {
         self.barrier.wait(|| ());
     }
 
-    /// Waits for all workers, outside the gate; then all are inside, or the engine ends.
-    /// How many calls a graph may have is told, too.
-    pub fn begin_round(&self) -> (Plan, Arc<Programs>, usize) {
-        self.barrier.wait(|| {
-            let mut state = self.state.lock();
-            if self.is_ending() || self.watchman().is_none() {
-                state.plan = Plan::End;
-                return;
-            }
-            let shared = &*self.ground.schema;
-            shared.gate().enter(self.gate_number()); // I1
-            let generation = shared.generation();
-            if state.generation != Some(generation) {
-                state.programs = Arc::new(Programs::new(&KnownSchema::new(shared)));
-                state.generation = Some(generation);
-            }
-            state.plan = Plan::Round;
-            state.began = Ticks::now();
-        });
-        let state = self.state.lock();
-        (state.plan, Arc::clone(&state.programs), state.batch_size.calls())
+    /// How granules are dealt out in this round.
+    pub fn cuts(&self) -> RwLockReadGuard<'_, Cuts> {
+        self.cuts.read().expect("nobody panics with it")
     }
 
-    /// Tells that a worker's graph is built, and waits for all.
-    pub fn built(&self, worker: usize, calls: usize) -> Plan {
-        let slot = &self.slots[worker];
-        slot.calls.store(calls, Ordering::Relaxed); // the barrier orders this
+    /// The round that has begun.
+    pub fn round(&self) -> Round {
+        let state = self.state.lock();
+        Round {
+            number: state.round,
+            programs: Arc::clone(&state.programs),
+            calls: state.batch_size.calls(),
+            samples: state.samples(),
+        }
+    }
+
+    /// Waits for all workers, outside the gate; then all are inside, and a round begins, or the
+    /// engine ends.
+    pub fn enter(&self) -> Plan {
+        self.barrier.wait(|| self.begin(&mut self.state.lock()));
+        self.state.lock().plan
+    }
+
+    /// Waits for all workers; then another round has begun, or all are outside the gate.
+    /// `pauses`: this one has to go outside.
+    pub fn next_round(&self, pauses: bool) -> Plan {
+        if pauses {
+            self.wants_pause.store(true, Ordering::Relaxed); // the barrier orders this
+        }
         self.barrier.wait(|| {
-            if self.slots.iter().all(Slot::is_empty) {
-                self.state.lock().plan = Plan::Idle;
+            let state = &mut *self.state.lock();
+            if state.plan == Plan::Commit {
+                let calls = self.slots.iter().map(|slot| slot.calls.load(Ordering::Relaxed)).max();
+                let nanos = state.began.elapsed_nanos();
+                state.batch_size.took(calls.unwrap_or(0), nanos);
+            }
+            if state.samples() {
+                self.cut(&mut state.sample);
+            }
+            self.ground.schema.gate().leave(self.gate_number());
+            match self.wants_pause.swap(false, Ordering::Relaxed) {
+                true => state.plan = Plan::Pause,
+                false => self.begin(state),
             }
         });
         self.state.lock().plan
+    }
+
+    /// Begins a round, for all workers.
+    fn begin(&self, state: &mut State) {
+        if self.is_ending() || self.watchman().is_none() {
+            state.plan = Plan::End;
+            return;
+        }
+        let shared = &*self.ground.schema;
+        shared.gate().enter(self.gate_number()); // I1
+        let generation = shared.generation();
+        if state.generation != Some(generation) {
+            state.programs = Arc::new(Programs::new(&KnownSchema::new(shared)));
+            state.generation = Some(generation);
+        }
+        state.plan = Plan::Round;
+        state.round = state.round.wrapping_add(1);
+        state.began = Ticks::now();
+    }
+
+    /// Deals out granules anew, by what builders have met in this round.
+    fn cut(&self, all: &mut Vec<Sampled>) {
+        all.clear();
+        self.slots.iter().for_each(|slot| all.append(&mut slot.sample.lock()));
+        if !all.is_empty() {
+            let cuts = &mut *self.cuts.write().expect("nobody panics with it");
+            cuts.find(self.workers() as u16, all);
+        }
     }
 
     /// Tells how a worker's calls have ended, and waits for all.
@@ -310,19 +398,6 @@ impl Crew {
             debug_assert!(scratch.is_unchanged(), "all changes stand in outboxes");
             InPlace::resume(schema, scratch, Alone).undo();
         }
-    }
-
-    /// Waits for all workers; then all are outside the gate.
-    pub fn end_round(&self) {
-        self.barrier.wait(|| {
-            let mut state = self.state.lock();
-            if state.plan == Plan::Commit {
-                let calls = self.slots.iter().map(|slot| slot.calls.load(Ordering::Relaxed)).max();
-                let nanos = state.began.elapsed_nanos();
-                state.batch_size.took(calls.unwrap_or(0), nanos);
-            }
-            self.ground.schema.gate().leave(self.gate_number());
-        });
     }
 
     /// The worker in whose name all enter the gate.

@@ -46,6 +46,18 @@ pub struct Executor {
     /// the procedure whose code that has
     begun: Option<u32>,
     mail: Mail,
+    /// the graph that is being executed, by its number in the round
+    number: u16,
+    front: Front,
+    /// messages about graphs of the round that come later
+    early: Vec<Message>,
+    /// actions run since mail was looked at
+    runs: u32,
+}
+
+/// How far a worker has come in its share of a graph.
+#[derive(Default)]
+struct Front {
     /// the executable set
     ready: Vec<u32>,
     /// queues whose next run is to be opened
@@ -53,8 +65,30 @@ pub struct Executor {
     /// what is left to do
     tasks: u64,
     clock: u32,
-    /// actions run since mail was looked at
-    runs: u32,
+}
+
+impl Front {
+    /// Takes note of a message.
+    fn hear(&mut self, graph: &Graph, message: Message) {
+        self.clock = message.clock.max(self.clock);
+        match message.about {
+            About::Action(action) => {
+                if graph.wait_less(action) {
+                    self.ready.push(action);
+                }
+            }
+            About::Queue(queue) => self.leave(graph, queue),
+        }
+    }
+
+    /// One action of the run that is a queue's turn is done.
+    #[inline]
+    fn leave(&mut self, graph: &Graph, queue: u32) {
+        self.tasks -= 1;
+        if graph.leave(queue) {
+            self.opening.push(queue);
+        }
+    }
 }
 
 /// What a share is executed on.
@@ -65,6 +99,8 @@ pub struct Field<'a> {
     pub programs: &'a Programs,
     /// the graph
     pub graph: &'a Graph,
+    /// its number in the round
+    pub number: u16,
     /// the worker's
     pub scratch: &'a mut Scratch,
     /// the worker's, for this graph
@@ -125,10 +161,9 @@ impl Executor {
             flat_frame: frame(),
             begun: None,
             mail,
-            ready: Vec::new(),
-            opening: Vec::new(),
-            tasks: 0,
-            clock: 0,
+            number: 0,
+            front: Front::default(),
+            early: Vec::new(),
             runs: 0,
         }
     }
@@ -138,15 +173,22 @@ impl Executor {
         self.mail.take_sent()
     }
 
-    /// Executes the worker's share of a graph.
+    /// Executes the worker's share of a graph. Others may be at earlier or later graphs of the
+    /// round meanwhile.
     pub fn execute(&mut self, field: &mut Field<'_>, watch: &mut Stopwatch) {
         watch.switch(Activity::Execute);
         let share = &field.graph.shares[usize::from(self.worker)];
-        (self.tasks, self.clock, self.runs) = (share.tasks, 0, 0);
+        (self.front.tasks, self.front.clock, self.runs) = (share.tasks, 0, 0);
+        self.number = field.number;
         self.begun = None; // there may be other procedures
         field.outbox.begin = field.scratch.savepoint();
+        let is_own = |message: &mut Message| message.graph == field.number;
+        for message in self.early.extract_if(.., is_own) {
+            self.front.hear(field.graph, message);
+        }
+        self.work(field);
         for &root in &share.roots {
-            self.ready.push(root);
+            self.front.ready.push(root);
             self.work(field);
         }
         for (at, &queue) in share.queues.iter().enumerate() {
@@ -159,7 +201,7 @@ impl Executor {
             self.open(field, queue);
             self.work(field);
         }
-        while self.tasks > 0 {
+        while self.front.tasks > 0 {
             self.mail.publish();
             if self.receive(field) == 0 {
                 watch.switch(Activity::Wait);
@@ -177,7 +219,7 @@ impl Executor {
     /// Runs what is ready, and what gets ready by it here.
     fn work(&mut self, field: &mut Field<'_>) {
         loop {
-            if let Some(action) = self.ready.pop() {
+            if let Some(action) = self.front.ready.pop() {
                 self.run(field, action);
                 self.tell(field.graph, action);
                 self.runs += 1;
@@ -185,7 +227,7 @@ impl Executor {
                     self.mail.publish();
                     self.receive(field);
                 }
-            } else if let Some(queue) = self.opening.pop() {
+            } else if let Some(queue) = self.front.opening.pop() {
                 self.open(field, queue);
             } else {
                 return;
@@ -237,7 +279,7 @@ impl Executor {
     /// they work on is found once. The last one looked at, and whether it is done. `crosses`: the
     /// turn passes on from run to run.
     fn run_simples(&mut self, field: &mut Field<'_>, first: u32, crosses: bool) -> (u32, bool) {
-        let Field { schema, programs, graph, scratch, outbox, notes } = field;
+        let Field { schema, programs, graph, scratch, outbox, notes, .. } = field;
         let flats = &graph.flats;
         let begin = &flats.all[first as usize];
         let (.., leaf) = programs.coded(begin.code);
@@ -287,7 +329,7 @@ impl Executor {
 
     /// Runs a flat action, whose turn it is.
     fn run_flat(&mut self, field: &mut Field<'_>, number: u32) {
-        let Field { schema, programs, graph, scratch, outbox, notes } = field;
+        let Field { schema, programs, graph, scratch, outbox, notes, .. } = field;
         let flat = &graph.flats.all[number as usize];
         if graph.failed(flat.call) < number {
             return;
@@ -328,8 +370,9 @@ impl Executor {
         if graph.failed(call) != NONE {
             access.take_back(before);
         } else if let Some(outbox) = outbox {
-            self.clock += 1; // I2
-            outbox.changes.push(Changed { call, stamp: self.clock, before, hash });
+            self.front.clock += 1; // I2
+            let stamp = self.front.clock;
+            outbox.changes.push(Changed { call, stamp, before, hash });
         }
     }
 
@@ -339,35 +382,29 @@ impl Executor {
         let executor = graph.executors[action as usize];
         if executor == self.worker {
             if graph.wait_less(action) {
-                self.ready.push(action);
+                self.front.ready.push(action);
             }
         } else {
-            let message = Message { about: About::Action(action), clock: self.clock };
-            self.mail.send(executor, message);
+            self.send(executor, About::Action(action));
         }
     }
 
-    /// One action of the run that is a queue's turn is done.
-    #[inline]
-    fn leave(&mut self, graph: &Graph, queue: u32) {
-        self.tasks -= 1;
-        if graph.leave(queue) {
-            self.opening.push(queue);
-        }
+    fn send(&mut self, to: u16, about: About) {
+        let message = Message { graph: self.number, about, clock: self.front.clock };
+        self.mail.send(to, message);
     }
 
     /// Tells queues and successors that an action is done.
     fn tell(&mut self, graph: &Graph, action: u32) {
-        self.tasks -= 1;
+        self.front.tasks -= 1;
         let places = graph.batch.places_of_uses(&graph.batch.actions()[action as usize]);
         for at in places {
             let queue = graph.queues.links[at as usize].queue;
             let owner = graph.owners[queue as usize];
             if owner == self.worker {
-                self.leave(graph, queue);
+                self.front.leave(graph, queue);
             } else {
-                let message = Message { about: About::Queue(queue), clock: self.clock };
-                self.mail.send(owner, message);
+                self.send(owner, About::Queue(queue));
             }
         }
         for &next in graph.successors(action) {
@@ -375,24 +412,12 @@ impl Executor {
         }
     }
 
+    /// Takes note of messages; how many there were.
     fn receive(&mut self, field: &Field<'_>) -> usize {
-        let graph = field.graph;
-        let Self { mail, ready, opening, tasks, clock, .. } = self;
-        mail.receive(|message| {
-            *clock = message.clock.max(*clock);
-            match message.about {
-                About::Action(action) => {
-                    if graph.wait_less(action) {
-                        ready.push(action);
-                    }
-                }
-                About::Queue(queue) => {
-                    *tasks -= 1;
-                    if graph.leave(queue) {
-                        opening.push(queue);
-                    }
-                }
-            }
+        let Self { mail, front, early, number, .. } = self;
+        mail.receive(|message| match message.graph == *number {
+            true => front.hear(field.graph, message),
+            false => early.push(message),
         })
     }
 

@@ -29,7 +29,7 @@ use hotrow_transaction::program::ROW_COUNT;
 
 use crate::flat::{Flat, Flats};
 use crate::options::Partitioning;
-use crate::partition::Partitioner;
+use crate::partition::{Cuts, Partitioner};
 use crate::programs::Programs;
 use crate::queue::{Place, Queues};
 
@@ -60,6 +60,9 @@ pub struct Graph {
     pub executors: Vec<u16>,
     /// what each worker has to do
     pub shares: Vec<Share>,
+    /// granules have other owners than in other graphs of the round: nobody may execute one of
+    /// those while somebody executes this one
+    pub stands_apart: bool,
     /// by action: where its successors end
     successors_end: Vec<u32>,
     successors: Vec<u32>,
@@ -178,7 +181,7 @@ impl Graph {
     }
 
     /// Ends the building of the graph: dependencies are counted, and the work is dealt out.
-    pub fn seal(&mut self, how: Partitioning, builder: u16) {
+    pub fn seal(&mut self, how: Partitioning, cuts: &Cuts, builder: u16) {
         self.link();
         let workers = self.shares.len() as u16;
         self.edges.clear();
@@ -186,7 +189,7 @@ impl Graph {
             self.find_edges();
         }
         let Self { queues, edges, owners, partitioner, .. } = self;
-        partitioner.partition(how, workers, &queues.all, edges, owners);
+        self.stands_apart = partitioner.partition(how, (workers, cuts), &queues.all, edges, owners);
         self.deal_out(builder);
         let Self { cells, batch, more, flats, .. } = self;
         for (cells, count) in [(cells, batch.values()), (more, flats.more as usize)] {

@@ -32,6 +32,8 @@ pub enum About {
 /// A message, and the sender's clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
+    /// the graph's number in its round
+    pub graph: u16,
     /// what it is about
     pub about: About,
     /// everything that the sender has done so far has a stamp that is not greater
@@ -155,14 +157,14 @@ mod tests {
                     for number in 0..MESSAGES {
                         for &to in &others {
                             let about = About::Action(number * 4 + own as u32);
-                            mail.send(to as u16, Message { about, clock: number });
+                            mail.send(to as u16, Message { graph: 0, about, clock: number });
                         }
                     }
                     let mut next = vec![0; workers];
                     while others.iter().any(|&other| next[other] < MESSAGES) {
                         mail.publish();
                         mail.wait();
-                        mail.receive(|Message { about, clock }| {
+                        mail.receive(|Message { about, clock, .. }| {
                             let About::Action(told) = about else { panic!("{about:?}") };
                             let from = &mut next[told as usize % 4];
                             assert_eq!((told / 4, clock), (*from, *from));

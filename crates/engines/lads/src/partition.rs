@@ -3,10 +3,13 @@
 //! Role         the weighted graph of lads.txt 3.2: its vertices are queues, its edges lead where
 //!              values or turns go from one queue to another. Knows no calls
 //! Invariants   I1 all actions that have their home in one queue are executed by one worker
+//!              I2 graphs that are dealt out by the same cuts agree on who owns a granule, so that
+//!              a worker may go on from one to the next whatever the others do
 //! Source       lads.txt 3.2, Algorithm 2. We differ: each lock space is cut into key ranges by
 //!              itself, so that what belongs together in several tables (a warehouse, its
-//!              districts) lies together; the cuts come from a sample, since sorting a batch's
-//!              granules would take longer than running it
+//!              districts) lies together; the cuts come from samples of the graphs of earlier
+//!              rounds, since sorting a batch's granules would take longer than running it, and
+//!              so that all graphs of a round have the same ones (I2)
 
 use std::collections::BinaryHeap;
 
@@ -16,8 +19,8 @@ use hotrow_transaction::granule::{self, Space};
 use crate::options::Partitioning;
 use crate::queue::Queue;
 
-/// Queues looked at to find key ranges.
-const SAMPLE_MAX: usize = 1024;
+/// Into so many parts of equal weight a graph is cut to be sampled.
+const SAMPLE_PARTS: u64 = 1024;
 /// How much more than its share a worker may get, in parts of 1024 (the paper's epsilon): a tenth.
 const EPSILON: u64 = 102;
 /// What finding the record of a queue costs, in actions on it: 250 instructions to 100, about.
@@ -25,12 +28,77 @@ const FIND_COST: u32 = 2;
 /// Moves of queues per graph, at most.
 const MOVES_MAX: usize = 2000;
 
+/// A queue that stands for others besides: its lock space, the first bytes of its key, the weight
+/// of all.
+pub type Sampled = (Space, u64, u64);
+
+/// Takes a sample of queues: one wherever so much weight has gone by since the last, so that none
+/// that is heavier can be missed.
+pub fn sample(queues: &[Queue], taken: &mut Vec<Sampled>) {
+    let weight: u64 = queues.iter().map(|queue| u64::from(cost(queue))).sum();
+    let part = weight.div_ceil(SAMPLE_PARTS).max(1);
+    let mut gone_by = 0;
+    taken.clear();
+    for queue in queues {
+        gone_by += u64::from(cost(queue));
+        if gone_by >= part {
+            taken.push((queue.space, queue.head, gone_by - gone_by % part));
+            gone_by %= part;
+        }
+    }
+}
+
+/// Where key ranges end, in each lock space.
+#[derive(Default, Debug)]
+pub struct Cuts {
+    /// lock space, last head, worker
+    all: Vec<(Space, u64, u16)>,
+}
+
+impl Cuts {
+    /// Cuts each lock space into as many ranges as there are workers, of about the same weight in
+    /// a sample.
+    pub fn find(&mut self, workers: u16, sample: &mut [Sampled]) {
+        let cuts = &mut self.all;
+        cuts.clear();
+        sample.sort_unstable();
+        for space in sample.chunk_by(|one, other| one.0 == other.0) {
+            let weight: u64 = space.iter().map(|&(.., weight)| weight).sum();
+            let (mut before, mut last) = (0, None);
+            for &(space, head, own) in space {
+                // The worker in whose share the middle of the queue falls.
+                let middle = 2 * before + own;
+                let worker = (middle * u64::from(workers) / (2 * weight)) as u16;
+                match last {
+                    Some(same) if same == worker => {
+                        let cut = cuts.last_mut().expect("one was made for that worker");
+                        cut.1 = head;
+                    }
+                    _ => cuts.push((space, head, worker)),
+                }
+                last = Some(worker);
+                before += own;
+            }
+            if let Some(cut) = cuts.last_mut() {
+                cut.1 = u64::MAX;
+            }
+        }
+    }
+
+    /// The worker in whose range a queue is. Spaces that were not in the sample are small.
+    fn owner(&self, workers: u16, queue: &Queue) -> u16 {
+        let key = (queue.space, queue.head);
+        let at = self.all.partition_point(|&(space, head, _)| (space, head) < key);
+        match self.all.get(at) {
+            Some(&(space, _, worker)) if space == queue.space => worker,
+            _ => by_hash(workers, queue),
+        }
+    }
+}
+
 /// See the module. Memory is used again.
 #[derive(Default, Debug)]
 pub struct Partitioner {
-    sample: Vec<(Space, u64, u32)>,
-    /// where key ranges end: lock space, last head, worker
-    cuts: Vec<(Space, u64, u16)>,
     /// by queue: where its edges begin
     starts: Vec<u32>,
     neighbours: Vec<u32>,
@@ -43,86 +111,40 @@ pub struct Partitioner {
 }
 
 impl Partitioner {
-    /// Finds an owner for each queue, `0..workers`. `edges`: pairs of queues.
+    /// Finds an owner for each queue, `0..workers`; whether some are others than the cuts say.
+    /// `edges`: pairs of queues.
     pub fn partition(
         &mut self,
         how: Partitioning,
-        workers: u16,
+        (workers, cuts): (u16, &Cuts),
         queues: &[Queue],
         edges: &[(u32, u32)],
         owners: &mut Vec<u16>,
-    ) {
+    ) -> bool {
         owners.clear();
-        owners.resize(queues.len(), 0);
         if workers == 1 {
-            return;
+            owners.resize(queues.len(), 0);
+            return false;
         }
-        match how {
-            Partitioning::Hash => {
-                queues
-                    .iter()
-                    .zip(owners)
-                    .for_each(|(queue, owner)| *owner = by_hash(workers, queue));
-            }
-            Partitioning::Keys => self.by_keys(workers, queues, owners),
-            Partitioning::Repaired => {
-                self.by_keys(workers, queues, owners);
-                self.repair(workers, queues, edges, owners);
-            }
+        if how == Partitioning::Hash {
+            owners.extend(queues.iter().map(|queue| by_hash(workers, queue)));
+            return false;
         }
-    }
-
-    /// Cuts each lock space into as many ranges as there are workers, of about the same weight.
-    fn by_keys(&mut self, workers: u16, queues: &[Queue], owners: &mut [u16]) {
-        self.find_cuts(workers, queues);
-        for (queue, owner) in queues.iter().zip(owners) {
-            let key = (queue.space, queue.head);
-            let before = |&(space, head, _): &(Space, u64, u16)| (space, head) < key;
-            let at = self.cuts.partition_point(before);
-            // Spaces that are not in the sample are small.
-            *owner = match self.cuts.get(at) {
-                Some(&(space, _, worker)) if space == queue.space => worker,
-                _ => by_hash(workers, queue),
-            };
-        }
-    }
-
-    fn find_cuts(&mut self, workers: u16, queues: &[Queue]) {
-        let Self { sample, cuts, .. } = self;
-        sample.clear();
-        cuts.clear();
-        let step = queues.len().div_ceil(SAMPLE_MAX).max(1);
-        let looked_at = queues.iter().step_by(step);
-        sample.extend(looked_at.map(|queue| (queue.space, queue.head, cost(queue))));
-        sample.sort_unstable();
-        for space in sample.chunk_by(|one, other| one.0 == other.0) {
-            let weight: u64 = space.iter().map(|&(.., weight)| u64::from(weight)).sum();
-            let (mut before, mut last) = (0, None);
-            for &(space, head, own) in space {
-                // The worker in whose share the middle of the queue falls.
-                let middle = 2 * before + u64::from(own);
-                let worker = (middle * u64::from(workers) / (2 * weight)) as u16;
-                match last {
-                    Some(same) if same == worker => {
-                        let cut = cuts.last_mut().expect("one was made for that worker");
-                        cut.1 = head;
-                    }
-                    _ => cuts.push((space, head, worker)),
-                }
-                last = Some(worker);
-                before += u64::from(own);
-            }
-            if let Some(cut) = cuts.last_mut() {
-                cut.1 = u64::MAX;
-            }
-        }
+        owners.extend(queues.iter().map(|queue| cuts.owner(workers, queue)));
+        how == Partitioning::Repaired && self.repair(workers, queues, edges, owners) > 0
     }
 
     /// Algorithm 2: moves queues to where most of their edges lead, as long as no worker gets more
-    /// than its share and a bit.
-    fn repair(&mut self, workers: u16, queues: &[Queue], edges: &[(u32, u32)], owners: &mut [u16]) {
+    /// than its share and a bit. How many moves there were.
+    fn repair(
+        &mut self,
+        workers: u16,
+        queues: &[Queue],
+        edges: &[(u32, u32)],
+        owners: &mut [u16],
+    ) -> usize {
         if edges.is_empty() {
-            return;
+            return 0;
         }
         self.link(queues.len(), edges);
         self.loads.clear();
@@ -170,6 +192,7 @@ impl Partitioner {
         }
         benefits.clear();
         self.benefits = benefits;
+        moves
     }
 
     /// The worker to which more of a queue's edges lead than to its own, by most, and by how many.
@@ -233,8 +256,14 @@ mod tests {
         queues: &[Queue],
         edges: &[(u32, u32)],
     ) -> Vec<u16> {
-        let mut owners = vec![7];
-        Partitioner::default().partition(how, workers, queues, edges, &mut owners);
+        let (mut taken, mut cuts, mut owners) = (Vec::new(), Cuts::default(), vec![7]);
+        sample(queues, &mut taken);
+        cuts.find(workers, &mut taken);
+        let dealt = (workers, &cuts);
+        let has_moved = Partitioner::default().partition(how, dealt, queues, edges, &mut owners);
+        let by_cuts = queues.iter().map(|queue| cuts.owner(workers, queue));
+        let agrees = how != Partitioning::Hash && by_cuts.eq(owners.iter().copied());
+        assert!(agrees != has_moved || how == Partitioning::Hash);
         owners
     }
 
@@ -252,6 +281,20 @@ mod tests {
             assert!(queues.iter().zip(&owners).take(100).all(ascends), "ranges");
         }
         assert!(loads.iter().all(|load| (4500..5000).contains(load)), "{loads:?}");
+    }
+
+    #[test]
+    fn a_heavy_queue_is_never_missed() {
+        for heavy in [0, 1, 1777, 4999] {
+            let mut queues = queues(0..5000, 1);
+            queues[heavy].weight = 5000;
+            let owners = partition(Partitioning::Keys, 2, &queues, &[]);
+            let mut loads = [0; 2];
+            for (queue, &owner) in queues.iter().zip(&owners) {
+                loads[usize::from(owner)] += cost(queue);
+            }
+            assert!(loads.iter().all(|load| (9_600..10_400).contains(load)), "{loads:?}");
+        }
     }
 
     #[test]

@@ -23,12 +23,14 @@ use hotrow_transaction::actions::ActionPlan;
 use hotrow_transaction::outcome::Stop;
 
 use crate::conclusion::{Conclusion, Remains};
-use crate::crew::{Crew, Plan, Slot, Verdict};
+use crate::crew::{Crew, Plan, Round, Slot, Verdict};
 use crate::executor::{Executor, Field};
 use crate::flat::Taker;
 use crate::graph::Graph;
 use crate::habits::Habits;
 use crate::mail::Mail;
+use crate::options::Partitioning;
+use crate::partition;
 use crate::programs::Programs;
 
 /// Rounds between two publications of the stopwatch, while there are calls.
@@ -92,54 +94,57 @@ impl Worker {
         let crew = Arc::clone(&self.crew);
         let shared = &*crew.ground.schema;
         let mut schema = KnownSchema::new(shared);
-        let mut rounds = 0_u32;
-        loop {
-            self.watch.switch(Activity::Idle);
-            schema.memory.saved_rows().wait_for_room(self.id);
-            self.committer.wait_for_room();
-            let (plan, programs, most) = crew.begin_round();
-            if plan == Plan::End {
-                break;
+        let mut next = Plan::Pause;
+        while next != Plan::End {
+            if next == Plan::Pause {
+                schema.memory.saved_rows().wait_for_room(self.id);
+                self.committer.wait_for_room();
+                next = crew.enter();
+                continue;
             }
             if schema.look_again(shared) {
                 self.habits.forget();
             }
-            let plan = {
+            let round = crew.round();
+            let calls = {
                 let _pin = schema.memory.epochs().pin(self.id); // I3
-                self.turn(&schema, &programs, most)
+                self.turn(&schema, &round)
             };
-            crew.end_round();
-            rounds = rounds.wrapping_add(1);
+            let is_idle = calls == 0;
             let many = self.conclusion.calls() >= CALLS_PER_HOUSEKEEPING;
-            if plan == Plan::Idle || many || rounds.is_multiple_of(ROUNDS_PER_HOUSEKEEPING) {
+            if is_idle || many || round.number.is_multiple_of(ROUNDS_PER_HOUSEKEEPING) {
                 self.publish_books();
                 schema.reclaim(self.id);
             }
-            if plan == Plan::Idle && crew.watchman() == Some(self.number) {
+            let saved_rows = schema.memory.saved_rows();
+            let has_room = saved_rows.has_room(self.id) && self.committer.has_room();
+            self.watch.switch(if is_idle { Activity::Idle } else { Activity::Wait });
+            next = crew.next_round(is_idle || !has_room);
+            if is_idle && crew.watchman() == Some(self.number) {
                 self.source.wait();
             }
         }
         self.publish_books();
     }
 
-    /// One round, inside the gate, of at most so many calls; what was decided in it. Out of line,
-    /// so that instructions can be counted from here on.
+    /// One round, inside the gate; how many calls it had, of all workers. Out of line, so that
+    /// instructions can be counted from here on.
     #[inline(never)]
-    fn turn(&mut self, schema: &Schema, programs: &Programs, most: usize) -> Plan {
+    fn turn(&mut self, schema: &Schema, round: &Round) -> usize {
         let crew = Arc::clone(&self.crew);
         let slot = &crew.slots[self.number];
-        let calls = {
+        let programs = &*round.programs;
+        {
             let graph = &mut *slot.graph.write().expect("nobody panics with it");
-            self.build(schema, programs, graph, most);
-            graph.calls()
-        };
+            self.build(schema, round, graph);
+            slot.tell(round.number, graph.calls());
+        }
+        let calls = self.execute(schema, round);
+        if calls == 0 {
+            return 0;
+        }
         self.watch.switch(Activity::Wait);
-        if crew.built(self.number, calls) == Plan::Idle {
-            return Plan::Idle;
-        }
-        if self.committer.logs_commands() {
-            self.execute(schema, programs);
-        }
+        crew.meet();
         let verdict = {
             self.watch.switch(Activity::Execute);
             let graph = slot.graph.read().expect("nobody panics with it");
@@ -164,7 +169,7 @@ impl Worker {
             }
             _ => self.commit(schema, graph),
         }
-        plan
+        calls
     }
 
     /// Finds out how the calls have ended.
@@ -187,12 +192,12 @@ impl Worker {
     }
 
     /// Fetches calls, plans them, and hangs their actions into a graph.
-    fn build(&mut self, schema: &Schema, programs: &Programs, graph: &mut Graph, most: usize) {
+    fn build(&mut self, schema: &Schema, round: &Round, graph: &mut Graph) {
         self.watch.switch(Activity::Plan);
         graph.clear();
         let outboxes = &self.crew.slots[self.number].outboxes;
         outboxes.iter().for_each(|outbox| outbox.lock().clear());
-        while graph.calls() < most {
+        while graph.calls() < round.calls {
             let at = graph.calls();
             if graph.errands.len() == at {
                 graph.errands.push(Errand::default());
@@ -206,11 +211,15 @@ impl Worker {
                     break;
                 }
             }
-            self.plan(schema, programs, graph);
+            self.plan(schema, &round.programs, graph);
             self.desk.swap(&mut graph.errands[at]);
         }
         self.watch.switch(Activity::Lock);
-        graph.seal(self.crew.settings.partitioning, self.number as u16);
+        let how = self.crew.settings.partitioning;
+        graph.seal(how, &self.crew.cuts(), self.number as u16);
+        if round.samples && how != Partitioning::Hash {
+            partition::sample(&graph.queues.all, &mut self.crew.slots[self.number].sample.lock());
+        }
     }
 
     /// Plans the call on the desk.
@@ -253,24 +262,32 @@ impl Worker {
         graph.hang_last();
     }
 
-    /// Executes this worker's share of all graphs, one after the other.
-    fn execute(&mut self, schema: &Schema, programs: &Programs) {
+    /// Executes this worker's share of all graphs, one after the other; how many calls they have.
+    fn execute(&mut self, schema: &Schema, round: &Round) -> usize {
         let crew = Arc::clone(&self.crew);
+        let programs = &*round.programs;
         let scratch = &mut *crew.scratches[self.number].lock();
-        for slot in &crew.slots {
-            if slot.is_empty() {
+        let (mut calls, mut stood_apart) = (0, false);
+        for (number, slot) in (0..).zip(&crew.slots) {
+            self.watch.switch(Activity::Wait);
+            slot.built.wait(round.number);
+            let graph = &*slot.graph.read().expect("nobody panics with it");
+            if graph.calls() == 0 || !self.committer.logs_commands() {
+                calls += graph.calls();
                 continue;
             }
-            {
-                let graph = &*slot.graph.read().expect("nobody panics with it");
-                let outbox = &mut *slot.outboxes[self.number].lock();
-                let notes = self.committer.is_active() || !graph.batch.actions().is_empty();
-                let mut field = Field { schema, programs, graph, scratch, outbox, notes };
-                self.executor.execute(&mut field, &mut self.watch);
+            // The first one meets with nobody in the graphs before.
+            if calls > 0 && (stood_apart || graph.stands_apart) {
+                crew.meet();
             }
-            self.watch.switch(Activity::Wait);
-            crew.meet();
+            calls += graph.calls();
+            stood_apart = graph.stands_apart;
+            let outbox = &mut *slot.outboxes[self.number].lock();
+            let notes = self.committer.is_active() || !graph.batch.actions().is_empty();
+            let mut field = Field { schema, programs, graph, number, scratch, outbox, notes };
+            self.executor.execute(&mut field, &mut self.watch);
         }
+        calls
     }
 
     /// Makes this worker's changes final, and tells its calls' ends.
