@@ -12,12 +12,14 @@
 //!              (storage asserts it at each change of a record's header)
 //! Source       ghosts: locking.txt 2.2; undo in memory: partitioned.txt 3.1
 
+mod cell;
 mod change;
 mod finish;
 mod key_ranges;
 mod visit;
 mod walk;
 
+pub use cell::CellChange;
 pub(crate) use walk::direction;
 
 use std::ops::ControlFlow;

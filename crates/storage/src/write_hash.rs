@@ -40,7 +40,7 @@ pub enum RowChange {
 
 /// The hash of one changed word.
 #[inline(always)]
-pub(crate) fn word(table: TableId, index: usize, old: u64, new: u64) -> u64 {
+pub fn word(table: TableId, index: usize, old: u64, new: u64) -> u64 {
     // A table's number and a word's index fill other bits than most words' values.
     let place = u64::from(table.0) << 48 ^ (index as u64) << 24;
     mix(old ^ place ^ OLD, new ^ NEW)

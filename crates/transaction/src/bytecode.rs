@@ -12,9 +12,9 @@
 mod access;
 
 pub use access::{
-    AccessCode, AggregateCode, AggregateKind, Bind, BindKind, BumpCode, CheckCode, Convert, Gather,
-    InsertCode, KeyCode, KeyPartCode, NO_CODE, OrderCode, PACKED_BYTES_MAX, PathCode, RangeCode,
-    RangeEndCode, RowRun, SetCode, TableCode, UpdateCode,
+    AccessCode, AggregateCode, AggregateKind, Bind, BindKind, BumpCode, BumpKind, CheckCode,
+    Convert, Gather, InsertCode, KeyCode, KeyPartCode, NO_CODE, OrderCode, PACKED_BYTES_MAX,
+    PathCode, RangeCode, RangeEndCode, RowRun, SetCode, TableCode, UpdateCode,
 };
 
 use std::ops::Range;

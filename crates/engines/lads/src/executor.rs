@@ -17,11 +17,11 @@ use hotrow_base::datum::Datum;
 use hotrow_base::key;
 use hotrow_base::pool::NONE;
 use hotrow_base::prefetch::prefetch;
-use hotrow_engine::in_place::{InPlace, Savepoint, Scratch};
+use hotrow_engine::in_place::{CellChange, InPlace, Savepoint, Scratch};
 use hotrow_engine::planning;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
-use hotrow_transaction::actions::CallRun;
+use hotrow_transaction::actions::{CallRun, Simple};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::outcome::Stop;
 
@@ -276,8 +276,8 @@ impl Executor {
     }
 
     /// Runs flat actions, from one on whose turn it is, as long as they are simple: the record that
-    /// they work on is found once. The last one looked at, and whether it is done. `crosses`: the
-    /// turn passes on from run to run.
+    /// they work on is found once, and bumps that follow one another are stored once. The last one
+    /// looked at, and whether it is done. `crosses`: the turn passes on from run to run.
     fn run_simples(&mut self, field: &mut Field<'_>, first: u32, crosses: bool) -> (u32, bool) {
         let Field { schema, programs, graph, scratch, outbox, notes, .. } = field;
         let flats = &graph.flats;
@@ -291,8 +291,9 @@ impl Executor {
         let key = (begin.key(), key::hash(begin.key()));
         let Ok(Some(record)) = leaf.find(key, &mut access) else { return (first, false) };
         let index = leaf.index;
+        let mut cell: Option<CellChange<'_>> = None;
         let mut number = first;
-        loop {
+        let ended = loop {
             let flat = &flats.all[number as usize];
             if let Stands::Flat(next) = flat.next.stands() {
                 prefetch(&flats.all[next as usize]);
@@ -302,29 +303,57 @@ impl Executor {
             let Some(simple) =
                 leaf.simple.as_ref().filter(|_| leaf.index == index && flat.key() == begin.key())
             else {
-                return (number, false);
+                break (number, false);
             };
-            if graph.failed(flat.call) >= number {
-                let before = access.savepoint();
-                let captured = |at| flats.captured(flat, at);
-                let make = |at, made: Datum| graph.keep_output(flat, at, made.to_words());
-                match leaf.run_simple(simple, record, &mut access, captured, make) {
-                    Ok(true) => {}
-                    _ => return (number, false),
+            let failed = graph.failed(flat.call);
+            let captured = |at| flats.captured(flat, at);
+            let outbox = notes.then_some(&mut **outbox);
+            if failed < number {
+                // disabled
+            } else if let &Simple::Bump(bump, operand) = simple
+                && failed == NONE
+                && CellChange::fits(schema, leaf.table(), bump.field)
+            {
+                if cell.as_ref().is_none_or(|cell| !cell.is_of(bump.field)) {
+                    cell.take().into_iter().for_each(|cell| cell.store(&mut access));
+                    cell = CellChange::begin(&access, (leaf.table(), record, bump.field));
+                }
+                let Some((cell, operand)) = cell.as_mut().zip(operand.value(captured)) else {
+                    break (number, false);
+                };
+                let Some(value) = bump.apply(cell.value(), operand) else {
+                    break (number, false);
+                };
+                let (call, before, hash) = (flat.call, cell.before(), cell.set(value));
+                if let Some(outbox) = outbox {
+                    self.front.clock += 1; // I2
+                    outbox.changes.push(Changed { call, stamp: self.front.clock, before, hash });
                 }
                 if flat.is_last {
                     graph.keep_touched(flat.call, 1);
                 }
-                let notes = notes.then_some(&mut **outbox);
-                self.note(&mut access, (flat.call, before), graph, notes);
+            } else {
+                cell.take().into_iter().for_each(|cell| cell.store(&mut access));
+                let before = access.savepoint();
+                let make = |at, made: Datum| graph.keep_output(flat, at, made.to_words());
+                match leaf.run_simple(simple, record, &mut access, captured, make) {
+                    Ok(true) => {}
+                    _ => break (number, false),
+                }
+                if flat.is_last {
+                    graph.keep_touched(flat.call, 1);
+                }
+                self.note(&mut access, (flat.call, before), graph, outbox);
             }
             match flat.next.stands() {
                 Stands::Flat(next) if crosses || !flats.all[next as usize].begins_run => {
                     number = next;
                 }
-                _ => return (number, true),
+                _ => break (number, true),
             }
-        }
+        };
+        cell.into_iter().for_each(|cell| cell.store(&mut access));
+        ended
     }
 
     /// Runs a flat action, whose turn it is.

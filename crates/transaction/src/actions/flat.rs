@@ -83,19 +83,33 @@ pub struct FlatLeaf {
 /// record that follow one another find it once.
 #[derive(Clone, Debug)]
 pub enum Simple {
-    /// add to an integer column, or subtract from it
+    /// add to an integer column, or something like that
     Bump(BumpCode, Operand),
     /// read columns, output by output
     Read(Box<[Reading]>),
 }
 
-/// What a [`Simple::Bump`] adds or subtracts.
+/// What a [`Simple::Bump`] changes its column by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operand {
     /// always this
     Constant(i64),
     /// the captured value with this number
     Captured(usize),
+}
+
+impl Operand {
+    /// Its value, if that is not NULL. `captured`: the captured value with a number.
+    #[inline]
+    pub fn value(self, captured: impl Fn(usize) -> Datum) -> Option<i64> {
+        match self {
+            Self::Constant(value) => Some(value),
+            Self::Captured(number) => {
+                let value = captured(number);
+                (!value.is_null()).then(|| value.as_int())
+            }
+        }
+    }
 }
 
 /// What a [`Simple::Read`] puts out.
@@ -290,6 +304,12 @@ impl FlatLeaf {
         (self.mark.space, self.mark.mode)
     }
 
+    /// The table of its record.
+    #[inline]
+    pub fn table(&self) -> TableId {
+        self.table
+    }
+
     /// Whether a captured slot has bytes.
     #[inline]
     pub fn captures_bytes(&self, number: usize) -> bool {
@@ -336,16 +356,7 @@ impl FlatLeaf {
         match simple {
             Simple::Bump(bump, operand) => {
                 let row = access.row(self.table, record);
-                let operand = match *operand {
-                    Operand::Constant(value) => value,
-                    Operand::Captured(number) => {
-                        let value = captured(number);
-                        if value.is_null() {
-                            return Ok(false);
-                        }
-                        value.as_int()
-                    }
-                };
+                let Some(operand) = operand.value(captured) else { return Ok(false) };
                 if bump.field.is_null(row) {
                     return Ok(false);
                 }

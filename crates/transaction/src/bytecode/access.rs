@@ -1,5 +1,6 @@
 //! Access sites, ready to run: keys, binds, effects and what happens to matching rows.
 
+use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::KeyLayout;
 use hotrow_base::row::{Field, FieldKind};
@@ -255,7 +256,8 @@ pub struct SetCode {
     pub slot: u16,
 }
 
-/// An integer column to which a slot is added; see [`crate::bytecode::Op::Bump`].
+/// An integer column to which a slot is added, or something like that; see
+/// [`crate::bytecode::Op::Bump`].
 #[derive(Clone, Copy, Debug)]
 pub struct BumpCode {
     /// the column
@@ -264,19 +266,43 @@ pub struct BumpCode {
     pub slot: u16,
     /// bits of the column
     pub bits: u8,
-    /// subtracts instead
-    pub subtract: bool,
+    /// what is done with it
+    pub kind: BumpKind,
+}
+
+/// What a bump makes of a column and an operand. All of these commute with themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BumpKind {
+    /// their sum
+    Add,
+    /// the column less the operand
+    Subtract,
+    /// the greater one
+    Greatest,
+    /// the smaller one
+    Least,
 }
 
 impl BumpCode {
     /// What the column is after a change that finds `old`; `None` when that does not fit it.
     #[inline]
-    pub const fn apply(&self, old: i64, operand: i64) -> Option<i64> {
-        let (value, overflow) = match self.subtract {
-            true => old.overflowing_sub(operand),
-            false => old.overflowing_add(operand),
+    pub fn apply(&self, old: i64, operand: i64) -> Option<i64> {
+        let (value, overflow) = match self.kind {
+            BumpKind::Add => old.overflowing_add(operand),
+            BumpKind::Subtract => old.overflowing_sub(operand),
+            BumpKind::Greatest => (old.max(operand), false),
+            BumpKind::Least => (old.min(operand), false),
         };
         if overflow || !fits(value, self.bits) { None } else { Some(value) }
+    }
+
+    /// As [`BumpCode::apply`], where one of them is NULL.
+    pub const fn apply_null(&self, old: Datum, operand: Datum) -> Datum {
+        match self.kind {
+            BumpKind::Add | BumpKind::Subtract => Datum::NULL,
+            BumpKind::Greatest | BumpKind::Least if old.is_null() => operand,
+            BumpKind::Greatest | BumpKind::Least => old,
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use hotrow_base::row::{Words, read_field};
 use super::fault::{stop, stop_machine};
 use super::keys::{encode, pack};
 use super::pure::set_touched;
-use super::{Fault, Hook, PlannedKey, violation};
+use super::{Fault, Hook, PlannedKey, fits, violation};
 use crate::access::{Inserted, KeyAt, RecordAccess};
 use crate::bytecode::{AccessCode, Bind, BindKind, InsertCode, KeyCode, PathCode, Program};
 use crate::frame::{Frame, Machine};
@@ -107,7 +107,7 @@ pub(super) fn bind<W: Words + ?Sized>(binds: &[Bind], row: &W, machine: &mut Mac
     }
 }
 
-/// Finds a row and adds a slot to one of its integer columns. False: there is no row.
+/// Finds a row and changes one of its integer columns by a slot. False: there is no row.
 #[inline(always)]
 pub(super) fn bump<A: RecordAccess, H: Hook>(
     program: &Program,
@@ -126,18 +126,25 @@ pub(super) fn bump<A: RecordAccess, H: Hook>(
     };
     let machine = &mut frame.machine;
     let row = access.row(code.table, record);
-    let addend = machine.slots[bump.slot];
-    let value = if bump.field.is_null(row) || addend.is_null() {
-        Datum::NULL
+    let operand = machine.slots[bump.slot];
+    let is_null = bump.field.is_null(row);
+    let value = if is_null || operand.is_null() {
+        let old = if is_null { Datum::NULL } else { Datum::int(bump.field.read_int(row)) };
+        let value = bump.apply_null(old, operand);
+        if !value.is_null() && !fits(value.as_int(), bump.bits) {
+            let fault = Fault::IntRange { bits: bump.bits };
+            return Err(stop_machine(program, at, machine, fault));
+        }
+        value
     } else {
-        let Some(value) = bump.apply(bump.field.read_int(row), addend.as_int()) else {
+        let Some(value) = bump.apply(bump.field.read_int(row), operand.as_int()) else {
             let fault = Fault::IntRange { bits: bump.bits };
             return Err(stop_machine(program, at, machine, fault));
         };
         Datum::int(value)
     };
     let change = [(bump.field.column(), value)];
-    let done = if value.is_null() {
+    let done = if is_null || value.is_null() {
         access.update(code.table, record, &change, &machine.heap)?
     } else {
         access.update_int(code.table, record, bump.field, value.as_int())?

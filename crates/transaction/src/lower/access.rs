@@ -9,12 +9,13 @@ use super::expr::{int_bits, is_same_datum};
 use super::segments::Label;
 use crate::access::Intent;
 use crate::bytecode::{
-    AccessCode, Bind, BumpCode, Convert, Failure, Gather, KeyCode, KeyPartCode, NO_CODE, Op,
-    PACKED_BYTES_MAX, PathCode, RangeCode, RangeEndCode, SetCode, UpdateCode,
+    AccessCode, Bind, BumpCode, BumpKind, Convert, Failure, Gather, KeyCode, KeyPartCode, NO_CODE,
+    Op, PACKED_BYTES_MAX, PathCode, RangeCode, RangeEndCode, SetCode, UpdateCode,
 };
 use crate::catalog::{Index, IndexKind};
 use crate::program::{
-    Access, ArithmeticOp, Consume, Effect, Expr, ExprKind, FOUND, Path, ROW_COUNT, RangeEnd, SlotId,
+    Access, ArithmeticOp, Consume, Effect, Expr, ExprKind, FOUND, Function, Path, ROW_COUNT,
+    RangeEnd, SlotId,
 };
 use crate::walk;
 
@@ -89,33 +90,53 @@ impl Lowerer<'_> {
         self.segments.close();
     }
 
-    /// `UPDATE ... SET column = column + slot` of an integer column, with nothing to be checked.
+    /// `UPDATE ... SET column = column + slot` of an integer column, with nothing to be checked;
+    /// or with another [`BumpKind`].
     fn bump(&mut self, access: &Access) -> Option<BumpCode> {
         let Effect::Update { set, consume: Consume::Discard } = &access.effect else { return None };
         let [(column, value)] = &set[..] else { return None };
-        let ExprKind::Arithmetic(op, old, addend) = &value.kind else { return None };
-        let (ExprKind::Slot(old), None) = (&old.kind, &access.filter) else { return None };
+        let is_old = |expr: &Expr| match expr.kind {
+            ExprKind::Slot(slot) => access.bind.contains(&(*column, slot)),
+            _ => false,
+        };
+        let (kind, one, other) = match &value.kind {
+            ExprKind::Arithmetic(ArithmeticOp::Add, a, b) => (BumpKind::Add, &**a, &**b),
+            ExprKind::Arithmetic(ArithmeticOp::Subtract, a, b) => (BumpKind::Subtract, &**a, &**b),
+            ExprKind::Call(Function::Greatest, of) => match &of[..] {
+                [a, b] => (BumpKind::Greatest, a, b),
+                _ => return None,
+            },
+            ExprKind::Call(Function::Least, of) => match &of[..] {
+                [a, b] => (BumpKind::Least, a, b),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let operand = match (is_old(one), is_old(other)) {
+            (true, false) => other,
+            (false, true) if kind != BumpKind::Subtract => one,
+            _ => return None,
+        };
         let table = self.catalog.table(access.table);
         let owner = &table.columns[column.index()];
         let bits = int_bits(owner.data_type)?;
         let is_bound = |slot: SlotId| access.bind.iter().any(|&(_, bound)| bound == slot);
-        let is_simple = match &addend.kind {
+        let is_simple = match &operand.kind {
             ExprKind::Slot(slot) => !is_bound(*slot),
             ExprKind::Constant(_) => true,
             _ => false,
         };
-        let is_sum = matches!(op, ArithmeticOp::Add | ArithmeticOp::Subtract);
-        let is_old = access.bind.contains(&(*column, *old));
-        let is_safe = owner.nullable || !self.is_nullable(addend);
+        let keeps = matches!(kind, BumpKind::Greatest | BumpKind::Least); // what is not NULL
+        let is_safe = owner.nullable || keeps || !self.is_nullable(operand);
         let is_unchecked = table.checks.iter().all(|check| !check.columns.contains(column));
-        if !(is_sum && is_simple && is_old && is_safe && is_unchecked)
+        if !(access.filter.is_none() && is_simple && is_safe && is_unchecked)
             || value.data_type() != owner.data_type
         {
             return None;
         }
-        let slot = self.expr(addend);
+        let slot = self.expr(operand);
         let field = table.layout.field(*column);
-        Some(BumpCode { field, slot, bits, subtract: *op == ArithmeticOp::Subtract })
+        Some(BumpCode { field, slot, bits, kind })
     }
 
     /// `SELECT a, b INTO x, y` by whole key: loads columns straight into the targets, where nothing
