@@ -38,7 +38,7 @@ impl Client {
             invocation.now_us = self.time.next(since);
             books.span.get_or_insert((since, since));
             let end = self.session.replay(&invocation);
-            let (now, measured) = (Ticks::now(), self.phase.get() == Phase::Measure);
+            let (now, measured) = (Ticks::now(), self.phase.get().step().is_some());
             let committed = end.is_ok();
             if let Err(error) = end {
                 match error {

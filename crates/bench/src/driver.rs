@@ -163,26 +163,62 @@ impl Driver {
         variant: &Variant,
         threads: usize,
     ) -> Result<RunReport, BenchError> {
+        let mut reports = self.run_steps_on(population, &[workload], variant, threads)?;
+        Ok(reports.pop().expect("one for each step"))
+    }
+
+    /// Runs a workload that changes while it runs, on a population that fits all of its steps: each
+    /// takes as long as a run does, and the engine does not stop between. One report for each, the
+    /// last with the checks. With a number of calls instead of a time, each step is a run.
+    ///
+    /// # Errors
+    ///
+    /// As [`Driver::run`]; [`BenchError::Selection`] for several steps with clients.
+    pub fn run_steps_on(
+        &self,
+        population: &mut Population,
+        steps: &[&dyn Workload],
+        variant: &Variant,
+        threads: usize,
+    ) -> Result<Vec<RunReport>, BenchError> {
         debug_assert!(threads <= population.threads, "there are worker ids for all threads");
+        if let (Length::Calls(_), [_, _, ..]) = (self.length, steps) {
+            let each = steps.iter().map(|step| self.run_on(population, *step, variant, threads));
+            return each.collect();
+        }
         let what = format!("running {variant}, {}", threads_text(threads));
-        let measured = match self.clients {
-            None => self.measure(&population.db, workload, variant, threads, what)?,
-            Some(clients) => self.measure_clients(
+        let measured = match (self.clients, steps) {
+            (None, _) => self.measure(&population.db, steps, variant, threads, what)?,
+            (Some(clients), [workload]) => self.measure_clients(
                 &mut population.db,
-                workload,
+                *workload,
                 variant,
                 (threads, clients),
                 what,
             )?,
+            (Some(_), _) => {
+                let message = "a workload that changes while it runs takes no clients";
+                return Err(BenchError::Selection(message.to_owned()));
+            }
         };
-        population.totals.add(&measured.books);
-        let mut checks = check::of_driver(&measured.books, &measured.whole);
+        let Some((&workload, before)) = steps.split_last() else { return Ok(Vec::new()) };
+        let mut books = SourceBooks::new(&workload.kinds());
+        measured.steps.iter().for_each(|step| books.add(&step.books));
+        population.totals.add(&books);
+        let mut reports = Vec::with_capacity(steps.len());
+        for (workload, step) in before.iter().zip(&measured.steps) {
+            let mut report = measured.report(step, *workload, variant, threads);
+            report.split_indexes = self.split_indexes;
+            reports.push(report);
+        }
+        let mut checks = check::of_driver(&books, &measured.whole);
         let mut memory = MemorySummary::default();
         if self.inspect {
             checks.extend(check::of_workload(workload, &population.db, &population.totals)?);
             memory = MemorySummary::from(&population.db.memory()?);
         }
-        let mut report = measured.report(workload, variant, threads);
+        let last = measured.steps.last().expect("there is one for each");
+        let mut report = measured.report(last, workload, variant, threads);
         report.clients = self.clients.unwrap_or(0);
         report.split_indexes = self.split_indexes;
         if self.log.as_ref().is_some_and(|log| log.recover) {
@@ -197,7 +233,8 @@ impl Driver {
             }
         }
         (report.checks, report.memory) = (checks, memory);
-        Ok(report)
+        reports.push(report);
+        Ok(reports)
     }
 
     /// Runs the workload's checks on a population, over the commits of all runs on it.
@@ -243,36 +280,43 @@ impl Driver {
     fn measure(
         &self,
         db: &Database,
-        workload: &dyn Workload,
+        steps: &[&dyn Workload],
         variant: &Variant,
         threads: usize,
         what: String,
     ) -> Result<Measured, BenchError> {
         let phase = Arc::new(PhaseFlag::new(self.first_phase()));
-        let (sources, done) = self.sources(db, workload, threads, &phase)?;
+        let (sources, done) = self.sources(db, steps, threads, &phase)?;
         let log_before = LogUse::of(db);
         let engine = db.start_engine(variant.entry, &self.options(variant, threads), sources)?;
         let waits = || self.inspect.then(|| db.tell_waits(engine.waits(), WAITS_TOLD));
-        let mut books = SourceBooks::new(&workload.kinds());
-        let (seconds, part, whole, waits) = match self.length {
+        let mut books: Vec<_> = steps.iter().map(|of| SourceBooks::new(&of.kinds())).collect();
+        let (timed, whole, waits) = match self.length {
             Length::Time { warm_up, measured } => {
                 self.progress.sleep(format!("{what}, warming up"), warm_up);
-                let (seconds, part) = self.time(|| engine.statistics(), &phase, measured, what);
+                let time = |step| {
+                    self.time(|| engine.statistics(), (&phase, step), measured, what.clone())
+                };
+                let timed: Vec<_> = (0..steps.len() as u16).map(time).collect();
+                phase.set(Phase::Ended);
                 let waits = waits();
                 let whole = engine.stop();
                 collect(&done, threads, &mut books)?;
-                (seconds, part, whole, waits)
+                (timed, whole, waits)
             }
             Length::Calls(_) => {
                 // Sources close by themselves; threads that see it drop them.
                 collect(&done, threads, &mut books)?;
                 let waits = waits();
                 let whole = engine.stop();
-                (books.seconds(), whole.clone(), whole, waits)
+                let timed = books.iter().map(|books| (books.seconds(), whole.clone())).collect();
+                (timed, whole, waits)
             }
         };
         let log = LogUse::of(db).since(log_before);
-        Ok(Measured { seconds, books, part, whole, waits, log, durability: db.durability() })
+        let steps = timed.into_iter().zip(books);
+        let steps = steps.map(|((seconds, part), books)| Step { seconds, part, books }).collect();
+        Ok(Measured { steps, whole, waits, log, durability: db.durability() })
     }
 
     fn measure_clients(
@@ -305,7 +349,9 @@ impl Driver {
             let timed = match self.length {
                 Length::Time { warm_up, measured } => {
                     self.progress.sleep(format!("{what}, warming up"), warm_up);
-                    Some(self.time(|| served.statistics(), &phase, measured, what))
+                    let timed = self.time(|| served.statistics(), (&phase, 0), measured, what);
+                    phase.set(Phase::Ended);
+                    Some(timed)
                 }
                 Length::Calls(_) => None,
             };
@@ -320,13 +366,14 @@ impl Driver {
         let whole = db.rest()?;
         let (seconds, part) = timed.unwrap_or_else(|| (books.seconds(), whole.clone()));
         let log = LogUse::of(db).since(log_before);
-        Ok(Measured { seconds, books, part, whole, waits, log, durability: db.durability() })
+        let steps = vec![Step { seconds, part, books }];
+        Ok(Measured { steps, whole, waits, log, durability: db.durability() })
     }
 
     fn first_phase(&self) -> Phase {
         match self.length {
             Length::Time { .. } => Phase::WarmUp,
-            Length::Calls(_) => Phase::Measure,
+            Length::Calls(_) => Phase::Measure(0),
         }
     }
 
@@ -339,18 +386,17 @@ impl Driver {
         }
     }
 
-    /// Lets the engine run for some time; how long it was, and what its threads did in it.
+    /// Lets the engine run one step for some time; how long it was, and what its threads did in it.
     fn time(
         &self,
         statistics: impl Fn() -> Statistics,
-        phase: &PhaseFlag,
+        (phase, step): (&PhaseFlag, u16),
         time: Duration,
         what: String,
     ) -> (f64, Statistics) {
         let (before, start) = (statistics(), Ticks::now());
-        phase.set(Phase::Measure);
+        phase.set(Phase::Measure(step));
         self.progress.sleep(what, time);
-        phase.set(Phase::Ended);
         let (end, after) = (Ticks::now(), statistics());
         (end.nanos_since(start) as f64 / 1e9, difference(&after, &before))
     }
@@ -358,18 +404,19 @@ impl Driver {
     fn sources(
         &self,
         db: &Database,
-        workload: &dyn Workload,
+        steps: &[&dyn Workload],
         threads: usize,
         phase: &Arc<PhaseFlag>,
-    ) -> Result<(Sources, Receiver<SourceBooks>), BenchError> {
-        let ids = procedure_ids(db, workload)?;
+    ) -> Result<(Sources, Receiver<Vec<SourceBooks>>), BenchError> {
+        let ids = procedure_ids(db, steps[0])?;
         let (sender, done) = channel();
         let of = threads as u32;
         let source = |index: u32| -> Box<dyn CallSource> {
             let worker = Share { index, of };
+            let generator = |of: &&dyn Workload| of.generator(worker, self.seed, &|name| ids[name]);
             Box::new(GeneratorSource::new(SourceParts {
-                generator: workload.generator(worker, self.seed, &|name| ids[name]),
-                kinds: workload.kinds(),
+                generators: steps.iter().map(generator).collect(),
+                kinds: steps[0].kinds(),
                 phase: Arc::clone(phase),
                 calls: self.calls_of(worker),
                 time: self.call_time(worker),
@@ -413,14 +460,15 @@ fn procedure_ids(
     workload.procedures().iter().map(id).collect()
 }
 
-/// Waits for the books of all sources.
+/// Waits for the books of all sources; adds them up by step.
 fn collect(
-    done: &Receiver<SourceBooks>,
+    done: &Receiver<Vec<SourceBooks>>,
     threads: usize,
-    sum: &mut SourceBooks,
+    sums: &mut [SourceBooks],
 ) -> Result<(), BenchError> {
     for _ in 0..threads {
-        sum.add(&done.recv().map_err(|_| BenchError::LostCalls)?);
+        let books = done.recv().map_err(|_| BenchError::LostCalls)?;
+        sums.iter_mut().zip(&books).for_each(|(sum, books)| sum.add(books));
     }
     Ok(())
 }
@@ -432,10 +480,8 @@ pub(crate) fn threads_text(threads: usize) -> String {
 
 /// What running gave.
 struct Measured {
-    seconds: f64,
-    books: SourceBooks,
-    /// the engine's books of the measured part
-    part: Statistics,
+    /// one for each step of the workload
+    steps: Vec<Step>,
     /// the engine's books
     whole: Statistics,
     /// what was waited for longest, where that was looked at
@@ -445,12 +491,27 @@ struct Measured {
     durability: Durability,
 }
 
+/// What one step of a workload gave.
+struct Step {
+    seconds: f64,
+    books: SourceBooks,
+    /// the engine's books of the measured part
+    part: Statistics,
+}
+
 impl Measured {
-    fn report(self, workload: &dyn Workload, variant: &Variant, threads: usize) -> RunReport {
-        let ends = self.books.measured();
+    fn report(
+        &self,
+        step: &Step,
+        workload: &dyn Workload,
+        variant: &Variant,
+        threads: usize,
+    ) -> RunReport {
+        let Step { seconds, books, part } = step;
+        let (seconds, ends) = (*seconds, books.measured());
         let parameters = workload.parameters().list();
         let kinds = workload.kinds();
-        let kinds = kinds.iter().zip(&self.books.kinds);
+        let kinds = kinds.iter().zip(&books.kinds);
         RunReport {
             engine: variant.entry.name.to_owned(),
             options: variant.settings.clone(),
@@ -459,21 +520,21 @@ impl Measured {
             threads,
             clients: 0,
             split_indexes: 1,
-            seconds: self.seconds,
+            seconds,
             committed: ends.committed,
             user_aborts: ends.user_aborts,
-            conflict_aborts: self.part.conflict_aborts(),
-            restarts: self.part.replans,
-            waits: self.part.waits,
-            messages: self.part.messages,
-            waited_for: self.waits.into_iter().flatten().map(WaitReport::from).collect(),
-            txn_per_s: ends.committed as f64 / self.seconds.max(1e-9),
-            latency_us: LatencyReport::of_nanos(&self.books.latency_ns()),
-            time_breakdown: TimeBreakdown::of_nanos(self.part.nanos),
+            conflict_aborts: part.conflict_aborts(),
+            restarts: part.replans,
+            waits: part.waits,
+            messages: part.messages,
+            waited_for: self.waits.iter().flatten().cloned().map(WaitReport::from).collect(),
+            txn_per_s: ends.committed as f64 / seconds.max(1e-9),
+            latency_us: LatencyReport::of_nanos(&books.latency_ns()),
+            time_breakdown: TimeBreakdown::of_nanos(part.nanos),
             checks: Vec::new(),
             memory: MemorySummary::default(),
             durability: self.durability.to_string(),
-            log: self.log.report(self.books.all().committed),
+            log: self.log.report(books.all().committed),
             recovery: None,
             kinds: kinds
                 .map(|(info, books)| (info.name.to_owned(), KindReport::of(books)))

@@ -125,6 +125,9 @@ pub struct Axis {
     pub label: String,
     /// its values, from left to right
     pub values: Vec<Setting>,
+    /// where it is time: the workload's parameters at each of its values
+    #[serde(default)]
+    pub steps: Vec<BTreeMap<String, Setting>>,
 }
 
 /// What a value of an axis is.
@@ -140,6 +143,10 @@ pub enum Varying {
     Clients,
     /// a parameter of the workload
     Parameter(String),
+    /// a setting of all series' engines
+    Option(String),
+    /// steps of a workload that changes while the engine runs
+    Time,
 }
 
 impl TryFrom<String> for Varying {
@@ -149,9 +156,14 @@ impl TryFrom<String> for Varying {
         match text.as_str() {
             "threads" => Ok(Self::Threads),
             "clients" => Ok(Self::Clients),
-            _ => match text.strip_prefix("set.") {
-                Some(name) => Ok(Self::Parameter(name.to_owned())),
-                None => Err(format!("\"{text}\" is none of threads, clients, set.NAME")),
+            "time" => Ok(Self::Time),
+            _ => match text.split_once('.') {
+                Some(("set", name)) => Ok(Self::Parameter(name.to_owned())),
+                Some(("engine", name)) => Ok(Self::Option(name.to_owned())),
+                _ => {
+                    let known = "threads, clients, time, set.NAME, engine.NAME";
+                    Err(format!("\"{text}\" is none of {known}"))
+                }
             },
         }
     }
@@ -176,6 +188,9 @@ pub struct Series {
     /// parts that indexes are split into, where they can be
     #[serde(default = "whole")]
     pub split: u16,
+    /// nothing is logged, though the figure has a log
+    #[serde(default)]
+    pub in_memory: bool,
 }
 
 const fn whole() -> u16 {
@@ -227,6 +242,9 @@ pub enum Metric {
     /// percent of the threads' time spent on waiting for locks
     #[serde(rename = "waiting")]
     Waiting,
+    /// percent of the threads' time spent on writing to the log's buffers, and on replies
+    #[serde(rename = "logging")]
+    Logging,
     /// percent of the threads' time in which they had nothing to do
     #[serde(rename = "idle")]
     Idle,
@@ -248,6 +266,7 @@ impl Metric {
             Self::Planning => 100.0 * run.time_breakdown.plan,
             Self::Locking => 100.0 * run.time_breakdown.lock,
             Self::Waiting => 100.0 * run.time_breakdown.wait,
+            Self::Logging => 100.0 * run.time_breakdown.log,
             Self::Idle => 100.0 * run.time_breakdown.idle,
             Self::Seconds => run.seconds,
         }
@@ -270,6 +289,7 @@ impl fmt::Display for Metric {
             Self::Planning => "percent of time planning",
             Self::Locking => "percent of time locking",
             Self::Waiting => "percent of time waiting",
+            Self::Logging => "percent of time logging",
             Self::Idle => "percent of time idle",
             Self::Seconds => "seconds",
         })

@@ -53,7 +53,8 @@ struct Unsettled {
 
 /// What a source is made of.
 pub(crate) struct SourceParts {
-    pub(crate) generator: Box<dyn Generator>,
+    /// one for each step
+    pub(crate) generators: Vec<Box<dyn Generator>>,
     pub(crate) kinds: Vec<KindInfo>,
     pub(crate) phase: Arc<PhaseFlag>,
     /// calls to hand out in all
@@ -63,12 +64,14 @@ pub(crate) struct SourceParts {
     pub(crate) in_flight: usize,
     /// what makes ends durable, and how many ends may wait for it
     pub(crate) log: Option<(Arc<Log>, usize)>,
-    pub(crate) done: Sender<SourceBooks>,
+    pub(crate) done: Sender<Vec<SourceBooks>>,
 }
 
 /// The calls of one thread.
 pub(crate) struct GeneratorSource {
-    generator: Box<dyn Generator>,
+    generators: Vec<Box<dyn Generator>>,
+    /// the one in use
+    step: usize,
     phase: Arc<PhaseFlag>,
     calls: u64,
     time: CallTime,
@@ -77,15 +80,17 @@ pub(crate) struct GeneratorSource {
     log: Option<(Arc<Log>, usize)>,
     /// in the order of their ends; epochs nearly ascend
     unsettled: VecDeque<Unsettled>,
-    books: Option<SourceBooks>,
-    done: Sender<SourceBooks>,
+    /// by step
+    books: Vec<SourceBooks>,
+    done: Sender<Vec<SourceBooks>>,
 }
 
 impl GeneratorSource {
     pub(crate) fn new(parts: SourceParts) -> Self {
         Self {
-            books: Some(SourceBooks::new(&parts.kinds)),
-            generator: parts.generator,
+            books: parts.generators.iter().map(|_| SourceBooks::new(&parts.kinds)).collect(),
+            generators: parts.generators,
+            step: 0,
             phase: parts.phase,
             calls: parts.calls,
             time: parts.time,
@@ -114,10 +119,19 @@ impl GeneratorSource {
 }
 
 impl GeneratorSource {
+    /// The phase; its step is this source's from now on.
+    #[inline]
+    fn look_at_phase(&mut self) -> Phase {
+        let phase = self.phase.get();
+        if let Some(step) = phase.step() {
+            self.step = step;
+        }
+        phase
+    }
+
     fn settle(&mut self, end: Unsettled, now: Ticks) {
-        let measured = self.phase.get() == Phase::Measure;
-        let books = self.books.as_mut().expect("the books are sent when the source is dropped");
-        books.settle(end.call, end.committed, now, measured);
+        let measured = self.look_at_phase().step().is_some();
+        self.books[self.step].settle(end.call, end.committed, now, measured);
     }
 
     /// Settles all ends that are durable; whether there is room for another one.
@@ -138,7 +152,7 @@ impl GeneratorSource {
     fn wait_for_oldest(&mut self) {
         let (Some((log, _)), Some(oldest)) = (&self.log, self.unsettled.front()) else { return };
         if let Err(failure) = log.wait_for(oldest.durable_in) {
-            let books = self.books.as_mut().expect("the books are sent when the source is dropped");
+            let books = &mut self.books[self.step];
             books.failures += self.unsettled.len() as u64;
             books.first_failure.get_or_insert_with(|| failure.to_string());
             self.unsettled.clear();
@@ -152,17 +166,17 @@ impl CallSource for GeneratorSource {
         if !self.settle_durable() {
             return Fetch::Empty;
         }
-        if self.calls == 0 || self.phase.get() == Phase::Ended {
+        if self.calls == 0 || self.look_at_phase() == Phase::Ended {
             return Fetch::Closed;
         }
         self.calls -= 1;
         let since = Ticks::now();
-        let kind = self.generator.next(invocation);
+        let generator = &mut self.generators[self.step];
+        let kind = generator.next(invocation);
         invocation.now_us = self.time.next(since);
-        if let Some(books) = &mut self.books {
-            books.span.get_or_insert((since, since));
-        }
-        Fetch::Ready(self.keep(OnItsWay { kind, tally: self.generator.tally(), since }))
+        let tally = generator.tally();
+        self.books[self.step].span.get_or_insert((since, since));
+        Fetch::Ready(self.keep(OnItsWay { kind, tally, since }))
     }
 
     fn wait(&mut self) {
@@ -175,9 +189,7 @@ impl CallSource for GeneratorSource {
         let (committed, durable_in) = match end {
             End::Committed { durable_in, .. } => (true, durable_in),
             End::Aborted { error, durable_in } => {
-                if let Some(books) = &mut self.books {
-                    books.note_abort(call.kind, &error);
-                }
+                self.books[self.step].note_abort(call.kind, &error);
                 (false, durable_in)
             }
         };
@@ -196,10 +208,8 @@ impl Drop for GeneratorSource {
             self.wait_for_oldest();
             self.settle_durable();
         }
-        if let Some(books) = self.books.take() {
-            // The driver may have given up; then nobody wants them.
-            let _ = self.done.send(books);
-        }
+        // The driver may have given up; then nobody wants them.
+        let _ = self.done.send(std::mem::take(&mut self.books));
     }
 }
 

@@ -12,11 +12,12 @@ use hotrow_engine::reconnaissance::TrialReads;
 use hotrow_engine::schema::{QUIET_WORKER, Schema};
 use hotrow_engine::worker;
 use hotrow_log::entry::Kind;
+use hotrow_transaction::actions::{ActionPlan, ActionProgram};
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
-use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::outcome::{SqlError, Stop};
 use hotrow_transaction::plan::Plan;
 
 use crate::client::Reply;
@@ -44,13 +45,36 @@ impl Alone {
         compiled: &CompiledProcedure,
         invocation: &Invocation,
     ) -> Result<Plan, SqlError> {
+        self.with_trial_reads(schema, |access, frame| {
+            let mut plan = Plan::default();
+            plan.make(&compiled.plan, invocation, frame, access)?;
+            Ok(plan)
+        })
+    }
+
+    /// As [`Alone::plan`], as actions of a batch.
+    pub(crate) fn plan_actions(
+        &mut self,
+        schema: &Schema,
+        program: &ActionProgram,
+        invocation: &Invocation,
+    ) -> Result<ActionPlan, SqlError> {
+        self.with_trial_reads(schema, |access, frame| {
+            let mut plan = ActionPlan::default();
+            plan.make(program, invocation, frame, access)?;
+            Ok(plan)
+        })
+    }
+
+    fn with_trial_reads<T>(
+        &mut self,
+        schema: &Schema,
+        plan: impl FnOnce(&mut TrialReads<'_>, &mut Frame) -> Result<T, Stop>,
+    ) -> Result<T, SqlError> {
         let Self { scratch, frame, .. } = self;
         let _pin = schema.memory.epochs().pin(QUIET_WORKER);
-        let mut plan = Plan::default();
-        let mut access = TrialReads::new(schema, scratch);
-        let made = plan.make(&compiled.plan, invocation, frame, &mut access);
-        made.map_err(|stop| worker::error_of(stop, schema, frame))?;
-        Ok(plan)
+        let planned = plan(&mut TrialReads::new(schema, scratch), frame);
+        planned.map_err(|stop| worker::error_of(stop, schema, frame))
     }
 
     /// Runs one call to its commit or undoes it.

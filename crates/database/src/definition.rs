@@ -12,6 +12,7 @@ use hotrow_base::ids::ProcedureId;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Quiet, Schema};
 use hotrow_sql::{CatalogChange, Compiled, Dropped, ProcedureNames, apply, compile, parse_script};
+use hotrow_transaction::actions::{ActionProgram, explain_batch};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::explain;
@@ -111,7 +112,10 @@ pub(crate) fn unknown_procedure() -> SqlError {
 /// What EXPLAIN PROCEDURE says, or 42883.
 pub(crate) fn explain(schema: &Schema, name: &str) -> Result<String, SqlError> {
     let (_, compiled) = procedure_named(schema, name)?;
-    Ok(explain::explain(&schema.catalog, &schema.granules, &schema.routing(), compiled))
+    let Schema { catalog, granules, .. } = schema;
+    let text = explain::explain(catalog, granules, &schema.routing(), compiled);
+    let actions = ActionProgram::new(catalog, granules, &compiled.procedure)?;
+    Ok(text + &explain_batch(&actions))
 }
 
 /// A statement's text with as much blank space before it that its places are those in its script.

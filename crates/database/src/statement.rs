@@ -3,8 +3,9 @@
 use hotrow_base::clock;
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
-use hotrow_engine::schema::{Purpose, Quiet};
+use hotrow_engine::schema::{Purpose, Quiet, Schema};
 use hotrow_sql::{Compiled, ScriptStatement, compile};
+use hotrow_transaction::actions::{ActionProgram, explain_in_batch};
 use hotrow_transaction::explain::explain_plan;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::lower;
@@ -152,8 +153,15 @@ fn explain(inner: &Inner, name: &str, arguments: Option<Vec<Value>>) -> Result<R
             let mut invocation = Invocation { procedure: id, ..Invocation::default() };
             invocation.now_us = clock::now_us();
             bind_all(&compiled.procedure, arguments, &mut invocation.arguments)?;
-            let plan = inner.alone.lock().plan(&schema, compiled, &invocation)?;
-            definition::explain(&schema, name)? + &explain_plan(&schema.catalog, &plan)
+            let mut alone = inner.alone.lock();
+            let plan = alone.plan(&schema, compiled, &invocation)?;
+            let Schema { catalog, granules, .. } = &*schema;
+            let actions = ActionProgram::new(catalog, granules, &compiled.procedure)?;
+            let mut cut = alone.plan_actions(&schema, &actions, &invocation)?;
+            let held = explain_plan(catalog, &plan);
+            definition::explain(&schema, name)?
+                + &held
+                + &explain_in_batch(catalog, &actions, &mut cut)
         }
     };
     let rows = text.lines().map(|line| vec![Value::from(line)]).collect();

@@ -97,6 +97,12 @@ fn a_call_is_explained_and_not_run() {
         let held = lines.iter().position(|line| line == "This call holds 1 granule:");
         let held = held.unwrap_or_else(|| panic!("{lines:?}"));
         assert_eq!(lines[held + 1], "  lock X granule (1, 2) of t_pkey");
+        let flat = "In a batch calls are flat: each access waits for nothing but its turn.";
+        assert!(lines.iter().any(|line| line == flat), "{lines:?}");
+        let batch = "In a batch this call is 1 action in 1 phase:";
+        let batch = lines.iter().position(|line| line == batch);
+        let batch = batch.unwrap_or_else(|| panic!("{lines:?}"));
+        assert_eq!(lines[batch + 2], "  action 0: X t_pkey (1, 2)");
         assert_eq!(session.execute("SELECT n FROM t")?.remove(0).rows.one::<i64>()?, 3);
         session.execute("CALL bump(1, 1 + 1, abs(-5))")?;
         assert_eq!(session.execute("SELECT n FROM t")?.remove(0).rows.one::<i64>()?, 8);
@@ -105,6 +111,40 @@ fn a_call_is_explained_and_not_run() {
         assert_eq!(code(session.execute("CALL bump(1, n, 5)")), "42703");
         Ok(())
     });
+}
+
+#[test]
+fn batches_are_explained() {
+    let db = open(hotrow::Config::default());
+    let told = |arguments: &str, body: &str| {
+        let session = db.session();
+        session.execute(&format!(
+            "CREATE OR REPLACE FUNCTION f(a integer, b integer) RETURNS integer AS $$ {body} $$
+             LANGUAGE plpgsql;"
+        ))?;
+        let explained = session.execute(&format!("EXPLAIN PROCEDURE f{arguments}"))?;
+        let lines = explained[0].rows.iter().map(|row| row[0].to_string());
+        Ok::<_, Error>(lines.collect::<Vec<_>>().join("\n"))
+    };
+    let session = db.session();
+    session.execute("CREATE TABLE t (id integer PRIMARY KEY, n integer NOT NULL)").expect("it is");
+    session.execute("INSERT INTO t VALUES (1, 5), (2, 5)").expect("there is room");
+    let first = "DECLARE v integer; BEGIN
+        SELECT n INTO v FROM t WHERE id = a;
+        IF v < 3 THEN RAISE EXCEPTION 'too little'; END IF;
+        UPDATE t SET n = n - 3 WHERE id = a;
+        UPDATE t SET n = n + 3 WHERE id = b; RETURN v; END";
+    let text = told("", first).expect("it is right");
+    assert!(text.contains("leaves, conditions first"), "{text}");
+    let text = told("(1, 2)", first).expect("it is right");
+    assert!(text.contains("In a batch this call is 3 actions in 2 phases"), "{text}");
+    let last = "DECLARE v integer; BEGIN
+        UPDATE t SET n = n - 3 WHERE id = a RETURNING n INTO v;
+        IF v < 0 THEN RAISE EXCEPTION 'too little'; END IF;
+        UPDATE t SET n = n + 3 WHERE id = b RETURNING n INTO v;
+        IF v > 9 THEN RAISE EXCEPTION 'too much'; END IF; RETURN v; END";
+    let text = told("(1, 2)", last).expect("it is right");
+    assert!(text.contains("one action, because its conditions cannot come before"), "{text}");
 }
 
 #[test]

@@ -39,7 +39,7 @@ mod run;
 
 pub use batch::{Batch, BatchAction, BatchCall, BatchEntry, BatchUse};
 pub use execute::{Failure, Order, execute};
-pub use explain::{explain_call, explain_leaves};
+pub use explain::{explain_batch, explain_call, explain_in_batch, explain_leaves};
 pub use flat::{FlatAction, FlatLeaf, FlatOutcomes, FlatProgram, FlatSink, Simple};
 pub use leaf::{Guard, Input, Leaf};
 pub use plan::{Action, ActionPlan, Instance, Use};

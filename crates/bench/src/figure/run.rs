@@ -7,6 +7,7 @@
 //!              is given up: when too many others have been used since, and after so many commits
 //!              that tables stay small
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -52,6 +53,7 @@ struct Place {
 struct Loaded {
     workload: Box<dyn Workload>,
     split: u16,
+    is_logged: bool,
     population: Population,
     commits: u64,
 }
@@ -73,15 +75,18 @@ impl FigureRunner {
         let mut report = FigureReport::new(figure, self.panels(figure)?);
         let mut loaded = Vec::new();
         let total = self.places(figure, &report)?.len() * figure.x.values.len() * self.repetitions;
-        for x in 0..figure.x.values.len() {
+        // A run in which time goes by gives all values.
+        let values = if figure.x.by == Varying::Time { 1 } else { figure.x.values.len() };
+        for first in 0..values {
             for _ in 0..self.repetitions {
                 for mut place in self.places(figure, &report)? {
-                    place.x = x;
-                    let run = self.run_at(figure, &mut report, place, &mut loaded)?;
-                    tell(&run, total);
-                    report.panels[place.panel].points[x * figure.series.len() + place.series]
-                        .runs
-                        .push(run);
+                    place.x = first;
+                    let runs = self.run_at(figure, &mut report, place, &mut loaded)?;
+                    for (x, run) in (first..).zip(runs) {
+                        tell(&run, total);
+                        let at = x * figure.series.len() + place.series;
+                        report.panels[place.panel].points[at].runs.push(run);
+                    }
                 }
             }
         }
@@ -125,15 +130,16 @@ impl FigureRunner {
         report: &mut FigureReport,
         place: Place,
         loaded: &mut Vec<Loaded>,
-    ) -> Result<RunReport, BenchError> {
+    ) -> Result<Vec<RunReport>, BenchError> {
         let (series, x) = (&figure.series[place.series], &figure.x.values[place.x]);
         let (threads, clients) = who(figure, series, report.panels[place.panel].threads, x)?;
-        let workload = self.workload(figure, series, x)?;
-        let log = figure.log.map(|device| self.log(device));
+        let workload = self.workload(figure, series, Some(x))?;
+        let log = figure.log.filter(|_| !series.in_memory).map(|device| self.log(device));
+        let is_logged = log.is_some();
         let split_indexes = series.split;
         let driver = Driver { clients, inspect: false, log, split_indexes, ..self.driver.clone() };
         let is_for_it = |loaded: &Loaded| {
-            loaded.split == split_indexes
+            (loaded.split, loaded.is_logged) == (split_indexes, is_logged)
                 && loaded.workload.parameters().list() == workload.parameters().list()
         };
         let is_usable = |loaded: &Loaded| {
@@ -147,14 +153,32 @@ impl FigureRunner {
                     self.give_up(loaded.remove(at), report)?;
                 }
                 let population = driver.load(&*workload, self.most_threads(figure, report))?;
-                loaded.push(Loaded { workload, split: split_indexes, population, commits: 0 });
+                let split = split_indexes;
+                loaded.push(Loaded { workload, split, is_logged, population, commits: 0 });
             }
         }
         let loaded = loaded.last_mut().expect("it was just moved or put there");
-        let (population, workload) = (&mut loaded.population, &*loaded.workload);
-        let run = driver.run_on(population, workload, &series.variant()?, threads)?;
-        loaded.commits += run.committed;
-        Ok(run)
+        let mut variant = series.variant()?;
+        if let Varying::Option(name) = &figure.x.by {
+            variant.settings.insert(name.clone(), x.to_string());
+        }
+        let step = |set: &BTreeMap<String, Setting>| {
+            let mut workload = self.workload(figure, series, None)?;
+            let mut set = set.iter();
+            set.try_for_each(|(name, value)| {
+                self.set(figure, workload.parameters_mut(), name, value)
+            })?;
+            workload.parameters().validate()?;
+            Ok(workload)
+        };
+        let steps: Vec<_> = figure.x.steps.iter().map(step).collect::<Result<_, BenchError>>()?;
+        let steps: Vec<_> = match &steps[..] {
+            [] => vec![&*loaded.workload],
+            _ => steps.iter().map(|step| &**step).collect(),
+        };
+        let runs = driver.run_steps_on(&mut loaded.population, &steps, &variant, threads)?;
+        loaded.commits += runs.iter().map(|run| run.committed).sum::<u64>();
+        Ok(runs)
     }
 
     fn log(&self, device: LogDevice) -> LogSettings {
@@ -188,12 +212,12 @@ impl FigureRunner {
         panels.chain(axis).chain(own).max().unwrap_or(1) + more
     }
 
-    /// The figure's workload as a series has it at one value of x.
+    /// The figure's workload as a series has it, at one value of x.
     fn workload(
         &self,
         figure: &Figure,
         series: &Series,
-        x: &Setting,
+        x: Option<&Setting>,
     ) -> Result<Box<dyn Workload>, BenchError> {
         let name = figure.workload.as_deref().unwrap_or_default();
         let unknown = || BenchError::Selection(format!("there is no workload \"{name}\""));
@@ -202,7 +226,7 @@ impl FigureRunner {
         for (name, value) in figure.set.iter().chain(&series.set) {
             self.set(figure, parameters, name, value)?;
         }
-        if let Varying::Parameter(name) = &figure.x.by {
+        if let (Varying::Parameter(name), Some(x)) = (&figure.x.by, x) {
             self.set(figure, parameters, name, x)?;
         }
         workload.parameters().validate()?;
@@ -235,17 +259,17 @@ fn who(
     x: &Setting,
 ) -> Result<(usize, Option<usize>), BenchError> {
     let number = match (&figure.x.by, x) {
-        (Varying::Parameter(_) | Varying::Own, _) => None,
-        (_, Setting::Integer(number)) => Some(*number as usize),
-        _ => {
+        (Varying::Threads | Varying::Clients, Setting::Integer(number)) => Some(*number as usize),
+        (Varying::Threads | Varying::Clients, _) => {
             let message = format!("figure {}: {x} is no number", figure.name);
             return Err(BenchError::Selection(message));
         }
+        _ => None,
     };
     let (of_axis, clients) = match figure.x.by {
         Varying::Threads => (number, None),
         Varying::Clients => (None, number),
-        Varying::Parameter(_) | Varying::Own => (None, None),
+        _ => (None, None),
     };
     let threads = series.threads.or(panel).or(of_axis).unwrap_or(1);
     Ok((threads + series.more_threads, clients))

@@ -36,6 +36,9 @@ fn every_figure_has_a_name_of_its_own_and_says_what_the_paper_shows() {
         assert!(figure.workload.is_some() != figure.experiment.is_some(), "{}", figure.name);
         let by_threads = figure.x.by == Varying::Threads;
         assert_eq!(figure.threads.is_empty(), by_threads, "{}", figure.name);
+        let by_time = figure.x.by == Varying::Time;
+        let steps = if by_time { figure.x.values.len() } else { 0 };
+        assert_eq!(figure.x.steps.len(), steps, "{}", figure.name);
         figure_named(&figure.name).expect("it is listed");
     }
     let unknown = figure_named("chess-1").expect_err("there is none").to_string();
@@ -83,11 +86,35 @@ fn a_timed_figure_runs_all_series_in_each_repetition() {
 }
 
 #[test]
+fn a_workload_changes_while_the_engine_runs() {
+    let mut figure = figure_named("lads-17").expect("it is listed");
+    figure.x.values.truncate(2);
+    figure.x.steps.truncate(2);
+    figure.series.retain(|series| series.label == "Silo");
+    let time = Duration::from_millis(20);
+    let driver =
+        Driver { length: Length::Time { warm_up: time, measured: time }, ..Driver::default() };
+    let directory = std::env::temp_dir();
+    let runner = FigureRunner { driver, size: 0.01, repetitions: 2, directory, threads: vec![1] };
+    let report = runner.run(&figure, |_, _| ()).expect("it runs");
+    assert!(report.checks_hold());
+    let points = &report.panels[0].points;
+    assert_eq!(points.len(), 2);
+    for (point, step) in points.iter().zip(&figure.x.steps) {
+        assert_eq!(point.runs.len(), 2);
+        for run in &point.runs {
+            assert_eq!(run.parameters["theta"], step["theta"].to_string());
+            assert!(run.committed > 0);
+        }
+    }
+}
+
+#[test]
 fn a_table_of_figures_with_a_fault_is_refused() {
     let wrong = |change: &str| -> String {
         let text = FILE.replacen("by = \"threads\"", change, 1);
         toml::from_str::<File>(&text).err().expect("it is wrong").to_string()
     };
-    assert!(wrong("by = \"moon\"").contains("set.NAME"));
+    assert!(wrong("by = \"moon\"").contains("set.NAME, engine.NAME"));
     assert!(wrong("by = \"threads\", colour = 3").contains("colour"));
 }

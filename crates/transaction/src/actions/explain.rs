@@ -9,6 +9,26 @@ use crate::catalog::Catalog;
 use crate::granule::Space;
 use crate::program::Procedure;
 
+/// What becomes of a procedure's calls in a batch, in a line.
+pub fn explain_batch(program: &ActionProgram) -> String {
+    if let Some(why) = &program.uncut {
+        return format!("In a batch each call is one action, because {why}.\n");
+    }
+    if program.flat.is_some() {
+        return "In a batch calls are flat: each access waits for nothing but its turn.\n"
+            .to_owned();
+    }
+    let count = |holds: fn(&Leaf) -> bool| program.leaves.iter().filter(|leaf| holds(leaf)).count();
+    let both = count(|leaf| leaf.decides && leaf.writes);
+    let how = match (count(|leaf| leaf.decides), count(|leaf| leaf.writes)) {
+        (0, _) | (_, 0) => "",
+        _ if both > 1 => ", or are one action where several of them both decide and write",
+        _ => ", conditions first, or are one action where something is decided by what was written",
+    };
+    let leaves = program.leaves.len();
+    format!("In a batch calls are cut into actions, by {leaves} leaves{how}.\n")
+}
+
 /// The leaves of a procedure: what each takes, makes and waits for.
 pub fn explain_leaves(program: &ActionProgram, procedure: &Procedure) -> String {
     let mut text = String::new();
@@ -50,10 +70,27 @@ fn leaf_text(leaf: &Leaf, procedure: &Procedure) -> String {
     text
 }
 
+/// What becomes of a planned call in a batch: its actions, with conditions first, or why it is one.
+pub fn explain_in_batch(
+    catalog: &Catalog,
+    program: &ActionProgram,
+    plan: &mut ActionPlan,
+) -> String {
+    if plan.is_whole() || plan.put_conditions_first() {
+        return format!("In a batch this call is {}", explain_call(catalog, program, plan));
+    }
+    "In a batch this call is one action, because its conditions cannot come before all of its \
+     changes.\n"
+        .to_owned()
+}
+
 /// The actions of a planned call, phase by phase.
 pub fn explain_call(catalog: &Catalog, program: &ActionProgram, plan: &ActionPlan) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "{} actions in {} phases", plan.actions().len(), plan.phases());
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let (actions, phases) = (plan.actions().len(), plan.phases() as usize);
+    let (of_actions, of_phases) = (plural(actions), plural(phases));
+    let _ = writeln!(text, "{actions} action{of_actions} in {phases} phase{of_phases}:");
     for phase in 0..plan.phases() {
         let _ = writeln!(text, "phase {}", phase + 1);
         let numbered = plan.actions().iter().enumerate();
