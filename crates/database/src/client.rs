@@ -1,7 +1,7 @@
 //! The way of a call from a session to a worker thread and back.
 //!
-//! Role         sessions put mailboxes into one bounded queue; each thread of the engine has a
-//!              [`ClientSource`] on it and answers into the mailbox
+//! Role         sessions put mailboxes into one bounded queue, in the lane of their priority; each
+//!              thread of the engine has a [`ClientSource`] on it and answers into the mailbox
 //! Invariants   I1 a mailbox is in the queue, with a source or nowhere; its session waits exactly
 //!              while it is in one of the first two, so one reply slot is enough
 //!              I2 a mailbox taken from the queue is answered: by the end of its call, or by the
@@ -11,7 +11,7 @@
 //!              after (a latch keeps misuse harmless); `reply` -> see `ReplySlot`
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
@@ -33,12 +33,40 @@ const WAIT: Duration = Duration::from_millis(10);
 const DRAIN_PAUSE: Duration = Duration::from_micros(100);
 
 /// A call on its way, and the place for its answer. Belongs to one session, used again and again.
-#[derive(Default)]
 pub(crate) struct Mailbox {
     pub(crate) invocation: Latch<Invocation>,
     /// of a call with a key: [`call_checksum`](crate::once::call_checksum). Ordered by the queue
     pub(crate) call: AtomicU32,
+    /// read and written by the session alone
+    priority: AtomicU8,
     reply: ReplySlot<Reply>,
+}
+
+impl Default for Mailbox {
+    fn default() -> Self {
+        Self {
+            invocation: Latch::default(),
+            call: AtomicU32::new(0),
+            priority: AtomicU8::new(Priority::default() as u8),
+            reply: ReplySlot::default(),
+        }
+    }
+}
+
+impl Mailbox {
+    /// In which lane its calls wait.
+    pub(crate) fn priority(&self) -> Priority {
+        match self.priority.load(Ordering::Relaxed) {
+            high if high == Priority::High as u8 => Priority::High,
+            low if low == Priority::Low as u8 => Priority::Low,
+            _ => Priority::Normal,
+        }
+    }
+
+    /// Has its calls wait in another lane from now on.
+    pub(crate) fn set_priority(&self, priority: Priority) {
+        self.priority.store(priority as u8, Ordering::Relaxed);
+    }
 }
 
 /// How a call ended. To be told to the caller when `durable_in` is.
@@ -56,6 +84,33 @@ impl Reply {
     }
 }
 
+/// Which of the calls that wait for a thread are taken first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub enum Priority {
+    /// before all others
+    High,
+    /// as if there were no priorities
+    #[default]
+    Normal,
+    /// when nothing else waits
+    Low,
+}
+
+impl Priority {
+    /// How many there are.
+    const COUNT: usize = 3;
+
+    /// The one that turn number `turn` of a thread begins with: most begin with the highest, and
+    /// some with a lower one, so that nobody waits for ever.
+    const fn of_turn(turn: u32) -> Self {
+        match turn {
+            turn if turn.is_multiple_of(64) => Self::Low,
+            turn if turn.is_multiple_of(8) => Self::Normal,
+            _ => Self::High,
+        }
+    }
+}
+
 /// Why a call was not queued.
 #[derive(Debug)]
 pub(crate) enum Refused {
@@ -65,17 +120,18 @@ pub(crate) enum Refused {
 
 /// The queue between all sessions and all threads of one engine.
 pub(crate) struct ClientQueue {
-    calls: BlockingQueue<Arc<Mailbox>>,
+    /// a lane for each priority
+    calls: BlockingQueue<Arc<Mailbox>, { Priority::COUNT }>,
     /// sources that are not dropped yet
     sources: AtomicUsize,
 }
 
 impl ClientQueue {
-    /// A queue for `capacity` calls and the sources of `threads` threads.
+    /// A queue for `capacity` calls of each priority and the sources of `threads` threads.
     pub(crate) fn new(capacity: usize, ends: Vec<Ends>) -> (Arc<Self>, Vec<Box<dyn CallSource>>) {
         let threads = ends.len();
         let queue =
-            Self { calls: BlockingQueue::new(capacity), sources: AtomicUsize::new(threads) };
+            Self { calls: BlockingQueue::with_lanes(capacity), sources: AtomicUsize::new(threads) };
         let queue = Arc::new(queue);
         let source = |ends| Box::new(ClientSource::new(&queue, threads, ends));
         let sources = ends.into_iter().map(|ends| source(ends) as Box<dyn CallSource>).collect();
@@ -84,22 +140,25 @@ impl ClientQueue {
 
     /// Queues the call in `mailbox`, waiting for room, and waits for its end.
     pub(crate) fn call(&self, mailbox: &Arc<Mailbox>) -> Result<Reply, Refused> {
-        self.calls.push(Arc::clone(mailbox)).map_err(|_| Refused::Closed)?;
+        let lane = mailbox.priority() as usize;
+        let pushed = self.calls.push_to(lane, Arc::clone(mailbox), None);
+        pushed.map_err(|_| Refused::Closed)?;
         Ok(mailbox.reply.wait())
     }
 
     /// As [`ClientQueue::call`], but does not wait for room.
     pub(crate) fn try_call(&self, mailbox: &Arc<Mailbox>) -> Result<Reply, Refused> {
-        match self.calls.try_push(Arc::clone(mailbox)) {
+        let lane = mailbox.priority() as usize;
+        match self.calls.try_push_to(lane, Arc::clone(mailbox)) {
             Ok(()) => Ok(mailbox.reply.wait()),
             Err(PushError::Full(_)) => Err(Refused::Full),
             Err(PushError::Closed(_)) => Err(Refused::Closed),
         }
     }
 
-    /// How many calls fit.
+    /// How many calls of one priority fit.
     pub(crate) fn capacity(&self) -> usize {
-        self.calls.as_bounded().capacity()
+        self.calls.lane(Priority::Normal as usize).capacity()
     }
 
     /// Refuses new calls and waits until all queued ones have ended.
@@ -113,7 +172,7 @@ impl ClientQueue {
 
     fn abandon_rest(&self) {
         self.calls.close();
-        while let Ok(mailbox) = self.calls.try_pop() {
+        while let Ok(mailbox) = self.calls.try_pop_from(0) {
             abandon(&mailbox);
         }
     }
@@ -179,6 +238,8 @@ struct ClientSource {
     /// how many calls to take before the first of them is finished: a thread that took all would
     /// leave nothing for the others
     share: usize,
+    /// pops so far
+    turn: u32,
     /// result columns by procedure, so that an answer allocates no names
     columns: ColumnNames,
 }
@@ -194,6 +255,7 @@ impl ClientSource {
             free: Vec::new(),
             unfinished: 0,
             share: 1,
+            turn: 0,
             columns: ColumnNames::default(),
         }
     }
@@ -219,7 +281,7 @@ impl ClientSource {
 impl CallSource for ClientSource {
     fn fetch(&mut self, invocation: &mut Invocation) -> Fetch {
         if self.unfinished == 0 {
-            let waiting = self.queue.calls.as_bounded().len();
+            let waiting = self.queue.calls.len();
             self.share = waiting.div_ceil(self.threads).max(1);
         }
         if let Some(mailbox) = self.next.take() {
@@ -228,7 +290,8 @@ impl CallSource for ClientSource {
         if self.unfinished >= self.share {
             return Fetch::Empty;
         }
-        match self.queue.calls.try_pop() {
+        self.turn = self.turn.wrapping_add(1);
+        match self.queue.calls.try_pop_from(Priority::of_turn(self.turn) as usize) {
             Ok(mailbox) => Fetch::Ready(self.take(mailbox, invocation)),
             Err(PopError::Empty) => Fetch::Empty,
             Err(PopError::Drained) => Fetch::Closed,
@@ -237,7 +300,7 @@ impl CallSource for ClientSource {
 
     fn wait(&mut self) {
         if self.next.is_none() {
-            self.next = self.queue.calls.pop_until(Ticks::from_now(WAIT)).ok();
+            self.next = self.queue.calls.pop_at_most(Some(Ticks::from_now(WAIT))).ok();
         }
     }
 

@@ -64,6 +64,7 @@ mod waits;
 pub use arguments::{Binder, IntoArgument, IntoArguments};
 pub use bulk::{BulkLoader, BulkPart};
 pub use checkpoint::{CheckpointProgress, CheckpointReport};
+pub use client::Priority;
 pub use config::{Config, Durability};
 pub use database::Database;
 pub use describe::{

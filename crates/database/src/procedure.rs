@@ -9,7 +9,7 @@ use hotrow_base::ids::ProcedureId;
 use hotrow_transaction::compiled::CompiledProcedure;
 
 use crate::arguments::IntoArguments;
-use crate::client::Mailbox;
+use crate::client::{Mailbox, Priority};
 use crate::database::Inner;
 use crate::error::Error;
 use crate::rows::Rows;
@@ -45,6 +45,11 @@ impl Procedure {
     /// Its id, which invocations of benchmarks carry.
     pub fn id(&self) -> ProcedureId {
         self.id
+    }
+
+    /// As [`crate::Session::set_priority`], for calls of this procedure.
+    pub fn set_priority(&self, priority: Priority) {
+        self.mailbox.set_priority(priority);
     }
 
     /// Calls it and waits for its end.

@@ -15,7 +15,7 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Procedure as Tree;
 
 use crate::arguments::{IntoArguments, bind_all};
-use crate::client::Mailbox;
+use crate::client::{Mailbox, Priority};
 use crate::database::Inner;
 use crate::definition::procedure_named;
 use crate::error::Error;
@@ -97,6 +97,15 @@ impl Session {
             tell(statement::execute(self, &parsed)?);
         }
         Ok(())
+    }
+
+    /// Has the calls of this session, and of [procedures](Session::procedure) that it looks up from
+    /// now on, wait in another place in the queue: while all threads are busy, calls of high
+    /// priority are taken before others, and those of low priority after them. Some of the latter
+    /// are taken in any case, so that nobody waits for ever. A call that a thread has taken is run
+    /// as all others are, whatever its priority.
+    pub fn set_priority(&self, priority: Priority) {
+        self.mailbox.set_priority(priority);
     }
 
     /// Calls a procedure and waits for its end. Its name is as stored: in lower case, unless it was
@@ -182,7 +191,9 @@ impl Session {
     /// 42883 when there is no such procedure.
     pub fn procedure(&self, name: &str) -> Result<Procedure, Error> {
         let (id, compiled) = self.look_up(name)?;
-        Ok(Procedure::new(Arc::clone(&self.inner), id, compiled))
+        let procedure = Procedure::new(Arc::clone(&self.inner), id, compiled);
+        procedure.set_priority(self.mailbox.priority());
+        Ok(procedure)
     }
 
     /// Repeats a recorded call, its time included: for tests that replay a trace. The procedure

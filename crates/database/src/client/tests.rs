@@ -6,7 +6,7 @@ use hotrow_engine::source::{CallSource, End, Fetch};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
 
-use super::{ClientQueue, Ends, Mailbox, Refused};
+use super::{ClientQueue, Ends, Mailbox, Priority, Refused};
 use crate::config::Config;
 
 fn ends(threads: usize) -> Vec<Ends> {
@@ -81,7 +81,7 @@ fn calls_of_a_source_that_goes_are_answered() {
                 scope.spawn(move || queue.call(&mailbox(client)))
             })
             .collect();
-        while queue.calls.as_bounded().len() < 4 {
+        while queue.calls.len() < 4 {
             std::thread::yield_now();
         }
         // One is answered, one fetched and left, the others never fetched.
@@ -113,7 +113,7 @@ fn a_full_queue_is_told_without_waiting() {
             let queue = &queue;
             scope.spawn(move || queue.call(&mailbox(client)));
         }
-        while queue.calls.as_bounded().len() < queue.capacity() {
+        while queue.calls.len() < queue.capacity() {
             std::thread::yield_now();
         }
         assert!(matches!(queue.try_call(&mailbox(9)), Err(Refused::Full)));
@@ -131,7 +131,7 @@ fn a_thread_leaves_work_for_the_others() {
             let queue = &queue;
             scope.spawn(move || queue.call(&mailbox(client)));
         }
-        while queue.calls.as_bounded().len() < 4 {
+        while queue.calls.len() < 4 {
             std::thread::yield_now();
         }
         let mut invocation = Invocation::default();
@@ -141,4 +141,40 @@ fn a_thread_leaves_work_for_the_others() {
         assert_eq!(first.fetch(&mut invocation), Fetch::Empty, "two of four for one of two");
         drop(sources);
     });
+}
+
+/// One thread, and calls that are all there before it comes.
+#[test]
+fn calls_of_high_priority_are_taken_first_and_the_others_are_not_forgotten() {
+    let (queue, mut sources) = ClientQueue::new(200, ends(1));
+    let mut source = sources.pop().expect("there is one");
+    let of = |priority: Priority, count| std::iter::repeat_n(priority, count);
+    let calls = of(Priority::Low, 20).chain(of(Priority::Normal, 60)).chain(of(Priority::High, 60));
+    let order = std::thread::scope(|scope| {
+        for (number, priority) in calls.clone().enumerate() {
+            let queue = &queue;
+            scope.spawn(move || {
+                let mailbox = mailbox(number as i64);
+                mailbox.set_priority(priority);
+                queue.call(&mailbox).map(|_| ()).expect("the queue is open");
+            });
+        }
+        while queue.calls.len() < 140 {
+            std::thread::yield_now();
+        }
+        let all: Vec<_> = calls.collect();
+        let mut invocation = Invocation::default();
+        let mut order = Vec::new();
+        while order.len() < all.len() {
+            let Fetch::Ready(ticket) = source.fetch(&mut invocation) else { panic!("all wait") };
+            order.push(all[invocation.arguments.datums[0].as_int() as usize]);
+            let end = End::Aborted { error: SqlError::new(b"P0001", "no"), durable_in: 0 };
+            source.finish(ticket, end);
+        }
+        order
+    });
+    let before = |end: usize, priority| order[..end].iter().filter(|of| **of == priority).count();
+    assert_eq!(before(70, Priority::High), 60, "they come first: {order:?}");
+    assert!(before(70, Priority::Normal) >= 8 && before(70, Priority::Low) == 1, "{order:?}");
+    assert_eq!(before(140, Priority::Low), 20);
 }

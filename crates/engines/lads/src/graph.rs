@@ -185,7 +185,7 @@ impl Graph {
         self.link();
         let workers = self.shares.len() as u16;
         self.edges.clear();
-        if how == Partitioning::Repaired && workers > 1 {
+        if how.needs_edges() && workers > 1 {
             self.find_edges();
         }
         let Self { queues, edges, owners, partitioner, .. } = self;

@@ -17,6 +17,16 @@ pub enum Partitioning {
     Keys,
     /// by the hash of granules
     Hash,
+    /// by METIS, to see what the greedy repair gives away; it takes longer than running the graph
+    #[cfg(feature = "metis")]
+    Metis,
+}
+
+impl Partitioning {
+    /// Whether it looks at edges.
+    pub const fn needs_edges(self) -> bool {
+        !matches!(self, Self::Keys | Self::Hash)
+    }
 }
 
 /// All settings.
@@ -35,7 +45,10 @@ const KNOWN: Known = Known { engine: NAME, names: "batch, latency_us, partitioni
 const BATCH_MAX: usize = 100_000;
 const BATCH: &str = "a whole number from 1 to 100000";
 const LATENCY: &str = "a whole number of microseconds; 0: it does not matter";
-const PARTITIONING: &str = "repaired, keys, hash";
+const PARTITIONING: &str = match cfg!(feature = "metis") {
+    true => "repaired, keys, hash, metis",
+    false => "repaired, keys, hash (and metis, if built with that feature)",
+};
 
 impl Default for Settings {
     fn default() -> Self {
@@ -69,6 +82,8 @@ impl Settings {
                         "repaired" => Some(Partitioning::Repaired),
                         "keys" => Some(Partitioning::Keys),
                         "hash" => Some(Partitioning::Hash),
+                        #[cfg(feature = "metis")]
+                        "metis" => Some(Partitioning::Metis),
                         _ => None,
                     };
                     found.map(|found| read.partitioning = found).ok_or(PARTITIONING)

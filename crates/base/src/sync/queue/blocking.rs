@@ -3,6 +3,8 @@
 //! Role         clients wait in `push` for room, workers in `pop` for work
 //! Invariants   I1  every successful push notifies one waiting pop, every successful pop one
 //!                  waiting push, and `close` all of both; so none sleeps while it could go on
+//!              I2  one event count wakes pops of all lanes, so that who sleeps need not know
+//!                  which lane will have something
 //! Concurrency  the queue's; two [`EventCount`]s to sleep on, not one `Parker` per thread, because
 //!              clients come and go and are not registered anywhere
 //!
@@ -21,46 +23,165 @@ use crate::clock::Ticks;
 use crate::sync::event_count::EventCount;
 use crossbeam_utils::CachePadded;
 
-/// A bounded queue whose callers may wait.
+/// A bounded queue whose callers may wait. It may have several **lanes**, each a queue with its own
+/// room: a pop says which one it looks at first.
 #[derive(Debug)]
-pub struct BlockingQueue<T> {
-    queue: BoundedQueue<T>,
+pub struct BlockingQueue<T, const LANES: usize = 1> {
+    lanes: [BoundedQueue<T>; LANES],
     work: CachePadded<EventCount>,
-    room: CachePadded<EventCount>,
+    room: [CachePadded<EventCount>; LANES],
+}
+
+impl<T, const LANES: usize> BlockingQueue<T, LANES> {
+    /// A queue for at least `capacity` values in each lane, as [`BoundedQueue::new`].
+    pub fn with_lanes(capacity: usize) -> Self {
+        Self {
+            lanes: std::array::from_fn(|_| BoundedQueue::new(capacity)),
+            work: CachePadded::new(EventCount::new()),
+            room: std::array::from_fn(|_| CachePadded::new(EventCount::new())),
+        }
+    }
+
+    /// Appends `value` to a lane without waiting.
+    pub fn try_push_to(&self, lane: usize, value: T) -> Result<(), PushError<T>> {
+        self.lanes[lane].try_push(value)?;
+        self.after_push(lane);
+        Ok(())
+    }
+
+    /// Appends `value` to a lane, waiting for room until `deadline`; gives it back when the queue
+    /// is or becomes closed.
+    pub fn push_to(
+        &self,
+        lane: usize,
+        value: T,
+        deadline: Option<Ticks>,
+    ) -> Result<(), PushError<T>> {
+        let mut waiting = Some(value);
+        let queue = &self.lanes[lane];
+        let result = self.room[lane].wait_for(deadline, || match queue.try_push(waiting.take()?) {
+            Ok(()) => Some(Ok(())),
+            Err(PushError::Closed(value)) => Some(Err(PushError::Closed(value))),
+            Err(PushError::Full(value)) => {
+                waiting = Some(value);
+                None
+            }
+        });
+        match result {
+            Some(Ok(())) => {
+                self.after_push(lane);
+                Ok(())
+            }
+            Some(Err(closed)) => Err(closed),
+            None => Err(PushError::Full(waiting.expect("a full queue gave the value back"))),
+        }
+    }
+
+    /// The oldest value of lane `first`, or else that of the first other lane that has one, without
+    /// waiting.
+    pub fn try_pop_from(&self, first: usize) -> Result<T, PopError> {
+        let (lane, value) = self.look_in(first)?;
+        self.after_pop(lane);
+        Ok(value)
+    }
+
+    /// As [`BlockingQueue::try_pop_from`] the first lane, waiting for a value until `deadline`;
+    /// `Empty` when it passes.
+    pub fn pop_at_most(&self, deadline: Option<Ticks>) -> Result<T, PopError> {
+        let result = self.work.wait_for(deadline, || match self.look_in(0) {
+            Err(PopError::Empty) => None,
+            other => Some(other),
+        });
+        let (lane, value) = result.unwrap_or(Err(PopError::Empty))?;
+        self.after_pop(lane);
+        Ok(value)
+    }
+
+    /// Closes the queue: pushes fail, waiting ones too; pops take what is left and then end.
+    /// Whether this call did it.
+    pub fn close(&self) -> bool {
+        // A pop that finds some lanes closed and not others looks again.
+        let mut closed_it = false;
+        for lane in &self.lanes {
+            closed_it |= lane.close();
+        }
+        self.work.notify_all();
+        self.room.iter().for_each(|room| room.notify_all());
+        closed_it
+    }
+
+    /// A lane itself, for its figures; values moved through it wake nobody.
+    pub fn lane(&self, lane: usize) -> &BoundedQueue<T> {
+        &self.lanes[lane]
+    }
+
+    /// How many values there are in all lanes, about.
+    pub fn len(&self) -> usize {
+        self.lanes.iter().map(BoundedQueue::len).sum()
+    }
+
+    /// Whether all lanes seem empty.
+    pub fn is_empty(&self) -> bool {
+        self.lanes.iter().all(BoundedQueue::is_empty)
+    }
+
+    fn look_in(&self, first: usize) -> Result<(usize, T), PopError> {
+        let mut end = PopError::Drained;
+        for lane in std::iter::once(first).chain((0..LANES).filter(|&lane| lane != first)) {
+            match self.lanes[lane].try_pop() {
+                Ok(value) => return Ok((lane, value)),
+                Err(PopError::Empty) => end = PopError::Empty,
+                Err(PopError::Drained) => {}
+            }
+        }
+        Err(end)
+    }
+
+    fn after_push(&self, lane: usize) {
+        self.work.notify_one();
+        let (queue, room) = (&self.lanes[lane], &self.room[lane]);
+        if room.has_sleepers() && queue.len() < queue.capacity() {
+            room.notify_one();
+        }
+    }
+
+    fn after_pop(&self, lane: usize) {
+        self.room[lane].notify_one();
+        if !self.work.has_sleepers() {
+            return;
+        }
+        if self.lanes.iter().all(BoundedQueue::is_closed) {
+            self.work.notify_all();
+        } else if !self.is_empty() {
+            self.work.notify_one();
+        }
+    }
 }
 
 impl<T> BlockingQueue<T> {
-    /// A queue for at least `capacity` values, as [`BoundedQueue::new`].
+    /// A queue of one lane.
     pub fn new(capacity: usize) -> Self {
-        Self {
-            queue: BoundedQueue::new(capacity),
-            work: CachePadded::new(EventCount::new()),
-            room: CachePadded::new(EventCount::new()),
-        }
+        Self::with_lanes(capacity)
     }
 
     /// Appends `value` without waiting.
     pub fn try_push(&self, value: T) -> Result<(), PushError<T>> {
-        self.queue.try_push(value)?;
-        self.after_push();
-        Ok(())
+        self.try_push_to(0, value)
     }
 
     /// Appends `value`, waiting for room; gives it back when the queue is or becomes closed.
     pub fn push(&self, value: T) -> Result<(), T> {
-        self.push_at_most(value, None).map_err(PushError::into_value)
+        self.push_to(0, value, None).map_err(PushError::into_value)
     }
 
     /// Appends `value`, waiting for room until `deadline`.
     pub fn push_until(&self, value: T, deadline: Ticks) -> Result<(), PushError<T>> {
-        self.push_at_most(value, Some(deadline))
+        self.push_to(0, value, Some(deadline))
     }
 
     /// The oldest value without waiting.
     pub fn try_pop(&self) -> Result<T, PopError> {
-        let value = self.queue.try_pop()?;
-        self.after_pop();
-        Ok(value)
+        self.try_pop_from(0)
     }
 
     /// The oldest value, waiting for one; `None` when the queue is closed and drained.
@@ -73,66 +194,8 @@ impl<T> BlockingQueue<T> {
         self.pop_at_most(Some(deadline))
     }
 
-    /// Closes the queue: pushes fail, waiting ones too; pops take what is left and then end.
-    /// Whether this call did it.
-    pub fn close(&self) -> bool {
-        let closed_it = self.queue.close();
-        self.work.notify_all();
-        self.room.notify_all();
-        closed_it
-    }
-
     /// The queue itself, for its figures; values moved through it wake nobody.
     pub fn as_bounded(&self) -> &BoundedQueue<T> {
-        &self.queue
-    }
-
-    fn push_at_most(&self, value: T, deadline: Option<Ticks>) -> Result<(), PushError<T>> {
-        let mut waiting = Some(value);
-        let result = self.room.wait_for(deadline, || match self.queue.try_push(waiting.take()?) {
-            Ok(()) => Some(Ok(())),
-            Err(PushError::Closed(value)) => Some(Err(PushError::Closed(value))),
-            Err(PushError::Full(value)) => {
-                waiting = Some(value);
-                None
-            }
-        });
-        match result {
-            Some(Ok(())) => {
-                self.after_push();
-                Ok(())
-            }
-            Some(Err(closed)) => Err(closed),
-            None => Err(PushError::Full(waiting.expect("a full queue gave the value back"))),
-        }
-    }
-
-    fn pop_at_most(&self, deadline: Option<Ticks>) -> Result<T, PopError> {
-        let result = self.work.wait_for(deadline, || match self.queue.try_pop() {
-            Err(PopError::Empty) => None,
-            other => Some(other),
-        });
-        let value = result.unwrap_or(Err(PopError::Empty))?;
-        self.after_pop();
-        Ok(value)
-    }
-
-    fn after_push(&self) {
-        self.work.notify_one();
-        if self.room.has_sleepers() && self.queue.len() < self.queue.capacity() {
-            self.room.notify_one();
-        }
-    }
-
-    fn after_pop(&self) {
-        self.room.notify_one();
-        if !self.work.has_sleepers() {
-            return;
-        }
-        if self.queue.is_closed() {
-            self.work.notify_all();
-        } else if !self.queue.is_empty() {
-            self.work.notify_one();
-        }
+        self.lane(0)
     }
 }

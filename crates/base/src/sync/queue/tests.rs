@@ -121,3 +121,48 @@ fn closing_wakes_every_waiter() {
         }
     });
 }
+
+#[test]
+fn lanes_have_room_of_their_own_and_are_looked_at_in_turn() {
+    let queue = BlockingQueue::<u32, 3>::with_lanes(2);
+    for (lane, value) in [(1, 10), (2, 20), (1, 11), (0, 1)] {
+        queue.try_push_to(lane, value).expect("there is room");
+    }
+    assert_eq!(queue.try_push_to(1, 12), Err(PushError::Full(12)));
+    assert_eq!(queue.len(), 4);
+    assert_eq!(queue.try_pop_from(2), Ok(20));
+    let rest: Vec<_> = std::iter::from_fn(|| queue.try_pop_from(0).ok()).collect();
+    assert_eq!(rest, [1, 10, 11]);
+    queue.try_push_to(2, 21).expect("there is room");
+    assert!(queue.close() && !queue.close());
+    assert_eq!(queue.try_push_to(0, 2), Err(PushError::Closed(2)));
+    assert_eq!(queue.pop_at_most(None), Ok(21));
+    assert_eq!(queue.pop_at_most(None), Err(PopError::Drained));
+}
+
+#[test]
+fn nobody_sleeps_beside_a_value_in_another_lane() {
+    const VALUES: u64 = 30_000;
+    let queue = BlockingQueue::<u64, 3>::with_lanes(4);
+    let sum = std::thread::scope(|scope| {
+        let queue = &queue;
+        let pushers: Vec<_> = (0..3)
+            .map(|lane| {
+                scope.spawn(move || {
+                    let own = (0..VALUES).filter(|value| value % 3 == lane as u64);
+                    own.for_each(|value| queue.push_to(lane, value, None).expect("it is open"));
+                })
+            })
+            .collect();
+        let poppers: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| std::iter::from_fn(|| queue.pop_at_most(None).ok()).sum::<u64>())
+            })
+            .collect();
+        pushers.into_iter().for_each(|pusher| pusher.join().expect("it does not panic"));
+        queue.close();
+        let sums = poppers.into_iter().map(|popper| popper.join().expect("it does not panic"));
+        sums.sum::<u64>()
+    });
+    assert_eq!(sum, VALUES * (VALUES - 1) / 2);
+}
