@@ -29,9 +29,9 @@ use hotrow_transaction::program::ROW_COUNT;
 
 use crate::flat::{Flat, Flats};
 use crate::options::Partitioning;
-use crate::partition::{Cuts, Partitioner};
+use crate::partition::{self, Cuts, Partitioner};
 use crate::programs::Programs;
-use crate::queue::{Place, Queues};
+use crate::queue::{Place, Queues, Stands};
 
 /// The executor of actions that the builder runs itself, when all others are done: they work on
 /// values alone, and nobody waits for them.
@@ -83,6 +83,8 @@ pub struct Graph {
     heaps: Vec<Latch<Vec<u8>>>,
     partitioner: Partitioner,
     edges: Vec<(u32, u32)>,
+    /// queues that all workers read
+    spread: Vec<u32>,
     by_phase: Vec<(u32, u32)>,
 }
 
@@ -191,6 +193,7 @@ impl Graph {
         let Self { queues, edges, owners, partitioner, .. } = self;
         self.stands_apart = partitioner.partition(how, (workers, cuts), &queues.all, edges, owners);
         self.deal_out(builder);
+        self.spread_reads();
         let Self { cells, batch, more, flats, .. } = self;
         for (cells, count) in [(cells, batch.values()), (more, flats.more as usize)] {
             if cells.len() < count {
@@ -261,12 +264,18 @@ impl Graph {
             share.roots.clear();
             share.tasks = 0;
         });
-        let Self { queues, owners, shares, open, next, .. } = self;
+        self.spread.clear();
+        let weight = partition::weight(&self.queues.all);
+        let Self { queues, owners, shares, open, next, spread, .. } = self;
+        let workers = shares.len() as u64;
         open.clear();
         next.clear();
         for (number, (queue, &owner)) in (0..).zip(queues.all.iter().zip(&*owners)) {
-            let share = &mut shares[usize::from(owner)];
-            share.queues.push(number);
+            if workers > 1 && queue.is_for_all(workers, weight) {
+                spread.push(number);
+            } else {
+                shares[usize::from(owner)].queues.push(number);
+            }
             open.push(AtomicU32::new(0));
             next.push(AtomicU32::new(queue.first.to_word()));
         }
@@ -284,6 +293,36 @@ impl Graph {
             share.tasks += 1;
             if *self.waits[number as usize].get_mut() == 0 {
                 share.roots.push(number);
+            }
+        }
+    }
+
+    /// Deals out the reads of records that all workers read. Their granules have several owners
+    /// then.
+    fn spread_reads(&mut self) {
+        let Self { queues, flats, shares, open, next, spread, stands_apart, .. } = self;
+        *stands_apart |= !spread.is_empty();
+        let workers = shares.len() as u32;
+        for &number in &*spread {
+            let queue = &queues.all[number as usize];
+            let (mut at, mut left) = (queue.first, queue.weight);
+            for (own, share) in (0..).zip(shares.iter_mut()) {
+                let part = left.div_ceil(workers - own);
+                if part == 0 {
+                    break;
+                }
+                share.queues.push(open.len() as u32);
+                open.push(AtomicU32::new(0));
+                next.push(AtomicU32::new(at.to_word()));
+                left -= part;
+                for taken in 1..=part {
+                    let Stands::Flat(flat) = at.stands() else { unreachable!("it has flat ones") };
+                    let flat = &mut flats.all[flat as usize];
+                    at = flat.next;
+                    if taken == part {
+                        flat.next = Place::END;
+                    }
+                }
             }
         }
     }

@@ -35,14 +35,20 @@ const MOVES_MAX: usize = 2000;
 /// of all.
 pub type Sampled = (Space, u64, u64);
 
+/// What a graph weighs: the work on all of its queues.
+pub fn weight(queues: &[Queue]) -> u64 {
+    queues.iter().map(|queue| u64::from(cost(queue))).sum()
+}
+
 /// Takes a sample of queues: one wherever so much weight has gone by since the last, so that none
-/// that is heavier can be missed.
-pub fn sample(queues: &[Queue], taken: &mut Vec<Sampled>) {
-    let weight: u64 = queues.iter().map(|queue| u64::from(cost(queue))).sum();
+/// that is heavier can be missed. Those that all workers share are left out.
+pub fn sample(queues: &[Queue], workers: u16, taken: &mut Vec<Sampled>) {
+    let weight = weight(queues);
     let part = weight.div_ceil(SAMPLE_PARTS).max(1);
     let mut gone_by = 0;
     taken.clear();
-    for queue in queues {
+    let own = |queue: &&Queue| !queue.is_for_all(workers.into(), weight);
+    for queue in queues.iter().filter(own) {
         gone_by += u64::from(cost(queue));
         if gone_by >= part {
             taken.push((queue.space, queue.head, gone_by - gone_by % part));
@@ -267,7 +273,7 @@ mod tests {
         edges: &[(u32, u32)],
     ) -> Vec<u16> {
         let (mut taken, mut cuts, mut owners) = (Vec::new(), Cuts::default(), vec![7]);
-        sample(queues, &mut taken);
+        sample(queues, workers, &mut taken);
         cuts.find(workers, &mut taken);
         let dealt = (workers, &cuts);
         let has_moved = Partitioner::default().partition(how, dealt, queues, edges, &mut owners);

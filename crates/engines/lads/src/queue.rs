@@ -20,6 +20,10 @@ use hotrow_transaction::granule::{self, LockMode, Space};
 
 use crate::flat::Flat;
 
+/// The fewest reads of a record that several workers do, since all of them meet for it. In debug
+/// builds few, so that tests do it, too.
+const READS_MIN: u64 = if cfg!(debug_assertions) { 3 } else { 256 };
+
 /// The actions on one granule.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
@@ -36,6 +40,18 @@ pub struct Queue {
     last: Place,
     /// the strongest mode of the last run
     mode: LockMode,
+    /// flat actions that all may take effect side by side: they read
+    only_reads: bool,
+}
+
+impl Queue {
+    /// Whether it is worth it to have all of so many workers read its record, in a graph of this
+    /// weight: it has more than a worker's share.
+    #[inline]
+    pub fn is_for_all(&self, workers: u64, weight: u64) -> bool {
+        let own = u64::from(self.weight);
+        self.only_reads && own >= READS_MIN && own * workers > weight
+    }
 }
 
 #[cfg(test)]
@@ -43,7 +59,8 @@ impl Queue {
     /// One of a certain weight that has no links.
     pub fn of_weight(lock: u64, head: u64, weight: u32) -> Self {
         let (space, mode) = (Space::Index(IndexId(0)), LockMode::IntentShared);
-        Self { lock, space, head, weight, first: Place::END, last: Place::END, mode }
+        let (first, last) = (Place::END, Place::END);
+        Self { lock, space, head, weight, first, last, mode, only_reads: false }
     }
 }
 
@@ -104,6 +121,12 @@ impl Place {
     #[inline]
     pub const fn from_word(word: u32) -> Self {
         Self(word)
+    }
+
+    /// Whether a flat action stands there.
+    #[inline]
+    pub const fn is_flat(self) -> bool {
+        self.0 & FLAT != 0 && self.0 != NONE
     }
 
     /// What stands there.
@@ -179,11 +202,13 @@ impl Queues {
                 }
                 queue.last = at;
                 queue.weight += 1;
+                queue.only_reads &= joins && at.is_flat();
                 (number, !joins)
             }
             None => {
                 let &BatchUse { lock, space, head, mode } = granule;
-                all.push(Queue { lock, space, head, weight: 1, first: at, last: at, mode });
+                let (first, last, only_reads) = (at, at, at.is_flat());
+                all.push(Queue { lock, space, head, weight: 1, first, last, mode, only_reads });
                 let begin = |number: u32| granule::lock_hash(all[number as usize].lock) as usize;
                 numbers.keep_room(all.len(), begin);
                 (next, true)

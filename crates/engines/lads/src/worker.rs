@@ -218,7 +218,8 @@ impl Worker {
         let how = self.crew.settings.partitioning;
         graph.seal(how, &self.crew.cuts(), self.number as u16);
         if round.samples && how != Partitioning::Hash {
-            partition::sample(&graph.queues.all, &mut self.crew.slots[self.number].sample.lock());
+            let taken = &mut self.crew.slots[self.number].sample.lock();
+            partition::sample(&graph.queues.all, self.crew.workers() as u16, taken);
         }
     }
 
