@@ -201,26 +201,24 @@ impl Driver {
                 return Err(BenchError::Selection(message.to_owned()));
             }
         };
-        let Some((&workload, before)) = steps.split_last() else { return Ok(Vec::new()) };
+        let Some(&workload) = steps.last() else { return Ok(Vec::new()) };
         let mut books = SourceBooks::new(&workload.kinds());
         measured.steps.iter().for_each(|step| books.add(&step.books));
         population.totals.add(&books);
-        let mut reports = Vec::with_capacity(steps.len());
-        for (workload, step) in before.iter().zip(&measured.steps) {
+        let report = |(workload, step): (&&dyn Workload, &Step)| {
             let mut report = measured.report(step, *workload, variant, threads);
+            report.clients = self.clients.unwrap_or(0);
             report.split_indexes = self.split_indexes;
-            reports.push(report);
-        }
+            report
+        };
+        let mut reports: Vec<_> = steps.iter().zip(&measured.steps).map(report).collect();
+        let report = reports.last_mut().expect("there is one for each step");
         let mut checks = check::of_driver(&books, &measured.whole);
         let mut memory = MemorySummary::default();
         if self.inspect {
             checks.extend(check::of_workload(workload, &population.db, &population.totals)?);
             memory = MemorySummary::from(&population.db.memory()?);
         }
-        let last = measured.steps.last().expect("there is one for each");
-        let mut report = measured.report(last, workload, variant, threads);
-        report.clients = self.clients.unwrap_or(0);
-        report.split_indexes = self.split_indexes;
         if self.log.as_ref().is_some_and(|log| log.recover) {
             report.recovery = Some(self.recover(population)?);
             if self.inspect {
@@ -233,7 +231,6 @@ impl Driver {
             }
         }
         (report.checks, report.memory) = (checks, memory);
-        reports.push(report);
         Ok(reports)
     }
 
@@ -534,7 +531,7 @@ impl Measured {
             checks: Vec::new(),
             memory: MemorySummary::default(),
             durability: self.durability.to_string(),
-            log: self.log.report(books.all().committed),
+            log: self.log.report(self.whole.committed),
             recovery: None,
             kinds: kinds
                 .map(|(info, books)| (info.name.to_owned(), KindReport::of(books)))

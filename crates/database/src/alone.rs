@@ -12,13 +12,11 @@ use hotrow_engine::reconnaissance::TrialReads;
 use hotrow_engine::schema::{QUIET_WORKER, Schema};
 use hotrow_engine::worker;
 use hotrow_log::entry::Kind;
-use hotrow_transaction::actions::{ActionPlan, ActionProgram};
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{SqlError, Stop};
-use hotrow_transaction::plan::Plan;
 
 use crate::client::Reply;
 use crate::rows::Rows;
@@ -38,42 +36,15 @@ impl Alone {
         Self { scratch: Scratch::new(QUIET_WORKER), frame, committer }
     }
 
-    /// Plans one call, without running it.
+    /// Plans one call as `plan` does it, without running it.
     pub(crate) fn plan(
         &mut self,
         schema: &Schema,
-        compiled: &CompiledProcedure,
-        invocation: &Invocation,
-    ) -> Result<Plan, SqlError> {
-        self.with_trial_reads(schema, |access, frame| {
-            let mut plan = Plan::default();
-            plan.make(&compiled.plan, invocation, frame, access)?;
-            Ok(plan)
-        })
-    }
-
-    /// As [`Alone::plan`], as actions of a batch.
-    pub(crate) fn plan_actions(
-        &mut self,
-        schema: &Schema,
-        program: &ActionProgram,
-        invocation: &Invocation,
-    ) -> Result<ActionPlan, SqlError> {
-        self.with_trial_reads(schema, |access, frame| {
-            let mut plan = ActionPlan::default();
-            plan.make(program, invocation, frame, access)?;
-            Ok(plan)
-        })
-    }
-
-    fn with_trial_reads<T>(
-        &mut self,
-        schema: &Schema,
-        plan: impl FnOnce(&mut TrialReads<'_>, &mut Frame) -> Result<T, Stop>,
-    ) -> Result<T, SqlError> {
+        plan: impl FnOnce(&mut Frame, &mut TrialReads<'_>) -> Result<(), Stop>,
+    ) -> Result<(), SqlError> {
         let Self { scratch, frame, .. } = self;
         let _pin = schema.memory.epochs().pin(QUIET_WORKER);
-        let planned = plan(&mut TrialReads::new(schema, scratch), frame);
+        let planned = plan(frame, &mut TrialReads::new(schema, scratch));
         planned.map_err(|stop| worker::error_of(stop, schema, frame))
     }
 

@@ -255,7 +255,7 @@ impl Database {
     ///
     /// 42883 when there is no such procedure.
     pub fn explain_procedure(&self, name: &str) -> Result<String, Error> {
-        Ok(definition::explain(&self.inner.schema.current(), name)?)
+        Ok(definition::explain(&self.inner.schema.current(), name)?.0)
     }
 
     /// Takes a checkpoint: an image of all rows, with which the next start begins, and after which

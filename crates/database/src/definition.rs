@@ -109,13 +109,13 @@ pub(crate) fn unknown_procedure() -> SqlError {
     advised(b"42883", message, "Create it again, then call it.")
 }
 
-/// What EXPLAIN PROCEDURE says, or 42883.
-pub(crate) fn explain(schema: &Schema, name: &str) -> Result<String, SqlError> {
+/// What EXPLAIN PROCEDURE says, or 42883; and the procedure's actions.
+pub(crate) fn explain(schema: &Schema, name: &str) -> Result<(String, ActionProgram), SqlError> {
     let (_, compiled) = procedure_named(schema, name)?;
     let Schema { catalog, granules, .. } = schema;
     let text = explain::explain(catalog, granules, &schema.routing(), compiled);
     let actions = ActionProgram::new(catalog, granules, &compiled.procedure)?;
-    Ok(text + &explain_batch(&actions))
+    Ok((text + &explain_batch(&actions), actions))
 }
 
 /// A statement's text with as much blank space before it that its places are those in its script.

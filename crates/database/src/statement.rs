@@ -3,13 +3,14 @@
 use hotrow_base::clock;
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
-use hotrow_engine::schema::{Purpose, Quiet, Schema};
+use hotrow_engine::schema::{Purpose, Quiet};
 use hotrow_sql::{Compiled, ScriptStatement, compile};
-use hotrow_transaction::actions::{ActionProgram, explain_in_batch};
+use hotrow_transaction::actions::{ActionPlan, explain_in_batch};
 use hotrow_transaction::explain::explain_plan;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::lower;
 use hotrow_transaction::outcome::{self, SqlError};
+use hotrow_transaction::plan::Plan;
 use hotrow_transaction::program::Place;
 
 use crate::alone::Alone;
@@ -145,7 +146,7 @@ pub(crate) fn execute_quietly(
 /// point and not run.
 fn explain(inner: &Inner, name: &str, arguments: Option<Vec<Value>>) -> Result<Rows, Error> {
     let text = match arguments {
-        None => definition::explain(&inner.schema.current(), name)?,
+        None => definition::explain(&inner.schema.current(), name)?.0,
         Some(arguments) => {
             let quiet = inner.quiet_beside()?;
             let schema = quiet.schema();
@@ -153,15 +154,14 @@ fn explain(inner: &Inner, name: &str, arguments: Option<Vec<Value>>) -> Result<R
             let mut invocation = Invocation { procedure: id, ..Invocation::default() };
             invocation.now_us = clock::now_us();
             bind_all(&compiled.procedure, arguments, &mut invocation.arguments)?;
-            let mut alone = inner.alone.lock();
-            let plan = alone.plan(&schema, compiled, &invocation)?;
-            let Schema { catalog, granules, .. } = &*schema;
-            let actions = ActionProgram::new(catalog, granules, &compiled.procedure)?;
-            let mut cut = alone.plan_actions(&schema, &actions, &invocation)?;
-            let held = explain_plan(catalog, &plan);
-            definition::explain(&schema, name)?
-                + &held
-                + &explain_in_batch(catalog, &actions, &mut cut)
+            let (text, actions) = definition::explain(&schema, name)?;
+            let (mut plan, mut cut) = (Plan::default(), ActionPlan::default());
+            inner.alone.lock().plan(&schema, |frame, access| {
+                plan.make(&compiled.plan, &invocation, frame, access)?;
+                cut.make(&actions, &invocation, frame, access)
+            })?;
+            let held = explain_plan(&schema.catalog, &plan);
+            text + &held + &explain_in_batch(&schema.catalog, &actions, &mut cut)
         }
     };
     let rows = text.lines().map(|line| vec![Value::from(line)]).collect();

@@ -51,9 +51,7 @@ impl Owners {
         };
         match place {
             Place::Partition(partition) => partition.0,
-            Place::Anywhere | Place::Everywhere => {
-                (granule::lock_hash(granule.lock) % u64::from(self.count)) as u16
-            }
+            Place::Anywhere | Place::Everywhere => granule::one_of(self.count, granule.lock),
         }
     }
 }

@@ -91,6 +91,12 @@ pub const fn lock_hash(lock: u64) -> u64 {
     lock / LOCK_ID_STEP
 }
 
+/// Which of so many things a lock falls to by its hash.
+#[inline]
+pub const fn one_of(count: u16, lock: u64) -> u16 {
+    (lock_hash(lock) % count as u64) as u16
+}
+
 /// A lock and the mode to hold it in, in one word. Ordered by lock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LockRequest(u64);

@@ -7,7 +7,6 @@
 //!              is given up: when too many others have been used since, and after so many commits
 //!              that tables stay small
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -133,7 +132,11 @@ impl FigureRunner {
     ) -> Result<Vec<RunReport>, BenchError> {
         let (series, x) = (&figure.series[place.series], &figure.x.values[place.x]);
         let (threads, clients) = who(figure, series, report.panels[place.panel].threads, x)?;
-        let workload = self.workload(figure, series, Some(x))?;
+        let at_x = match &figure.x.by {
+            Varying::Parameter(name) => Some((name, x)),
+            _ => None,
+        };
+        let workload = self.workload(figure, series, at_x)?;
         let log = figure.log.filter(|_| !series.in_memory).map(|device| self.log(device));
         let is_logged = log.is_some();
         let split_indexes = series.split;
@@ -162,16 +165,8 @@ impl FigureRunner {
         if let Varying::Option(name) = &figure.x.by {
             variant.settings.insert(name.clone(), x.to_string());
         }
-        let step = |set: &BTreeMap<String, Setting>| {
-            let mut workload = self.workload(figure, series, None)?;
-            let mut set = set.iter();
-            set.try_for_each(|(name, value)| {
-                self.set(figure, workload.parameters_mut(), name, value)
-            })?;
-            workload.parameters().validate()?;
-            Ok(workload)
-        };
-        let steps: Vec<_> = figure.x.steps.iter().map(step).collect::<Result<_, BenchError>>()?;
+        let steps = figure.x.steps.iter().map(|set| self.workload(figure, series, set));
+        let steps: Vec<_> = steps.collect::<Result<_, _>>()?;
         let steps: Vec<_> = match &steps[..] {
             [] => vec![&*loaded.workload],
             _ => steps.iter().map(|step| &**step).collect(),
@@ -212,22 +207,19 @@ impl FigureRunner {
         panels.chain(axis).chain(own).max().unwrap_or(1) + more
     }
 
-    /// The figure's workload as a series has it, at one value of x.
-    fn workload(
+    /// The figure's workload as a series has it, and with `more` parameters.
+    fn workload<'a>(
         &self,
-        figure: &Figure,
-        series: &Series,
-        x: Option<&Setting>,
+        figure: &'a Figure,
+        series: &'a Series,
+        more: impl IntoIterator<Item = (&'a String, &'a Setting)>,
     ) -> Result<Box<dyn Workload>, BenchError> {
         let name = figure.workload.as_deref().unwrap_or_default();
         let unknown = || BenchError::Selection(format!("there is no workload \"{name}\""));
         let mut workload = workload_named(name).ok_or_else(unknown)?;
         let parameters = workload.parameters_mut();
-        for (name, value) in figure.set.iter().chain(&series.set) {
+        for (name, value) in figure.set.iter().chain(&series.set).chain(more) {
             self.set(figure, parameters, name, value)?;
-        }
-        if let (Varying::Parameter(name), Some(x)) = (&figure.x.by, x) {
-            self.set(figure, parameters, name, x)?;
         }
         workload.parameters().validate()?;
         Ok(workload)

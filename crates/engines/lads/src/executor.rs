@@ -72,13 +72,24 @@ impl Front {
     fn hear(&mut self, graph: &Graph, message: Message) {
         self.clock = message.clock.max(self.clock);
         match message.about {
-            About::Action(action) => {
-                if graph.wait_less(action) {
-                    self.ready.push(action);
-                }
-            }
+            About::Action(action) => self.wait_less(graph, action),
             About::Queue(queue) => self.leave(graph, queue),
         }
+    }
+
+    /// An action of this worker waits for one thing less.
+    #[inline]
+    fn wait_less(&mut self, graph: &Graph, action: u32) {
+        if graph.wait_less(action) {
+            self.ready.push(action);
+        }
+    }
+
+    /// An action of a call has changed something (I2).
+    #[inline]
+    fn note(&mut self, outbox: &mut Outbox, (call, before): (u32, Savepoint), hash: u64) {
+        self.clock += 1;
+        outbox.changes.push(Changed { call, stamp: self.clock, before, hash });
     }
 
     /// One action of the run that is a queue's turn is done.
@@ -315,7 +326,9 @@ impl Executor {
                 && CellChange::fits(schema, leaf.table(), bump.field)
             {
                 if cell.as_ref().is_none_or(|cell| !cell.is_of(bump.field)) {
-                    cell.take().into_iter().for_each(|cell| cell.store(&mut access));
+                    if let Some(cell) = cell.take() {
+                        cell.store(&mut access);
+                    }
                     cell = CellChange::begin(&access, (leaf.table(), record, bump.field));
                 }
                 let Some((cell, operand)) = cell.as_mut().zip(operand.value(captured)) else {
@@ -324,16 +337,17 @@ impl Executor {
                 let Some(value) = bump.apply(cell.value(), operand) else {
                     break (number, false);
                 };
-                let (call, before, hash) = (flat.call, cell.before(), cell.set(value));
+                let (before, hash) = (cell.before(), cell.set(value));
                 if let Some(outbox) = outbox {
-                    self.front.clock += 1; // I2
-                    outbox.changes.push(Changed { call, stamp: self.front.clock, before, hash });
+                    self.front.note(outbox, (flat.call, before), hash);
                 }
                 if flat.is_last {
                     graph.keep_touched(flat.call, 1);
                 }
             } else {
-                cell.take().into_iter().for_each(|cell| cell.store(&mut access));
+                if let Some(cell) = cell.take() {
+                    cell.store(&mut access);
+                }
                 let before = access.savepoint();
                 let make = |at, made: Datum| graph.keep_output(flat, at, made.to_words());
                 match leaf.run_simple(simple, record, &mut access, captured, make) {
@@ -352,7 +366,9 @@ impl Executor {
                 _ => break (number, true),
             }
         };
-        cell.into_iter().for_each(|cell| cell.store(&mut access));
+        if let Some(cell) = cell {
+            cell.store(&mut access);
+        }
         ended
     }
 
@@ -399,9 +415,7 @@ impl Executor {
         if graph.failed(call) != NONE {
             access.take_back(before);
         } else if let Some(outbox) = outbox {
-            self.front.clock += 1; // I2
-            let stamp = self.front.clock;
-            outbox.changes.push(Changed { call, stamp, before, hash });
+            self.front.note(outbox, (call, before), hash);
         }
     }
 
@@ -410,9 +424,7 @@ impl Executor {
     fn wait_less(&mut self, graph: &Graph, action: u32) {
         let executor = graph.executors[action as usize];
         if executor == self.worker {
-            if graph.wait_less(action) {
-                self.front.ready.push(action);
-            }
+            self.front.wait_less(graph, action);
         } else {
             self.send(executor, About::Action(action));
         }

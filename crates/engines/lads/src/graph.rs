@@ -265,13 +265,13 @@ impl Graph {
             share.tasks = 0;
         });
         self.spread.clear();
-        let weight = partition::weight(&self.queues.all);
         let Self { queues, owners, shares, open, next, spread, .. } = self;
         let workers = shares.len() as u64;
+        let weight = (workers > 1).then(|| partition::weight(&queues.all));
         open.clear();
         next.clear();
         for (number, (queue, &owner)) in (0..).zip(queues.all.iter().zip(&*owners)) {
-            if workers > 1 && queue.is_for_all(workers, weight) {
+            if weight.is_some_and(|weight| queue.is_for_all(workers, weight)) {
                 spread.push(number);
             } else {
                 shares[usize::from(owner)].queues.push(number);

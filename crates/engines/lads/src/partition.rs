@@ -100,7 +100,7 @@ impl Cuts {
         let at = self.all.partition_point(|&(space, head, _)| (space, head) < key);
         match self.all.get(at) {
             Some(&(space, _, worker)) if space == queue.space => worker,
-            _ => by_hash(workers, queue),
+            _ => granule::one_of(workers, queue.lock),
         }
     }
 }
@@ -136,7 +136,7 @@ impl Partitioner {
             return false;
         }
         if how == Partitioning::Hash {
-            owners.extend(queues.iter().map(|queue| by_hash(workers, queue)));
+            owners.extend(queues.iter().map(|queue| granule::one_of(workers, queue.lock)));
             return false;
         }
         owners.extend(queues.iter().map(|queue| cuts.owner(workers, queue)));
@@ -249,10 +249,6 @@ impl Partitioner {
 /// What a queue weighs. We differ: in the paper, as many actions as it has.
 fn cost(queue: &Queue) -> u32 {
     queue.weight + FIND_COST
-}
-
-fn by_hash(workers: u16, queue: &Queue) -> u16 {
-    (granule::lock_hash(queue.lock) % u64::from(workers)) as u16
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ impl Place {
     /// Whether a flat action stands there.
     #[inline]
     pub const fn is_flat(self) -> bool {
-        self.0 & FLAT != 0 && self.0 != NONE
+        matches!(self.stands(), Stands::Flat(_))
     }
 
     /// What stands there.

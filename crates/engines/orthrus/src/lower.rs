@@ -34,9 +34,7 @@ impl Spaces {
         request.locks.extend(plan.footprint().granules().iter().map(|granule| {
             let space = match self {
                 Self::OfOwners(owners) => owners.of(&schema.catalog, plan, granule),
-                Self::Shared => {
-                    (granule::lock_hash(granule.lock) % u64::from(SHARED_SPACES)) as u16
-                }
+                Self::Shared => granule::one_of(SHARED_SPACES, granule.lock),
             };
             (space, LockRequest::new(granule.lock, granule.mode))
         }));

@@ -297,12 +297,13 @@ impl BumpCode {
     }
 
     /// As [`BumpCode::apply`], where one of them is NULL.
-    pub const fn apply_null(&self, old: Datum, operand: Datum) -> Datum {
-        match self.kind {
+    pub fn apply_null(&self, old: Datum, operand: Datum) -> Option<Datum> {
+        let value = match self.kind {
             BumpKind::Add | BumpKind::Subtract => Datum::NULL,
             BumpKind::Greatest | BumpKind::Least if old.is_null() => operand,
             BumpKind::Greatest | BumpKind::Least => old,
-        }
+        };
+        (value.is_null() || fits(value.as_int(), self.bits)).then_some(value)
     }
 }
 

@@ -7,7 +7,7 @@ use hotrow_base::row::{Words, read_field};
 use super::fault::{stop, stop_machine};
 use super::keys::{encode, pack};
 use super::pure::set_touched;
-use super::{Fault, Hook, PlannedKey, fits, violation};
+use super::{Fault, Hook, PlannedKey, violation};
 use crate::access::{Inserted, KeyAt, RecordAccess};
 use crate::bytecode::{AccessCode, Bind, BindKind, InsertCode, KeyCode, PathCode, Program};
 use crate::frame::{Frame, Machine};
@@ -130,18 +130,13 @@ pub(super) fn bump<A: RecordAccess, H: Hook>(
     let is_null = bump.field.is_null(row);
     let value = if is_null || operand.is_null() {
         let old = if is_null { Datum::NULL } else { Datum::int(bump.field.read_int(row)) };
-        let value = bump.apply_null(old, operand);
-        if !value.is_null() && !fits(value.as_int(), bump.bits) {
-            let fault = Fault::IntRange { bits: bump.bits };
-            return Err(stop_machine(program, at, machine, fault));
-        }
-        value
+        bump.apply_null(old, operand)
     } else {
-        let Some(value) = bump.apply(bump.field.read_int(row), operand.as_int()) else {
-            let fault = Fault::IntRange { bits: bump.bits };
-            return Err(stop_machine(program, at, machine, fault));
-        };
-        Datum::int(value)
+        bump.apply(bump.field.read_int(row), operand.as_int()).map(Datum::int)
+    };
+    let Some(value) = value else {
+        let fault = Fault::IntRange { bits: bump.bits };
+        return Err(stop_machine(program, at, machine, fault));
     };
     let change = [(bump.field.column(), value)];
     let done = if is_null || value.is_null() {

@@ -102,12 +102,9 @@ impl Lowerer<'_> {
         let (kind, one, other) = match &value.kind {
             ExprKind::Arithmetic(ArithmeticOp::Add, a, b) => (BumpKind::Add, &**a, &**b),
             ExprKind::Arithmetic(ArithmeticOp::Subtract, a, b) => (BumpKind::Subtract, &**a, &**b),
-            ExprKind::Call(Function::Greatest, of) => match &of[..] {
-                [a, b] => (BumpKind::Greatest, a, b),
-                _ => return None,
-            },
-            ExprKind::Call(Function::Least, of) => match &of[..] {
-                [a, b] => (BumpKind::Least, a, b),
+            ExprKind::Call(function, of) => match (function, &of[..]) {
+                (Function::Greatest, [a, b]) => (BumpKind::Greatest, a, b),
+                (Function::Least, [a, b]) => (BumpKind::Least, a, b),
                 _ => return None,
             },
             _ => return None,

@@ -5,7 +5,7 @@
 //!                  waiting push, and `close` all of both; so none sleeps while it could go on
 //!              I2  one event count wakes pops of all lanes, so that who sleeps need not know
 //!                  which lane will have something
-//! Concurrency  the queue's; two [`EventCount`]s to sleep on, not one `Parker` per thread, because
+//! Concurrency  the queue's; [`EventCount`]s to sleep on, not one `Parker` per thread, because
 //!              clients come and go and are not registered anywhere
 //!
 //! Race guarded     push A has claimed position 0 and not yet stored, push B has finished position
@@ -158,6 +158,8 @@ impl<T, const LANES: usize> BlockingQueue<T, LANES> {
     }
 }
 
+/// One lane: all that the tests of waiting need.
+#[cfg(test)]
 impl<T> BlockingQueue<T> {
     /// A queue of one lane.
     pub fn new(capacity: usize) -> Self {
@@ -192,10 +194,5 @@ impl<T> BlockingQueue<T> {
     /// The oldest value, waiting until `deadline`; `Empty` when it passes.
     pub fn pop_until(&self, deadline: Ticks) -> Result<T, PopError> {
         self.pop_at_most(Some(deadline))
-    }
-
-    /// The queue itself, for its figures; values moved through it wake nobody.
-    pub fn as_bounded(&self) -> &BoundedQueue<T> {
-        self.lane(0)
     }
 }
