@@ -11,7 +11,9 @@
 //!              that used them, which need not be the last one's
 //!              H5 whoever waits for an absolute lock has said so again since its request is in the
 //!              queue: an owner that looked after the first time may have got, and kept, an intent
-//!              before the request was there
+//!              before the request was there. And an owner takes note of the number only while
+//!              it neither holds nor waits for a coarse lock: a request in its queue may be granted
+//!              first, and then be what the announced one waits for
 //!              H6 who inherits a lock follows whom the transaction followed that got it: that one
 //!              may have been undone, so that nothing else orders the two
 //!              H7 who takes a table as a whole follows the earlier transactions of its owner that
@@ -110,25 +112,29 @@ impl TableLocks {
         if self.form != Form::Inherited {
             return;
         }
-        self.release_inherited(owner, private);
+        self.give_back_inherited(owner, private);
         for held in &private.held {
             self.table.yield_to_older(owner, held.on.lock());
         }
     }
 
-    /// Gives back what is kept from earlier transactions.
+    /// Gives back what is kept from earlier transactions, of an owner that waits for nothing.
     pub fn release_inherited(&self, owner: &mut Owner, private: &mut Private) {
+        self.give_back_inherited(owner, private);
+        // What is still held may have been inherited: it was used by others before (H4), and may
+        // have been asked for already (H2, H5).
+        if private.held.is_empty() {
+            private.used_by = Default::default();
+            private.absolutes = self.inheritance.absolutes();
+        }
+    }
+
+    fn give_back_inherited(&self, owner: &mut Owner, private: &mut Private) {
         let position = owner.position();
         owner.commit_at(private.used_by); // H4
         for held in private.inherited.drain(..) {
             self.table.release(owner, held.on.lock());
         }
         owner.commit_at(position);
-        // What is still held may have been inherited: it was used by others before (H4), and may
-        // have been asked for already (H2).
-        if private.held.is_empty() {
-            private.used_by = Default::default();
-            private.absolutes = self.inheritance.absolutes();
-        }
     }
 }

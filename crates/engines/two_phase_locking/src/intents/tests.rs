@@ -202,6 +202,32 @@ fn an_intent_that_somebody_wants_is_not_kept() {
     assert!(scene.ask(1, X));
 }
 
+/// H5: an owner whose intent is granted while it gets ready to sleep for it, and wanted by somebody
+/// else before it does.
+#[test]
+fn an_intent_that_was_waited_for_is_not_kept_from_who_wanted_it_meanwhile() {
+    let mut scene = Scene::new(Form::Inherited);
+    let ask = |scene: &mut Scene, number: usize, mode| {
+        let (owner, private) = &mut scene.owners[number];
+        scene.locks.announce(private, TABLE, mode);
+        let acquired = scene.locks.table.acquire(owner, TABLE.lock(), mode);
+        scene.locks.announce(private, TABLE, mode);
+        acquired
+    };
+    assert!(scene.ask(0, X));
+    assert_eq!(ask(&mut scene, 1, IX), Acquired::Waiting);
+    scene.end(0);
+    assert_eq!(ask(&mut scene, 0, X), Acquired::Waiting, "for owner 1, which has just got it");
+    let (owner, private) = &mut scene.owners[1];
+    scene.locks.prepare_to_wait(owner, private);
+    assert_eq!(scene.locks.table.wait(owner, TABLE.lock()), Ok(()));
+    private.take(owner, TABLE, IX);
+    scene.end(1);
+    let (owner, _) = &mut scene.owners[0];
+    assert!(!scene.locks.table.is_awaited(TABLE.lock()), "owner 1 has let go of it");
+    assert_eq!(scene.locks.table.wait(owner, TABLE.lock()), Ok(()));
+}
+
 /// Two that hold an intent and want the table: counters know no cycle, but each sees the other one
 /// wait.
 #[test]
