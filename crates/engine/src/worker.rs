@@ -100,9 +100,14 @@ impl Call {
             self.attempts = 0;
             self.durable_in = 0;
             self.exclusive = false;
-            self.procedure = schema.procedure(self.invocation.procedure).cloned();
+            self.look_up(schema);
         }
         fetched
+    }
+
+    /// Looks its procedure up, in a schema that may be another one than when it was fetched.
+    pub fn look_up(&mut self, schema: &Schema) {
+        self.procedure = schema.procedure(self.invocation.procedure).cloned();
     }
 
     /// Takes an errand's place, and gives it this call's.

@@ -43,13 +43,18 @@ impl Barrier {
     /// Waits until all threads are here, as [`Milestone::wait`] does. The last one to come does
     /// `between` before anybody goes on.
     pub fn wait(&self, between: impl FnOnce()) {
+        self.wait_working(between, || false);
+    }
+
+    /// As [`Barrier::wait`]; who waits [works](Milestone::wait_working) meanwhile.
+    pub fn wait_working(&self, between: impl FnOnce(), work: impl FnMut() -> bool) {
         let next = self.rounds.last().wrapping_add(1); // it has seen that one (P2)
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             between();
             self.arrived.store(0, Ordering::Relaxed); // P2: ordered by the next line
             self.rounds.reach(next); // P1
         } else {
-            self.rounds.wait(next); // P1
+            self.rounds.wait_working(next, work); // P1
         }
     }
 }

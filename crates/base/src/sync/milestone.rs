@@ -54,6 +54,17 @@ impl Milestone {
         ahead.cast_signed() >= 0 // I1
     }
 
+    /// As [`Milestone::wait`], after having worked, one piece after the other, as long as the step
+    /// is not made and `work` says that there is more to do.
+    #[inline]
+    pub fn wait_working(&self, step: u32, mut work: impl FnMut() -> bool) {
+        while !self.is_reached(step) {
+            if !work() {
+                return self.wait(step);
+            }
+        }
+    }
+
     /// Waits until a step is made: spins for a while (steps are long, and to wake somebody takes as
     /// long as a short one), then sleeps.
     #[inline]

@@ -23,6 +23,8 @@
 //! - It sees a pin `p <= e`: the id is kept.
 //! - It sees a pin `p > e`: had R preceded W, the writer would have read an epoch of at least `p`;
 //!   so W precedes R, and the reader sees the unlinking.
+//! - A pin that was moved on to a moment stands where a pin taken at that moment would: what is
+//!   read since lies behind the moment's own fence R, and until the move the older pin kept more.
 //!
 //! Checked with loom; its models fail without R, without W, and with `e <= safe_epoch()` in I1.
 
@@ -110,6 +112,15 @@ impl ReclaimEpochs {
         EpochGuard { slot, not_send: PhantomData }
     }
 
+    /// A moment to which a pin can be [moved on](EpochGuard::move_on) when its worker has no more
+    /// use for what it reached before. Asked by a worker that holds a pin.
+    #[must_use]
+    pub fn moment(&self) -> ReclaimEpoch {
+        let epoch = self.current.load(Relaxed); // as in `pin`
+        fence(SeqCst); // R, as in `pin`: what is reached from now on was not unlinked before it
+        ReclaimEpoch(epoch)
+    }
+
     /// Moves the clock on by one and returns the new epoch. Never waits.
     pub fn advance(&self) -> ReclaimEpoch {
         ReclaimEpoch(self.current.fetch_add(1, Relaxed) + 1)
@@ -163,6 +174,15 @@ impl EpochGuard<'_> {
     #[must_use]
     pub fn epoch(&self) -> ReclaimEpoch {
         ReclaimEpoch(self.slot.pinned.load(Relaxed))
+    }
+
+    /// Gives up what was reached before a [moment](ReclaimEpochs::moment), and keeps the rest. The
+    /// worker holds no other guard.
+    pub fn move_on(&self, moment: ReclaimEpoch) {
+        debug_assert_eq!(self.slot.depth.load(Relaxed), 1, "another guard would lose its own");
+        // Release, as in the drop: the reads that are over stay before it. Protection does not end,
+        // since fence R of the moment lies before all reads that are still of use.
+        self.slot.pinned.store(moment.0, Release);
     }
 }
 

@@ -107,6 +107,8 @@ pub struct Crew {
     stopping: AtomicBool,
     /// somebody has to go outside the gate
     wants_pause: AtomicBool,
+    /// somebody has calls of the next round already
+    is_ahead: AtomicBool,
     /// by worker: its source has no more calls
     closed: Box<[AtomicBool]>,
 }
@@ -200,6 +202,7 @@ impl Crew {
             cuts: RwLock::default(),
             stopping: AtomicBool::new(false),
             wants_pause: AtomicBool::new(false),
+            is_ahead: AtomicBool::new(false),
             closed: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             committers,
             ground,
@@ -234,6 +237,16 @@ impl Crew {
     /// Waits until all workers are here.
     pub fn meet(&self) {
         self.barrier.wait(|| ());
+    }
+
+    /// As [`Crew::meet`]; who waits works meanwhile.
+    pub fn meet_working(&self, work: impl FnMut() -> bool) {
+        self.barrier.wait_working(|| (), work);
+    }
+
+    /// A worker has fetched calls of the next round: there will be one.
+    pub fn goes_ahead(&self) {
+        self.is_ahead.store(true, Ordering::Relaxed); // read behind a barrier
     }
 
     /// How granules are dealt out in this round.
@@ -286,7 +299,8 @@ impl Crew {
 
     /// Begins a round, for all workers.
     fn begin(&self, state: &mut State) {
-        if self.is_ending() || self.watchman().is_none() {
+        let is_ahead = self.is_ahead.swap(false, Ordering::Relaxed); // see `goes_ahead`
+        if !is_ahead && (self.is_ending() || self.watchman().is_none()) {
             state.plan = Plan::End;
             return;
         }
@@ -312,13 +326,20 @@ impl Crew {
         }
     }
 
-    /// Tells how a worker's calls have ended, and waits for all.
-    pub fn judge(&self, schema: &Schema, worker: usize, verdict: Verdict) -> Plan {
+    /// Tells how a worker's calls have ended, and waits for all. `work` is what a worker does while
+    /// it waits.
+    pub fn judge(
+        &self,
+        schema: &Schema,
+        worker: usize,
+        verdict: Verdict,
+        work: impl FnMut() -> bool,
+    ) -> Plan {
         let slot = &self.slots[worker];
         slot.writes.store(verdict.writes, Ordering::Relaxed); // the barrier orders all of these
         slot.must_go_back.store(verdict.must_go_back, Ordering::Relaxed);
         slot.defers.store(verdict.defers, Ordering::Relaxed);
-        self.barrier.wait(|| {
+        let decide = || {
             let mut state = self.state.lock();
             let any = |flag: fn(&Slot) -> &AtomicBool| {
                 self.slots.iter().any(|slot| flag(slot).load(Ordering::Relaxed))
@@ -331,7 +352,8 @@ impl Crew {
             } else {
                 state.plan = Plan::Commit;
             }
-        });
+        };
+        self.barrier.wait_working(decide, work);
         self.state.lock().plan
     }
 

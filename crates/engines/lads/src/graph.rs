@@ -110,11 +110,13 @@ const IN_HEAP: u64 = 0x6000_0000_0000_0000;
 impl Graph {
     /// A graph for so many workers.
     pub fn new(workers: usize) -> Self {
-        Self {
+        let mut graph = Self {
             shares: (0..workers).map(|_| Share::default()).collect(),
             heaps: (0..workers).map(|_| Latch::default()).collect(),
             ..Self::default()
-        }
+        };
+        graph.clear(); // so its queues can be numbered
+        graph
     }
 
     /// Forgets all calls, keeps the memory.

@@ -5,12 +5,15 @@
 //!              I2 a call whose footprint was guessed wrong runs at the end of its round, as a
 //!              whole, while nothing else runs: another guess would be made of what others of the
 //!              next round change
-//!              I3 one epoch pin lasts from the first plan of a round to its last commit, so that
-//!              hints are good
+//!              I3 one epoch pin lasts from the first plan of a call to its commit, so that hints
+//!              are good
+//!              I4 calls of the next round are planned while others are waited for, inside the
+//!              gate. If there is another schema when that round begins they are planned again
 
 use std::sync::Arc;
 
 use hotrow_base::ids::WorkerId;
+use hotrow_base::sync::reclaim::ReclaimEpoch;
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::Committer;
 use hotrow_engine::protection::Alone;
@@ -57,6 +60,10 @@ pub struct Worker {
     deferred: Vec<Errand>,
     /// errands without a call
     free: Vec<Errand>,
+    /// the next round's graph, as far as it is built
+    ahead: Graph,
+    /// when that was begun
+    ahead_since: Option<ReclaimEpoch>,
     watch: Stopwatch,
 }
 
@@ -84,6 +91,8 @@ impl Worker {
             habits: Habits::default(),
             deferred: Vec::new(),
             free: Vec::new(),
+            ahead: Graph::new(crew.workers()),
+            ahead_since: None,
             watch: Stopwatch::default(),
             crew,
         }
@@ -94,6 +103,8 @@ impl Worker {
         let crew = Arc::clone(&self.crew);
         let shared = &*crew.ground.schema;
         let mut schema = KnownSchema::new(shared);
+        let memory = Arc::clone(&schema.memory);
+        let mut pin = None;
         let mut next = Plan::Pause;
         while next != Plan::End {
             if next == Plan::Pause {
@@ -102,14 +113,19 @@ impl Worker {
                 next = crew.enter();
                 continue;
             }
-            if schema.look_again(shared) {
+            let round = crew.round();
+            let guard = pin.take().unwrap_or_else(|| memory.epochs().pin(self.id)); // I3
+            let is_new = schema.look_again(shared);
+            if is_new {
                 self.habits.forget();
             }
-            let round = crew.round();
-            let calls = {
-                let _pin = schema.memory.epochs().pin(self.id); // I3
-                self.turn(&schema, &round)
-            };
+            let calls = self.turn(&schema, &round, is_new);
+            if let Some(since) = self.ahead_since.take() {
+                guard.move_on(since);
+                pin = Some(guard);
+            } else {
+                drop(guard);
+            }
             let is_idle = calls == 0;
             let many = self.conclusion.calls() >= CALLS_PER_HOUSEKEEPING;
             if is_idle || many || round.number.is_multiple_of(ROUNDS_PER_HOUSEKEEPING) {
@@ -127,15 +143,21 @@ impl Worker {
         self.publish_books();
     }
 
-    /// One round, inside the gate; how many calls it had, of all workers. Out of line, so that
-    /// instructions can be counted from here on.
+    /// One round, inside the gate; how many calls it had, of all workers. `is_new`: there is
+    /// another schema than in the round before. Out of line, so that instructions can be counted
+    /// from here on.
     #[inline(never)]
-    fn turn(&mut self, schema: &Schema, round: &Round) -> usize {
+    fn turn(&mut self, schema: &Schema, round: &Round, is_new: bool) -> usize {
         let crew = Arc::clone(&self.crew);
         let slot = &crew.slots[self.number];
         let programs = &*round.programs;
         {
             let graph = &mut *slot.graph.write().expect("nobody panics with it");
+            std::mem::swap(graph, &mut self.ahead);
+            self.ahead.clear();
+            if is_new {
+                self.plan_again(schema, programs, graph); // I4
+            }
             self.build(schema, round, graph);
             slot.tell(round.number, graph.calls());
         }
@@ -144,17 +166,19 @@ impl Worker {
             return 0;
         }
         self.watch.switch(Activity::Wait);
-        crew.meet();
+        crew.meet_working(|| self.go_ahead(schema, round));
         let verdict = {
             self.watch.switch(Activity::Execute);
             let graph = slot.graph.read().expect("nobody panics with it");
             self.conclude(schema, programs, &graph, slot)
         };
         self.watch.switch(Activity::Wait);
-        let plan = crew.judge(schema, self.number, verdict);
+        let number = self.number;
+        let plan = crew.judge(schema, number, verdict, || self.go_ahead(schema, round));
         let graph = &mut *slot.graph.write().expect("nobody panics with it");
         match plan {
             Plan::OneByOne => {
+                crew.meet(); // nobody plans any more
                 let calls = graph.calls();
                 self.run_in_turn(schema, &mut graph.errands[..calls]);
             }
@@ -191,19 +215,59 @@ impl Worker {
         conclusion.verdict(graph, programs, habits)
     }
 
-    /// Fetches calls, plans them, and hangs their actions into a graph.
+    /// Plans one call of the next round; whether there was one.
+    fn go_ahead(&mut self, schema: &Schema, round: &Round) -> bool {
+        if self.ahead.calls() >= round.calls || self.crew.is_ending() {
+            return false;
+        }
+        let epochs = schema.memory.epochs();
+        self.ahead_since.get_or_insert_with(|| epochs.moment());
+        self.watch.switch(Activity::Plan);
+        let mut graph = std::mem::take(&mut self.ahead);
+        // That there are no more is told when the round begins.
+        let is_ready = matches!(self.fetch(schema, &round.programs, &mut graph), Fetch::Ready(_));
+        self.ahead = graph;
+        if is_ready {
+            self.crew.goes_ahead();
+        }
+        self.watch.switch(Activity::Wait);
+        is_ready
+    }
+
+    /// Plans a graph's calls again, for another schema.
+    fn plan_again(&mut self, schema: &Schema, programs: &Programs, graph: &mut Graph) {
+        let calls = graph.calls();
+        graph.clear();
+        for at in 0..calls {
+            self.desk.swap(&mut graph.errands[at]);
+            self.desk.look_up(schema);
+            self.plan(schema, programs, graph);
+            self.desk.swap(&mut graph.errands[at]);
+        }
+    }
+
+    /// Fetches a call, plans it, and hangs its actions into a graph.
+    fn fetch(&mut self, schema: &Schema, programs: &Programs, graph: &mut Graph) -> Fetch {
+        let at = graph.calls();
+        if graph.errands.len() == at {
+            graph.errands.push(Errand::default());
+        }
+        self.desk.swap(&mut graph.errands[at]); // its memory is used again
+        let fetched = self.desk.fetch(&mut *self.source, schema);
+        if let Fetch::Ready(_) = fetched {
+            self.plan(schema, programs, graph);
+        }
+        self.desk.swap(&mut graph.errands[at]);
+        fetched
+    }
+
+    /// Builds a graph, on what is there of it.
     fn build(&mut self, schema: &Schema, round: &Round, graph: &mut Graph) {
         self.watch.switch(Activity::Plan);
-        graph.clear();
         let outboxes = &self.crew.slots[self.number].outboxes;
         outboxes.iter().for_each(|outbox| outbox.lock().clear());
         while graph.calls() < round.calls {
-            let at = graph.calls();
-            if graph.errands.len() == at {
-                graph.errands.push(Errand::default());
-            }
-            self.desk.swap(&mut graph.errands[at]); // its memory is used again
-            match self.desk.fetch(&mut *self.source, schema) {
+            match self.fetch(schema, &round.programs, graph) {
                 Fetch::Ready(_) => {}
                 Fetch::Empty => break,
                 Fetch::Closed => {
@@ -211,8 +275,6 @@ impl Worker {
                     break;
                 }
             }
-            self.plan(schema, &round.programs, graph);
-            self.desk.swap(&mut graph.errands[at]);
         }
         self.watch.switch(Activity::Lock);
         let how = self.crew.settings.partitioning;

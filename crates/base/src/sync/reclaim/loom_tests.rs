@@ -52,6 +52,26 @@ fn loom_a_pinned_reader_never_sees_a_reused_cell() {
 }
 
 #[test]
+fn loom_a_pin_that_is_moved_on_protects_what_was_reached_since() {
+    model(|| {
+        let shared = shared();
+        // Pinned before there is a writer: to fail, the model needs its three preemptions later.
+        let guard = shared.epochs.pin(WorkerId(1));
+        let early = &shared.cells[0];
+        let writer = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || unlink_and_reuse(&shared)
+        });
+        assert_ne!(early.load(Relaxed), POISON, "reused under a pin");
+        let moment = shared.epochs.moment();
+        let late = &shared.cells[shared.link.load(Acquire) as usize];
+        guard.move_on(moment);
+        assert_ne!(late.load(Relaxed), POISON, "reused under a pin that was moved on");
+        writer.join().expect("the writer does not panic");
+    });
+}
+
+#[test]
 fn loom_pinning_again_does_not_unprotect() {
     model(|| {
         let shared = shared();
