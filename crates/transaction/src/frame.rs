@@ -91,6 +91,8 @@ pub struct Frame {
     pub(crate) result: Vec<Datum>,
     pub(crate) result_rows: u64,
     step_budget: u64,
+    /// bytes and elements that were there when the call began
+    begun: (usize, usize),
 }
 
 impl Default for Frame {
@@ -107,6 +109,7 @@ impl Default for Frame {
             result: Vec::new(),
             result_rows: 0,
             step_budget: STEPS_DEFAULT,
+            begun: (0, 0),
         }
     }
 }
@@ -135,12 +138,26 @@ impl Frame {
         machine.slots[ROW_COUNT.0] = Datum::int(0);
         machine.heap.extend_from_slice(&program.constants);
         machine.put_arguments(program, &invocation.arguments);
+        self.begun = (machine.heap.len(), machine.elements.len());
         self.touched = 0;
         self.result.clear();
         self.result_rows = 0;
         if self.row_sets.len() < program.row_sets as usize {
             self.row_sets.resize_with(program.row_sets as usize, RowSet::default);
         }
+    }
+
+    /// Prepares for another leaf of the call that [`Frame::begin`] was told of, which reads nothing
+    /// that leaves before it have made. Rows that are there have been taken out.
+    pub fn begin_next(&mut self) {
+        let machine = &mut self.machine;
+        machine.heap.truncate(self.begun.0);
+        machine.elements.truncate(self.begun.1);
+        machine.steps_left = self.step_budget;
+        machine.error = None;
+        self.touched = 0;
+        self.result.clear();
+        self.result_rows = 0;
     }
 
     /// Prepares for running leaves of `program` that read no parameters but those that are set

@@ -476,11 +476,14 @@ impl Executor {
         let call = CallRun { program, batch, invocation };
         let before = scratch.savepoint();
         let mut values = Cells::new(graph, self.worker);
-        for &line in batch.lines(action) {
+        for (at, &line) in batch.lines(action).iter().enumerate() {
             if graph.failed(action.call) < line {
                 break;
             }
-            call.begin(line, &mut self.frame);
+            match at {
+                0 => call.begin(line, &mut self.frame),
+                _ => self.frame.begin_next(),
+            }
             let access = InPlace::resume(schema, scratch, Within(batch.uses(action)));
             let mut access = access.with_hints(&graph.hints[call.keys(line)]);
             match call.run(line, &mut self.frame, &mut access, &mut values) {

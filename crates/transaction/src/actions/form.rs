@@ -101,6 +101,7 @@ pub(super) struct Former {
     /// last round in which it was looked at
     seen: Vec<u32>,
     round: u32,
+    makers: Makers,
     action: Vec<u32>,
     /// per granule of the footprint: its newest use
     newest: Vec<u32>,
@@ -115,14 +116,15 @@ impl Former {
     pub(super) fn form(&mut self, program: &ActionProgram, plan: &mut ActionPlan) {
         self.begin(plan);
         self.find_live(program, plan);
+        self.makers.find(program, plan, &self.live);
         for instance in 0..plan.instances.len() as u32 {
             if self.live[instance as usize] {
                 self.put(program, plan, instance);
             }
         }
-        self.reply(program, plan);
+        self.reply(plan);
         self.lay_out(program, plan);
-        self.depend(program, plan);
+        self.depend(plan);
         plan.phases = plan.actions.iter().map(|action| action.phase + 1).max().unwrap_or(0);
     }
 
@@ -163,7 +165,8 @@ impl Former {
             let read = start + leaf.guards.len() + leaf.inputs.len();
             for at_input in start..read {
                 let value = plan.inputs[at_input] as usize;
-                let passes = !runs_only_with(program, plan, &instance, plan.values[value].maker);
+                let maker = plan.values[value].maker;
+                let passes = maker != NONE && !runs_only_with(program, plan, &instance, maker);
                 plan.values[value].live = true;
                 plan.values[value].passes |= passes;
             }
@@ -176,52 +179,28 @@ impl Former {
         }
     }
 
-    /// Calls `visit` with the makers of everything a live instance takes.
-    fn makers(
-        program: &ActionProgram,
-        plan: &ActionPlan,
-        instance: u32,
-        mut visit: impl FnMut(u32),
-    ) {
-        let instance = &plan.instances[instance as usize];
-        let Some(number) = instance.leaf else { return };
-        let leaf = &program.leaves[number as usize];
-        let values = plan.values_of(instance);
-        let (read, old) = values.split_at(leaf.guards.len() + leaf.inputs.len());
-        let mut maker = |value: u32| match plan.values[value as usize].maker {
-            NONE => {}
-            maker => visit(maker),
-        };
-        read.iter().for_each(|&value| maker(value));
-        for (value, &old) in (instance.made..).zip(old) {
-            if plan.values[value as usize].passes {
-                maker(old);
-            }
-        }
-    }
-
     /// What an instance waits for, through leaves that have no action yet.
-    fn ready(&mut self, program: &ActionProgram, plan: &ActionPlan, instance: u32) -> Ready {
-        let Self { action: actions, seen, round, sinking: stack, .. } = self;
-        *round += 1;
+    fn ready(&mut self, plan: &ActionPlan, instance: u32) -> Ready {
+        let Self { action: actions, makers, seen, round, sinking: stack, .. } = self;
         let mut ready = Ready::AT_ONCE;
-        stack.push(instance);
+        let mut look = |maker: u32, stack: &mut Vec<u32>| match actions[maker as usize] {
+            NONE => stack.push(maker),
+            action => ready.wait(action, plan.actions[action as usize].phase + 1),
+        };
+        makers.of(instance).iter().for_each(|&maker| look(maker, stack));
+        if !stack.is_empty() {
+            *round += 1;
+        }
         while let Some(instance) = stack.pop() {
-            Self::makers(program, plan, instance, |maker| {
-                if std::mem::replace(&mut seen[maker as usize], *round) == *round {
-                    return;
-                }
-                match actions[maker as usize] {
-                    NONE => stack.push(maker),
-                    action => ready.wait(action, plan.actions[action as usize].phase + 1),
-                }
-            });
+            if std::mem::replace(&mut seen[instance as usize], *round) != *round {
+                makers.of(instance).iter().for_each(|&maker| look(maker, stack));
+            }
         }
         ready
     }
 
     fn put(&mut self, program: &ActionProgram, plan: &mut ActionPlan, instance: u32) {
-        let mut ready = self.ready(program, plan, instance);
+        let mut ready = self.ready(plan, instance);
         let found = plan.instances[instance as usize].granules;
         let touched = found.0 as usize..found.1 as usize;
         let home = touched
@@ -255,7 +234,7 @@ impl Former {
                 self.hold(action, granule, mode);
             }
         }
-        self.sink(program, plan, instance, action);
+        self.sink(instance, action);
     }
 
     /// The action of a leaf that works on values alone; [`NONE`]: decided later.
@@ -320,28 +299,25 @@ impl Former {
     }
 
     /// Gives an instance to an action, with everything it takes from leaves that have none yet.
-    fn sink(&mut self, program: &ActionProgram, plan: &ActionPlan, instance: u32, action: u32) {
-        self.sinking.push(instance);
-        while let Some(instance) = self.sinking.pop() {
-            if self.action[instance as usize] != NONE {
-                continue;
+    fn sink(&mut self, instance: u32, action: u32) {
+        let Self { sinking, action: actions, makers, .. } = self;
+        sinking.push(instance);
+        while let Some(instance) = sinking.pop() {
+            let of = &mut actions[instance as usize];
+            if *of == NONE {
+                *of = action;
+                let makers = makers.of(instance).iter();
+                sinking.extend(makers.filter(|&&maker| actions[maker as usize] == NONE));
             }
-            self.action[instance as usize] = action;
-            let Self { sinking, action: actions, .. } = self;
-            Self::makers(program, plan, instance, |maker| {
-                if actions[maker as usize] == NONE {
-                    sinking.push(maker);
-                }
-            });
         }
     }
 
     /// What is left is for the reply.
-    fn reply(&mut self, program: &ActionProgram, plan: &mut ActionPlan) {
+    fn reply(&mut self, plan: &mut ActionPlan) {
         let mut phase = None;
         for at in 0..plan.instances.len() {
             if self.live[at] && self.action[at] == NONE {
-                phase = phase.max(Some(self.ready(program, plan, at as u32).phase));
+                phase = phase.max(Some(self.ready(plan, at as u32).phase));
             }
         }
         let Some(phase) = phase else { return };
@@ -392,18 +368,18 @@ impl Former {
     }
 
     /// Dependencies: from makers to takers, and along granules.
-    fn depend(&self, program: &ActionProgram, plan: &mut ActionPlan) {
+    fn depend(&self, plan: &mut ActionPlan) {
         let mut found = std::mem::take(&mut plan.dependencies);
-        for (instance, &action) in self.action.iter().enumerate() {
+        for (instance, &action) in (0..).zip(&self.action) {
             if action == NONE {
                 continue;
             }
-            Self::makers(program, plan, instance as u32, |maker| {
-                let from = self.action[maker as usize];
-                if from != action {
+            let from = self.makers.of(instance).iter().map(|&maker| self.action[maker as usize]);
+            for from in from.filter(|&from| from != action) {
+                if found.last() != Some(&(from, action)) {
                     found.push((from, action));
                 }
-            });
+            }
         }
         let actions = &mut plan.actions;
         for held in &self.held {
@@ -433,6 +409,46 @@ impl Former {
     }
 }
 
+/// Per live instance, the makers of everything that it takes.
+#[derive(Default, Debug)]
+struct Makers {
+    all: Vec<u32>,
+    /// where each instance's end
+    ends: Vec<u32>,
+}
+
+impl Makers {
+    fn find(&mut self, program: &ActionProgram, plan: &ActionPlan, live: &[bool]) {
+        let Self { all, ends } = self;
+        all.clear();
+        ends.clear();
+        for (instance, &live) in plan.instances.iter().zip(live) {
+            if let (Some(number), true) = (instance.leaf, live) {
+                let leaf = &program.leaves[number as usize];
+                let values = plan.values_of(instance);
+                let (read, old) = values.split_at(leaf.guards.len() + leaf.inputs.len());
+                let maker = |&value: &u32| {
+                    let maker = plan.values[value as usize].maker;
+                    (maker != NONE).then_some(maker)
+                };
+                all.extend(read.iter().filter_map(maker));
+                for (value, old) in (instance.made..).zip(old) {
+                    if plan.values[value as usize].passes {
+                        all.extend(maker(old));
+                    }
+                }
+            }
+            ends.push(all.len() as u32);
+        }
+    }
+
+    fn of(&self, instance: u32) -> &[u32] {
+        let at = instance as usize;
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.all[start as usize..self.ends[at] as usize]
+    }
+}
+
 /// Whether an instance only runs when `maker` does: its guards begin with all of the maker's.
 fn runs_only_with(
     program: &ActionProgram,
@@ -443,11 +459,11 @@ fn runs_only_with(
     let guards = |instance: &Instance| -> &[Guard] {
         instance.leaf.map_or(&[][..], |leaf| &program.leaves[leaf as usize].guards)
     };
-    if maker == NONE {
-        return true;
-    }
     let maker = &plan.instances[maker as usize];
     let (own, others) = (guards(instance), guards(maker));
+    if others.is_empty() {
+        return true;
+    }
     let conditions = plan.values_of(instance).iter().zip(plan.values_of(maker));
     own.starts_with(others) && conditions.take(others.len()).all(|(a, b)| a == b)
 }
