@@ -36,6 +36,7 @@ mod program;
 mod record;
 mod returns;
 mod run;
+mod shape;
 
 pub use batch::{Batch, BatchAction, BatchCall, BatchEntry, BatchUse};
 pub use execute::{Failure, Order, execute};

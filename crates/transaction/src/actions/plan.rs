@@ -17,6 +17,7 @@ use super::conditions::Order;
 use super::form::Former;
 use super::program::{ActionProgram, Kept};
 use super::record::Recording;
+use super::shape::Shapes;
 use crate::access::RecordAccess;
 use crate::frame::Frame;
 use crate::granule::LockMode;
@@ -123,6 +124,7 @@ pub struct ActionPlan {
     pub(super) phases: u32,
     is_whole: bool,
     former: Former,
+    shapes: Shapes,
     pub(super) order: Order,
 }
 
@@ -151,9 +153,14 @@ impl ActionPlan {
         if self.is_whole {
             self.take_whole();
         }
-        let mut former = std::mem::take(&mut self.former);
-        former.form(program, self);
-        self.former = former;
+        let mut shapes = std::mem::take(&mut self.shapes);
+        if !shapes.form(program, self) {
+            let mut former = std::mem::take(&mut self.former);
+            former.form(program, self);
+            self.former = former;
+            shapes.keep(self);
+        }
+        self.shapes = shapes;
         Ok(())
     }
 

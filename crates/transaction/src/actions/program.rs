@@ -1,5 +1,7 @@
 //! A procedure's leaves and the driver that lines them up: made once, shared by all threads.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use hotrow_base::types::SqlType;
 
 use super::cut::{self, Arms, Cut, Step};
@@ -36,9 +38,14 @@ impl Kept {
     }
 }
 
+/// How many programs there have been in this process.
+static PROGRAMS: AtomicU64 = AtomicU64::new(0);
+
 /// A procedure as leaves and driver.
 #[derive(Clone, Debug)]
 pub struct ActionProgram {
+    /// no other program has it, but for clones
+    pub(super) number: u64,
     /// the leaves, in program order
     pub leaves: Vec<Leaf>,
     /// the leaves' code: entry `i` runs leaf `i`
@@ -112,7 +119,18 @@ impl ActionProgram {
         let pieces = (&leaves[..], &parts[..], &kept[..]);
         let flat =
             FlatProgram::new(catalog, (procedure, &slice), (&program, &driver), &steps, pieces);
-        Ok(Self { leaves, program, whole, uncut: None, flat, kept, driver, steps, own_parameters })
+        Ok(Self {
+            number: PROGRAMS.fetch_add(1, Ordering::Relaxed), // only its uniqueness counts
+            leaves,
+            program,
+            whole,
+            uncut: None,
+            flat,
+            kept,
+            driver,
+            steps,
+            own_parameters,
+        })
     }
 
     fn uncut(
@@ -124,6 +142,7 @@ impl ActionProgram {
     ) -> Result<Self, SqlError> {
         let slice = Slice::of(catalog, granules, procedure);
         Ok(Self {
+            number: PROGRAMS.fetch_add(1, Ordering::Relaxed), // as above
             leaves: Vec::new(),
             program: Program::default(),
             whole,

@@ -129,6 +129,15 @@ impl<'a> Subject<'a> {
         let mut frame = Frame::new();
         plan.make(&self.actions, invocation, &mut frame, &mut access)
             .expect("planning does not stop");
+        // The plan has met calls before, some of this shape: that is to make no difference.
+        let mut first = ActionPlan::default();
+        first.make(&self.actions, invocation, &mut frame, &mut access).expect("it plans as well");
+        let formed = |plan: &ActionPlan| {
+            let instances: Vec<_> = plan.instances().iter().map(|run| run.action).collect();
+            let call = explain_call(self.catalog, &self.actions, plan);
+            (call, instances, plan.dependencies().to_vec(), plan.reply(), plan.phases())
+        };
+        assert_eq!(formed(plan), formed(&first));
         if conditions_first && plan.put_conditions_first() {
             check_conditions(plan);
         }
