@@ -20,6 +20,7 @@ use crate::database::Inner;
 use crate::definition::procedure_named;
 use crate::error::Error;
 use crate::once;
+use crate::prepared::Prepared;
 use crate::procedure::Procedure;
 use crate::rows::Rows;
 use crate::statement::{self, StatementResult};
@@ -94,7 +95,7 @@ impl Session {
     ) -> Result<(), Error> {
         let parsed = hotrow_sql::parse_script(script).inspect_err(|_| self.talk().fail())?;
         for parsed in parsed {
-            tell(statement::execute(self, &parsed)?);
+            tell(statement::execute(self, &Prepared::of_script(parsed), &[])?);
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use hotrow_base::clock;
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Quiet};
-use hotrow_sql::{Compiled, ScriptStatement, compile};
+use hotrow_sql::{Argument, Compiled, ScriptStatement, compile};
 use hotrow_transaction::actions::{ActionPlan, explain_in_batch};
 use hotrow_transaction::explain::explain_plan;
 use hotrow_transaction::invocation::Invocation;
@@ -19,6 +19,7 @@ use crate::client::Reply;
 use crate::database::Inner;
 use crate::definition::{self, Defined, Registered, Sources};
 use crate::error::Error;
+use crate::prepared::{Prepared, Work};
 use crate::rows::Rows;
 use crate::session::Session;
 
@@ -38,69 +39,86 @@ pub struct StatementResult {
 /// Executes one statement.
 pub(crate) fn execute(
     session: &Session,
-    statement: &ScriptStatement,
+    prepared: &Prepared,
+    values: &[Value],
 ) -> Result<StatementResult, Error> {
-    let done = execute_in_state(session, statement);
+    let done = execute_in_state(session, prepared, values);
     if done.is_err() {
         session.talk().fail();
     }
-    done.map_err(|error| at(error, statement.place))
+    done.map_err(|error| at(error, prepared.statement().place))
 }
 
 fn execute_in_state(
     session: &Session,
-    statement: &ScriptStatement,
+    prepared: &Prepared,
+    values: &[Value],
 ) -> Result<StatementResult, Error> {
-    let inner = session.inner();
-    let schema = inner.schema.current();
-    let compiled = compile(&schema.catalog, &Registered(&schema), statement);
+    let (inner, statement) = (session.inner(), prepared.statement());
+    let generation = inner.schema.generation();
+    let compiled = prepared.compile(&inner.schema.current(), generation);
     let place = statement.place;
-    if let Ok(Compiled::Transaction(control)) = compiled {
+    if let Ok(Some(Compiled::Transaction(control))) = compiled {
         let said = session.talk().control(inner, control)?;
         let (tag, rows) = (said.tag.to_owned(), Rows::default());
         return Ok(StatementResult { tag, rows, place, warning: said.warning });
     }
     session.talk().refuse_failed()?;
+    prepared.check_count(values)?;
     let rows = match compiled? {
-        Compiled::Call { name, arguments } => session.call(&name, arguments)?,
-        Compiled::ExplainProcedure { name, arguments } => explain(inner, &name, arguments)?,
-        Compiled::Statement(_) => run(session, statement)?,
-        _ => {
+        None => run(session, prepared, values)?,
+        Some(Compiled::ExplainProcedure { name, arguments }) => {
+            let arguments = arguments.map(|written| given(&written, values));
+            explain(inner, &name, arguments)?
+        }
+        Some(_) => {
             session.talk().refuse_inside(&tag(&statement.text, &Rows::default()))?;
             // Compiled again: the catalog may be another one by then.
             let quiet = inner.quiet(Purpose::DEFINITION)?;
-            execute_alone(inner, quiet, statement)?
+            execute_alone(inner, quiet, prepared, values)?
         }
     };
     Ok(StatementResult { tag: tag(&statement.text, &rows), rows, place, warning: None })
 }
 
-/// Runs a statement in the session's transaction, or as one.
-fn run(session: &Session, statement: &ScriptStatement) -> Result<Rows, Error> {
+/// The values of arguments, where a statement's parameters have these.
+fn given(arguments: &[Argument], values: &[Value]) -> Vec<Value> {
+    arguments.iter().map(|argument| argument.value(values)).collect()
+}
+
+/// Runs a call or a statement in the session's transaction, or as one.
+fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows, Error> {
     let inner = session.inner();
-    if let Some(done) = session.talk().statement(inner, statement) {
+    if let Work::Call { name, arguments } = &*prepared.work() {
+        return session.call(name, given(arguments, values));
+    }
+    if let Some(done) = session.talk().statement(inner, prepared, values) {
         return done;
     }
     let Some(interactive) = &inner.interactive else {
-        return execute_alone(inner, inner.quiet(Purpose::ALONE)?, statement);
+        return execute_alone(inner, inner.quiet(Purpose::ALONE)?, prepared, values);
     };
     // Alone, while there are no transactions of several statements to be beside of.
     if !inner.schema.current().interactive {
         let quiet = inner.quiet(Purpose::ALONE)?;
         if !quiet.schema().interactive {
-            return execute_alone(inner, quiet, statement);
+            return execute_alone(inner, quiet, prepared, values);
         }
     }
-    session.talk().alone(inner, interactive, statement, clock::now_us())
+    session.talk().alone(inner, interactive, (prepared, values), clock::now_us())
 }
 
-/// Executes a definition or a single statement at a quiet point.
+/// Executes a definition or a single statement at a quiet point. The log has its text, with its
+/// values in it.
 fn execute_alone(
     inner: &Inner,
     quiet: Quiet<'_>,
-    statement: &ScriptStatement,
+    prepared: &Prepared,
+    values: &[Value],
 ) -> Result<Rows, Error> {
     inner.refuse_unlogged()?;
+    let whole = prepared.with_literals(values)?;
+    let statement = whole.as_ref().unwrap_or(prepared).statement();
     let reply = {
         let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());
         execute_quietly(&quiet, &mut sources, &mut alone, statement, clock::now_us())

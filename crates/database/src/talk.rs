@@ -9,25 +9,25 @@ use std::time::Duration;
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::thread;
+use hotrow_base::value::Value;
 use hotrow_engine::interactive::{Failure, Interactive, InteractiveTransaction, Statement};
-use hotrow_sql::{Compiled, ScriptStatement, TransactionAccess, TransactionControl, compile};
+use hotrow_sql::{TransactionAccess, TransactionControl};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
-use hotrow_transaction::lower;
 use hotrow_transaction::outcome::SqlError;
 
+use crate::arguments::bind_all;
 use crate::client::Reply;
 use crate::database::Inner;
-use crate::definition::{Registered, unknown_procedure};
-use crate::error::{Error, advised};
+use crate::definition::unknown_procedure;
+use crate::error::Error;
+use crate::prepared::{COMPILATIONS_MAX, Prepared, StatementProgram, changing, run_compiled};
 use crate::rows::Rows;
 use crate::transaction::{
     Ended, OpenTransaction, TransactionState, inside, outside, warning_inside, warning_outside,
 };
 use std::sync::Arc;
 
-/// Times a statement is compiled again because definitions come in between.
-const COMPILATIONS_MAX: u32 = 1000;
 /// Times a statement outside transactions is repeated after a conflict, with growing pauses.
 const REPETITIONS_MAX: u32 = 200;
 const FIRST_PAUSE: Duration = Duration::from_micros(20);
@@ -141,13 +141,16 @@ impl Talk {
     pub(crate) fn statement(
         &mut self,
         inner: &Inner,
-        statement: &ScriptStatement,
+        prepared: &Prepared,
+        values: &[Value],
     ) -> Option<Result<Rows, Error>> {
         let Self { open, frame } = self;
         let open = open.as_mut()?;
-        let invocation = Invocation { now_us: open.now_us, ..Invocation::default() };
-        Some(compiled(inner, statement, frame, |statement, frame| {
-            Ok(open.execute(statement, &invocation, frame)?)
+        let mut invocation = Invocation { now_us: open.now_us, ..Invocation::default() };
+        Some(run_compiled(inner, prepared, |work, generation| {
+            bind_all(&work.procedure, values, &mut invocation.arguments)?;
+            let done = open.execute(statement_of(work, generation), &invocation, frame)?;
+            Ok(done.map(|()| Rows::of_program(frame, &work.program)))
         }))
     }
 
@@ -168,19 +171,21 @@ impl Talk {
         &mut self,
         inner: &Inner,
         interactive: &Arc<dyn Interactive>,
-        statement: &ScriptStatement,
+        (prepared, values): (&Prepared, &[Value]),
         now_us: i64,
     ) -> Result<Rows, Error> {
         let mut transaction = begin_soon(interactive).or_else(|error| {
             inner.refuse_closed()?;
             Err(Error::from(error))
         })?;
-        let invocation = Invocation { now_us, ..Invocation::default() };
+        let mut invocation = Invocation { now_us, ..Invocation::default() };
         let mut repetitions = 0;
         loop {
             let mut durable_in = 0;
-            let rows = compiled(inner, statement, &mut self.frame, |statement, frame| {
-                match transaction.execute(statement, &invocation, frame) {
+            let frame = &mut self.frame;
+            let rows = run_compiled(inner, prepared, |work, generation| {
+                bind_all(&work.procedure, values, &mut invocation.arguments)?;
+                match transaction.execute(statement_of(work, generation), &invocation, frame) {
                     Ok(()) => {}
                     Err(Failure::Outdated) => return Ok(None),
                     Err(Failure::Statement(error) | Failure::Ended(error)) => {
@@ -188,7 +193,7 @@ impl Talk {
                     }
                 }
                 durable_in = transaction.commit()?;
-                Ok(Some(()))
+                Ok(Some(Rows::of_program(frame, &work.program)))
             });
             match rows {
                 Ok(rows) => return inner.settle(Reply { answer: Ok(rows), durable_in }),
@@ -208,30 +213,8 @@ impl Talk {
     }
 }
 
-/// Compiles a statement and runs it by `run`, again while `run` finds it outdated.
-fn compiled(
-    inner: &Inner,
-    statement: &ScriptStatement,
-    frame: &mut Frame,
-    mut run: impl FnMut(Statement<'_>, &mut Frame) -> Result<Option<()>, Error>,
-) -> Result<Rows, Error> {
-    for _ in 0..COMPILATIONS_MAX {
-        // In this order: a schema that is newer than its number is only compiled for again.
-        let generation = inner.schema.generation();
-        let schema = inner.schema.current();
-        let Compiled::Statement(procedure) =
-            compile(&schema.catalog, &Registered(&schema), statement)?
-        else {
-            return Err(changing().into());
-        };
-        let program = lower::lower(&schema.catalog, &procedure)?;
-        let uses = schema.granules.uses_of(&procedure);
-        let statement = Statement { program: &program, uses: &uses, generation };
-        if run(statement, frame)?.is_some() {
-            return Ok(Rows::of_program(frame, &program));
-        }
-    }
-    Err(changing().into())
+fn statement_of(work: &StatementProgram, generation: u64) -> Statement<'_> {
+    Statement { program: &work.program, uses: &work.uses, generation }
 }
 
 fn call_inside(
@@ -253,11 +236,6 @@ fn call_inside(
         }
     }
     Err(changing().into())
-}
-
-fn changing() -> SqlError {
-    let message = "definitions changed again and again while the statement was compiled";
-    advised(b"40001", message.to_owned(), "Repeat the transaction.")
 }
 
 /// Begins a transaction, waiting a while for one to end when too many are open.

@@ -14,6 +14,25 @@ use crate::scope::Compiler;
 use crate::syntax::CallArgument;
 use crate::typing::{Coercion, assign, value_error};
 
+/// An argument of a CALL.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Argument {
+    /// its value
+    Known(Value),
+    /// a parameter of the statement, by its place among them
+    Parameter(u16),
+}
+
+impl Argument {
+    /// Its value, where the statement's parameters have these.
+    pub fn value(&self, given: &[Value]) -> Value {
+        match self {
+            Self::Known(value) => value.clone(),
+            Self::Parameter(at) => given.get(usize::from(*at)).cloned().unwrap_or(Value::Null),
+        }
+    }
+}
+
 impl Compiler<'_> {
     /// The arguments of a call as values of the procedure's parameter types; as they are written
     /// when the procedure is not known.
@@ -23,9 +42,10 @@ impl Compiler<'_> {
         procedure: Option<&Procedure>,
         written: &[CallArgument],
         place: Place,
-    ) -> Result<Vec<Value>> {
+    ) -> Result<Vec<Argument>> {
         let Some(procedure) = procedure else {
-            return written.iter().map(|a| self.argument(&a.value, None, a.place)).collect();
+            let argument = |a: &CallArgument| self.argument_or_parameter(&a.value, None, a.place);
+            return written.iter().map(argument).collect();
         };
         let parameters = procedure.parameters();
         if written.len() != parameters.len() {
@@ -37,7 +57,7 @@ impl Compiler<'_> {
             )
             .hint(format!("it is {name}({})", types.join(", "))));
         }
-        let mut values: Vec<Option<Value>> = vec![None; parameters.len()];
+        let mut values: Vec<Option<Argument>> = vec![None; parameters.len()];
         for (i, argument) in written.iter().enumerate() {
             let at = match &argument.name {
                 None => i,
@@ -59,9 +79,23 @@ impl Compiler<'_> {
                 ));
             }
             let sql_type = Some(parameters[at].sql_type);
-            values[at] = Some(self.argument(&argument.value, sql_type, argument.place)?);
+            values[at] =
+                Some(self.argument_or_parameter(&argument.value, sql_type, argument.place)?);
         }
-        Ok(values.into_iter().map(|value| value.unwrap_or(Value::Null)).collect())
+        let null = || Argument::Known(Value::Null);
+        Ok(values.into_iter().map(|value| value.unwrap_or_else(null)).collect())
+    }
+
+    fn argument_or_parameter(
+        &mut self,
+        written: &ast::Expr,
+        sql_type: Option<SqlType>,
+        place: Place,
+    ) -> Result<Argument> {
+        match self.parameter_alone(written, sql_type)? {
+            Some(at) => Ok(Argument::Parameter(at as u16)),
+            None => self.argument(written, sql_type, place).map(Argument::Known),
+        }
     }
 
     fn argument(
@@ -83,6 +117,7 @@ impl Compiler<'_> {
                         format!("the parameter is of type {data_type}, not an array"),
                     ));
                 }
+                // A parameter in it is refused below, as all that is no constant.
                 let elements = array
                     .elem
                     .iter()
@@ -129,8 +164,8 @@ impl Compiler<'_> {
             return Err(unsupported(
                 place,
                 "an argument that is not a constant",
-                "write a literal or an expression of literals, or compute the value in the \
-                 procedure",
+                "write a literal, an expression of literals or a parameter by itself, or compute \
+                 the value in the procedure",
             ));
         }
         evaluate(&expr, 0).map_err(|error| SqlError { place, ..error })

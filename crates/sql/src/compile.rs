@@ -1,14 +1,16 @@
 //! Compilation: a parsed statement and a catalog to what the database has to do.
 
-use hotrow_base::value::Value;
+use hotrow_base::types::SqlType;
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast;
 
 use crate::apply::CatalogChange;
+use crate::call::Argument;
 use crate::clauses::object_name;
 use crate::create::create_procedure;
 use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::parameters::parameters_named;
 use crate::scope::Compiler;
 use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
 use crate::transaction_control::TransactionControl;
@@ -41,15 +43,15 @@ pub enum Compiled {
     Call {
         /// procedure
         name: String,
-        /// one value per parameter
-        arguments: Vec<Value>,
+        /// one per parameter
+        arguments: Vec<Argument>,
     },
     /// EXPLAIN PROCEDURE
     ExplainProcedure {
         /// procedure
         name: String,
-        /// values to plan a call with
-        arguments: Option<Vec<Value>>,
+        /// what to plan a call with
+        arguments: Option<Vec<Argument>>,
     },
     /// BEGIN, COMMIT, ROLLBACK and savepoints
     Transaction(TransactionControl),
@@ -97,13 +99,40 @@ pub fn compile(
     procedures: &impl ProcedureNames,
     statement: &ScriptStatement,
 ) -> Result<Compiled> {
+    compile_by(&mut Compiler::new(catalog), procedures, statement)
+}
+
+/// Compiles a statement whose parameters `$1`, `$2` ... are given when it is run. `types` are those
+/// of the first ones, as far as they are known; the others follow from where they stand, as a
+/// literal's would. Tells all of them.
+///
+/// Errors: as [`compile`], and 42P18 for a parameter whose type nothing tells.
+pub fn compile_with_parameters(
+    catalog: &Catalog,
+    procedures: &impl ProcedureNames,
+    statement: &ScriptStatement,
+    types: &[Option<SqlType>],
+) -> Result<(Compiled, Vec<SqlType>)> {
     let mut compiler = Compiler::new(catalog);
+    compiler.place = statement.place;
+    if let Syntax::Sql(_) | Syntax::Call { .. } | Syntax::Explain { .. } = statement.syntax {
+        compiler.take_parameters(types, parameters_named(&statement.text)?)?;
+    }
+    let compiled = compile_by(&mut compiler, procedures, statement)?;
+    Ok((compiled, compiler.given_types()?))
+}
+
+fn compile_by(
+    compiler: &mut Compiler<'_>,
+    procedures: &impl ProcedureNames,
+    statement: &ScriptStatement,
+) -> Result<Compiled> {
     compiler.place = statement.place;
     let compiled = match &statement.syntax {
         Syntax::Routine(routine) => create_procedure(compiler, routine, statement, procedures),
         Syntax::Anonymous(block) => anonymous(compiler, block),
         Syntax::Call { name, arguments, place } => {
-            call(&mut compiler, procedures, name, arguments, *place)
+            call(compiler, procedures, name, arguments, *place)
         }
         Syntax::Explain { name, arguments, place } => {
             let procedure = procedures.procedure(name);
@@ -139,7 +168,7 @@ fn call(
 }
 
 fn sql_statement(
-    mut compiler: Compiler<'_>,
+    compiler: &mut Compiler<'_>,
     procedures: &impl ProcedureNames,
     statement: &ast::Statement,
 ) -> Result<Compiled> {
@@ -155,11 +184,11 @@ fn sql_statement(
             if *cascade {
                 return Err(unsupported(place, "CASCADE", "drop what depends on it first"));
             }
-            drop_relations(&compiler, *object_type, *if_exists, names)
+            drop_relations(compiler, *object_type, *if_exists, names)
         }
         ast::Statement::Query(query) => {
             if let Some((name, arguments)) = called_function(query, procedures, place) {
-                return call(&mut compiler, procedures, &name, &arguments, place);
+                return call(compiler, procedures, &name, &arguments, place);
             }
             ad_hoc(compiler, statement)
         }
@@ -186,18 +215,18 @@ fn sql_statement(
     }
 }
 
-fn ad_hoc(mut compiler: Compiler<'_>, statement: &ast::Statement) -> Result<Compiled> {
+fn ad_hoc(compiler: &mut Compiler<'_>, statement: &ast::Statement) -> Result<Compiled> {
     compiler.ad_hoc = true;
     let mut body = Vec::new();
     compiler.sql(statement, None, &mut body)?;
     let returns_set = !compiler.result.is_empty();
-    Ok(Compiled::Statement(Box::new(compiler.into_procedure("", body, returns_set))))
+    Ok(Compiled::Statement(Box::new(compiler.take_procedure("", body, returns_set))))
 }
 
-fn anonymous(mut compiler: Compiler<'_>, block: &Block) -> Result<Compiled> {
+fn anonymous(compiler: &mut Compiler<'_>, block: &Block) -> Result<Compiled> {
     let mut body = Vec::new();
     compiler.block(block, &mut body)?;
-    Ok(Compiled::Statement(Box::new(compiler.into_procedure("", body, false))))
+    Ok(Compiled::Statement(Box::new(compiler.take_procedure("", body, false))))
 }
 
 /// `SELECT f(...)` and `SELECT * FROM f(...)` of a procedure that exists.

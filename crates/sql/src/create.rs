@@ -14,7 +14,7 @@ use crate::syntax::{Mode, Returns, Routine, ScriptStatement};
 pub(crate) type Outs = Vec<(String, hotrow_transaction::program::SlotId)>;
 
 pub(crate) fn create_procedure(
-    mut compiler: Compiler<'_>,
+    compiler: &mut Compiler<'_>,
     routine: &Routine,
     statement: &ScriptStatement,
     procedures: &impl ProcedureNames,
@@ -27,13 +27,13 @@ pub(crate) fn create_procedure(
         )
         .hint("write CREATE OR REPLACE"));
     }
-    let outs = parameters(&mut compiler, routine)?;
-    let returns_set = result(&mut compiler, routine, outs)?;
+    let outs = parameters(compiler, routine)?;
+    let returns_set = result(compiler, routine, outs)?;
     let mut body = Vec::new();
     compiler.block(&routine.body, &mut body)?;
     compiler.emit_end(&mut body, routine.end);
     Ok(Compiled::CreateProcedure {
-        procedure: Box::new(compiler.into_procedure(&routine.name, body, returns_set)),
+        procedure: Box::new(compiler.take_procedure(&routine.name, body, returns_set)),
         source: statement.text.clone(),
         or_replace: routine.or_replace,
     })

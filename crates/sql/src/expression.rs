@@ -12,6 +12,7 @@ use sqlparser::ast::{self, AccessExpr, BinaryOperator, Subscript};
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
 use crate::interval;
+use crate::parameters::parameter_number;
 use crate::scope::{Compiler, Variable};
 use crate::token::folded;
 use crate::types::sql_type;
@@ -30,6 +31,8 @@ pub(crate) enum Operand {
     Typed(Expr),
     /// a string literal, or NULL
     Unknown(Option<String>),
+    /// a parameter of a statement, by its place among them, that has had no type yet
+    Parameter(usize),
     /// an interval: microseconds as bigint
     Interval(Expr),
 }
@@ -70,10 +73,16 @@ impl Compiler<'_> {
         assign(expr, to, coercion, place, what)
     }
 
-    /// Gives an open literal a type.
-    pub(crate) fn settle(&self, operand: Operand, wanted: DataType, place: Place) -> Result<Expr> {
+    /// Gives an open literal, or an open parameter, a type.
+    pub(crate) fn settle(
+        &mut self,
+        operand: Operand,
+        wanted: DataType,
+        place: Place,
+    ) -> Result<Expr> {
         match operand {
             Operand::Typed(expr) => Ok(expr),
+            Operand::Parameter(at) => Ok(self.settle_parameter(at, wanted)),
             Operand::Unknown(None) => Ok(null(wanted)),
             Operand::Unknown(Some(text)) => match wanted {
                 // a literal for varchar(n) is text first: whether it fits is asked of the value
@@ -186,7 +195,7 @@ impl Compiler<'_> {
             V::DollarQuotedString(text) => return Ok(Operand::Unknown(Some(text.value.clone()))),
             V::Boolean(value) => constant(Value::Bool(*value), DataType::Boolean),
             V::Number(digits, _) => number(digits, place)?,
-            V::Placeholder(name) => self.positional(name, place)?,
+            V::Placeholder(name) => return self.positional(name, place),
             _ => {
                 return Err(unsupported(
                     place,
@@ -198,13 +207,11 @@ impl Compiler<'_> {
         Ok(Operand::Typed(expr))
     }
 
-    fn positional(&mut self, name: &str, place: Place) -> Result<Expr> {
-        let slot = name
-            .strip_prefix('$')
-            .and_then(|digits| digits.parse::<usize>().ok())
-            .and_then(|n| self.parameters.get(n.checked_sub(1)?).copied());
-        match slot {
-            Some(slot) => Ok(self.slot_expr(slot)),
+    fn positional(&mut self, name: &str, place: Place) -> Result<Operand> {
+        let at = parameter_number(name).and_then(|number| number.checked_sub(1));
+        match at.and_then(|at| Some((at, *self.parameters.get(at)?))) {
+            Some((at, _)) if self.given.get(at) == Some(&None) => Ok(Operand::Parameter(at)),
+            Some((_, slot)) => Ok(Operand::Typed(self.slot_expr(slot))),
             None => Err(error(b"42P02", place, format!("there is no parameter {name}"))),
         }
     }

@@ -80,20 +80,6 @@ impl Compiler<'_> {
                 let other = self.settle(other, DataType::BigInt, left_place)?;
                 self.with_interval(op, micros, other, left_place, Side::Right)
             }
-            (O::Unknown(left), O::Unknown(right)) => {
-                // PostgreSQL cannot choose an operator either
-                let _ = (left, right);
-                Err(no_operator(op, "unknown", "unknown", left_place)
-                    .hint("You might need to add explicit type casts."))
-            }
-            (O::Typed(left), O::Unknown(text)) => {
-                let right = self.literal_beside(&left, text, right_place)?;
-                self.combined(op, (O::Typed(left), left_place), (right, right_place))
-            }
-            (O::Unknown(text), O::Typed(right)) => {
-                let left = self.literal_beside(&right, text, left_place)?;
-                self.combined(op, (left, left_place), (O::Typed(right), right_place))
-            }
             (O::Typed(left), O::Typed(right)) => {
                 let left_type = self.scalar_type(&left, left_place)?;
                 let right_type = self.scalar_type(&right, right_place)?;
@@ -103,16 +89,32 @@ impl Compiler<'_> {
                     dates(op, left, right, left_place).map(O::Typed)
                 }
             }
+            (O::Typed(left), open) => {
+                let right = self.open_beside(&left, open, right_place)?;
+                self.combined(op, (O::Typed(left), left_place), (right, right_place))
+            }
+            (open, O::Typed(right)) => {
+                let left = self.open_beside(&right, open, left_place)?;
+                self.combined(op, (left, left_place), (O::Typed(right), right_place))
+            }
+            // PostgreSQL cannot choose an operator either.
+            (O::Unknown(_) | O::Parameter(_), O::Unknown(_) | O::Parameter(_)) => {
+                Err(no_operator(op, "unknown", "unknown", left_place)
+                    .hint("You might need to add explicit type casts."))
+            }
         }
     }
 
-    /// A literal beside a typed operand takes its type; beside a timestamp it is an interval.
-    fn literal_beside(&self, typed: &Expr, text: Option<String>, place: Place) -> Result<Operand> {
-        let data_type = typed.data_type();
-        if let (Some(text), DataType::Timestamp | DataType::TimestampTz) = (&text, data_type) {
+    /// What has no type takes that of the operand beside it; a literal beside a timestamp is an
+    /// interval.
+    fn open_beside(&mut self, typed: &Expr, open: Operand, place: Place) -> Result<Operand> {
+        let data_type = self.scalar_type(typed, place)?;
+        if let (Operand::Unknown(Some(text)), DataType::Timestamp | DataType::TimestampTz) =
+            (&open, data_type)
+        {
             return Ok(Operand::Interval(interval::parse(text, place)?));
         }
-        self.settle(Operand::Unknown(text), data_type, place).map(Operand::Typed)
+        self.settle(open, data_type, place).map(Operand::Typed)
     }
 
     fn with_interval(
@@ -150,7 +152,7 @@ impl Compiler<'_> {
         for side in [left, right] {
             let place = place_in(side, self.place);
             let operand = self.operand(side)?;
-            any_text |= matches!(operand, Operand::Unknown(_));
+            any_text |= matches!(operand, Operand::Unknown(_) | Operand::Parameter(_));
             let expr = self.settle(operand, DataType::Text, place)?;
             let data_type = self.scalar_type(&expr, place)?;
             any_text |= data_type.is_text();

@@ -97,6 +97,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) slots: Vec<Slot>,
     pub(crate) names: Vec<Names>,
     pub(crate) parameters: Vec<SlotId>,
+    /// per parameter of a statement: its type, once it is known
+    pub(crate) given: Vec<Option<SqlType>>,
     pub(crate) row: Option<Row>,
     /// set while a select list is compiled in which aggregates may stand
     pub(crate) aggregates: Option<Vec<Aggregate>>,
@@ -128,6 +130,7 @@ impl<'c> Compiler<'c> {
             ],
             names: vec![Names::default()],
             parameters: Vec::new(),
+            given: Vec::new(),
             row: None,
             aggregates: None,
             row_sets: 0,
@@ -140,9 +143,9 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    /// The procedure around a compiled body.
-    pub(crate) fn into_procedure(
-        self,
+    /// The procedure around a compiled body. There is one in a compilation.
+    pub(crate) fn take_procedure(
+        &mut self,
         name: &str,
         body: Vec<hotrow_transaction::program::Statement>,
         returns_set: bool,
@@ -150,9 +153,9 @@ impl<'c> Compiler<'c> {
         Procedure {
             name: name.to_owned(),
             parameters: self.parameters.len() as u16,
-            slots: self.slots,
+            slots: std::mem::take(&mut self.slots),
             body,
-            result: self.result,
+            result: std::mem::take(&mut self.result),
             returns_set,
             row_sets: self.row_sets,
         }

@@ -32,12 +32,12 @@ pub fn parse_script(text: &str) -> Result<Vec<ScriptStatement>> {
     Ok(statements)
 }
 
-fn line_starts(text: &str) -> Vec<usize> {
+pub(crate) fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
 }
 
 /// The byte offset of a location, whose column counts characters.
-fn offset(text: &str, lines: &[usize], location: Location) -> usize {
+pub(crate) fn offset(text: &str, lines: &[usize], location: Location) -> usize {
     let line = usize::try_from(location.line).unwrap_or(usize::MAX).saturating_sub(1);
     let Some(&start) = lines.get(line) else {
         return text.len();

@@ -15,6 +15,13 @@ pub struct ScriptStatement {
     pub(crate) syntax: Syntax,
 }
 
+impl ScriptStatement {
+    /// Whether it is BEGIN, COMMIT, ROLLBACK or one of savepoints.
+    pub fn is_transaction_control(&self) -> bool {
+        matches!(self.syntax, Syntax::Transaction(_))
+    }
+}
+
 /// What a script statement is.
 #[derive(Debug)]
 pub(crate) enum Syntax {

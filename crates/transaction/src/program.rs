@@ -52,7 +52,7 @@ pub struct Slot {
 }
 
 /// A column of what a procedure returns.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResultColumn {
     /// its name
     pub name: String,

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use hotrow_sql::{Compiled, compile, parse_script};
+use hotrow_base::types::SqlType;
+use hotrow_base::value::Value;
+use hotrow_sql::{Compiled, compile, compile_with_parameters, parse_script, with_literals};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::lower::lower;
@@ -38,7 +40,8 @@ impl Session {
                     let Some(procedure) = self.database.procedures.get(&name).cloned() else {
                         return Err(SqlError::new(b"42883", format!("no procedure {name}")));
                     };
-                    last = self.call(&procedure, &arguments);
+                    let values: Vec<_> = arguments.iter().map(|a| a.value(&[])).collect();
+                    last = self.call(&procedure, &values);
                 }
                 Compiled::CreateProcedure { procedure, .. } => {
                     self.database.procedures.insert(procedure.name.clone(), *procedure);
@@ -50,7 +53,37 @@ impl Session {
         last
     }
 
-    fn call(&mut self, procedure: &Procedure, values: &[hotrow_base::value::Value]) -> Outcome {
+    /// Runs a statement with parameters; its outcome, and their types.
+    pub fn given(
+        &mut self,
+        text: &str,
+        types: &[Option<SqlType>],
+        values: &[Value],
+    ) -> Result<(Outcome, Vec<SqlType>), SqlError> {
+        let statement = &parse_script(text)?[0];
+        let (catalog, procedures) = (&self.database.catalog, &self.database.procedures);
+        let (compiled, types) = compile_with_parameters(catalog, procedures, statement, types)?;
+        let outcome = match compiled {
+            Compiled::Statement(procedure) => {
+                let written = with_literals(statement, &types, values)?;
+                let store = self.store.clone();
+                let outcome = self.call(&procedure, values);
+                let changed = std::mem::replace(&mut self.store, store);
+                assert_eq!(self.outcome(&written), outcome, "{written}");
+                assert_eq!(self.store.dump(), changed.dump(), "{written}");
+                outcome
+            }
+            Compiled::Call { name, arguments } => {
+                let procedure = self.database.procedures[&name].clone();
+                let values: Vec<_> = arguments.iter().map(|a| a.value(values)).collect();
+                self.call(&procedure, &values)
+            }
+            other => panic!("has no parameters: {other:?}"),
+        };
+        Ok((outcome, types))
+    }
+
+    fn call(&mut self, procedure: &Procedure, values: &[Value]) -> Outcome {
         let program = lower(&self.database.catalog, procedure)?;
         let mut invocation = Invocation { now_us: 1_000_000, ..Default::default() };
         for (parameter, value) in procedure.parameters().iter().zip(values) {
