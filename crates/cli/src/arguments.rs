@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Sql(SqlArguments),
     /// Type SQL against a database, in memory or in a data directory
     Shell(ShellArguments),
+    /// Serve a database to PostgreSQL's clients
+    Serve(ServeArguments),
     /// Take a checkpoint of a database that is not open, so that its next start is fast
     Checkpoint(DirectoryArguments),
     /// Check everything in a data directory, and change nothing
@@ -326,6 +328,13 @@ pub(crate) struct EngineArguments {
     /// What the end of a call waits for: durable or buffered
     #[arg(long, value_name = "MODE", default_value = "durable", requires = "data")]
     pub(crate) durability: hotrow::Durability,
+    #[command(flatten)]
+    pub(crate) choice: EngineChoice,
+}
+
+/// Which engine runs calls.
+#[derive(Args, Debug)]
+pub(crate) struct EngineChoice {
     /// Engine: NAME or NAME:setting=value,...
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<String>,
@@ -356,6 +365,38 @@ pub(crate) struct SqlArguments {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) engine: EngineArguments,
+}
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  hotrow serve --memory                          gone when it stops
+  hotrow serve /var/lib/hotrow                   durable
+  psql -h 127.0.0.1 -p 5433                      any user, any database
+
+It tells where it listens once it does, and serves until SIGTERM or SIGINT; then connections finish
+the statement they are at. Only this machine can connect: there are no passwords yet.";
+
+#[derive(Args, Debug)]
+#[command(after_help = SERVE_EXAMPLES)]
+pub(crate) struct ServeArguments {
+    /// Keep the database in DIR
+    #[arg(value_name = "DIR", required_unless_present = "memory", conflicts_with = "memory")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Keep it in memory only
+    #[arg(long)]
+    pub(crate) memory: bool,
+    /// Where to listen; port 0: any that is free
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5433")]
+    pub(crate) listen: std::net::SocketAddr,
+    /// Connections at a time
+    #[arg(long, value_name = "N", default_value = "100",
+        value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) connections: u32,
+    /// What the end of a call waits for: durable or buffered
+    #[arg(long, value_name = "MODE", default_value = "durable", conflicts_with = "memory")]
+    pub(crate) durability: hotrow::Durability,
+    #[command(flatten)]
+    pub(crate) choice: EngineChoice,
 }
 
 const SHELL_EXAMPLES: &str = "\

@@ -15,6 +15,7 @@ mod explain;
 mod failure;
 mod figure;
 mod history;
+mod serve;
 mod shell;
 mod show;
 mod sql;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         },
         Command::Sql(arguments) => sql::run(&arguments),
         Command::Shell(arguments) => shell::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Checkpoint(arguments) => data::checkpoint(&arguments),
         Command::Verify(arguments) => data::verify(&arguments),
         Command::Log(LogCommand::Dump(arguments)) => data::dump(&arguments),

@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &ShellArguments) -> Result<(), Failure> {
         shell.execute(Some(file), &text)?;
     }
     if io::stdin().is_terminal() {
-        let engines = arguments.engine.engine.as_deref().unwrap_or("the default engine");
+        let engines = arguments.engine.choice.engine.as_deref().unwrap_or("the default engine");
         println!("Hotrow {}, in memory, {engines}. \\? for help.", env!("CARGO_PKG_VERSION"));
     }
     shell.read_lines()

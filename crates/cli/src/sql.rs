@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use hotrow::{Config, Database, Session, StatementResult};
 use hotrow_bench::select_engines;
 
-use crate::arguments::{EngineArguments, SqlArguments};
+use crate::arguments::{EngineArguments, EngineChoice, SqlArguments};
 use crate::data;
 use crate::failure::Failure;
 use crate::show::{Script, Style, write_rows};
@@ -54,6 +54,15 @@ fn write_result(result: &StatementResult, quiet: bool, out: &mut dyn Write) -> i
 
 /// Opens a database with the engine that was asked for.
 pub(crate) fn open(arguments: &EngineArguments) -> Result<Database, Failure> {
+    let config = config(&arguments.choice)?;
+    match &arguments.data {
+        None => Ok(Database::open_in_memory(config)?),
+        Some(path) => data::open(path, config.durability(arguments.durability)),
+    }
+}
+
+/// A configuration with the engine that was asked for.
+pub(crate) fn config(arguments: &EngineChoice) -> Result<Config, Failure> {
     let mut config = Config::default();
     if let Some(text) = &arguments.engine {
         // A name alone is the engine as it is by default, not one of its variants.
@@ -68,10 +77,7 @@ pub(crate) fn open(arguments: &EngineArguments) -> Result<Database, Failure> {
     }
     config.threads = arguments.threads.map(usize::from);
     config.split_indexes = arguments.split;
-    match &arguments.data {
-        None => Ok(Database::open_in_memory(config)?),
-        Some(path) => data::open(path, config.durability(arguments.durability)),
-    }
+    Ok(config)
 }
 
 /// Reads a script; `-` is stdin.

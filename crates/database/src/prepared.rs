@@ -24,7 +24,7 @@ use hotrow_transaction::program::{Procedure, ResultColumn};
 
 use crate::arguments::bind_all;
 use crate::database::Inner;
-use crate::definition::Registered;
+use crate::definition::{Registered, procedure_named};
 use crate::error::{Error, advised};
 use crate::rows::Rows;
 use crate::session::Session;
@@ -71,7 +71,7 @@ struct Known {
 /// What a statement does that is compiled once.
 pub(crate) enum Work {
     /// calls a procedure
-    Call { name: String, arguments: Vec<Argument> },
+    Call { name: String, arguments: Vec<Argument>, types: Vec<DataType> },
     /// runs a program
     Program(Box<StatementProgram>),
 }
@@ -218,6 +218,16 @@ impl Prepared {
         })
     }
 
+    /// The types of the columns that it returns, behind a [`Prepared::compile`] that gave nothing.
+    pub(crate) fn result_types(&self) -> Vec<DataType> {
+        match &*self.work() {
+            Work::Call { types, .. } => types.clone(),
+            Work::Program(work) => {
+                work.procedure.result.iter().map(|column| column.data_type).collect()
+            }
+        }
+    }
+
     /// A program's statement as one without parameters; none if it has none.
     pub(crate) fn with_literals(&self, values: &[Value]) -> Result<Option<Self>, SqlError> {
         let known = self.known.borrow();
@@ -254,7 +264,10 @@ impl Prepared {
 impl Work {
     fn of(schema: &Schema, compiled: Compiled) -> Result<Self, SqlError> {
         match compiled {
-            Compiled::Call { name, arguments } => Ok(Self::Call { name, arguments }),
+            Compiled::Call { name, arguments } => {
+                let types = called_columns(schema, &name).map(|column| column.data_type).collect();
+                Ok(Self::Call { name, arguments, types })
+            }
             Compiled::Statement(mut procedure) => {
                 let program = lower::lower(&schema.catalog, &procedure)?;
                 let uses = schema.granules.uses_of(&procedure);
@@ -270,15 +283,17 @@ impl Work {
 fn columns_of(schema: &Schema, compiled: &Compiled) -> Vec<ResultColumn> {
     match compiled {
         Compiled::Statement(procedure) => procedure.result.clone(),
-        Compiled::Call { name, .. } => {
-            use hotrow_sql::ProcedureNames;
-            Registered(schema).procedure(name).map_or(Vec::new(), |called| called.result.clone())
-        }
+        Compiled::Call { name, .. } => called_columns(schema, name).cloned().collect(),
         Compiled::ExplainProcedure { .. } => {
             vec![ResultColumn { name: "plan".to_owned(), data_type: DataType::Text }]
         }
         _ => Vec::new(),
     }
+}
+
+/// The columns that a procedure returns.
+fn called_columns<'a>(schema: &'a Schema, name: &str) -> impl Iterator<Item = &'a ResultColumn> {
+    procedure_named(schema, name).into_iter().flat_map(|(_, called)| &called.procedure.result)
 }
 
 /// Runs what a statement does by `run`, compiled again while that finds it outdated.

@@ -1,6 +1,7 @@
 //! Statements of scripts: which go to the engine, and which run alone at a quiet point.
 
 use hotrow_base::clock;
+use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Quiet};
@@ -30,6 +31,8 @@ pub struct StatementResult {
     pub tag: String,
     /// its rows; none for definitions
     pub rows: Rows,
+    /// the types of their columns; none where no rows can come
+    pub types: Vec<DataType>,
     /// where the statement stands in the script
     pub place: Place,
     /// what PostgreSQL warns of: a BEGIN in a transaction, a COMMIT outside
@@ -60,15 +63,22 @@ fn execute_in_state(
     let place = statement.place;
     if let Ok(Some(Compiled::Transaction(control))) = compiled {
         let said = session.talk().control(inner, control)?;
-        let (tag, rows) = (said.tag.to_owned(), Rows::default());
-        return Ok(StatementResult { tag, rows, place, warning: said.warning });
+        let (tag, rows, types) = (said.tag.to_owned(), Rows::default(), Vec::new());
+        return Ok(StatementResult { tag, rows, types, place, warning: said.warning });
     }
     session.talk().refuse_failed()?;
     prepared.check_count(values)?;
+    let mut types = Vec::new();
     let rows = match compiled? {
-        None => run(session, prepared, values)?,
+        None => {
+            let rows = run(session, prepared, values)?;
+            // Behind the run, which compiles again where the schema has changed.
+            types = prepared.result_types();
+            rows
+        }
         Some(Compiled::ExplainProcedure { name, arguments }) => {
             let arguments = arguments.map(|written| given(&written, values));
+            types.push(DataType::Text);
             explain(inner, &name, arguments)?
         }
         Some(_) => {
@@ -78,7 +88,7 @@ fn execute_in_state(
             execute_alone(inner, quiet, prepared, values)?
         }
     };
-    Ok(StatementResult { tag: tag(&statement.text, &rows), rows, place, warning: None })
+    Ok(StatementResult { tag: tag(&statement.text, &rows), rows, types, place, warning: None })
 }
 
 /// The values of arguments, where a statement's parameters have these.
@@ -89,7 +99,7 @@ fn given(arguments: &[Argument], values: &[Value]) -> Vec<Value> {
 /// Runs a call or a statement in the session's transaction, or as one.
 fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows, Error> {
     let inner = session.inner();
-    if let Work::Call { name, arguments } = &*prepared.work() {
+    if let Work::Call { name, arguments, .. } = &*prepared.work() {
         return session.call(name, given(arguments, values));
     }
     if let Some(done) = session.talk().statement(inner, prepared, values) {

@@ -158,8 +158,10 @@ pub struct LockTable {
     deadlocks: Deadlocks,
     /// how the sets of owners in cells are kept
     form: Form,
-    /// how long a waiting owner spins before it sleeps
+    /// how long a waiting owner spins before it sleeps, if it is a thread of its own
     spin: Spin,
+    /// owners from this one on are sessions
+    threads: u32,
 }
 
 impl LockTable {
@@ -173,7 +175,7 @@ impl LockTable {
     pub fn with_sessions(threads: usize, sessions: usize, deadlocks: Deadlocks) -> Self {
         let buckets = (threads * BUCKETS_PER_OWNER).clamp(BUCKETS_MIN, BUCKETS_MAX);
         let table = Self::with_buckets(threads + sessions, buckets.next_power_of_two(), deadlocks);
-        Self { spin: Spin::for_threads(threads), ..table }
+        Self { spin: Spin::for_threads(threads), threads: threads as u32, ..table }
     }
 
     /// A table with a given number of buckets, a power of two of at least 2.
@@ -192,6 +194,7 @@ impl LockTable {
             deadlocks,
             form,
             spin: Spin::for_threads(owners),
+            threads: owners as u32,
         }
     }
 

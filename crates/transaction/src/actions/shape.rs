@@ -5,20 +5,27 @@
 //! Invariants   I1 calls of one shape are formed alike: a shape is the program, the runs of leaves
 //!              in order, the values that each takes and makes, and its granules, by their places
 //!              in the footprint, with modes, and whether they are tables as a whole
-//!              I2 memory is bounded: [`PLACES`] forms, for shapes of up to [`WORDS_MAX`] words. A
-//!              shape gets a place, and perhaps another one's, when it is met twice in a row there
+//!              I2 memory is bounded, and taken once: [`PLACES`] forms, each with room for what a
+//!              long call of TPC-C needs; longer ones are formed each time. A shape gets a place,
+//!              and perhaps another one's, when it is met twice in a row there
 //! Measured     TPC-C on LADS: see docs/benchmarking.md
 
 use super::plan::{Action, ActionPlan, NONE, Use};
 use super::program::ActionProgram;
 
 /// Forms that are kept, a power of two.
-const PLACES: usize = 256;
-/// Words of the longest shape whose form is kept: some 200 runs of leaves.
-const WORDS_MAX: usize = 2048;
+const PLACES: usize = 128;
+/// Words of a shape.
+const WORDS_MAX: usize = 1536;
+/// What a form may have: with these a place takes 16 KiB.
+const VALUES_MAX: usize = 1024;
+const INSTANCES_MAX: usize = 256;
+const ACTIONS_MAX: usize = 64;
+const USES_MAX: usize = 128;
+const DEPENDENCIES_MAX: usize = 256;
 
 /// What was formed of a shape.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 struct Form {
     shape: Vec<u32>,
     /// per value: whether it is live, and whether it passes
@@ -33,7 +40,7 @@ struct Form {
     phases: u32,
 }
 
-#[derive(Default, Debug)]
+#[derive(Debug)]
 struct Place {
     /// of the shape that was met last
     met: u64,
@@ -66,11 +73,12 @@ impl Shapes {
 
     /// Keeps what has been formed of the call that was [not known](Shapes::form).
     pub(super) fn keep(&mut self, plan: &ActionPlan) {
-        if self.shape.len() > WORDS_MAX {
+        if self.shape.len() > WORDS_MAX || !Form::has_room_for(plan) {
             return;
         }
         if self.places.is_empty() {
-            self.places.resize_with(PLACES, Place::default);
+            let place = || Place { met: 0, hash: 0, form: Form::with_room() };
+            self.places.resize_with(PLACES, place);
         }
         let place = &mut self.places[self.hash as usize % PLACES];
         if std::mem::replace(&mut place.met, self.hash) == self.hash {
@@ -105,6 +113,28 @@ impl Shapes {
 }
 
 impl Form {
+    fn with_room() -> Self {
+        Self {
+            shape: Vec::with_capacity(WORDS_MAX),
+            values: Vec::with_capacity(VALUES_MAX),
+            action_of: Vec::with_capacity(INSTANCES_MAX),
+            actions: Vec::with_capacity(ACTIONS_MAX),
+            lines: Vec::with_capacity(INSTANCES_MAX),
+            uses: Vec::with_capacity(USES_MAX),
+            dependencies: Vec::with_capacity(DEPENDENCIES_MAX),
+            reply: None,
+            phases: 0,
+        }
+    }
+
+    fn has_room_for(plan: &ActionPlan) -> bool {
+        plan.values.len() <= VALUES_MAX
+            && plan.instances.len() <= INSTANCES_MAX
+            && plan.actions.len() <= ACTIONS_MAX
+            && plan.uses.len() <= USES_MAX
+            && plan.dependencies.len() <= DEPENDENCIES_MAX
+    }
+
     fn take(&mut self, shape: &[u32], plan: &ActionPlan) {
         fn replace<T>(all: &mut Vec<T>, with: impl Iterator<Item = T>) {
             all.clear();

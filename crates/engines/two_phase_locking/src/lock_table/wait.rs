@@ -57,6 +57,12 @@ impl LockTable {
         self.books[number].lock().note(awaited, nanos);
     }
 
+    /// Sessions, whose locks are held while a client thinks, sleep at once: whoever they wait for
+    /// needs the core.
+    fn spin_of(&self, owner: &Owner) -> Spin {
+        if owner.number < self.threads { self.spin } else { Spin::NONE }
+    }
+
     fn wait_until(
         &self,
         owner: &mut Owner,
@@ -64,7 +70,7 @@ impl LockTable {
         deadline: Option<Ticks>,
     ) -> Result<(), Conflict> {
         let cell = &self.cells[owner.number as usize];
-        cell.wait(self.spin, deadline);
+        cell.wait(self.spin_of(owner), deadline);
         match cell.verdict() {
             Some(Verdict::Granted) => Ok(()),
             Some(Verdict::Refused) => Err(Conflict::Die),
@@ -107,7 +113,7 @@ impl LockTable {
                 None => break,
             }
         }
-        cell.wait(self.spin, None);
+        cell.wait(self.spin_of(owner), None);
         match cell.verdict() {
             Some(Verdict::Granted) => Ok(()),
             _ => self.give_up(owner, lock, Conflict::Victim),
@@ -158,7 +164,7 @@ impl LockTable {
                 Waiting::Sleep | Waiting::BackOff => {
                     // For the verdict alone: who looks as often as it is given a core sees digests
                     // older than the lock it waits for, and takes more of them for circles.
-                    if spin_for(self.spin, || cell.verdict()).is_none() {
+                    if spin_for(self.spin_of(owner), || cell.verdict()).is_none() {
                         cell.wait(Spin::NONE, Some(Ticks::from_now(nap)));
                     }
                 }

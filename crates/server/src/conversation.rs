@@ -1,0 +1,298 @@
+//! What is said on a connection once it has a session: simple and extended queries.
+//!
+//! States       talking -> skipping (an error in the extended protocol) -> talking at the next Sync
+//! Invariants   I1 every Query and every Sync is answered by one ReadyForQuery, whatever came
+//!                 before
+//!              I2 a message is answered completely before the next one is read
+//! Source       PostgreSQL 15, "Message Flow". We differ: each statement of a Query, and each
+//!              Execute, is a transaction of its own where no BEGIN has opened one; a portal's rows
+//!              are all found when it is first executed
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use bytes::BufMut;
+use hotrow::{DataType, Session, SqlError, StatementResult, TransactionState};
+use pgwire::messages::data::{FieldDescription, NoData, ParameterDescription, RowDescription};
+use pgwire::messages::extendedquery::{
+    BindComplete, CloseComplete, ParseComplete, PortalSuspended,
+};
+use pgwire::messages::response::{
+    CommandComplete, EmptyQueryResponse, ReadyForQuery, TransactionStatus,
+};
+
+use crate::connection::Outgoing;
+use crate::frontend::{Bind, Frontend, Target};
+use crate::portal::{Portal, Progress, Statement};
+use crate::report::{Severity, notice, response, sql_error};
+use crate::wire::{self, Format};
+
+/// Prepared statements, and portals, that a connection may have.
+const STATEMENTS_MAX: usize = 10_000;
+
+/// See the module.
+pub(crate) struct Conversation<'a> {
+    session: Session,
+    out: &'a mut Outgoing,
+    statements: HashMap<String, Rc<Statement>>,
+    portals: HashMap<String, Portal>,
+    /// until the next Sync
+    skips: bool,
+}
+
+/// Whether there is more to say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Goes {
+    On,
+    Away,
+}
+
+impl<'a> Conversation<'a> {
+    /// A conversation in a session.
+    pub(crate) fn new(session: Session, out: &'a mut Outgoing) -> Self {
+        let (statements, portals) = (HashMap::new(), HashMap::new());
+        Self { session, out, statements, portals, skips: false }
+    }
+
+    /// What answers go to.
+    pub(crate) fn out(&mut self) -> &mut Outgoing {
+        self.out
+    }
+
+    /// Answers a message.
+    pub(crate) fn answer(&mut self, message: Frontend<'_>) -> Goes {
+        match message {
+            Frontend::Terminate => return Goes::Away,
+            Frontend::Query(script) => {
+                self.skips = false;
+                self.query(script);
+                self.ready();
+            }
+            Frontend::Sync => {
+                self.skips = false;
+                if self.session.transaction_state() == TransactionState::Idle {
+                    self.portals.clear();
+                }
+                self.ready();
+            }
+            // Answers are sent before the next message is waited for.
+            Frontend::Flush | Frontend::Copy => {}
+            _ if self.skips => {}
+            Frontend::Parse { name, text, types } => {
+                let parsed = self.parse(name, text, &types);
+                self.told(parsed, text);
+            }
+            Frontend::Bind(bind) => {
+                let bound = self.bind(&bind);
+                let text = self.text_of(bind.statement);
+                self.told(bound, &text);
+            }
+            Frontend::Describe(target) => {
+                let described = self.describe(target);
+                self.told(described, "");
+            }
+            Frontend::Execute { portal, rows } => {
+                let executed = self.execute(portal, rows);
+                let text = self.portals.get(portal).map(|portal| Rc::clone(&portal.statement));
+                self.told(executed, text.as_ref().map_or("", |statement| &statement.text));
+            }
+            Frontend::Close(target) => {
+                match target {
+                    Target::Statement(name) => drop(self.statements.remove(name)),
+                    Target::Portal(name) => drop(self.portals.remove(name)),
+                }
+                self.out.say(&CloseComplete::new());
+            }
+        }
+        Goes::On
+    }
+
+    fn text_of(&self, statement: &str) -> String {
+        self.statements.get(statement).map_or(String::new(), |found| found.text.clone())
+    }
+
+    fn ready(&mut self) {
+        let status = match self.session.transaction_state() {
+            TransactionState::Idle => TransactionStatus::Idle,
+            TransactionState::Open => TransactionStatus::Transaction,
+            TransactionState::Failed => TransactionStatus::Error,
+        };
+        self.out.say(&ReadyForQuery::new(status));
+    }
+
+    /// Tells an error of the extended protocol, behind which everything is skipped.
+    fn told(&mut self, done: Result<(), SqlError>, text: &str) {
+        if let Err(error) = done {
+            self.out.say(&response(&error, Severity::Error, text));
+            self.skips = true;
+        }
+    }
+
+    /// A script, answered statement by statement.
+    fn query(&mut self, script: &str) {
+        self.statements.remove("");
+        self.portals.remove("");
+        let (out, mut any) = (&mut *self.out, false);
+        let done = self.session.execute_each(script, |result| {
+            any = true;
+            if let Some(warning) = &result.warning {
+                out.say(&notice(warning));
+            }
+            if !result.types.is_empty() {
+                let columns = result.rows.columns().iter().cloned();
+                let columns: Vec<_> = columns.zip(result.types.iter().copied()).collect();
+                out.say(&row_description(&columns, |_| Format::Text));
+                send_rows(out, &result, 0..result.rows.len(), |_| Format::Text);
+            }
+            out.say(&CommandComplete::new(result.tag));
+        });
+        match done {
+            Ok(()) if !any => self.out.say(&EmptyQueryResponse::new()),
+            Ok(()) => {}
+            Err(error) => self.out.say(&response(&sql_error(error), Severity::Error, script)),
+        }
+    }
+
+    fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<(), SqlError> {
+        if !name.is_empty() && self.statements.contains_key(name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(SqlError::new(b"42P05", message));
+        }
+        if self.statements.len() >= STATEMENTS_MAX {
+            let message = format!("there are {STATEMENTS_MAX} prepared statements");
+            return Err(SqlError { hint: close_some(), ..SqlError::new(b"54000", message) });
+        }
+        let types = types.iter().map(|&oid| wire::parameter_type(oid));
+        let types = types.collect::<Result<Vec<_>, _>>()?;
+        let is_empty = text.chars().all(|c| c.is_whitespace() || c == ';');
+        let prepared = match is_empty {
+            true => None,
+            false => Some(self.session.prepare(text, &types).map_err(sql_error)?),
+        };
+        let statement = Statement { text: text.to_owned(), prepared };
+        self.statements.insert(name.to_owned(), Rc::new(statement));
+        self.out.say(&ParseComplete::new());
+        Ok(())
+    }
+
+    fn statement(&self, name: &str) -> Result<&Rc<Statement>, SqlError> {
+        self.statements.get(name).ok_or_else(|| {
+            SqlError::new(b"26000", format!("prepared statement \"{name}\" does not exist"))
+        })
+    }
+
+    fn bind(&mut self, bind: &Bind<'_>) -> Result<(), SqlError> {
+        let statement = Rc::clone(self.statement(bind.statement)?);
+        if !bind.portal.is_empty() && self.portals.contains_key(bind.portal) {
+            let message = format!("portal \"{}\" already exists", bind.portal);
+            return Err(SqlError::new(b"42P03", message));
+        }
+        if self.portals.len() >= STATEMENTS_MAX {
+            let message = format!("there are {STATEMENTS_MAX} portals");
+            return Err(SqlError { hint: close_some(), ..SqlError::new(b"54000", message) });
+        }
+        let portal = Portal::new(statement, bind)?;
+        self.portals.insert(bind.portal.to_owned(), portal);
+        self.out.say(&BindComplete::new());
+        Ok(())
+    }
+
+    fn describe(&mut self, target: Target<'_>) -> Result<(), SqlError> {
+        let (columns, formats): (_, Option<&Portal>) = match target {
+            Target::Statement(name) => {
+                let statement = Rc::clone(self.statement(name)?);
+                let types = statement.parameters().iter().map(|of| wire::oid(*of)).collect();
+                self.out.say(&ParameterDescription::new(types));
+                (statement.columns(), None)
+            }
+            Target::Portal(name) => {
+                let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
+                (portal.statement.columns(), Some(portal))
+            }
+        };
+        let format = |at| formats.map_or(Format::Text, |portal| portal.format(at));
+        match columns.is_empty() {
+            true => self.out.say(&NoData::new()),
+            false => self.out.say(&row_description(&columns, format)),
+        }
+        Ok(())
+    }
+
+    fn execute(&mut self, name: &str, rows: u32) -> Result<(), SqlError> {
+        let Self { session, out, portals, .. } = self;
+        let portal = portals.get_mut(name).ok_or_else(|| no_portal(name))?;
+        let Some(prepared) = &portal.statement.prepared else {
+            out.say(&EmptyQueryResponse::new());
+            return Ok(());
+        };
+        if let Progress::Ready = portal.progress {
+            let result = session.execute_prepared(prepared, &portal.values).map_err(sql_error)?;
+            if let Some(warning) = &result.warning {
+                out.say(&notice(warning));
+            }
+            portal.progress = Progress::Run(Box::new(result), 0);
+        }
+        let Progress::Run(result, sent) = &portal.progress else { return Ok(()) };
+        let (all, first) = (result.rows.len(), *sent);
+        let end = match rows {
+            0 => all,
+            rows => all.min(first + rows as usize),
+        };
+        if !result.types.is_empty() {
+            send_rows(out, result, first..end, |at| portal.format(at));
+        }
+        if end < all {
+            out.say(&PortalSuspended::new());
+        } else {
+            out.say(&CommandComplete::new(tag(result, end - first)));
+        }
+        if let Progress::Run(_, sent) = &mut portal.progress {
+            *sent = end;
+        }
+        Ok(())
+    }
+}
+
+/// A result's command tag; that of a query counts the rows that were sent with it.
+fn tag(result: &StatementResult, sent: usize) -> String {
+    match result.tag.starts_with("SELECT ") {
+        true => format!("SELECT {sent}"),
+        false => result.tag.clone(),
+    }
+}
+
+fn no_portal(name: &str) -> SqlError {
+    SqlError::new(b"34000", format!("portal \"{name}\" does not exist"))
+}
+
+fn close_some() -> Option<String> {
+    Some("Close those that are not used any more.".to_owned())
+}
+
+fn row_description(
+    columns: &[(String, DataType)],
+    format: impl Fn(usize) -> Format,
+) -> RowDescription {
+    let field = |(at, (name, of)): (usize, &(String, DataType))| {
+        let (size, modifier) = (wire::size(*of), wire::modifier(*of));
+        let oid = wire::oid(hotrow::SqlType::Scalar(*of));
+        FieldDescription::new(name.clone(), 0, 0, oid, size, modifier, format(at).code())
+    };
+    RowDescription::new(columns.iter().enumerate().map(field).collect())
+}
+
+fn send_rows(
+    out: &mut Outgoing,
+    result: &StatementResult,
+    which: std::ops::Range<usize>,
+    format: impl Fn(usize) -> Format,
+) {
+    for row in result.rows.iter().skip(which.start).take(which.len()) {
+        out.say_by(b'D', |body| {
+            body.put_u16(row.len() as u16);
+            for (at, (value, of)) in row.iter().zip(&result.types).enumerate() {
+                wire::write_with_length(value, format(at), *of, body);
+            }
+        });
+    }
+}

@@ -1,0 +1,30 @@
+//! A database behind PostgreSQL's protocol.
+//!
+//! Should I be using this? If programs that are not in Rust, or not in this process, are to use a
+//! [`hotrow::Database`]: psql, and the drivers people have. [`Server::bind`] listens,
+//! [`Server::run`] serves until it is told to stop.
+//!
+//! Reading order: `server` (connections come and go), `connection` (bytes), `frontend` (messages
+//! that come), `startup`, `conversation` (simple and extended queries), `portal`, `wire` and
+//! `numeric` (values), `report` (errors).
+//!
+//! A connection is a thread, as a session of the embedded database is: a thread that waits for a
+//! call costs nothing but its stack, and a call goes from the socket to the engine without passing
+//! through a scheduler of tasks, which on few cores would take the core that the engine needs.
+//!
+//! Architecture invariants: this crate knows no engine; what clients may do to each other goes
+//! through the database. Whatever bytes come, no thread panics: a release build would end with it.
+
+#![forbid(unsafe_code)]
+
+mod connection;
+mod conversation;
+mod frontend;
+mod numeric;
+mod portal;
+mod report;
+mod server;
+mod startup;
+mod wire;
+
+pub use server::{Server, ServerError, ServerOptions, Stopper};

@@ -1,0 +1,98 @@
+//! Prepared statements and portals of a connection.
+
+use std::rc::Rc;
+
+use hotrow::{DataType, Prepared, SqlError, SqlType, StatementResult, Value};
+
+use crate::frontend::Bind;
+use crate::wire::{self, Format};
+
+/// A prepared statement.
+pub(crate) struct Statement {
+    /// as it was sent
+    pub(crate) text: String,
+    /// compiled; none: there is no statement in the text
+    pub(crate) prepared: Option<Prepared>,
+}
+
+impl Statement {
+    /// The types of its parameters.
+    pub(crate) fn parameters(&self) -> &[SqlType] {
+        self.prepared.as_ref().map_or(&[], Prepared::parameters)
+    }
+
+    /// Its columns; none where it returns no rows.
+    pub(crate) fn columns(&self) -> Vec<(String, DataType)> {
+        let columns = self.prepared.iter().flat_map(Prepared::columns);
+        columns.map(|(name, of)| (name.to_owned(), of)).collect()
+    }
+}
+
+/// How far a portal has got.
+pub(crate) enum Progress {
+    /// it was not run
+    Ready,
+    /// it has run, and so many rows were sent
+    Run(Box<StatementResult>, usize),
+}
+
+/// A statement with values.
+pub(crate) struct Portal {
+    pub(crate) statement: Rc<Statement>,
+    pub(crate) values: Vec<Value>,
+    formats: Vec<Format>,
+    pub(crate) progress: Progress,
+}
+
+impl Portal {
+    /// Reads the values of a Bind.
+    pub(crate) fn new(statement: Rc<Statement>, bind: &Bind<'_>) -> Result<Self, SqlError> {
+        let types = statement.parameters();
+        if bind.values.len() != types.len() {
+            let (given, wanted) = (bind.values.len(), types.len());
+            let message = format!(
+                "bind message supplies {given} parameters, but prepared statement \"{}\" \
+                 requires {wanted}",
+                bind.statement
+            );
+            return Err(SqlError::new(b"08P01", message));
+        }
+        let formats = formats(&bind.formats, types.len(), "parameter")?;
+        let given = bind.values.iter().zip(types).zip(0..);
+        let values = given.map(|((value, sql_type), at)| match value {
+            None => Ok(Value::Null),
+            Some(bytes) => wire::read(bytes, format_of(&formats, at), *sql_type),
+        });
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        let width = statement.prepared.as_ref().map_or(0, |prepared| prepared.columns().len());
+        let formats = self::formats(&bind.result_formats, width, "result")?;
+        Ok(Self { statement, values, formats, progress: Progress::Ready })
+    }
+
+    /// How a column is written.
+    pub(crate) fn format(&self, column: usize) -> Format {
+        format_of(&self.formats, column)
+    }
+}
+
+/// None: all are text; one: all are of that format; else each has its own.
+fn format_of(formats: &[Format], at: usize) -> Format {
+    match formats {
+        [] => Format::Text,
+        [all] => *all,
+        each => each.get(at).copied().unwrap_or(Format::Text),
+    }
+}
+
+fn formats(codes: &[i16], count: usize, what: &str) -> Result<Vec<Format>, SqlError> {
+    if codes.len() > 1 && codes.len() != count {
+        let given = codes.len();
+        let message = format!("bind message has {given} {what} formats but {count} {what}s");
+        return Err(SqlError::new(b"08P01", message));
+    }
+    let format = |&code: &i16| {
+        let unknown = || SqlError::new(b"08P01", format!("unsupported format code: {code}"));
+        Format::of(code).ok_or_else(unknown)
+    };
+    codes.iter().map(format).collect()
+}

@@ -1,0 +1,93 @@
+//! Errors and warnings as PostgreSQL's clients hear them.
+
+use hotrow::{Error, SqlError};
+use pgwire::messages::response::{ErrorResponse, NoticeResponse};
+
+/// How bad it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Severity {
+    /// the statement failed
+    Error,
+    /// the connection ends
+    Fatal,
+    /// it was done all the same
+    Warning,
+}
+
+impl Severity {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Error => "ERROR",
+            Self::Fatal => "FATAL",
+            Self::Warning => "WARNING",
+        }
+    }
+}
+
+/// An error of the database as one of SQL.
+pub(crate) fn sql_error(error: Error) -> SqlError {
+    match error {
+        Error::Sql(error) => *error,
+        Error::Closed => SqlError::new(b"57P01", "the database was shut down"),
+        Error::Log(error) => SqlError::new(b"58030", error.to_string()),
+        other => SqlError::new(b"XX000", other.to_string()),
+    }
+}
+
+/// The fields of a message; `text` is what was executed, for the position in it.
+fn fields(error: &SqlError, severity: Severity, text: &str) -> Vec<(u8, String)> {
+    let mut fields = vec![
+        (b'S', severity.name().to_owned()),
+        (b'V', severity.name().to_owned()),
+        (b'C', error.code().to_owned()),
+        (b'M', error.message.clone()),
+    ];
+    let mut add = |code: u8, value: &Option<String>| {
+        fields.extend(value.as_ref().map(|value| (code, value.clone())));
+    };
+    add(b'D', &error.detail);
+    add(b'H', &error.hint);
+    add(b't', &error.table);
+    add(b'c', &error.column);
+    add(b'n', &error.constraint);
+    // Of what is wrong with the text itself; a statement's own failure has no place in it.
+    let is_of_text = ["42", "0A", "54"].iter().any(|class| error.code().starts_with(class));
+    if is_of_text && let Some(position) = position(text, error.place.line, error.place.column) {
+        fields.push((b'P', position.to_string()));
+    }
+    fields
+}
+
+/// An ErrorResponse.
+pub(crate) fn response(error: &SqlError, severity: Severity, text: &str) -> ErrorResponse {
+    ErrorResponse::new(fields(error, severity, text))
+}
+
+/// A NoticeResponse.
+pub(crate) fn notice(warning: &SqlError) -> NoticeResponse {
+    NoticeResponse::new(fields(warning, Severity::Warning, ""))
+}
+
+/// The character of a text, from 1, at a line and a column, both from 1.
+fn position(text: &str, line: u32, column: u32) -> Option<usize> {
+    let (line, column) = (line.checked_sub(1)? as usize, column.checked_sub(1)? as usize);
+    let mut lines = text.split_inclusive('\n');
+    let before: usize = lines.by_ref().take(line).map(|line| line.chars().count()).sum();
+    let own = lines.next()?.chars().count();
+    (column <= own).then_some(before + column + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::position;
+
+    #[test]
+    fn positions_count_characters() {
+        let text = "select ä,\n  nobody\nfrom t";
+        assert_eq!(position(text, 1, 1), Some(1));
+        assert_eq!(position(text, 2, 3), Some(13));
+        assert_eq!(position(text, 3, 6), Some(25));
+        assert_eq!(position(text, 9, 1), None);
+        assert_eq!(position(text, 0, 0), None);
+    }
+}

@@ -1,0 +1,259 @@
+//! The server: who is connected, how many may be, and how all are let go.
+//!
+//! Role         one thread accepts, one thread per connection talks
+//! Invariants   I1 who stops the server ends nobody in the middle of a statement: connections stop
+//!                 reading, finish what they are at, say good-bye, and only those that are still
+//!                 there after a while are cut off
+//! Concurrency  `connections` -> latched by who comes, who goes and who stops
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::Duration;
+
+use hotrow::Database;
+use hotrow_base::clock::Ticks;
+use hotrow_base::sync::Latch;
+use hotrow_base::thread::{self, ThreadOptions};
+
+use crate::connection::{Ended, Incoming, Outgoing};
+use crate::conversation::{Conversation, Goes};
+use crate::frontend::{Frontend, Malformed};
+use crate::startup::{self, Start, refuse};
+
+/// How a server serves.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// where it listens; port 0: any that is free
+    pub address: SocketAddr,
+    /// connections at a time
+    pub connections_max: usize,
+    /// bytes of one message of a client: a statement, or a statement's values
+    pub message_bytes_max: usize,
+    /// how long a client may take to begin a session
+    pub startup_patience: Duration,
+    /// how long connections may take to finish when the server stops
+    pub drain_patience: Duration,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            address: SocketAddr::from(([127, 0, 0, 1], 5433)),
+            connections_max: 100,
+            message_bytes_max: 16 << 20,
+            startup_patience: Duration::from_secs(10),
+            drain_patience: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// others than programs of this machine could connect
+    #[error(
+        "refusing to listen on {0}: there are no passwords yet, so anybody who reaches that \
+         address could read and change everything; listen on 127.0.0.1 or ::1"
+    )]
+    NotLoopback(SocketAddr),
+    /// the system says no
+    #[error("cannot listen on {address}: {error}")]
+    Listen {
+        /// where
+        address: SocketAddr,
+        /// why
+        error: io::Error,
+    },
+}
+
+/// A database behind a socket.
+pub struct Server {
+    listener: TcpListener,
+    shared: Arc<Shared>,
+}
+
+/// Stops a server, from any thread.
+#[derive(Clone)]
+pub struct Stopper {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+}
+
+struct Shared {
+    db: Database,
+    options: ServerOptions,
+    stopping: AtomicBool,
+    next: AtomicI32,
+    connections: Latch<HashMap<i32, TcpStream>>,
+}
+
+/// How long the thread that accepts rests when the system has no room for a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+/// Between two looks at whether all have gone.
+const DRAIN_LOOKS_EVERY: Duration = Duration::from_millis(5);
+/// How long a client may leave an answer unread before its connection is cut off.
+const SEND_PATIENCE: Duration = Duration::from_secs(60);
+
+impl Server {
+    /// Listens; nobody is served before [`Server::run`].
+    ///
+    /// # Errors
+    ///
+    /// [`ServerError`]: an address that is not of this machine alone, or in use.
+    pub fn bind(db: Database, options: ServerOptions) -> Result<Self, ServerError> {
+        let address = options.address;
+        if !address.ip().is_loopback() {
+            return Err(ServerError::NotLoopback(address));
+        }
+        let listener =
+            TcpListener::bind(address).map_err(|error| ServerError::Listen { address, error })?;
+        let shared = Shared {
+            db,
+            options,
+            stopping: AtomicBool::new(false),
+            next: AtomicI32::new(1),
+            connections: Latch::default(),
+        };
+        Ok(Self { listener, shared: Arc::new(shared) })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// What stops it.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn stopper(&self) -> io::Result<Stopper> {
+        Ok(Stopper { shared: Arc::clone(&self.shared), address: self.address()? })
+    }
+
+    /// Serves until it is stopped; then all connections are gone.
+    pub fn run(self) {
+        while !self.shared.is_stopping() {
+            match self.listener.accept() {
+                Ok((stream, _)) => self.accept(stream),
+                // Out of file descriptors, or a client that has gone again.
+                Err(_) => thread::sleep(ACCEPT_PAUSE),
+            }
+        }
+        drop(self.listener);
+        self.shared.drain();
+    }
+
+    fn accept(&self, stream: TcpStream) {
+        let shared = &self.shared;
+        if shared.is_stopping() {
+            return;
+        }
+        let number = shared.next.fetch_add(1, Ordering::Relaxed); // a number, nothing else
+        let _ = stream.set_nodelay(true);
+        let _ = stream.set_write_timeout(Some(SEND_PATIENCE));
+        let Ok(kept) = stream.try_clone() else { return };
+        let is_allowed = {
+            let connections = &mut *shared.connections.lock();
+            let (there, most) = (connections.len(), shared.options.connections_max);
+            // Those in excess are told so, unless they are a flood.
+            if there >= most.saturating_mul(2) {
+                return;
+            }
+            connections.insert(number, kept);
+            there < most
+        };
+        let own = Arc::clone(shared);
+        let thread = ThreadOptions::named(format!("client-{number}"));
+        let spawned = thread.spawn(move || {
+            own.serve(stream, number, is_allowed);
+            own.connections.lock().remove(&number);
+        });
+        if spawned.is_err() {
+            shared.connections.lock().remove(&number);
+        }
+    }
+}
+
+impl Stopper {
+    /// Has the server stop: nobody new is let in, and connections end when they have finished what
+    /// they are at.
+    pub fn stop(&self) {
+        self.shared.stopping.store(true, Ordering::Release); // partner: `is_stopping`
+        // The thread that accepts waits for a connection: this one.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+impl Shared {
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire) // partner: `Stopper::stop`
+    }
+
+    /// One connection, from its first byte to its last.
+    fn serve(&self, stream: TcpStream, number: i32, is_allowed: bool) {
+        let Ok(writer) = stream.try_clone() else { return };
+        let mut incoming = Incoming::new(stream, self.options.message_bytes_max);
+        let mut out = Outgoing::new(writer);
+        let _ = incoming.stream().set_read_timeout(Some(self.options.startup_patience));
+        let keys = is_allowed.then_some((number, number));
+        match startup::start(&mut incoming, &mut out, keys) {
+            Ok(Start::Session) => {}
+            Ok(Start::Over) => return,
+            Err(ended) => return self.say_good_bye(&mut out, ended),
+        }
+        let _ = incoming.stream().set_read_timeout(None);
+        let mut conversation = Conversation::new(self.db.session(), &mut out);
+        let ended = loop {
+            let message = match incoming.message(conversation.out()) {
+                Ok(raw) => Frontend::read(raw.kind, raw.body),
+                Err(ended) => break ended,
+            };
+            match message {
+                Ok(message) => {
+                    if conversation.answer(message) == Goes::Away {
+                        break Ended::Failed; // nobody listens any more
+                    }
+                }
+                Err(Malformed(what)) => break Ended::Malformed(what),
+            }
+        };
+        self.say_good_bye(&mut out, ended);
+    }
+
+    fn say_good_bye(&self, out: &mut Outgoing, ended: Ended) {
+        match ended {
+            Ended::Closed if self.is_stopping() => {
+                let message = "terminating connection due to administrator command".to_owned();
+                refuse(out, b"57P01", message, "");
+            }
+            Ended::Malformed(what) => refuse(out, b"08P01", what, ""),
+            Ended::TimedOut => {
+                refuse(out, b"08006", "no session was begun for too long".to_owned(), "");
+            }
+            Ended::Closed | Ended::Failed => {}
+        }
+    }
+
+    /// Lets all connections go (I1).
+    fn drain(&self) {
+        let deadline = Ticks::from_now(self.options.drain_patience);
+        let shut = |how: Shutdown| {
+            for stream in self.connections.lock().values() {
+                let _ = stream.shutdown(how);
+            }
+        };
+        shut(Shutdown::Read);
+        while !self.connections.lock().is_empty() && !deadline.has_passed() {
+            thread::sleep(DRAIN_LOOKS_EVERY);
+        }
+        shut(Shutdown::Both);
+    }
+}

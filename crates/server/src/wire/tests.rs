@@ -1,0 +1,130 @@
+use hotrow::Decimal;
+
+use super::*;
+
+fn numeric(text: &str) -> (Value, DataType) {
+    let scale = text.split_once('.').map_or(0, |(_, behind)| behind.len() as u8);
+    let data_type = DataType::Numeric { precision: 38, scale };
+    (Value::parse(data_type, text).expect("a number"), data_type)
+}
+
+fn binary(value: &Value, data_type: DataType) -> BytesMut {
+    let mut out = BytesMut::new();
+    write(value, Format::Binary, data_type, &mut out);
+    out
+}
+
+/// As PostgreSQL 15's numeric_send gives them (`select numeric_send(x)`).
+#[test]
+fn numbers_are_written_as_postgresql_writes_them() {
+    for (text, expected) in [
+        ("0", "0000000000000000"),
+        ("0.00", "0000000000000002"),
+        ("1", "00010000000000000001"),
+        ("-1", "00010000400000000001"),
+        ("12345.678", "0003000100000003000109291a7c"),
+        ("0.12", "0001ffff0000000204b0"),
+        ("0.00000005", "0001fffe000000080005"),
+        ("10000", "00010001000000000001"),
+        ("100000000.0001", "00040002000000040001000000000001"),
+    ] {
+        let (value, data_type) = numeric(text);
+        let hex: String = binary(&value, data_type).iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(hex, expected, "{text}");
+    }
+}
+
+#[test]
+fn numbers_come_back_from_binary() {
+    for text in [
+        "0",
+        "0.00",
+        "1",
+        "-1",
+        "12345.678",
+        "0.12",
+        "-0.00000005",
+        "10000",
+        "9999.9999",
+        "100000000.0001",
+        "99999999999999999999999999999999999999",
+        "0.0000000001",
+        "-1234567890123456789.0123456789",
+    ] {
+        let (value, data_type) = numeric(text);
+        let back = read(&binary(&value, data_type), Format::Binary, SqlType::Scalar(data_type));
+        assert_eq!(back.as_ref(), Ok(&value), "{text}");
+    }
+    assert!(Decimal::new(1, 0).is_some());
+}
+
+#[test]
+fn values_come_back_in_both_formats() {
+    let mut uuid = [7; 16];
+    uuid[3] = 255;
+    for (value, data_type) in [
+        (Value::Bool(true), DataType::Boolean),
+        (Value::SmallInt(-3), DataType::SmallInt),
+        (Value::Int(70_000), DataType::Integer),
+        (Value::BigInt(i64::MIN), DataType::BigInt),
+        (Value::Real(1.5), DataType::Real),
+        (Value::Double(-0.1), DataType::Double),
+        (Value::Text("it's {\"so\"}, \\ is it".to_owned()), DataType::Text),
+        (Value::Bytea(vec![0, 255, 92, 39]), DataType::Bytea),
+        (Value::Date(-1), DataType::Date),
+        (Value::Timestamp(86_400_000_001), DataType::Timestamp),
+        (Value::TimestampTz(-1), DataType::TimestampTz),
+        (Value::Uuid(uuid), DataType::Uuid),
+    ] {
+        for format in [Format::Text, Format::Binary] {
+            let mut out = BytesMut::new();
+            write(&value, format, data_type, &mut out);
+            let back = read(&out, format, SqlType::Scalar(data_type));
+            assert_eq!(back.as_ref(), Ok(&value), "{format:?}");
+            let array = Value::Array(vec![value.clone(), Value::Null, value.clone()]);
+            let mut out = BytesMut::new();
+            write(&array, format, data_type, &mut out);
+            let back = read(&out, format, SqlType::Array(data_type));
+            assert_eq!(back.as_ref(), Ok(&array), "{format:?}");
+            for end in 0..out.len() {
+                let _ = read(&out[..end], format, SqlType::Array(data_type));
+                let _ = read(&out[..end], format, SqlType::Scalar(data_type));
+            }
+        }
+    }
+    let empty = Value::Array(Vec::new());
+    let mut out = BytesMut::new();
+    write(&empty, Format::Binary, DataType::BigInt, &mut out);
+    let back = read(&out, Format::Binary, SqlType::Array(DataType::BigInt));
+    assert_eq!(back, Ok(empty));
+}
+
+#[test]
+fn hostile_bytes_are_refused() {
+    for bytes in [&[][..], &[0; 3], &[255; 8], &[0xff; 40]] {
+        for data_type in KNOWN {
+            let _ = read(bytes, Format::Binary, SqlType::Scalar(data_type));
+            let _ = read(bytes, Format::Text, SqlType::Scalar(data_type));
+            assert!(read(bytes, Format::Binary, SqlType::Array(data_type)).is_err());
+        }
+    }
+    let error = read(&[0xff], Format::Text, SqlType::Scalar(DataType::Text));
+    assert_eq!(error.expect_err("no UTF-8").code(), "22021");
+    // A billion elements, none there.
+    let mut claims = Vec::new();
+    for int in [1, 0, 20, 1_000_000_000, 1] {
+        claims.extend(i32::to_be_bytes(int));
+    }
+    assert!(read(&claims, Format::Binary, SqlType::Array(DataType::BigInt)).is_err());
+}
+
+#[test]
+fn types_are_known_by_their_numbers() {
+    for data_type in KNOWN {
+        let (scalar, array, _) = numbers(data_type);
+        assert!(matches!(parameter_type(scalar), Ok(Some(SqlType::Scalar(_)))), "{scalar}");
+        assert!(matches!(parameter_type(array), Ok(Some(SqlType::Array(_)))), "{array}");
+    }
+    assert_eq!(parameter_type(0), Ok(None));
+    assert_eq!(parameter_type(114).expect_err("json").code(), "42704");
+}

@@ -1,0 +1,49 @@
+//! A server on a free port, in this process.
+
+use std::net::SocketAddr;
+
+use hotrow::{Config, Database};
+use hotrow_base::thread::{JoinHandle, ThreadOptions};
+use hotrow_server::{Server, ServerOptions, Stopper};
+use postgres::{Client, NoTls};
+
+/// A server that runs until it is dropped.
+pub struct Running {
+    pub address: SocketAddr,
+    stopper: Stopper,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    /// Starts one, on a port of its own.
+    pub fn start(options: ServerOptions) -> Self {
+        let config = Config::default().threads(2).memory_bytes(256 << 20);
+        let db = Database::open_in_memory(config).expect("it opens");
+        let options = ServerOptions { address: ([127, 0, 0, 1], 0).into(), ..options };
+        let server = Server::bind(db, options).expect("a port is free");
+        let address = server.address().expect("it listens");
+        let stopper = server.stopper().expect("it listens");
+        let thread = ThreadOptions::named("server").spawn(|| server.run());
+        Self { address, stopper, thread: Some(thread.expect("there is room for a thread")) }
+    }
+
+    /// A client of it.
+    pub fn client(&self) -> Client {
+        self.try_client().expect("it is let in")
+    }
+
+    /// A client of it, if it is let in.
+    pub fn try_client(&self) -> Result<Client, postgres::Error> {
+        let port = self.address.port();
+        Client::connect(&format!("host=127.0.0.1 port={port} user=tester dbname=app"), NoTls)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stopper.stop();
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("it ends well");
+        }
+    }
+}
