@@ -8,6 +8,7 @@
 //!              latches say so to the compiler); `engine` -> taken out once, by who shuts down
 
 mod serve;
+mod writers;
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -94,6 +95,8 @@ pub(crate) struct Inner {
     /// engines that run, those of [`Database::start_engine`] included
     running: Arc<AtomicUsize>,
     closed: AtomicBool,
+    /// see [`Database::expect_writers`]
+    expects_writers: AtomicBool,
 }
 
 impl Database {
@@ -353,6 +356,7 @@ impl Inner {
             last_books: Latch::new(Statistics::default()),
             running: Arc::new(AtomicUsize::new(0)),
             closed: AtomicBool::new(false),
+            expects_writers: AtomicBool::new(false),
         }
     }
 

@@ -133,6 +133,9 @@ fn execute_alone(
         let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());
         execute_quietly(&quiet, &mut sources, &mut alone, statement, clock::now_us())
     };
+    if reply.answer.is_ok() {
+        inner.open_tables(&quiet)?;
+    }
     drop(quiet);
     inner.settle(reply)
 }

@@ -12,6 +12,8 @@
 //! call costs nothing but its stack, and a call goes from the socket to the engine without passing
 //! through a scheduler of tasks, which on few cores would take the core that the engine needs.
 //!
+//! What is there and what is not: docs/server.md.
+//!
 //! Architecture invariants: this crate knows no engine; what clients may do to each other goes
 //! through the database. Whatever bytes come, no thread panics: a release build would end with it.
 

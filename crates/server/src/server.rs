@@ -67,6 +67,9 @@ pub enum ServerError {
         /// why
         error: io::Error,
     },
+    /// the database says no
+    #[error(transparent)]
+    Database(hotrow::Error),
 }
 
 /// A database behind a socket.
@@ -110,6 +113,7 @@ impl Server {
         }
         let listener =
             TcpListener::bind(address).map_err(|error| ServerError::Listen { address, error })?;
+        db.expect_writers().map_err(ServerError::Database)?;
         let shared = Shared {
             db,
             options,

@@ -184,6 +184,28 @@ fn many_clients_bump_one_row() {
     assert_eq!(texts(&mut client, "SELECT n FROM counter"), [expected]);
 }
 
+/// A table that no statement has written yet is ready for the first one, even inside a transaction
+/// that others wait for.
+#[test]
+fn a_new_table_is_written_while_others_wait() {
+    let (server, mut client) = with_tables();
+    client.batch_execute("CREATE TABLE history (id bigint PRIMARY KEY)").expect("it is made");
+    let mut transaction = client.transaction().expect("it begins");
+    let change = "UPDATE account SET balance = balance + 1 WHERE id = 1";
+    transaction.execute(change, &[]).expect("it is there");
+    hotrow_base::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let mut other = server.client();
+            other.execute(change, &[]).expect("it waits, and is done")
+        });
+        hotrow_base::thread::sleep(Duration::from_millis(50));
+        transaction.execute("INSERT INTO history VALUES (1)", &[]).expect("nobody is in the way");
+        transaction.commit().expect("it is open");
+        assert_eq!(waiting.join().expect("it ends well"), 1);
+    });
+    assert_eq!(texts(&mut client, "SELECT balance FROM account WHERE id = 1"), ["102.00"]);
+}
+
 #[test]
 fn there_are_no_more_connections_than_allowed() {
     let server = Running::start(ServerOptions { connections_max: 2, ..ServerOptions::default() });
