@@ -15,6 +15,10 @@
 //!              statement that uses a table in a way that no procedure does, a quiet point makes
 //!              that use known to planned calls; nobody is ended for it
 //!              I4 each statement is atomic
+//!              I5 who waits for a lock inside a statement makes way for a quiet point: the
+//!              statement is undone, leaves the gate, and is repeated behind the quiet point.
+//!              Else whoever it waits for, parked, and kept from its next statement by the quiet
+//!              point, would keep that from coming
 //! Concurrency  a slot's `work` -> I1; `phase` -> stored by who holds the latch, read by anyone as
 //!              a hint, which a quiet point makes exact
 //! Source       the wait for old transactions at a definition is PostgreSQL's, its bound is ours:

@@ -42,6 +42,8 @@ conflicts! {
     Victim => "victim",
     /// an optimistic read was overtaken
     Validation => "validation",
+    /// a session's statement let go of its place in a queue, so that a quiet point could come
+    Quiet => "quiet",
 }
 
 /// Why execution stops before the end of the procedure.

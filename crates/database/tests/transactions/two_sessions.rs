@@ -330,3 +330,26 @@ fn who_only_opens_holds_nobody_up() {
         Ok(())
     });
 }
+
+#[test]
+fn who_waits_for_a_row_makes_way_for_who_reads_a_table() {
+    every_interactive_engine(|config| {
+        let db = bank(config);
+        let holder = db.session();
+        holder.execute("BEGIN; UPDATE account SET cents = 0 WHERE id = 1")?;
+        std::thread::scope(|scope| {
+            let waiter = db.session();
+            let both = "UPDATE account SET cents = cents + 1 WHERE id >= 0 AND id <= 1";
+            let waited = scope.spawn(move || said(&waiter, both));
+            std::thread::sleep(Duration::from_millis(30));
+            // Nobody has read this table as a whole: that takes a quiet point, beside the holder.
+            assert_eq!(integers(&db.session(), "SELECT count(*) FROM moved"), [0]);
+            assert_eq!(said(&holder, "UPDATE account SET cents = 7 WHERE id = 1"), "UPDATE 1");
+            assert_eq!(said(&holder, "COMMIT"), "COMMIT");
+            assert_eq!(waited.join().expect("no panic"), "UPDATE 2");
+        });
+        let cents = integers(&db.session(), "SELECT cents FROM account WHERE id <= 1 ORDER BY id");
+        assert_eq!(cents, [CENTS + 1, 8]);
+        Ok(())
+    });
+}

@@ -51,27 +51,33 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
         invocation: &Invocation,
         frame: &mut Frame,
     ) -> Result<(), Failure> {
-        self.wait_for_turn();
-        let mut inside = self.slots.enter(self.number).map_err(Failure::Ended)?;
-        if inside.generation != statement.generation {
-            return Err(Failure::Outdated);
+        loop {
+            self.wait_for_turn();
+            let mut inside = self.slots.enter(self.number).map_err(Failure::Ended)?;
+            if inside.generation != statement.generation {
+                return Err(Failure::Outdated);
+            }
+            let schema = &inside.schema;
+            if !schema.interactive || !schema.granules.know(statement.uses) {
+                drop(inside);
+                let opened = self.slots.open_for(self.number, statement.uses);
+                opened.map_err(|error| Failure::Statement(Box::new(error)))?;
+                return Err(Failure::Outdated); // for what was just made of it
+            }
+            if inside.work.scratch.changes() > CHANGES_MAX {
+                return Err(Failure::Statement(Box::new(too_large())));
+            }
+            let ran = inside.run(statement, invocation, frame);
+            if inside.is_closed() {
+                inside.end(Some(shut_down()));
+                return Err(Failure::Ended(Box::new(shut_down())));
+            }
+            match ran {
+                Ok(true) => return Ok(()),
+                Ok(false) => {} // I5
+                Err(failure) => return Err(failure),
+            }
         }
-        let schema = &inside.schema;
-        if !schema.interactive || !schema.granules.know(statement.uses) {
-            drop(inside);
-            let opened = self.slots.open_for(self.number, statement.uses);
-            opened.map_err(|error| Failure::Statement(Box::new(error)))?;
-            return Err(Failure::Outdated); // for what was just made of it
-        }
-        if inside.work.scratch.changes() > CHANGES_MAX {
-            return Err(Failure::Statement(Box::new(too_large())));
-        }
-        let ran = inside.run(statement, invocation, frame);
-        if inside.is_closed() {
-            inside.end(Some(shut_down()));
-            return Err(Failure::Ended(Box::new(shut_down())));
-        }
-        ran
     }
 
     fn savepoint(&mut self) -> Result<usize, Box<SqlError>> {
@@ -140,12 +146,13 @@ impl<L: Locks> Drop for Transaction<L> {
 }
 
 impl<L: Locks> Inside<'_, L> {
+    /// Runs a statement; false, and nothing was done, when it made way for a quiet point.
     fn run(
         &mut self,
         statement: Statement<'_>,
         invocation: &Invocation,
         frame: &mut Frame,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         let program = statement.program;
         frame.begin(program, invocation);
         let Work { locks, scratch, .. } = &mut *self.work;
@@ -153,9 +160,13 @@ impl<L: Locks> Inside<'_, L> {
         let pin = self.schema.memory.epochs().pin(scratch.worker());
         let mut access = InPlace::resume(&self.schema, scratch, locks.protection());
         let Err(stop) = interpret::run(program, 0, frame, &mut access, &mut NoHook) else {
-            return Ok(());
+            return Ok(true);
         };
         match stop {
+            Stop::Conflict(Conflict::Quiet) => {
+                access.take_back(before); // I4
+                Ok(false)
+            }
             Stop::Conflict(conflict) => {
                 drop((access, pin));
                 let error = conflict_error(conflict);

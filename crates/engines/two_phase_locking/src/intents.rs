@@ -143,7 +143,7 @@ impl Patience {
     /// intents. A client's transaction that is ended costs more than a call that is repeated, and
     /// whoever it waits for may be a client that thinks.
     fn of(party: Party, mode: Mode) -> Self {
-        let look_ms = if party == Party::Session { 50 } else { 1 };
+        let look_ms = if party == Party::Session { 20 } else { 1 };
         let most_ms = if mode.is_intent() { 200 } else { 2_000 };
         Self { look_every: Duration::from_millis(look_ms), most: Duration::from_millis(most_ms) }
     }
@@ -229,9 +229,13 @@ impl TableLocks {
                 let held = private.mode(on);
                 let began = Ticks::now();
                 let goes_on = || {
-                    patience.is_some_and(|patience| began.elapsed() < patience.most)
+                    if owner.is_called_away() {
+                        return Err(Conflict::Quiet);
+                    }
+                    let waits = patience.is_some_and(|patience| began.elapsed() < patience.most)
                         && prevails(owner)
-                        && !self.is_awaited_beside(private, Some(on))
+                        && !self.is_awaited_beside(private, Some(on));
+                    if waits { Ok(()) } else { Err(Conflict::TimeOut) }
                 };
                 let pause = patience.map(|patience| patience.look_every);
                 let asked = (on, held, mode);

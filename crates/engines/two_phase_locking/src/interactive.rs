@@ -97,13 +97,11 @@ fn slots_of<F: Form>(
     options: &InteractiveOptions,
     (tables, started, threads, ranges): (&Arc<TableLocks>, Ticks, usize, Ranges),
 ) -> Arc<dyn Interactive> {
-    Slots::new(ground, options, |number| SessionLocks::<F> {
-        locking: Locking::new(Arc::clone(tables), threads + number),
-        watch: Stopwatch::default(),
-        started,
-        age: 1,
-        ranges,
-        form: PhantomData,
+    Slots::new(ground, options, |number| {
+        let mut locking = Locking::new(Arc::clone(tables), threads + number);
+        locking.owner.attend_to_quiet(Arc::clone(&ground.schema));
+        let watch = Stopwatch::default();
+        SessionLocks::<F> { locking, watch, started, age: 1, ranges, form: PhantomData }
     })
 }
 

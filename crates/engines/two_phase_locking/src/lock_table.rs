@@ -42,11 +42,14 @@ mod stress_tests;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crossbeam_utils::CachePadded;
 use hotrow_base::sync::{Latch, LatchGuard, Spin};
 use hotrow_engine::lock_mode::Mode;
+use hotrow_engine::schema::SharedSchema;
 use hotrow_engine::waits::{self, Awaited, Party, WaitBook, Waited};
 use hotrow_log::position::Position;
 use hotrow_transaction::outcome::Conflict;
@@ -100,9 +103,36 @@ pub struct Owner {
     told: Vec<u32>,
     search: Search,
     dreadlocks: Dreadlocks,
+    /// whose quiet points it gives way to
+    attends: Option<Attended>,
+}
+
+/// Whose quiet points an owner gives way to.
+struct Attended(Arc<SharedSchema>);
+
+impl fmt::Debug for Attended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attended").finish_non_exhaustive()
+    }
 }
 
 impl Owner {
+    /// From now on it leaves queues when somebody wants a quiet point: whoever it waits for may
+    /// be waiting outside the gate for that to be over, while the quiet point waits for the owner.
+    /// For sessions, whose transactions are parked outside; who queues for workers only need not.
+    pub fn attend_to_quiet(&mut self, schema: Arc<SharedSchema>) {
+        self.attends = Some(Attended(schema));
+    }
+
+    fn attends_to_quiet(&self) -> bool {
+        self.attends.is_some()
+    }
+
+    /// Whether a quiet point is wanted to which it gives way.
+    pub fn is_called_away(&self) -> bool {
+        self.attends.as_ref().is_some_and(|Attended(schema)| schema.gate().wants_quiet())
+    }
+
     /// Begins a transaction, which has met nobody.
     #[inline]
     pub fn begin(&mut self) {
@@ -218,6 +248,7 @@ impl LockTable {
             told: Vec::with_capacity(self.cells.len()),
             search: Search::new(self.cells.len()),
             dreadlocks,
+            attends: None,
         }
     }
 

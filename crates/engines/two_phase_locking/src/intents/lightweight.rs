@@ -128,13 +128,13 @@ impl Lightweight {
         })
     }
 
-    /// Waits for a lock; asks now and then, after each `pause`, whether to go on. The tag of what
+    /// Waits for a lock; asks now and then, after each `pause`, why not to go on. The tag of what
     /// was granted.
     pub fn acquire(
         &self,
         (on, held, mode): (Coarse, Option<Mode>, Mode),
         pause: Option<Duration>,
-        goes_on: impl Fn() -> bool,
+        goes_on: impl Fn() -> Result<(), Conflict>,
     ) -> Result<Position, Conflict> {
         let target = held.map_or(mode, |held| held.join(mode));
         let absolute = u32::from(!target.is_intent());
@@ -147,8 +147,10 @@ impl Lightweight {
         let tag = loop {
             let deadline = pause.map(Ticks::from_now);
             let tag = entry.released.wait_for(deadline, || Self::attempt(entry, held, target));
-            if tag.is_some() || !goes_on() {
-                break tag;
+            match (tag, goes_on()) {
+                (Some(tag), _) => break Ok(tag),
+                (None, Err(why)) => break Err(why),
+                (None, Ok(())) => {}
             }
         };
         {
@@ -159,7 +161,7 @@ impl Lightweight {
         if absolute > 0 {
             entry.released.notify_all(); // intents that held back for it (I2)
         }
-        tag.ok_or(Conflict::TimeOut)
+        tag
     }
 
     /// Whether somebody waits for the lock, beside who waits for `waits_for`.

@@ -70,12 +70,22 @@ impl LockTable {
         deadline: Option<Ticks>,
     ) -> Result<(), Conflict> {
         let cell = &self.cells[owner.number as usize];
-        cell.wait(self.spin_of(owner), deadline);
-        match cell.verdict() {
-            Some(Verdict::Granted) => Ok(()),
-            Some(Verdict::Refused) => Err(Conflict::Die),
-            None if cell.is_doomed() => self.give_up(owner, lock, Conflict::Wound),
-            None => self.give_up(owner, lock, Conflict::TimeOut),
+        loop {
+            let nap = owner.attends_to_quiet().then(|| Ticks::from_now(NAP));
+            let next = [nap, deadline].into_iter().flatten().min();
+            cell.wait(self.spin_of(owner), next);
+            match cell.verdict() {
+                Some(Verdict::Granted) => return Ok(()),
+                Some(Verdict::Refused) => return Err(Conflict::Die),
+                None if cell.is_doomed() => return self.give_up(owner, lock, Conflict::Wound),
+                None if owner.is_called_away() => {
+                    return self.give_up(owner, lock, Conflict::Quiet);
+                }
+                None if deadline.is_some_and(|deadline| deadline.has_passed()) => {
+                    return self.give_up(owner, lock, Conflict::TimeOut);
+                }
+                None => {}
+            }
         }
     }
 
@@ -94,7 +104,6 @@ impl LockTable {
 
     /// Undoes others as long as they close cycles through the owner, or gives up itself.
     fn wait_in_graph(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {
-        let cell = &self.cells[owner.number as usize];
         // Parts are read one after another: a cycle is believed when it is found twice.
         while owner.search.cycle(&self.cells, owner.number).is_some()
             && let Some(last) = owner.search.cycle(&self.cells, owner.number)
@@ -113,10 +122,9 @@ impl LockTable {
                 None => break,
             }
         }
-        cell.wait(self.spin_of(owner), None);
-        match cell.verdict() {
-            Some(Verdict::Granted) => Ok(()),
-            _ => self.give_up(owner, lock, Conflict::Victim),
+        match self.wait_until(owner, lock, None) {
+            Err(Conflict::Wound) => Err(Conflict::Victim),
+            waited => waited,
         }
     }
 
@@ -138,6 +146,9 @@ impl LockTable {
             }
             if cell.is_doomed() && owner.standing == Standing::Dynamic {
                 return self.give_up(owner, lock, Conflict::Victim);
+            }
+            if owner.is_called_away() {
+                return self.give_up(owner, lock, Conflict::Quiet);
             }
             let suspect = {
                 let bucket = self.bucket(lock);
