@@ -81,6 +81,21 @@ impl Alone {
         self.reply(schema, program, ended)
     }
 
+    /// Runs a statement that only reads.
+    pub(crate) fn read(
+        &mut self,
+        schema: &Schema,
+        program: &Program,
+        invocation: &Invocation,
+    ) -> Reply {
+        let Self { scratch, frame, committer } = self;
+        let place = |access: &mut InPlace<'_, _>| committer.commit_alone(access.effect());
+        let ended =
+            worker::run_alone(schema, scratch, committer, program, invocation, frame, place);
+        let ended = ended.map(|commit| commit.position().epoch);
+        self.reply(schema, program, ended)
+    }
+
     /// Tells the log of a definition that has taken effect; the epoch in which it is durable.
     pub(crate) fn definition(&self, entry: &TextEntry<'_>) -> Result<u64, SqlError> {
         let commit = self.committer.commit_alone(Effect::Write { hash: 0 });

@@ -63,6 +63,13 @@ pub(crate) fn signature_hint(procedure: &Procedure) -> String {
     format!("it is {}({})", procedure.name, list.join(", "))
 }
 
+/// The SQLSTATE of a value that is not taken. A type that cannot be cast at all is a mismatch of
+/// the call; other errors are the value's own.
+pub(crate) fn refusal(error: &ValueError) -> [u8; 5] {
+    let code = if error.code() == "42846" { "42804" } else { error.code() };
+    code.as_bytes().try_into().unwrap_or(*b"22000")
+}
+
 impl Binder<'_> {
     /// Any value, converted to the parameter's type as an assignment would.
     pub fn value(&mut self, value: &Value) -> Result<(), SqlError> {
@@ -88,10 +95,7 @@ impl Binder<'_> {
             Ok(slot) => (&slot.name, slot.sql_type.to_string()),
             Err(_) => (&self.procedure.name, String::new()),
         };
-        // A type that cannot be cast at all is a mismatch of the call; other errors are the
-        // value's own.
-        let code = if error.code() == "42846" { "42804" } else { error.code() };
-        let code = code.as_bytes().try_into().unwrap_or(*b"22000");
+        let code = refusal(error);
         let message = format!("parameter \"{name}\" of type {parameter}: {error}");
         advised(&code, message, signature_hint(self.procedure))
     }

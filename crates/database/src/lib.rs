@@ -53,6 +53,7 @@ mod memory;
 mod once;
 mod prepared;
 mod procedure;
+mod query;
 mod recovery;
 mod rows;
 mod scan;

@@ -7,6 +7,7 @@
 
 use std::cell::{Ref, RefCell};
 
+use hotrow_base::datum::Datum;
 use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
@@ -18,14 +19,14 @@ use hotrow_sql::{
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::granule::TableUse;
 use hotrow_transaction::invocation::Arguments;
-use hotrow_transaction::lower;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Procedure, ResultColumn};
 
-use crate::arguments::bind_all;
+use crate::arguments::refusal;
 use crate::database::Inner;
 use crate::definition::{Registered, procedure_named};
 use crate::error::{Error, advised};
+use crate::query::QueryWork;
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::statement::{self, StatementResult};
@@ -59,7 +60,7 @@ pub struct Prepared {
 /// What was found out when a statement was prepared.
 struct Takes {
     parameters: Vec<SqlType>,
-    columns: Vec<ResultColumn>,
+    columns: Vec<(String, SqlType)>,
 }
 
 /// A compiled statement.
@@ -71,9 +72,11 @@ struct Known {
 /// What a statement does that is compiled once.
 pub(crate) enum Work {
     /// calls a procedure
-    Call { name: String, arguments: Vec<Argument>, types: Vec<DataType> },
+    Call { name: String, arguments: Vec<Argument>, types: Vec<SqlType> },
     /// runs a program
     Program(Box<StatementProgram>),
+    /// runs several, and computes its rows from theirs
+    Query(Box<QueryWork>),
 }
 
 /// The program of a statement.
@@ -115,7 +118,7 @@ impl Session {
             compile_with_parameters(&schema.catalog, &registered, &statement, types)?;
         let columns = columns_of(&schema, &compiled);
         let known = match compiled {
-            Compiled::Call { .. } | Compiled::Statement(_) => {
+            Compiled::Call { .. } | Compiled::Statement(_) | Compiled::Query(_) => {
                 Some(Known { generation, work: Work::of(&schema, compiled)? })
             }
             _ => None,
@@ -152,9 +155,9 @@ impl Prepared {
     }
 
     /// Names and types of the columns that it returns.
-    pub fn columns(&self) -> impl ExactSizeIterator<Item = (&str, DataType)> {
-        let columns: &[ResultColumn] = self.takes.as_ref().map_or(&[], |takes| &takes.columns);
-        columns.iter().map(|column| (column.name.as_str(), column.data_type))
+    pub fn columns(&self) -> impl ExactSizeIterator<Item = (&str, SqlType)> {
+        let columns: &[(String, SqlType)] = self.takes.as_ref().map_or(&[], |takes| &takes.columns);
+        columns.iter().map(|(name, sql_type)| (name.as_str(), *sql_type))
     }
 
     /// Whether it returns rows, be they none.
@@ -202,7 +205,7 @@ impl Prepared {
             }
         };
         match compiled {
-            Compiled::Call { .. } | Compiled::Statement(_) => {
+            Compiled::Call { .. } | Compiled::Statement(_) | Compiled::Query(_) => {
                 let work = Work::of(schema, compiled)?;
                 *self.known.borrow_mut() = Some(Known { generation, work });
                 Ok(None)
@@ -219,38 +222,53 @@ impl Prepared {
     }
 
     /// The types of the columns that it returns, behind a [`Prepared::compile`] that gave nothing.
-    pub(crate) fn result_types(&self) -> Vec<DataType> {
+    pub(crate) fn result_types(&self) -> Vec<SqlType> {
+        let scalar = |column: &ResultColumn| SqlType::Scalar(column.data_type);
         match &*self.work() {
             Work::Call { types, .. } => types.clone(),
-            Work::Program(work) => {
-                work.procedure.result.iter().map(|column| column.data_type).collect()
+            Work::Program(work) => work.procedure.result.iter().map(scalar).collect(),
+            Work::Query(work) => {
+                QueryWork::columns(&work.query).map(|(_, sql_type)| sql_type).collect()
             }
         }
     }
 
+    /// Values as those of its parameters' types.
+    pub(crate) fn bound(&self, values: &[Value]) -> Result<Vec<Value>, SqlError> {
+        let mut bound = Arguments::default();
+        for (at, (sql_type, value)) in self.parameters().iter().zip(values).enumerate() {
+            bound.push_value(*sql_type, value).map_err(|error| {
+                let code = refusal(&error);
+                SqlError::new(&code, format!("parameter ${} of type {sql_type}: {error}", at + 1))
+            })?;
+        }
+        let Arguments { datums, elements, heap } = &bound;
+        let value = |(sql_type, datum): (&SqlType, &Datum)| match *sql_type {
+            SqlType::Scalar(of) => Value::from_datum(*datum, of, heap),
+            SqlType::Array(_) if datum.is_null() => Value::Null,
+            SqlType::Array(of) => {
+                let elements = elements[datum.as_range().range()].iter();
+                Value::Array(elements.map(|datum| Value::from_datum(*datum, of, heap)).collect())
+            }
+        };
+        Ok(self.parameters().iter().zip(datums).map(value).collect())
+    }
+
     /// A program's statement as one without parameters; none if it has none.
     pub(crate) fn with_literals(&self, values: &[Value]) -> Result<Option<Self>, SqlError> {
-        let known = self.known.borrow();
-        let Some(Known { work: Work::Program(work), .. }) = &*known else { return Ok(None) };
         if values.is_empty() {
             return Ok(None);
         }
+        if self.parameters().iter().any(|of| matches!(of, SqlType::Array(_))) {
+            let message = "this engine's statements take no arrays".to_owned();
+            return Err(advised(
+                b"0A000",
+                message,
+                "Write a procedure, and CALL it with the array.",
+            ));
+        }
         // As they are bound where there is no need for a text.
-        let mut bound = Arguments::default();
-        bind_all(&work.procedure, values, &mut bound)?;
-        let written =
-            self.parameters().iter().zip(&bound.datums).map(|(sql_type, &datum)| match *sql_type {
-                SqlType::Scalar(data_type) => Ok(Value::from_datum(datum, data_type, &bound.heap)),
-                SqlType::Array(_) => {
-                    let message = "this engine's statements take no arrays".to_owned();
-                    Err(advised(
-                        b"0A000",
-                        message,
-                        "Write a procedure, and CALL it with the array.",
-                    ))
-                }
-            });
-        let bound = written.collect::<Result<Vec<_>, _>>()?;
+        let bound = self.bound(values)?;
         let text = with_literals(&self.statement, self.parameters(), &bound)?;
         let mut statements = parse_script(&text)?;
         let (Some(mut statement), true) = (statements.pop(), statements.is_empty()) else {
@@ -265,27 +283,27 @@ impl Work {
     fn of(schema: &Schema, compiled: Compiled) -> Result<Self, SqlError> {
         match compiled {
             Compiled::Call { name, arguments } => {
-                let types = called_columns(schema, &name).map(|column| column.data_type).collect();
+                let types = called_columns(schema, &name);
+                let types = types.map(|column| SqlType::Scalar(column.data_type)).collect();
                 Ok(Self::Call { name, arguments, types })
             }
-            Compiled::Statement(mut procedure) => {
-                let program = lower::lower(&schema.catalog, &procedure)?;
-                let uses = schema.granules.uses_of(&procedure);
-                procedure.body = Vec::new();
-                let procedure = *procedure;
-                Ok(Self::Program(Box::new(StatementProgram { procedure, program, uses })))
+            Compiled::Statement(procedure) => {
+                Ok(Self::Program(Box::new(StatementProgram::of(schema, *procedure)?)))
             }
+            Compiled::Query(query) => Ok(Self::Query(Box::new(QueryWork::of(schema, query)?))),
             other => Err(SqlError::new(b"XX000", format!("no work to keep: {other:?}"))),
         }
     }
 }
 
-fn columns_of(schema: &Schema, compiled: &Compiled) -> Vec<ResultColumn> {
+fn columns_of(schema: &Schema, compiled: &Compiled) -> Vec<(String, SqlType)> {
+    let scalar = |column: &ResultColumn| (column.name.clone(), SqlType::Scalar(column.data_type));
     match compiled {
-        Compiled::Statement(procedure) => procedure.result.clone(),
-        Compiled::Call { name, .. } => called_columns(schema, name).cloned().collect(),
+        Compiled::Statement(procedure) => procedure.result.iter().map(scalar).collect(),
+        Compiled::Query(query) => QueryWork::columns(query).collect(),
+        Compiled::Call { name, .. } => called_columns(schema, name).map(scalar).collect(),
         Compiled::ExplainProcedure { .. } => {
-            vec![ResultColumn { name: "plan".to_owned(), data_type: DataType::Text }]
+            vec![("plan".to_owned(), SqlType::Scalar(DataType::Text))]
         }
         _ => Vec::new(),
     }
@@ -300,16 +318,16 @@ fn called_columns<'a>(schema: &'a Schema, name: &str) -> impl Iterator<Item = &'
 pub(crate) fn run_compiled(
     inner: &Inner,
     prepared: &Prepared,
-    mut run: impl FnMut(&StatementProgram, u64) -> Result<Option<Rows>, Error>,
+    mut run: impl FnMut(&Work, &Schema, u64) -> Result<Option<Rows>, Error>,
 ) -> Result<Rows, Error> {
     for _ in 0..COMPILATIONS_MAX {
         // In this order: a schema that is newer than its number is only compiled for again.
         let generation = inner.schema.generation();
-        if prepared.compile(&inner.schema.current(), generation)?.is_some() {
+        let schema = inner.schema.current();
+        if prepared.compile(&schema, generation)?.is_some() {
             break;
         }
-        let Work::Program(work) = &*prepared.work() else { break };
-        if let Some(rows) = run(work, generation)? {
+        if let Some(rows) = run(&prepared.work(), &schema, generation)? {
             return Ok(rows);
         }
     }

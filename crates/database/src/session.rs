@@ -55,6 +55,35 @@ pub struct Session {
     mailbox: Arc<Mailbox>,
     known: RefCell<Known>,
     talk: RefCell<Talk>,
+    identity: RefCell<Arc<Identity>>,
+}
+
+/// Who a session is, for queries that ask.
+pub(crate) struct Identity {
+    pub(crate) user: String,
+    pub(crate) database: String,
+    pub(crate) number: i32,
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Self { user: "hotrow".to_owned(), database: "hotrow".to_owned(), number: 0 }
+    }
+}
+
+impl Identity {
+    /// Names, values and descriptions of what can be asked by `current_setting`.
+    pub(crate) fn settings(&self) -> Vec<(String, String, String)> {
+        const FIXED: &[(&str, &str, &str)] = &[
+            ("server_version", "15.0", "Shows the server version."),
+            ("server_version_num", "150000", "Shows the server version as an integer."),
+            ("server_encoding", "UTF8", "Shows the server's character set encoding."),
+            ("max_index_keys", "32", "Shows the maximum number of index keys."),
+            ("default_table_access_method", "heap", "The default table access method."),
+        ];
+        let text = |(a, b, c): &(&str, &str, &str)| ((*a).into(), (*b).into(), (*c).into());
+        FIXED.iter().map(text).collect()
+    }
 }
 
 /// Procedures looked up so far.
@@ -67,7 +96,8 @@ struct Known {
 impl Session {
     pub(crate) fn new(inner: Arc<Inner>) -> Self {
         let talk = RefCell::new(Talk::new(inner.config.step_budget));
-        Self { inner, mailbox: Arc::default(), known: RefCell::default(), talk }
+        let (known, identity) = (RefCell::default(), RefCell::default());
+        Self { inner, mailbox: Arc::default(), known, talk, identity }
     }
 
     /// Executes a script: statements separated by semicolons, each on its own and atomic. A syntax
@@ -230,6 +260,17 @@ impl Session {
 
     pub(crate) fn inner(&self) -> &Inner {
         &self.inner
+    }
+
+    /// Says who the session is, for queries that ask: `current_user`, `current_database()` and
+    /// `pg_backend_pid()`.
+    pub fn identify(&self, user: &str, database: &str, number: i32) {
+        let (user, database) = (user.to_owned(), database.to_owned());
+        *self.identity.borrow_mut() = Arc::new(Identity { user, database, number });
+    }
+
+    pub(crate) fn identity(&self) -> Arc<Identity> {
+        self.identity.borrow().clone()
     }
 
     /// What it says, one thing at a time.

@@ -1,11 +1,13 @@
 //! Statements of scripts: which go to the engine, and which run alone at a quiet point.
 
+use std::sync::Arc;
+
 use hotrow_base::clock;
-use hotrow_base::types::DataType;
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
-use hotrow_engine::schema::{Purpose, Quiet};
-use hotrow_sql::{Argument, Compiled, ScriptStatement, compile};
+use hotrow_engine::schema::{Purpose, Quiet, Schema};
+use hotrow_sql::{Argument, Compiled, Query, ScriptStatement, compile};
 use hotrow_transaction::actions::{ActionPlan, explain_in_batch};
 use hotrow_transaction::explain::explain_plan;
 use hotrow_transaction::invocation::Invocation;
@@ -21,8 +23,9 @@ use crate::database::Inner;
 use crate::definition::{self, Defined, Registered, Sources};
 use crate::error::Error;
 use crate::prepared::{Prepared, Work};
+use crate::query::{self, Around, QueryWork};
 use crate::rows::Rows;
-use crate::session::Session;
+use crate::session::{Identity, Session};
 
 /// What a statement of a script gave.
 #[derive(Clone, PartialEq, Debug)]
@@ -32,7 +35,7 @@ pub struct StatementResult {
     /// its rows; none for definitions
     pub rows: Rows,
     /// the types of their columns; none where no rows can come
-    pub types: Vec<DataType>,
+    pub types: Vec<SqlType>,
     /// where the statement stands in the script
     pub place: Place,
     /// what PostgreSQL warns of: a BEGIN in a transaction, a COMMIT outside
@@ -78,14 +81,14 @@ fn execute_in_state(
         }
         Some(Compiled::ExplainProcedure { name, arguments }) => {
             let arguments = arguments.map(|written| given(&written, values));
-            types.push(DataType::Text);
+            types.push(SqlType::Scalar(DataType::Text));
             explain(inner, &name, arguments)?
         }
         Some(_) => {
             session.talk().refuse_inside(&tag(&statement.text, &Rows::default()))?;
             // Compiled again: the catalog may be another one by then.
             let quiet = inner.quiet(Purpose::DEFINITION)?;
-            execute_alone(inner, quiet, prepared, values)?
+            execute_alone(session, quiet, prepared, values)?
         }
     };
     Ok(StatementResult { tag: tag(&statement.text, &rows), rows, types, place, warning: None })
@@ -102,33 +105,41 @@ fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows,
     if let Work::Call { name, arguments, .. } = &*prepared.work() {
         return session.call(name, given(arguments, values));
     }
-    if let Some(done) = session.talk().statement(inner, prepared, values) {
+    let identity = session.identity();
+    if let Some(done) = session.talk().statement(inner, (prepared, values), &identity) {
         return done;
     }
     let Some(interactive) = &inner.interactive else {
-        return execute_alone(inner, inner.quiet(Purpose::ALONE)?, prepared, values);
+        return execute_alone(session, inner.quiet(Purpose::ALONE)?, prepared, values);
     };
     // Alone, while there are no transactions of several statements to be beside of.
     if !inner.schema.current().interactive {
         let quiet = inner.quiet(Purpose::ALONE)?;
         if !quiet.schema().interactive {
-            return execute_alone(inner, quiet, prepared, values);
+            return execute_alone(session, quiet, prepared, values);
         }
     }
-    session.talk().alone(inner, interactive, (prepared, values), clock::now_us())
+    let statement = (prepared, values, clock::now_us());
+    session.talk().alone(inner, interactive, statement, &identity)
 }
 
 /// Executes a definition or a single statement at a quiet point. The log has its text, with its
 /// values in it.
 fn execute_alone(
-    inner: &Inner,
+    session: &Session,
     quiet: Quiet<'_>,
     prepared: &Prepared,
     values: &[Value],
 ) -> Result<Rows, Error> {
+    let inner = session.inner();
     inner.refuse_unlogged()?;
     let whole = prepared.with_literals(values)?;
     let statement = whole.as_ref().unwrap_or(prepared).statement();
+    let schema = quiet.schema();
+    if let Compiled::Query(query) = compile(&schema.catalog, &Registered(&schema), statement)? {
+        let identity = session.identity();
+        return query_alone(inner, (&schema, query), &identity);
+    }
     let reply = {
         let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());
         execute_quietly(&quiet, &mut sources, &mut alone, statement, clock::now_us())
@@ -138,6 +149,23 @@ fn execute_alone(
     }
     drop(quiet);
     inner.settle(reply)
+}
+
+/// Runs a query at a quiet point: it changes nothing, and so the log need not know.
+fn query_alone(
+    inner: &Inner,
+    (schema, query): (&Schema, Arc<Query>),
+    identity: &Identity,
+) -> Result<Rows, Error> {
+    let work = QueryWork::of(schema, query)?;
+    let around = Around { inner, schema, identity, now_us: clock::now_us() };
+    let mut durable_in = 0;
+    let rows = query::run(&work, &[], &around, &mut |read, invocation| {
+        let reply = inner.alone.lock().read(schema, &read.program, invocation);
+        durable_in = durable_in.max(reply.durable_in);
+        Ok(Some(reply.answer.map_err(Error::Sql)?.values().to_vec()))
+    })?;
+    inner.settle(Reply { answer: Ok(rows.unwrap_or_default()), durable_in })
 }
 
 /// Executes a definition or a single statement while nothing else runs: one that was typed, or one
@@ -153,6 +181,9 @@ pub(crate) fn execute_quietly(
     let schema = quiet.schema();
     let compiled = compile(&schema.catalog, &Registered(&schema), statement);
     let defined = match compiled {
+        Ok(Compiled::Query(_)) => {
+            return Reply::refused(SqlError::new(b"XX000", "a query changes nothing"));
+        }
         Ok(Compiled::Statement(procedure)) => {
             return match lower::lower(&schema.catalog, &procedure) {
                 Ok(program) => alone.statement(&schema, &program, &entry),

@@ -4,6 +4,7 @@
 //!              transaction of each; keeps what both need
 //! Concurrency  one session's, and so one thread's
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
@@ -21,8 +22,10 @@ use crate::client::Reply;
 use crate::database::Inner;
 use crate::definition::unknown_procedure;
 use crate::error::Error;
-use crate::prepared::{COMPILATIONS_MAX, Prepared, StatementProgram, changing, run_compiled};
+use crate::prepared::{COMPILATIONS_MAX, Prepared, StatementProgram, Work, changing, run_compiled};
+use crate::query::{self, Around};
 use crate::rows::Rows;
+use crate::session::Identity;
 use crate::transaction::{
     Ended, OpenTransaction, TransactionState, inside, outside, warning_inside, warning_outside,
 };
@@ -141,17 +144,16 @@ impl Talk {
     pub(crate) fn statement(
         &mut self,
         inner: &Inner,
-        prepared: &Prepared,
-        values: &[Value],
+        statement: (&Prepared, &[Value]),
+        identity: &Identity,
     ) -> Option<Result<Rows, Error>> {
         let Self { open, frame } = self;
         let open = open.as_mut()?;
-        let mut invocation = Invocation { now_us: open.now_us, ..Invocation::default() };
-        Some(run_compiled(inner, prepared, |work, generation| {
-            bind_all(&work.procedure, values, &mut invocation.arguments)?;
-            let done = open.execute(statement_of(work, generation), &invocation, frame)?;
-            Ok(done.map(|()| Rows::of_program(frame, &work.program)))
-        }))
+        let now_us = open.now_us;
+        let execute = |statement: Statement<'_>, invocation: &Invocation, frame: &mut Frame| {
+            open.execute(statement, invocation, frame).map_err(Error::Sql)
+        };
+        Some(run_in(inner, statement, (identity, now_us), frame, execute, || Ok(())))
     }
 
     /// Runs a call in the open transaction, if there is one.
@@ -171,30 +173,33 @@ impl Talk {
         &mut self,
         inner: &Inner,
         interactive: &Arc<dyn Interactive>,
-        (prepared, values): (&Prepared, &[Value]),
-        now_us: i64,
+        (prepared, values, now_us): (&Prepared, &[Value], i64),
+        identity: &Identity,
     ) -> Result<Rows, Error> {
         let mut transaction = begin_soon(interactive).or_else(|error| {
             inner.refuse_closed()?;
             Err(Error::from(error))
         })?;
-        let mut invocation = Invocation { now_us, ..Invocation::default() };
         let mut repetitions = 0;
         loop {
             let mut durable_in = 0;
             let frame = &mut self.frame;
-            let rows = run_compiled(inner, prepared, |work, generation| {
-                bind_all(&work.procedure, values, &mut invocation.arguments)?;
-                match transaction.execute(statement_of(work, generation), &invocation, frame) {
-                    Ok(()) => {}
-                    Err(Failure::Outdated) => return Ok(None),
-                    Err(Failure::Statement(error) | Failure::Ended(error)) => {
-                        return Err(error.into());
-                    }
-                }
-                durable_in = transaction.commit()?;
-                Ok(Some(Rows::of_program(frame, &work.program)))
-            });
+            let shared = RefCell::new(&mut transaction);
+            let execute =
+                |statement: Statement<'_>, invocation: &Invocation, frame: &mut Frame| match shared
+                    .borrow_mut()
+                    .execute(statement, invocation, frame)
+                {
+                    Ok(()) => Ok(Some(())),
+                    Err(Failure::Outdated) => Ok(None),
+                    Err(Failure::Statement(error) | Failure::Ended(error)) => Err(error.into()),
+                };
+            let commit = || {
+                durable_in = shared.borrow_mut().commit()?;
+                Ok(())
+            };
+            let facts = (identity, now_us);
+            let rows = run_in(inner, (prepared, values), facts, frame, execute, commit);
             match rows {
                 Ok(rows) => return inner.settle(Reply { answer: Ok(rows), durable_in }),
                 Err(error) if is_conflict(&error) && repetitions < REPETITIONS_MAX => {
@@ -211,6 +216,41 @@ impl Talk {
             }
         }
     }
+}
+
+/// Runs what a statement does by `execute`, and then `commit`.
+fn run_in(
+    inner: &Inner,
+    (prepared, values): (&Prepared, &[Value]),
+    (identity, now_us): (&Identity, i64),
+    frame: &mut Frame,
+    mut execute: impl FnMut(Statement<'_>, &Invocation, &mut Frame) -> Result<Option<()>, Error>,
+    mut commit: impl FnMut() -> Result<(), Error>,
+) -> Result<Rows, Error> {
+    let mut invocation = Invocation { now_us, ..Invocation::default() };
+    run_compiled(inner, prepared, |work, schema, generation| {
+        let rows = match work {
+            Work::Call { .. } => return Ok(None),
+            Work::Program(work) => {
+                bind_all(&work.procedure, values, &mut invocation.arguments)?;
+                let done = execute(statement_of(work, generation), &invocation, frame)?;
+                done.map(|()| Rows::of_program(frame, &work.program))
+            }
+            Work::Query(work) => {
+                let values = prepared.bound(values)?;
+                let around = Around { inner, schema, identity, now_us };
+                query::run(work, &values, &around, &mut |read, invocation| {
+                    let done = execute(statement_of(read, generation), invocation, frame)?;
+                    let rows = done.map(|()| Rows::of_program(frame, &read.program));
+                    Ok(rows.map(|rows| rows.values().to_vec()))
+                })?
+            }
+        };
+        if rows.is_some() {
+            commit()?;
+        }
+        Ok(rows)
+    })
 }
 
 fn statement_of(work: &StatementProgram, generation: u64) -> Statement<'_> {

@@ -60,7 +60,10 @@ fn bank(session: &Session) -> Result<(), Error> {
     let find = session.prepare("SELECT id, balance FROM account WHERE owner = $1", &[])?;
     let columns: Vec<_> = find.columns().collect();
     let numeric = DataType::Numeric { precision: 12, scale: 2 };
-    assert_eq!(columns, [("id", DataType::BigInt), ("balance", numeric)]);
+    assert_eq!(
+        columns,
+        [("id", SqlType::Scalar(DataType::BigInt)), ("balance", SqlType::Scalar(numeric))]
+    );
     for (id, owner) in [(1, "O'Neill"), (2, "$1 ::text"), (3, "back\\slash")] {
         let found = session.execute_prepared(&find, &[Value::from(owner)])?;
         let row = found.rows.iter().next().expect("there is one");

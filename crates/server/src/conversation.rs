@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use bytes::BufMut;
-use hotrow::{DataType, Session, SqlError, StatementResult, TransactionState};
+use hotrow::{Session, SqlError, SqlType, StatementResult, TransactionState};
 use pgwire::messages::data::{FieldDescription, NoData, ParameterDescription, RowDescription};
 use pgwire::messages::extendedquery::{
     BindComplete, CloseComplete, ParseComplete, PortalSuspended,
@@ -270,12 +270,11 @@ fn close_some() -> Option<String> {
 }
 
 fn row_description(
-    columns: &[(String, DataType)],
+    columns: &[(String, SqlType)],
     format: impl Fn(usize) -> Format,
 ) -> RowDescription {
-    let field = |(at, (name, of)): (usize, &(String, DataType))| {
-        let (size, modifier) = (wire::size(*of), wire::modifier(*of));
-        let oid = wire::oid(hotrow::SqlType::Scalar(*of));
+    let field = |(at, (name, of)): (usize, &(String, SqlType))| {
+        let (oid, size, modifier) = (wire::oid(*of), wire::size(*of), wire::modifier(*of));
         FieldDescription::new(name.clone(), 0, 0, oid, size, modifier, format(at).code())
     };
     RowDescription::new(columns.iter().enumerate().map(field).collect())
@@ -291,7 +290,8 @@ fn send_rows(
         out.say_by(b'D', |body| {
             body.put_u16(row.len() as u16);
             for (at, (value, of)) in row.iter().zip(&result.types).enumerate() {
-                wire::write_with_length(value, format(at), *of, body);
+                let (SqlType::Scalar(of) | SqlType::Array(of)) = *of;
+                wire::write_with_length(value, format(at), of, body);
             }
         });
     }

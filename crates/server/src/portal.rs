@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hotrow::{DataType, Prepared, SqlError, SqlType, StatementResult, Value};
+use hotrow::{Prepared, SqlError, SqlType, StatementResult, Value};
 
 use crate::frontend::Bind;
 use crate::wire::{self, Format};
@@ -22,7 +22,7 @@ impl Statement {
     }
 
     /// Its columns; none where it returns no rows.
-    pub(crate) fn columns(&self) -> Vec<(String, DataType)> {
+    pub(crate) fn columns(&self) -> Vec<(String, SqlType)> {
         let columns = self.prepared.iter().flat_map(Prepared::columns);
         columns.map(|(name, of)| (name.to_owned(), of)).collect()
     }

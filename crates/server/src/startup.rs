@@ -24,8 +24,8 @@ const MAJOR: u16 = 3;
 /// What a connection is for.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Start {
-    /// a session
-    Session,
+    /// a session of this user, in a database of this name
+    Session { user: String, database: String },
     /// it has ended: what it asked for is done, or was refused
     Over,
 }
@@ -120,7 +120,9 @@ fn begin(
     }
     out.say(&BackendKeyData::new(number, SecretKey::I32(secret)));
     out.say(&ReadyForQuery::new(TransactionStatus::Idle));
-    Ok(Start::Session)
+    // As in PostgreSQL, the database is that of the user's name where none is given.
+    let database = named("database").map_or(*user, |(_, name)| *name);
+    Ok(Start::Session { user: (*user).to_owned(), database: database.to_owned() })
 }
 
 /// Ends a connection with an error.

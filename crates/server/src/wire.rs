@@ -82,12 +82,16 @@ pub(crate) fn oid(sql_type: SqlType) -> u32 {
 }
 
 /// The bytes of a value of a type, -1 for any number.
-pub(crate) fn size(data_type: DataType) -> i16 {
-    numbers(data_type).2
+pub(crate) fn size(sql_type: SqlType) -> i16 {
+    match sql_type {
+        SqlType::Scalar(data_type) => numbers(data_type).2,
+        SqlType::Array(_) => -1,
+    }
 }
 
 /// A type's length or digits, as RowDescription tells them.
-pub(crate) fn modifier(data_type: DataType) -> i32 {
+pub(crate) fn modifier(sql_type: SqlType) -> i32 {
+    let (SqlType::Scalar(data_type) | SqlType::Array(data_type)) = sql_type;
     match data_type {
         DataType::Varchar(n) | DataType::Char(n) => n as i32 + 4,
         DataType::Numeric { precision, scale } => {

@@ -27,7 +27,7 @@ pub(crate) fn aggregate_named(name: &str) -> Option<AggregateFunction> {
     })
 }
 
-fn result_type(function: AggregateFunction, of: DataType) -> Option<DataType> {
+pub(crate) fn result_type(function: AggregateFunction, of: DataType) -> Option<DataType> {
     use AggregateFunction as F;
     use DataType as T;
     Some(match (function, of) {

@@ -1,7 +1,10 @@
 //! Compilation: a parsed statement and a catalog to what the database has to do.
 
+use std::sync::Arc;
+
 use hotrow_base::types::SqlType;
 use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast;
 
@@ -11,6 +14,7 @@ use crate::clauses::object_name;
 use crate::create::create_procedure;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::parameters::parameters_named;
+use crate::relation::Query;
 use crate::scope::Compiler;
 use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
 use crate::transaction_control::TransactionControl;
@@ -39,6 +43,8 @@ pub enum Compiled {
     /// SELECT, INSERT, UPDATE, DELETE or DO: a procedure without a name and parameters, to be run
     /// once
     Statement(Box<Procedure>),
+    /// SELECT that is more than one access to one table
+    Query(Arc<Query>),
     /// CALL, or SELECT of one function
     Call {
         /// procedure
@@ -190,7 +196,15 @@ fn sql_statement(
             if let Some((name, arguments)) = called_function(query, procedures, place) {
                 return call(compiler, procedures, &name, &arguments, place);
             }
-            ad_hoc(compiler, statement)
+            let given = compiler.given.clone();
+            match ad_hoc(compiler, statement) {
+                Err(refused) if is_for_queries(&refused) => {
+                    compiler.restart(given);
+                    let query = compiler.relational(query)?;
+                    Ok(Compiled::Query(Arc::new(query)))
+                }
+                compiled => compiled,
+            }
         }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             ad_hoc(compiler, statement)
@@ -213,6 +227,12 @@ fn sql_statement(
             ))
         }
     }
+}
+
+/// Whether a query that was refused as an access to one table may be one of another shape: it has
+/// clauses, functions, types or relations that procedures do not have.
+fn is_for_queries(refused: &SqlError) -> bool {
+    matches!(&refused.sqlstate, b"0A000" | b"42P01" | b"42883" | b"42704" | b"3F000")
 }
 
 fn ad_hoc(compiler: &mut Compiler<'_>, statement: &ast::Statement) -> Result<Compiled> {

@@ -177,7 +177,8 @@ impl Compiler<'_> {
 
     fn identifier(&mut self, name: &str, place: Place) -> Result<Expr> {
         let known = self.variable(name).is_some()
-            || self.row.as_ref().is_some_and(|row| row.column(name).is_some());
+            || self.row.as_ref().is_some_and(|row| row.column(name).is_some())
+            || self.relation_column(name, place)?.is_some();
         if !known && let Some(expr) = self.time_keyword(name) {
             return Ok(expr);
         }
@@ -297,6 +298,11 @@ impl Compiler<'_> {
         to: &ast::DataType,
         place: Place,
     ) -> Result<Operand> {
+        if self.is_relational()
+            && let Some(operand) = self.relational_cast(expr, to, place)?
+        {
+            return Ok(operand);
+        }
         let to = match sql_type(to, place) {
             Ok(SqlType::Scalar(to)) => to,
             Ok(SqlType::Array(_)) => {
@@ -330,6 +336,11 @@ impl Compiler<'_> {
     }
 
     fn element(&mut self, root: &ast::Expr, chain: &[AccessExpr], place: Place) -> Result<Expr> {
+        if self.is_relational()
+            && let Some(element) = self.relational_element(root, chain, place)?
+        {
+            return Ok(element);
+        }
         let (array, subscript) = match chain {
             [AccessExpr::Subscript(subscript)] => (self.array(root)?, subscript),
             // procedure.parameter[i]
@@ -425,6 +436,11 @@ impl Compiler<'_> {
         written: &ast::Expr,
     ) -> Result<Operand> {
         use BinaryOperator as B;
+        if self.is_relational()
+            && let Some(operand) = self.relational_binary(left, op, right)?
+        {
+            return Ok(operand);
+        }
         let compare = match op {
             B::Eq => Some(CompareOp::Equal),
             B::NotEq => Some(CompareOp::NotEqual),

@@ -83,6 +83,11 @@ impl Compiler<'_> {
     /// Functions, among them those with a syntax of their own; everything else is refused.
     pub(crate) fn call_or_refuse(&mut self, written: &ast::Expr, place: Place) -> Result<Operand> {
         use ast::Expr as E;
+        if self.is_relational()
+            && let Some(operand) = self.relational_expr(written, place)?
+        {
+            return Ok(operand);
+        }
         let typed = match written {
             E::Function(function) => self.function(function, place)?,
             E::Ceil { expr, field } => self.rounding("ceil", expr, field, place)?,
@@ -174,6 +179,11 @@ impl Compiler<'_> {
     }
 
     fn function(&mut self, function: &ast::Function, place: Place) -> Result<Expr> {
+        if self.is_relational()
+            && let Some(expr) = self.relational_function(function, place)?
+        {
+            return Ok(expr);
+        }
         let name = function_name(function);
         if function.over.is_some() {
             return Err(unsupported(

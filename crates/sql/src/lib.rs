@@ -44,6 +44,7 @@ mod parameters;
 mod path;
 mod query;
 mod raise;
+mod relation;
 mod rounding;
 mod routine;
 mod row_order;
@@ -61,6 +62,11 @@ pub use call::Argument;
 pub use compile::{Compiled, Dropped, ProcedureNames, compile, compile_with_parameters};
 pub use definition::{ForeignKeyDefinition, TableDefinition};
 pub use parameters::with_literals;
+pub use relation::{
+    Aggregation, Group, GroupAggregate, HostFunction, Join, JoinKind, Plan, Query, Scalar,
+    ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind, SubqueryKind, SystemContext,
+    SystemFunction, Window, WindowFunction, system_function, system_rows,
+};
 pub use script::parse_script;
 pub use syntax::ScriptStatement;
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX};

@@ -9,7 +9,7 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{Expr, Place};
+use hotrow_transaction::program::{Expr, FIRST_PARAMETER, Place};
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
@@ -65,6 +65,18 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// Forgets what was compiled, and which types parameters got meanwhile.
+    pub(crate) fn restart(&mut self, given: Vec<Option<SqlType>>) {
+        self.slots.truncate(FIRST_PARAMETER as usize + self.parameters.len());
+        for (slot, known) in self.parameters.iter().zip(&given) {
+            let open = SqlType::Scalar(DataType::Text);
+            self.slots[slot.index()].sql_type = known.unwrap_or(open);
+        }
+        self.given = given;
+        (self.row, self.aggregates, self.depth, self.row_sets) = (None, None, 0, 0);
+        self.result.clear();
+    }
+
     /// Gives a parameter the type that is wanted of it, if it has none.
     pub(crate) fn settle_parameter(&mut self, at: usize, wanted: DataType) -> Expr {
         let open = match wanted {
@@ -98,7 +110,7 @@ impl Compiler<'_> {
         Ok(Some(at))
     }
 
-    fn give(&mut self, at: usize, sql_type: SqlType) {
+    pub(crate) fn give(&mut self, at: usize, sql_type: SqlType) {
         if self.given[at].is_none() {
             self.given[at] = Some(sql_type);
             let slot = self.parameters[at];

@@ -357,7 +357,7 @@ fn column_order(row: &Row, order_by: &[OrderKey]) -> Option<Vec<ColumnOrder>> {
 }
 
 /// The name PostgreSQL gives a column without AS.
-fn column_name(written: &ast::Expr) -> String {
+pub(crate) fn column_name(written: &ast::Expr) -> String {
     match written {
         ast::Expr::Identifier(ident) => folded(&ident.value, ident.quote_style.is_some()),
         ast::Expr::CompoundIdentifier(idents) => dotted(idents).pop().unwrap_or_default(),

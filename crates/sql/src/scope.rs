@@ -113,6 +113,10 @@ pub(crate) struct Compiler<'c> {
     pub(crate) returning: Returning,
     /// a statement outside of procedures: whole-table work is nobody's surprise there
     pub(crate) ad_hoc: bool,
+    /// of a query of any shape: what is in scope, the innermost SELECT last
+    pub(crate) levels: Vec<crate::relation::Level>,
+    /// and its reads of one table
+    pub(crate) fetches: Vec<Procedure>,
 }
 
 impl<'c> Compiler<'c> {
@@ -140,6 +144,8 @@ impl<'c> Compiler<'c> {
             result: Vec::new(),
             returning: Returning::Nothing,
             ad_hoc: false,
+            levels: Vec::new(),
+            fetches: Vec::new(),
         }
     }
 
@@ -249,6 +255,9 @@ impl<'c> Compiler<'c> {
 
     /// What a bare name stands for.
     pub(crate) fn name(&mut self, name: &str, place: Place) -> Result<Expr> {
+        if let Some(column) = self.relation_column(name, place)? {
+            return Ok(column);
+        }
         let column = self.row.as_ref().and_then(|row| row.column(name));
         let variable = self.variable(name).cloned();
         match (column, variable) {
@@ -285,6 +294,9 @@ impl<'c> Compiler<'c> {
 
     /// What `a.b` stands for: a column, a record's field or a parameter.
     pub(crate) fn qualified(&mut self, parts: &[String], place: Place) -> Result<Expr> {
+        if let Some(column) = self.qualified_relation_column(parts, place)? {
+            return Ok(column);
+        }
         let [qualifier, name] = parts else {
             return Err(error(
                 b"42601",

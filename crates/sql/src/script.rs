@@ -85,7 +85,6 @@ fn refuse(cursor: &Cursor<'_>, place: Place) -> Result<()> {
         ("grant", "there are no roles: leave it out"),
         ("revoke", "there are no roles: leave it out"),
         ("alter", "create the table as it should be; indexes can be created and dropped"),
-        ("with", "write a procedure that keeps the first query's result in variables"),
         ("merge", "write INSERT ... ON CONFLICT DO NOTHING, then UPDATE"),
         ("copy", "write INSERT, or load rows through the library"),
         ("lock", "the engine locks by itself: leave it out"),

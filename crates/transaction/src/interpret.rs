@@ -30,7 +30,7 @@ mod slow;
 mod violation;
 mod visit;
 
-pub use aggregate::Totals;
+pub use aggregate::{Running, Totals};
 pub use fault::Fault;
 pub(crate) use keys::pack;
 pub(crate) use pure::{compare, fits};

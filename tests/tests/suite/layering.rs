@@ -15,6 +15,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("log", 1),
     ("engine", 2),
     ("sql", 2),
+    ("query", 3),
     ("engines/*", 3),
     ("workloads", 3),
     ("database", 4),
@@ -287,6 +288,7 @@ fn storage_knows_no_log_and_nobody_low_knows_sql() {
         ("transaction", &["hotrow_storage", "hotrow_log", "hotrow_engine", "hotrow_sql"]),
         ("engine", &["hotrow_sql", "hotrow_workloads"]),
         ("sql", &["hotrow_storage", "hotrow_engine"]),
+        ("query", &["hotrow_storage", "hotrow_log", "hotrow_engine"]),
         ("workloads", &["hotrow_storage", "hotrow_engine"]),
     ];
     let mut faults = Vec::new();

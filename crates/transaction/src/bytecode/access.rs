@@ -210,6 +210,18 @@ pub struct AggregateCode {
     pub result_type: DataType,
 }
 
+impl AggregateKind {
+    /// How values of a type are held.
+    pub fn of(data_type: DataType) -> Self {
+        match data_type {
+            DataType::Numeric { scale, .. } => Self::Numeric { scale },
+            DataType::Real | DataType::Double => Self::Float,
+            _ if data_type.is_bytes() => Self::Bytes,
+            _ => Self::Int,
+        }
+    }
+}
+
 /// What is done with the rows of a visit.
 #[derive(Clone, Debug)]
 pub enum Gather {

@@ -6,6 +6,7 @@
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal;
 use hotrow_base::types::DataType;
+use hotrow_base::value::{Value, ValueError};
 
 use super::Fault;
 use super::exact::ExactSum;
@@ -80,11 +81,11 @@ impl Totals {
             self.values.push(value);
             return code.kind == AggregateKind::Bytes;
         }
-        self.add_value(code, value, machine);
+        self.add_value(code, value, &machine.heap);
         false
     }
 
-    fn add_value(&mut self, code: &AggregateCode, value: Datum, machine: &Machine) {
+    fn add_value(&mut self, code: &AggregateCode, value: Datum, heap: &[u8]) {
         self.count += 1;
         match code.function {
             AggregateFunction::Count => {}
@@ -93,7 +94,7 @@ impl Totals {
                 AggregateKind::Numeric { .. } => self.add_units(value.as_numeric()),
                 _ => self.add_units(i128::from(value.as_int())),
             },
-            AggregateFunction::Min | AggregateFunction::Max => self.choose(code, value, machine),
+            AggregateFunction::Min | AggregateFunction::Max => self.choose(code, value, heap),
         }
     }
 
@@ -113,10 +114,11 @@ impl Totals {
         }
     }
 
-    fn choose(&mut self, code: &AggregateCode, value: Datum, machine: &Machine) {
+    fn choose(&mut self, code: &AggregateCode, value: Datum, heap: &[u8]) {
+        let bytes = |datum: Datum| &heap[datum.as_range().range()];
         let ordering = match (self.best.is_null(), code.kind) {
             (true, _) => None,
-            (false, AggregateKind::Bytes) => Some(machine.bytes(value).cmp(&self.best_bytes)),
+            (false, AggregateKind::Bytes) => Some(bytes(value).cmp(&self.best_bytes)),
             (false, AggregateKind::Float) => {
                 let ordering = compare(CompareKind::Float, value, self.best, &[]);
                 // 0 and -0 are equal and still not the same
@@ -132,7 +134,7 @@ impl Totals {
             self.best = value;
             if code.kind == AggregateKind::Bytes {
                 self.best_bytes.clear();
-                self.best_bytes.extend_from_slice(machine.bytes(value));
+                self.best_bytes.extend_from_slice(bytes(value));
             }
         }
     }
@@ -141,10 +143,10 @@ impl Totals {
     pub(super) fn result(
         &mut self,
         code: &AggregateCode,
-        machine: &mut Machine,
+        heap: &mut Vec<u8>,
     ) -> Result<Datum, Fault> {
         if !self.values.is_empty() {
-            self.add_distinct(code, machine);
+            self.add_distinct(code, heap);
         }
         match code.function {
             AggregateFunction::Count => Ok(Datum::int(self.count as i64)),
@@ -152,19 +154,19 @@ impl Totals {
             AggregateFunction::Sum => self.sum(code),
             AggregateFunction::Avg => self.average(code),
             AggregateFunction::Min | AggregateFunction::Max => match code.kind {
-                AggregateKind::Bytes => Ok(machine.keep(&self.best_bytes)),
+                AggregateKind::Bytes => Ok(Datum::of_bytes(&self.best_bytes, heap)),
                 _ => Ok(self.best),
             },
         }
     }
 
-    fn add_distinct(&mut self, code: &AggregateCode, machine: &Machine) {
+    fn add_distinct(&mut self, code: &AggregateCode, heap: &[u8]) {
         let mut values = std::mem::take(&mut self.values);
         let kind = compare_kind(code.kind);
-        let order = |a: &Datum, b: &Datum| compare_nulls_equal(kind, *a, *b, &machine.heap);
+        let order = |a: &Datum, b: &Datum| compare_nulls_equal(kind, *a, *b, heap);
         values.sort_unstable_by(order);
         values.dedup_by(|a, b| order(a, b).is_eq());
-        values.iter().for_each(|&value| self.add_value(code, value, machine));
+        values.iter().for_each(|&value| self.add_value(code, value, heap));
         self.values = values;
     }
 
@@ -201,6 +203,62 @@ impl Totals {
                 Ok(Datum::float(sum / self.count as f64))
             }
         }
+    }
+}
+
+/// An aggregate of values that no program reads: the results are the same.
+#[derive(Clone, Debug)]
+pub struct Running {
+    code: AggregateCode,
+    of: DataType,
+    totals: Totals,
+    heap: Vec<u8>,
+}
+
+impl Running {
+    /// Of values of a type, with a result of another.
+    pub fn new(function: AggregateFunction, of: DataType, result_type: DataType) -> Self {
+        let kind = AggregateKind::of(of);
+        let code = AggregateCode {
+            function,
+            argument: Some(0),
+            kind,
+            distinct: false,
+            result: 0,
+            result_type,
+        };
+        Self { code, of, totals: Totals::default(), heap: Vec::new() }
+    }
+
+    /// Counts a row of which no value is asked.
+    pub fn add_row(&mut self) {
+        self.totals.count += 1;
+    }
+
+    /// Takes a value; NULL is none.
+    ///
+    /// # Errors
+    ///
+    /// The value is not of the type.
+    pub fn add(&mut self, value: &Value) -> Result<(), ValueError> {
+        if value.is_null() {
+            return Ok(());
+        }
+        self.heap.clear();
+        let datum = value.to_datum(self.of, &mut self.heap)?;
+        self.totals.add_value(&self.code, datum, &self.heap);
+        Ok(())
+    }
+
+    /// The value of all that was added.
+    ///
+    /// # Errors
+    ///
+    /// It is out of range.
+    pub fn result(&mut self) -> Result<Value, Fault> {
+        self.heap.clear();
+        let datum = self.totals.result(&self.code, &mut self.heap)?;
+        Ok(Value::from_datum(datum, self.code.result_type, &self.heap))
     }
 }
 

@@ -124,7 +124,7 @@ impl<'a> Sink<'a> {
             Gather::Count => self.seen > 0,
             Gather::Aggregate(codes) => {
                 for (code, totals) in codes.iter().zip(&mut gathered.totals) {
-                    let value = totals.result(code, machine)?;
+                    let value = totals.result(code, &mut machine.heap)?;
                     machine.slots[code.result] = value;
                 }
                 frame.touched = 1;

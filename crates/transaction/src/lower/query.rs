@@ -204,7 +204,7 @@ impl Lowerer<'_> {
         AggregateCode {
             function: aggregate.function,
             argument,
-            kind: aggregate_kind(argument_type),
+            kind: AggregateKind::of(argument_type),
             distinct: aggregate.distinct,
             result: result.0,
             result_type,
@@ -221,13 +221,4 @@ struct Window {
 fn scalar(sql_type: SqlType) -> DataType {
     let (SqlType::Scalar(data_type) | SqlType::Array(data_type)) = sql_type;
     data_type
-}
-
-fn aggregate_kind(data_type: DataType) -> AggregateKind {
-    match data_type {
-        DataType::Numeric { scale, .. } => AggregateKind::Numeric { scale },
-        DataType::Real | DataType::Double => AggregateKind::Float,
-        _ if data_type.is_bytes() => AggregateKind::Bytes,
-        _ => AggregateKind::Int,
-    }
 }

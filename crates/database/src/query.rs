@@ -1,0 +1,172 @@
+//! Queries of more than one access to one table, run in a session's transaction.
+//!
+//! Role         gives [`hotrow_query`] its ground: each read of a table is a statement of the
+//!              transaction, so that a query sees one state and is serialized like anything else;
+//!              the system catalog is that of the schema it was compiled for
+
+use std::cell::LazyCell;
+use std::sync::Arc;
+
+use hotrow_base::types::SqlType;
+use hotrow_base::value::Value;
+use hotrow_engine::schema::Schema;
+use hotrow_query::{Ground, Limits, Row};
+use hotrow_sql::{Query, SystemContext, SystemFunction, system_function, system_rows};
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::lower;
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::Procedure;
+
+use crate::arguments::bind_all;
+use crate::database::Inner;
+use crate::error::Error;
+use crate::prepared::StatementProgram;
+use crate::rows::Rows;
+use crate::session::Identity;
+
+/// A compiled query.
+pub(crate) struct QueryWork {
+    pub(crate) query: Arc<Query>,
+    /// its reads of tables
+    fetches: Vec<StatementProgram>,
+    columns: Arc<[String]>,
+}
+
+impl QueryWork {
+    pub(crate) fn of(schema: &Schema, query: Arc<Query>) -> Result<Self, SqlError> {
+        let fetch = |procedure: &Procedure| StatementProgram::of(schema, procedure.clone());
+        let fetches = query.fetches.iter().map(fetch).collect::<Result<_, _>>()?;
+        let columns = query.columns.iter().map(|column| column.name.clone()).collect();
+        Ok(Self { query, fetches, columns })
+    }
+
+    /// Names and types of its columns.
+    pub(crate) fn columns(query: &Query) -> impl Iterator<Item = (String, SqlType)> {
+        let named = query.columns.iter().zip(&query.outputs);
+        named.map(|(column, slot)| (column.name.clone(), query.slots[slot.index()].sql_type))
+    }
+}
+
+impl StatementProgram {
+    /// Lowers a statement for a schema.
+    pub(crate) fn of(schema: &Schema, mut procedure: Procedure) -> Result<Self, SqlError> {
+        let program = lower::lower(&schema.catalog, &procedure)?;
+        let uses = schema.granules.uses_of(&procedure);
+        procedure.body = Vec::new();
+        Ok(Self { procedure, program, uses })
+    }
+}
+
+/// What a query is run with.
+pub(crate) struct Around<'a> {
+    pub(crate) inner: &'a Inner,
+    pub(crate) schema: &'a Schema,
+    pub(crate) identity: &'a Identity,
+    pub(crate) now_us: i64,
+}
+
+/// Executes a read of a table: its rows, value after value; none when the schema is another one.
+pub(crate) type Fetch<'a> =
+    &'a mut dyn FnMut(&StatementProgram, &Invocation) -> Result<Option<Vec<Value>>, Error>;
+
+/// Runs a query; none when it must be compiled again.
+pub(crate) fn run(
+    work: &QueryWork,
+    values: &[Value],
+    around: &Around<'_>,
+    fetch: Fetch<'_>,
+) -> Result<Option<Rows>, Error> {
+    let invocation = Invocation { now_us: around.now_us, ..Invocation::default() };
+    let mut ground = Reads { work, around, fetch, invocation };
+    let limits = Limits::default();
+    match hotrow_query::run(&work.query, values, around.now_us, limits, &mut ground) {
+        Ok(values) => {
+            let rows = values.len() / work.columns.len().max(1);
+            Ok(Some(Rows::new(Arc::clone(&work.columns), values, rows as u64)))
+        }
+        Err(Halt::Outdated) => Ok(None),
+        Err(Halt::Failed(error)) => Err(error),
+    }
+}
+
+/// What ends a query early.
+enum Halt {
+    Outdated,
+    Failed(Error),
+}
+
+impl From<SqlError> for Halt {
+    fn from(error: SqlError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+struct Reads<'a, 'f> {
+    work: &'a QueryWork,
+    around: &'a Around<'a>,
+    fetch: Fetch<'f>,
+    invocation: Invocation,
+}
+
+impl Reads<'_, '_> {
+    fn with_context<T>(&self, ask: impl FnOnce(&SystemContext<'_>) -> T) -> T {
+        let Around { inner, schema, identity, .. } = self.around;
+        let sources = LazyCell::new(|| inner.sources.lock());
+        let procedures = schema.procedures.iter().enumerate().filter_map(|(id, compiled)| {
+            let procedure = &compiled.as_ref()?.procedure;
+            Some((id as u32, procedure, sources.text(hotrow_base::ids::ProcedureId(id as u32))))
+        });
+        let settings = identity.settings();
+        let setting = |name: &str| {
+            let found = settings.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name));
+            found.map(|(_, value, _)| value.clone())
+        };
+        ask(&SystemContext {
+            catalog: &schema.catalog,
+            procedures: procedures.collect(),
+            user: &identity.user,
+            database: &identity.database,
+            session: identity.number,
+            setting: &setting,
+            settings: settings.clone(),
+            users: vec![identity.user.clone()],
+        })
+    }
+}
+
+impl Ground for Reads<'_, '_> {
+    type Error = Halt;
+
+    fn fetch(&mut self, fetch: usize, values: &[Value]) -> Result<Vec<Value>, Halt> {
+        let read = &self.work.fetches[fetch];
+        bind_all(&read.procedure, values, &mut self.invocation.arguments)?;
+        let rows = (self.fetch)(read, &self.invocation).map_err(Halt::Failed)?;
+        rows.ok_or(Halt::Outdated)
+    }
+
+    fn system_rows(&mut self, relation: &str) -> Vec<Row> {
+        self.with_context(|context| system_rows(context, relation))
+    }
+
+    fn system_function(
+        &mut self,
+        function: SystemFunction,
+        arguments: &[Value],
+    ) -> Result<Value, SqlError> {
+        let value = self.with_context(|context| system_function(context, function, arguments));
+        let must_exist = matches!(
+            (function, arguments),
+            (SystemFunction::RelationOid | SystemFunction::CurrentSetting, [Value::Text(_)])
+        );
+        match (value, arguments.first()) {
+            (Value::Null, Some(Value::Text(name))) if must_exist => Err(match function {
+                SystemFunction::CurrentSetting => {
+                    let message = format!("unrecognized configuration parameter \"{name}\"");
+                    SqlError::new(b"42704", message)
+                }
+                _ => SqlError::new(b"42P01", format!("relation \"{name}\" does not exist")),
+            }),
+            (value, _) => Ok(value),
+        }
+    }
+}

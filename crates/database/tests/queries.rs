@@ -1,0 +1,191 @@
+//! Queries of any shape: the rows are those that PostgreSQL gives.
+
+#[path = "every_engine/mod.rs"]
+mod every_engine;
+
+use every_engine::{every_engine, open};
+use hotrow::{Error, Session, Value};
+
+const SETUP: &str = include_str!("queries/setup.sql");
+const EXPECTED: &str = include_str!("queries/expected.txt");
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        value => value.to_string(),
+    }
+}
+
+/// The rows of a query as psql -A -t writes them.
+fn rows(session: &Session, query: &str) -> Vec<String> {
+    match session.execute(query) {
+        Ok(results) => {
+            let rows = results[0].rows.iter();
+            rows.map(|row| row.iter().map(text).collect::<Vec<_>>().join("|")).collect()
+        }
+        Err(Error::Sql(error)) => vec![format!("{}: {}", error.code(), error.message)],
+        Err(error) => vec![error.to_string()],
+    }
+}
+
+/// The SQLSTATE and the message of a query that fails.
+fn refused(session: &Session, query: &str) -> String {
+    match rows(session, query).as_slice() {
+        [error] if error.contains(": ") => error.clone(),
+        rows => panic!("{query} gave {rows:?}"),
+    }
+}
+
+#[test]
+fn rows_are_those_that_postgresql_gives() {
+    every_engine(|config| {
+        let db = open(config);
+        let session = db.session();
+        session.execute(SETUP)?;
+        let mut queries = 0;
+        for block in EXPECTED.trim_end_matches('\n').split("\n== ").skip(1) {
+            let mut lines = block.split('\n');
+            let query = lines.next().unwrap_or_default();
+            let mut found = rows(&session, query);
+            found.sort_unstable();
+            assert_eq!(found, lines.collect::<Vec<_>>(), "{query}");
+            queries += 1;
+        }
+        assert!(queries > 150, "{queries} queries");
+        Ok(())
+    });
+}
+
+#[test]
+fn orders_limits_and_parameters() {
+    every_engine(|config| {
+        let db = open(config);
+        let session = db.session();
+        session.execute(SETUP)?;
+        let query = "SELECT e.name FROM emp e LEFT JOIN dept d ON d.id = e.dept_id \
+                     ORDER BY d.name DESC NULLS LAST, salary LIMIT 2 OFFSET 1";
+        assert_eq!(rows(&session, query), ["x", "y"]);
+        let query = "SELECT e.name FROM emp e JOIN dept d ON d.id = e.dept_id \
+                     WHERE d.name = $1 AND e.salary > $2 ORDER BY 1 LIMIT $3";
+        let prepared = session.prepare(query, &[])?;
+        let types: Vec<_> = prepared.parameters().iter().map(ToString::to_string).collect();
+        assert_eq!(types, ["text", "numeric(38,10)", "bigint"]);
+        let found = |values: &[Value]| {
+            let rows = session.execute_prepared(&prepared, values)?.rows;
+            rows.all::<String>()
+        };
+        let values =
+            |name: &str, least: i64| [Value::from(name), Value::BigInt(least), Value::BigInt(5)];
+        assert_eq!(found(&values("a", 0))?, ["x", "y"]);
+        assert_eq!(found(&values("a", 150))?, ["y"]);
+        assert_eq!(found(&values("b", 150))?, [""; 0]);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_query_sees_what_its_transaction_has_changed() {
+    let db = hotrow::Database::open_in_memory(hotrow::Config::default().threads(1)).expect("opens");
+    let session = db.session();
+    session.execute(SETUP).expect("the script is right");
+    let query = "SELECT count(*) FROM emp e JOIN dept d ON d.id = e.dept_id WHERE d.name = 'c'";
+    session.execute("BEGIN; UPDATE emp SET dept_id = 3 WHERE id < 3").expect("they are there");
+    assert_eq!(rows(&session, query), ["2"]);
+    session.execute("ROLLBACK").expect("it is open");
+    assert_eq!(rows(&session, query), ["0"]);
+    // An error ends the transaction, as any other does.
+    session.execute("BEGIN").expect("none is open");
+    assert!(refused(&session, "SELECT 1 / (e.id - 1) FROM emp e, dept d").starts_with("22012"));
+    assert!(refused(&session, query).starts_with("25P02"));
+}
+
+#[test]
+fn wrong_queries_are_refused_with_reasons() {
+    let db = hotrow::Database::open_in_memory(hotrow::Config::default().threads(1)).expect("opens");
+    let session = db.session();
+    session.execute(SETUP).expect("the script is right");
+    for (query, expected) in [
+        ("SELECT salary FROM emp GROUP BY name", "42803: column \"emp.salary\" must appear"),
+        ("SELECT id FROM emp e, dept d", "42702: column reference \"id\" is ambiguous"),
+        ("SELECT nope FROM emp e, dept d", "42703: column \"nope\" does not exist"),
+        ("SELECT e.nope FROM emp e, dept d", "42703: column e.nope does not exist"),
+        ("SELECT * FROM emp, emp", "42712: table name \"emp\" specified more than once"),
+        ("SELECT * FROM emp JOIN nothing ON true", "42P01: relation \"nothing\" does not exist"),
+        ("SELECT * FROM pg_catalog.nothing", "42P01: relation \"pg_catalog.nothing\""),
+        ("SELECT 1 UNION SELECT 1, 2", "42601: each UNION query must have the same number"),
+        ("SELECT id FROM emp UNION SELECT id FROM dept LIMIT -1", "2201W: LIMIT must not be"),
+        ("SELECT id FROM emp UNION SELECT hired FROM emp", "42804: UNION types integer and date"),
+        ("SELECT (SELECT id FROM emp) FROM dept", "21000: more than one row returned"),
+        ("SELECT (SELECT id, name FROM emp) FROM dept", "42601: subquery must return only one"),
+        ("SELECT id FROM emp WHERE id IN (SELECT id, name FROM emp)", "42601: subquery has too"),
+        ("SELECT sum(sum(id)) FROM emp GROUP BY id", "42803: aggregate functions are not"),
+        ("SELECT id FROM emp e JOIN dept d USING (nope)", "42703: column \"nope\" specified in"),
+        ("WITH RECURSIVE t AS (SELECT 1) SELECT * FROM t", "0A000: WITH RECURSIVE"),
+        ("SELECT name ~ '(' FROM emp e, dept d", "42702"),
+        ("SELECT e.name ~ '(' FROM emp e, dept d", "2201B: invalid regular expression"),
+        ("SELECT * FROM generate_series(1, 2, 0)", "22023: step size cannot equal zero"),
+        ("SELECT * FROM generate_series(1, 2000000000)", "53200: the query needs more than"),
+        ("SELECT 'nope'::regclass", "42P01: relation \"nope\" does not exist"),
+    ] {
+        let error = refused(&session, query);
+        assert!(error.starts_with(expected), "{query}: {error}");
+    }
+}
+
+#[test]
+fn the_system_catalog_lists_tables() {
+    let db = hotrow::Database::open_in_memory(hotrow::Config::default().threads(1)).expect("opens");
+    let session = db.session();
+    session.execute(SETUP).expect("the script is right");
+    session.execute(
+        "CREATE TABLE odd (\"Id\" bigint PRIMARY KEY, n numeric(8,3) DEFAULT 1.5 CHECK (n > 0), \
+         t char(3) NOT NULL DEFAULT 'abc', at timestamptz DEFAULT now());
+         CREATE FUNCTION twice(n bigint) RETURNS bigint AS $$ BEGIN RETURN n * 2; END $$ \
+         LANGUAGE plpgsql;",
+    )
+    .expect("the script is right");
+    for (query, expected) in [
+        (
+            "SELECT c.relname || ':' || c.relkind FROM pg_class c JOIN pg_catalog.pg_namespace n \
+             ON n.oid = c.relnamespace WHERE n.nspname = 'public' AND c.relname LIKE 'o%'",
+            "odd:r odd_pkey:i",
+        ),
+        (
+            "SELECT attname || ' ' || format_type(atttypid, atttypmod) FROM pg_attribute \
+             WHERE attrelid = 'odd'::regclass AND attnum > 0",
+            "Id bigint at timestamp with time zone n numeric(8,3) t character(3)",
+        ),
+        (
+            "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'odd'::regclass",
+            "'abc'::char(3) 1.500 now()",
+        ),
+        (
+            "SELECT pg_get_constraintdef(oid) FROM pg_constraint \
+             WHERE conrelid IN ('odd'::regclass, 'emp'::regclass)",
+            "CHECK ((n > 0.000)) FOREIGN KEY (dept_id) REFERENCES dept(id) PRIMARY KEY (\"Id\") \
+             PRIMARY KEY (id)",
+        ),
+        (
+            "SELECT indexdef FROM pg_indexes WHERE tablename = 'emp'",
+            "CREATE INDEX emp_dept ON public.emp USING btree (dept_id) \
+             CREATE UNIQUE INDEX emp_pkey ON public.emp USING btree (id)",
+        ),
+        (
+            "SELECT column_name || '/' || data_type FROM information_schema.columns \
+             WHERE table_name = 'dept'",
+            "id/integer name/text",
+        ),
+        (
+            "SELECT proname || '(' || pg_get_function_arguments(oid) || ') ' || \
+             pg_get_function_result(oid) FROM pg_proc",
+            "twice(n bigint) bigint",
+        ),
+        ("SELECT 'emp'::regclass::oid::regclass::text", "emp"),
+        ("SELECT current_user || current_database() || current_schema()", "hotrowhotrowpublic"),
+    ] {
+        let mut found = rows(&session, query);
+        found.sort_unstable();
+        let found = found.join(" ");
+        assert_eq!(found, expected, "{query}");
+    }
+}

@@ -1,0 +1,241 @@
+//! Functions of arrays, patterns and names.
+
+use hotrow_base::value::Value;
+use hotrow_sql::HostFunction;
+use hotrow_transaction::outcome::SqlError;
+use regex::RegexBuilder;
+
+use crate::Row;
+use crate::order::compare;
+
+/// Bytes that a compiled pattern may take.
+const PATTERN_BYTES_MAX: usize = 1 << 20;
+
+fn text(value: &Value) -> Option<&str> {
+    match value {
+        Value::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn array(value: &Value) -> Option<&[Value]> {
+    match value {
+        Value::Array(values) => Some(values),
+        _ => None,
+    }
+}
+
+fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::SmallInt(n) => Some(i64::from(*n)),
+        Value::Int(n) => Some(i64::from(*n)),
+        Value::BigInt(n) => Some(*n),
+        _ => None,
+    }
+}
+
+/// A function's value; NULL where an argument that it needs is NULL.
+pub(crate) fn value(function: HostFunction, arguments: &[Value]) -> Result<Value, SqlError> {
+    if function == HostFunction::ArrayOf {
+        return Ok(Value::Array(arguments.to_vec()));
+    }
+    Ok(computed(function, arguments)?.unwrap_or_default())
+}
+
+fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>, SqlError> {
+    use HostFunction as H;
+    let [first, rest @ ..] = arguments else { return Ok(None) };
+    let second = rest.first().unwrap_or(&Value::Null);
+    let found = match function {
+        H::ArrayToString => (|| {
+            let (values, separator) = (array(first)?, text(second)?);
+            let null = rest.get(1).and_then(text);
+            let shown = values.iter().filter_map(|value| match value {
+                Value::Null => null.map(str::to_owned),
+                value => Some(value.to_string()),
+            });
+            Some(Value::Text(shown.collect::<Vec<_>>().join(separator)))
+        })(),
+        H::StringToArray => (|| {
+            let (whole, separator) = (text(first)?, text(second)?);
+            let part = |part: &str| Value::Text(part.to_owned());
+            Some(Value::Array(match (whole, separator) {
+                ("", _) => Vec::new(),
+                (whole, "") => vec![part(whole)],
+                (whole, separator) => whole.split(separator).map(part).collect(),
+            }))
+        })(),
+        H::ArrayPosition => array(first).and_then(|values| {
+            let is_it = |value: &Value| {
+                !value.is_null() && !second.is_null() && compare(value, second).is_eq()
+            };
+            values.iter().position(is_it).map(|at| Value::Int(at as i32 + 1))
+        }),
+        H::ArrayConcat => match (first, second) {
+            (Value::Array(left), Value::Array(right)) => {
+                Some(Value::Array([left.as_slice(), right].concat()))
+            }
+            (Value::Array(left), Value::Null) => Some(Value::Array(left.clone())),
+            (Value::Null, Value::Array(right)) => Some(Value::Array(right.clone())),
+            (Value::Array(left), value) => {
+                Some(Value::Array([left.as_slice(), std::slice::from_ref(value)].concat()))
+            }
+            (value, Value::Array(right)) => {
+                Some(Value::Array([std::slice::from_ref(value), right].concat()))
+            }
+            _ => None,
+        },
+        H::ArrayEqual => match (first, second) {
+            (Value::Array(_), Value::Array(_)) => Some(Value::Bool(compare(first, second).is_eq())),
+            _ => None,
+        },
+        H::ArrayElement => (|| {
+            let at = integer(second)?.checked_sub(1)?;
+            array(first)?.get(usize::try_from(at).ok()?).cloned()
+        })(),
+        H::ArrayLength => array(first)
+            .filter(|values| !values.is_empty())
+            .map(|values| Value::Int(values.len() as i32)),
+        H::Matches | H::MatchesAnyCase => match (text(first), text(second)) {
+            (Some(text), Some(pattern)) => {
+                let any_case = function == H::MatchesAnyCase;
+                Some(Value::Bool(compiled(pattern, any_case)?.is_match(text)))
+            }
+            _ => None,
+        },
+        H::RegexpReplace => match (text(first), text(second), rest.get(1).and_then(text)) {
+            (Some(whole), Some(pattern), Some(new)) => {
+                let flags = rest.get(2).and_then(text).unwrap_or_default();
+                let pattern = compiled(pattern, flags.contains('i'))?;
+                let new = references(new);
+                let replaced = match flags.contains('g') {
+                    true => pattern.replace_all(whole, new.as_str()),
+                    false => pattern.replace(whole, new.as_str()),
+                };
+                Some(Value::Text(replaced.into_owned()))
+            }
+            _ => None,
+        },
+        H::SplitPart => match (text(first), text(second), rest.get(1).and_then(integer)) {
+            (Some(_), Some(_), Some(0)) => {
+                let message = "field position must not be zero";
+                return Err(SqlError::new(b"22023", message));
+            }
+            (Some(whole), Some(separator), Some(at)) => {
+                let parts: Vec<&str> = match separator {
+                    "" => vec![whole],
+                    separator => whole.split(separator).collect(),
+                };
+                let at = if at > 0 { at - 1 } else { parts.len() as i64 + at };
+                let part = usize::try_from(at).ok().and_then(|at| parts.get(at));
+                Some(Value::Text(part.copied().unwrap_or_default().to_owned()))
+            }
+            _ => None,
+        },
+        H::QuoteIdent => text(first).map(|name| {
+            let is_plain = !name.is_empty()
+                && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+                && !name.starts_with(|c: char| c.is_ascii_digit());
+            let quoted = || format!("\"{}\"", name.replace('"', "\"\""));
+            Value::Text(if is_plain { name.to_owned() } else { quoted() })
+        }),
+        H::QuoteLiteral => {
+            text(first).map(|text| Value::Text(format!("'{}'", text.replace('\'', "''"))))
+        }
+        H::ArrayOf
+        | H::Itself
+        | H::System(_)
+        | H::Series
+        | H::Unnest
+        | H::Subscripts
+        | H::ExpandArray => None,
+    };
+    Ok(found)
+}
+
+/// A pattern. PostgreSQL's and ours agree on what is common: classes, groups, counts, anchors.
+fn compiled(pattern: &str, any_case: bool) -> Result<regex::Regex, SqlError> {
+    let mut builder = RegexBuilder::new(pattern);
+    builder.case_insensitive(any_case).size_limit(PATTERN_BYTES_MAX);
+    builder.build().map_err(|error| {
+        let reason = error.to_string();
+        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        let message = format!("invalid regular expression: {reason}");
+        SqlError::new(b"2201B", message)
+    })
+}
+
+/// `\1` and `\&` as the library writes them.
+fn references(new: &str) -> String {
+    let mut written = String::with_capacity(new.len());
+    let mut chars = new.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '$' => written.push_str("$$"),
+            '\\' => match chars.next() {
+                Some('&') => written.push_str("${0}"),
+                Some(digit) if digit.is_ascii_digit() => {
+                    written.push_str("${");
+                    written.push(digit);
+                    written.push('}');
+                }
+                Some('\\') => written.push('\\'),
+                other => written.extend(std::iter::once('\\').chain(other)),
+            },
+            c => written.push(c),
+        }
+    }
+    written
+}
+
+/// The rows of a function that gives rows; each has `width` columns.
+pub(crate) fn rows(
+    function: HostFunction,
+    arguments: &[Value],
+    width: usize,
+) -> Result<Box<dyn Iterator<Item = Row>>, SqlError> {
+    let [first, rest @ ..] = arguments else { return Ok(Box::new(std::iter::empty())) };
+    let values = array(first).unwrap_or_default().to_vec();
+    Ok(match function {
+        HostFunction::Itself => Box::new(std::iter::once(vec![first.clone()])),
+        HostFunction::Series => {
+            let step = rest.get(1).map_or(Some(1), integer);
+            let ends = (integer(first), rest.first().and_then(integer), step);
+            let (Some(from), Some(to), Some(step)) = ends else {
+                return Ok(Box::new(std::iter::empty()));
+            };
+            if step == 0 {
+                return Err(SqlError::new(b"22023", "step size cannot equal zero"));
+            }
+            let of = first.clone();
+            let next = move |n: &i64| {
+                n.checked_add(step).filter(|n| if step > 0 { *n <= to } else { *n >= to })
+            };
+            let begins = if step > 0 { from <= to } else { from >= to };
+            let numbers = std::iter::successors(begins.then_some(from), next);
+            Box::new(numbers.map(move |n| {
+                vec![match of {
+                    Value::SmallInt(_) => Value::SmallInt(n as i16),
+                    Value::Int(_) => Value::Int(n as i32),
+                    _ => Value::BigInt(n),
+                }]
+            }))
+        }
+        HostFunction::Subscripts => {
+            Box::new((1..=values.len()).map(|at| vec![Value::Int(at as i32)]))
+        }
+        HostFunction::ExpandArray => {
+            Box::new(values.into_iter().enumerate().map(move |(at, value)| {
+                // Its number is an int, or a bigint of WITH ORDINALITY, which has no third column.
+                let number = at as i32 + 1;
+                let whole = Value::Array(vec![value.clone(), Value::Int(number)]);
+                let of_all = width == 2;
+                let number = if of_all { Value::BigInt(number.into()) } else { Value::Int(number) };
+                let mut row = vec![value, number, whole];
+                row.truncate(width);
+                row
+            }))
+        }
+        _ => Box::new(values.into_iter().map(|value| vec![value])),
+    })
+}

@@ -1,0 +1,174 @@
+//! Values computed from rows, by the interpreter that runs procedures.
+
+use std::ops::ControlFlow;
+
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::value::Value;
+use hotrow_sql::{Scalar, Scalars};
+use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::interpret::{self, NoHook};
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::{SqlError, Stop};
+use hotrow_transaction::program::SlotId;
+
+use crate::Row;
+
+/// Where a value comes from.
+#[derive(Clone, Copy)]
+enum From {
+    /// this value of the row
+    Row(usize),
+    /// rows around
+    Around(SlotId),
+}
+
+/// Scalars, and where in rows of a layout their inputs are.
+pub(crate) struct Reader<'q> {
+    scalars: &'q Scalars,
+    plain: Vec<Option<From>>,
+    inputs: Vec<From>,
+}
+
+/// What runs programs.
+pub(crate) struct Calculator {
+    frame: Frame,
+    invocation: Invocation,
+    /// values of slots of rows around, and of parameters
+    pub(crate) around: Vec<Value>,
+}
+
+fn from(slot: SlotId, layout: &[SlotId]) -> From {
+    layout.iter().position(|known| *known == slot).map_or(From::Around(slot), From::Row)
+}
+
+impl<'q> Reader<'q> {
+    pub(crate) fn new(scalars: &'q Scalars, layout: &[SlotId]) -> Self {
+        let plain = scalars.values.iter().map(|value| match value {
+            Scalar::Slot(slot) => Some(from(*slot, layout)),
+            Scalar::Computed(_) => None,
+        });
+        let inputs = scalars.program.iter().flat_map(|program| &program.inputs);
+        let inputs = inputs.map(|slot| from(*slot, layout)).collect();
+        Self { scalars, plain: plain.collect(), inputs }
+    }
+}
+
+impl Calculator {
+    pub(crate) fn new(slots: usize, now_us: i64) -> Self {
+        let invocation = Invocation { now_us, ..Invocation::default() };
+        Self { frame: Frame::new(), invocation, around: vec![Value::Null; slots] }
+    }
+
+    /// Appends the values for a row.
+    pub(crate) fn append(
+        &mut self,
+        reader: &Reader<'_>,
+        row: &[Value],
+        values: &mut Row,
+    ) -> Result<(), SqlError> {
+        if let Some(program) = &reader.scalars.program {
+            let arguments = &mut self.invocation.arguments;
+            arguments.clear();
+            for (input, sql_type) in reader.inputs.iter().zip(&program.types) {
+                let value = match *input {
+                    From::Row(at) => &row[at],
+                    From::Around(slot) => &self.around[slot.index()],
+                };
+                let pushed = arguments.push_value(*sql_type, value);
+                pushed.map_err(|error| value_error(&error))?;
+            }
+            self.frame.begin(&program.program, &self.invocation);
+            let ran =
+                interpret::run(&program.program, 0, &mut self.frame, &mut NoRows, &mut NoHook);
+            if ran.is_err() {
+                return Err(self.frame.take_error().unwrap_or_else(|| {
+                    SqlError::new(b"53200", "an expression needs too much memory")
+                }));
+            }
+        }
+        for (value, plain) in reader.scalars.values.iter().zip(&reader.plain) {
+            values.push(match (value, plain) {
+                (_, Some(From::Row(at))) => row[*at].clone(),
+                (_, Some(From::Around(slot))) => self.around[slot.index()].clone(),
+                (Scalar::Computed(at), None) => {
+                    let program = &reader.scalars.program.as_ref().expect("it computed").program;
+                    let datum = self.frame.result_datums()[*at];
+                    Value::from_datum(datum, program.result[*at].data_type, self.frame.heap())
+                }
+                (Scalar::Slot(_), None) => Value::Null,
+            });
+        }
+        Ok(())
+    }
+
+    /// The values for a row.
+    pub(crate) fn values(&mut self, reader: &Reader<'_>, row: &[Value]) -> Result<Row, SqlError> {
+        let mut values = Row::with_capacity(reader.plain.len());
+        self.append(reader, row, &mut values)?;
+        Ok(values)
+    }
+
+    /// Whether a condition is true.
+    pub(crate) fn is_true(&mut self, reader: &Reader<'_>, row: &[Value]) -> Result<bool, SqlError> {
+        Ok(matches!(self.values(reader, row)?.as_slice(), [Value::Bool(true)]))
+    }
+}
+
+pub(crate) fn value_error(error: &hotrow_base::value::ValueError) -> SqlError {
+    let code = error.code().as_bytes().try_into().unwrap_or(*b"22000");
+    SqlError::new(&code, error.to_string())
+}
+
+/// No records: programs of expressions reach none.
+struct NoRows;
+
+impl RecordAccess for NoRows {
+    type Record = ();
+    type Row = [u64];
+
+    fn find(&mut self, _: &KeyAt<'_>, _: Intent) -> Result<Option<()>, Stop> {
+        Ok(None)
+    }
+
+    fn row(&self, _: TableId, _: ()) -> &[u64] {
+        &[]
+    }
+
+    fn scan(
+        &mut self,
+        _: &RangeAt<'_>,
+        _: Intent,
+        _: impl FnMut((), &[u64]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn scan_table(
+        &mut self,
+        _: TableId,
+        _: Intent,
+        _: impl FnMut((), &[u64]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn update(
+        &mut self,
+        _: TableId,
+        _: (),
+        _: &[(ColumnId, Datum)],
+        _: &[u8],
+    ) -> Result<Inserted, Stop> {
+        Ok(Inserted::Yes)
+    }
+
+    fn insert(&mut self, _: TableId, _: &[u64], _: Option<&KeyAt<'_>>) -> Result<Inserted, Stop> {
+        Ok(Inserted::Yes)
+    }
+
+    fn remove(&mut self, _: TableId, _: ()) -> Result<(), Stop> {
+        Ok(())
+    }
+}

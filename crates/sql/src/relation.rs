@@ -1,0 +1,221 @@
+//! Queries of any shape: joins, groups, subqueries, set operations, the system catalog.
+//!
+//! Role         compiles what is more than one access to one table to a [`Query`], a tree of
+//!              operators; every expression in it is typed and compiled by the rest of this crate,
+//!              so that a sum in a report is the same sum as in a procedure
+//! States       `from` brings relations into a level; conditions, select list, groups and order are
+//!              compiled against the levels; then `assemble` makes operators of all of it, so that
+//!              each access reads just the columns that somebody asked for
+//! Invariants   I1 a column of a relation has one slot in the whole query, given when it is first
+//!              read ([`Relation::columns`])
+//!              I2 what is compiled while a level is the innermost one registers its steps there
+//!              ([`Level::steps`]); who compiles an expression takes them and puts them below it
+
+mod assemble;
+mod expression;
+mod from;
+mod group;
+mod host;
+mod plan;
+mod select;
+mod set;
+mod subquery;
+mod system;
+mod window;
+
+use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::program::{Expr, Place, SlotId};
+use sqlparser::ast;
+
+use crate::error::{Result, error};
+use crate::scope::{Compiler, Row, RowColumn};
+
+pub use host::{HostFunction, SystemFunction};
+pub use plan::{
+    Aggregation, Group, GroupAggregate, Join, JoinKind, Plan, Query, Scalar, ScalarProgram,
+    Scalars, SetOperation, SortKey, Step, StepKind, SubqueryKind, Window, WindowFunction,
+};
+pub use system::{SystemContext, system_function, system_rows};
+
+/// What is in scope of one SELECT.
+#[derive(Default)]
+pub(crate) struct Level {
+    relations: Vec<Relation>,
+    /// what expressions that are being compiled need computed first (I2)
+    steps: Vec<Step>,
+    /// names that WITH gives to queries
+    common: Vec<Common>,
+    /// steps that are computed once, before any row is read
+    given: Vec<Step>,
+    /// none: aggregates may not stand where an expression is compiled now
+    aggregates: Option<group::Asked>,
+    /// none: window functions may not
+    windows: Option<Vec<window::Asked>>,
+    /// functions in a select list that give rows, as written, and their columns
+    expansions: Vec<(String, Vec<SlotId>)>,
+}
+
+/// A query in WITH.
+#[derive(Clone)]
+struct Common {
+    name: String,
+    columns: Vec<String>,
+    query: std::rc::Rc<ast::Query>,
+    /// where it is declared: the level, and the number in it; it sees what is before that
+    depth: usize,
+    number: usize,
+}
+
+/// What FROM names.
+pub(crate) struct Relation {
+    name: String,
+    /// for `schema.table.column`
+    schema: Option<&'static str>,
+    columns: Vec<RelationColumn>,
+    kind: RelationKind,
+}
+
+struct RelationColumn {
+    name: String,
+    sql_type: SqlType,
+    nullable: bool,
+    slot: Option<SlotId>,
+    /// joined by USING: named by the other side's
+    hidden: bool,
+}
+
+enum RelationKind {
+    Table(TableId),
+    System(&'static str),
+    /// a subquery or a function
+    Planned(Option<Plan>),
+}
+
+impl Relation {
+    fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    fn slots(&self) -> impl Iterator<Item = SlotId> + '_ {
+        self.columns.iter().filter_map(|column| column.slot)
+    }
+
+    /// As the row of a one-table access.
+    fn row(&self, table: TableId) -> Row {
+        let columns = self.columns.iter().map(|column| RowColumn {
+            name: column.name.clone(),
+            data_type: scalar_of(column.sql_type),
+            nullable: column.nullable,
+        });
+        let bound = self.columns.iter().enumerate();
+        let bound = bound.filter_map(|(i, column)| Some((ColumnId(i as u16), column.slot?)));
+        Row { table, name: self.name.clone(), columns: columns.collect(), bound: bound.collect() }
+    }
+}
+
+/// The type, or that of an array's elements.
+fn scalar_of(sql_type: SqlType) -> DataType {
+    match sql_type {
+        SqlType::Scalar(data_type) | SqlType::Array(data_type) => data_type,
+    }
+}
+
+/// Rows and the names of their columns.
+struct Bound {
+    plan: Plan,
+    outputs: Vec<(String, SlotId)>,
+}
+
+impl Compiler<'_> {
+    /// Compiles a query of any shape.
+    pub(crate) fn relational(&mut self, query: &ast::Query) -> Result<Query> {
+        let bound = self.query_plan(query)?;
+        let columns = bound.outputs.iter().map(|(name, slot)| {
+            let data_type = scalar_of(self.slot_type(*slot));
+            hotrow_transaction::program::ResultColumn { name: name.clone(), data_type }
+        });
+        Ok(Query {
+            columns: columns.collect(),
+            outputs: bound.outputs.iter().map(|(_, slot)| *slot).collect(),
+            plan: bound.plan,
+            fetches: std::mem::take(&mut self.fetches),
+            slots: self.slots.clone(),
+            parameters: self.parameters.clone(),
+        })
+    }
+
+    fn slot_type(&self, slot: SlotId) -> SqlType {
+        self.slots[slot.index()].sql_type
+    }
+
+    fn level(&mut self) -> &mut Level {
+        self.levels.last_mut().expect("a query is being compiled")
+    }
+
+    /// Whether a query of any shape is being compiled.
+    pub(crate) fn is_relational(&self) -> bool {
+        !self.levels.is_empty()
+    }
+
+    /// The column with this name, of the innermost level that has one.
+    pub(crate) fn relation_column(&mut self, name: &str, place: Place) -> Result<Option<Expr>> {
+        for depth in (0..self.levels.len()).rev() {
+            let mut found = None;
+            for (at, relation) in self.levels[depth].relations.iter().enumerate() {
+                let Some(column) = relation.column(name) else { continue };
+                if relation.columns[column].hidden {
+                    continue;
+                }
+                if found.is_some() {
+                    let message = format!("column reference \"{name}\" is ambiguous");
+                    return Err(error(b"42702", place, message));
+                }
+                found = Some((at, column));
+            }
+            if let Some((at, column)) = found {
+                return self.slot_of_column(depth, at, column).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// What `relation.column` is, if there is such a relation.
+    pub(crate) fn qualified_relation_column(
+        &mut self,
+        parts: &[String],
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        let (schema, relation, name) = match parts {
+            [relation, name] => (None, relation, name),
+            [schema, relation, name] => (Some(schema), relation, name),
+            _ => return Ok(None),
+        };
+        for depth in (0..self.levels.len()).rev() {
+            let at = self.levels[depth].relations.iter().position(|known| {
+                known.name == *relation
+                    && schema.is_none_or(|schema| known.schema == Some(schema.as_str()))
+            });
+            if let Some(at) = at {
+                let Some(column) = self.levels[depth].relations[at].column(name) else {
+                    let message = format!("column {relation}.{name} does not exist");
+                    return Err(error(b"42703", place, message));
+                };
+                return self.slot_of_column(depth, at, column).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn slot_of_column(&mut self, depth: usize, relation: usize, column: usize) -> Result<Expr> {
+        let known = &self.levels[depth].relations[relation];
+        let RelationColumn { name, sql_type, slot, .. } = &known.columns[column];
+        if let Some(slot) = *slot {
+            return Ok(self.slot_expr(slot));
+        }
+        let (name, sql_type) = (format!("${}.{name}", known.name), *sql_type);
+        let slot = self.slot(&name, sql_type)?;
+        self.levels[depth].relations[relation].columns[column].slot = Some(slot);
+        Ok(self.slot_expr(slot))
+    }
+}

@@ -1,0 +1,494 @@
+//! Operators for FROM and WHERE: which rows are read how, and joined in which order.
+//!
+//! Role         conditions go down to the reads that decide them; of joins whose order is free,
+//!              the read that an index narrows most comes first, and then what is joined to it by
+//!              equality. No statistics are asked: the same text gives the same plan
+
+use std::collections::BTreeMap;
+
+use hotrow_base::types::SqlType;
+use hotrow_transaction::lower::lower;
+use hotrow_transaction::program::{
+    Access, CompareOp, Consume, Effect, Expr, ExprKind, FIRST_PARAMETER, Path, Procedure, RangeEnd,
+    ResultColumn, RowsTo, Slot, SlotId, Statement, StatementKind,
+};
+use hotrow_transaction::walk::{expr_slots, operands_mut};
+
+use crate::error::Result;
+use crate::path::choose;
+use crate::scope::Compiler;
+use crate::typing::joined;
+
+use super::from::Tree;
+use super::plan::{Join, JoinKind, Plan, Scalar, ScalarProgram, Scalars};
+use super::{RelationKind, scalar_of};
+
+/// One of the things an inner join joins.
+struct Item {
+    tree: Tree,
+    /// conditions on it alone
+    own: Vec<Expr>,
+    slots: Vec<SlotId>,
+    /// slots of others that it reads
+    needs: Vec<SlotId>,
+    /// the lower, the fewer rows
+    rank: u8,
+}
+
+/// Slots of a query renumbered as those of one program.
+struct Renumbering<'a> {
+    slots: Vec<Slot>,
+    inputs: Vec<SlotId>,
+    known: BTreeMap<SlotId, SlotId>,
+    of: &'a [Slot],
+}
+
+impl<'a> Renumbering<'a> {
+    fn new(of: &'a [Slot]) -> Self {
+        let slots = of[..FIRST_PARAMETER as usize].to_vec();
+        Self { slots, inputs: Vec::new(), known: BTreeMap::new(), of }
+    }
+
+    fn add(&mut self, slot: SlotId) -> SlotId {
+        self.slots.push(self.of[slot.index()].clone());
+        let new = SlotId((self.slots.len() - 1) as u16);
+        self.known.insert(slot, new);
+        new
+    }
+
+    /// Makes parameters of what an expression reads.
+    fn note(&mut self, expr: &Expr) {
+        expr_slots(expr, &mut |slot| {
+            if slot.0 >= FIRST_PARAMETER && !self.known.contains_key(&slot) {
+                self.inputs.push(slot);
+                self.add(slot);
+            }
+        });
+    }
+
+    fn slot(&self, slot: SlotId) -> SlotId {
+        self.known.get(&slot).copied().unwrap_or(slot)
+    }
+
+    fn expr(&self, mut expr: Expr) -> Expr {
+        self.renumber(&mut expr);
+        expr
+    }
+
+    fn renumber(&self, expr: &mut Expr) {
+        match &mut expr.kind {
+            ExprKind::Slot(slot) | ExprKind::ArrayLength(slot) => *slot = self.slot(*slot),
+            ExprKind::Element(slot, _) => *slot = self.slot(*slot),
+            _ => {}
+        }
+        operands_mut(expr, &mut |operand| self.renumber(operand));
+    }
+}
+
+/// Splits off those for which `is_one` holds.
+fn take<T>(all: &mut Vec<T>, is_one: impl Fn(&T) -> bool) -> Vec<T> {
+    let (taken, rest) = std::mem::take(all).into_iter().partition(is_one);
+    *all = rest;
+    taken
+}
+
+impl Compiler<'_> {
+    /// Values of expressions, as slots and a program.
+    pub(super) fn scalars(&mut self, exprs: &[Expr]) -> Result<Scalars> {
+        let (mut values, mut computed) = (Vec::new(), Vec::new());
+        for expr in exprs {
+            match &expr.kind {
+                ExprKind::Slot(slot) if slot.0 >= FIRST_PARAMETER => {
+                    values.push(Scalar::Slot(*slot));
+                }
+                _ => {
+                    values.push(Scalar::Computed(computed.len()));
+                    computed.push(expr.clone());
+                }
+            }
+        }
+        if computed.is_empty() {
+            return Ok(Scalars { values, program: None });
+        }
+        let mut renumbering = Renumbering::new(&self.slots);
+        computed.iter().for_each(|expr| renumbering.note(expr));
+        let result = computed
+            .iter()
+            .map(|expr| ResultColumn { name: String::new(), data_type: expr.data_type() });
+        let result = result.collect();
+        let values_of = computed.into_iter().map(|expr| renumbering.expr(expr)).collect();
+        let kind = StatementKind::Return(values_of);
+        let Renumbering { slots, inputs, .. } = renumbering;
+        let types = inputs.iter().map(|slot| self.slot_type(*slot)).collect();
+        let procedure = Procedure {
+            name: String::new(),
+            parameters: inputs.len() as u16,
+            slots,
+            body: vec![Statement { kind, place: self.place }],
+            result,
+            returns_set: false,
+            row_sets: 0,
+        };
+        let program = lower(self.catalog, &procedure)?;
+        Ok(Scalars { values, program: Some(Box::new(ScalarProgram { inputs, types, program })) })
+    }
+
+    /// Rows for which all conditions are true.
+    pub(super) fn filtered(&mut self, input: Plan, conditions: Vec<Expr>) -> Result<Plan> {
+        match joined(conditions, ExprKind::And) {
+            None => Ok(input),
+            Some(condition) => {
+                let condition = self.scalars(&[condition])?;
+                Ok(Plan::Filter { input: Box::new(input), condition })
+            }
+        }
+    }
+
+    /// The slots of the innermost level's relations that an expression reads.
+    fn level_slots(&self, expr: &Expr) -> Vec<SlotId> {
+        let mut read = Vec::new();
+        expr_slots(expr, &mut |slot| read.push(slot));
+        self.of_level(read)
+    }
+
+    fn of_level(&self, mut slots: Vec<SlotId>) -> Vec<SlotId> {
+        let level = self.levels.last().expect("a query is being compiled");
+        let own: Vec<_> = level.relations.iter().flat_map(super::Relation::slots).collect();
+        slots.retain(|slot| own.contains(slot));
+        slots
+    }
+
+    fn tree_slots(&self, tree: &Tree) -> Vec<SlotId> {
+        let level = self.levels.last().expect("a query is being compiled");
+        tree.leaves().into_iter().flat_map(|at| level.relations[at].slots()).collect()
+    }
+
+    /// Whether an expression reads something of the level, and of these slots only.
+    fn reads_only(&self, expr: &Expr, slots: &[SlotId]) -> bool {
+        let read = self.level_slots(expr);
+        !read.is_empty() && read.iter().all(|slot| slots.contains(slot))
+    }
+
+    /// Rows of a tree for which all conditions are true.
+    pub(super) fn assemble(&mut self, tree: Tree, conditions: Vec<Expr>) -> Result<Plan> {
+        match tree {
+            Tree::Leaf(at) => self.leaf(at, conditions),
+            Tree::Inner { items, mut on } => {
+                on.extend(conditions);
+                self.inner(items, on)
+            }
+            Tree::Outer { kind, left, right, on } => {
+                self.outer(kind, (*left, *right), on, conditions)
+            }
+        }
+    }
+
+    fn leaf(&mut self, at: usize, conditions: Vec<Expr>) -> Result<Plan> {
+        match &mut self.level().relations[at].kind {
+            RelationKind::Table(_) => self.fetch(at, conditions),
+            RelationKind::System(relation) => {
+                let relation = *relation;
+                let columns = self.level().relations[at].columns.iter().enumerate();
+                let outputs = columns.filter_map(|(i, column)| Some((i, column.slot?))).collect();
+                self.filtered(Plan::System { relation, outputs }, conditions)
+            }
+            RelationKind::Planned(plan) => {
+                let plan = plan.take().unwrap_or(Plan::One);
+                self.filtered(plan, conditions)
+            }
+        }
+    }
+
+    /// What a relation reads of others of its level.
+    fn needs(&self, tree: &Tree) -> Vec<SlotId> {
+        let Tree::Leaf(at) = tree else { return Vec::new() };
+        let level = self.levels.last().expect("a query is being compiled");
+        match &level.relations[*at].kind {
+            RelationKind::Planned(Some(plan)) => self.of_level(plan.free_slots()),
+            _ => Vec::new(),
+        }
+    }
+
+    fn rank(&self, tree: &Tree, own: &[Expr]) -> u8 {
+        let Tree::Leaf(at) = tree else { return 3 };
+        let relation = &self.levels.last().expect("a query is being compiled").relations[*at];
+        match relation.kind {
+            RelationKind::Table(table) => {
+                let row = relation.row(table);
+                match choose(self.catalog, &row, own.to_vec(), &[]).path {
+                    Path::Point { .. } => 0,
+                    Path::Range { .. } => 1,
+                    Path::Whole => 4,
+                }
+            }
+            RelationKind::Planned(_) => 2,
+            RelationKind::System(_) => 3,
+        }
+    }
+
+    /// Joins items in an order of our choice.
+    fn inner(&mut self, trees: Vec<Tree>, mut conditions: Vec<Expr>) -> Result<Plan> {
+        let mut items = Vec::new();
+        for tree in trees {
+            let slots = self.tree_slots(&tree);
+            let mut within = slots.clone();
+            if let Tree::Outer { kind, left, .. } = &tree {
+                // Rows of the other side may become missing ones above.
+                within = if *kind == JoinKind::Left { self.tree_slots(left) } else { Vec::new() };
+            }
+            let own = take(&mut conditions, |condition| self.reads_only(condition, &within));
+            let (needs, rank) = (self.needs(&tree), self.rank(&tree, &own));
+            items.push(Item { tree, own, slots, needs, rank });
+        }
+        let mut placed: Vec<SlotId> = Vec::new();
+        let mut plan: Option<Plan> = None;
+        while !items.is_empty() {
+            let at = self.next_item(&items, &conditions, &placed);
+            let item = items.remove(at);
+            let slots = item.slots.clone();
+            plan = Some(match plan {
+                None => self.assemble(item.tree, item.own)?,
+                Some(left) => self.inner_join(left, &placed, item, &mut conditions)?,
+            });
+            placed.extend(slots);
+            let decided = take(&mut conditions, |condition| self.reads_only(condition, &placed));
+            plan = plan.map(|plan| self.filtered(plan, decided)).transpose()?;
+        }
+        // What is left reads nothing of these relations.
+        self.filtered(plan.unwrap_or(Plan::One), conditions)
+    }
+
+    fn next_item(&self, items: &[Item], conditions: &[Expr], placed: &[SlotId]) -> usize {
+        let order = |item: &Item| {
+            let waits = item.needs.iter().any(|slot| !placed.contains(slot));
+            let is_joined = conditions
+                .iter()
+                .any(|condition| self.sides(condition, placed, &item.slots).is_some());
+            (waits, !placed.is_empty() && !is_joined, item.rank)
+        };
+        (0..items.len()).min_by_key(|&at| order(&items[at])).expect("there is one")
+    }
+
+    /// Of `left = right`: the values on either side of a join.
+    fn sides(&self, condition: &Expr, left: &[SlotId], right: &[SlotId]) -> Option<(Expr, Expr)> {
+        let ExprKind::Compare(CompareOp::Equal, one, two) = &condition.kind else { return None };
+        for (a, b) in [(one, two), (two, one)] {
+            if self.reads_only(a, left) && self.reads_only(b, right) {
+                return Some(((**a).clone(), (**b).clone()));
+            }
+        }
+        None
+    }
+
+    /// Splits off equalities between both sides of a join.
+    fn equalities(
+        &mut self,
+        conditions: &mut Vec<Expr>,
+        left: &[SlotId],
+        right: &[SlotId],
+    ) -> (Vec<Expr>, Vec<(Expr, Expr)>) {
+        let equal = take(conditions, |condition| self.sides(condition, left, right).is_some());
+        let sides = equal.iter().filter_map(|c| self.sides(c, left, right)).collect();
+        (equal, sides)
+    }
+
+    fn both(&mut self, sides: &[(Expr, Expr)]) -> Result<Option<(Scalars, Scalars)>> {
+        if sides.is_empty() {
+            return Ok(None);
+        }
+        let (lefts, rights): (Vec<_>, Vec<_>) = sides.iter().cloned().unzip();
+        Ok(Some((self.scalars(&lefts)?, self.scalars(&rights)?)))
+    }
+
+    fn inner_join(
+        &mut self,
+        left: Plan,
+        placed: &[SlotId],
+        item: Item,
+        conditions: &mut Vec<Expr>,
+    ) -> Result<Plan> {
+        let (equal, sides) = self.equalities(conditions, placed, &item.slots);
+        let keyed = self.keyed(&item.tree, &item.own, &equal, placed)?;
+        let right = self.assemble(item.tree, item.own)?;
+        let lateral = !item.needs.is_empty();
+        let equal = self.both(&sides)?;
+        let kind = JoinKind::Inner;
+        Ok(Plan::Join(Box::new(Join { kind, left, right, lateral, keyed, equal, condition: None })))
+    }
+
+    fn outer(
+        &mut self,
+        kind: JoinKind,
+        (left, right): (Tree, Tree),
+        mut on: Vec<Expr>,
+        conditions: Vec<Expr>,
+    ) -> Result<Plan> {
+        let (lefts, rights) = (self.tree_slots(&left), self.tree_slots(&right));
+        let mut above = conditions;
+        let conditions = match kind {
+            JoinKind::Full => Vec::new(),
+            _ => take(&mut above, |condition| self.reads_only(condition, &lefts)),
+        };
+        let own = match kind {
+            JoinKind::Full => Vec::new(),
+            _ => take(&mut on, |condition| self.reads_only(condition, &rights)),
+        };
+        let (equal, sides) = self.equalities(&mut on, &lefts, &rights);
+        let keyed = match kind {
+            JoinKind::Full => None,
+            _ if on.is_empty() => self.keyed(&right, &own, &equal, &lefts)?,
+            _ => None,
+        };
+        let lateral = !self.needs(&right).is_empty();
+        // What reads nothing of the right side only decides about rows of the left one.
+        let left = self.assemble(left, conditions)?;
+        let right = self.assemble(right, own)?;
+        let equal = self.both(&sides)?;
+        let condition = match joined(on, ExprKind::And) {
+            None => None,
+            Some(condition) => Some(self.scalars(&[condition])?),
+        };
+        let join = Join { kind, left, right, lateral, keyed, equal, condition };
+        self.filtered(Plan::Join(Box::new(join)), above)
+    }
+
+    /// The read of a table by keys that rows of the other side give; none if no index does it.
+    fn keyed(
+        &mut self,
+        tree: &Tree,
+        own: &[Expr],
+        equal: &[Expr],
+        others: &[SlotId],
+    ) -> Result<Option<Plan>> {
+        let Tree::Leaf(at) = *tree else { return Ok(None) };
+        let relation = &self.level().relations[at];
+        let RelationKind::Table(table) = relation.kind else { return Ok(None) };
+        let row = relation.row(table);
+        let all: Vec<_> = own.iter().chain(equal).cloned().collect();
+        let reads_others = |key: &[Expr]| {
+            let mut found = false;
+            for expr in key {
+                expr_slots(expr, &mut |slot| found = found || others.contains(&slot));
+            }
+            found
+        };
+        let is_keyed = match choose(self.catalog, &row, all.clone(), &[]).path {
+            Path::Point { key, .. } => reads_others(&key),
+            Path::Range { prefix, .. } => reads_others(&prefix),
+            Path::Whole => false,
+        };
+        if is_keyed { self.fetch(at, all).map(Some) } else { Ok(None) }
+    }
+
+    /// A one-table read of the columns that somebody wants.
+    fn fetch(&mut self, at: usize, conditions: Vec<Expr>) -> Result<Plan> {
+        let depth = self.levels.len() - 1;
+        if self.level().relations[at].slots().next().is_none() {
+            self.slot_of_column(depth, at, 0)?; // rows without columns could not be counted
+        }
+        let relation = &self.levels[depth].relations[at];
+        let RelationKind::Table(table) = relation.kind else { unreachable!("of tables only") };
+        let row = relation.row(table);
+        let chosen = choose(self.catalog, &row, conditions, &[]);
+        let mut renumbering = Renumbering::new(&self.slots);
+        let own: Vec<SlotId> = row.bound.iter().map(|(_, slot)| *slot).collect();
+        // Parameters come first: what is read and no column of this table.
+        let mut note = |expr: &Expr| {
+            expr_slots(expr, &mut |slot| {
+                if slot.0 >= FIRST_PARAMETER
+                    && !own.contains(&slot)
+                    && !renumbering.known.contains_key(&slot)
+                {
+                    renumbering.inputs.push(slot);
+                    renumbering.add(slot);
+                }
+            });
+        };
+        chosen.filter.iter().for_each(&mut note);
+        path_exprs(&chosen.path).into_iter().for_each(&mut note);
+        let bind = row.bound.iter().map(|&(column, slot)| (column, renumbering.add(slot)));
+        let bind: Vec<_> = bind.collect();
+        let (mut columns, mut result) = (Vec::new(), Vec::new());
+        for (&(column, slot), &original) in bind.iter().zip(&own) {
+            let sql_type = self.slots[original.index()].sql_type;
+            columns.push(Expr { kind: ExprKind::Slot(slot), sql_type });
+            let name = row.columns[column.index()].name.clone();
+            result.push(ResultColumn { name, data_type: scalar_of(sql_type) });
+        }
+        let access = Access {
+            table,
+            path: renumbered_path(chosen.path, &renumbering),
+            bind,
+            filter: chosen.filter.map(|filter| renumbering.expr(filter)),
+            effect: Effect::Read(Consume::all_rows(RowsTo::Result, columns)),
+        };
+        let Renumbering { slots, inputs, .. } = renumbering;
+        let kind = StatementKind::Access(Box::new(access));
+        self.fetches.push(Procedure {
+            name: String::new(),
+            parameters: inputs.len() as u16,
+            slots,
+            body: vec![Statement { kind, place: self.place }],
+            result,
+            returns_set: true,
+            row_sets: 0,
+        });
+        Ok(Plan::Fetch { fetch: self.fetches.len() - 1, inputs, outputs: own })
+    }
+
+    /// Appends the values of expressions; those that are slots already stay what they are.
+    pub(super) fn computed(&mut self, input: Plan, exprs: &[Expr]) -> Result<(Plan, Vec<SlotId>)> {
+        let (mut slots, mut new, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
+        for expr in exprs {
+            match expr.kind {
+                ExprKind::Slot(slot) if slot.0 >= FIRST_PARAMETER => slots.push(slot),
+                _ => {
+                    let SqlType::Scalar(data_type) = expr.sql_type else {
+                        unreachable!("arrays are slots");
+                    };
+                    let slot = self.temporary("computed", data_type)?;
+                    slots.push(slot);
+                    outputs.push(slot);
+                    new.push(expr.clone());
+                }
+            }
+        }
+        if new.is_empty() {
+            return Ok((input, slots));
+        }
+        let scalars = self.scalars(&new)?;
+        Ok((Plan::Compute { input: Box::new(input), scalars, outputs }, slots))
+    }
+}
+
+fn path_exprs(path: &Path) -> Vec<&Expr> {
+    match path {
+        Path::Point { key, .. } => key.iter().collect(),
+        Path::Range { prefix, lower, upper, .. } => {
+            let ends = lower.iter().chain(upper).map(|end| &end.value);
+            prefix.iter().chain(ends).collect()
+        }
+        Path::Whole => Vec::new(),
+    }
+}
+
+fn renumbered_path(path: Path, renumbering: &Renumbering<'_>) -> Path {
+    let all = |exprs: Vec<Expr>| exprs.into_iter().map(|e| renumbering.expr(e)).collect();
+    let end = |end: Option<RangeEnd>| {
+        end.map(|RangeEnd { value, inclusive }| RangeEnd {
+            value: renumbering.expr(value),
+            inclusive,
+        })
+    };
+    match path {
+        Path::Point { index, key } => Path::Point { index, key: all(key) },
+        Path::Range { index, prefix, lower, upper, descending } => Path::Range {
+            index,
+            prefix: all(prefix),
+            lower: end(lower),
+            upper: end(upper),
+            descending,
+        },
+        Path::Whole => Path::Whole,
+    }
+}

@@ -1,0 +1,600 @@
+//! Expressions that only queries of any shape have: functions beside programs, arrays, patterns,
+//! the names of the system catalog.
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
+use sqlparser::ast::{self, BinaryOperator};
+
+use crate::comparison::negated;
+use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::expression::{Operand, dotted};
+use crate::function::arguments;
+use crate::scope::Compiler;
+use crate::token::folded;
+use crate::typing::{cast, common_type, constant, null};
+
+use super::host::{HostFunction, Known, SIGNATURES, Signature, SystemFunction, known};
+use super::plan::{Step, StepKind, SubqueryKind};
+
+/// A function that gives rows, and the names of its columns.
+type Expansion = (Step, Vec<String>);
+
+impl Compiler<'_> {
+    /// Registers a step of the innermost level; the values it gives.
+    pub(super) fn step(
+        &mut self,
+        kind: StepKind,
+        arguments: &[Expr],
+        gives: SqlType,
+    ) -> Result<Expr> {
+        let arguments = self.scalars(arguments)?;
+        let output = self.slot("$step", gives)?;
+        self.level().steps.push(Step { arguments, kind, outputs: vec![output] });
+        Ok(self.slot_expr(output))
+    }
+
+    fn host(&mut self, function: HostFunction, of: &[Expr], gives: SqlType) -> Result<Expr> {
+        self.step(StepKind::Function(function), of, gives)
+    }
+
+    /// What programs do not have; none: it is not one of those.
+    pub(crate) fn relational_expr(
+        &mut self,
+        written: &ast::Expr,
+        place: Place,
+    ) -> Result<Option<Operand>> {
+        use ast::Expr as E;
+        let typed = match written {
+            E::Subquery(query) => self.subquery(query, SubqueryKind::Scalar, None, place)?,
+            E::Exists { subquery, negated: not } => {
+                let exists = self.subquery(subquery, SubqueryKind::Exists, None, place)?;
+                if *not { negated(exists) } else { exists }
+            }
+            E::InSubquery { expr, subquery, negated: not } => {
+                let kind = SubqueryKind::Any(CompareOp::Equal);
+                let any = self.subquery(subquery, kind, Some(expr), place)?;
+                if *not { negated(any) } else { any }
+            }
+            E::AnyOp { left, compare_op, right, .. } => {
+                self.over_array(left, compare_op, right, true, place)?
+            }
+            E::AllOp { left, compare_op, right } => {
+                self.over_array(left, compare_op, right, false, place)?
+            }
+            E::Array(array) => self.array_of(&array.elem, place)?,
+            E::Collate { expr, .. } => return self.operand(expr).map(Some),
+            _ => return Ok(None),
+        };
+        Ok(Some(Operand::Typed(typed)))
+    }
+
+    /// `left op ANY (right)`, of a subquery or of an array.
+    fn over_array(
+        &mut self,
+        left: &ast::Expr,
+        op: &BinaryOperator,
+        right: &ast::Expr,
+        any: bool,
+        place: Place,
+    ) -> Result<Expr> {
+        let Some(op) = compare_op(op) else {
+            return Err(unsupported(
+                place,
+                format!("operator {op} with ANY"),
+                "use = <> < > <= >=",
+            ));
+        };
+        let kind = if any { SubqueryKind::Any(op) } else { SubqueryKind::All(op) };
+        match crate::comparison::bare(right) {
+            ast::Expr::Subquery(query) => self.subquery(query, kind, Some(left), place),
+            // = ANY (ARRAY[...]) is IN (...)
+            ast::Expr::Array(array) if any && op == CompareOp::Equal && !array.elem.is_empty() => {
+                self.in_list(left, &array.elem, false)
+            }
+            array => {
+                let left_operand = self.operand(left)?;
+                let array_operand = self.operand(array)?;
+                let known = match &left_operand {
+                    Operand::Typed(expr) => Some(expr.data_type()),
+                    _ => None,
+                };
+                let array = match array_operand {
+                    Operand::Typed(expr) if matches!(expr.sql_type, SqlType::Array(_)) => expr,
+                    Operand::Parameter(at) => {
+                        let element = known.unwrap_or(DataType::Text);
+                        self.give(at, SqlType::Array(element));
+                        self.slot_expr(self.parameters[at])
+                    }
+                    Operand::Unknown(Some(text)) => {
+                        let element = known.unwrap_or(DataType::Text);
+                        self.array_literal(&text, element, place)?
+                    }
+                    _ => {
+                        let message = "op ANY/ALL (array) requires array on right side";
+                        return Err(error(b"42809", place, message));
+                    }
+                };
+                let element = array.data_type();
+                let left = self.settle(left_operand, element, place_in(left, place))?;
+                let left_type = self.scalar_type(&left, place)?;
+                let common = common_type(left_type, element).ok_or_else(|| {
+                    let message = format!("operator does not exist: {left_type} = {element}");
+                    error(b"42883", place, message)
+                })?;
+                // Elements are compared as values are, whatever their widths.
+                let left = cast(left, common);
+                let (plan, column) = self.elements_of(array)?;
+                let inputs = plan.free_slots();
+                let kind = StepKind::Subquery { plan, kind, column, inputs };
+                self.step(kind, &[left], SqlType::Scalar(DataType::Boolean))
+            }
+        }
+    }
+
+    /// The elements of an array as rows.
+    pub(super) fn elements_of(&mut self, array: Expr) -> Result<(super::Plan, SlotId)> {
+        let element = array.data_type();
+        let arguments = self.scalars(&[array])?;
+        let column = self.temporary("element", element)?;
+        let kind = StepKind::Expand(HostFunction::Unnest);
+        let step = Step { arguments, kind, outputs: vec![column] };
+        Ok((
+            super::Plan::Extend { input: Box::new(super::Plan::One), step: Box::new(step) },
+            column,
+        ))
+    }
+
+    fn array_literal(&mut self, text: &str, element: DataType, place: Place) -> Result<Expr> {
+        let mut parts = Vec::new();
+        let inner = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        let Some(inner) = inner else {
+            return Err(error(b"22P02", place, format!("malformed array literal: \"{text}\"")));
+        };
+        for part in inner.split(',').filter(|_| !inner.trim().is_empty()) {
+            let part = part.trim().trim_matches('"');
+            parts.push(crate::typing::parse_literal(part, element, place)?);
+        }
+        self.host(HostFunction::ArrayOf, &parts, SqlType::Array(element))
+    }
+
+    fn array_of(&mut self, elements: &[ast::Expr], place: Place) -> Result<Expr> {
+        let mut operands = Vec::new();
+        for element in elements {
+            operands.push((self.operand(element)?, place_in(element, place)));
+        }
+        if operands.is_empty() {
+            return self.host(HostFunction::ArrayOf, &[], SqlType::Array(DataType::Text));
+        }
+        let (values, element) = self.unified(operands, "ARRAY", place)?;
+        self.host(HostFunction::ArrayOf, &values, SqlType::Array(element))
+    }
+
+    /// Operators that programs do not have.
+    pub(crate) fn relational_binary(
+        &mut self,
+        left: &ast::Expr,
+        op: &BinaryOperator,
+        right: &ast::Expr,
+    ) -> Result<Option<Operand>> {
+        if let BinaryOperator::Eq | BinaryOperator::NotEq = op
+            && let Some(array) = self.array_column(left)?
+        {
+            let place = place_in(right, self.place);
+            let other = match self.operand(right)? {
+                Operand::Unknown(Some(text)) => {
+                    self.array_literal(&text, array.data_type(), place)?
+                }
+                other => self.settle(other, DataType::Text, place)?,
+            };
+            let truth = SqlType::Scalar(DataType::Boolean);
+            let equal = self.host(HostFunction::ArrayEqual, &[array, other], truth)?;
+            let not = *op == BinaryOperator::NotEq;
+            return Ok(Some(Operand::Typed(if not { negated(equal) } else { equal })));
+        }
+        let sign = match op {
+            BinaryOperator::PGCustomBinaryOperator(parts) => parts.last().cloned(),
+            BinaryOperator::StringConcat => return self.array_concat(left, right),
+            other => Some(other.to_string()),
+        };
+        let (function, not) = match sign.as_deref().unwrap_or_default() {
+            "~" => (HostFunction::Matches, false),
+            "!~" => (HostFunction::Matches, true),
+            "~*" => (HostFunction::MatchesAnyCase, false),
+            "!~*" => (HostFunction::MatchesAnyCase, true),
+            "=" if matches!(op, BinaryOperator::PGCustomBinaryOperator(_)) => {
+                return self
+                    .comparison(left, CompareOp::Equal, right)
+                    .map(|c| Some(Operand::Typed(c)));
+            }
+            _ => return Ok(None),
+        };
+        let mut texts = Vec::new();
+        for side in [left, right] {
+            let text = self.expr(side)?;
+            texts.push(cast(text, DataType::Text));
+        }
+        let matches = self.host(function, &texts, SqlType::Scalar(DataType::Boolean))?;
+        Ok(Some(Operand::Typed(if not { negated(matches) } else { matches })))
+    }
+
+    /// A column that holds arrays; none: it is something else.
+    fn array_column(&mut self, written: &ast::Expr) -> Result<Option<Expr>> {
+        let place = place_in(written, self.place);
+        let column = match written {
+            ast::Expr::Identifier(name) => self.relation_column(&ident_name(name), place)?,
+            ast::Expr::CompoundIdentifier(names) => {
+                self.qualified_relation_column(&dotted(names), place)?
+            }
+            _ => None,
+        };
+        Ok(column.filter(|column| matches!(column.sql_type, SqlType::Array(_))))
+    }
+
+    fn array_concat(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<Option<Operand>> {
+        let is_array = |written: &ast::Expr| match crate::comparison::bare(written) {
+            ast::Expr::Array(_) => true,
+            ast::Expr::Function(function) => crate::function::function_name(function) == "array",
+            _ => false,
+        };
+        if !is_array(left) && !is_array(right) {
+            return Ok(None);
+        }
+        let (left, right) = (self.expr(left)?, self.expr(right)?);
+        let element = left.data_type();
+        let array =
+            self.host(HostFunction::ArrayConcat, &[left, right], SqlType::Array(element))?;
+        Ok(Some(Operand::Typed(array)))
+    }
+
+    /// A function of the session, the catalog or arrays; an aggregate; a window function; a
+    /// function that gives rows. None: it is not one of those.
+    pub(crate) fn relational_function(
+        &mut self,
+        function: &ast::Function,
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        let name = crate::function::function_name(function);
+        if let Some(over) = &function.over {
+            return self.window_function(&name, function, over, place).map(Some);
+        }
+        if let Some(aggregate) = self.group_aggregate(&name, function, place)? {
+            return Ok(Some(aggregate));
+        }
+        if name == "array" && matches!(function.args, ast::FunctionArguments::Subquery(_)) {
+            let ast::FunctionArguments::Subquery(query) = &function.args else { return Ok(None) };
+            return self.subquery(query, SubqueryKind::Array, None, place).map(Some);
+        }
+        let (_, written) = arguments(function, place)?;
+        if let Some(known) = known(&name) {
+            return Ok(Some(match known {
+                Known::Text(text) => constant(Value::Text(text.to_owned()), DataType::Text),
+                Known::Truth(truth) => constant(Value::Bool(truth), DataType::Boolean),
+                Known::Nothing => null(DataType::Text),
+                Known::First => match written.first() {
+                    Some(first) => self.expr(first)?,
+                    None => null(DataType::Text),
+                },
+            }));
+        }
+        if name == "current_schemas" {
+            let schemas = ["pg_catalog", "public"]
+                .map(|schema| constant(Value::Text(schema.to_owned()), DataType::Text));
+            return self
+                .host(HostFunction::ArrayOf, &schemas, SqlType::Array(DataType::Text))
+                .map(Some);
+        }
+        if matches!(name.as_str(), "array_length" | "array_upper")
+            && let [array, _] = written.as_slice()
+            && !matches!(array, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_))
+        {
+            let array = self.expr(array)?;
+            let gives = SqlType::Scalar(DataType::Integer);
+            return self.host(HostFunction::ArrayLength, &[array], gives).map(Some);
+        }
+        if is_expansion(&name) {
+            return self.expanded(function, &name, &written, place).map(Some);
+        }
+        let fits =
+            |s: &&Signature| s.name == name && (s.least..=s.takes.len()).contains(&written.len());
+        let Some(signature) = SIGNATURES.iter().find(fits) else { return Ok(None) };
+        let mut values = Vec::new();
+        for (written, to) in written.iter().zip(signature.takes) {
+            values.push(self.fixed_argument(written, *to, place)?);
+        }
+        self.host(signature.function, &values, signature.gives).map(Some)
+    }
+
+    /// An argument of a function with fixed types.
+    fn fixed_argument(&mut self, written: &ast::Expr, to: SqlType, place: Place) -> Result<Expr> {
+        let place = place_in(written, place);
+        let operand = self.operand(written)?;
+        let expr = self.settle(operand, scalar_or_text(to), place)?;
+        Ok(match (expr.sql_type, to) {
+            (SqlType::Scalar(_), SqlType::Scalar(to)) => cast(expr, to),
+            _ => expr,
+        })
+    }
+
+    /// A function that gives rows, in a select list.
+    fn expanded(
+        &mut self,
+        function: &ast::Function,
+        name: &str,
+        written: &[&ast::Expr],
+        place: Place,
+    ) -> Result<Expr> {
+        let text = function.to_string();
+        let known = self.level().expansions.iter().find(|(known, _)| *known == text);
+        let slots = match known {
+            Some((_, slots)) => slots.clone(),
+            None => {
+                if !self.level().expansions.is_empty() {
+                    return Err(unsupported(
+                        place,
+                        "a second function that gives rows in one select list",
+                        "write it in FROM",
+                    ));
+                }
+                let expansion = self.expansion(name, written, false, place)?;
+                let (step, _) =
+                    expansion.ok_or_else(|| crate::function::unknown_function(name, place))?;
+                let slots = step.outputs.clone();
+                self.level().steps.push(step);
+                self.level().expansions.push((text, slots.clone()));
+                slots
+            }
+        };
+        // Of several columns the last one is the whole.
+        Ok(self.slot_expr(*slots.last().expect("it has a column")))
+    }
+
+    /// What a function gives that gives rows; none: there is no such function.
+    pub(super) fn expansion(
+        &mut self,
+        name: &str,
+        written: &[&ast::Expr],
+        ordinality: bool,
+        place: Place,
+    ) -> Result<Option<Expansion>> {
+        let integer = SqlType::Scalar(DataType::Integer);
+        let (function, arguments, columns) = match (name, written.len()) {
+            ("generate_series", 2 | 3) if !ordinality => {
+                let mut operands = Vec::new();
+                for value in written {
+                    operands.push((self.operand(value)?, place_in(*value, place)));
+                }
+                let mut open = Vec::new();
+                for (operand, place) in operands {
+                    open.push(match operand {
+                        Operand::Unknown(_) | Operand::Parameter(_) => {
+                            (Operand::Typed(self.settle(operand, DataType::Integer, place)?), place)
+                        }
+                        known => (known, place),
+                    });
+                }
+                let (values, of) = self.unified(open, "generate_series", place)?;
+                if !of.is_integer() {
+                    let advice = "write it with integers, and compute the rest of them";
+                    return Err(unsupported(place, format!("generate_series of {of}"), advice));
+                }
+                (HostFunction::Series, values, vec![(name, SqlType::Scalar(of))])
+            }
+            ("unnest", 1) => {
+                let array = self.expr(written[0])?;
+                let element = SqlType::Scalar(array.data_type());
+                if ordinality {
+                    let columns =
+                        vec![(name, element), ("ordinality", SqlType::Scalar(DataType::BigInt))];
+                    (HostFunction::ExpandArray, vec![array], columns)
+                } else {
+                    (HostFunction::Unnest, vec![array], vec![(name, element)])
+                }
+            }
+            ("pg_partition_ancestors", 1) => {
+                let relation =
+                    self.fixed_argument(written[0], SqlType::Scalar(DataType::BigInt), place)?;
+                let columns = vec![(name, SqlType::Scalar(DataType::BigInt))];
+                (HostFunction::Itself, vec![relation], columns)
+            }
+            ("generate_subscripts", 2 | 3) => {
+                let array = self.expr(written[0])?;
+                (HostFunction::Subscripts, vec![array], vec![(name, integer)])
+            }
+            ("_pg_expandarray", 1) => {
+                let array = self.expr(written[0])?;
+                let of = array.data_type();
+                let columns =
+                    vec![("x", SqlType::Scalar(of)), ("n", integer), (name, SqlType::Array(of))];
+                (HostFunction::ExpandArray, vec![array], columns)
+            }
+            _ => return Ok(None),
+        };
+        let arguments = self.scalars(&arguments)?;
+        let mut outputs = Vec::new();
+        for (name, sql_type) in &columns {
+            outputs.push(self.slot(&format!("${name}"), *sql_type)?);
+        }
+        let names = columns.into_iter().map(|(name, _)| name.to_owned()).collect();
+        Ok(Some((Step { arguments, kind: StepKind::Expand(function), outputs }, names)))
+    }
+
+    /// `(f(x)).column` and `(array)[i]`.
+    pub(crate) fn relational_element(
+        &mut self,
+        root: &ast::Expr,
+        chain: &[ast::AccessExpr],
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        let root = crate::comparison::bare(root);
+        match (root, chain) {
+            (root, [ast::AccessExpr::Dot(ast::Expr::Identifier(field))]) => {
+                let at = match field.value.as_str() {
+                    "x" => 0,
+                    "n" => 1,
+                    _ => return Ok(None),
+                };
+                if let ast::Expr::Function(function) = root {
+                    self.expr(root)?;
+                    let text = function.to_string();
+                    let known = self.level().expansions.iter().find(|(known, _)| *known == text);
+                    let slot = known.and_then(|(_, slots)| slots.get(at).copied());
+                    return Ok(slot.map(|slot| self.slot_expr(slot)));
+                }
+                // What `_pg_expandarray` gives as a whole is an array of both.
+                let whole = self.expr(root)?;
+                let SqlType::Array(element) = whole.sql_type else { return Ok(None) };
+                let index = crate::typing::integer(at as i32 + 1);
+                self.host(HostFunction::ArrayElement, &[whole, index], SqlType::Scalar(element))
+                    .map(Some)
+            }
+            (
+                ast::Expr::Function(_) | ast::Expr::Array(_),
+                [ast::AccessExpr::Subscript(ast::Subscript::Index { index })],
+            ) => {
+                let array = self.expr(root)?;
+                let SqlType::Array(element) = array.sql_type else { return Ok(None) };
+                let index =
+                    self.fixed_argument(index, SqlType::Scalar(DataType::Integer), place)?;
+                self.host(HostFunction::ArrayElement, &[array, index], SqlType::Scalar(element))
+                    .map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Casts to the names of PostgreSQL's catalog. None: it is another type.
+    pub(crate) fn relational_cast(
+        &mut self,
+        written: &ast::Expr,
+        to: &ast::DataType,
+        place: Place,
+    ) -> Result<Option<Operand>> {
+        let name = match to {
+            ast::DataType::Custom(name, _) => {
+                let idents = name.0.iter().filter_map(|part| part.as_ident().cloned());
+                dotted(&idents.collect::<Vec<_>>()).pop().unwrap_or_default()
+            }
+            ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(element, _)) => {
+                return self.array_cast(written, element, place);
+            }
+            ast::DataType::Regclass => "regclass".to_owned(),
+            _ => return Ok(None),
+        };
+        let to = match name.as_str() {
+            "text" | "name" | "char" | "varchar" | "bpchar" | "cstring" | "regproc"
+            | "regnamespace" | "regrole" | "json" | "jsonb" => DataType::Text,
+            "oid" | "int8" | "xid" => DataType::BigInt,
+            "int4" => DataType::Integer,
+            "int2" => DataType::SmallInt,
+            "bool" => DataType::Boolean,
+            "float8" => DataType::Double,
+            "regclass" | "regtype" => {
+                let is_class = name == "regclass";
+                return self.registered(written, is_class, place).map(|e| Some(Operand::Typed(e)));
+            }
+            _ => return Ok(None),
+        };
+        let operand = self.operand(written)?;
+        if let (Operand::Unknown(Some(text)), "regproc") = (&operand, name.as_str()) {
+            let bare = text.strip_prefix("pg_catalog.").unwrap_or(text).to_owned();
+            return Ok(Some(Operand::Typed(constant(Value::Text(bare), DataType::Text))));
+        }
+        let expr = self.settle(operand, to, place)?;
+        if let SqlType::Array(_) = expr.sql_type {
+            return Ok(Some(Operand::Typed(expr)));
+        }
+        crate::typing::explicit_cast(expr, to, place).map(|expr| Some(Operand::Typed(expr)))
+    }
+
+    /// `'name'::regclass` is the relation's number; `number::regclass` its name.
+    fn registered(&mut self, written: &ast::Expr, is_class: bool, place: Place) -> Result<Expr> {
+        let operand = self.operand(written)?;
+        let expr = self.settle(operand, DataType::Text, place)?;
+        if let (ExprKind::Constant(Value::Text(name)), true) = (&expr.kind, is_class) {
+            let number = super::system::relation_number(self.catalog, name).ok_or_else(|| {
+                error(b"42P01", place, format!("relation \"{name}\" does not exist"))
+            })?;
+            return Ok(crate::typing::bigint(number));
+        }
+        let (function, gives) = match (expr.data_type().is_text(), is_class) {
+            (true, true) => (SystemFunction::RelationOid, DataType::BigInt),
+            (true, false) => (SystemFunction::TypeOid, DataType::BigInt),
+            (false, true) => (SystemFunction::RelationName, DataType::Text),
+            (false, false) => (SystemFunction::TypeName, DataType::Text),
+        };
+        let of = if expr.data_type().is_text() { DataType::Text } else { DataType::BigInt };
+        self.host(HostFunction::System(function), &[cast(expr, of)], SqlType::Scalar(gives))
+    }
+
+    fn array_cast(
+        &mut self,
+        written: &ast::Expr,
+        element: &ast::DataType,
+        place: Place,
+    ) -> Result<Option<Operand>> {
+        let to = match element {
+            ast::DataType::Custom(name, _) => match name.to_string().as_str() {
+                "pg_catalog.int2" | "int2" => DataType::SmallInt,
+                "pg_catalog.int4" | "int4" => DataType::Integer,
+                "oid" | "pg_catalog.oid" => DataType::BigInt,
+                _ => DataType::Text,
+            },
+            element => crate::types::data_type(element, place)?,
+        };
+        let array = match self.operand(written)? {
+            Operand::Parameter(at) => {
+                self.give(at, SqlType::Array(to));
+                self.slot_expr(self.parameters[at])
+            }
+            Operand::Unknown(Some(text)) => self.array_literal(&text, to, place)?,
+            // A slot that nobody gives a value is NULL.
+            Operand::Unknown(None) => {
+                let slot = self.slot("$null", SqlType::Array(to))?;
+                self.slot_expr(slot)
+            }
+            Operand::Typed(expr) if matches!(expr.sql_type, SqlType::Array(_)) => expr,
+            _ => {
+                return Err(error(b"42846", place, format!("cannot cast this to {to}[]"))
+                    .hint("write the array as '{1,2}' or ARRAY[1,2]"));
+            }
+        };
+        Ok(Some(Operand::Typed(array)))
+    }
+}
+
+/// The type that a literal for it has.
+fn scalar_or_text(sql_type: SqlType) -> DataType {
+    match sql_type {
+        SqlType::Scalar(data_type) => data_type,
+        SqlType::Array(_) => DataType::Text,
+    }
+}
+
+fn is_expansion(name: &str) -> bool {
+    const ALL: &[&str] = &[
+        "generate_series",
+        "unnest",
+        "generate_subscripts",
+        "_pg_expandarray",
+        "pg_partition_ancestors",
+    ];
+    ALL.contains(&name)
+}
+
+pub(super) fn compare_op(op: &BinaryOperator) -> Option<CompareOp> {
+    Some(match op {
+        BinaryOperator::Eq => CompareOp::Equal,
+        BinaryOperator::NotEq => CompareOp::NotEqual,
+        BinaryOperator::Lt => CompareOp::Less,
+        BinaryOperator::LtEq => CompareOp::LessOrEqual,
+        BinaryOperator::Gt => CompareOp::Greater,
+        BinaryOperator::GtEq => CompareOp::GreaterOrEqual,
+        _ => return None,
+    })
+}
+
+/// A name as it is folded.
+pub(super) fn ident_name(ident: &ast::Ident) -> String {
+    folded(&ident.value, ident.quote_style.is_some())
+}

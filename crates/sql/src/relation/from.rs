@@ -1,0 +1,398 @@
+//! FROM: relations, and how they are joined.
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place};
+use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
+
+use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::expression::dotted;
+use crate::scope::Compiler;
+use crate::token::folded;
+use crate::typing::{cast, common_type, scalar};
+
+use super::{Bound, JoinKind, Level, Relation, RelationColumn, RelationKind, scalar_of, system};
+
+/// Relations of a level, and how they are joined.
+pub(super) enum Tree {
+    /// one of them
+    Leaf(usize),
+    /// in any order; with conditions
+    Inner { items: Vec<Tree>, on: Vec<Expr> },
+    /// in this one
+    Outer { kind: JoinKind, left: Box<Tree>, right: Box<Tree>, on: Vec<Expr> },
+}
+
+impl Tree {
+    /// Numbers of its relations.
+    pub(super) fn leaves(&self) -> Vec<usize> {
+        match self {
+            Self::Leaf(at) => vec![*at],
+            Self::Inner { items, .. } => items.iter().flat_map(Self::leaves).collect(),
+            Self::Outer { left, right, .. } => [left.leaves(), right.leaves()].concat(),
+        }
+    }
+}
+
+/// A name and the names of columns that an alias gives.
+fn alias_of(alias: Option<&ast::TableAlias>, otherwise: &str) -> (String, Vec<String>) {
+    let name = |ident: &ast::Ident| folded(&ident.value, ident.quote_style.is_some());
+    match alias {
+        None => (otherwise.to_owned(), Vec::new()),
+        Some(alias) => {
+            (name(&alias.name), alias.columns.iter().map(|column| name(&column.name)).collect())
+        }
+    }
+}
+
+impl Compiler<'_> {
+    /// Brings what FROM names into the innermost level.
+    pub(super) fn bind_from(&mut self, from: &[ast::TableWithJoins]) -> Result<Tree> {
+        let mut items = Vec::new();
+        let mut conditions = Vec::new();
+        for written in from {
+            match self.bind_joined(written)? {
+                Tree::Inner { items: more, on } => {
+                    items.extend(more);
+                    conditions.extend(on);
+                }
+                tree => items.push(tree),
+            }
+        }
+        Ok(Tree::Inner { items, on: conditions })
+    }
+
+    fn bind_joined(&mut self, written: &ast::TableWithJoins) -> Result<Tree> {
+        let mut tree = self.bind_factor(&written.relation)?;
+        for join in &written.joins {
+            let place = place_in(join, self.place);
+            let (kind, swapped, constraint) = match &join.join_operator {
+                JoinOperator::Join(on) | JoinOperator::Inner(on) | JoinOperator::CrossJoin(on) => {
+                    (JoinKind::Inner, false, on)
+                }
+                JoinOperator::Left(on) | JoinOperator::LeftOuter(on) => (JoinKind::Left, false, on),
+                JoinOperator::Right(on) | JoinOperator::RightOuter(on) => {
+                    (JoinKind::Left, true, on)
+                }
+                JoinOperator::FullOuter(on) => (JoinKind::Full, false, on),
+                _ => {
+                    let advice = "write JOIN, LEFT JOIN, RIGHT JOIN, FULL JOIN or CROSS JOIN";
+                    return Err(unsupported(place, "this kind of join", advice));
+                }
+            };
+            let right = self.bind_factor(&join.relation)?;
+            let on = self.join_condition((&tree, &right), constraint, (kind, swapped), place)?;
+            tree = match kind {
+                JoinKind::Inner => {
+                    let (mut items, mut conditions) = match tree {
+                        Tree::Inner { items, on } => (items, on),
+                        tree => (vec![tree], Vec::new()),
+                    };
+                    items.push(right);
+                    conditions.extend(on);
+                    Tree::Inner { items, on: conditions }
+                }
+                kind => {
+                    let (left, right) = if swapped { (right, tree) } else { (tree, right) };
+                    let missing = match kind {
+                        JoinKind::Full => [left.leaves(), right.leaves()].concat(),
+                        _ => right.leaves(),
+                    };
+                    for at in missing {
+                        self.level().relations[at].make_optional();
+                    }
+                    Tree::Outer { kind, left: Box::new(left), right: Box::new(right), on }
+                }
+            };
+        }
+        Ok(tree)
+    }
+
+    fn join_condition(
+        &mut self,
+        (left, right): (&Tree, &Tree),
+        constraint: &JoinConstraint,
+        (kind, swapped): (JoinKind, bool),
+        place: Place,
+    ) -> Result<Vec<Expr>> {
+        let names = match constraint {
+            JoinConstraint::None => return Ok(Vec::new()),
+            JoinConstraint::On(condition) => {
+                let condition = self.condition(condition, "JOIN/ON")?;
+                self.hoist();
+                if !self.level().steps.is_empty() && kind != JoinKind::Inner {
+                    let advice = "join with the subquery in FROM instead";
+                    return Err(unsupported(place, "a subquery in ON of an outer join", advice));
+                }
+                return Ok(crate::path::conjuncts(Some(condition)));
+            }
+            JoinConstraint::Using(names) => {
+                let names = names.iter().map(|name| crate::clauses::object_name(name, place));
+                names.collect::<Result<Vec<_>>>()?
+            }
+            JoinConstraint::Natural => {
+                let theirs = |at: usize| self.levels.last().map(|level| &level.relations[at]);
+                let of = |tree: &Tree| {
+                    let leaves = tree.leaves().into_iter().filter_map(theirs);
+                    let columns = leaves.flat_map(|relation| &relation.columns);
+                    let shown = columns.filter(|column| !column.hidden);
+                    shown.map(|column| column.name.clone()).collect::<Vec<_>>()
+                };
+                let rights = of(right);
+                of(left).into_iter().filter(|name| rights.contains(name)).collect()
+            }
+        };
+        if kind == JoinKind::Full {
+            return Err(unsupported(place, "FULL JOIN with USING", "write ON a.x = b.x"));
+        }
+        let mut on = Vec::new();
+        for name in names {
+            let sides =
+                [self.column_among(left, &name, place)?, self.column_among(right, &name, place)?];
+            let [first, second] = [self.slot_at(sides[0])?, self.slot_at(sides[1])?];
+            let (one, two) = (scalar_of(first.sql_type), scalar_of(second.sql_type));
+            let Some(common) = common_type(one, two) else {
+                let message = format!("JOIN/USING types {one} and {two} cannot be matched");
+                return Err(error(b"42804", place, message));
+            };
+            let (first, second) = (Box::new(cast(first, common)), Box::new(cast(second, common)));
+            let equal = ExprKind::Compare(CompareOp::Equal, first, second);
+            on.push(scalar(equal, DataType::Boolean));
+            // The preserved side's one is the column that both names stand for.
+            let (relation, column) = if swapped { sides[0] } else { sides[1] };
+            self.level().relations[relation].columns[column].hidden = true;
+        }
+        Ok(on)
+    }
+
+    fn slot_at(&mut self, (relation, column): (usize, usize)) -> Result<Expr> {
+        let depth = self.levels.len() - 1;
+        self.slot_of_column(depth, relation, column)
+    }
+
+    /// The column of this name in one of a tree's relations.
+    fn column_among(&mut self, tree: &Tree, name: &str, place: Place) -> Result<(usize, usize)> {
+        let relations = &self.level().relations;
+        let leaves = tree.leaves().into_iter();
+        let found = leaves.filter_map(|at| {
+            let column = relations[at].column(name)?;
+            (!relations[at].columns[column].hidden).then_some((at, column))
+        });
+        let found: Vec<_> = found.collect();
+        match found.as_slice() {
+            [one] => Ok(*one),
+            [] => {
+                let message = format!("column \"{name}\" specified in USING clause does not exist");
+                Err(error(b"42703", place, message))
+            }
+            _ => {
+                let message = format!("common column name \"{name}\" appears more than once");
+                Err(error(b"42702", place, message))
+            }
+        }
+    }
+
+    fn bind_factor(&mut self, factor: &TableFactor) -> Result<Tree> {
+        let place = place_in(factor, self.place);
+        match factor {
+            TableFactor::Table { name, alias, args: None, sample: None, .. } => {
+                let relation = self.named_relation(name, alias.as_ref(), place)?;
+                self.enter(relation, place)
+            }
+            TableFactor::Table { name, alias, args: Some(args), with_ordinality, .. } => {
+                self.bind_function(name, &args.args, alias.as_ref(), *with_ordinality, place)
+            }
+            TableFactor::Function { name, args, alias, with_ordinality, .. } => {
+                self.bind_function(name, args, alias.as_ref(), *with_ordinality, place)
+            }
+            TableFactor::UNNEST { alias, array_exprs, with_ordinality, .. } => {
+                let arguments = array_exprs.iter().map(|array| {
+                    ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(array.clone()))
+                });
+                let name = ast::ObjectName::from(vec![ast::Ident::new("unnest")]);
+                let arguments: Vec<_> = arguments.collect();
+                self.bind_function(&name, &arguments, alias.as_ref(), *with_ordinality, place)
+            }
+            TableFactor::Derived { lateral, subquery, alias, .. } => {
+                let hidden = (!lateral).then(|| std::mem::take(&mut self.level().relations));
+                let bound = self.query_plan(subquery);
+                if let Some(relations) = hidden {
+                    self.level().relations = relations;
+                }
+                let (name, columns) = alias_of(alias.as_ref(), "");
+                let relation = self.planned(name, &columns, bound?, place)?;
+                self.enter(relation, place)
+            }
+            TableFactor::NestedJoin { table_with_joins, alias: None } => {
+                self.bind_joined(table_with_joins)
+            }
+            _ => Err(unsupported(place, "this kind of FROM item", "name a table or a subquery")),
+        }
+    }
+
+    fn enter(&mut self, relation: Relation, place: Place) -> Result<Tree> {
+        let relations = &mut self.level().relations;
+        let is_known = relations.iter().any(|known| known.name == relation.name);
+        if is_known && !relation.name.is_empty() {
+            let message = format!("table name \"{}\" specified more than once", relation.name);
+            return Err(error(b"42712", place, message).hint("give one of them an alias"));
+        }
+        relations.push(relation);
+        Ok(Tree::Leaf(relations.len() - 1))
+    }
+
+    /// A table, a query of WITH, or a relation of the system catalog.
+    fn named_relation(
+        &mut self,
+        written: &ast::ObjectName,
+        alias: Option<&ast::TableAlias>,
+        place: Place,
+    ) -> Result<Relation> {
+        let idents: Vec<_> = written.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
+        let parts = dotted(&idents);
+        let (schema, name) = match parts.as_slice() {
+            [name] => (None, name),
+            [schema, name] => (Some(schema.as_str()), name),
+            _ => {
+                return Err(unsupported(place, "a name in three parts", "write schema.table"));
+            }
+        };
+        let (shown, columns) = alias_of(alias, name);
+        if schema.is_none()
+            && let Some(common) = self.common_named(name)
+        {
+            let bound = self.common_plan(&common);
+            let columns = if columns.is_empty() { common.columns.clone() } else { columns };
+            return self.planned(shown, &columns, bound?, place);
+        }
+        let (kind, schema, known) = match (schema, self.catalog.table_named(name)) {
+            (None | Some("public"), Some(table)) => {
+                let columns = table.columns.iter().map(|column| {
+                    let sql_type = SqlType::Scalar(column.data_type);
+                    (column.name.clone(), sql_type, column.nullable)
+                });
+                (RelationKind::Table(table.id), "public", columns.collect::<Vec<_>>())
+            }
+            _ => match system::relation(schema, name) {
+                Some((schema, full_name, columns)) => {
+                    let columns = columns.iter();
+                    let columns =
+                        columns.map(|(name, sql_type)| ((*name).to_owned(), *sql_type, true));
+                    (RelationKind::System(full_name), schema, columns.collect())
+                }
+                None if matches!(schema, Some("pg_catalog" | "information_schema")) => {
+                    let message = format!("relation \"{}\" does not exist", parts.join("."));
+                    return Err(error(b"42P01", place, message));
+                }
+                None => {
+                    crate::clauses::object_name(written, place)?; // a schema that is not there
+                    return Err(self.table(name, place).err().unwrap_or_else(|| {
+                        error(b"42P01", place, format!("relation \"{name}\" does not exist"))
+                    }));
+                }
+            },
+        };
+        let mut relation =
+            Relation { name: shown, schema: Some(schema), columns: Vec::new(), kind };
+        for (at, (name, sql_type, nullable)) in known.into_iter().enumerate() {
+            let name = columns.get(at).cloned().unwrap_or(name);
+            relation.columns.push(RelationColumn {
+                name,
+                sql_type,
+                nullable,
+                slot: None,
+                hidden: false,
+            });
+        }
+        Ok(relation)
+    }
+
+    /// The query that WITH gave a name to.
+    fn common_named(&self, name: &str) -> Option<super::Common> {
+        let levels = self.levels.iter().rev();
+        let mut all = levels.flat_map(|level: &Level| level.common.iter().rev());
+        all.find(|common| common.name == name).cloned()
+    }
+
+    /// Compiles a query of WITH anew where it is named; it sees what was before it.
+    fn common_plan(&mut self, common: &super::Common) -> Result<Bound> {
+        let later = self.levels.split_off(common.depth + 1);
+        let rest = self.level().common.split_off(common.number);
+        let bound = self.query_plan(&common.query);
+        self.level().common.extend(rest);
+        self.levels.extend(later);
+        bound
+    }
+
+    fn planned(
+        &mut self,
+        name: String,
+        aliases: &[String],
+        bound: Bound,
+        place: Place,
+    ) -> Result<Relation> {
+        if aliases.len() > bound.outputs.len() {
+            let (has, wants) = (bound.outputs.len(), aliases.len());
+            let message = format!(
+                "table \"{name}\" has {has} columns available but {wants} columns specified"
+            );
+            return Err(error(b"42P10", place, message));
+        }
+        let columns = bound.outputs.iter().enumerate().map(|(at, (known, slot))| RelationColumn {
+            name: aliases.get(at).unwrap_or(known).clone(),
+            sql_type: self.slot_type(*slot),
+            nullable: true,
+            slot: Some(*slot),
+            hidden: false,
+        });
+        let columns = columns.collect();
+        let kind = RelationKind::Planned(Some(bound.plan));
+        Ok(Relation { name, schema: None, columns, kind })
+    }
+
+    /// A function that gives rows; it sees what stands before it.
+    fn bind_function(
+        &mut self,
+        written: &ast::ObjectName,
+        arguments: &[ast::FunctionArg],
+        alias: Option<&ast::TableAlias>,
+        ordinality: bool,
+        place: Place,
+    ) -> Result<Tree> {
+        let name = written.0.last().and_then(|part| part.as_ident());
+        let name = name.map(|ident| folded(&ident.value, ident.quote_style.is_some()));
+        let name = name.unwrap_or_default();
+        let mut values = Vec::new();
+        for argument in arguments {
+            match argument {
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(value)) => values.push(value),
+                _ => return Err(unsupported(place, "this argument", "write the value alone")),
+            }
+        }
+        let before = self.level().steps.len();
+        let Some((step, mut names)) = self.expansion(&name, &values, ordinality, place)? else {
+            let message = format!("function {name} in FROM is not there");
+            return Err(error(b"42883", place, message)
+                .hint("generate_series, unnest and generate_subscripts are; CALL procedures"));
+        };
+        let mut plan = super::Plan::One;
+        for earlier in self.level().steps.split_off(before) {
+            plan = super::Plan::Extend { input: Box::new(plan), step: Box::new(earlier) };
+        }
+        let outputs = step.outputs.clone();
+        plan = super::Plan::Extend { input: Box::new(plan), step: Box::new(step) };
+        let (shown, columns) = alias_of(alias, &name);
+        if alias.is_some() && names.len() == 1 {
+            names[0].clone_from(&shown); // as PostgreSQL names a function's only column
+        }
+        let outputs = names.into_iter().zip(outputs).collect();
+        let relation = self.planned(shown, &columns, Bound { plan, outputs }, place)?;
+        self.enter(relation, place)
+    }
+}
+
+impl Relation {
+    /// Its rows may be missing, as a side of an outer join.
+    fn make_optional(&mut self) {
+        self.columns.iter_mut().for_each(|column| column.nullable = true);
+    }
+}

@@ -1,0 +1,495 @@
+//! What a query of any shape compiles to: a tree of operators over rows of slots.
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::bytecode::Program;
+use hotrow_transaction::program::{AggregateFunction, Procedure, ResultColumn, Slot, SlotId};
+
+use super::host::HostFunction;
+
+/// A query that is more than one access to one table. `hotrow-query` runs it.
+///
+/// Every column that any part of it reads has a slot of its own, so a row is an assignment of
+/// values to slots, and a correlated subquery reads the slots of the rows around it.
+#[derive(Debug)]
+pub struct Query {
+    /// how its rows come about
+    pub plan: Plan,
+    /// which slots of them are its columns
+    pub outputs: Vec<SlotId>,
+    /// names and types of those; arrays have [`Query::slots`]' types
+    pub columns: Vec<ResultColumn>,
+    /// one-table reads, by [`Plan::Fetch`]
+    pub fetches: Vec<Procedure>,
+    /// all slots
+    pub slots: Vec<Slot>,
+    /// slots of the statement's parameters, in their order
+    pub parameters: Vec<SlotId>,
+}
+
+/// An operator. Each gives rows, whose slots its parents name.
+#[derive(Debug)]
+pub enum Plan {
+    /// one row without columns
+    One,
+    /// rows of one table
+    Fetch {
+        /// into [`Query::fetches`]
+        fetch: usize,
+        /// what its parameters are, of rows around
+        inputs: Vec<SlotId>,
+        /// its columns
+        outputs: Vec<SlotId>,
+    },
+    /// rows of the system catalog
+    System {
+        /// its name, with its schema
+        relation: &'static str,
+        /// number of a column, and its slot
+        outputs: Vec<(usize, SlotId)>,
+    },
+    /// VALUES
+    Values {
+        /// a row each
+        rows: Vec<Scalars>,
+        /// columns
+        outputs: Vec<SlotId>,
+    },
+    /// appends columns
+    Compute {
+        /// of these rows
+        input: Box<Plan>,
+        /// their values
+        scalars: Scalars,
+        /// their slots
+        outputs: Vec<SlotId>,
+    },
+    /// appends what cannot be computed by a program: of functions on arrays and names, and of
+    /// subqueries
+    Extend {
+        /// of these rows
+        input: Box<Plan>,
+        /// what
+        step: Box<Step>,
+    },
+    /// what depends on no row of the input is computed once
+    Given {
+        /// first
+        steps: Vec<Step>,
+        /// then these rows
+        input: Box<Plan>,
+    },
+    /// rows for which a condition is true
+    Filter {
+        /// of these
+        input: Box<Plan>,
+        /// one boolean
+        condition: Scalars,
+    },
+    /// pairs of rows
+    Join(Box<Join>),
+    /// one row per group
+    Group(Box<Group>),
+    /// appends values of window functions
+    Window(Box<Window>),
+    /// in order
+    Sort {
+        /// rows
+        input: Box<Plan>,
+        /// by these
+        keys: Vec<SortKey>,
+    },
+    /// the first row of each combination of values
+    Distinct {
+        /// rows
+        input: Box<Plan>,
+        /// of these slots
+        on: Vec<SlotId>,
+    },
+    /// LIMIT and OFFSET
+    Limit {
+        /// rows
+        input: Box<Plan>,
+        /// bigint; NULL: all
+        limit: Option<Scalars>,
+        /// bigint; NULL: none
+        offset: Option<Scalars>,
+    },
+    /// UNION, INTERSECT, EXCEPT
+    Set {
+        /// which
+        operation: SetOperation,
+        /// duplicates stay
+        all: bool,
+        /// rows and their columns
+        left: (Box<Plan>, Vec<SlotId>),
+        /// rows and their columns
+        right: (Box<Plan>, Vec<SlotId>),
+        /// columns of the result
+        outputs: Vec<SlotId>,
+    },
+}
+
+/// Values computed from a row: slots as they are, and those that a program computes.
+#[derive(Debug)]
+pub struct Scalars {
+    /// one per value
+    pub values: Vec<Scalar>,
+    /// what computes them
+    pub program: Option<Box<ScalarProgram>>,
+}
+
+/// One value.
+#[derive(Clone, Copy, Debug)]
+pub enum Scalar {
+    /// of a slot
+    Slot(SlotId),
+    /// of this column of the program's result
+    Computed(usize),
+}
+
+/// A program without accesses: one row of results from the values of slots.
+#[derive(Debug)]
+pub struct ScalarProgram {
+    /// what its parameters are
+    pub inputs: Vec<SlotId>,
+    /// of their types
+    pub types: Vec<SqlType>,
+    /// the code
+    pub program: Program,
+}
+
+/// How two inputs are joined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JoinKind {
+    /// pairs
+    Inner,
+    /// and rows of the left side without partner
+    Left,
+    /// and rows of both sides without partner
+    Full,
+}
+
+/// A join.
+#[derive(Debug)]
+pub struct Join {
+    /// which
+    pub kind: JoinKind,
+    /// rows
+    pub left: Plan,
+    /// rows; read once, unless `lateral`
+    pub right: Plan,
+    /// the right side depends on the left row
+    pub lateral: bool,
+    /// the right side's rows by key, with slots of the left row as inputs: better when there are
+    /// few rows on the left
+    pub keyed: Option<Plan>,
+    /// values of left and right rows that must be equal, none of them NULL
+    pub equal: Option<(Scalars, Scalars)>,
+    /// what else must be true of a pair
+    pub condition: Option<Scalars>,
+}
+
+/// GROUP BY, and aggregates.
+#[derive(Debug)]
+pub struct Group {
+    /// rows
+    pub input: Plan,
+    /// what the groups have in common, and what remains of the rows; without keys there is exactly
+    /// one group
+    pub keys: Vec<SlotId>,
+    /// what is computed of each
+    pub aggregates: Vec<GroupAggregate>,
+}
+
+/// An aggregate of a group.
+#[derive(Clone, Debug)]
+pub struct GroupAggregate {
+    /// which
+    pub function: Aggregation,
+    /// of this slot; none for count(*)
+    pub argument: Option<SlotId>,
+    /// the argument's type
+    pub of: SqlType,
+    /// of each value once
+    pub distinct: bool,
+    /// of rows for which this slot is true
+    pub filter: Option<SlotId>,
+    /// in this order
+    pub order: Vec<SortKey>,
+    /// receives the result
+    pub output: SlotId,
+    /// of this type
+    pub data_type: DataType,
+}
+
+/// Aggregate functions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Aggregation {
+    /// one that procedures have, too
+    Plain(AggregateFunction),
+    /// bool_and, every
+    All,
+    /// bool_or
+    Any,
+    /// string_agg, with the slot of the separator
+    Text(SlotId),
+    /// array_agg
+    Array,
+}
+
+/// Window functions of one definition.
+#[derive(Debug)]
+pub struct Window {
+    /// rows
+    pub input: Plan,
+    /// PARTITION BY
+    pub partition: Vec<SlotId>,
+    /// ORDER BY
+    pub order: Vec<SortKey>,
+    /// which, and the slots of their results
+    pub functions: Vec<(WindowFunction, SlotId)>,
+}
+
+/// A window function.
+#[derive(Clone, Debug)]
+pub enum WindowFunction {
+    /// 1, 2, 3 ...
+    RowNumber,
+    /// with gaps after peers
+    Rank,
+    /// without gaps
+    DenseRank,
+    /// the value of a slot so many rows before (behind where negative)
+    Lag {
+        /// of this slot
+        value: SlotId,
+        /// rows
+        by: i64,
+    },
+    /// the value of a slot in the partition's first row
+    First(SlotId),
+    /// the value of a slot in the last row up to the current one's peers
+    Last(SlotId),
+    /// an aggregate over the partition up to the current row's peers; all of it without ORDER BY
+    Running(GroupAggregate),
+}
+
+/// One key of an order.
+#[derive(Clone, Copy, Debug)]
+pub struct SortKey {
+    /// value
+    pub slot: SlotId,
+    /// DESC
+    pub descending: bool,
+    /// NULLS FIRST
+    pub nulls_first: bool,
+}
+
+/// UNION and the like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SetOperation {
+    /// rows of both
+    Union,
+    /// rows that both have
+    Intersect,
+    /// rows of the left side that the right one has not
+    Except,
+}
+
+/// What a row is extended by.
+#[derive(Debug)]
+pub struct Step {
+    /// computed first
+    pub arguments: Scalars,
+    /// of it
+    pub kind: StepKind,
+    /// receive the results
+    pub outputs: Vec<SlotId>,
+}
+
+/// What is computed.
+#[derive(Debug)]
+pub enum StepKind {
+    /// a function of the arguments
+    Function(HostFunction),
+    /// each element of an array, or each number of a series, in a row of its own
+    Expand(HostFunction),
+    /// a subquery
+    Subquery {
+        /// the rows
+        plan: Plan,
+        /// what is made of them
+        kind: SubqueryKind,
+        /// their column
+        column: SlotId,
+        /// what it reads of the rows around: where that is the same, so is what it gives
+        inputs: Vec<SlotId>,
+    },
+}
+
+/// What a subquery in an expression gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SubqueryKind {
+    /// the value of its only row; NULL without rows
+    Scalar,
+    /// whether there are rows
+    Exists,
+    /// the values of all rows
+    Array,
+    /// `argument op ANY (...)`
+    Any(hotrow_transaction::program::CompareOp),
+    /// `argument op ALL (...)`
+    All(hotrow_transaction::program::CompareOp),
+}
+
+impl Plan {
+    /// Calls `visit` with every operator, itself first; subqueries of steps are operators, too.
+    pub fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Self)) {
+        visit(self);
+        match self {
+            Self::One | Self::Fetch { .. } | Self::System { .. } | Self::Values { .. } => {}
+            Self::Compute { input, .. }
+            | Self::Filter { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Distinct { input, .. }
+            | Self::Limit { input, .. } => input.walk(visit),
+            Self::Extend { input, step } => {
+                input.walk(visit);
+                step.walk(visit);
+            }
+            Self::Given { steps, input } => {
+                input.walk(visit);
+                steps.iter().for_each(|step| step.walk(visit));
+            }
+            Self::Join(join) => {
+                join.left.walk(visit);
+                join.right.walk(visit);
+                if let Some(keyed) = &join.keyed {
+                    keyed.walk(visit);
+                }
+            }
+            Self::Group(group) => group.input.walk(visit),
+            Self::Window(window) => window.input.walk(visit),
+            Self::Set { left, right, .. } => {
+                left.0.walk(visit);
+                right.0.walk(visit);
+            }
+        }
+    }
+
+    /// The slots of its rows, in the order of their values.
+    pub fn layout(&self) -> Vec<SlotId> {
+        match self {
+            Self::One => Vec::new(),
+            Self::Fetch { outputs, .. }
+            | Self::Values { outputs, .. }
+            | Self::Set { outputs, .. } => outputs.clone(),
+            Self::System { outputs, .. } => outputs.iter().map(|(_, slot)| *slot).collect(),
+            Self::Compute { input, outputs, .. } => [&*input.layout(), outputs].concat(),
+            Self::Extend { input, step } => [&*input.layout(), &*step.outputs].concat(),
+            Self::Filter { input, .. }
+            | Self::Given { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Distinct { input, .. }
+            | Self::Limit { input, .. } => input.layout(),
+            Self::Join(join) => [join.left.layout(), join.right.layout()].concat(),
+            Self::Group(group) => {
+                let results = group.aggregates.iter().map(|aggregate| aggregate.output);
+                group.keys.iter().copied().chain(results).collect()
+            }
+            Self::Window(window) => {
+                let results = window.functions.iter().map(|(_, slot)| *slot);
+                window.input.layout().into_iter().chain(results).collect()
+            }
+        }
+    }
+
+    /// Slots that it reads and does not make itself: those of rows around it, and the statement's
+    /// parameters.
+    pub fn free_slots(&self) -> Vec<SlotId> {
+        let (mut read, mut made) = (Vec::new(), Vec::new());
+        self.walk(&mut |plan| plan.own_slots(&mut read, &mut made));
+        made.sort_unstable();
+        read.retain(|slot| made.binary_search(slot).is_err());
+        read.sort_unstable();
+        read.dedup();
+        read
+    }
+
+    fn own_slots(&self, read: &mut Vec<SlotId>, made: &mut Vec<SlotId>) {
+        match self {
+            Self::Fetch { inputs, outputs, .. } => {
+                read.extend(inputs);
+                made.extend(outputs);
+            }
+            Self::System { outputs, .. } => made.extend(outputs.iter().map(|(_, slot)| *slot)),
+            Self::Values { rows, outputs } => {
+                rows.iter().for_each(|row| row.note_inputs(read));
+                made.extend(outputs);
+            }
+            Self::Compute { scalars, outputs, .. } => {
+                scalars.note_inputs(read);
+                made.extend(outputs);
+            }
+            Self::Extend { step, .. } => {
+                step.arguments.note_inputs(read);
+                made.extend(&step.outputs);
+            }
+            Self::Given { steps, .. } => {
+                for step in steps {
+                    step.arguments.note_inputs(read);
+                    made.extend(&step.outputs);
+                }
+            }
+            Self::Filter { condition, .. } => condition.note_inputs(read),
+            Self::Join(join) => {
+                if let Some((left, right)) = &join.equal {
+                    left.note_inputs(read);
+                    right.note_inputs(read);
+                }
+                join.condition.iter().for_each(|condition| condition.note_inputs(read));
+            }
+            Self::Group(group) => {
+                made.extend(group.aggregates.iter().map(|aggregate| aggregate.output));
+            }
+            Self::Window(window) => made.extend(window.functions.iter().map(|(_, slot)| *slot)),
+            Self::Limit { limit, offset, .. } => {
+                limit.iter().chain(offset).for_each(|count| count.note_inputs(read));
+            }
+            Self::Set { outputs, .. } => made.extend(outputs),
+            Self::One | Self::Sort { .. } | Self::Distinct { .. } => {}
+        }
+    }
+}
+
+impl Step {
+    fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Plan)) {
+        if let StepKind::Subquery { plan, .. } = &self.kind {
+            plan.walk(visit);
+        }
+    }
+
+    /// Slots that it reads.
+    pub fn inputs(&self) -> Vec<SlotId> {
+        let mut all: Vec<_> = self.arguments.inputs().collect();
+        if let StepKind::Subquery { inputs, .. } = &self.kind {
+            all.extend(inputs);
+        }
+        all
+    }
+}
+
+impl Scalars {
+    fn note_inputs(&self, read: &mut Vec<SlotId>) {
+        read.extend(self.inputs());
+    }
+
+    /// Slots it reads.
+    pub fn inputs(&self) -> impl Iterator<Item = SlotId> + '_ {
+        let plain = self.values.iter().filter_map(|value| match value {
+            Scalar::Slot(slot) => Some(*slot),
+            Scalar::Computed(_) => None,
+        });
+        plain.chain(self.program.iter().flat_map(|program| program.inputs.iter().copied()))
+    }
+}

@@ -1,0 +1,692 @@
+//! A SELECT: from its clauses to operators.
+//!
+//! Role         compiles all expressions first, each against what is in scope where it stands, and
+//!              then stacks the operators: FROM and WHERE, groups, HAVING, windows, functions that
+//!              give rows, select list, DISTINCT, ORDER BY, LIMIT
+
+use std::rc::Rc;
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
+use sqlparser::ast::{self, BinaryOperator, SelectItem, SetExpr};
+
+use crate::comparison::bare;
+use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
+use crate::path::conjuncts;
+use crate::query::column_name;
+use crate::scope::Compiler;
+use crate::typing::{cast, common_type, scalar};
+
+use super::expression::ident_name;
+use super::from::Tree;
+use super::group::{Asked, Keys, sort_key};
+use super::plan::{Group, Plan, SortKey, Step, StepKind, Window};
+use super::{Bound, Common, Level, Relation, RelationColumn, RelationKind};
+
+/// Queries one in the other.
+const QUERIES_MAX: usize = 64;
+
+/// What stands around the body of a query.
+pub(super) struct Around<'q> {
+    pub(super) order_by: Vec<&'q ast::OrderByExpr>,
+    pub(super) limit: Option<&'q ast::Expr>,
+    pub(super) offset: Option<&'q ast::Expr>,
+}
+
+/// WHERE, compiled.
+#[derive(Default)]
+struct Where {
+    /// conditions on relations
+    conditions: Vec<Expr>,
+    /// and on what steps give
+    late: Vec<Expr>,
+    steps: Vec<Step>,
+}
+
+impl Compiler<'_> {
+    /// Rows of a query and the names of its columns.
+    pub(super) fn query_plan(&mut self, query: &ast::Query) -> Result<Bound> {
+        if self.levels.len() >= QUERIES_MAX {
+            return Err(crate::error::too_complex(self.place, "queries are nested too deeply")
+                .hint("write parts of it as statements of their own"));
+        }
+        self.levels.push(Level::default());
+        let bound = self.query_inside(query);
+        self.levels.pop();
+        bound
+    }
+
+    fn query_inside(&mut self, query: &ast::Query) -> Result<Bound> {
+        let place = place_in(query, self.place);
+        if let Some(with) = &query.with {
+            self.with(with, place)?;
+        }
+        let around = around(query, place)?;
+        match &*query.body {
+            SetExpr::Select(select) => self.select_plan(select, &around),
+            body => {
+                let bound = self.body_plan(body, place)?;
+                self.ordered(bound, &around, place)
+            }
+        }
+    }
+
+    fn with(&mut self, with: &ast::With, place: Place) -> Result<()> {
+        if with.recursive {
+            let advice = "loop in a procedure, or compute the closure in the client";
+            return Err(unsupported(place, "WITH RECURSIVE", advice));
+        }
+        for cte in &with.cte_tables {
+            if matches!(
+                &*cte.query.body,
+                SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
+            ) {
+                let advice = "write it as a statement of its own, in one transaction";
+                return Err(unsupported(place, "a change in WITH", advice));
+            }
+            let depth = self.levels.len() - 1;
+            let name = ident_name(&cte.alias.name);
+            let columns = cte.alias.columns.iter().map(|column| ident_name(&column.name)).collect();
+            let query = Rc::new((*cte.query).clone());
+            let number = self.level().common.len();
+            if self.level().common.iter().any(|known| known.name == name) {
+                let message = format!("WITH query name \"{name}\" specified more than once");
+                return Err(error(b"42712", place, message));
+            }
+            self.level().common.push(Common { name, columns, query, depth, number });
+        }
+        Ok(())
+    }
+
+    /// A part of a set operation, or the body of a query that is no SELECT.
+    pub(super) fn body_plan(&mut self, body: &SetExpr, place: Place) -> Result<Bound> {
+        match body {
+            SetExpr::Select(select) => {
+                self.levels.push(Level::default());
+                let none = Around { order_by: Vec::new(), limit: None, offset: None };
+                let bound = self.select_plan(select, &none);
+                self.levels.pop();
+                bound
+            }
+            SetExpr::Query(query) => self.query_plan(query),
+            SetExpr::SetOperation { op, set_quantifier, left, right } => {
+                self.set_plan(*op, *set_quantifier, (left, right), place)
+            }
+            SetExpr::Values(values) => self.values_plan(values, place),
+            SetExpr::Table(table) => {
+                let name = table.table_name.as_deref().unwrap_or_default();
+                Err(unsupported(place, "TABLE", format!("write SELECT * FROM {name}")))
+            }
+            _ => Err(unsupported(place, "this query", "write SELECT, VALUES or a set operation")),
+        }
+    }
+
+    fn select_plan(&mut self, select: &ast::Select, around: &Around<'_>) -> Result<Bound> {
+        let place = place_in(select, self.place);
+        refuse(select, place)?;
+        let mut tree = self.bind_from(&select.from)?;
+        let on_steps = std::mem::take(&mut self.level().steps);
+        let mut wanted = match &select.selection {
+            Some(written) => self.where_clause(written, &mut tree)?,
+            None => Where::default(),
+        };
+        wanted.steps.splice(0..0, on_steps);
+        self.level().aggregates = Some(Asked::default());
+        self.level().windows = Some(Vec::new());
+        let mut columns = self.listed_columns(&select.projection)?;
+        let mut having: Vec<Expr> = match &select.having {
+            Some(written) => conjuncts(Some(self.condition(written, "HAVING")?)),
+            None => Vec::new(),
+        };
+        let (distinct, distinct_on) = self.distinct_on(select, &columns)?;
+        let order = self.order_keys(&around.order_by, &columns)?;
+        let asked = self.level().aggregates.take().unwrap_or_default();
+        let mut windows = self.level().windows.take().unwrap_or_default();
+        let steps = std::mem::take(&mut self.level().steps);
+        let keys = self.group_keys(&select.group_by, &columns, place)?;
+        let key_steps = std::mem::take(&mut self.level().steps);
+
+        let mut plan = self.narrowed(tree, wanted)?;
+        let (expansions, steps): (Vec<_>, Vec<_>) =
+            steps.into_iter().partition(|step| matches!(step.kind, StepKind::Expand(_)));
+        let is_grouped =
+            !keys.is_empty() || !asked.aggregates.is_empty() || select.having.is_some();
+        let mut order_exprs: Vec<Expr> = order.iter().map(|(value, _)| value.clone()).collect();
+        let mut list: Vec<Expr> = columns.iter().map(|(_, value)| value.clone()).collect();
+        let mut distinct_on = distinct_on;
+        if is_grouped {
+            plan = extended(plan, key_steps);
+            let mut all =
+                [list, having, order_exprs, distinct_on].map(|exprs| (exprs.len(), exprs));
+            let mut flat: Vec<Expr> = all.iter_mut().flat_map(|(_, e)| std::mem::take(e)).collect();
+            plan = self.grouped(plan, keys, asked, (&mut flat, &steps, &mut windows))?;
+            let mut flat = flat.into_iter();
+            [list, having, order_exprs, distinct_on] =
+                all.map(|(count, _)| flat.by_ref().take(count).collect());
+        }
+        plan = extended(plan, steps);
+        plan = self.filtered(plan, std::mem::take(&mut having))?;
+        for window in windows {
+            plan = self.windowed(plan, window)?;
+        }
+        plan = extended(plan, expansions);
+        for ((_, column), value) in columns.iter_mut().zip(&list) {
+            *column = value.clone();
+        }
+        let count = list.len();
+        let keys_at = count + order_exprs.len();
+        let all: Vec<_> = list.into_iter().chain(order_exprs).chain(distinct_on).collect();
+        let (computed, slots) = self.computed(plan, &all)?;
+        plan = computed;
+        let outputs: Vec<_> =
+            columns.into_iter().map(|(name, _)| name).zip(slots[..count].iter().copied()).collect();
+        let order: Vec<SortKey> = order
+            .iter()
+            .zip(&slots[count..keys_at])
+            .map(|((_, key), slot)| SortKey { slot: *slot, ..*key })
+            .collect();
+        plan = match distinct {
+            Distinct::No => sorted(plan, order),
+            Distinct::All => {
+                let on: Vec<SlotId> = slots[..count].to_vec();
+                if order.iter().any(|key| !on.contains(&key.slot)) {
+                    let message =
+                        "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
+                    return Err(error(b"42P10", place, message));
+                }
+                sorted(Plan::Distinct { input: Box::new(plan), on }, order)
+            }
+            Distinct::On => {
+                let on = slots[keys_at..].to_vec();
+                let first = order.iter().take(on.len());
+                if first.clone().any(|key| !on.contains(&key.slot)) {
+                    let message =
+                        "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
+                    return Err(error(b"42P10", place, message));
+                }
+                Plan::Distinct { input: Box::new(sorted(plan, order)), on }
+            }
+        };
+        let mut plan = self.limited(plan, around)?;
+        let steps = std::mem::take(&mut self.level().given);
+        if !steps.is_empty() {
+            plan = Plan::Given { steps, input: Box::new(plan) };
+        }
+        Ok(Bound { plan, outputs })
+    }
+
+    /// Takes out the steps that read nothing of the level's rows: they are computed once, and what
+    /// they give is known to whoever reads tables, as a parameter is.
+    pub(super) fn hoist(&mut self) {
+        let mut later: Vec<Step> = Vec::new();
+        for step in std::mem::take(&mut self.level().steps) {
+            let inputs = step.inputs();
+            let waits = later.iter().any(|l| l.outputs.iter().any(|slot| inputs.contains(slot)));
+            let level = self.level();
+            let reads =
+                level.relations.iter().flat_map(Relation::slots).any(|s| inputs.contains(&s));
+            if reads || waits || matches!(step.kind, StepKind::Expand(_)) {
+                later.push(step);
+            } else {
+                level.given.push(step);
+            }
+        }
+        self.level().steps = later;
+    }
+
+    /// WHERE; what is a subquery that rows of the level do not decide joins them.
+    fn where_clause(&mut self, written: &ast::Expr, tree: &mut Tree) -> Result<Where> {
+        let mut parts = Vec::new();
+        let mut rest = vec![written];
+        while let Some(part) = rest.pop() {
+            match bare(part) {
+                ast::Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+                    rest.extend([&**right, &**left]);
+                }
+                part => parts.push(part),
+            }
+        }
+        let mut found = Where::default();
+        for part in parts {
+            let condition = match self.semi_join(part, tree)? {
+                Some(condition) => condition,
+                None => self.condition(part, "WHERE")?,
+            };
+            self.hoist();
+            let steps = std::mem::take(&mut self.level().steps);
+            if steps.is_empty() {
+                found.conditions.extend(conjuncts(Some(condition)));
+            } else {
+                found.steps.extend(steps);
+                found.late.push(condition);
+            }
+        }
+        Ok(found)
+    }
+
+    /// `x IN (SELECT ...)` and `x = ANY (array)` as a join with their distinct values, so that
+    /// these may be the keys that rows are found by.
+    fn semi_join(&mut self, part: &ast::Expr, tree: &mut Tree) -> Result<Option<Expr>> {
+        let place = place_in(part, self.place);
+        let (left, plan, column) = match part {
+            ast::Expr::InSubquery { expr, subquery, negated: false } => {
+                if matches!(bare(expr), ast::Expr::Tuple(_)) {
+                    return Ok(None);
+                }
+                let Bound { plan, outputs } = self.query_plan(subquery)?;
+                let [(_, column)] = outputs.as_slice() else {
+                    return Err(error(b"42601", place, "subquery has too many columns"));
+                };
+                (expr, plan, *column)
+            }
+            ast::Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. }
+                if !matches!(bare(right), ast::Expr::Array(_) | ast::Expr::Subquery(_)) =>
+            {
+                let before = self.level().steps.len();
+                let array = match self.operand(right)? {
+                    crate::expression::Operand::Typed(array) => array,
+                    crate::expression::Operand::Parameter(at) => {
+                        let wanted = self.expr(left)?.data_type();
+                        self.give(at, SqlType::Array(wanted));
+                        self.slot_expr(self.parameters[at])
+                    }
+                    _ => return Ok(None),
+                };
+                let has_steps = self.level().steps.len() > before;
+                if has_steps || !matches!(array.sql_type, SqlType::Array(_)) {
+                    self.level().steps.truncate(before);
+                    return Ok(None);
+                }
+                let (plan, column) = self.elements_of(array)?;
+                (left, plan, column)
+            }
+            _ => return Ok(None),
+        };
+        if !self.of_level_free(&plan).is_empty() {
+            // Decided row by row; compiled again, as a step.
+            return Ok(None);
+        }
+        let operand = self.operand(left)?;
+        let of = super::scalar_of(self.slot_type(column));
+        let left = self.settle(operand, of, place)?;
+        let left_type = self.scalar_type(&left, place)?;
+        let Some(common) = common_type(left_type, of) else {
+            let message = format!("operator does not exist: {left_type} = {of}");
+            return Err(
+                error(b"42883", place, message).hint("You might need to add explicit type casts.")
+            );
+        };
+        let plan = Plan::Distinct { input: Box::new(plan), on: vec![column] };
+        let columns = vec![RelationColumn {
+            name: String::new(),
+            sql_type: self.slot_type(column),
+            nullable: true,
+            slot: Some(column),
+            hidden: true,
+        }];
+        let kind = RelationKind::Planned(Some(plan));
+        let relation = Relation { name: String::new(), schema: None, columns, kind };
+        self.level().relations.push(relation);
+        let at = self.level().relations.len() - 1;
+        if let Tree::Inner { items, .. } = tree {
+            items.push(Tree::Leaf(at));
+        }
+        let right = cast(self.slot_expr(column), common);
+        let sides = (Box::new(cast(left, common)), Box::new(right));
+        Ok(Some(scalar(ExprKind::Compare(CompareOp::Equal, sides.0, sides.1), DataType::Boolean)))
+    }
+
+    /// Rows of FROM for which WHERE is true.
+    fn narrowed(&mut self, tree: Tree, wanted: Where) -> Result<Plan> {
+        let plan = self.assemble(tree, wanted.conditions)?;
+        let plan = extended(plan, wanted.steps);
+        self.filtered(plan, wanted.late)
+    }
+
+    /// The select list.
+    fn listed_columns(&mut self, items: &[SelectItem]) -> Result<Vec<(String, Expr)>> {
+        let mut columns = Vec::new();
+        for item in items {
+            match item {
+                SelectItem::UnnamedExpr(written) => {
+                    columns.push((column_name(written), self.expr(written)?));
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    columns.push((ident_name(alias), self.expr(expr)?));
+                }
+                SelectItem::Wildcard(_) => {
+                    if self.level().relations.iter().all(|relation| relation.columns.is_empty()) {
+                        let message = "SELECT * with no tables specified is not valid";
+                        return Err(error(b"42601", place_in(item, self.place), message));
+                    }
+                    self.all_columns(&mut columns, |_| true)?;
+                }
+                SelectItem::QualifiedWildcard(kind, _) => {
+                    let place = place_in(item, self.place);
+                    let name = match kind {
+                        ast::SelectItemQualifiedWildcardKind::ObjectName(name) => {
+                            name.0.last().and_then(|part| part.as_ident()).map(ident_name)
+                        }
+                        ast::SelectItemQualifiedWildcardKind::Expr(_) => None,
+                    };
+                    let name = name.unwrap_or_default();
+                    let before = columns.len();
+                    self.all_columns(&mut columns, |relation| relation.name == name)?;
+                    if columns.len() == before {
+                        let message = format!("missing FROM-clause entry for table \"{name}\"");
+                        return Err(error(b"42P01", place, message));
+                    }
+                }
+                other => {
+                    let place = place_in(other, self.place);
+                    return Err(unsupported(place, "this select item", "name one column each"));
+                }
+            }
+        }
+        Ok(columns)
+    }
+
+    fn all_columns(
+        &mut self,
+        columns: &mut Vec<(String, Expr)>,
+        of: impl Fn(&Relation) -> bool,
+    ) -> Result<()> {
+        let depth = self.levels.len() - 1;
+        for at in 0..self.level().relations.len() {
+            if !of(&self.levels[depth].relations[at]) {
+                continue;
+            }
+            for column in 0..self.levels[depth].relations[at].columns.len() {
+                let known = &self.levels[depth].relations[at].columns[column];
+                if !known.hidden {
+                    let name = known.name.clone();
+                    columns.push((name, self.slot_of_column(depth, at, column)?));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// ORDER BY: names and numbers of the select list, or expressions.
+    fn order_keys(
+        &mut self,
+        keys: &[&ast::OrderByExpr],
+        columns: &[(String, Expr)],
+    ) -> Result<Vec<(Expr, SortKey)>> {
+        let mut all = Vec::new();
+        for key in keys {
+            let place = place_in(&key.expr, self.place);
+            let value = match self.listed(&key.expr, columns, "ORDER BY", place)? {
+                Some(value) => value,
+                None => self.expr(&key.expr)?,
+            };
+            all.push((value, sort_key(SlotId(0), key, place)?));
+        }
+        Ok(all)
+    }
+
+    /// What a name or number of the select list stands for.
+    fn listed(
+        &self,
+        written: &ast::Expr,
+        columns: &[(String, Expr)],
+        clause: &str,
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        match written {
+            ast::Expr::Identifier(ident) => {
+                let name = ident_name(ident);
+                let named = columns.iter().find(|(column, _)| *column == name);
+                Ok(named.map(|(_, value)| value.clone()))
+            }
+            ast::Expr::Value(value) => {
+                let ast::Value::Number(digits, _) = &value.value else {
+                    return Err(syntax(place, format!("non-integer constant in {clause}")));
+                };
+                let at = digits.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+                let column = at.and_then(|at| columns.get(at)).ok_or_else(|| {
+                    let message = format!("{clause} position {digits} is not in select list");
+                    error(b"42P10", place, message)
+                })?;
+                Ok(Some(column.1.clone()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn group_keys(
+        &mut self,
+        written: &ast::GroupByExpr,
+        columns: &[(String, Expr)],
+        place: Place,
+    ) -> Result<Vec<Expr>> {
+        let ast::GroupByExpr::Expressions(keys, modifiers) = written else {
+            return Err(unsupported(place, "GROUP BY ALL", "name the columns"));
+        };
+        if !modifiers.is_empty() {
+            return Err(unsupported(place, "this form of GROUP BY", "name the columns"));
+        }
+        let mut all = Vec::new();
+        for key in keys {
+            let place = place_in(key, place);
+            if matches!(key, ast::Expr::Rollup(_) | ast::Expr::Cube(_) | ast::Expr::GroupingSets(_))
+            {
+                let advice = "write one query per grouping, joined by UNION ALL";
+                return Err(unsupported(place, "ROLLUP, CUBE and GROUPING SETS", advice));
+            }
+            // A column of FROM goes before a name of the select list.
+            let own = match key {
+                ast::Expr::Identifier(ident) => self.own_column(&ident_name(ident), place)?,
+                _ => None,
+            };
+            let value = match own {
+                Some(value) => value,
+                None => match self.listed(key, columns, "GROUP BY", place)? {
+                    Some(value) => value,
+                    None => self.expr(key)?,
+                },
+            };
+            all.push(value);
+        }
+        Ok(all)
+    }
+
+    /// A column of the innermost level.
+    fn own_column(&mut self, name: &str, place: Place) -> Result<Option<Expr>> {
+        let level = self.levels.last().expect("a query is being compiled");
+        let is_own = level.relations.iter().any(|relation| relation.column(name).is_some());
+        if is_own { self.relation_column(name, place) } else { Ok(None) }
+    }
+
+    /// Groups, of which `exprs`, the steps and the windows are computed then.
+    fn grouped(
+        &mut self,
+        input: Plan,
+        exprs: Vec<Expr>,
+        asked: Asked,
+        (after, steps, windows): (&mut Vec<Expr>, &[Step], &mut [super::window::Asked]),
+    ) -> Result<Plan> {
+        let input = extended(input, asked.steps);
+        let (input, slots) = self.computed(input, &exprs)?;
+        let mut input = input;
+        if !asked.computed.is_empty() {
+            let (values, outputs): (Vec<_>, Vec<_>) = asked.computed.into_iter().unzip();
+            let scalars = self.scalars(&values)?;
+            input = Plan::Compute { input: Box::new(input), scalars, outputs };
+        }
+        let mut keys = Keys { exprs, slots };
+        let mut results: Vec<_> = asked.aggregates.iter().map(|a| a.output).collect();
+        let steps_give = steps.iter().flat_map(|step| step.outputs.iter().copied());
+        results.extend(steps_give);
+        results.extend(windows.iter().map(|window| window.output));
+        let count = after.len();
+        for window in &mut *windows {
+            after.extend(window.computed.iter().map(|(value, _)| value.clone()));
+            results.extend(window.computed.iter().map(|(_, slot)| *slot));
+        }
+        let computed = after.len();
+        let read: Vec<_> = windows.iter().flat_map(super::window::Asked::reads).collect();
+        after.extend(read.into_iter().map(|slot| self.slot_expr(slot)));
+        self.of_groups(after, steps, &mut keys, &results)?;
+        after.truncate(computed);
+        let mut replaced = after.split_off(count).into_iter();
+        for window in windows {
+            for ((value, _), new) in window.computed.iter_mut().zip(&mut replaced) {
+                *value = new;
+            }
+        }
+        let mut seen = Vec::new();
+        keys.slots.retain(|slot| {
+            let is_new = !seen.contains(slot);
+            seen.push(*slot);
+            is_new
+        });
+        let has_keys = !keys.exprs.is_empty();
+        let keys = if has_keys { keys.slots } else { Vec::new() };
+        Ok(Plan::Group(Box::new(Group { input, keys, aggregates: asked.aggregates })))
+    }
+
+    fn windowed(&mut self, input: Plan, asked: super::window::Asked) -> Result<Plan> {
+        let (values, outputs): (Vec<_>, Vec<_>) = asked.computed.into_iter().unzip();
+        let mut input = input;
+        if !values.is_empty() {
+            let scalars = self.scalars(&values)?;
+            input = Plan::Compute { input: Box::new(input), scalars, outputs };
+        }
+        Ok(Plan::Window(Box::new(Window {
+            input,
+            partition: asked.partition,
+            order: asked.order,
+            functions: vec![(asked.function, asked.output)],
+        })))
+    }
+
+    fn distinct_on(
+        &mut self,
+        select: &ast::Select,
+        columns: &[(String, Expr)],
+    ) -> Result<(Distinct, Vec<Expr>)> {
+        match &select.distinct {
+            None | Some(ast::Distinct::All) => Ok((Distinct::No, Vec::new())),
+            Some(ast::Distinct::Distinct) => Ok((Distinct::All, Vec::new())),
+            Some(ast::Distinct::On(keys)) => {
+                let mut values = Vec::new();
+                for key in keys {
+                    let place = place_in(key, self.place);
+                    values.push(match self.listed(key, columns, "DISTINCT ON", place)? {
+                        Some(value) => value,
+                        None => self.expr(key)?,
+                    });
+                }
+                Ok((Distinct::On, values))
+            }
+        }
+    }
+
+    /// ORDER BY and LIMIT behind what is no SELECT: by columns of the result.
+    fn ordered(&mut self, bound: Bound, around: &Around<'_>, place: Place) -> Result<Bound> {
+        let Bound { plan, outputs } = bound;
+        let columns: Vec<_> =
+            outputs.iter().map(|(name, slot)| (name.clone(), self.slot_expr(*slot))).collect();
+        let mut order = Vec::new();
+        for key in &around.order_by {
+            let place = place_in(&key.expr, place);
+            let Some(value) = self.listed(&key.expr, &columns, "ORDER BY", place)? else {
+                let advice = "name a column of the result, or its number";
+                return Err(unsupported(place, "an expression in ORDER BY here", advice));
+            };
+            if let ExprKind::Slot(slot) = value.kind {
+                order.push(sort_key(slot, key, place)?);
+            }
+        }
+        let plan = self.limited(sorted(plan, order), around)?;
+        Ok(Bound { plan, outputs })
+    }
+
+    fn limited(&mut self, plan: Plan, around: &Around<'_>) -> Result<Plan> {
+        let mut counts = [None, None];
+        for (count, (written, clause)) in
+            counts.iter_mut().zip([(around.limit, "LIMIT"), (around.offset, "OFFSET")])
+        {
+            if let Some(written) = written {
+                let value = self.row_count(written, clause)?;
+                *count = Some(self.scalars(&[value])?);
+            }
+        }
+        let [limit, offset] = counts;
+        if limit.is_none() && offset.is_none() {
+            return Ok(plan);
+        }
+        Ok(Plan::Limit { input: Box::new(plan), limit, offset })
+    }
+
+    fn of_level_free(&self, plan: &Plan) -> Vec<SlotId> {
+        let level = self.levels.last().expect("a query is being compiled");
+        let own: Vec<_> = level.relations.iter().flat_map(Relation::slots).collect();
+        plan.free_slots().into_iter().filter(|slot| own.contains(slot)).collect()
+    }
+}
+
+/// DISTINCT.
+enum Distinct {
+    No,
+    All,
+    On,
+}
+
+fn extended(mut plan: Plan, steps: Vec<Step>) -> Plan {
+    for step in steps {
+        plan = Plan::Extend { input: Box::new(plan), step: Box::new(step) };
+    }
+    plan
+}
+
+fn sorted(plan: Plan, keys: Vec<SortKey>) -> Plan {
+    if keys.is_empty() { plan } else { Plan::Sort { input: Box::new(plan), keys } }
+}
+
+/// ORDER BY, LIMIT and OFFSET of a query.
+fn around(query: &ast::Query, place: Place) -> Result<Around<'_>> {
+    let order_by = match query.order_by.as_ref().map(|order| &order.kind) {
+        None => Vec::new(),
+        Some(ast::OrderByKind::Expressions(keys)) => keys.iter().collect(),
+        Some(ast::OrderByKind::All(_)) => {
+            return Err(unsupported(place, "ORDER BY ALL", "name the columns"));
+        }
+    };
+    let (mut limit, mut offset) = (None, None);
+    match &query.limit_clause {
+        None => {}
+        Some(ast::LimitClause::LimitOffset { limit: count, offset: skipped, .. }) => {
+            limit = count.as_ref();
+            offset = skipped.as_ref().map(|skipped| &skipped.value);
+        }
+        Some(ast::LimitClause::OffsetCommaLimit { .. }) => {
+            return Err(unsupported(place, "LIMIT a, b", "write LIMIT b OFFSET a"));
+        }
+    }
+    if let Some(fetch) = &query.fetch {
+        if fetch.percent || fetch.with_ties || fetch.quantity.is_none() {
+            return Err(unsupported(place, "this form of FETCH", "write LIMIT"));
+        }
+        limit = fetch.quantity.as_ref();
+    }
+    Ok(Around { order_by, limit, offset })
+}
+
+fn refuse(select: &ast::Select, place: Place) -> Result<()> {
+    if !select.named_window.is_empty() {
+        return Err(unsupported(place, "WINDOW", "write OVER (...) where it is used"));
+    }
+    if select.into.is_some() {
+        return Err(unsupported(place, "SELECT INTO", "write CREATE TABLE and INSERT ... SELECT"));
+    }
+    let other = select.top.is_some()
+        || select.qualify.is_some()
+        || !select.lateral_views.is_empty()
+        || select.prewhere.is_some();
+    if other {
+        return Err(syntax(place, "this form of SELECT is not PostgreSQL's"));
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! UNION, INTERSECT, EXCEPT, and VALUES.
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::program::{Expr, Place, SlotId};
+use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
+
+use crate::error::{Result, error, place_in, unsupported};
+use crate::expression::Operand;
+use crate::scope::Compiler;
+use crate::typing::{cast, common_type};
+
+use super::plan::{Plan, SetOperation};
+use super::{Bound, scalar_of};
+
+impl Compiler<'_> {
+    pub(super) fn set_plan(
+        &mut self,
+        operator: SetOperator,
+        quantifier: SetQuantifier,
+        (left, right): (&SetExpr, &SetExpr),
+        place: Place,
+    ) -> Result<Bound> {
+        let operation = match operator {
+            SetOperator::Union => SetOperation::Union,
+            SetOperator::Intersect => SetOperation::Intersect,
+            SetOperator::Except | SetOperator::Minus => SetOperation::Except,
+        };
+        let all = match quantifier {
+            SetQuantifier::All => true,
+            SetQuantifier::Distinct | SetQuantifier::None => false,
+            _ => return Err(unsupported(place, "BY NAME", "list the columns in one order")),
+        };
+        let left = self.body_plan(left, place)?;
+        let right = self.body_plan(right, place)?;
+        if left.outputs.len() != right.outputs.len() {
+            let message = format!("each {operator} query must have the same number of columns");
+            return Err(error(b"42601", place, message));
+        }
+        let (mut lefts, mut rights, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
+        for ((name, one), (_, two)) in left.outputs.iter().zip(&right.outputs) {
+            let (a, b) = (self.slot_expr(*one), self.slot_expr(*two));
+            let (of_a, of_b) = (scalar_of(a.sql_type), scalar_of(b.sql_type));
+            // NULL and literals of a select list are text where nothing else is said.
+            let common = match common_type(of_a, of_b) {
+                Some(common) => common,
+                None if of_a == DataType::Text => of_b,
+                None if of_b == DataType::Text => of_a,
+                None => {
+                    let message = format!("{operator} types {of_a} and {of_b} cannot be matched");
+                    return Err(error(b"42804", place, message));
+                }
+            };
+            let to = |expr: Expr| match expr.sql_type {
+                SqlType::Scalar(_) => cast(expr, common),
+                SqlType::Array(_) => expr,
+            };
+            let sql_type = match a.sql_type {
+                SqlType::Scalar(_) => SqlType::Scalar(common),
+                array @ SqlType::Array(_) => array,
+            };
+            lefts.push(to(a));
+            rights.push(to(b));
+            outputs.push((name.clone(), self.slot(&format!("${name}"), sql_type)?));
+        }
+        let (left, left_slots) = self.computed(left.plan, &lefts)?;
+        let (right, right_slots) = self.computed(right.plan, &rights)?;
+        let plan = Plan::Set {
+            operation,
+            all,
+            left: (Box::new(left), left_slots),
+            right: (Box::new(right), right_slots),
+            outputs: outputs.iter().map(|(_, slot)| *slot).collect(),
+        };
+        Ok(Bound { plan, outputs })
+    }
+
+    pub(super) fn values_plan(&mut self, values: &ast::Values, place: Place) -> Result<Bound> {
+        let width = values.rows.first().map_or(0, |row| row.content.len());
+        let mut columns: Vec<Vec<(Operand, Place)>> = (0..width).map(|_| Vec::new()).collect();
+        for row in &values.rows {
+            if row.content.len() != width {
+                let message = "VALUES lists must all be the same length";
+                return Err(error(b"42601", place, message));
+            }
+            for (column, value) in columns.iter_mut().zip(&row.content) {
+                column.push((self.operand(value)?, place_in(value, place)));
+            }
+        }
+        if !self.level().steps.is_empty() {
+            return Err(unsupported(place, "a subquery in VALUES", "write SELECT ... UNION ALL"));
+        }
+        let mut outputs: Vec<(String, SlotId)> = Vec::new();
+        let mut rows: Vec<Vec<Expr>> = values.rows.iter().map(|_| Vec::new()).collect();
+        for (at, column) in columns.into_iter().enumerate() {
+            let (values, data_type) = self.unified(column, "VALUES", place)?;
+            for (row, value) in rows.iter_mut().zip(values) {
+                row.push(value);
+            }
+            let name = format!("column{}", at + 1);
+            let slot = self.temporary(&name, data_type)?;
+            outputs.push((name, slot));
+        }
+        let rows = rows.iter().map(|row| self.scalars(row)).collect::<Result<Vec<_>>>()?;
+        let slots = outputs.iter().map(|(_, slot)| *slot).collect();
+        Ok(Bound { plan: Plan::Values { rows, outputs: slots }, outputs })
+    }
+}

@@ -1,0 +1,278 @@
+//! The system catalog: relations of `pg_catalog` and `information_schema` that clients look tables
+//! up in, made up from our own catalog when they are read.
+//!
+//! Role         what there is, with PostgreSQL's names and types; `rows` fills in what is known,
+//!              `functions` answers for names and numbers
+//! Invariants   I1 a column that nothing is known of has a value that says so: false, 0, NULL
+//!              I2 numbers of relations are stable for as long as the database lives: they follow
+//!              from ids, which are not used twice
+
+mod deparse;
+mod functions;
+mod rows;
+
+use std::sync::LazyLock;
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::program::Procedure;
+
+pub(super) use functions::relation_number;
+pub use functions::system_function;
+pub use rows::system_rows;
+
+/// What the system catalog is made up from.
+pub struct SystemContext<'a> {
+    /// tables and indexes
+    pub catalog: &'a Catalog,
+    /// numbers, procedures and their texts
+    pub procedures: Vec<(u32, &'a Procedure, &'a str)>,
+    /// who asks
+    pub user: &'a str,
+    /// the database's name
+    pub database: &'a str,
+    /// the session's number
+    pub session: i32,
+    /// the value of a setting
+    pub setting: &'a dyn Fn(&str) -> Option<String>,
+    /// names, values and descriptions of all settings
+    pub settings: Vec<(String, String, String)>,
+    /// names of users
+    pub users: Vec<String>,
+}
+
+/// A column's name and type.
+pub(super) type SystemColumn = (&'static str, SqlType);
+
+/// A relation.
+struct SystemRelation {
+    schema: &'static str,
+    name: &'static str,
+    full_name: &'static str,
+    columns: Vec<SystemColumn>,
+}
+
+/// Names, and columns with a letter for their types: `o` bigint (an object's number), `i` integer,
+/// `s` smallint, `b` boolean, `f` real, `t` text, `z` timestamptz; capital letters: arrays.
+const RELATIONS: &[(&str, &str)] = &[
+    ("pg_catalog.pg_namespace", "oid:o nspname:t nspowner:o nspacl:t"),
+    (
+        "pg_catalog.pg_class",
+        "oid:o relname:t relnamespace:o reltype:o reloftype:o relowner:o relam:o relfilenode:o \
+         reltablespace:o relpages:i reltuples:f relallvisible:i reltoastrelid:o relhasindex:b \
+         relisshared:b relpersistence:t relkind:t relnatts:s relchecks:s relhasrules:b \
+         relhastriggers:b relhassubclass:b relrowsecurity:b relforcerowsecurity:b \
+         relispopulated:b relreplident:t relispartition:b relrewrite:o relacl:t reloptions:T \
+         relpartbound:t",
+    ),
+    (
+        "pg_catalog.pg_attribute",
+        "attrelid:o attname:t atttypid:o attstattarget:i attlen:s attnum:s attndims:i \
+         attcacheoff:i atttypmod:i attbyval:b attstorage:t attcompression:t attalign:t \
+         attnotnull:b atthasdef:b atthasmissing:b attidentity:t attgenerated:t attisdropped:b \
+         attislocal:b attinhcount:i attcollation:o attacl:t attoptions:T attfdwoptions:T",
+    ),
+    ("pg_catalog.pg_attrdef", "oid:o adrelid:o adnum:s adbin:t"),
+    (
+        "pg_catalog.pg_type",
+        "oid:o typname:t typnamespace:o typowner:o typlen:s typbyval:b typtype:t typcategory:t \
+         typispreferred:b typisdefined:b typdelim:t typrelid:o typsubscript:t typelem:o \
+         typarray:o typinput:t typoutput:t typreceive:t typsend:t typalign:t typstorage:t \
+         typnotnull:b typbasetype:o typtypmod:i typndims:i typcollation:o typdefault:t",
+    ),
+    (
+        "pg_catalog.pg_index",
+        "indexrelid:o indrelid:o indnatts:s indnkeyatts:s indisunique:b indnullsnotdistinct:b \
+         indisprimary:b indisexclusion:b indimmediate:b indisclustered:b indisvalid:b \
+         indcheckxmin:b indisready:b indislive:b indisreplident:b indkey:S indcollation:O \
+         indclass:O indoption:S indexprs:t indpred:t",
+    ),
+    (
+        "pg_catalog.pg_constraint",
+        "oid:o conname:t connamespace:o contype:t condeferrable:b condeferred:b convalidated:b \
+         conrelid:o contypid:o conindid:o conparentid:o confrelid:o confupdtype:t confdeltype:t \
+         confmatchtype:t conislocal:b coninhcount:i connoinherit:b conkey:S confkey:S conbin:t",
+    ),
+    (
+        "pg_catalog.pg_proc",
+        "oid:o proname:t pronamespace:o proowner:o prolang:o procost:f prorows:f provariadic:o \
+         prokind:t prosecdef:b proleakproof:b proisstrict:b proretset:b provolatile:t \
+         proparallel:t pronargs:s pronargdefaults:s prorettype:o proargtypes:O proargmodes:T \
+         proargnames:T prosrc:t proacl:t",
+    ),
+    ("pg_catalog.pg_am", "oid:o amname:t amhandler:t amtype:t"),
+    (
+        "pg_catalog.pg_database",
+        "oid:o datname:t datdba:o encoding:i datlocprovider:t datistemplate:b datallowconn:b \
+         datconnlimit:i dattablespace:o datcollate:t datctype:t daticulocale:t datcollversion:t \
+         datacl:t",
+    ),
+    (
+        "pg_catalog.pg_roles",
+        "rolname:t rolsuper:b rolinherit:b rolcreaterole:b rolcreatedb:b rolcanlogin:b \
+         rolreplication:b rolconnlimit:i rolpassword:t rolvaliduntil:z rolbypassrls:b \
+         rolconfig:T oid:o",
+    ),
+    (
+        "pg_catalog.pg_user",
+        "usename:t usesysid:o usecreatedb:b usesuper:b userepl:b usebypassrls:b passwd:t \
+         valuntil:z useconfig:T",
+    ),
+    (
+        "pg_catalog.pg_tables",
+        "schemaname:t tablename:t tableowner:t tablespace:t hasindexes:b hasrules:b \
+         hastriggers:b rowsecurity:b",
+    ),
+    ("pg_catalog.pg_indexes", "schemaname:t tablename:t indexname:t tablespace:t indexdef:t"),
+    ("pg_catalog.pg_views", "schemaname:t viewname:t viewowner:t definition:t"),
+    (
+        "pg_catalog.pg_settings",
+        "name:t setting:t unit:t category:t short_desc:t extra_desc:t context:t vartype:t \
+         source:t min_val:t max_val:t enumvals:T boot_val:t reset_val:t pending_restart:b",
+    ),
+    ("pg_catalog.pg_tablespace", "oid:o spcname:t spcowner:o spcacl:t spcoptions:T"),
+    ("pg_catalog.pg_language", "oid:o lanname:t lanowner:o lanispl:b lanpltrusted:b"),
+    ("pg_catalog.pg_collation", "oid:o collname:t collnamespace:o collprovider:t"),
+    // What there is none of:
+    ("pg_catalog.pg_description", "objoid:o classoid:o objsubid:i description:t"),
+    ("pg_catalog.pg_shdescription", "objoid:o classoid:o description:t"),
+    (
+        "pg_catalog.pg_policy",
+        "oid:o polname:t polrelid:o polcmd:t polpermissive:b polroles:O polqual:t polwithcheck:t",
+    ),
+    ("pg_catalog.pg_inherits", "inhrelid:o inhparent:o inhseqno:i inhdetachpending:b"),
+    (
+        "pg_catalog.pg_partitioned_table",
+        "partrelid:o partstrat:t partnatts:s partdefid:o partattrs:S",
+    ),
+    (
+        "pg_catalog.pg_statistic_ext",
+        "oid:o stxrelid:o stxname:t stxnamespace:o stxowner:o stxstattarget:i stxkeys:S stxkind:T",
+    ),
+    (
+        "pg_catalog.pg_publication",
+        "oid:o pubname:t pubowner:o puballtables:b pubinsert:b pubupdate:b pubdelete:b \
+         pubtruncate:b pubviaroot:b",
+    ),
+    ("pg_catalog.pg_publication_namespace", "oid:o pnpubid:o pnnspid:o"),
+    ("pg_catalog.pg_publication_rel", "oid:o prpubid:o prrelid:o prqual:t prattrs:S"),
+    (
+        "pg_catalog.pg_trigger",
+        "oid:o tgrelid:o tgparentid:o tgname:t tgfoid:o tgtype:s tgenabled:t tgisinternal:b \
+         tgconstrrelid:o tgconstrindid:o tgconstraint:o tgdeferrable:b tginitdeferred:b",
+    ),
+    (
+        "pg_catalog.pg_rewrite",
+        "oid:o rulename:t ev_class:o ev_type:t ev_enabled:t is_instead:b ev_qual:t ev_action:t",
+    ),
+    ("pg_catalog.pg_enum", "oid:o enumtypid:o enumsortorder:f enumlabel:t"),
+    (
+        "pg_catalog.pg_extension",
+        "oid:o extname:t extowner:o extnamespace:o extrelocatable:b extversion:t",
+    ),
+    ("pg_catalog.pg_auth_members", "roleid:o member:o grantor:o admin_option:b"),
+    (
+        "pg_catalog.pg_sequence",
+        "seqrelid:o seqtypid:o seqstart:o seqincrement:o seqmax:o seqmin:o seqcache:o seqcycle:b",
+    ),
+    ("pg_catalog.pg_sequences", "schemaname:t sequencename:t sequenceowner:t"),
+    ("pg_catalog.pg_matviews", "schemaname:t matviewname:t matviewowner:t definition:t"),
+    ("pg_catalog.pg_foreign_table", "ftrelid:o ftserver:o ftoptions:T"),
+    ("pg_catalog.pg_foreign_server", "oid:o srvname:t srvowner:o srvfdw:o srvoptions:T"),
+    (
+        "pg_catalog.pg_depend",
+        "classid:o objid:o objsubid:i refclassid:o refobjid:o refobjsubid:i deptype:t",
+    ),
+    ("pg_catalog.pg_range", "rngtypid:o rngsubtype:o rngmultitypid:o rngcollation:o"),
+    ("pg_catalog.pg_event_trigger", "oid:o evtname:t evtevent:t evtowner:o evtenabled:t"),
+    ("pg_catalog.pg_subscription", "oid:o subname:t subowner:o subenabled:b"),
+    ("pg_catalog.pg_default_acl", "oid:o defaclrole:o defaclnamespace:o defaclobjtype:t"),
+    ("pg_catalog.pg_cast", "oid:o castsource:o casttarget:o castfunc:o castcontext:t"),
+    (
+        "pg_catalog.pg_opclass",
+        "oid:o opcmethod:o opcname:t opcnamespace:o opcdefault:b opcintype:o",
+    ),
+    ("pg_catalog.pg_operator", "oid:o oprname:t oprnamespace:o oprleft:o oprright:o oprresult:o"),
+    ("information_schema.schemata", "catalog_name:t schema_name:t schema_owner:t"),
+    (
+        "information_schema.tables",
+        "table_catalog:t table_schema:t table_name:t table_type:t is_insertable_into:t is_typed:t",
+    ),
+    (
+        "information_schema.columns",
+        "table_catalog:t table_schema:t table_name:t column_name:t ordinal_position:i \
+         column_default:t is_nullable:t data_type:t character_maximum_length:i \
+         numeric_precision:i numeric_scale:i datetime_precision:i udt_name:t is_identity:t \
+         is_generated:t is_updatable:t",
+    ),
+    (
+        "information_schema.table_constraints",
+        "constraint_catalog:t constraint_schema:t constraint_name:t table_catalog:t \
+         table_schema:t table_name:t constraint_type:t is_deferrable:t initially_deferred:t",
+    ),
+    (
+        "information_schema.key_column_usage",
+        "constraint_catalog:t constraint_schema:t constraint_name:t table_catalog:t \
+         table_schema:t table_name:t column_name:t ordinal_position:i \
+         position_in_unique_constraint:i",
+    ),
+    (
+        "information_schema.referential_constraints",
+        "constraint_catalog:t constraint_schema:t constraint_name:t \
+         unique_constraint_catalog:t unique_constraint_schema:t unique_constraint_name:t \
+         match_option:t update_rule:t delete_rule:t",
+    ),
+    (
+        "information_schema.constraint_column_usage",
+        "table_catalog:t table_schema:t table_name:t column_name:t constraint_catalog:t \
+         constraint_schema:t constraint_name:t",
+    ),
+    (
+        "information_schema.routines",
+        "routine_catalog:t routine_schema:t routine_name:t routine_type:t data_type:t \
+         routine_definition:t external_language:t",
+    ),
+    ("information_schema.views", "table_catalog:t table_schema:t table_name:t view_definition:t"),
+    ("information_schema.sequences", "sequence_catalog:t sequence_schema:t sequence_name:t"),
+];
+
+static KNOWN: LazyLock<Vec<SystemRelation>> = LazyLock::new(|| {
+    let relation = |&(full_name, columns): &(&'static str, &'static str)| {
+        let (schema, name) = full_name.split_once('.').unwrap_or(("", full_name));
+        let columns = columns.split_whitespace().filter_map(|column| {
+            let (name, letter) = column.split_once(':')?;
+            Some((name, type_of(letter)))
+        });
+        SystemRelation { schema, name, full_name, columns: columns.collect() }
+    };
+    RELATIONS.iter().map(relation).collect()
+});
+
+fn type_of(letter: &str) -> SqlType {
+    let scalar = |letter: &str| match letter {
+        "o" => DataType::BigInt,
+        "i" => DataType::Integer,
+        "s" => DataType::SmallInt,
+        "b" => DataType::Boolean,
+        "f" => DataType::Real,
+        "z" => DataType::TimestampTz,
+        _ => DataType::Text,
+    };
+    let small = letter.to_ascii_lowercase();
+    if small == letter { SqlType::Scalar(scalar(letter)) } else { SqlType::Array(scalar(&small)) }
+}
+
+/// Schema, full name and columns of a relation; without a schema, of one in `pg_catalog`.
+pub(super) fn relation(
+    schema: Option<&str>,
+    name: &str,
+) -> Option<(&'static str, &'static str, &'static [SystemColumn])> {
+    let schema = schema.unwrap_or("pg_catalog");
+    let found = KNOWN.iter().find(|known| known.schema == schema && known.name == name)?;
+    Some((found.schema, found.full_name, &found.columns))
+}
+
+/// The columns of a relation, by its full name.
+fn columns(full_name: &str) -> &'static [SystemColumn] {
+    KNOWN.iter().find(|known| known.full_name == full_name).map_or(&[], |known| &known.columns)
+}

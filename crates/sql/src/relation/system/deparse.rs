@@ -1,0 +1,77 @@
+//! Expressions as SQL text: defaults and conditions of constraints.
+
+use hotrow_base::types::SqlType;
+use hotrow_transaction::program::{ArithmeticOp, CompareOp, Expr, ExprKind};
+
+/// The text of an expression; `name`: of a slot that is a column, else empty.
+pub(super) fn text(expr: &Expr, name: &dyn Fn(usize) -> String) -> String {
+    let of = |expr: &Expr| text(expr, name);
+    let pair =
+        |left: &Expr, sign: &str, right: &Expr| format!("({} {sign} {})", of(left), of(right));
+    match &expr.kind {
+        // Defaults read the call's time and nothing else.
+        ExprKind::Slot(slot) => match name(slot.index()) {
+            column if column.is_empty() => "now()".to_owned(),
+            column => column,
+        },
+        ExprKind::Constant(value) if value.is_null() => format!("NULL::{}", expr.sql_type),
+        ExprKind::Constant(value) => match expr.sql_type {
+            SqlType::Scalar(of) if of.is_number() => value.to_string(),
+            SqlType::Scalar(hotrow_base::types::DataType::Boolean) => match value {
+                hotrow_base::value::Value::Bool(true) => "true".to_owned(),
+                _ => "false".to_owned(),
+            },
+            of => format!("'{}'::{of}", value.to_string().replace('\'', "''")),
+        },
+        ExprKind::Negate(operand) => format!("(- {})", of(operand)),
+        ExprKind::Arithmetic(op, left, right) => {
+            let sign = match op {
+                ArithmeticOp::Add => "+",
+                ArithmeticOp::Subtract => "-",
+                ArithmeticOp::Multiply => "*",
+                ArithmeticOp::Divide => "/",
+                ArithmeticOp::Modulo => "%",
+            };
+            pair(left, sign, right)
+        }
+        ExprKind::Compare(op, left, right) => {
+            let sign = match op {
+                CompareOp::Equal => "=",
+                CompareOp::NotEqual => "<>",
+                CompareOp::Less => "<",
+                CompareOp::LessOrEqual => "<=",
+                CompareOp::Greater => ">",
+                CompareOp::GreaterOrEqual => ">=",
+            };
+            pair(left, sign, right)
+        }
+        ExprKind::NotDistinct(left, right) => pair(left, "IS NOT DISTINCT FROM", right),
+        ExprKind::And(left, right) => pair(left, "AND", right),
+        ExprKind::Or(left, right) => pair(left, "OR", right),
+        ExprKind::Not(operand) => match &operand.kind {
+            ExprKind::IsNull(inner) => format!("({} IS NOT NULL)", of(inner)),
+            _ => format!("(NOT {})", of(operand)),
+        },
+        ExprKind::IsNull(operand) => format!("({} IS NULL)", of(operand)),
+        ExprKind::Case { arms, otherwise } => {
+            let mut all = "CASE".to_owned();
+            for (condition, value) in arms {
+                all += &format!(" WHEN {} THEN {}", of(condition), of(value));
+            }
+            if let Some(otherwise) = otherwise {
+                all += &format!(" ELSE {}", of(otherwise));
+            }
+            all + " END"
+        }
+        ExprKind::Coalesce(list) => {
+            format!("COALESCE({})", list.iter().map(of).collect::<Vec<_>>().join(", "))
+        }
+        ExprKind::Cast(operand) => format!("({})::{}", of(operand), expr.sql_type),
+        ExprKind::Concat(left, right) => pair(left, "||", right),
+        ExprKind::Call(function, list) => {
+            let arguments = list.iter().map(of).collect::<Vec<_>>().join(", ");
+            format!("{}({arguments})", format!("{function:?}").to_lowercase())
+        }
+        ExprKind::Element(..) | ExprKind::ArrayLength(_) => "?".to_owned(),
+    }
+}

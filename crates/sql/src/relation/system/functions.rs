@@ -1,0 +1,336 @@
+//! Names, numbers and definitions of what the system catalog lists.
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+use hotrow_transaction::catalog::{Catalog, Check, Index, IndexKind, Table};
+use hotrow_transaction::program::Procedure;
+
+use super::{KNOWN, SystemContext, deparse};
+use crate::relation::SystemFunction;
+
+/// Where the numbers of a kind of objects begin. They never meet: there are at most 65,536 tables
+/// and as many indexes, with at most 2,048 parts each.
+#[derive(Clone, Copy)]
+pub(super) struct Number(pub(super) i64);
+
+pub(super) const SYSTEM_RELATIONS: Number = Number(12_000);
+pub(super) const TABLES: Number = Number(16_384);
+pub(super) const INDEXES: Number = Number(100_000);
+pub(super) const CONSTRAINTS: Number = Number(200_000);
+pub(super) const PROCEDURES: Number = Number(300_000);
+pub(super) const DEFAULTS: Number = Number(1_000_000_000);
+pub(super) const CHECKS: Number = Number(1_200_000_000);
+pub(super) const FOREIGN_KEYS: Number = Number(1_400_000_000);
+
+/// A type, as PostgreSQL numbers it.
+pub(super) struct KnownType {
+    pub(super) oid: i64,
+    pub(super) name: &'static str,
+    /// as the standard writes it
+    pub(super) standard: &'static str,
+    pub(super) array: i64,
+    pub(super) length: i16,
+    pub(super) category: &'static str,
+}
+
+pub(super) const TYPES: &[KnownType] = {
+    const fn t(
+        oid: i64,
+        name: &'static str,
+        standard: &'static str,
+        array: i64,
+        length: i16,
+        category: &'static str,
+    ) -> KnownType {
+        KnownType { oid, name, standard, array, length, category }
+    }
+    &[
+        t(16, "bool", "boolean", 1000, 1, "B"),
+        t(17, "bytea", "bytea", 1001, -1, "U"),
+        t(20, "int8", "bigint", 1016, 8, "N"),
+        t(21, "int2", "smallint", 1005, 2, "N"),
+        t(23, "int4", "integer", 1007, 4, "N"),
+        t(25, "text", "text", 1009, -1, "S"),
+        t(26, "oid", "oid", 1028, 4, "N"),
+        t(700, "float4", "real", 1021, 4, "N"),
+        t(701, "float8", "double precision", 1022, 8, "N"),
+        t(1042, "bpchar", "character", 1014, -1, "S"),
+        t(1043, "varchar", "character varying", 1015, -1, "S"),
+        t(1082, "date", "date", 1182, 4, "D"),
+        t(1114, "timestamp", "timestamp without time zone", 1115, 8, "D"),
+        t(1184, "timestamptz", "timestamp with time zone", 1185, 8, "D"),
+        t(1700, "numeric", "numeric", 1231, -1, "N"),
+        t(2950, "uuid", "uuid", 2951, 16, "U"),
+    ]
+};
+
+fn known(data_type: DataType) -> &'static KnownType {
+    let name = match data_type {
+        DataType::Boolean => "bool",
+        DataType::SmallInt => "int2",
+        DataType::Integer => "int4",
+        DataType::BigInt => "int8",
+        DataType::Real => "float4",
+        DataType::Double => "float8",
+        DataType::Numeric { .. } => "numeric",
+        DataType::Text => "text",
+        DataType::Varchar(_) => "varchar",
+        DataType::Char(_) => "bpchar",
+        DataType::Bytea => "bytea",
+        DataType::Timestamp => "timestamp",
+        DataType::TimestampTz => "timestamptz",
+        DataType::Date => "date",
+        DataType::Uuid => "uuid",
+    };
+    TYPES.iter().find(|known| known.name == name).expect("every type is listed")
+}
+
+pub(super) fn short_name(data_type: DataType) -> &'static str {
+    known(data_type).name
+}
+
+pub(super) fn standard_name(data_type: DataType) -> &'static str {
+    known(data_type).standard
+}
+
+pub(super) fn type_length(data_type: DataType) -> i16 {
+    known(data_type).length
+}
+
+pub(super) fn data_type_of(sql_type: SqlType) -> DataType {
+    match sql_type {
+        SqlType::Scalar(data_type) | SqlType::Array(data_type) => data_type,
+    }
+}
+
+pub(super) fn type_number(sql_type: SqlType) -> i64 {
+    match sql_type {
+        SqlType::Scalar(data_type) => known(data_type).oid,
+        SqlType::Array(data_type) => known(data_type).array,
+    }
+}
+
+/// A type's length or digits, as `atttypmod` has them.
+pub(super) fn modifier(data_type: DataType) -> i32 {
+    match data_type {
+        DataType::Varchar(n) | DataType::Char(n) => n as i32 + 4,
+        DataType::Numeric { precision, scale } => {
+            (i32::from(precision) << 16 | i32::from(scale)) + 4
+        }
+        _ => -1,
+    }
+}
+
+/// A name, in quotes where it needs them.
+pub(super) fn quoted(name: &str) -> String {
+    let plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && !name.is_empty();
+    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+pub(super) fn index_definition(table: &Table, index: &Index) -> String {
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    let method = match index.kind {
+        IndexKind::Hash => "hash",
+        IndexKind::BTree => "btree",
+    };
+    let columns = column_list(table, &index.columns);
+    let (name, table) = (quoted(&index.name), quoted(&table.name));
+    format!("CREATE {unique}INDEX {name} ON public.{table} USING {method} ({columns})")
+}
+
+fn column_list(table: &Table, columns: &[hotrow_base::ids::ColumnId]) -> String {
+    let names = columns.iter().map(|column| quoted(&table.columns[column.index()].name));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn check_text(table: &Table, check: &Check) -> String {
+    let name = |slot: usize| {
+        check.columns.get(slot).map_or(String::new(), |c| quoted(&table.columns[c.index()].name))
+    };
+    deparse::text(&check.condition, &name)
+}
+
+/// The value of a function of catalog or session; NULL for what it does not know.
+pub fn system_function(
+    context: &SystemContext<'_>,
+    function: SystemFunction,
+    arguments: &[Value],
+) -> Value {
+    use SystemFunction as F;
+    let number = match arguments.first() {
+        Some(Value::BigInt(number)) => *number,
+        _ => 0,
+    };
+    let name = match arguments.first() {
+        Some(Value::Text(name)) => name.as_str(),
+        _ => "",
+    };
+    let found = match function {
+        F::CurrentUser => Some(context.user.to_owned()),
+        F::CurrentDatabase => Some(context.database.to_owned()),
+        F::CurrentSetting => (context.setting)(name),
+        F::BackendPid => return Value::Int(context.session),
+        F::FormatType => {
+            let modifier = match arguments.get(1) {
+                Some(Value::Int(modifier)) => *modifier,
+                _ => -1,
+            };
+            format_type(number, modifier)
+        }
+        F::IndexDefinition => {
+            let column = match arguments.get(1) {
+                Some(Value::Int(column)) => usize::try_from(*column).unwrap_or(0),
+                _ => 0,
+            };
+            index_text(context, number, column)
+        }
+        F::ConstraintDefinition => constraint_text(context, number),
+        F::FunctionResult => {
+            procedure(context, number).map(|(procedure, _)| result_text(procedure))
+        }
+        F::FunctionArguments => {
+            procedure(context, number).map(|(procedure, _)| arguments_text(procedure))
+        }
+        F::FunctionDefinition => procedure(context, number).map(|(_, source)| source.to_owned()),
+        F::RelationName => Some(relation_name(context, number)),
+        F::TypeName => format_type(number, -1),
+        F::RelationOid => {
+            return relation_number(context.catalog, name).map_or(Value::Null, Value::BigInt);
+        }
+        F::TypeOid => {
+            let bare = name.strip_prefix("pg_catalog.").unwrap_or(name);
+            let named = |known: &&KnownType| known.name == bare || known.standard == bare;
+            let found = TYPES.iter().find(named);
+            return found.map_or(Value::Null, |known| Value::BigInt(known.oid));
+        }
+        F::RelationSize => return Value::BigInt(0),
+    };
+    found.map_or(Value::Null, Value::Text)
+}
+
+fn format_type(number: i64, modifier: i32) -> Option<String> {
+    let (known, suffix) = match TYPES.iter().find(|known| known.oid == number) {
+        Some(known) => (known, ""),
+        None => (TYPES.iter().find(|known| known.array == number)?, "[]"),
+    };
+    let digits = match known.name {
+        "varchar" | "bpchar" if modifier >= 4 => format!("({})", modifier - 4),
+        "numeric" if modifier >= 4 => {
+            let digits = modifier - 4;
+            format!("({},{})", digits >> 16, digits & 0xffff)
+        }
+        _ => String::new(),
+    };
+    Some(format!("{}{digits}{suffix}", known.standard))
+}
+
+fn id(number: i64, of: Number) -> Option<usize> {
+    usize::try_from(number - of.0).ok()
+}
+
+fn index<'c>(context: &SystemContext<'c>, number: i64) -> Option<(&'c Table, &'c Index)> {
+    let index = context.catalog.indexes().get(id(number, INDEXES)?)?;
+    (!index.dropped).then(|| (context.catalog.table(index.table), index))
+}
+
+fn index_text(context: &SystemContext<'_>, number: i64, column: usize) -> Option<String> {
+    let (table, index) = index(context, number)?;
+    match column.checked_sub(1) {
+        None => Some(index_definition(table, index)),
+        Some(at) => {
+            let column = index.columns.get(at)?;
+            Some(quoted(&table.columns[column.index()].name))
+        }
+    }
+}
+
+fn constraint_text(context: &SystemContext<'_>, number: i64) -> Option<String> {
+    if number < PROCEDURES.0 {
+        let (table, index) = index(context, number - CONSTRAINTS.0 + INDEXES.0)?;
+        let kind = if table.primary == Some(index.id) { "PRIMARY KEY" } else { "UNIQUE" };
+        return Some(format!("{kind} ({})", column_list(table, &index.columns)));
+    }
+    for table in context.catalog.tables().iter().filter(|table| !table.dropped) {
+        let at = table.id.index();
+        for (part, check) in table.checks.iter().enumerate() {
+            if CHECKS.of_part(at, part) == number {
+                return Some(format!("CHECK ({})", check_text(table, check)));
+            }
+        }
+        for (part, key) in table.foreign_keys.iter().enumerate() {
+            if FOREIGN_KEYS.of_part(at, part) == number {
+                let parent = context.catalog.table(key.parent);
+                let columns = &context.catalog.index(key.parent_index).columns;
+                return Some(format!(
+                    "FOREIGN KEY ({}) REFERENCES {}({})",
+                    column_list(table, &key.child_columns),
+                    quoted(&parent.name),
+                    column_list(parent, columns)
+                ));
+            }
+        }
+    }
+    None
+}
+
+fn procedure<'c>(context: &SystemContext<'c>, number: i64) -> Option<(&'c Procedure, &'c str)> {
+    let wanted = u32::try_from(number - PROCEDURES.0).ok()?;
+    let mut all = context.procedures.iter();
+    all.find(|(id, ..)| *id == wanted).map(|&(_, procedure, source)| (procedure, source))
+}
+
+fn result_text(procedure: &Procedure) -> String {
+    let columns = procedure.result.iter();
+    let named = |column: &hotrow_transaction::program::ResultColumn| {
+        format!("{} {}", quoted(&column.name), column.data_type)
+    };
+    match (procedure.result.as_slice(), procedure.returns_set) {
+        ([], false) => String::new(),
+        ([one], false) => one.data_type.to_string(),
+        (_, false) => "record".to_owned(),
+        (_, true) => format!("TABLE({})", columns.map(named).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn arguments_text(procedure: &Procedure) -> String {
+    let parameters = procedure.parameters().iter();
+    let named = parameters.map(|slot| format!("{} {}", quoted(&slot.name), slot.sql_type));
+    named.collect::<Vec<_>>().join(", ")
+}
+
+fn relation_name(context: &SystemContext<'_>, number: i64) -> String {
+    let table = id(number, TABLES).and_then(|at| context.catalog.tables().get(at));
+    if let Some(table) = table {
+        return quoted(&table.name);
+    }
+    if let Some((_, index)) = index(context, number) {
+        return quoted(&index.name);
+    }
+    let system = id(number, SYSTEM_RELATIONS).and_then(|at| KNOWN.get(at));
+    match system {
+        Some(known) if known.schema == "pg_catalog" => known.name.to_owned(),
+        Some(known) => known.full_name.to_owned(),
+        None => number.to_string(),
+    }
+}
+
+/// The number of a table, an index or a relation of the system catalog.
+pub(in crate::relation) fn relation_number(catalog: &Catalog, name: &str) -> Option<i64> {
+    if let Ok(number) = name.parse() {
+        return Some(number);
+    }
+    let bare = name.strip_prefix("public.").unwrap_or(name);
+    let bare = bare.trim_matches('"');
+    if let Some(table) = catalog.table_named(bare) {
+        return Some(TABLES.of(table.id.index()));
+    }
+    if let Some(index) = catalog.index_named(bare) {
+        return Some(INDEXES.of(index.id.index()));
+    }
+    let is_it = |known: &super::SystemRelation| {
+        known.full_name == name || known.schema == "pg_catalog" && known.name == name
+    };
+    KNOWN.iter().position(is_it).map(|at| SYSTEM_RELATIONS.of(at))
+}
