@@ -246,6 +246,16 @@ impl IntoArguments for &[Value] {
     }
 }
 
+impl IntoArguments for &[&Value] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn bind_each(self, binder: &mut Binder<'_>) -> Result<(), SqlError> {
+        self.iter().try_for_each(|value| binder.value(value))
+    }
+}
+
 impl IntoArguments for &Vec<Value> {
     fn count(&self) -> usize {
         self.len()

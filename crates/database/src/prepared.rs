@@ -26,7 +26,7 @@ use crate::arguments::refusal;
 use crate::database::Inner;
 use crate::definition::{Registered, procedure_named};
 use crate::error::{Error, advised};
-use crate::query::QueryWork;
+use crate::query::{ChangeWork, QueryWork};
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::statement::{self, StatementResult};
@@ -77,6 +77,14 @@ pub(crate) enum Work {
     Program(Box<StatementProgram>),
     /// runs several, and computes its rows from theirs
     Query(Box<QueryWork>),
+    /// runs a query, and a program for each of its rows
+    Change(Box<ChangeWork>),
+}
+
+/// Whether what a statement compiles to is kept and run in transactions.
+fn is_work(compiled: &Compiled) -> bool {
+    use Compiled as C;
+    matches!(compiled, C::Call { .. } | C::Statement(_) | C::Query(_) | C::Change(_))
 }
 
 /// The program of a statement.
@@ -117,11 +125,9 @@ impl Session {
         let (compiled, parameters) =
             compile_with_parameters(&schema.catalog, &registered, &statement, types)?;
         let columns = columns_of(&schema, &compiled);
-        let known = match compiled {
-            Compiled::Call { .. } | Compiled::Statement(_) | Compiled::Query(_) => {
-                Some(Known { generation, work: Work::of(&schema, compiled)? })
-            }
-            _ => None,
+        let known = match is_work(&compiled) {
+            true => Some(Known { generation, work: Work::of(&schema, compiled)? }),
+            false => None,
         };
         let takes = Some(Takes { parameters, columns });
         Ok(Prepared { statement, takes, known: RefCell::new(known) })
@@ -205,7 +211,7 @@ impl Prepared {
             }
         };
         match compiled {
-            Compiled::Call { .. } | Compiled::Statement(_) | Compiled::Query(_) => {
+            compiled if is_work(&compiled) => {
                 let work = Work::of(schema, compiled)?;
                 *self.known.borrow_mut() = Some(Known { generation, work });
                 Ok(None)
@@ -230,7 +236,13 @@ impl Prepared {
             Work::Query(work) => {
                 QueryWork::columns(&work.query).map(|(_, sql_type)| sql_type).collect()
             }
+            Work::Change(work) => work.apply.procedure.result.iter().map(scalar).collect(),
         }
+    }
+
+    /// Whether it changes rows by several programs, which only a transaction holds together.
+    pub(crate) fn has_parts(&self) -> bool {
+        matches!(&*self.work(), Work::Change(_))
     }
 
     /// Values as those of its parameters' types.
@@ -291,6 +303,9 @@ impl Work {
                 Ok(Self::Program(Box::new(StatementProgram::of(schema, *procedure)?)))
             }
             Compiled::Query(query) => Ok(Self::Query(Box::new(QueryWork::of(schema, query)?))),
+            Compiled::Change(change) => {
+                Ok(Self::Change(Box::new(ChangeWork::of(schema, *change)?)))
+            }
             other => Err(SqlError::new(b"XX000", format!("no work to keep: {other:?}"))),
         }
     }
@@ -301,6 +316,7 @@ fn columns_of(schema: &Schema, compiled: &Compiled) -> Vec<(String, SqlType)> {
     match compiled {
         Compiled::Statement(procedure) => procedure.result.iter().map(scalar).collect(),
         Compiled::Query(query) => QueryWork::columns(query).collect(),
+        Compiled::Change(change) => change.apply.result.iter().map(scalar).collect(),
         Compiled::Call { name, .. } => called_columns(schema, name).map(scalar).collect(),
         Compiled::ExplainProcedure { .. } => {
             vec![("plan".to_owned(), SqlType::Scalar(DataType::Text))]

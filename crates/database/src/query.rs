@@ -11,7 +11,7 @@ use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
 use hotrow_query::{Ground, Limits, Row};
-use hotrow_sql::{Query, SystemContext, SystemFunction, system_function, system_rows};
+use hotrow_sql::{Change, Query, SystemContext, SystemFunction, system_function, system_rows};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::lower;
 use hotrow_transaction::outcome::SqlError;
@@ -47,6 +47,42 @@ impl QueryWork {
     }
 }
 
+/// A compiled change of rows that a query gives.
+pub(crate) struct ChangeWork {
+    pub(crate) rows: QueryWork,
+    /// executed for each of them
+    pub(crate) apply: StatementProgram,
+}
+
+impl ChangeWork {
+    pub(crate) fn of(schema: &Schema, change: Change) -> Result<Self, SqlError> {
+        let rows = QueryWork::of(schema, change.query)?;
+        Ok(Self { rows, apply: StatementProgram::of(schema, change.apply)? })
+    }
+}
+
+/// Runs a change; none when it must be compiled again. What it has done by then is the caller's
+/// to undo.
+pub(crate) fn change(
+    work: &ChangeWork,
+    values: &[Value],
+    around: &Around<'_>,
+    execute: Execute<'_>,
+) -> Result<Option<Rows>, Error> {
+    let Some(rows) = run(&work.rows, values, around, execute)? else { return Ok(None) };
+    let mut invocation = Invocation { now_us: around.now_us, ..Invocation::default() };
+    let columns = work.apply.procedure.result.iter().map(|column| column.name.clone()).collect();
+    let (mut returned, mut touched) = (Vec::new(), 0);
+    for row in rows.iter() {
+        let values: Vec<&Value> = values.iter().chain(row).collect();
+        bind_all(&work.apply.procedure, &*values, &mut invocation.arguments)?;
+        let Some(changed) = execute(&work.apply, &invocation)? else { return Ok(None) };
+        touched += changed.touched();
+        returned.extend_from_slice(changed.values());
+    }
+    Ok(Some(Rows::new(columns, returned, touched)))
+}
+
 impl StatementProgram {
     /// Lowers a statement for a schema.
     pub(crate) fn of(schema: &Schema, mut procedure: Procedure) -> Result<Self, SqlError> {
@@ -65,19 +101,19 @@ pub(crate) struct Around<'a> {
     pub(crate) now_us: i64,
 }
 
-/// Executes a read of a table: its rows, value after value; none when the schema is another one.
-pub(crate) type Fetch<'a> =
-    &'a mut dyn FnMut(&StatementProgram, &Invocation) -> Result<Option<Vec<Value>>, Error>;
+/// Executes a statement of one table; none when the schema is another one.
+pub(crate) type Execute<'a> =
+    &'a mut dyn FnMut(&StatementProgram, &Invocation) -> Result<Option<Rows>, Error>;
 
 /// Runs a query; none when it must be compiled again.
 pub(crate) fn run(
     work: &QueryWork,
     values: &[Value],
     around: &Around<'_>,
-    fetch: Fetch<'_>,
+    execute: Execute<'_>,
 ) -> Result<Option<Rows>, Error> {
     let invocation = Invocation { now_us: around.now_us, ..Invocation::default() };
-    let mut ground = Reads { work, around, fetch, invocation };
+    let mut ground = Reads { work, around, execute, invocation };
     let limits = Limits::default();
     match hotrow_query::run(&work.query, values, around.now_us, limits, &mut ground) {
         Ok(values) => {
@@ -104,7 +140,7 @@ impl From<SqlError> for Halt {
 struct Reads<'a, 'f> {
     work: &'a QueryWork,
     around: &'a Around<'a>,
-    fetch: Fetch<'f>,
+    execute: Execute<'f>,
     invocation: Invocation,
 }
 
@@ -140,8 +176,8 @@ impl Ground for Reads<'_, '_> {
     fn fetch(&mut self, fetch: usize, values: &[Value]) -> Result<Vec<Value>, Halt> {
         let read = &self.work.fetches[fetch];
         bind_all(&read.procedure, values, &mut self.invocation.arguments)?;
-        let rows = (self.fetch)(read, &self.invocation).map_err(Halt::Failed)?;
-        rows.ok_or(Halt::Outdated)
+        let rows = (self.execute)(read, &self.invocation).map_err(Halt::Failed)?;
+        rows.map(Rows::into_values).ok_or(Halt::Outdated)
     }
 
     fn system_rows(&mut self, relation: &str) -> Vec<Row> {

@@ -68,6 +68,10 @@ impl Rows {
         &self.values
     }
 
+    pub(crate) fn into_values(self) -> Vec<Value> {
+        self.values
+    }
+
     /// Column names; empty when nothing is returned.
     pub fn columns(&self) -> &[String] {
         &self.columns

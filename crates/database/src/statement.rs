@@ -110,10 +110,13 @@ fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows,
         return done;
     }
     let Some(interactive) = &inner.interactive else {
+        if prepared.has_parts() {
+            return Err(inner.no_transactions().into());
+        }
         return execute_alone(session, inner.quiet(Purpose::ALONE)?, prepared, values);
     };
     // Alone, while there are no transactions of several statements to be beside of.
-    if !inner.schema.current().interactive {
+    if !inner.schema.current().interactive && !prepared.has_parts() {
         let quiet = inner.quiet(Purpose::ALONE)?;
         if !quiet.schema().interactive {
             return execute_alone(session, quiet, prepared, values);
@@ -163,7 +166,7 @@ fn query_alone(
     let rows = query::run(&work, &[], &around, &mut |read, invocation| {
         let reply = inner.alone.lock().read(schema, &read.program, invocation);
         durable_in = durable_in.max(reply.durable_in);
-        Ok(Some(reply.answer.map_err(Error::Sql)?.values().to_vec()))
+        Ok(Some(reply.answer.map_err(Error::Sql)?))
     })?;
     inner.settle(Reply { answer: Ok(rows.unwrap_or_default()), durable_in })
 }
@@ -181,8 +184,8 @@ pub(crate) fn execute_quietly(
     let schema = quiet.schema();
     let compiled = compile(&schema.catalog, &Registered(&schema), statement);
     let defined = match compiled {
-        Ok(Compiled::Query(_)) => {
-            return Reply::refused(SqlError::new(b"XX000", "a query changes nothing"));
+        Ok(Compiled::Query(_) | Compiled::Change(_)) => {
+            return Reply::refused(SqlError::new(b"XX000", "no log has a query's text"));
         }
         Ok(Compiled::Statement(procedure)) => {
             return match lower::lower(&schema.catalog, &procedure) {

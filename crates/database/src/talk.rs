@@ -4,7 +4,6 @@
 //!              transaction of each; keeps what both need
 //! Concurrency  one session's, and so one thread's
 
-use std::cell::RefCell;
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
@@ -150,10 +149,7 @@ impl Talk {
         let Self { open, frame } = self;
         let open = open.as_mut()?;
         let now_us = open.now_us;
-        let execute = |statement: Statement<'_>, invocation: &Invocation, frame: &mut Frame| {
-            open.execute(statement, invocation, frame).map_err(Error::Sql)
-        };
-        Some(run_in(inner, statement, (identity, now_us), frame, execute, || Ok(())))
+        Some(run_in(inner, statement, (identity, now_us), frame, open))
     }
 
     /// Runs a call in the open transaction, if there is one.
@@ -183,24 +179,13 @@ impl Talk {
         let mut repetitions = 0;
         loop {
             let mut durable_in = 0;
-            let frame = &mut self.frame;
-            let shared = RefCell::new(&mut transaction);
-            let execute =
-                |statement: Statement<'_>, invocation: &Invocation, frame: &mut Frame| match shared
-                    .borrow_mut()
-                    .execute(statement, invocation, frame)
-                {
-                    Ok(()) => Ok(Some(())),
-                    Err(Failure::Outdated) => Ok(None),
-                    Err(Failure::Statement(error) | Failure::Ended(error)) => Err(error.into()),
-                };
-            let commit = || {
-                durable_in = shared.borrow_mut().commit()?;
-                Ok(())
-            };
-            let facts = (identity, now_us);
-            let rows = run_in(inner, (prepared, values), facts, frame, execute, commit);
-            match rows {
+            let (frame, facts) = (&mut self.frame, (identity, now_us));
+            let rows = run_in(inner, (prepared, values), facts, frame, &mut transaction);
+            let committed = rows.and_then(|rows| {
+                durable_in = transaction.commit()?;
+                Ok(rows)
+            });
+            match committed {
                 Ok(rows) => return inner.settle(Reply { answer: Ok(rows), durable_in }),
                 Err(error) if is_conflict(&error) && repetitions < REPETITIONS_MAX => {
                     thread::sleep(FIRST_PAUSE * (1 << repetitions.min(DOUBLINGS_MAX)));
@@ -218,43 +203,110 @@ impl Talk {
     }
 }
 
-/// Runs what a statement does by `execute`, and then `commit`.
+/// A transaction, as a statement of several parts uses it.
+trait Parts {
+    /// Executes a part; none when it must be compiled again.
+    fn execute(
+        &mut self,
+        part: Statement<'_>,
+        invocation: &Invocation,
+        frame: &mut Frame,
+    ) -> Result<Option<()>, Error>;
+
+    /// Begins a statement of which several parts change something.
+    fn begin(&mut self) -> Result<usize, Error>;
+
+    /// It has ended: what was done since it began stays, or is taken back.
+    fn end(&mut self, began: usize, ended: &Result<Option<Rows>, Error>);
+}
+
+impl Parts for OpenTransaction {
+    fn execute(
+        &mut self,
+        part: Statement<'_>,
+        invocation: &Invocation,
+        frame: &mut Frame,
+    ) -> Result<Option<()>, Error> {
+        Self::execute(self, part, invocation, frame).map_err(Error::Sql)
+    }
+
+    fn begin(&mut self) -> Result<usize, Error> {
+        Ok(self.begin_part()?)
+    }
+
+    fn end(&mut self, began: usize, ended: &Result<Option<Rows>, Error>) {
+        self.end_part(began, matches!(ended, Ok(Some(_))));
+    }
+}
+
+/// A transaction of one statement: what fails in it ends it.
+impl Parts for Box<dyn InteractiveTransaction> {
+    fn execute(
+        &mut self,
+        part: Statement<'_>,
+        invocation: &Invocation,
+        frame: &mut Frame,
+    ) -> Result<Option<()>, Error> {
+        match (**self).execute(part, invocation, frame) {
+            Ok(()) => Ok(Some(())),
+            Err(Failure::Outdated) => Ok(None),
+            Err(Failure::Statement(error) | Failure::Ended(error)) => Err(error.into()),
+        }
+    }
+
+    fn begin(&mut self) -> Result<usize, Error> {
+        Ok(0)
+    }
+
+    fn end(&mut self, _: usize, ended: &Result<Option<Rows>, Error>) {
+        if let Ok(None) = ended {
+            self.begin_again();
+        }
+    }
+}
+
+/// Runs what a statement does in a transaction.
 fn run_in(
     inner: &Inner,
     (prepared, values): (&Prepared, &[Value]),
     (identity, now_us): (&Identity, i64),
     frame: &mut Frame,
-    mut execute: impl FnMut(Statement<'_>, &Invocation, &mut Frame) -> Result<Option<()>, Error>,
-    mut commit: impl FnMut() -> Result<(), Error>,
+    transaction: &mut impl Parts,
 ) -> Result<Rows, Error> {
     let mut invocation = Invocation { now_us, ..Invocation::default() };
     run_compiled(inner, prepared, |work, schema, generation| {
-        let rows = match work {
-            Work::Call { .. } => return Ok(None),
-            Work::Program(work) => {
-                bind_all(&work.procedure, values, &mut invocation.arguments)?;
-                let done = execute(statement_of(work, generation), &invocation, frame)?;
-                done.map(|()| Rows::of_program(frame, &work.program))
-            }
-            Work::Query(work) => {
-                let values = prepared.bound(values)?;
-                let around = Around { inner, schema, identity, now_us };
-                query::run(work, &values, &around, &mut |read, invocation| {
-                    let done = execute(statement_of(read, generation), invocation, frame)?;
-                    let rows = done.map(|()| Rows::of_program(frame, &read.program));
-                    Ok(rows.map(|rows| rows.values().to_vec()))
-                })?
-            }
-        };
-        if rows.is_some() {
-            commit()?;
+        if let Work::Program(work) = work {
+            bind_all(&work.procedure, values, &mut invocation.arguments)?;
+            let done = transaction.execute(work.as_of(generation), &invocation, frame)?;
+            return Ok(done.map(|()| Rows::of_program(frame, &work.program)));
         }
-        Ok(rows)
+        let values = prepared.bound(values)?;
+        let around = Around { inner, schema, identity, now_us };
+        let began = match work {
+            Work::Change(_) => Some(transaction.begin()?),
+            _ => None,
+        };
+        let mut execute = |part: &StatementProgram, invocation: &Invocation| {
+            let done = transaction.execute(part.as_of(generation), invocation, frame)?;
+            Ok(done.map(|()| Rows::of_program(frame, &part.program)))
+        };
+        let rows = match work {
+            Work::Query(work) => query::run(work, &values, &around, &mut execute),
+            Work::Change(work) => query::change(work, &values, &around, &mut execute),
+            Work::Call { .. } | Work::Program(_) => Ok(None),
+        };
+        if let Some(began) = began {
+            transaction.end(began, &rows);
+        }
+        rows
     })
 }
 
-fn statement_of(work: &StatementProgram, generation: u64) -> Statement<'_> {
-    Statement { program: &work.program, uses: &work.uses, generation }
+impl StatementProgram {
+    /// As a statement of a schema.
+    fn as_of(&self, generation: u64) -> Statement<'_> {
+        Statement { program: &self.program, uses: &self.uses, generation }
+    }
 }
 
 fn call_inside(

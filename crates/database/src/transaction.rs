@@ -125,6 +125,23 @@ impl OpenTransaction {
         Ok(())
     }
 
+    /// Begins a statement of several parts.
+    pub(crate) fn begin_part(&mut self) -> Result<usize, Box<SqlError>> {
+        self.engine.savepoint().map_err(|error| self.over(error))
+    }
+
+    /// Ends it: what its parts have done stays, or is taken back.
+    pub(crate) fn end_part(&mut self, began: usize, stays: bool) {
+        if self.state == State::Over {
+            return; // nothing is left of the whole transaction
+        }
+        if !stays && let Err(error) = self.engine.rollback_to(began) {
+            self.over(error);
+            return;
+        }
+        self.engine.release(began);
+    }
+
     /// ROLLBACK TO
     pub(crate) fn rollback_to(&mut self, name: &str, place: Place) -> Result<(), Box<SqlError>> {
         if self.state == State::Over {

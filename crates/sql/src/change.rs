@@ -10,6 +10,7 @@ use hotrow_transaction::program::{
 use sqlparser::ast::{self, SelectItem, SetExpr};
 
 use crate::clauses::object_name;
+use crate::conflict::{Duplicate, OnConflict};
 use crate::consume::{Sink, no_values};
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::path::{choose, conjuncts};
@@ -33,7 +34,7 @@ impl<'c> Compiler<'c> {
     ) -> Result<()> {
         let place = self.place;
         let (table, alias) = self.insert_target(insert, place)?;
-        let ignore_conflict = self.on_conflict(insert.on.as_ref(), table, place)?;
+        let on = self.on_conflict(insert.on.as_ref(), table, place)?;
         let columns = self.insert_columns(insert, table, place)?;
         let rows: Vec<Vec<&ast::Expr>> = match insert.source.as_deref() {
             None => vec![Vec::new()],
@@ -60,7 +61,7 @@ impl<'c> Compiler<'c> {
         }
         let several = (rows.len() > 1).then_some(rows.len() as i64);
         let inserted = match several {
-            Some(_) if ignore_conflict => Some(self.begin_count(out)?),
+            Some(_) if on.gives_way() => Some(self.begin_count(out)?),
             _ => None,
         };
         for row in rows {
@@ -73,7 +74,8 @@ impl<'c> Compiler<'c> {
             }
             let values = self.insert_values(table, &columns, &row)?;
             let returning = insert.returning.as_deref();
-            self.insert_row(out, table, &alias, values, ignore_conflict, returning, into)?;
+            let row = Duplicate { table, alias: &alias, values, returning };
+            self.insert_row(out, row, on, into)?;
             if let Some(inserted) = inserted {
                 let sum = self.row_sum(inserted);
                 self.emit_assign(out, inserted, sum);
@@ -127,35 +129,6 @@ impl<'c> Compiler<'c> {
                 .hint("write INSERT INTO ... ON CONFLICT DO NOTHING"));
         }
         Ok((table, alias))
-    }
-
-    fn on_conflict(&self, on: Option<&ast::OnInsert>, table: &Table, place: Place) -> Result<bool> {
-        let conflict = match on {
-            None => return Ok(false),
-            Some(ast::OnInsert::OnConflict(conflict)) => conflict,
-            Some(_) => {
-                return Err(unsupported(place, "ON DUPLICATE KEY", "write ON CONFLICT DO NOTHING"));
-            }
-        };
-        if !matches!(conflict.action, ast::OnConflictAction::DoNothing) {
-            return Err(unsupported(
-                place,
-                "ON CONFLICT DO UPDATE",
-                "write INSERT ... ON CONFLICT DO NOTHING; IF NOT FOUND THEN UPDATE ...; END IF;",
-            ));
-        }
-        if conflict.conflict_target.is_none() {
-            return Ok(true);
-        }
-        let unique = table.indexes().filter(|id| self.catalog.index(*id).unique).count();
-        if unique == 1 {
-            return Ok(true);
-        }
-        Err(unsupported(
-            place,
-            "a conflict target on a table with several unique indexes",
-            "write ON CONFLICT DO NOTHING without a target",
-        ))
     }
 
     fn insert_columns(
@@ -229,29 +202,31 @@ impl<'c> Compiler<'c> {
         })
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one INSERT, each used once")]
     fn insert_row(
         &mut self,
         out: &mut Vec<Statement>,
-        table: &Table,
-        alias: &str,
-        mut values: Vec<Expr>,
-        ignore_conflict: bool,
-        returning: Option<&[SelectItem]>,
+        mut row: Duplicate<'_>,
+        on: OnConflict<'_>,
         into: Receiver<'_>,
     ) -> Result<()> {
-        let late = self.check_parents_of_insert(out, table, &mut values, ignore_conflict)?;
+        let Duplicate { table, alias, returning, .. } = row;
+        let ignore_conflict = on.gives_way();
+        let late = self.check_parents_of_insert(out, table, &mut row.values, ignore_conflict)?;
+        if on.acts() {
+            self.keep_row(out, table, &mut row.values)?;
+        }
         let mut returned = Vec::new();
         let mut columns = Vec::new();
         if let Some(items) = returning {
             self.row = Some(self.row_of(table.id, alias));
             columns = self.select_list(items)?;
-            let row = self.row.take().expect("set above");
-            returned = row.bound.iter().map(|(column, slot)| (*slot, *column)).collect();
+            let bound = self.row.take().expect("set above");
+            returned = bound.bound.iter().map(|(column, slot)| (*slot, *column)).collect();
         }
+        let values = row.values.clone();
         let insert = Insert { table: table.id, values, returning: returned, ignore_conflict };
         self.emit(out, StatementKind::Insert(Box::new(insert)));
-        if returning.is_none() && late.is_empty() {
+        if returning.is_none() && late.is_empty() && !on.acts() {
             return Ok(());
         }
         let mut then = late;
@@ -263,14 +238,19 @@ impl<'c> Compiler<'c> {
                 Sink::Slots { slots, strict } => {
                     let pairs = self.fitted(&slots, &columns)?;
                     self.emit_assigns(&mut then, pairs)?;
-                    self.emit_nulls(&mut otherwise, &slots);
-                    if strict {
+                    // An UPDATE in its place gives its own.
+                    let updates = matches!(on, OnConflict::Update(..));
+                    if !updates {
+                        self.emit_nulls(&mut otherwise, &slots);
+                    }
+                    if strict && !updates {
                         let message = "query returned no rows".to_owned();
                         self.emit_raise(&mut otherwise, b"P0002", message, None);
                     }
                 }
             }
         }
+        self.emit_conflict(&mut otherwise, on, &row, into)?;
         if ignore_conflict {
             let condition = self.slot_expr(FOUND);
             self.emit(out, StatementKind::If { condition, then, otherwise });
@@ -326,7 +306,7 @@ impl<'c> Compiler<'c> {
         self.emit_late_checks(out, late)
     }
 
-    fn assignments(
+    pub(crate) fn assignments(
         &mut self,
         table: &Table,
         assignments: &[ast::Assignment],
@@ -416,7 +396,7 @@ impl<'c> Compiler<'c> {
         self.change(out, source, make, delete.returning.is_some(), columns, into)
     }
 
-    fn returning(
+    pub(crate) fn returning(
         &mut self,
         items: Option<&[SelectItem]>,
         into: Receiver<'_>,
@@ -429,7 +409,7 @@ impl<'c> Compiler<'c> {
     }
 
     /// Emits an UPDATE or DELETE with what RETURNING asks for.
-    fn change(
+    pub(crate) fn change(
         &mut self,
         out: &mut Vec<Statement>,
         source: Source,
@@ -467,7 +447,7 @@ impl<'c> Compiler<'c> {
     }
 }
 
-fn is_default(written: &ast::Expr) -> bool {
+pub(crate) fn is_default(written: &ast::Expr) -> bool {
     matches!(written, ast::Expr::Identifier(ident)
         if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
 }

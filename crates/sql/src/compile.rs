@@ -14,7 +14,7 @@ use crate::clauses::object_name;
 use crate::create::create_procedure;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::parameters::parameters_named;
-use crate::relation::Query;
+use crate::relation::{Change, Query};
 use crate::scope::Compiler;
 use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
 use crate::transaction_control::TransactionControl;
@@ -45,6 +45,8 @@ pub enum Compiled {
     Statement(Box<Procedure>),
     /// SELECT that is more than one access to one table
     Query(Arc<Query>),
+    /// INSERT, UPDATE or DELETE of rows that a query gives
+    Change(Box<Change>),
     /// CALL, or SELECT of one function
     Call {
         /// procedure
@@ -207,7 +209,18 @@ fn sql_statement(
             }
         }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
-            ad_hoc(compiler, statement)
+            let given = compiler.given.clone();
+            match ad_hoc(compiler, statement) {
+                Err(refused) if is_for_queries(&refused) => {
+                    compiler.restart(given);
+                    match compiler.relational_change(statement) {
+                        // What no query can help with was told better before.
+                        Err(other) if &other.sqlstate == b"0A000" => Err(refused),
+                        change => Ok(Compiled::Change(Box::new(change?))),
+                    }
+                }
+                compiled => compiled,
+            }
         }
         ast::Statement::Truncate(_) => {
             Err(unsupported(place, "TRUNCATE", "write DELETE FROM table"))
@@ -235,7 +248,7 @@ fn is_for_queries(refused: &SqlError) -> bool {
     matches!(&refused.sqlstate, b"0A000" | b"42P01" | b"42883" | b"42704" | b"3F000")
 }
 
-fn ad_hoc(compiler: &mut Compiler<'_>, statement: &ast::Statement) -> Result<Compiled> {
+pub(crate) fn ad_hoc(compiler: &mut Compiler<'_>, statement: &ast::Statement) -> Result<Compiled> {
     compiler.ad_hoc = true;
     let mut body = Vec::new();
     compiler.sql(statement, None, &mut body)?;

@@ -27,6 +27,7 @@ mod change;
 mod clauses;
 mod comparison;
 mod compile;
+mod conflict;
 mod constraint;
 mod consume;
 mod create;
@@ -63,7 +64,7 @@ pub use compile::{Compiled, Dropped, ProcedureNames, compile, compile_with_param
 pub use definition::{ForeignKeyDefinition, TableDefinition};
 pub use parameters::with_literals;
 pub use relation::{
-    Aggregation, Group, GroupAggregate, HostFunction, Join, JoinKind, Plan, Query, Scalar,
+    Aggregation, Change, Group, GroupAggregate, HostFunction, Join, JoinKind, Plan, Query, Scalar,
     ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind, SubqueryKind, SystemContext,
     SystemFunction, Window, WindowFunction, system_function, system_rows,
 };

@@ -75,6 +75,8 @@ impl Compiler<'_> {
         self.given = given;
         (self.row, self.aggregates, self.depth, self.row_sets) = (None, None, 0, 0);
         self.result.clear();
+        self.levels.clear();
+        self.fetches.clear();
     }
 
     /// Gives a parameter the type that is wanted of it, if it has none.

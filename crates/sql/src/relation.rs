@@ -12,6 +12,7 @@
 //!              ([`Level::steps`]); who compiles an expression takes them and puts them below it
 
 mod assemble;
+mod change;
 mod expression;
 mod from;
 mod group;
@@ -31,6 +32,7 @@ use sqlparser::ast;
 use crate::error::{Result, error};
 use crate::scope::{Compiler, Row, RowColumn};
 
+pub use change::Change;
 pub use host::{HostFunction, SystemFunction};
 pub use plan::{
     Aggregation, Group, GroupAggregate, Join, JoinKind, Plan, Query, Scalar, ScalarProgram,

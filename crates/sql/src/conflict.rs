@@ -1,0 +1,244 @@
+//! ON CONFLICT: what an INSERT does where a row with the same key is there already.
+//!
+//! Role         an INSERT that gives way to a duplicate, and behind it, where it gave way, an
+//!              UPDATE by the key: together they are one statement of one transaction, so nobody
+//!              comes in between. Procedures and sessions have it alike
+
+use hotrow_base::ids::{ColumnId, IndexId};
+use hotrow_base::types::DataType;
+use hotrow_transaction::catalog::Table;
+use hotrow_transaction::program::{
+    CompareOp, Consume, Effect, Expr, ExprKind, FOUND, Insert, Place, Statement, StatementKind,
+};
+use sqlparser::ast::{self, SelectItem};
+
+use crate::change::Receiver;
+use crate::clauses::object_name;
+use crate::comparison::negated;
+use crate::error::{Advice, Result, error, unsupported};
+use crate::path::{choose, conjuncts};
+use crate::query::Source;
+use crate::scope::{Compiler, Names, Variable};
+use crate::token::folded;
+use crate::typing::scalar;
+
+/// What is written behind ON CONFLICT.
+#[derive(Clone, Copy)]
+pub(crate) enum OnConflict<'q> {
+    /// nothing: a duplicate is an error
+    Raise,
+    /// DO NOTHING; of a conflict in this index only
+    Ignore(Option<IndexId>),
+    /// DO UPDATE of the row with the same key in this index
+    Update(IndexId, &'q ast::DoUpdate),
+}
+
+impl OnConflict<'_> {
+    /// Whether a duplicate leaves FOUND false.
+    pub(crate) fn gives_way(self) -> bool {
+        !matches!(self, Self::Raise)
+    }
+
+    /// Whether something is done about a duplicate.
+    pub(crate) fn acts(self) -> bool {
+        matches!(self, Self::Update(..) | Self::Ignore(Some(_)))
+    }
+}
+
+/// An INSERT that met a duplicate.
+pub(crate) struct Duplicate<'a> {
+    pub(crate) table: &'a Table,
+    /// the table's name in the statement
+    pub(crate) alias: &'a str,
+    /// one per column, each a slot
+    pub(crate) values: Vec<Expr>,
+    pub(crate) returning: Option<&'a [SelectItem]>,
+}
+
+impl Compiler<'_> {
+    /// Reads ON CONFLICT.
+    pub(crate) fn on_conflict<'q>(
+        &self,
+        on: Option<&'q ast::OnInsert>,
+        table: &Table,
+        place: Place,
+    ) -> Result<OnConflict<'q>> {
+        let conflict = match on {
+            None => return Ok(OnConflict::Raise),
+            Some(ast::OnInsert::OnConflict(conflict)) => conflict,
+            Some(_) => {
+                return Err(unsupported(place, "ON DUPLICATE KEY", "write ON CONFLICT DO NOTHING"));
+            }
+        };
+        let target = match &conflict.conflict_target {
+            None => None,
+            Some(target) => Some(self.conflict_index(target, table, place)?),
+        };
+        match (&conflict.action, target) {
+            (ast::OnConflictAction::DoNothing, target) => {
+                let only = self.unique_indexes(table).count() == 1;
+                Ok(OnConflict::Ignore(target.filter(|_| !only)))
+            }
+            (ast::OnConflictAction::DoUpdate(update), Some(target)) => {
+                Ok(OnConflict::Update(target, update))
+            }
+            (ast::OnConflictAction::DoUpdate(_), None) => {
+                let message = "ON CONFLICT DO UPDATE requires inference specification or \
+                               constraint name";
+                Err(error(b"42601", place, message).hint("For example, ON CONFLICT (column_name)."))
+            }
+        }
+    }
+
+    fn unique_indexes<'t>(&'t self, table: &'t Table) -> impl Iterator<Item = IndexId> + 't {
+        table.indexes().filter(|id| self.catalog.index(*id).unique)
+    }
+
+    /// The unique index that a conflict target means.
+    fn conflict_index(
+        &self,
+        target: &ast::ConflictTarget,
+        table: &Table,
+        place: Place,
+    ) -> Result<IndexId> {
+        match target {
+            ast::ConflictTarget::Columns(names) => {
+                let mut columns: Vec<ColumnId> = Vec::new();
+                for name in names {
+                    let name = folded(&name.value, name.quote_style.is_some());
+                    columns.push(self.table_column(table, &name, place)?);
+                }
+                let same = |id: &IndexId| {
+                    let index = &self.catalog.index(*id).columns;
+                    index.len() == columns.len() && index.iter().all(|c| columns.contains(c))
+                };
+                self.unique_indexes(table).find(same).ok_or_else(|| {
+                    let message = "there is no unique or exclusion constraint matching the ON \
+                                   CONFLICT specification";
+                    error(b"42P10", place, message)
+                        .hint("name all columns of the primary key or of a unique index")
+                })
+            }
+            ast::ConflictTarget::OnConstraint(name) => {
+                let name = object_name(name, place)?;
+                let named = |id: &IndexId| self.catalog.index(*id).name == name;
+                self.unique_indexes(table).find(named).ok_or_else(|| {
+                    let table = &table.name;
+                    let message =
+                        format!("constraint \"{name}\" for table \"{table}\" does not exist");
+                    error(b"42704", place, message)
+                })
+            }
+        }
+    }
+
+    /// Keeps the values of a row, for INSERT and for what comes behind it.
+    pub(crate) fn keep_row(
+        &mut self,
+        out: &mut Vec<Statement>,
+        table: &Table,
+        values: &mut [Expr],
+    ) -> Result<()> {
+        for (value, column) in values.iter_mut().zip(&table.columns) {
+            let slot = self.temporary(&format!("excluded.{}", column.name), column.data_type)?;
+            let computed = std::mem::replace(value, self.slot_expr(slot));
+            self.emit_assign(out, slot, computed);
+        }
+        Ok(())
+    }
+
+    /// What is done where an INSERT gave way.
+    pub(crate) fn emit_conflict(
+        &mut self,
+        out: &mut Vec<Statement>,
+        on: OnConflict<'_>,
+        duplicate: &Duplicate<'_>,
+        into: Receiver<'_>,
+    ) -> Result<()> {
+        let table = duplicate.table;
+        let (OnConflict::Ignore(Some(target)) | OnConflict::Update(target, _)) = on else {
+            return Ok(());
+        };
+        if self.unique_indexes(table).count() > 1 {
+            self.emit_other_duplicate(out, target, duplicate)?;
+        }
+        let OnConflict::Update(target, update) = on else {
+            self.emit_touched(out, 0);
+            return Ok(());
+        };
+        self.row = Some(self.row_of(table.id, duplicate.alias));
+        let fields = table.columns.iter().zip(&duplicate.values);
+        let fields = fields.filter_map(|(column, value)| match value.kind {
+            ExprKind::Slot(slot) => Some((column.name.clone(), slot)),
+            _ => None,
+        });
+        let excluded = Variable::Record { fields: fields.collect(), open: false };
+        let variables = vec![("excluded".to_owned(), excluded)];
+        self.names.push(Names { label: None, variables });
+        let compiled = self.emit_conflict_update(out, (target, update), duplicate, into);
+        self.names.pop();
+        compiled
+    }
+
+    fn emit_conflict_update(
+        &mut self,
+        out: &mut Vec<Statement>,
+        (target, update): (IndexId, &ast::DoUpdate),
+        duplicate: &Duplicate<'_>,
+        into: Receiver<'_>,
+    ) -> Result<()> {
+        let table = duplicate.table;
+        let set = self.assignments(table, &update.assignments, self.place)?;
+        let mut wanted = self.key_conditions(target, &duplicate.values)?;
+        if let Some(written) = &update.selection {
+            wanted.extend(conjuncts(Some(self.condition(written, "WHERE")?)));
+        }
+        let columns = self.returning(duplicate.returning, into)?;
+        let row = self.row.take().expect("an UPDATE is being compiled");
+        let chosen = choose(self.catalog, &row, wanted, &[]);
+        let (set, late) = self.check_parents_of_update(out, table, &row, set)?;
+        let source = Source { row, path: chosen.path, filter: chosen.filter };
+        let make = |consume| Effect::Update { set, consume };
+        self.change(out, source, make, duplicate.returning.is_some(), columns, into)?;
+        self.emit_late_checks(out, late)
+    }
+
+    /// `column = value` for each column of an index, of the row that is being compiled for.
+    fn key_conditions(&mut self, index: IndexId, values: &[Expr]) -> Result<Vec<Expr>> {
+        let columns = self.catalog.index(index).columns.clone();
+        let mut wanted = Vec::new();
+        for column in columns {
+            let stored = Box::new(self.bind_column(column)?);
+            let value = Box::new(values[column.index()].clone());
+            let equal = ExprKind::Compare(CompareOp::Equal, stored, value);
+            wanted.push(scalar(equal, DataType::Boolean));
+        }
+        Ok(wanted)
+    }
+
+    /// Of several unique indexes: the duplicate may have been in another one than the target. Then
+    /// it is an error, which the INSERT says that does not give way.
+    fn emit_other_duplicate(
+        &mut self,
+        out: &mut Vec<Statement>,
+        target: IndexId,
+        duplicate: &Duplicate<'_>,
+    ) -> Result<()> {
+        let table = duplicate.table;
+        self.row = Some(self.row_of(table.id, duplicate.alias));
+        let wanted = self.key_conditions(target, &duplicate.values)?;
+        let row = self.row.take().expect("set above");
+        let chosen = choose(self.catalog, &row, wanted, &[]);
+        let source = Source { row, path: chosen.path, filter: chosen.filter };
+        let access = source.access(Effect::Read(Consume::Discard));
+        self.emit(out, StatementKind::Access(Box::new(access)));
+        let values = duplicate.values.clone();
+        let insert =
+            Insert { table: table.id, values, returning: Vec::new(), ignore_conflict: false };
+        let mut then = Vec::new();
+        self.emit(&mut then, StatementKind::Insert(Box::new(insert)));
+        let condition = negated(self.slot_expr(FOUND));
+        self.emit(out, StatementKind::If { condition, then, otherwise: Vec::new() });
+        Ok(())
+    }
+}

@@ -1,0 +1,261 @@
+//! INSERT, UPDATE and DELETE of rows that a query gives.
+//!
+//! Role         splits such a statement in two: a query for the rows' keys and new values, and a
+//!              statement by key that is executed for each of them, both in one transaction. The
+//!              query is over before the first row is changed, so it meets no change of its own
+
+use std::sync::Arc;
+
+use hotrow_transaction::program::{Place, Procedure};
+use sqlparser::ast::{self, SelectItem, SetExpr};
+
+use crate::change::is_default;
+use crate::compile::{Compiled, ad_hoc};
+use crate::error::{Result, error, unsupported};
+use crate::scope::Compiler;
+
+use super::plan::{Plan, Query};
+
+/// A change of many rows, found by a query.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// the rows
+    pub query: Arc<Query>,
+    /// what is executed for each; takes the statement's parameters, and then the row's values
+    pub apply: Procedure,
+}
+
+/// A statement by key.
+struct Applied {
+    statement: ast::Statement,
+    /// how many values are the row's key: each key once
+    key: usize,
+}
+
+impl Compiler<'_> {
+    /// Compiles INSERT, UPDATE or DELETE of rows that a query gives.
+    pub(crate) fn relational_change(&mut self, statement: &ast::Statement) -> Result<Change> {
+        let place = self.place;
+        let (query, applied) = match statement {
+            ast::Statement::Insert(insert) => self.insert_of_query(insert, place)?,
+            ast::Statement::Update(update) => self.update_of_query(update, place)?,
+            ast::Statement::Delete(delete) => self.delete_of_query(delete, place)?,
+            _ => return Err(unsupported(place, "this statement", "write SELECT, INSERT, UPDATE")),
+        };
+        let mut query = self.relational(&query)?;
+        if applied.key > 0 {
+            let on = query.outputs[..applied.key].to_vec();
+            let input = Box::new(std::mem::replace(&mut query.plan, Plan::One));
+            query.plan = Plan::Distinct { input, on };
+        }
+        let mut types = self.given.clone();
+        types.extend(query.outputs.iter().map(|slot| Some(query.slots[slot.index()].sql_type)));
+        let mut compiler = Compiler::new(self.catalog);
+        compiler.place = place;
+        compiler.take_parameters(&types, 0)?;
+        let Compiled::Statement(apply) = ad_hoc(&mut compiler, &applied.statement)? else {
+            return Err(unsupported(place, "this statement", "write it by key"));
+        };
+        // Parameters that only the second part knows the types of.
+        for (at, known) in compiler.given.iter().take(self.given.len()).enumerate() {
+            if let Some(known) = known {
+                self.give(at, *known);
+            }
+        }
+        query.slots.clone_from(&self.slots);
+        Ok(Change { query: Arc::new(query), apply: *apply })
+    }
+
+    /// The placeholder of one of the row's values.
+    fn value_of_row(&self, at: usize) -> ast::Expr {
+        let name = format!("${}", self.given.len() + at + 1);
+        ast::Expr::Value(ast::Value::Placeholder(name).into())
+    }
+
+    fn insert_of_query(
+        &mut self,
+        insert: &ast::Insert,
+        place: Place,
+    ) -> Result<(ast::Query, Applied)> {
+        let Some(source) = insert.source.as_deref() else {
+            return Err(unsupported(place, "this INSERT", "write VALUES or SELECT"));
+        };
+        let mut query = match &*source.body {
+            // Subqueries among the values of a row.
+            SetExpr::Values(values) if values.rows.len() == 1 => {
+                let items = values.rows[0].content.iter().cloned().map(SelectItem::UnnamedExpr);
+                select_query(items.collect(), Vec::new(), None)
+            }
+            _ => source.clone(),
+        };
+        // Literals and parameters have the types of their columns: they go there by themselves.
+        let mut own = Vec::new();
+        if let SetExpr::Select(select) = &mut *query.body
+            && !select.projection.iter().any(is_star)
+        {
+            own = select.projection.iter_mut().map(take_untyped).collect();
+        }
+        // How many columns there are is known when it is compiled: that is done twice.
+        let given = self.given.clone();
+        let width = self.relational(&query)?.outputs.len();
+        self.restart(given);
+        let value = |at: usize| match own.get(at) {
+            Some(Some(own)) => own.clone(),
+            _ => self.value_of_row(at),
+        };
+        let row = (0..width).map(value).collect();
+        let mut applied = insert.clone();
+        let rows = vec![ast::Parens::with_empty_span(row)];
+        let values = ast::Values { explicit_row: false, value_keyword: false, rows };
+        let mut source = template();
+        *source.body = SetExpr::Values(values);
+        applied.source = Some(Box::new(source));
+        let statement = ast::Statement::Insert(applied);
+        Ok((query, Applied { statement, key: 0 }))
+    }
+
+    /// The primary key of a table that is changed by key, and names for it.
+    fn keys_of(&self, table: &ast::TableWithJoins, place: Place) -> Result<(String, Vec<String>)> {
+        let (id, alias) = self.one_table(table)?;
+        let table = self.catalog.table(id);
+        let Some(primary) = table.primary else {
+            let name = &table.name;
+            return Err(unsupported(
+                place,
+                format!("this change of table \"{name}\", which has no primary key,"),
+                "compare with values only, or give the table a primary key",
+            ));
+        };
+        let columns = &self.catalog.index(primary).columns;
+        let names = columns.iter().map(|column| table.columns[column.index()].name.clone());
+        Ok((alias, names.collect()))
+    }
+
+    fn update_of_query(
+        &mut self,
+        update: &ast::Update,
+        place: Place,
+    ) -> Result<(ast::Query, Applied)> {
+        let (alias, keys) = self.keys_of(&update.table, place)?;
+        let mut from = vec![update.table.clone()];
+        match &update.from {
+            None => {}
+            Some(
+                ast::UpdateTableFromKind::BeforeSet(more)
+                | ast::UpdateTableFromKind::AfterSet(more),
+            ) => from.extend(more.iter().cloned()),
+        }
+        let mut items: Vec<_> = keys.iter().map(|key| column_item(&alias, key)).collect();
+        let mut applied = update.clone();
+        for assignment in &mut applied.assignments {
+            if is_default(&assignment.value) || is_untyped(&assignment.value) {
+                continue;
+            }
+            let value = self.value_of_row(items.len());
+            let written = std::mem::replace(&mut assignment.value, value);
+            items.push(SelectItem::UnnamedExpr(written));
+        }
+        let query = select_query(items, from, update.selection.clone());
+        applied.from = None;
+        applied.selection = Some(self.by_key(&alias, &keys));
+        let statement = ast::Statement::Update(applied);
+        Ok((query, Applied { statement, key: keys.len() }))
+    }
+
+    fn delete_of_query(
+        &mut self,
+        delete: &ast::Delete,
+        place: Place,
+    ) -> Result<(ast::Query, Applied)> {
+        let (ast::FromTable::WithFromKeyword(tables) | ast::FromTable::WithoutKeyword(tables)) =
+            &delete.from;
+        let [table] = tables.as_slice() else {
+            return Err(error(b"42601", place, "DELETE needs one table"));
+        };
+        let (alias, keys) = self.keys_of(table, place)?;
+        let mut from = vec![table.clone()];
+        from.extend(delete.using.iter().flatten().cloned());
+        let items = keys.iter().map(|key| column_item(&alias, key)).collect();
+        let query = select_query(items, from, delete.selection.clone());
+        let mut applied = delete.clone();
+        applied.using = None;
+        applied.selection = Some(self.by_key(&alias, &keys));
+        let statement = ast::Statement::Delete(applied);
+        Ok((query, Applied { statement, key: keys.len() }))
+    }
+
+    /// `key = value AND ...`, of the first values of a row.
+    fn by_key(&self, alias: &str, keys: &[String]) -> ast::Expr {
+        let equal = keys.iter().enumerate().map(|(at, key)| ast::Expr::BinaryOp {
+            left: Box::new(column(alias, key)),
+            op: ast::BinaryOperator::Eq,
+            right: Box::new(self.value_of_row(at)),
+        });
+        let and = |left, right| ast::Expr::BinaryOp {
+            left: Box::new(left),
+            op: ast::BinaryOperator::And,
+            right: Box::new(right),
+        };
+        equal.reduce(and).expect("a key has columns")
+    }
+}
+
+/// A query to be filled in.
+fn template() -> ast::Query {
+    let script = crate::script::parse_script("SELECT 1").expect("it is a query");
+    match script.into_iter().next().map(|statement| statement.syntax) {
+        Some(crate::syntax::Syntax::Sql(statement)) => match *statement {
+            ast::Statement::Query(query) => *query,
+            _ => unreachable!("SELECT is a query"),
+        },
+        _ => unreachable!("SELECT is a query"),
+    }
+}
+
+fn select_query(
+    items: Vec<SelectItem>,
+    from: Vec<ast::TableWithJoins>,
+    selection: Option<ast::Expr>,
+) -> ast::Query {
+    let mut query = template();
+    if let SetExpr::Select(select) = &mut *query.body {
+        select.projection = items;
+        select.from = from;
+        select.selection = selection;
+    }
+    query
+}
+
+fn column(alias: &str, name: &str) -> ast::Expr {
+    let quoted = |name: &str| ast::Ident::with_quote('"', name);
+    ast::Expr::CompoundIdentifier(vec![quoted(alias), quoted(name)])
+}
+
+fn column_item(alias: &str, name: &str) -> SelectItem {
+    SelectItem::UnnamedExpr(column(alias, name))
+}
+
+/// Whether it is a literal or a parameter that has the type of what it is assigned to.
+fn is_untyped(written: &ast::Expr) -> bool {
+    match crate::comparison::bare(written) {
+        ast::Expr::Value(value) => matches!(
+            value.value,
+            ast::Value::SingleQuotedString(_) | ast::Value::Null | ast::Value::Placeholder(_)
+        ),
+        _ => false,
+    }
+}
+
+/// Takes such a value out of a select list, in which its place stays.
+fn take_untyped(item: &mut SelectItem) -> Option<ast::Expr> {
+    let (SelectItem::UnnamedExpr(written) | SelectItem::ExprWithAlias { expr: written, .. }) = item
+    else {
+        return None;
+    };
+    let nothing = ast::Expr::Value(ast::Value::SingleQuotedString(String::new()).into());
+    is_untyped(written).then(|| std::mem::replace(written, nothing))
+}
+
+fn is_star(item: &SelectItem) -> bool {
+    matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
+}
