@@ -61,10 +61,10 @@ fn statements_of_procedures() {
         ("INSERT INTO t SELECT * FROM t;", "0A000", 15, "FOR r IN"),
         ("INSERT INTO t VALUES (1, 'x', 2, 3);", "42601", 34, ""),
         (
-            "INSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET b = 'x';",
-            "0A000",
+            "INSERT INTO t VALUES (1) ON CONFLICT DO UPDATE SET b = 'x';",
+            "42601",
             1,
-            "IF NOT FOUND",
+            "ON CONFLICT (column_name)",
         ),
         ("DELETE FROM t WHERE a = n;", "0A000", 1, "CREATE INDEX ON child (t_a)"),
         ("FOR x IN SELECT a FROM t LOOP NULL; END LOOP;", "42601", 5, "RECORD"),
