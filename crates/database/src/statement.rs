@@ -4,8 +4,10 @@ use hotrow_base::clock;
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
-use hotrow_engine::schema::{Purpose, Quiet};
-use hotrow_sql::{Argument, Compiled, ScriptStatement, compile};
+use hotrow_engine::schema::{Purpose, Quiet, Schema};
+use hotrow_sql::{
+    Argument, CatalogChange, Compiled, Maintenance, Notice, ScriptStatement, Truncation, compile,
+};
 use hotrow_transaction::actions::{ActionPlan, explain_in_batch};
 use hotrow_transaction::explain::explain_plan;
 use hotrow_transaction::invocation::Invocation;
@@ -23,6 +25,7 @@ use crate::error::Error;
 use crate::prepared::{Prepared, Work};
 use crate::rows::Rows;
 use crate::session::Session;
+use crate::transaction::TransactionState;
 
 /// What a statement of a script gave.
 #[derive(Clone, PartialEq, Debug)]
@@ -37,6 +40,8 @@ pub struct StatementResult {
     pub place: Place,
     /// what PostgreSQL warns of: a BEGIN in a transaction, a COMMIT outside
     pub warning: Option<SqlError>,
+    /// what else there is to know: that a table was not there, and so was not dropped
+    pub notices: Vec<SqlError>,
 }
 
 /// Executes one statement.
@@ -64,11 +69,12 @@ fn execute_in_state(
     if let Ok(Some(Compiled::Transaction(control))) = compiled {
         let said = session.talk().control(inner, control)?;
         let (tag, rows, types) = (said.tag.to_owned(), Rows::default(), Vec::new());
-        return Ok(StatementResult { tag, rows, types, place, warning: said.warning });
+        let (warning, notices) = (said.warning, Vec::new());
+        return Ok(StatementResult { tag, rows, types, place, warning, notices });
     }
     session.talk().refuse_failed()?;
     prepared.check_count(values)?;
-    let mut types = Vec::new();
+    let (mut types, mut notices) = (Vec::new(), Vec::new());
     let rows = match compiled? {
         None => {
             let rows = run(session, prepared, values)?;
@@ -81,14 +87,52 @@ fn execute_in_state(
             types.push(DataType::Text);
             explain(inner, &name, arguments)?
         }
-        Some(_) => {
+        Some(Compiled::Maintenance(maintenance)) => {
+            if maintenance == Maintenance::Checkpoint {
+                inner.checkpoint(&|_| ())?;
+            } else {
+                session.talk().refuse_inside(&tag(&statement.text, &Rows::default()))?;
+            }
+            Rows::default()
+        }
+        Some(Compiled::Truncate(truncation)) => {
+            notices.extend(truncation.notices.iter().map(notice));
+            truncate(session, prepared, &truncation)?
+        }
+        Some(definition) => {
+            notices.extend(definition.notices().into_iter().map(notice));
             session.talk().refuse_inside(&tag(&statement.text, &Rows::default()))?;
             // Compiled again: the catalog may be another one by then.
             let quiet = inner.quiet(Purpose::DEFINITION)?;
             execute_alone(inner, quiet, prepared, values)?
         }
     };
-    Ok(StatementResult { tag: tag(&statement.text, &rows), rows, types, place, warning: None })
+    let tag = tag(&statement.text, &rows);
+    Ok(StatementResult { tag, rows, types, place, warning: None, notices })
+}
+
+fn notice(notice: &Notice) -> SqlError {
+    SqlError::new(b"00000", notice.text.clone())
+}
+
+/// Empties tables at a quiet point; inside a transaction by deleting their rows, which it can take
+/// back.
+fn truncate(
+    session: &Session,
+    prepared: &Prepared,
+    truncation: &Truncation,
+) -> Result<Rows, Error> {
+    let inner = session.inner();
+    if session.transaction_state() == TransactionState::Idle {
+        return execute_alone(inner, inner.quiet(Purpose::DEFINITION)?, prepared, &[]);
+    }
+    let schema = inner.schema.current();
+    for table in &truncation.tables {
+        let name = schema.catalog.table(*table).name.replace('"', "\"\"");
+        let delete = session.prepare(&format!("DELETE FROM \"{name}\""), &[])?;
+        run(session, &delete, &[])?;
+    }
+    Ok(Rows::default())
 }
 
 /// The values of arguments, where a statement's parameters have these.
@@ -159,18 +203,44 @@ pub(crate) fn execute_quietly(
                 Err(error) => Reply::refused(error),
             };
         }
-        Ok(definition) => definition::define(quiet, sources, definition, &entry),
+        Ok(definition) => refuse_violated(&schema, alone, &definition, &entry)
+            .and_then(|()| definition::define(quiet, sources, definition, &entry)),
         Err(error) => Err(error),
     };
     // What changed nothing needs no entry.
     let durable_in = defined.and_then(|effect| match effect {
         Defined::Nothing => Ok(0),
-        Defined::Something => alone.definition(&entry),
+        Defined::Something | Defined::Rows => alone.definition(&entry),
     });
     match durable_in {
         Ok(durable_in) => Reply { answer: Ok(Rows::default()), durable_in },
         Err(error) => Reply::refused(error),
     }
+}
+
+/// Fails with 23514 where a row that there is violates a CHECK that is being added.
+fn refuse_violated(
+    schema: &Schema,
+    alone: &mut Alone,
+    definition: &Compiled,
+    entry: &TextEntry<'_>,
+) -> Result<(), SqlError> {
+    let Compiled::Catalog(changes) = definition else { return Ok(()) };
+    for change in changes {
+        let CatalogChange::AddCheck { table, check, violated_by } = change else { continue };
+        let program = lower::lower(&schema.catalog, violated_by)?;
+        let found = alone.statement(schema, &program, entry).answer.map_err(|error| *error)?;
+        let Some(row) = found.iter().next() else { continue };
+        let (name, table) = (&check.name, &schema.catalog.table(*table).name);
+        let text =
+            format!("check constraint \"{name}\" of relation \"{table}\" is violated by some row");
+        let mut error = SqlError::new(b"23514", text);
+        let row: Vec<String> = row.iter().map(Value::to_string).collect();
+        error.detail = Some(format!("Failing row contains ({}).", row.join(", ")));
+        (error.table, error.constraint) = (Some(table.clone()), Some(name.clone()));
+        return Err(error);
+    }
+    Ok(())
 }
 
 /// What planning knows of a procedure and, given arguments, of a call: which is planned at a quiet
@@ -219,8 +289,9 @@ fn tag(text: &str, rows: &Rows) -> String {
     match verb.as_str() {
         "SELECT" | "WITH" | "VALUES" => format!("SELECT {}", rows.len()),
         "INSERT" => format!("INSERT 0 {}", rows.touched()),
+        "TRUNCATE" => "TRUNCATE TABLE".to_owned(),
         "UPDATE" | "DELETE" => format!("{verb} {}", rows.touched()),
-        "CREATE" | "DROP" => match words.find(object) {
+        "CREATE" | "DROP" | "ALTER" => match words.find(object) {
             Some(object) => format!("{verb} {object}"),
             None => verb,
         },

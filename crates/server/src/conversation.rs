@@ -135,9 +135,7 @@ impl<'a> Conversation<'a> {
         let (out, mut any) = (&mut *self.out, false);
         let done = self.session.execute_each(script, |result| {
             any = true;
-            if let Some(warning) = &result.warning {
-                out.say(&notice(warning));
-            }
+            say_notices(out, &result);
             if !result.types.is_empty() {
                 let columns = result.rows.columns().iter().cloned();
                 let columns: Vec<_> = columns.zip(result.types.iter().copied()).collect();
@@ -227,9 +225,7 @@ impl<'a> Conversation<'a> {
         };
         if let Progress::Ready = portal.progress {
             let result = session.execute_prepared(prepared, &portal.values).map_err(sql_error)?;
-            if let Some(warning) = &result.warning {
-                out.say(&notice(warning));
-            }
+            say_notices(out, &result);
             portal.progress = Progress::Run(Box::new(result), 0);
         }
         let Progress::Run(result, sent) = &portal.progress else { return Ok(()) };
@@ -251,6 +247,13 @@ impl<'a> Conversation<'a> {
         }
         Ok(())
     }
+}
+
+fn say_notices(out: &mut Outgoing, result: &StatementResult) {
+    if let Some(warning) = &result.warning {
+        out.say(&notice(warning, Severity::Warning));
+    }
+    result.notices.iter().for_each(|told| out.say(&notice(told, Severity::Notice)));
 }
 
 /// A result's command tag; that of a query counts the rows that were sent with it.

@@ -12,6 +12,8 @@ pub(crate) enum Severity {
     Fatal,
     /// it was done all the same
     Warning,
+    /// something to know
+    Notice,
 }
 
 impl Severity {
@@ -20,6 +22,7 @@ impl Severity {
             Self::Error => "ERROR",
             Self::Fatal => "FATAL",
             Self::Warning => "WARNING",
+            Self::Notice => "NOTICE",
         }
     }
 }
@@ -64,8 +67,8 @@ pub(crate) fn response(error: &SqlError, severity: Severity, text: &str) -> Erro
 }
 
 /// A NoticeResponse.
-pub(crate) fn notice(warning: &SqlError) -> NoticeResponse {
-    NoticeResponse::new(fields(warning, Severity::Warning, ""))
+pub(crate) fn notice(notice: &SqlError, severity: Severity) -> NoticeResponse {
+    NoticeResponse::new(fields(notice, severity, ""))
 }
 
 /// The character of a text, from 1, at a line and a column, both from 1.

@@ -1,15 +1,17 @@
 //! Compilation: a parsed statement and a catalog to what the database has to do.
 
 use hotrow_base::types::SqlType;
-use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::catalog::{Catalog, Index};
 use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast;
 
-use crate::apply::CatalogChange;
+use crate::apply::{CatalogChange, Notice};
 use crate::call::Argument;
 use crate::clauses::object_name;
+use crate::copy::Copy;
 use crate::create::create_procedure;
 use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::maintenance::{Maintenance, Truncation};
 use crate::parameters::parameters_named;
 use crate::scope::Compiler;
 use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
@@ -55,6 +57,24 @@ pub enum Compiled {
     },
     /// BEGIN, COMMIT, ROLLBACK and savepoints
     Transaction(TransactionControl),
+    /// TRUNCATE
+    Truncate(Truncation),
+    /// VACUUM, ANALYZE, CHECKPOINT
+    Maintenance(Maintenance),
+    /// COPY
+    Copy(Copy),
+}
+
+impl Compiled {
+    /// What the client is told about parts of it that are left out.
+    pub fn notices(&self) -> Vec<&Notice> {
+        let Self::Catalog(changes) = self else { return Vec::new() };
+        let notice = |change| match change {
+            &CatalogChange::Nothing(ref notice) => Some(notice),
+            _ => None,
+        };
+        changes.iter().filter_map(notice).collect()
+    }
 }
 
 /// A procedure named by DROP.
@@ -150,6 +170,11 @@ fn compile_by(
             if_exists: *if_exists,
         }),
         Syntax::Transaction(control) => Ok(Compiled::Transaction(control.clone())),
+        Syntax::Copy(copy) => compiler.copy(copy).map(Compiled::Copy),
+        Syntax::Maintenance(maintenance) => {
+            maintenance.check(compiler)?;
+            Ok(Compiled::Maintenance(maintenance.clone()))
+        }
         Syntax::Sql(sql) => sql_statement(compiler, procedures, sql),
     };
     compiled.map_err(|e| e.or_at(statement.place))
@@ -195,9 +220,8 @@ fn sql_statement(
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             ad_hoc(compiler, statement)
         }
-        ast::Statement::Truncate(_) => {
-            Err(unsupported(place, "TRUNCATE", "write DELETE FROM table"))
-        }
+        ast::Statement::AlterTable(table) => compiler.alter_table(table),
+        ast::Statement::Truncate(truncate) => compiler.truncation(truncate).map(Compiled::Truncate),
         ast::Statement::Explain { .. } | ast::Statement::ExplainTable { .. } => Err(unsupported(
             place,
             "EXPLAIN of a statement",
@@ -306,10 +330,10 @@ fn drop_relations(
         match object_type {
             ast::ObjectType::Table => match catalog.table_named(&name) {
                 Some(table) => {
-                    refuse_referenced(catalog, table.id, &name, place)?;
+                    refuse_referenced(catalog, table.id, &name, (names, place))?;
                     changes.push(CatalogChange::DropTable(table.id));
                 }
-                None if if_exists => changes.push(CatalogChange::Nothing),
+                None if if_exists => changes.push(skipped("table", &name)),
                 None => {
                     return Err(error(b"42P01", place, format!("table \"{name}\" does not exist")));
                 }
@@ -323,21 +347,10 @@ fn drop_relations(
                     ));
                 }
                 Some(index) => {
-                    let keys = catalog
-                        .tables()
-                        .iter()
-                        .filter(|t| !t.dropped)
-                        .flat_map(|t| &t.foreign_keys);
-                    if let Some(key) = keys.into_iter().find(|k| k.parent_index == index.id) {
-                        return Err(error(
-                            b"2BP01",
-                            place,
-                            format!("foreign key \"{}\" needs index \"{name}\"", key.name),
-                        ));
-                    }
+                    refuse_needed(catalog, index, place)?;
                     changes.push(CatalogChange::DropIndex(index.id));
                 }
-                None if if_exists => changes.push(CatalogChange::Nothing),
+                None if if_exists => changes.push(skipped("index", &name)),
                 None => {
                     return Err(error(b"42704", place, format!("index \"{name}\" does not exist")));
                 }
@@ -354,14 +367,35 @@ fn drop_relations(
     Ok(Compiled::Catalog(changes))
 }
 
+fn skipped(kind: &str, name: &str) -> CatalogChange {
+    CatalogChange::Nothing(Notice::new(format!("{kind} \"{name}\" does not exist, skipping")))
+}
+
+/// Fails where a foreign key refers to what an index has.
+pub(crate) fn refuse_needed(catalog: &Catalog, index: &Index, place: Place) -> Result<()> {
+    let mut keys = catalog.tables().iter().filter(|t| !t.dropped).flat_map(|t| &t.foreign_keys);
+    match keys.find(|key| key.parent_index == index.id) {
+        None => Ok(()),
+        Some(key) => Err(error(
+            b"2BP01",
+            place,
+            format!("foreign key \"{}\" needs index \"{}\"", key.name, index.name),
+        )),
+    }
+}
+
 fn refuse_referenced(
     catalog: &Catalog,
     id: hotrow_base::ids::TableId,
     name: &str,
-    place: Place,
+    (dropped, place): (&[ast::ObjectName], Place),
 ) -> Result<()> {
+    let goes_too = |child| {
+        let named = |name| object_name(name, place).ok();
+        dropped.iter().filter_map(named).any(|name| name == catalog.table(child).name)
+    };
     let mut keys = catalog.tables().iter().filter(|t| !t.dropped).flat_map(|t| &t.foreign_keys);
-    match keys.find(|k| k.parent == id && k.child != id) {
+    match keys.find(|k| k.parent == id && k.child != id && !goes_too(k.child)) {
         None => Ok(()),
         Some(key) => Err(error(
             b"2BP01",

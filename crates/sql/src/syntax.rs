@@ -3,6 +3,8 @@
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
+use crate::copy::CopySyntax;
+use crate::maintenance::Maintenance;
 use crate::transaction_control::TransactionControl;
 
 /// A statement of a script, parsed but not yet looked up in a catalog.
@@ -39,6 +41,10 @@ pub(crate) enum Syntax {
     DropRoutine { names: Vec<(String, Place)>, if_exists: bool },
     /// BEGIN, COMMIT, ...
     Transaction(TransactionControl),
+    /// VACUUM, ANALYZE, CHECKPOINT
+    Maintenance(Maintenance),
+    /// COPY
+    Copy(CopySyntax),
 }
 
 /// One argument of a CALL.
