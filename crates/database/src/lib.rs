@@ -42,6 +42,7 @@ mod checkpoint;
 mod client;
 mod config;
 mod contents;
+mod copy;
 mod data_directory;
 mod database;
 mod definition;
@@ -67,6 +68,7 @@ pub use bulk::{BulkLoader, BulkPart};
 pub use checkpoint::{CheckpointProgress, CheckpointReport};
 pub use client::Priority;
 pub use config::{Config, Durability};
+pub use copy::{CopyIn, CopyOut};
 pub use database::Database;
 pub use describe::{
     ColumnDescription, ForeignKeyDescription, IndexDescription, ProcedureDescription,
@@ -81,7 +83,7 @@ pub use procedure::Procedure;
 pub use recovery::{RecoveryProgress, RecoveryReport};
 pub use rows::{FromRow, Rows};
 pub use session::Session;
-pub use statement::StatementResult;
+pub use statement::{Outcome, StatementResult};
 pub use transaction::TransactionState;
 pub use waits::Wait;
 

@@ -9,6 +9,7 @@ use hotrow_base::clock;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::types::SqlType;
+use hotrow_base::value::Value;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::invocation::{Arguments, Invocation};
 use hotrow_transaction::outcome::SqlError;
@@ -23,7 +24,7 @@ use crate::once;
 use crate::prepared::Prepared;
 use crate::procedure::Procedure;
 use crate::rows::Rows;
-use crate::statement::{self, StatementResult};
+use crate::statement::{self, Outcome, StatementResult};
 use crate::talk::Talk;
 use crate::transaction::TransactionState;
 
@@ -93,11 +94,30 @@ impl Session {
         script: &str,
         mut tell: impl FnMut(StatementResult),
     ) -> Result<(), Error> {
-        let parsed = hotrow_sql::parse_script(script).inspect_err(|_| self.talk().fail())?;
-        for parsed in parsed {
-            tell(statement::execute(self, &Prepared::of_script(parsed), &[])?);
+        for statement in self.parse(script)? {
+            tell(statement::execute(self, &statement, &[])?);
         }
         Ok(())
+    }
+
+    /// The statements of a script, for [`Session::perform`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sql`]: 42601 and the like, with the place in the script.
+    pub fn parse(&self, script: &str) -> Result<Vec<Prepared>, Error> {
+        let parsed = hotrow_sql::parse_script(script).inspect_err(|_| self.talk().fail())?;
+        Ok(parsed.into_iter().map(Prepared::of_script).collect())
+    }
+
+    /// Executes a statement as [`Session::execute_prepared`] does, COPY too: its outcome is what
+    /// takes or gives the rows then.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::execute_prepared`].
+    pub fn perform(&self, prepared: &Prepared, values: &[Value]) -> Result<Outcome, Error> {
+        statement::perform(self, prepared, values)
     }
 
     /// Has the calls of this session, and of [procedures](Session::procedure) that it looks up from

@@ -19,9 +19,10 @@ use hotrow_transaction::program::Place;
 use crate::alone::Alone;
 use crate::arguments::bind_all;
 use crate::client::Reply;
+use crate::copy::{self, CopyIn, CopyOut};
 use crate::database::Inner;
 use crate::definition::{self, Defined, Registered, Sources};
-use crate::error::Error;
+use crate::error::{Error, advised};
 use crate::prepared::{Prepared, Work};
 use crate::rows::Rows;
 use crate::session::Session;
@@ -42,6 +43,42 @@ pub struct StatementResult {
     pub warning: Option<SqlError>,
     /// what else there is to know: that a table was not there, and so was not dropped
     pub notices: Vec<SqlError>,
+}
+
+/// What a statement came to: its result, or rows that are to come or go.
+#[derive(Debug)]
+pub enum Outcome {
+    /// it is done
+    Done(StatementResult),
+    /// COPY FROM STDIN: it waits for rows
+    CopyIn(Box<CopyIn>),
+    /// COPY TO STDOUT: rows to be taken
+    CopyOut(Box<CopyOut>),
+}
+
+/// Executes one statement, up to where a COPY needs its client.
+pub(crate) fn perform(
+    session: &Session,
+    prepared: &Prepared,
+    values: &[Value],
+) -> Result<Outcome, Error> {
+    if !prepared.statement().is_copy() {
+        return execute(session, prepared, values).map(Outcome::Done);
+    }
+    let begun = begin_copy(session, prepared);
+    if begun.is_err() {
+        session.talk().fail();
+    }
+    begun.map_err(|error| at(error, prepared.statement().place))
+}
+
+fn begin_copy(session: &Session, prepared: &Prepared) -> Result<Outcome, Error> {
+    session.talk().refuse_failed()?;
+    let schema = &session.inner().schema;
+    match prepared.compile(&schema.current(), schema.generation())? {
+        Some(Compiled::Copy(copy)) => copy::begin(session, copy, prepared.statement().place),
+        _ => Err(SqlError::new(b"XX000", "a COPY was compiled to something else").into()),
+    }
 }
 
 /// Executes one statement.
@@ -94,6 +131,12 @@ fn execute_in_state(
                 session.talk().refuse_inside(&tag(&statement.text, &Rows::default()))?;
             }
             Rows::default()
+        }
+        Some(Compiled::Copy(_)) => {
+            let hint = "Embedded, use Session::copy_in and Session::copy_out; a client of the \
+                        server sends or takes the rows.";
+            let message = "COPY needs somebody to send or take rows".to_owned();
+            return Err(advised(b"0A000", message, hint).into());
         }
         Some(Compiled::Truncate(truncation)) => {
             notices.extend(truncation.notices.iter().map(notice));

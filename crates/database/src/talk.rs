@@ -133,6 +133,34 @@ impl Talk {
         }
     }
 
+    /// Begins a transaction for something that takes several statements, where none is open;
+    /// whether it did.
+    pub(crate) fn begin_unless_open(&mut self, inner: &Inner) -> Result<bool, Error> {
+        if self.open.is_some() {
+            return Ok(false);
+        }
+        inner.refuse_closed()?;
+        let Some(interactive) = &inner.interactive else {
+            return Err(inner.no_transactions().into());
+        };
+        let engine = begin_soon(interactive).or_else(|error| {
+            inner.refuse_closed()?;
+            Err(Error::from(error))
+        })?;
+        self.open = Some(OpenTransaction::new(engine, false));
+        Ok(true)
+    }
+
+    /// Commits what [`Talk::begin_unless_open`] began.
+    pub(crate) fn commit_own(&mut self, inner: &Inner) -> Result<(), Error> {
+        self.commit(inner).map(drop)
+    }
+
+    /// Takes back what [`Talk::begin_unless_open`] began.
+    pub(crate) fn abandon(&mut self) {
+        self.open = None;
+    }
+
     fn in_block(&mut self, verb: &str) -> Result<&mut OpenTransaction, SqlError> {
         self.open.as_mut().ok_or_else(|| outside(verb))
     }

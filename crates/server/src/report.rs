@@ -50,6 +50,7 @@ fn fields(error: &SqlError, severity: Severity, text: &str) -> Vec<(u8, String)>
     };
     add(b'D', &error.detail);
     add(b'H', &error.hint);
+    add(b'W', &error.context);
     add(b't', &error.table);
     add(b'c', &error.column);
     add(b'n', &error.constraint);

@@ -158,8 +158,8 @@ pub(crate) fn copy(
     let at = cursor.place();
     if !cursor.accept("stdin") && !cursor.accept("stdout") {
         if cursor.is("program") || matches!(cursor.peek(), Some(Token::SingleQuotedString(_))) {
-            return Err(unsupported(at, "COPY of files of the server", "write FROM STDIN or TO STDOUT")
-                .hint("write FROM STDIN or TO STDOUT; psql's \\copy sends files of its own"));
+            let hint = "write FROM STDIN or TO STDOUT; psql's \\copy sends files of its own";
+            return Err(unsupported(at, "COPY of files of the server", hint));
         }
         return Err(cursor.unexpected("STDIN or STDOUT"));
     }

@@ -22,6 +22,11 @@ impl ScriptStatement {
     pub fn is_transaction_control(&self) -> bool {
         matches!(self.syntax, Syntax::Transaction(_))
     }
+
+    /// Whether it is COPY, which rows come or go beside.
+    pub fn is_copy(&self) -> bool {
+        matches!(self.syntax, Syntax::Copy(_))
+    }
 }
 
 /// What a script statement is.
