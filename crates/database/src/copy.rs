@@ -353,14 +353,7 @@ fn shown(text: &str) -> String {
 }
 
 fn result(rows: u64, place: Place) -> StatementResult {
-    StatementResult {
-        tag: format!("COPY {rows}"),
-        rows: Rows::default(),
-        types: Vec::new(),
-        place,
-        warning: None,
-        notices: Vec::new(),
-    }
+    StatementResult { place, ..StatementResult::of_tag(&format!("COPY {rows}")) }
 }
 
 impl CopyOut {

@@ -28,6 +28,7 @@ use crate::definition::{Registered, procedure_named};
 use crate::error::{Error, advised};
 use crate::rows::Rows;
 use crate::session::Session;
+use crate::session_settings::shown_columns;
 use crate::statement::{self, StatementResult};
 
 /// A statement to be executed again and again, with values for its parameters `$1`, `$2` ...
@@ -287,6 +288,7 @@ fn columns_of(schema: &Schema, compiled: &Compiled) -> Vec<ResultColumn> {
         Compiled::ExplainProcedure { .. } => {
             vec![ResultColumn { name: "plan".to_owned(), data_type: DataType::Text }]
         }
+        Compiled::Setting(setting) => shown_columns(setting),
         _ => Vec::new(),
     }
 }

@@ -24,6 +24,7 @@ use crate::once;
 use crate::prepared::Prepared;
 use crate::procedure::Procedure;
 use crate::rows::Rows;
+use crate::settings::Settings;
 use crate::statement::{self, Outcome, StatementResult};
 use crate::talk::Talk;
 use crate::transaction::TransactionState;
@@ -56,6 +57,7 @@ pub struct Session {
     mailbox: Arc<Mailbox>,
     known: RefCell<Known>,
     talk: RefCell<Talk>,
+    settings: RefCell<Settings>,
 }
 
 /// Procedures looked up so far.
@@ -68,7 +70,8 @@ struct Known {
 impl Session {
     pub(crate) fn new(inner: Arc<Inner>) -> Self {
         let talk = RefCell::new(Talk::new(inner.config.step_budget));
-        Self { inner, mailbox: Arc::default(), known: RefCell::default(), talk }
+        let (known, settings) = (RefCell::default(), RefCell::default());
+        Self { inner, mailbox: Arc::default(), known, talk, settings }
     }
 
     /// Executes a script: statements separated by semicolons, each on its own and atomic. A syntax
@@ -250,6 +253,11 @@ impl Session {
 
     pub(crate) fn inner(&self) -> &Inner {
         &self.inner
+    }
+
+    /// Its settings, for a moment.
+    pub(crate) fn settings(&self) -> RefMut<'_, Settings> {
+        self.settings.borrow_mut()
     }
 
     /// What it says, one thing at a time.

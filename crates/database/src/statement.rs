@@ -6,7 +6,8 @@ use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Quiet, Schema};
 use hotrow_sql::{
-    Argument, CatalogChange, Compiled, Maintenance, Notice, ScriptStatement, Truncation, compile,
+    Argument, CatalogChange, Compiled, Maintenance, Naming, Notice, ScriptStatement, Truncation,
+    compile,
 };
 use hotrow_transaction::actions::{ActionPlan, explain_in_batch};
 use hotrow_transaction::explain::explain_plan;
@@ -45,6 +46,20 @@ pub struct StatementResult {
     pub notices: Vec<SqlError>,
 }
 
+impl StatementResult {
+    /// The result of a statement that gives no rows.
+    pub fn of_tag(tag: &str) -> Self {
+        Self {
+            tag: tag.to_owned(),
+            rows: Rows::default(),
+            types: Vec::new(),
+            place: Place::default(),
+            warning: None,
+            notices: Vec::new(),
+        }
+    }
+}
+
 /// What a statement came to: its result, or rows that are to come or go.
 #[derive(Debug)]
 pub enum Outcome {
@@ -54,6 +69,8 @@ pub enum Outcome {
     CopyIn(Box<CopyIn>),
     /// COPY TO STDOUT: rows to be taken
     CopyOut(Box<CopyOut>),
+    /// PREPARE, EXECUTE, DEALLOCATE, DISCARD ALL: for whoever gives prepared statements names
+    Naming(Naming),
 }
 
 /// Executes one statement, up to where a COPY needs its client.
@@ -62,6 +79,10 @@ pub(crate) fn perform(
     prepared: &Prepared,
     values: &[Value],
 ) -> Result<Outcome, Error> {
+    if let Some(naming) = prepared.statement().naming() {
+        session.talk().refuse_failed()?;
+        return Ok(Outcome::Naming(naming.clone()));
+    }
     if !prepared.statement().is_copy() {
         return execute(session, prepared, values).map(Outcome::Done);
     }
@@ -104,10 +125,9 @@ fn execute_in_state(
     let compiled = prepared.compile(&inner.schema.current(), generation);
     let place = statement.place;
     if let Ok(Some(Compiled::Transaction(control))) = compiled {
-        let said = session.talk().control(inner, control)?;
+        let (said, notices) = session.control(control)?;
         let (tag, rows, types) = (said.tag.to_owned(), Rows::default(), Vec::new());
-        let (warning, notices) = (said.warning, Vec::new());
-        return Ok(StatementResult { tag, rows, types, place, warning, notices });
+        return Ok(StatementResult { tag, rows, types, place, warning: said.warning, notices });
     }
     session.talk().refuse_failed()?;
     prepared.check_count(values)?;
@@ -131,6 +151,14 @@ fn execute_in_state(
                 session.talk().refuse_inside(&tag(&statement.text, &Rows::default()))?;
             }
             Rows::default()
+        }
+        Some(Compiled::Setting(setting)) => {
+            let done = session.setting(&setting)?;
+            return Ok(StatementResult { place, ..done });
+        }
+        Some(Compiled::Naming(_)) => {
+            let message = "statements with names are for clients of a server".to_owned();
+            return Err(advised(b"0A000", message, "Use Session::prepare.").into());
         }
         Some(Compiled::Copy(_)) => {
             let hint = "Embedded, use Session::copy_in and Session::copy_out; a client of the \
@@ -192,6 +220,7 @@ fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows,
     if let Some(done) = session.talk().statement(inner, prepared, values) {
         return done;
     }
+    session.refuse_read_only(prepared)?;
     let Some(interactive) = &inner.interactive else {
         return execute_alone(inner, inner.quiet(Purpose::ALONE)?, prepared, values);
     };

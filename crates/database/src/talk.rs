@@ -84,7 +84,7 @@ impl Talk {
     ) -> Result<Said, Error> {
         let said = |tag| Ok(Said { tag, warning: None });
         match control {
-            TransactionControl::Begin { access } => self.begin(inner, access),
+            TransactionControl::Begin(modes) => self.begin(inner, modes.access.unwrap_or_default()),
             TransactionControl::Commit => self.commit(inner),
             TransactionControl::Rollback => {
                 let warning = self.open.take().is_none().then(warning_outside);
@@ -131,6 +131,17 @@ impl Talk {
                 Ok(Said { tag: "COMMIT", warning: None })
             }
         }
+    }
+
+    /// Whether the open transaction only reads; none: there is none.
+    pub(crate) fn is_read_only(&self) -> Option<bool> {
+        self.open.as_ref().map(|open| open.is_read_only)
+    }
+
+    /// SET TRANSACTION READ ONLY or READ WRITE; false outside.
+    pub(crate) fn set_read_only(&mut self, is_read_only: bool) -> bool {
+        let open = self.open.as_mut();
+        open.map(|open| open.is_read_only = is_read_only).is_some()
     }
 
     /// Begins a transaction for something that takes several statements, where none is open;

@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use bytes::BufMut;
 use hotrow::{
-    CopyIn, CopyOut, DataType, Outcome, Prepared, Session, SqlError, StatementResult,
+    CopyIn, CopyOut, DataType, Naming, Outcome, Prepared, Session, SqlError, StatementResult,
     TransactionState,
 };
 use pgwire::messages::data::{FieldDescription, NoData, ParameterDescription, RowDescription};
@@ -23,6 +23,8 @@ use pgwire::messages::extendedquery::{
 use pgwire::messages::response::{
     CommandComplete, EmptyQueryResponse, ReadyForQuery, TransactionStatus,
 };
+
+use pgwire::messages::startup::ParameterStatus;
 
 use crate::connection::Outgoing;
 use crate::frontend::{Bind, Frontend, Target};
@@ -138,6 +140,9 @@ impl<'a> Conversation<'a> {
             TransactionState::Open => TransactionStatus::Transaction,
             TransactionState::Failed => TransactionStatus::Error,
         };
+        for (name, value) in self.session.changed_settings() {
+            self.out.say(&ParameterStatus::new(name.to_owned(), value));
+        }
         self.out.say(&ReadyForQuery::new(status));
     }
 
@@ -172,6 +177,10 @@ impl<'a> Conversation<'a> {
                 Ok(Outcome::CopyIn(copy)) => {
                     return self.copy_in(copy, script, Some(rest));
                 }
+                Ok(Outcome::Naming(naming)) => match self.name(naming) {
+                    Ok(result) => say_result(self.out, &result),
+                    Err(error) => return self.end_script(script, Err(error)),
+                },
                 Err(error) => return self.end_script(script, Err(error)),
             }
         }
@@ -244,14 +253,7 @@ impl<'a> Conversation<'a> {
     }
 
     fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<(), SqlError> {
-        if !name.is_empty() && self.statements.contains_key(name) {
-            let message = format!("prepared statement \"{name}\" already exists");
-            return Err(SqlError::new(b"42P05", message));
-        }
-        if self.statements.len() >= STATEMENTS_MAX {
-            let message = format!("there are {STATEMENTS_MAX} prepared statements");
-            return Err(SqlError { hint: close_some(), ..SqlError::new(b"54000", message) });
-        }
+        self.refuse_name(name)?;
         let types = types.iter().map(|&oid| wire::parameter_type(oid));
         let types = types.collect::<Result<Vec<_>, _>>()?;
         let is_empty = text.chars().all(|c| c.is_whitespace() || c == ';');
@@ -262,6 +264,53 @@ impl<'a> Conversation<'a> {
         let statement = Statement { text: text.to_owned(), prepared };
         self.statements.insert(name.to_owned(), Rc::new(statement));
         self.out.say(&ParseComplete::new());
+        Ok(())
+    }
+
+    /// PREPARE, EXECUTE and the like: the statements are those of the protocol's Parse.
+    fn name(&mut self, naming: Naming) -> Result<StatementResult, hotrow::Error> {
+        let tag = match naming {
+            Naming::Prepare { name, types, text } => {
+                self.refuse_name(&name)?;
+                let prepared = Some(self.session.prepare(&text, &types)?);
+                self.statements.insert(name, Rc::new(Statement { text, prepared }));
+                "PREPARE"
+            }
+            Naming::Execute { name, values } => {
+                let statement = Rc::clone(self.statement(&name)?);
+                let Some(prepared) = &statement.prepared else {
+                    return Err(SqlError::new(b"26000", "the statement is empty").into());
+                };
+                return self.session.execute_prepared(prepared, &values);
+            }
+            Naming::Deallocate(Some(name)) => {
+                self.statement(&name)?;
+                self.statements.remove(&name);
+                "DEALLOCATE"
+            }
+            Naming::Deallocate(None) => {
+                self.statements.clear();
+                "DEALLOCATE ALL"
+            }
+            Naming::DiscardAll => {
+                self.session.discard_all()?;
+                self.statements.clear();
+                "DISCARD ALL"
+            }
+        };
+        Ok(StatementResult::of_tag(tag))
+    }
+
+    /// Fails where a statement with this name cannot be added.
+    fn refuse_name(&self, name: &str) -> Result<(), SqlError> {
+        if !name.is_empty() && self.statements.contains_key(name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(SqlError::new(b"42P05", message));
+        }
+        if self.statements.len() >= STATEMENTS_MAX {
+            let message = format!("there are {STATEMENTS_MAX} prepared statements");
+            return Err(SqlError { hint: close_some(), ..SqlError::new(b"54000", message) });
+        }
         Ok(())
     }
 
@@ -321,6 +370,11 @@ impl<'a> Conversation<'a> {
                 Outcome::Done(result) => result,
                 Outcome::CopyOut(copy) => {
                     say_rows(out, *copy);
+                    return Ok(());
+                }
+                Outcome::Naming(naming) => {
+                    let result = self.name(naming).map_err(sql_error)?;
+                    say_result(self.out, &result);
                     return Ok(());
                 }
                 Outcome::CopyIn(copy) => {

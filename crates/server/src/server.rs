@@ -208,13 +208,14 @@ impl Shared {
         let mut out = Outgoing::new(writer);
         let _ = incoming.stream().set_read_timeout(Some(self.options.startup_patience));
         let keys = is_allowed.then_some((number, number));
-        match startup::start(&mut incoming, &mut out, keys) {
+        let session = self.db.session();
+        match startup::start(&mut incoming, &mut out, &session, keys) {
             Ok(Start::Session) => {}
             Ok(Start::Over) => return,
             Err(ended) => return self.say_good_bye(&mut out, ended),
         }
         let _ = incoming.stream().set_read_timeout(None);
-        let mut conversation = Conversation::new(self.db.session(), &mut out);
+        let mut conversation = Conversation::new(session, &mut out);
         let ended = loop {
             let message = match incoming.message(conversation.out()) {
                 Ok(raw) => Frontend::read(raw.kind, raw.body),

@@ -14,6 +14,7 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::maintenance::{Maintenance, Truncation};
 use crate::parameters::parameters_named;
 use crate::scope::Compiler;
+use crate::setting::{Naming, Setting};
 use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
 use crate::transaction_control::TransactionControl;
 
@@ -63,6 +64,10 @@ pub enum Compiled {
     Maintenance(Maintenance),
     /// COPY
     Copy(Copy),
+    /// SET, SHOW, RESET
+    Setting(Setting),
+    /// PREPARE, EXECUTE, DEALLOCATE
+    Naming(Naming),
 }
 
 impl Compiled {
@@ -170,6 +175,8 @@ fn compile_by(
             if_exists: *if_exists,
         }),
         Syntax::Transaction(control) => Ok(Compiled::Transaction(control.clone())),
+        Syntax::Setting(setting) => Ok(Compiled::Setting(setting.clone())),
+        Syntax::Naming(naming) => Ok(Compiled::Naming(naming.clone())),
         Syntax::Copy(copy) => compiler.copy(copy).map(Compiled::Copy),
         Syntax::Maintenance(maintenance) => {
             maintenance.check(compiler)?;

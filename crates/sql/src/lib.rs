@@ -11,7 +11,7 @@
 //! trees); `compile`,
 //! `create`, `scope`, `typing`, `expression`, `query`, `path`, `consume`, `row_order`, `change`,
 //! `foreign_key`, `statement`, `loops` (trees to programs); `definition`, `constraint`, `index`,
-//! `alter`, `apply` (tables and indexes); `maintenance` (TRUNCATE, VACUUM and the like); `copy`.
+//! `alter`, `apply` (tables and indexes); `maintenance` (TRUNCATE, VACUUM and the like); `copy`; `setting`.
 //!
 //! Architecture invariants: this crate knows no storage, no engine and no thread. Hostile text
 //! gets an error: lengths and nesting are bounded before anything recurses (`token`, I2).
@@ -52,6 +52,7 @@ mod routine;
 mod row_order;
 mod scope;
 mod script;
+mod setting;
 mod statement;
 mod syntax;
 mod token;
@@ -67,7 +68,8 @@ pub use definition::{ForeignKeyDefinition, TableDefinition};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::with_literals;
 pub use script::parse_script;
+pub use setting::{Naming, Setting};
 pub use syntax::ScriptStatement;
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX};
-pub use transaction_control::{TransactionAccess, TransactionControl};
+pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};
 pub use types::BARE_NUMERIC;

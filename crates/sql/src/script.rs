@@ -7,6 +7,7 @@ use crate::copy::copy;
 use crate::error::{Advice, Result, place_of, unsupported};
 use crate::maintenance::maintenance;
 use crate::routine::{anonymous, routine};
+use crate::setting::{naming, setting};
 use crate::syntax::{CallArgument, ScriptStatement, Syntax};
 use crate::token::{Cursor, folded, parse_expression, parse_statement, tokenize};
 use crate::transaction_control::transaction_control;
@@ -87,6 +88,12 @@ fn statement(
     if let Some(control) = transaction_control(&mut Cursor::new(tokens, end))? {
         return Ok(Syntax::Transaction(control));
     }
+    if let Some(setting) = setting(&mut Cursor::new(tokens, end))? {
+        return Ok(Syntax::Setting(setting));
+    }
+    if let Some(naming) = naming(&mut Cursor::new(tokens, end), text_of)? {
+        return Ok(Syntax::Naming(naming));
+    }
     if let Some(maintenance) = maintenance(&mut Cursor::new(tokens, end))? {
         return Ok(Syntax::Maintenance(maintenance));
     }
@@ -104,9 +111,9 @@ fn statement(
 /// Statements refused by their first word, before the parser sees them.
 fn refuse(cursor: &Cursor<'_>, place: Place) -> Result<()> {
     const ADVICE: &[(&str, &str)] = &[
-        ("set", "there are no session settings: leave it out"),
-        ("show", "there are no session settings: leave it out"),
-        ("reset", "there are no session settings: leave it out"),
+        ("listen", "keep what is new in a table, and ask for it"),
+        ("unlisten", "there is nothing that could be listened to: leave it out"),
+        ("notify", "keep what is new in a table, which others ask for"),
         ("grant", "there are no roles: leave it out"),
         ("revoke", "there are no roles: leave it out"),
         ("with", "write a procedure that keeps the first query's result in variables"),
