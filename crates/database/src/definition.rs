@@ -9,12 +9,17 @@
 use std::sync::Arc;
 
 use hotrow_base::ids::ProcedureId;
+use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
-use hotrow_engine::schema::{Quiet, Schema};
-use hotrow_sql::{CatalogChange, Compiled, Dropped, ProcedureNames, apply, compile, parse_script};
+use hotrow_engine::schema::{ColumnFrom, Quiet, Rebuilt, Schema};
+use hotrow_sql::{
+    CatalogChange, Columns, Compiled, Dropped, Filled, ProcedureNames, Truncation, apply, compile,
+    parse_script,
+};
 use hotrow_transaction::actions::{ActionProgram, explain_batch};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::compiled::CompiledProcedure;
+use hotrow_transaction::constant::evaluate;
 use hotrow_transaction::explain;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, Procedure};
@@ -44,6 +49,8 @@ pub(crate) enum Defined {
     Nothing,
     /// something is another than before
     Something,
+    /// rows went; tables are as before
+    Rows,
 }
 
 impl Sources {
@@ -133,7 +140,7 @@ pub(crate) fn define(
     entry: &TextEntry<'_>,
 ) -> Result<Defined, SqlError> {
     let defined = match definition {
-        Compiled::Catalog(changes) => change_catalog(quiet, sources, &changes)?,
+        Compiled::Catalog(changes) => change_catalog(quiet, sources, &changes, entry.now_us)?,
         Compiled::CreateProcedure { procedure, source, .. } => {
             let source = at_place(&source, entry.place);
             create_procedure(quiet, sources, *procedure, source)?;
@@ -141,6 +148,10 @@ pub(crate) fn define(
         }
         Compiled::DropProcedures { names, if_exists } => {
             drop_procedures(quiet, sources, &names, if_exists)?
+        }
+        Compiled::Truncate(truncation) => {
+            empty(quiet, &truncation)?;
+            Defined::Rows
         }
         _ => return Err(SqlError::new(b"40001", "the schema changed meanwhile; try again")),
     };
@@ -151,23 +162,60 @@ pub(crate) fn define(
     Ok(defined)
 }
 
-/// CREATE and DROP of tables and indexes.
+/// TRUNCATE
+fn empty(quiet: &Quiet<'_>, truncation: &Truncation) -> Result<(), SqlError> {
+    let mut next = (*quiet.schema()).clone();
+    let tables = truncation.tables.iter();
+    let emptied: Vec<_> = tables.map(|&table| Rebuilt { table, columns: None }).collect();
+    let (catalog, trees) = (next.catalog.clone(), next.trees());
+    next.adopt_rebuilt(catalog, trees, &emptied)?;
+    quiet.replace(next);
+    Ok(())
+}
+
+/// CREATE, ALTER and DROP of tables and indexes.
 fn change_catalog(
     quiet: &Quiet<'_>,
     sources: &Sources,
     changes: &[CatalogChange],
+    now_us: i64,
 ) -> Result<Defined, SqlError> {
-    if changes.iter().all(|change| matches!(change, CatalogChange::Nothing)) {
+    if changes.iter().all(|change| matches!(change, CatalogChange::Nothing(_))) {
         return Ok(Defined::Nothing);
     }
+    let rebuilt = changes.iter().filter_map(|change| rebuilt(change, now_us).transpose());
+    let rebuilt = rebuilt.collect::<Result<Vec<_>, _>>()?;
     let schema = quiet.schema();
     let mut catalog = schema.catalog.clone();
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
     let trees = compile_again(&schema, sources, &catalog, changes)?;
     let mut next = (*schema).clone();
-    next.adopt(catalog, trees)?;
+    next.adopt_rebuilt(catalog, trees, &rebuilt)?;
+    let added = changes.iter().filter_map(|change| match change {
+        CatalogChange::AddForeignKey { table, key } => Some((*table, &key.name)),
+        _ => None,
+    });
+    for (table, name) in added {
+        let mut keys = next.catalog.table(table).foreign_keys.iter();
+        let key = keys.find(|key| key.name == *name);
+        key.map_or(Ok(()), |key| next.check_foreign_key(key))?;
+    }
     quiet.replace(next);
     Ok(Defined::Something)
+}
+
+/// The rows that a change of columns makes anew, with defaults as they are now.
+fn rebuilt(change: &CatalogChange, now_us: i64) -> Result<Option<Rebuilt>, SqlError> {
+    let CatalogChange::Columns(Columns { table, filled, .. }) = change else { return Ok(None) };
+    let columns = filled.iter().map(|filled| {
+        Ok(match filled {
+            Filled::Old(column) => ColumnFrom::Old(*column),
+            Filled::By(None) => ColumnFrom::Constant(Value::Null),
+            Filled::By(Some(default)) => ColumnFrom::Constant(evaluate(default, now_us)?),
+        })
+    });
+    let columns = Some(columns.collect::<Result<_, SqlError>>()?);
+    Ok(Some(Rebuilt { table: *table, columns }))
 }
 
 /// All procedures for another catalog: access paths and constraints come from it (I1).

@@ -29,6 +29,7 @@ use crate::error::{Error, advised};
 use crate::query::{ChangeWork, QueryWork};
 use crate::rows::Rows;
 use crate::session::Session;
+use crate::session_settings::shown_columns;
 use crate::statement::{self, StatementResult};
 
 /// A statement to be executed again and again, with values for its parameters `$1`, `$2` ...
@@ -321,6 +322,7 @@ fn columns_of(schema: &Schema, compiled: &Compiled) -> Vec<(String, SqlType)> {
         Compiled::ExplainProcedure { .. } => {
             vec![("plan".to_owned(), SqlType::Scalar(DataType::Text))]
         }
+        Compiled::Setting(setting) => shown_columns(setting).iter().map(scalar).collect(),
         _ => Vec::new(),
     }
 }

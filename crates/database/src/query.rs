@@ -22,7 +22,8 @@ use crate::database::Inner;
 use crate::error::Error;
 use crate::prepared::StatementProgram;
 use crate::rows::Rows;
-use crate::session::Identity;
+use crate::session::Session;
+use crate::settings::canonical;
 
 /// A compiled query.
 pub(crate) struct QueryWork {
@@ -97,7 +98,7 @@ impl StatementProgram {
 pub(crate) struct Around<'a> {
     pub(crate) inner: &'a Inner,
     pub(crate) schema: &'a Schema,
-    pub(crate) identity: &'a Identity,
+    pub(crate) session: &'a Session,
     pub(crate) now_us: i64,
 }
 
@@ -146,17 +147,16 @@ struct Reads<'a, 'f> {
 
 impl Reads<'_, '_> {
     fn with_context<T>(&self, ask: impl FnOnce(&SystemContext<'_>) -> T) -> T {
-        let Around { inner, schema, identity, .. } = self.around;
+        let Around { inner, schema, session, .. } = self.around;
+        let identity = session.identity();
         let sources = LazyCell::new(|| inner.sources.lock());
         let procedures = schema.procedures.iter().enumerate().filter_map(|(id, compiled)| {
             let procedure = &compiled.as_ref()?.procedure;
             Some((id as u32, procedure, sources.text(hotrow_base::ids::ProcedureId(id as u32))))
         });
-        let settings = identity.settings();
-        let setting = |name: &str| {
-            let found = settings.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name));
-            found.map(|(_, value, _)| value.clone())
-        };
+        let setting = |name: &str| session.settings().get(&canonical(name)).ok();
+        let settings = session.settings().all().into_iter();
+        let settings = settings.map(|[name, value, description]| (name, value, description));
         ask(&SystemContext {
             catalog: &schema.catalog,
             procedures: procedures.collect(),
@@ -164,7 +164,7 @@ impl Reads<'_, '_> {
             database: &identity.database,
             session: identity.number,
             setting: &setting,
-            settings: settings.clone(),
+            settings: settings.collect(),
             users: vec![identity.user.clone()],
         })
     }

@@ -9,6 +9,7 @@ use hotrow_base::clock;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::types::SqlType;
+use hotrow_base::value::Value;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::invocation::{Arguments, Invocation};
 use hotrow_transaction::outcome::SqlError;
@@ -23,7 +24,8 @@ use crate::once;
 use crate::prepared::Prepared;
 use crate::procedure::Procedure;
 use crate::rows::Rows;
-use crate::statement::{self, StatementResult};
+use crate::settings::Settings;
+use crate::statement::{self, Outcome, StatementResult};
 use crate::talk::Talk;
 use crate::transaction::TransactionState;
 
@@ -56,6 +58,7 @@ pub struct Session {
     known: RefCell<Known>,
     talk: RefCell<Talk>,
     identity: RefCell<Arc<Identity>>,
+    settings: RefCell<Settings>,
 }
 
 /// Who a session is, for queries that ask.
@@ -71,21 +74,6 @@ impl Default for Identity {
     }
 }
 
-impl Identity {
-    /// Names, values and descriptions of what can be asked by `current_setting`.
-    pub(crate) fn settings(&self) -> Vec<(String, String, String)> {
-        const FIXED: &[(&str, &str, &str)] = &[
-            ("server_version", "15.0", "Shows the server version."),
-            ("server_version_num", "150000", "Shows the server version as an integer."),
-            ("server_encoding", "UTF8", "Shows the server's character set encoding."),
-            ("max_index_keys", "32", "Shows the maximum number of index keys."),
-            ("default_table_access_method", "heap", "The default table access method."),
-        ];
-        let text = |(a, b, c): &(&str, &str, &str)| ((*a).into(), (*b).into(), (*c).into());
-        FIXED.iter().map(text).collect()
-    }
-}
-
 /// Procedures looked up so far.
 #[derive(Default)]
 struct Known {
@@ -96,8 +84,9 @@ struct Known {
 impl Session {
     pub(crate) fn new(inner: Arc<Inner>) -> Self {
         let talk = RefCell::new(Talk::new(inner.config.step_budget));
-        let (known, identity) = (RefCell::default(), RefCell::default());
-        Self { inner, mailbox: Arc::default(), known, talk, identity }
+        let (known, identity, settings) =
+            (RefCell::default(), RefCell::default(), RefCell::default());
+        Self { inner, mailbox: Arc::default(), known, talk, identity, settings }
     }
 
     /// Executes a script: statements separated by semicolons, each on its own and atomic. A syntax
@@ -123,11 +112,30 @@ impl Session {
         script: &str,
         mut tell: impl FnMut(StatementResult),
     ) -> Result<(), Error> {
-        let parsed = hotrow_sql::parse_script(script).inspect_err(|_| self.talk().fail())?;
-        for parsed in parsed {
-            tell(statement::execute(self, &Prepared::of_script(parsed), &[])?);
+        for statement in self.parse(script)? {
+            tell(statement::execute(self, &statement, &[])?);
         }
         Ok(())
+    }
+
+    /// The statements of a script, for [`Session::perform`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sql`]: 42601 and the like, with the place in the script.
+    pub fn parse(&self, script: &str) -> Result<Vec<Prepared>, Error> {
+        let parsed = hotrow_sql::parse_script(script).inspect_err(|_| self.talk().fail())?;
+        Ok(parsed.into_iter().map(Prepared::of_script).collect())
+    }
+
+    /// Executes a statement as [`Session::execute_prepared`] does, COPY too: its outcome is what
+    /// takes or gives the rows then.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::execute_prepared`].
+    pub fn perform(&self, prepared: &Prepared, values: &[Value]) -> Result<Outcome, Error> {
+        statement::perform(self, prepared, values)
     }
 
     /// Has the calls of this session, and of [procedures](Session::procedure) that it looks up from
@@ -271,6 +279,11 @@ impl Session {
 
     pub(crate) fn identity(&self) -> Arc<Identity> {
         self.identity.borrow().clone()
+    }
+
+    /// Its settings, for a moment.
+    pub(crate) fn settings(&self) -> RefMut<'_, Settings> {
+        self.settings.borrow_mut()
     }
 
     /// What it says, one thing at a time.

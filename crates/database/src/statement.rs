@@ -7,7 +7,10 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Quiet, Schema};
-use hotrow_sql::{Argument, Compiled, Query, ScriptStatement, compile};
+use hotrow_sql::{
+    Argument, CatalogChange, Compiled, Maintenance, Naming, Notice, Query, ScriptStatement,
+    Truncation, compile,
+};
 use hotrow_transaction::actions::{ActionPlan, explain_in_batch};
 use hotrow_transaction::explain::explain_plan;
 use hotrow_transaction::invocation::Invocation;
@@ -19,13 +22,15 @@ use hotrow_transaction::program::Place;
 use crate::alone::Alone;
 use crate::arguments::bind_all;
 use crate::client::Reply;
+use crate::copy::{self, CopyIn, CopyOut};
 use crate::database::Inner;
 use crate::definition::{self, Defined, Registered, Sources};
-use crate::error::Error;
+use crate::error::{Error, advised};
 use crate::prepared::{Prepared, Work};
 use crate::query::{self, Around, QueryWork};
 use crate::rows::Rows;
-use crate::session::{Identity, Session};
+use crate::session::Session;
+use crate::transaction::TransactionState;
 
 /// What a statement of a script gave.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,6 +45,64 @@ pub struct StatementResult {
     pub place: Place,
     /// what PostgreSQL warns of: a BEGIN in a transaction, a COMMIT outside
     pub warning: Option<SqlError>,
+    /// what else there is to know: that a table was not there, and so was not dropped
+    pub notices: Vec<SqlError>,
+}
+
+impl StatementResult {
+    /// The result of a statement that gives no rows.
+    pub fn of_tag(tag: &str) -> Self {
+        Self {
+            tag: tag.to_owned(),
+            rows: Rows::default(),
+            types: Vec::new(),
+            place: Place::default(),
+            warning: None,
+            notices: Vec::new(),
+        }
+    }
+}
+
+/// What a statement came to: its result, or rows that are to come or go.
+#[derive(Debug)]
+pub enum Outcome {
+    /// it is done
+    Done(StatementResult),
+    /// COPY FROM STDIN: it waits for rows
+    CopyIn(Box<CopyIn>),
+    /// COPY TO STDOUT: rows to be taken
+    CopyOut(Box<CopyOut>),
+    /// PREPARE, EXECUTE, DEALLOCATE, DISCARD ALL: for whoever gives prepared statements names
+    Naming(Naming),
+}
+
+/// Executes one statement, up to where a COPY needs its client.
+pub(crate) fn perform(
+    session: &Session,
+    prepared: &Prepared,
+    values: &[Value],
+) -> Result<Outcome, Error> {
+    if let Some(naming) = prepared.statement().naming() {
+        session.talk().refuse_failed()?;
+        return Ok(Outcome::Naming(naming.clone()));
+    }
+    if !prepared.statement().is_copy() {
+        return execute(session, prepared, values).map(Outcome::Done);
+    }
+    let begun = begin_copy(session, prepared);
+    if begun.is_err() {
+        session.talk().fail();
+    }
+    begun.map_err(|error| at(error, prepared.statement().place))
+}
+
+fn begin_copy(session: &Session, prepared: &Prepared) -> Result<Outcome, Error> {
+    session.talk().refuse_failed()?;
+    let schema = &session.inner().schema;
+    match prepared.compile(&schema.current(), schema.generation())? {
+        Some(Compiled::Copy(copy)) => copy::begin(session, copy, prepared.statement().place),
+        _ => Err(SqlError::new(b"XX000", "a COPY was compiled to something else").into()),
+    }
 }
 
 /// Executes one statement.
@@ -65,13 +128,13 @@ fn execute_in_state(
     let compiled = prepared.compile(&inner.schema.current(), generation);
     let place = statement.place;
     if let Ok(Some(Compiled::Transaction(control))) = compiled {
-        let said = session.talk().control(inner, control)?;
+        let (said, notices) = session.control(control)?;
         let (tag, rows, types) = (said.tag.to_owned(), Rows::default(), Vec::new());
-        return Ok(StatementResult { tag, rows, types, place, warning: said.warning });
+        return Ok(StatementResult { tag, rows, types, place, warning: said.warning, notices });
     }
     session.talk().refuse_failed()?;
     prepared.check_count(values)?;
-    let mut types = Vec::new();
+    let (mut types, mut notices) = (Vec::new(), Vec::new());
     let rows = match compiled? {
         None => {
             let rows = run(session, prepared, values)?;
@@ -84,14 +147,66 @@ fn execute_in_state(
             types.push(SqlType::Scalar(DataType::Text));
             explain(inner, &name, arguments)?
         }
-        Some(_) => {
+        Some(Compiled::Maintenance(maintenance)) => {
+            if maintenance == Maintenance::Checkpoint {
+                inner.checkpoint(&|_| ())?;
+            } else {
+                session.talk().refuse_inside(&tag(&statement.text, &Rows::default()))?;
+            }
+            Rows::default()
+        }
+        Some(Compiled::Setting(setting)) => {
+            let done = session.setting(&setting)?;
+            return Ok(StatementResult { place, ..done });
+        }
+        Some(Compiled::Naming(_)) => {
+            let message = "statements with names are for clients of a server".to_owned();
+            return Err(advised(b"0A000", message, "Use Session::prepare.").into());
+        }
+        Some(Compiled::Copy(_)) => {
+            let hint = "Embedded, use Session::copy_in and Session::copy_out; a client of the \
+                        server sends or takes the rows.";
+            let message = "COPY needs somebody to send or take rows".to_owned();
+            return Err(advised(b"0A000", message, hint).into());
+        }
+        Some(Compiled::Truncate(truncation)) => {
+            notices.extend(truncation.notices.iter().map(notice));
+            truncate(session, prepared, &truncation)?
+        }
+        Some(definition) => {
+            notices.extend(definition.notices().into_iter().map(notice));
             session.talk().refuse_inside(&tag(&statement.text, &Rows::default()))?;
             // Compiled again: the catalog may be another one by then.
             let quiet = inner.quiet(Purpose::DEFINITION)?;
             execute_alone(session, quiet, prepared, values)?
         }
     };
-    Ok(StatementResult { tag: tag(&statement.text, &rows), rows, types, place, warning: None })
+    let tag = tag(&statement.text, &rows);
+    Ok(StatementResult { tag, rows, types, place, warning: None, notices })
+}
+
+fn notice(notice: &Notice) -> SqlError {
+    SqlError::new(b"00000", notice.text.clone())
+}
+
+/// Empties tables at a quiet point; inside a transaction by deleting their rows, which it can take
+/// back.
+fn truncate(
+    session: &Session,
+    prepared: &Prepared,
+    truncation: &Truncation,
+) -> Result<Rows, Error> {
+    let inner = session.inner();
+    if session.transaction_state() == TransactionState::Idle {
+        return execute_alone(session, inner.quiet(Purpose::DEFINITION)?, prepared, &[]);
+    }
+    let schema = inner.schema.current();
+    for table in &truncation.tables {
+        let name = schema.catalog.table(*table).name.replace('"', "\"\"");
+        let delete = session.prepare(&format!("DELETE FROM \"{name}\""), &[])?;
+        run(session, &delete, &[])?;
+    }
+    Ok(Rows::default())
 }
 
 /// The values of arguments, where a statement's parameters have these.
@@ -105,10 +220,10 @@ fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows,
     if let Work::Call { name, arguments, .. } = &*prepared.work() {
         return session.call(name, given(arguments, values));
     }
-    let identity = session.identity();
-    if let Some(done) = session.talk().statement(inner, (prepared, values), &identity) {
+    if let Some(done) = session.talk().statement(inner, (prepared, values), session) {
         return done;
     }
+    session.refuse_read_only(prepared)?;
     let Some(interactive) = &inner.interactive else {
         if prepared.has_parts() {
             return Err(inner.no_transactions().into());
@@ -123,7 +238,7 @@ fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows,
         }
     }
     let statement = (prepared, values, clock::now_us());
-    session.talk().alone(inner, interactive, statement, &identity)
+    session.talk().alone(inner, interactive, statement, session)
 }
 
 /// Executes a definition or a single statement at a quiet point. The log has its text, with its
@@ -140,8 +255,7 @@ fn execute_alone(
     let statement = whole.as_ref().unwrap_or(prepared).statement();
     let schema = quiet.schema();
     if let Compiled::Query(query) = compile(&schema.catalog, &Registered(&schema), statement)? {
-        let identity = session.identity();
-        return query_alone(inner, (&schema, query), &identity);
+        return query_alone(session, (&schema, query));
     }
     let reply = {
         let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());
@@ -155,13 +269,10 @@ fn execute_alone(
 }
 
 /// Runs a query at a quiet point: it changes nothing, and so the log need not know.
-fn query_alone(
-    inner: &Inner,
-    (schema, query): (&Schema, Arc<Query>),
-    identity: &Identity,
-) -> Result<Rows, Error> {
+fn query_alone(session: &Session, (schema, query): (&Schema, Arc<Query>)) -> Result<Rows, Error> {
+    let inner = session.inner();
     let work = QueryWork::of(schema, query)?;
-    let around = Around { inner, schema, identity, now_us: clock::now_us() };
+    let around = Around { inner, schema, session, now_us: clock::now_us() };
     let mut durable_in = 0;
     let rows = query::run(&work, &[], &around, &mut |read, invocation| {
         let reply = inner.alone.lock().read(schema, &read.program, invocation);
@@ -193,18 +304,44 @@ pub(crate) fn execute_quietly(
                 Err(error) => Reply::refused(error),
             };
         }
-        Ok(definition) => definition::define(quiet, sources, definition, &entry),
+        Ok(definition) => refuse_violated(&schema, alone, &definition, &entry)
+            .and_then(|()| definition::define(quiet, sources, definition, &entry)),
         Err(error) => Err(error),
     };
     // What changed nothing needs no entry.
     let durable_in = defined.and_then(|effect| match effect {
         Defined::Nothing => Ok(0),
-        Defined::Something => alone.definition(&entry),
+        Defined::Something | Defined::Rows => alone.definition(&entry),
     });
     match durable_in {
         Ok(durable_in) => Reply { answer: Ok(Rows::default()), durable_in },
         Err(error) => Reply::refused(error),
     }
+}
+
+/// Fails with 23514 where a row that there is violates a CHECK that is being added.
+fn refuse_violated(
+    schema: &Schema,
+    alone: &mut Alone,
+    definition: &Compiled,
+    entry: &TextEntry<'_>,
+) -> Result<(), SqlError> {
+    let Compiled::Catalog(changes) = definition else { return Ok(()) };
+    for change in changes {
+        let CatalogChange::AddCheck { table, check, violated_by } = change else { continue };
+        let program = lower::lower(&schema.catalog, violated_by)?;
+        let found = alone.statement(schema, &program, entry).answer.map_err(|error| *error)?;
+        let Some(row) = found.iter().next() else { continue };
+        let (name, table) = (&check.name, &schema.catalog.table(*table).name);
+        let text =
+            format!("check constraint \"{name}\" of relation \"{table}\" is violated by some row");
+        let mut error = SqlError::new(b"23514", text);
+        let row: Vec<String> = row.iter().map(Value::to_string).collect();
+        error.detail = Some(format!("Failing row contains ({}).", row.join(", ")));
+        (error.table, error.constraint) = (Some(table.clone()), Some(name.clone()));
+        return Err(error);
+    }
+    Ok(())
 }
 
 /// What planning knows of a procedure and, given arguments, of a call: which is planned at a quiet
@@ -253,8 +390,9 @@ fn tag(text: &str, rows: &Rows) -> String {
     match verb.as_str() {
         "SELECT" | "WITH" | "VALUES" => format!("SELECT {}", rows.len()),
         "INSERT" => format!("INSERT 0 {}", rows.touched()),
+        "TRUNCATE" => "TRUNCATE TABLE".to_owned(),
         "UPDATE" | "DELETE" => format!("{verb} {}", rows.touched()),
-        "CREATE" | "DROP" => match words.find(object) {
+        "CREATE" | "DROP" | "ALTER" => match words.find(object) {
             Some(object) => format!("{verb} {object}"),
             None => verb,
         },

@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::prepared::{COMPILATIONS_MAX, Prepared, StatementProgram, Work, changing, run_compiled};
 use crate::query::{self, Around};
 use crate::rows::Rows;
-use crate::session::Identity;
+use crate::session::Session;
 use crate::transaction::{
     Ended, OpenTransaction, TransactionState, inside, outside, warning_inside, warning_outside,
 };
@@ -86,7 +86,7 @@ impl Talk {
     ) -> Result<Said, Error> {
         let said = |tag| Ok(Said { tag, warning: None });
         match control {
-            TransactionControl::Begin { access } => self.begin(inner, access),
+            TransactionControl::Begin(modes) => self.begin(inner, modes.access.unwrap_or_default()),
             TransactionControl::Commit => self.commit(inner),
             TransactionControl::Rollback => {
                 let warning = self.open.take().is_none().then(warning_outside);
@@ -135,6 +135,45 @@ impl Talk {
         }
     }
 
+    /// Whether the open transaction only reads; none: there is none.
+    pub(crate) fn is_read_only(&self) -> Option<bool> {
+        self.open.as_ref().map(|open| open.is_read_only)
+    }
+
+    /// SET TRANSACTION READ ONLY or READ WRITE; false outside.
+    pub(crate) fn set_read_only(&mut self, is_read_only: bool) -> bool {
+        let open = self.open.as_mut();
+        open.map(|open| open.is_read_only = is_read_only).is_some()
+    }
+
+    /// Begins a transaction for something that takes several statements, where none is open;
+    /// whether it did.
+    pub(crate) fn begin_unless_open(&mut self, inner: &Inner) -> Result<bool, Error> {
+        if self.open.is_some() {
+            return Ok(false);
+        }
+        inner.refuse_closed()?;
+        let Some(interactive) = &inner.interactive else {
+            return Err(inner.no_transactions().into());
+        };
+        let engine = begin_soon(interactive).or_else(|error| {
+            inner.refuse_closed()?;
+            Err(Error::from(error))
+        })?;
+        self.open = Some(OpenTransaction::new(engine, false));
+        Ok(true)
+    }
+
+    /// Commits what [`Talk::begin_unless_open`] began.
+    pub(crate) fn commit_own(&mut self, inner: &Inner) -> Result<(), Error> {
+        self.commit(inner).map(drop)
+    }
+
+    /// Takes back what [`Talk::begin_unless_open`] began.
+    pub(crate) fn abandon(&mut self) {
+        self.open = None;
+    }
+
     fn in_block(&mut self, verb: &str) -> Result<&mut OpenTransaction, SqlError> {
         self.open.as_mut().ok_or_else(|| outside(verb))
     }
@@ -144,12 +183,12 @@ impl Talk {
         &mut self,
         inner: &Inner,
         statement: (&Prepared, &[Value]),
-        identity: &Identity,
+        session: &Session,
     ) -> Option<Result<Rows, Error>> {
         let Self { open, frame } = self;
         let open = open.as_mut()?;
         let now_us = open.now_us;
-        Some(run_in(inner, statement, (identity, now_us), frame, open))
+        Some(run_in(inner, statement, (session, now_us), frame, open))
     }
 
     /// Runs a call in the open transaction, if there is one.
@@ -170,7 +209,7 @@ impl Talk {
         inner: &Inner,
         interactive: &Arc<dyn Interactive>,
         (prepared, values, now_us): (&Prepared, &[Value], i64),
-        identity: &Identity,
+        session: &Session,
     ) -> Result<Rows, Error> {
         let mut transaction = begin_soon(interactive).or_else(|error| {
             inner.refuse_closed()?;
@@ -179,7 +218,7 @@ impl Talk {
         let mut repetitions = 0;
         loop {
             let mut durable_in = 0;
-            let (frame, facts) = (&mut self.frame, (identity, now_us));
+            let (frame, facts) = (&mut self.frame, (session, now_us));
             let rows = run_in(inner, (prepared, values), facts, frame, &mut transaction);
             let committed = rows.and_then(|rows| {
                 durable_in = transaction.commit()?;
@@ -269,7 +308,7 @@ impl Parts for Box<dyn InteractiveTransaction> {
 fn run_in(
     inner: &Inner,
     (prepared, values): (&Prepared, &[Value]),
-    (identity, now_us): (&Identity, i64),
+    (session, now_us): (&Session, i64),
     frame: &mut Frame,
     transaction: &mut impl Parts,
 ) -> Result<Rows, Error> {
@@ -281,7 +320,7 @@ fn run_in(
             return Ok(done.map(|()| Rows::of_program(frame, &work.program)));
         }
         let values = prepared.bound(values)?;
-        let around = Around { inner, schema, identity, now_us };
+        let around = Around { inner, schema, session, now_us };
         let began = match work {
             Work::Change(_) => Some(transaction.begin()?),
             _ => None,

@@ -195,6 +195,11 @@ pub(crate) fn inside(what: &str) -> SqlError {
     advised(b"25001", message, "Write COMMIT or ROLLBACK first.")
 }
 
+/// What is said where an isolation level is asked for that there is no need for.
+pub(crate) fn notice_serializable() -> SqlError {
+    SqlError::new(b"00000", "all transactions are serializable, whatever level is asked for")
+}
+
 /// The warning of a BEGIN inside, and of a COMMIT or ROLLBACK outside.
 pub(crate) fn warning_inside() -> SqlError {
     SqlError::new(b"25001", "there is already a transaction in progress")

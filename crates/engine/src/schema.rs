@@ -9,6 +9,7 @@
 mod parts;
 mod path;
 mod quiet;
+mod rebuild;
 
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -35,6 +36,7 @@ pub use self::parts::SPLIT_MAX;
 pub(crate) use self::parts::{Part, Parts, SplitBy};
 pub(crate) use self::path::{AccessPath, ColumnSet};
 pub use self::quiet::{Bystanders, Clearance, Purpose, Quiet};
+pub use self::rebuild::{ColumnFrom, Rebuilt};
 use crate::checkpoint::SavedRows;
 use crate::ghosts::Ghosts;
 
@@ -165,7 +167,22 @@ impl Schema {
         catalog: Catalog,
         trees: Vec<Option<Procedure>>,
     ) -> Result<(), SqlError> {
+        self.adopt_rebuilt(catalog, trees, &[])
+    }
+
+    /// As [`Schema::adopt`], with tables whose rows are made anew, or are no more.
+    ///
+    /// # Errors
+    ///
+    /// As [`Schema::adopt`], and 23502 for a NULL in a column that is NOT NULL now.
+    pub fn adopt_rebuilt(
+        &mut self,
+        catalog: Catalog,
+        trees: Vec<Option<Procedure>>,
+        rebuilt: &[Rebuilt],
+    ) -> Result<(), SqlError> {
         let granules = Granules::infer(&catalog, trees.iter().flatten());
+        let before = self.take_rows(&catalog, rebuilt);
         for table in &catalog.tables()[self.tables.len()..] {
             debug_assert_eq!(table.id.index(), self.tables.len(), "ids are dense");
             let stored = StoredTable::new(self.memory.workers(), self.memory.budget());
@@ -175,13 +192,15 @@ impl Schema {
             catalog.tables().iter().map(|table| ColumnSet::indexed(&catalog, table)).collect();
         self.catalog = catalog;
         self.compile_for(granules, trees)?;
-        let fresh = self.lay_out()?;
+        let is_emptied: Vec<TableId> = before.iter().map(|(table, _)| *table).collect();
+        let fresh = self.lay_out(&is_emptied)?;
+        before.iter().try_for_each(|(_, rows)| self.copy_rows(rows.as_ref()))?;
         fresh.into_iter().try_for_each(|index| self.fill_index(index))
     }
 
-    /// Makes the parts of all indexes anew, but for those that are to be split as they are. Which
-    /// are new, and empty.
-    fn lay_out(&mut self) -> Result<Vec<IndexId>, SqlError> {
+    /// Makes the parts of all indexes anew, but for those that are to be split as they are and do
+    /// not belong to a table that was `emptied`. Which are new, and empty.
+    fn lay_out(&mut self, emptied: &[TableId]) -> Result<Vec<IndexId>, SqlError> {
         let routing = (self.memory.split > 1).then(|| self.routing());
         let mut stored = vec![Vec::new(); self.tables.len()];
         let (mut all, mut fresh) = (Vec::new(), Vec::new());
@@ -190,7 +209,8 @@ impl Schema {
             let by = routing
                 .as_ref()
                 .and_then(|routing| SplitBy::of(table, index, routing, self.memory.split));
-            let is_as_before = |path: &&AccessPath| path.parts.split_by() == by;
+            let is_kept = !emptied.contains(&index.table);
+            let is_as_before = |path: &&AccessPath| is_kept && path.parts.split_by() == by;
             let parts: Vec<_> = match self.paths.get(index.id.index()).filter(is_as_before) {
                 Some(path) => {
                     path.parts.all().iter().map(|part| Arc::clone(&part.stored)).collect()
@@ -291,7 +311,8 @@ impl Schema {
             let name = &index.name;
             let mut error =
                 SqlError::new(b"23505", format!("could not create unique index \"{name}\""));
-            error.detail = Some("Two rows have the same key.".to_owned());
+            error.detail = Some(format!("{} is duplicated.", self.key_of(index, row)));
+            error.table = Some(self.catalog.table(index.table).name.clone());
             error.constraint = Some(name.clone());
             return Err(error);
         }

@@ -12,7 +12,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use bytes::BufMut;
-use hotrow::{Session, SqlError, SqlType, StatementResult, TransactionState};
+use hotrow::{
+    CopyIn, CopyOut, Naming, Outcome, Prepared, Session, SqlError, SqlType, StatementResult,
+    TransactionState,
+};
 use pgwire::messages::data::{FieldDescription, NoData, ParameterDescription, RowDescription};
 use pgwire::messages::extendedquery::{
     BindComplete, CloseComplete, ParseComplete, PortalSuspended,
@@ -20,6 +23,8 @@ use pgwire::messages::extendedquery::{
 use pgwire::messages::response::{
     CommandComplete, EmptyQueryResponse, ReadyForQuery, TransactionStatus,
 };
+
+use pgwire::messages::startup::ParameterStatus;
 
 use crate::connection::Outgoing;
 use crate::frontend::{Bind, Frontend, Target};
@@ -38,6 +43,17 @@ pub(crate) struct Conversation<'a> {
     portals: HashMap<String, Portal>,
     /// until the next Sync
     skips: bool,
+    /// rows that are to come
+    copying: Option<Copying>,
+}
+
+/// A COPY FROM STDIN that waits for rows.
+struct Copying {
+    copy: Box<CopyIn>,
+    /// what was executed
+    text: String,
+    /// the statements behind it, of a script; none: it was a portal that was executed
+    rest: Option<std::vec::IntoIter<Prepared>>,
 }
 
 /// Whether there is more to say.
@@ -51,7 +67,7 @@ impl<'a> Conversation<'a> {
     /// A conversation in a session.
     pub(crate) fn new(session: Session, out: &'a mut Outgoing) -> Self {
         let (statements, portals) = (HashMap::new(), HashMap::new());
-        Self { session, out, statements, portals, skips: false }
+        Self { session, out, statements, portals, skips: false, copying: None }
     }
 
     /// What answers go to.
@@ -61,12 +77,17 @@ impl<'a> Conversation<'a> {
 
     /// Answers a message.
     pub(crate) fn answer(&mut self, message: Frontend<'_>) -> Goes {
+        if self.copying.is_some() && !matches!(message, Frontend::Terminate) {
+            if let Some(rest) = self.copied(message) {
+                return self.answer(rest);
+            }
+            return Goes::On;
+        }
         match message {
             Frontend::Terminate => return Goes::Away,
             Frontend::Query(script) => {
                 self.skips = false;
                 self.query(script);
-                self.ready();
             }
             Frontend::Sync => {
                 self.skips = false;
@@ -76,7 +97,9 @@ impl<'a> Conversation<'a> {
                 self.ready();
             }
             // Answers are sent before the next message is waited for.
-            Frontend::Flush | Frontend::Copy => {}
+            Frontend::Flush => {}
+            // What was sent before its sender knew that the COPY had failed.
+            Frontend::CopyData(_) | Frontend::CopyDone | Frontend::CopyFail(_) => {}
             _ if self.skips => {}
             Frontend::Parse { name, text, types } => {
                 let parsed = self.parse(name, text, &types);
@@ -117,6 +140,9 @@ impl<'a> Conversation<'a> {
             TransactionState::Open => TransactionStatus::Transaction,
             TransactionState::Failed => TransactionStatus::Error,
         };
+        for (name, value) in self.session.changed_settings() {
+            self.out.say(&ParameterStatus::new(name.to_owned(), value));
+        }
         self.out.say(&ReadyForQuery::new(status));
     }
 
@@ -132,36 +158,102 @@ impl<'a> Conversation<'a> {
     fn query(&mut self, script: &str) {
         self.statements.remove("");
         self.portals.remove("");
-        let (out, mut any) = (&mut *self.out, false);
-        let done = self.session.execute_each(script, |result| {
-            any = true;
-            if let Some(warning) = &result.warning {
-                out.say(&notice(warning));
+        match self.session.parse(script) {
+            Ok(statements) if statements.is_empty() => {
+                self.out.say(&EmptyQueryResponse::new());
+                self.ready();
             }
-            if !result.types.is_empty() {
-                let columns = result.rows.columns().iter().cloned();
-                let columns: Vec<_> = columns.zip(result.types.iter().copied()).collect();
-                out.say(&row_description(&columns, |_| Format::Text));
-                send_rows(out, &result, 0..result.rows.len(), |_| Format::Text);
+            Ok(statements) => self.run_script(script, statements.into_iter()),
+            Err(error) => self.end_script(script, Err(error)),
+        }
+    }
+
+    /// Executes what is left of a script, up to where a COPY waits for rows.
+    fn run_script(&mut self, script: &str, mut rest: std::vec::IntoIter<Prepared>) {
+        while let Some(statement) = rest.next() {
+            match self.session.perform(&statement, &[]) {
+                Ok(Outcome::Done(result)) => say_result(self.out, &result),
+                Ok(Outcome::CopyOut(copy)) => say_rows(self.out, *copy),
+                Ok(Outcome::CopyIn(copy)) => {
+                    return self.copy_in(copy, script, Some(rest));
+                }
+                Ok(Outcome::Naming(naming)) => match self.name(naming) {
+                    Ok(result) => say_result(self.out, &result),
+                    Err(error) => return self.end_script(script, Err(error)),
+                },
+                Err(error) => return self.end_script(script, Err(error)),
             }
-            out.say(&CommandComplete::new(result.tag));
-        });
-        match done {
-            Ok(()) if !any => self.out.say(&EmptyQueryResponse::new()),
-            Ok(()) => {}
-            Err(error) => self.out.say(&response(&sql_error(error), Severity::Error, script)),
+        }
+        self.end_script(script, Ok(()));
+    }
+
+    fn end_script(&mut self, script: &str, done: Result<(), hotrow::Error>) {
+        if let Err(error) = done {
+            self.out.say(&response(&sql_error(error), Severity::Error, script));
+        }
+        self.ready();
+    }
+
+    /// Asks the client for rows.
+    fn copy_in(
+        &mut self,
+        copy: Box<CopyIn>,
+        text: &str,
+        rest: Option<std::vec::IntoIter<Prepared>>,
+    ) {
+        say_copy(self.out, b'G', copy.columns());
+        self.copying = Some(Copying { copy, text: text.to_owned(), rest });
+    }
+
+    /// Takes a message while rows are waited for; gives it back where it ends that.
+    fn copied<'m>(&mut self, message: Frontend<'m>) -> Option<Frontend<'m>> {
+        let mut copying = self.copying.take()?;
+        let session = &self.session;
+        let done = match message {
+            Frontend::CopyData(data) => match copying.copy.write(session, data) {
+                Ok(()) => {
+                    self.copying = Some(copying);
+                    return None;
+                }
+                Err(error) => Err(error),
+            },
+            // As PostgreSQL has it: drivers send them with the Execute.
+            Frontend::Sync | Frontend::Flush => {
+                self.copying = Some(copying);
+                return None;
+            }
+            Frontend::CopyDone => copying.copy.finish(session),
+            Frontend::CopyFail(why) => Err(copying.copy.fail(session, why)),
+            other => {
+                let error = copying.copy.fail(session, "another message came in place of its rows");
+                self.end_copy(copying.text, copying.rest, Err(error));
+                return Some(other);
+            }
+        };
+        self.end_copy(copying.text, copying.rest, done);
+        None
+    }
+
+    fn end_copy(
+        &mut self,
+        text: String,
+        rest: Option<std::vec::IntoIter<Prepared>>,
+        done: Result<StatementResult, hotrow::Error>,
+    ) {
+        match (done, rest) {
+            (Ok(result), rest) => {
+                say_result(self.out, &result);
+                if let Some(rest) = rest {
+                    self.run_script(&text, rest);
+                }
+            }
+            (Err(error), Some(_)) => self.end_script(&text, Err(error)),
+            (Err(error), None) => self.told(Err(sql_error(error)), &text),
         }
     }
 
     fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<(), SqlError> {
-        if !name.is_empty() && self.statements.contains_key(name) {
-            let message = format!("prepared statement \"{name}\" already exists");
-            return Err(SqlError::new(b"42P05", message));
-        }
-        if self.statements.len() >= STATEMENTS_MAX {
-            let message = format!("there are {STATEMENTS_MAX} prepared statements");
-            return Err(SqlError { hint: close_some(), ..SqlError::new(b"54000", message) });
-        }
+        self.refuse_name(name)?;
         let types = types.iter().map(|&oid| wire::parameter_type(oid));
         let types = types.collect::<Result<Vec<_>, _>>()?;
         let is_empty = text.chars().all(|c| c.is_whitespace() || c == ';');
@@ -172,6 +264,53 @@ impl<'a> Conversation<'a> {
         let statement = Statement { text: text.to_owned(), prepared };
         self.statements.insert(name.to_owned(), Rc::new(statement));
         self.out.say(&ParseComplete::new());
+        Ok(())
+    }
+
+    /// PREPARE, EXECUTE and the like: the statements are those of the protocol's Parse.
+    fn name(&mut self, naming: Naming) -> Result<StatementResult, hotrow::Error> {
+        let tag = match naming {
+            Naming::Prepare { name, types, text } => {
+                self.refuse_name(&name)?;
+                let prepared = Some(self.session.prepare(&text, &types)?);
+                self.statements.insert(name, Rc::new(Statement { text, prepared }));
+                "PREPARE"
+            }
+            Naming::Execute { name, values } => {
+                let statement = Rc::clone(self.statement(&name)?);
+                let Some(prepared) = &statement.prepared else {
+                    return Err(SqlError::new(b"26000", "the statement is empty").into());
+                };
+                return self.session.execute_prepared(prepared, &values);
+            }
+            Naming::Deallocate(Some(name)) => {
+                self.statement(&name)?;
+                self.statements.remove(&name);
+                "DEALLOCATE"
+            }
+            Naming::Deallocate(None) => {
+                self.statements.clear();
+                "DEALLOCATE ALL"
+            }
+            Naming::DiscardAll => {
+                self.session.discard_all()?;
+                self.statements.clear();
+                "DISCARD ALL"
+            }
+        };
+        Ok(StatementResult::of_tag(tag))
+    }
+
+    /// Fails where a statement with this name cannot be added.
+    fn refuse_name(&self, name: &str) -> Result<(), SqlError> {
+        if !name.is_empty() && self.statements.contains_key(name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(SqlError::new(b"42P05", message));
+        }
+        if self.statements.len() >= STATEMENTS_MAX {
+            let message = format!("there are {STATEMENTS_MAX} prepared statements");
+            return Err(SqlError { hint: close_some(), ..SqlError::new(b"54000", message) });
+        }
         Ok(())
     }
 
@@ -226,10 +365,25 @@ impl<'a> Conversation<'a> {
             return Ok(());
         };
         if let Progress::Ready = portal.progress {
-            let result = session.execute_prepared(prepared, &portal.values).map_err(sql_error)?;
-            if let Some(warning) = &result.warning {
-                out.say(&notice(warning));
-            }
+            let outcome = session.perform(prepared, &portal.values).map_err(sql_error)?;
+            let result = match outcome {
+                Outcome::Done(result) => result,
+                Outcome::CopyOut(copy) => {
+                    say_rows(out, *copy);
+                    return Ok(());
+                }
+                Outcome::Naming(naming) => {
+                    let result = self.name(naming).map_err(sql_error)?;
+                    say_result(self.out, &result);
+                    return Ok(());
+                }
+                Outcome::CopyIn(copy) => {
+                    let text = portal.statement.text.clone();
+                    self.copy_in(copy, &text, None);
+                    return Ok(());
+                }
+            };
+            say_notices(out, &result);
             portal.progress = Progress::Run(Box::new(result), 0);
         }
         let Progress::Run(result, sent) = &portal.progress else { return Ok(()) };
@@ -251,6 +405,42 @@ impl<'a> Conversation<'a> {
         }
         Ok(())
     }
+}
+
+/// A statement's whole answer.
+fn say_result(out: &mut Outgoing, result: &StatementResult) {
+    say_notices(out, result);
+    if !result.types.is_empty() {
+        let columns = result.rows.columns().iter().cloned();
+        let columns: Vec<_> = columns.zip(result.types.iter().copied()).collect();
+        out.say(&row_description(&columns, |_| Format::Text));
+        send_rows(out, result, 0..result.rows.len(), |_| Format::Text);
+    }
+    out.say(&CommandComplete::new(result.tag.clone()));
+}
+
+/// CopyInResponse or CopyOutResponse: all columns are text.
+fn say_copy(out: &mut Outgoing, kind: u8, columns: usize) {
+    out.say_by(kind, |body| {
+        body.put_u8(0);
+        body.put_u16(columns as u16); // a table has fewer than 2,000
+        (0..columns).for_each(|_| body.put_u16(0));
+    });
+}
+
+/// The rows of a COPY TO STDOUT, and what was done.
+fn say_rows(out: &mut Outgoing, copy: CopyOut) {
+    say_copy(out, b'H', copy.columns());
+    copy.for_each_line(|line| out.say_by(b'd', |body| body.put_slice(line)));
+    out.say_by(b'c', |_| ());
+    out.say(&CommandComplete::new(copy.finish().tag));
+}
+
+fn say_notices(out: &mut Outgoing, result: &StatementResult) {
+    if let Some(warning) = &result.warning {
+        out.say(&notice(warning, Severity::Warning));
+    }
+    result.notices.iter().for_each(|told| out.say(&notice(told, Severity::Notice)));
 }
 
 /// A result's command tag; that of a query counts the rows that were sent with it.

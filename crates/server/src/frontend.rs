@@ -28,8 +28,12 @@ pub(crate) enum Frontend<'a> {
     Flush,
     /// says good-bye
     Terminate,
-    /// a part of COPY, which comes late
-    Copy,
+    /// rows for COPY, cut anywhere
+    CopyData(&'a [u8]),
+    /// there are no more rows
+    CopyDone,
+    /// there should be more rows, but for this
+    CopyFail(&'a str),
 }
 
 /// See [`Frontend::Bind`].
@@ -82,7 +86,9 @@ impl<'a> Frontend<'a> {
             b'S' => Self::Sync,
             b'H' => Self::Flush,
             b'X' => Self::Terminate,
-            b'd' | b'c' | b'f' => return Ok(Self::Copy),
+            b'd' => return Ok(Self::CopyData(body)),
+            b'c' => Self::CopyDone,
+            b'f' => Self::CopyFail(reader.text()?),
             other => {
                 return Err(Malformed(format!("invalid frontend message type {other}")));
             }

@@ -12,6 +12,8 @@ pub(crate) enum Severity {
     Fatal,
     /// it was done all the same
     Warning,
+    /// something to know
+    Notice,
 }
 
 impl Severity {
@@ -20,6 +22,7 @@ impl Severity {
             Self::Error => "ERROR",
             Self::Fatal => "FATAL",
             Self::Warning => "WARNING",
+            Self::Notice => "NOTICE",
         }
     }
 }
@@ -47,6 +50,7 @@ fn fields(error: &SqlError, severity: Severity, text: &str) -> Vec<(u8, String)>
     };
     add(b'D', &error.detail);
     add(b'H', &error.hint);
+    add(b'W', &error.context);
     add(b't', &error.table);
     add(b'c', &error.column);
     add(b'n', &error.constraint);
@@ -64,8 +68,8 @@ pub(crate) fn response(error: &SqlError, severity: Severity, text: &str) -> Erro
 }
 
 /// A NoticeResponse.
-pub(crate) fn notice(warning: &SqlError) -> NoticeResponse {
-    NoticeResponse::new(fields(warning, Severity::Warning, ""))
+pub(crate) fn notice(notice: &SqlError, severity: Severity) -> NoticeResponse {
+    NoticeResponse::new(fields(notice, severity, ""))
 }
 
 /// The character of a text, from 1, at a line and a column, both from 1.

@@ -208,14 +208,13 @@ impl Shared {
         let mut out = Outgoing::new(writer);
         let _ = incoming.stream().set_read_timeout(Some(self.options.startup_patience));
         let keys = is_allowed.then_some((number, number));
-        let (user, database) = match startup::start(&mut incoming, &mut out, keys) {
-            Ok(Start::Session { user, database }) => (user, database),
+        let session = self.db.session();
+        match startup::start(&mut incoming, &mut out, &session, keys) {
+            Ok(Start::Session) => {}
             Ok(Start::Over) => return,
             Err(ended) => return self.say_good_bye(&mut out, ended),
-        };
+        }
         let _ = incoming.stream().set_read_timeout(None);
-        let session = self.db.session();
-        session.identify(&user, &database, number);
         let mut conversation = Conversation::new(session, &mut out);
         let ended = loop {
             let message = match incoming.message(conversation.out()) {

@@ -2,7 +2,7 @@
 //!
 //! Source       PostgreSQL 15, "Start-up" and "SSL Session Encryption"
 
-use hotrow::SqlError;
+use hotrow::{Session, SqlError};
 use pgwire::messages::response::{ReadyForQuery, TransactionStatus};
 use pgwire::messages::startup::{
     Authentication, BackendKeyData, NegotiateProtocolVersion, ParameterStatus, SecretKey,
@@ -10,7 +10,7 @@ use pgwire::messages::startup::{
 
 use crate::connection::{Ended, Incoming, Outgoing};
 use crate::frontend::{Malformed, startup_parameters};
-use crate::report::{Severity, response};
+use crate::report::{Severity, response, sql_error};
 
 /// Bytes of a startup packet, as PostgreSQL has it.
 const PACKET_BYTES_MAX: usize = 10_000;
@@ -24,20 +24,18 @@ const MAJOR: u16 = 3;
 /// What a connection is for.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Start {
-    /// a session of this user, in a database of this name
-    Session { user: String, database: String },
+    /// a session
+    Session,
     /// it has ended: what it asked for is done, or was refused
     Over,
 }
-
-/// The version that clients hear: that of the PostgreSQL whose behaviour they may expect.
-pub(crate) const SERVER_VERSION: &str = concat!("15.0 (Hotrow ", env!("CARGO_PKG_VERSION"), ")");
 
 /// Leads a connection to its session. `keys` are the number and the secret that a cancel request
 /// would name; none: there are too many connections, and this one is told so.
 pub(crate) fn start(
     incoming: &mut Incoming,
     out: &mut Outgoing,
+    session: &Session,
     keys: Option<(i32, i32)>,
 ) -> Result<Start, Ended> {
     for _ in 0..REQUESTS_MAX {
@@ -50,7 +48,7 @@ pub(crate) fn start(
             CANCEL_REQUEST => return Ok(Start::Over),
             version if (version >> 16) as u16 == MAJOR => {
                 if let Some(keys) = keys {
-                    return begin(version as u16, body, out, keys);
+                    return begin(version as u16, body, (session, out), keys);
                 }
                 // Behind its startup packet: a connection that is closed with something unread
                 // loses what was said on it.
@@ -71,7 +69,7 @@ pub(crate) fn start(
 fn begin(
     minor: u16,
     body: &[u8],
-    out: &mut Outgoing,
+    (session, out): (&Session, &mut Outgoing),
     (number, secret): (i32, i32),
 ) -> Result<Start, Ended> {
     let parameters = startup_parameters(body).map_err(|Malformed(what)| Ended::Malformed(what))?;
@@ -81,14 +79,13 @@ fn begin(
         refuse(out, b"28000", message, "Give the connection a user, any name.");
         return Ok(Start::Over);
     };
-    if let Some((_, encoding)) = named("client_encoding") {
-        let plain: String = encoding.chars().filter(char::is_ascii_alphanumeric).collect();
-        if !matches!(plain.to_ascii_lowercase().as_str(), "utf8" | "unicode") {
-            let message =
-                format!("invalid value for parameter \"client_encoding\": \"{encoding}\"");
-            refuse(out, b"22023", message, "Hotrow speaks UTF8.");
-            return Ok(Start::Over);
-        }
+    // As in PostgreSQL, the database is that of the user's name where none is given.
+    let database = named("database").map_or(*user, |(_, name)| *name);
+    session.identify(user, database, number);
+    if let Err(error) = settings(session, user, &parameters) {
+        out.say(&response(&sql_error(error), Severity::Fatal, ""));
+        let _ = out.flush(); // it ends in any case
+        return Ok(Start::Over);
     }
     // Protocol options of later versions, by their prefix.
     let unknown: Vec<_> = parameters
@@ -100,29 +97,31 @@ fn begin(
         out.say(&NegotiateProtocolVersion::new(i32::from(MAJOR) << 16, unknown));
     }
     out.say(&Authentication::Ok);
-    let application = named("application_name").map_or("", |(_, name)| *name);
-    for (name, value) in [
-        ("server_version", SERVER_VERSION),
-        ("server_encoding", "UTF8"),
-        ("client_encoding", "UTF8"),
-        ("application_name", application),
-        ("DateStyle", "ISO, MDY"),
-        ("IntervalStyle", "postgres"),
-        ("TimeZone", "UTC"),
-        ("integer_datetimes", "on"),
-        ("standard_conforming_strings", "on"),
-        ("is_superuser", "on"),
-        ("session_authorization", user),
-        ("default_transaction_read_only", "off"),
-        ("in_hot_standby", "off"),
-    ] {
-        out.say(&ParameterStatus::new(name.to_owned(), value.to_owned()));
+    for (name, value) in session.changed_settings() {
+        out.say(&ParameterStatus::new(name.to_owned(), value));
     }
     out.say(&BackendKeyData::new(number, SecretKey::I32(secret)));
     out.say(&ReadyForQuery::new(TransactionStatus::Idle));
-    // As in PostgreSQL, the database is that of the user's name where none is given.
-    let database = named("database").map_or(*user, |(_, name)| *name);
-    Ok(Start::Session { user: (*user).to_owned(), database: database.to_owned() })
+    Ok(Start::Session)
+}
+
+/// Has a session begin with what a client asks for.
+fn settings(
+    session: &Session,
+    user: &str,
+    parameters: &[(&str, &str)],
+) -> Result<(), hotrow::Error> {
+    let is_of_protocol =
+        |name: &str| name.starts_with("_pq_.") || matches!(name, "user" | "database" | "options");
+    let plain = parameters.iter().filter(|(name, _)| !is_of_protocol(name)).copied();
+    let options = parameters.iter().filter(|(name, _)| *name == "options");
+    // `-c name=value` and `--name=value`, as the server's command line has them in PostgreSQL.
+    let options = options.flat_map(|(_, options)| options.split_ascii_whitespace());
+    let options = options.filter_map(|option| {
+        let option = option.strip_prefix("--").or(option.strip_prefix("-c")).unwrap_or(option);
+        option.split_once('=')
+    });
+    session.start_settings(user, plain.chain(options))
 }
 
 /// Ends a connection with an error.

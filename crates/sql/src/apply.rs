@@ -1,11 +1,11 @@
-//! Catalog changes: what CREATE and DROP mean, and their application.
+//! Catalog changes: what CREATE, ALTER and DROP mean, and their application.
 
-use hotrow_base::ids::{IndexId, TableId};
-use hotrow_transaction::catalog::{Catalog, Column, ForeignKey, IndexDefinition};
+use hotrow_base::ids::{ColumnId, IndexId, TableId};
+use hotrow_transaction::catalog::{Catalog, Check, Column, ForeignKey, IndexDefinition};
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::Place;
+use hotrow_transaction::program::{Expr, Place, Procedure};
 
-use crate::definition::TableDefinition;
+use crate::definition::{ForeignKeyDefinition, TableDefinition};
 use crate::error::{Advice, Result, error};
 
 /// One change of the catalog.
@@ -24,8 +24,93 @@ pub enum CatalogChange {
     DropTable(TableId),
     /// DROP INDEX
     DropIndex(IndexId),
+    /// ALTER TABLE: another form of rows
+    Columns(Columns),
+    /// ALTER TABLE ... RENAME TO
+    RenameTable {
+        /// which
+        table: TableId,
+        /// how it is called then
+        name: String,
+    },
+    /// ALTER TABLE ... RENAME COLUMN
+    RenameColumn {
+        /// whose
+        table: TableId,
+        /// which
+        column: ColumnId,
+        /// how it is called then
+        name: String,
+    },
+    /// ALTER COLUMN ... SET DEFAULT and DROP DEFAULT
+    SetDefault {
+        /// whose
+        table: TableId,
+        /// which
+        column: ColumnId,
+        /// none: NULL
+        default: Option<Expr>,
+    },
+    /// ADD CHECK
+    AddCheck {
+        /// of which table
+        table: TableId,
+        /// the condition
+        check: Check,
+        /// gives a row that the condition is false for, if there is one
+        violated_by: Box<Procedure>,
+    },
+    /// ADD FOREIGN KEY: the rows that there are have to be checked
+    AddForeignKey {
+        /// of which table
+        table: TableId,
+        /// what it refers to
+        key: ForeignKeyDefinition,
+    },
+    /// DROP CONSTRAINT, of a CHECK or a foreign key
+    DropConstraint {
+        /// of which table
+        table: TableId,
+        /// which
+        name: String,
+    },
     /// IF NOT EXISTS or IF EXISTS, and nothing to do
-    Nothing,
+    Nothing(Notice),
+}
+
+/// What a client is told about something that was left out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Notice {
+    /// a sentence
+    pub text: String,
+}
+
+impl Notice {
+    pub(crate) fn new(text: String) -> Self {
+        Self { text }
+    }
+}
+
+/// Another form of a table's rows.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    /// which table
+    pub table: TableId,
+    /// its columns then
+    pub columns: Vec<Column>,
+    /// what fills each of them in the rows that there are
+    pub filled: Vec<Filled>,
+    /// its primary key then, where it had none
+    pub primary: Option<IndexDefinition>,
+}
+
+/// What a column of a row that there is gets.
+#[derive(Clone, Debug)]
+pub enum Filled {
+    /// what it had in this column
+    Old(ColumnId),
+    /// its default; none: NULL
+    By(Option<Expr>),
 }
 
 /// Applies a change that was compiled against this catalog.
@@ -51,8 +136,84 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             catalog.drop_index(*index);
             Ok(())
         }
-        CatalogChange::Nothing => Ok(()),
+        CatalogChange::Columns(columns) => change_columns(catalog, columns),
+        CatalogChange::RenameTable { table, name } => {
+            free_name(catalog, name)?;
+            catalog.rename_table(*table, name.clone());
+            Ok(())
+        }
+        CatalogChange::RenameColumn { table, column, name } => {
+            catalog.table_mut(*table).columns[column.index()].name.clone_from(name);
+            Ok(())
+        }
+        CatalogChange::SetDefault { table, column, default } => {
+            catalog.table_mut(*table).columns[column.index()].default.clone_from(default);
+            Ok(())
+        }
+        CatalogChange::AddCheck { table, check, .. } => {
+            catalog.table_mut(*table).checks.push(check.clone());
+            Ok(())
+        }
+        CatalogChange::AddForeignKey { table, key } => {
+            let key = foreign_key(catalog, *table, key)?;
+            catalog.table_mut(*table).foreign_keys.push(key);
+            Ok(())
+        }
+        CatalogChange::DropConstraint { table, name } => {
+            let table = catalog.table_mut(*table);
+            table.checks.retain(|check| check.name != *name);
+            table.foreign_keys.retain(|key| key.name != *name);
+            Ok(())
+        }
+        CatalogChange::Nothing(_) => Ok(()),
     }
+}
+
+fn change_columns(catalog: &mut Catalog, change: &Columns) -> Result<()> {
+    let before = catalog.table(change.table).columns.len();
+    let now_at: Vec<Option<ColumnId>> = (0..before)
+        .map(|at| {
+            let comes_from = |filled: &Filled| match filled {
+                Filled::Old(column) => column.index() == at,
+                Filled::By(_) => false,
+            };
+            change.filled.iter().position(comes_from).map(|at| ColumnId(at as u16))
+        })
+        .collect();
+    catalog.replace_columns(change.table, change.columns.clone(), &now_at)?;
+    if let Some(primary) = &change.primary {
+        free_name(catalog, &primary.name)?;
+        room(catalog, 1)?;
+        catalog.add_primary(change.table, primary.clone())?;
+    }
+    Ok(())
+}
+
+/// A foreign key of a table that has an id.
+fn foreign_key(
+    catalog: &Catalog,
+    child: TableId,
+    key: &ForeignKeyDefinition,
+) -> Result<ForeignKey> {
+    let parent = key.parent.unwrap_or(child);
+    let found = catalog.table(parent).indexes().find(|index| {
+        let index = catalog.index(*index);
+        index.unique
+            && index.columns.len() == key.parent_columns.len()
+            && index.columns.iter().all(|c| key.parent_columns.contains(c))
+    });
+    let Some(parent_index) = found else {
+        return Err(failure(
+            b"42830",
+            format!("foreign key \"{}\" has no unique index to refer to", key.name),
+        ));
+    };
+    let in_order = catalog.index(parent_index).columns.iter().map(|column| {
+        let at = key.parent_columns.iter().position(|c| c == column).unwrap_or(0);
+        key.child_columns[at]
+    });
+    let (name, child_columns) = (key.name.clone(), in_order.collect());
+    Ok(ForeignKey { name, child, child_columns, parent, parent_index })
 }
 
 fn failure(code: &[u8; 5], message: String) -> SqlError {
@@ -89,29 +250,8 @@ fn create_table(catalog: &mut Catalog, definition: &TableDefinition) -> Result<(
             return Err(refused);
         }
     }
-    let mut foreign_keys = Vec::new();
-    for key in &definition.foreign_keys {
-        let parent = key.parent.unwrap_or(id);
-        let found = catalog.table(parent).indexes().find(|index| {
-            let index = catalog.index(*index);
-            index.unique
-                && index.columns.len() == key.parent_columns.len()
-                && index.columns.iter().all(|c| key.parent_columns.contains(c))
-        });
-        let Some(parent_index) = found else {
-            return Err(failure(
-                b"42830",
-                format!("foreign key \"{}\" has no unique index to refer to", key.name),
-            ));
-        };
-        let in_order = catalog.index(parent_index).columns.iter().map(|column| {
-            let at = key.parent_columns.iter().position(|c| c == column).unwrap_or(0);
-            key.child_columns[at]
-        });
-        let child_columns = in_order.collect();
-        let name = key.name.clone();
-        foreign_keys.push(ForeignKey { name, child: id, child_columns, parent, parent_index });
-    }
+    let keys = definition.foreign_keys.iter();
+    let foreign_keys = keys.map(|key| foreign_key(catalog, id, key)).collect::<Result<_>>()?;
     let table = catalog.table_mut(id);
     table.checks = definition.checks.clone();
     table.foreign_keys = foreign_keys;

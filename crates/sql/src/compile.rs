@@ -3,19 +3,22 @@
 use std::sync::Arc;
 
 use hotrow_base::types::SqlType;
-use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::catalog::{Catalog, Index};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast;
 
-use crate::apply::CatalogChange;
+use crate::apply::{CatalogChange, Notice};
 use crate::call::Argument;
 use crate::clauses::object_name;
+use crate::copy::Copy;
 use crate::create::create_procedure;
 use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::maintenance::{Maintenance, Truncation};
 use crate::parameters::parameters_named;
 use crate::relation::{Change, Query};
 use crate::scope::Compiler;
+use crate::setting::{Naming, Setting};
 use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
 use crate::transaction_control::TransactionControl;
 
@@ -63,6 +66,28 @@ pub enum Compiled {
     },
     /// BEGIN, COMMIT, ROLLBACK and savepoints
     Transaction(TransactionControl),
+    /// TRUNCATE
+    Truncate(Truncation),
+    /// VACUUM, ANALYZE, CHECKPOINT
+    Maintenance(Maintenance),
+    /// COPY
+    Copy(Copy),
+    /// SET, SHOW, RESET
+    Setting(Setting),
+    /// PREPARE, EXECUTE, DEALLOCATE
+    Naming(Naming),
+}
+
+impl Compiled {
+    /// What the client is told about parts of it that are left out.
+    pub fn notices(&self) -> Vec<&Notice> {
+        let Self::Catalog(changes) = self else { return Vec::new() };
+        let left_out = changes.iter().filter_map(|change| match change {
+            CatalogChange::Nothing(notice) => Some(notice),
+            _ => None,
+        });
+        left_out.collect()
+    }
 }
 
 /// A procedure named by DROP.
@@ -158,6 +183,13 @@ fn compile_by(
             if_exists: *if_exists,
         }),
         Syntax::Transaction(control) => Ok(Compiled::Transaction(control.clone())),
+        Syntax::Setting(setting) => Ok(Compiled::Setting(setting.clone())),
+        Syntax::Naming(naming) => Ok(Compiled::Naming(naming.clone())),
+        Syntax::Copy(copy) => compiler.copy(copy).map(Compiled::Copy),
+        Syntax::Maintenance(maintenance) => {
+            maintenance.check(compiler)?;
+            Ok(Compiled::Maintenance(maintenance.clone()))
+        }
         Syntax::Sql(sql) => sql_statement(compiler, procedures, sql),
     };
     compiled.map_err(|e| e.or_at(statement.place))
@@ -222,9 +254,8 @@ fn sql_statement(
                 compiled => compiled,
             }
         }
-        ast::Statement::Truncate(_) => {
-            Err(unsupported(place, "TRUNCATE", "write DELETE FROM table"))
-        }
+        ast::Statement::AlterTable(table) => compiler.alter_table(table),
+        ast::Statement::Truncate(truncate) => compiler.truncation(truncate).map(Compiled::Truncate),
         ast::Statement::Explain { .. } | ast::Statement::ExplainTable { .. } => Err(unsupported(
             place,
             "EXPLAIN of a statement",
@@ -339,10 +370,10 @@ fn drop_relations(
         match object_type {
             ast::ObjectType::Table => match catalog.table_named(&name) {
                 Some(table) => {
-                    refuse_referenced(catalog, table.id, &name, place)?;
+                    refuse_referenced(catalog, table.id, &name, (names, place))?;
                     changes.push(CatalogChange::DropTable(table.id));
                 }
-                None if if_exists => changes.push(CatalogChange::Nothing),
+                None if if_exists => changes.push(skipped("table", &name)),
                 None => {
                     return Err(error(b"42P01", place, format!("table \"{name}\" does not exist")));
                 }
@@ -356,21 +387,10 @@ fn drop_relations(
                     ));
                 }
                 Some(index) => {
-                    let keys = catalog
-                        .tables()
-                        .iter()
-                        .filter(|t| !t.dropped)
-                        .flat_map(|t| &t.foreign_keys);
-                    if let Some(key) = keys.into_iter().find(|k| k.parent_index == index.id) {
-                        return Err(error(
-                            b"2BP01",
-                            place,
-                            format!("foreign key \"{}\" needs index \"{name}\"", key.name),
-                        ));
-                    }
+                    refuse_needed(catalog, index, place)?;
                     changes.push(CatalogChange::DropIndex(index.id));
                 }
-                None if if_exists => changes.push(CatalogChange::Nothing),
+                None if if_exists => changes.push(skipped("index", &name)),
                 None => {
                     return Err(error(b"42704", place, format!("index \"{name}\" does not exist")));
                 }
@@ -387,14 +407,35 @@ fn drop_relations(
     Ok(Compiled::Catalog(changes))
 }
 
+fn skipped(kind: &str, name: &str) -> CatalogChange {
+    CatalogChange::Nothing(Notice::new(format!("{kind} \"{name}\" does not exist, skipping")))
+}
+
+/// Fails where a foreign key refers to what an index has.
+pub(crate) fn refuse_needed(catalog: &Catalog, index: &Index, place: Place) -> Result<()> {
+    let mut keys = catalog.tables().iter().filter(|t| !t.dropped).flat_map(|t| &t.foreign_keys);
+    match keys.find(|key| key.parent_index == index.id) {
+        None => Ok(()),
+        Some(key) => Err(error(
+            b"2BP01",
+            place,
+            format!("foreign key \"{}\" needs index \"{}\"", key.name, index.name),
+        )),
+    }
+}
+
 fn refuse_referenced(
     catalog: &Catalog,
     id: hotrow_base::ids::TableId,
     name: &str,
-    place: Place,
+    (dropped, place): (&[ast::ObjectName], Place),
 ) -> Result<()> {
+    let goes_too = |child| {
+        let named = |name| object_name(name, place).ok();
+        dropped.iter().filter_map(named).any(|name| name == catalog.table(child).name)
+    };
     let mut keys = catalog.tables().iter().filter(|t| !t.dropped).flat_map(|t| &t.foreign_keys);
-    match keys.find(|k| k.parent == id && k.child != id) {
+    match keys.find(|k| k.parent == id && k.child != id && !goes_too(k.child)) {
         None => Ok(()),
         Some(key) => Err(error(
             b"2BP01",

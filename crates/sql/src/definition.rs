@@ -9,7 +9,7 @@ use hotrow_transaction::catalog::{Check, Column, IndexDefinition, IndexKind};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self};
 
-use crate::apply::CatalogChange;
+use crate::apply::{CatalogChange, Notice};
 use crate::clauses::object_name;
 use crate::error::{Advice, Result, error, ident_place, place_in, syntax, unsupported};
 use crate::scope::Compiler;
@@ -67,7 +67,8 @@ impl Compiler<'_> {
         let name = object_name(&written.name, place)?;
         if self.catalog.table_named(&name).is_some() || self.catalog.index_named(&name).is_some() {
             if written.if_not_exists {
-                return Ok(CatalogChange::Nothing);
+                let text = format!("relation \"{name}\" already exists, skipping");
+                return Ok(CatalogChange::Nothing(Notice::new(text)));
             }
             return Err(error(b"42P07", place, format!("relation \"{name}\" already exists")));
         }
@@ -96,8 +97,8 @@ impl Compiler<'_> {
         Ok(CatalogChange::CreateTable(draft.table))
     }
 
-    fn columns(&mut self, draft: &mut Draft, written: &[ast::ColumnDef]) -> Result<()> {
-        if written.len() > COLUMNS_MAX {
+    pub(crate) fn columns(&mut self, draft: &mut Draft, written: &[ast::ColumnDef]) -> Result<()> {
+        if draft.table.columns.len() + written.len() > COLUMNS_MAX {
             return Err(error(
                 b"54011",
                 draft.place,
@@ -107,7 +108,11 @@ impl Compiler<'_> {
         if written.is_empty() {
             return Err(syntax(draft.place, "a table needs at least one column"));
         }
-        let mut bytes = 0;
+        let width = |data_type: DataType| match data_type {
+            DataType::Char(n) => n as usize + 8,
+            _ => 16,
+        };
+        let mut bytes: usize = draft.table.columns.iter().map(|c| width(c.data_type)).sum();
         for column in written {
             let place = ident_place(&column.name, draft.place);
             let name = folded(&column.name.value, column.name.quote_style.is_some());
@@ -119,10 +124,7 @@ impl Compiler<'_> {
                 ));
             }
             let data_type = data_type(&column.data_type, place)?;
-            bytes += match data_type {
-                DataType::Char(n) => n as usize + 8,
-                _ => 16,
-            };
+            bytes += width(data_type);
             if bytes > FIXED_BYTES_MAX {
                 return Err(error(b"54000", place, "the row is too long")
                     .hint("write text or varchar(n) in place of char(n)"));
@@ -165,7 +167,7 @@ pub(crate) fn joined_name(table: &TableDefinition, columns: &[ColumnId], suffix:
 
 fn refuse_table_clauses(written: &ast::CreateTable, place: Place) -> Result<()> {
     let refused = [
-        (written.temporary, "a temporary table", "use variables, or rows with the caller's key"),
+        (written.temporary, "a temporary table", "create a table, and drop it when you are done"),
         (written.query.is_some(), "CREATE TABLE AS", "create it, then INSERT in a FOR loop"),
         (written.like.is_some(), "LIKE in CREATE TABLE", "write the columns out"),
         (written.inherits.is_some(), "INHERITS", "write the columns out"),
@@ -203,6 +205,8 @@ fn storage_options(options: &ast::CreateTableOptions, place: Place) -> Result<St
         match (key.trim().to_lowercase().as_str(), value.to_lowercase().as_str()) {
             ("primary_index", "hash") => read.primary_kind = IndexKind::Hash,
             ("primary_index", "btree") => read.primary_kind = IndexKind::BTree,
+            // How PostgreSQL's pages are filled and cleaned: there are none here.
+            (name, value) if is_of_pages(name, value) => {}
             ("routing", _) => {
                 read.routing = Some(value.split(',').map(|name| name.trim().to_owned()).collect());
             }
@@ -220,6 +224,15 @@ fn storage_options(options: &ast::CreateTableOptions, place: Place) -> Result<St
         };
     }
     Ok(read)
+}
+
+/// Whether a storage parameter is PostgreSQL's, with nothing to do here.
+fn is_of_pages(name: &str, value: &str) -> bool {
+    match name {
+        "fillfactor" => value.parse().is_ok_and(|percent: u8| (10..=100).contains(&percent)),
+        "parallel_workers" | "toast_tuple_target" => value.parse::<u32>().is_ok(),
+        name => name.starts_with("autovacuum_") || name.starts_with("toast."),
+    }
 }
 
 /// How many leading columns of the primary key the named routing fields are.

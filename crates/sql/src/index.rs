@@ -6,7 +6,7 @@ use hotrow_transaction::catalog::{Column, IndexDefinition, IndexKind};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self};
 
-use crate::apply::CatalogChange;
+use crate::apply::{CatalogChange, Notice};
 use crate::clauses::object_name;
 use crate::definition::{TableDefinition, column_of};
 use crate::error::{Advice, Result, error, place_in, unsupported};
@@ -59,7 +59,8 @@ impl Compiler<'_> {
         };
         if self.catalog.index_named(&name).is_some() || self.catalog.table_named(&name).is_some() {
             if written.if_not_exists {
-                return Ok(CatalogChange::Nothing);
+                let text = format!("relation \"{name}\" already exists, skipping");
+                return Ok(CatalogChange::Nothing(Notice::new(text)));
             }
             return Err(error(b"42P07", place, format!("relation \"{name}\" already exists")));
         }

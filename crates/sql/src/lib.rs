@@ -11,7 +11,7 @@
 //! trees); `compile`,
 //! `create`, `scope`, `typing`, `expression`, `query`, `path`, `consume`, `row_order`, `change`,
 //! `foreign_key`, `statement`, `loops` (trees to programs); `definition`, `constraint`, `index`,
-//! `apply` (tables and indexes).
+//! `alter`, `apply` (tables and indexes); `maintenance` (TRUNCATE, VACUUM and the like); `copy`; `setting`.
 //!
 //! Architecture invariants: this crate knows no storage, no engine and no thread. Hostile text
 //! gets an error: lengths and nesting are bounded before anything recurses (`token`, I2).
@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod aggregate;
+mod alter;
 mod apply;
 mod block;
 mod block_loop;
@@ -30,6 +31,7 @@ mod compile;
 mod conflict;
 mod constraint;
 mod consume;
+mod copy;
 mod create;
 mod definition;
 mod error;
@@ -40,6 +42,7 @@ mod index;
 mod interval;
 mod leave;
 mod loops;
+mod maintenance;
 mod operator;
 mod parameters;
 mod path;
@@ -51,6 +54,7 @@ mod routine;
 mod row_order;
 mod scope;
 mod script;
+mod setting;
 mod statement;
 mod syntax;
 mod token;
@@ -58,10 +62,12 @@ mod transaction_control;
 mod types;
 mod typing;
 
-pub use apply::{CatalogChange, apply};
+pub use apply::{CatalogChange, Columns, Filled, Notice, apply};
 pub use call::Argument;
 pub use compile::{Compiled, Dropped, ProcedureNames, compile, compile_with_parameters};
+pub use copy::{Columns as CopyColumns, Copied, Copy, CopyForm};
 pub use definition::{ForeignKeyDefinition, TableDefinition};
+pub use maintenance::{Maintenance, Truncation};
 pub use parameters::with_literals;
 pub use relation::{
     Aggregation, Change, Group, GroupAggregate, HostFunction, Join, JoinKind, Plan, Query, Scalar,
@@ -69,7 +75,8 @@ pub use relation::{
     SystemFunction, Window, WindowFunction, system_function, system_rows,
 };
 pub use script::parse_script;
+pub use setting::{Naming, Setting};
 pub use syntax::ScriptStatement;
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX};
-pub use transaction_control::{TransactionAccess, TransactionControl};
+pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};
 pub use types::BARE_NUMERIC;

@@ -3,8 +3,11 @@
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
+use crate::copy::copy;
 use crate::error::{Advice, Result, place_of, unsupported};
+use crate::maintenance::maintenance;
 use crate::routine::{anonymous, routine};
+use crate::setting::{naming, setting};
 use crate::syntax::{CallArgument, ScriptStatement, Syntax};
 use crate::token::{Cursor, folded, parse_expression, parse_statement, tokenize};
 use crate::transaction_control::transaction_control;
@@ -16,17 +19,23 @@ use crate::transaction_control::transaction_control;
 pub fn parse_script(text: &str) -> Result<Vec<ScriptStatement>> {
     let tokens = tokenize(text, Place { line: 1, column: 1 })?;
     let lines = line_starts(text);
+    let text_of = |tokens: &[TokenWithSpan]| {
+        let (Some(first), Some(last)) = (tokens.first(), tokens.last()) else {
+            return String::new();
+        };
+        let from = offset(text, &lines, first.span.start);
+        let to = offset(text, &lines, last.span.end).max(from);
+        text.get(from..to).unwrap_or_default().to_owned()
+    };
     let mut statements = Vec::new();
     for range in tokens.split(|t| t.token == Token::SemiColon) {
         let (Some(first), Some(last)) = (range.first(), range.last()) else {
             continue;
         };
-        let from = offset(text, &lines, first.span.start);
-        let to = offset(text, &lines, last.span.end).max(from);
         statements.push(ScriptStatement {
             place: place_of(first.span.start),
-            text: text.get(from..to).unwrap_or_default().to_owned(),
-            syntax: statement(range, place_of(last.span.end))?,
+            text: text_of(range),
+            syntax: statement(range, place_of(last.span.end), &text_of)?,
         });
     }
     Ok(statements)
@@ -46,7 +55,12 @@ pub(crate) fn offset(text: &str, lines: &[usize], location: Location) -> usize {
     text[start..].char_indices().nth(column).map_or(text.len(), |(at, _)| start + at)
 }
 
-fn statement(tokens: &[TokenWithSpan], end: Place) -> Result<Syntax> {
+/// One statement; `text_of` gives the text that tokens were.
+fn statement(
+    tokens: &[TokenWithSpan],
+    end: Place,
+    text_of: &impl Fn(&[TokenWithSpan]) -> String,
+) -> Result<Syntax> {
     let mut cursor = Cursor::new(tokens, end);
     let place = cursor.place();
     if cursor.accept("create") {
@@ -54,6 +68,8 @@ fn statement(tokens: &[TokenWithSpan], end: Place) -> Result<Syntax> {
         if cursor.is("function") || cursor.is("procedure") {
             return Ok(Syntax::Routine(Box::new(routine(&mut cursor, or_replace)?)));
         }
+    } else if cursor.accept("copy") {
+        return Ok(Syntax::Copy(copy(&mut cursor, place, text_of)?));
     } else if cursor.accept("do") {
         return Ok(Syntax::Anonymous(Box::new(anonymous(&mut cursor)?)));
     } else if cursor.accept("call") {
@@ -72,6 +88,22 @@ fn statement(tokens: &[TokenWithSpan], end: Place) -> Result<Syntax> {
     if let Some(control) = transaction_control(&mut Cursor::new(tokens, end))? {
         return Ok(Syntax::Transaction(control));
     }
+    if let Some(setting) = setting(&mut Cursor::new(tokens, end))? {
+        return Ok(Syntax::Setting(setting));
+    }
+    if let Some(naming) = naming(&mut Cursor::new(tokens, end), text_of)? {
+        return Ok(Syntax::Naming(naming));
+    }
+    if let Some(maintenance) = maintenance(&mut Cursor::new(tokens, end))? {
+        return Ok(Syntax::Maintenance(maintenance));
+    }
+    let mut unlogged = Cursor::new(tokens, end);
+    if unlogged.accept_all(&["create", "unlogged", "table"]) {
+        // Logged all the same: more than was asked for.
+        let rest = tokens.iter().enumerate().filter(|(at, _)| *at != 1);
+        let rest: Vec<_> = rest.map(|(_, token)| token.clone()).collect();
+        return Ok(Syntax::Sql(Box::new(parse_statement(&rest, end)?)));
+    }
     refuse(&Cursor::new(tokens, end), place)?;
     Ok(Syntax::Sql(Box::new(parse_statement(tokens, end)?)))
 }
@@ -79,18 +111,16 @@ fn statement(tokens: &[TokenWithSpan], end: Place) -> Result<Syntax> {
 /// Statements refused by their first word, before the parser sees them.
 fn refuse(cursor: &Cursor<'_>, place: Place) -> Result<()> {
     const ADVICE: &[(&str, &str)] = &[
-        ("set", "there are no session settings: leave it out"),
-        ("show", "there are no session settings: leave it out"),
-        ("reset", "there are no session settings: leave it out"),
+        ("listen", "keep what is new in a table, and ask for it"),
+        ("unlisten", "there is nothing that could be listened to: leave it out"),
+        ("notify", "keep what is new in a table, which others ask for"),
         ("grant", "there are no roles: leave it out"),
         ("revoke", "there are no roles: leave it out"),
-        ("alter", "create the table as it should be; indexes can be created and dropped"),
         ("merge", "write INSERT ... ON CONFLICT DO NOTHING, then UPDATE"),
-        ("copy", "write INSERT, or load rows through the library"),
         ("lock", "the engine locks by itself: leave it out"),
         ("comment", "write -- comments in the script"),
-        ("vacuum", "space is reclaimed by itself: leave it out"),
-        ("analyze", "there are no statistics: leave it out"),
+        ("cluster", "rows have no order on pages: leave it out"),
+        ("reindex", "indexes are made anew when the database is opened: leave it out"),
     ];
     for (word, hint) in ADVICE {
         if cursor.is(word) {

@@ -3,6 +3,9 @@
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
+use crate::copy::CopySyntax;
+use crate::maintenance::Maintenance;
+use crate::setting::{Naming, Setting};
 use crate::transaction_control::TransactionControl;
 
 /// A statement of a script, parsed but not yet looked up in a catalog.
@@ -19,6 +22,19 @@ impl ScriptStatement {
     /// Whether it is BEGIN, COMMIT, ROLLBACK or one of savepoints.
     pub fn is_transaction_control(&self) -> bool {
         matches!(self.syntax, Syntax::Transaction(_))
+    }
+
+    /// PREPARE, EXECUTE and the like, which are for who has prepared statements by name.
+    pub fn naming(&self) -> Option<&Naming> {
+        match &self.syntax {
+            Syntax::Naming(naming) => Some(naming),
+            _ => None,
+        }
+    }
+
+    /// Whether it is COPY, which rows come or go beside.
+    pub fn is_copy(&self) -> bool {
+        matches!(self.syntax, Syntax::Copy(_))
     }
 }
 
@@ -39,6 +55,14 @@ pub(crate) enum Syntax {
     DropRoutine { names: Vec<(String, Place)>, if_exists: bool },
     /// BEGIN, COMMIT, ...
     Transaction(TransactionControl),
+    /// VACUUM, ANALYZE, CHECKPOINT
+    Maintenance(Maintenance),
+    /// COPY
+    Copy(CopySyntax),
+    /// SET, SHOW, RESET
+    Setting(Setting),
+    /// PREPARE, EXECUTE, DEALLOCATE
+    Naming(Naming),
 }
 
 /// One argument of a CALL.

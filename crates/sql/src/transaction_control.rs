@@ -19,10 +19,7 @@ use crate::token::Cursor;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TransactionControl {
     /// BEGIN, START TRANSACTION
-    Begin {
-        /// READ ONLY
-        access: TransactionAccess,
-    },
+    Begin(TransactionModes),
     /// COMMIT, END
     Commit,
     /// ROLLBACK, ABORT
@@ -33,6 +30,15 @@ pub enum TransactionControl {
     RollbackTo(String, Place),
     /// RELEASE SAVEPOINT
     Release(String, Place),
+}
+
+/// What is said of a transaction when it begins.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TransactionModes {
+    /// READ ONLY or READ WRITE; none: as the session has it
+    pub access: Option<TransactionAccess>,
+    /// an isolation level that asks for less than there is
+    pub is_weaker: bool,
 }
 
 /// What a transaction may do.
@@ -72,28 +78,34 @@ fn accept_noise(cursor: &mut Cursor<'_>) {
 }
 
 fn begin(cursor: &mut Cursor<'_>) -> Result<TransactionControl> {
+    transaction_modes(cursor).map(TransactionControl::Begin)
+}
+
+/// Modes, up to the end.
+pub(crate) fn transaction_modes(cursor: &mut Cursor<'_>) -> Result<TransactionModes> {
     const LEVELS: [&[&str]; 4] = [
         &["serializable"],
         &["repeatable", "read"],
         &["read", "committed"],
         &["read", "uncommitted"],
     ];
-    let mut access = TransactionAccess::default();
+    let mut modes = TransactionModes::default();
     while !cursor.at_end() {
         if cursor.accept_all(&["isolation", "level"]) {
-            if !LEVELS.iter().any(|level| cursor.accept_all(level)) {
+            let Some(level) = LEVELS.iter().position(|level| cursor.accept_all(level)) else {
                 return Err(cursor.unexpected("an isolation level"));
-            }
+            };
+            modes.is_weaker = level > 0;
         } else if cursor.accept_all(&["read", "only"]) {
-            access = TransactionAccess::ReadOnly;
+            modes.access = Some(TransactionAccess::ReadOnly);
         } else if cursor.accept_all(&["read", "write"]) {
-            access = TransactionAccess::ReadWrite;
+            modes.access = Some(TransactionAccess::ReadWrite);
         } else if !cursor.accept_all(&["not", "deferrable"]) && !cursor.accept("deferrable") {
             return Err(cursor.unexpected("a transaction mode"));
         }
         cursor.accept_token(&Token::Comma);
     }
-    Ok(TransactionControl::Begin { access })
+    Ok(modes)
 }
 
 fn rollback(cursor: &mut Cursor<'_>) -> Result<TransactionControl> {

@@ -155,15 +155,7 @@ impl Catalog {
         primary: Option<IndexDefinition>,
     ) -> Result<TableId, SqlError> {
         let id = TableId(self.tables.len() as u16);
-        let types: Vec<_> = columns
-            .iter()
-            .map(|c| ColumnType { data_type: c.data_type, nullable: c.nullable })
-            .collect();
-        let layout = RowLayout::new(&types).map_err(|error| {
-            let mut refused = SqlError::new(b"54011", format!("table \"{name}\": {error}"));
-            refused.hint = Some("Use fewer or shorter columns.".to_owned());
-            refused
-        })?;
+        let layout = layout_of(name, &columns)?;
         self.tables.push(Table {
             id,
             name: name.to_owned(),
@@ -225,17 +217,7 @@ impl Catalog {
                 }
             }
         }
-        let parts: Vec<_> = entry_columns
-            .iter()
-            .map(|c| &owner.columns[c.index()])
-            .map(|c| KeyPart { data_type: c.data_type, nullable: c.nullable })
-            .collect();
-        let key = KeyLayout::new(&parts).map_err(|error| {
-            let mut refused =
-                SqlError::new(b"54001", format!("index \"{}\": {error}", definition.name));
-            refused.hint = Some("Index fewer or shorter columns.".to_owned());
-            refused
-        })?;
+        let key = key_layout(owner, &definition.name, &entry_columns)?;
         let fields = entry_columns.iter().map(|&c| owner.layout.field(c)).collect();
         self.indexes.push(Index {
             id,
@@ -250,6 +232,56 @@ impl Catalog {
             dropped: false,
         });
         Ok(id)
+    }
+
+    /// Gives a table that has none a primary key; its columns are NOT NULL already. Fails with 54001
+    /// when a key could never fit.
+    pub fn add_primary(
+        &mut self,
+        table: TableId,
+        definition: IndexDefinition,
+    ) -> Result<IndexId, SqlError> {
+        assert!(definition.unique, "a primary key is unique");
+        assert!(self.tables[table.index()].primary.is_none(), "a table has one primary key");
+        let index = self.push_index(table, definition)?;
+        self.tables[table.index()].primary = Some(index);
+        Ok(index)
+    }
+
+    /// Gives a table other columns; `now_at` tells where each of the old ones is among them. One
+    /// that is gone is in no constraint and no index. The rows that there are have to be rebuilt.
+    /// Fails with 54011 when a row, or 54001 when a key, could never fit.
+    pub fn replace_columns(
+        &mut self,
+        id: TableId,
+        columns: Vec<Column>,
+        now_at: &[Option<ColumnId>],
+    ) -> Result<(), SqlError> {
+        let layout = layout_of(&self.tables[id.index()].name, &columns)?;
+        let moved = |list: &mut Vec<ColumnId>| {
+            for column in list {
+                *column = now_at[column.index()].expect("a column in use stays");
+            }
+        };
+        let table = &mut self.tables[id.index()];
+        (table.columns, table.layout) = (columns, layout);
+        table.checks.iter_mut().for_each(|check| moved(&mut check.columns));
+        table.foreign_keys.iter_mut().for_each(|key| moved(&mut key.child_columns));
+        let indexes: Vec<IndexId> = table.indexes().collect();
+        for index in indexes {
+            let owner = &self.tables[id.index()];
+            let index = &mut self.indexes[index.index()];
+            moved(&mut index.columns);
+            moved(&mut index.entry_columns);
+            index.key = key_layout(owner, &index.name, &index.entry_columns)?;
+            index.fields = index.entry_columns.iter().map(|&c| owner.layout.field(c)).collect();
+        }
+        Ok(())
+    }
+
+    /// Gives a table another name.
+    pub fn rename_table(&mut self, id: TableId, name: String) {
+        self.tables[id.index()].name = name;
     }
 
     /// Drops a table and its indexes; their ids stay taken.
@@ -305,4 +337,29 @@ impl Catalog {
     pub fn index_named(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|i| !i.dropped && i.name == name)
     }
+}
+
+fn layout_of(table: &str, columns: &[Column]) -> Result<RowLayout, SqlError> {
+    let types: Vec<_> = columns
+        .iter()
+        .map(|c| ColumnType { data_type: c.data_type, nullable: c.nullable })
+        .collect();
+    RowLayout::new(&types).map_err(|error| {
+        let mut refused = SqlError::new(b"54011", format!("table \"{table}\": {error}"));
+        refused.hint = Some("Use fewer or shorter columns.".to_owned());
+        refused
+    })
+}
+
+fn key_layout(table: &Table, index: &str, columns: &[ColumnId]) -> Result<KeyLayout, SqlError> {
+    let parts: Vec<_> = columns
+        .iter()
+        .map(|c| &table.columns[c.index()])
+        .map(|c| KeyPart { data_type: c.data_type, nullable: c.nullable })
+        .collect();
+    KeyLayout::new(&parts).map_err(|error| {
+        let mut refused = SqlError::new(b"54001", format!("index \"{index}\": {error}"));
+        refused.hint = Some("Index fewer or shorter columns.".to_owned());
+        refused
+    })
 }

@@ -74,6 +74,8 @@ pub struct SqlError {
     pub hint: Option<String>,
     /// statement of the procedure where it happened
     pub place: Place,
+    /// where in the client's data
+    pub context: Option<String>,
     /// table concerned
     pub table: Option<String>,
     /// column concerned
@@ -91,6 +93,7 @@ impl SqlError {
             detail: None,
             hint: None,
             place: Place::default(),
+            context: None,
             table: None,
             column: None,
             constraint: None,

@@ -168,6 +168,7 @@ pub(crate) fn decode_error(reader: &mut ByteReader<'_>) -> Option<SqlError> {
         _ => None,
     };
     Some(SqlError {
+        context: None,
         sqlstate,
         message,
         detail: part()?,

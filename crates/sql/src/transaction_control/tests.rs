@@ -1,4 +1,4 @@
-use super::{TransactionAccess, TransactionControl};
+use super::{TransactionAccess, TransactionControl, TransactionModes};
 use crate::{Compiled, compile, parse_script};
 use hotrow_transaction::catalog::Catalog;
 
@@ -14,19 +14,21 @@ fn control(text: &str) -> Result<TransactionControl, String> {
 
 #[test]
 fn every_spelling_is_understood() {
-    let begin = |access| Ok(TransactionControl::Begin { access });
-    let (write, read) = (TransactionAccess::ReadWrite, TransactionAccess::ReadOnly);
+    let begin =
+        |access, is_weaker| Ok(TransactionControl::Begin(TransactionModes { access, is_weaker }));
+    let (write, read) = (TransactionAccess::ReadWrite, Some(TransactionAccess::ReadOnly));
     for text in ["BEGIN", "begin work", "BEGIN TRANSACTION", "START TRANSACTION"] {
-        assert_eq!(control(text), begin(write), "{text}");
+        assert_eq!(control(text), begin(None, false), "{text}");
     }
     for text in [
         "BEGIN READ ONLY",
         "START TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE",
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     ] {
-        assert_eq!(control(text), begin(read), "{text}");
+        let is_weaker = text.contains("REPEATABLE");
+        assert_eq!(control(text), begin(read, is_weaker), "{text}");
     }
-    assert_eq!(control("BEGIN READ ONLY, READ WRITE NOT DEFERRABLE"), begin(write));
+    assert_eq!(control("BEGIN READ ONLY, READ WRITE NOT DEFERRABLE"), begin(Some(write), false));
     for text in ["COMMIT", "commit work", "END", "END TRANSACTION", "COMMIT AND NO CHAIN"] {
         assert_eq!(control(text), Ok(TransactionControl::Commit), "{text}");
     }

@@ -1,0 +1,405 @@
+//! COPY: rows from a client into a table, and from a query to a client.
+//!
+//! Role         [`CopyIn`] takes bytes, cut anywhere, and inserts a row as soon as it is complete,
+//!              in the session's transaction or in one of its own; [`CopyOut`] has what a query
+//!              gave and writes it row by row. Knows no protocol
+//! States       of a `CopyIn`: begun -> takes data -> finished or failed; in a transaction of its
+//!              own nothing remains of one that fails, or is dropped with its session
+//! Invariants   I1 beside the rows themselves, memory grows with the longest row, and no row is
+//!                 longer than [`ROW_BYTES_MAX`]
+//! Source       PostgreSQL 15, COPY. We differ: no binary format
+
+mod form;
+mod read;
+
+use std::io::{self, Read, Write};
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+use hotrow_sql::{Copied, Copy, CopyForm};
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::Place;
+
+use self::form::write_row;
+use self::read::{Cell, Cells, Rows as RowBytes};
+use crate::error::Error;
+use crate::prepared::Prepared;
+use crate::rows::Rows;
+use crate::session::Session;
+use crate::statement::{Outcome, StatementResult};
+
+/// Longest row in a client's data.
+const ROW_BYTES_MAX: usize = 16 << 20;
+/// How much of a row or value is shown in an error's context.
+const SHOWN_CHARS_MAX: usize = 100;
+/// Bytes read at a time by [`Session::copy_in`].
+const READ_BYTES: usize = 64 << 10;
+
+/// Rows that come from a client; see the module. Whoever has one calls [`CopyIn::write`] until it
+/// fails, or until there is no more, and then [`CopyIn::finish`] or [`CopyIn::fail`].
+pub struct CopyIn {
+    insert: Prepared,
+    table: String,
+    columns: Vec<Column>,
+    form: CopyForm,
+    bytes: RowBytes,
+    cells: Cells,
+    values: Vec<Value>,
+    /// of the client's data, from 1
+    line: u64,
+    rows: u64,
+    is_own: bool,
+    place: Place,
+}
+
+struct Column {
+    name: String,
+    data_type: DataType,
+    /// an unquoted NULL text is a text
+    never_null: bool,
+    /// a quoted NULL text is NULL
+    null_if_quoted: bool,
+}
+
+/// Rows that go to a client; see the module.
+pub struct CopyOut {
+    form: CopyForm,
+    columns: Vec<String>,
+    rows: Rows,
+    place: Place,
+}
+
+impl Session {
+    /// Executes `COPY table FROM STDIN ...` with the rows that `data` gives; how many there were.
+    /// All of them are inserted or none, in the session's transaction or in one of their own.
+    ///
+    /// ```
+    /// # let db = hotrow::Database::open_in_memory(hotrow::Config::default().threads(1))?;
+    /// let session = db.session();
+    /// session.execute("CREATE TABLE city (id int PRIMARY KEY, name text)")?;
+    /// let rows = &b"1\tLima\n2\t\\N\n"[..];
+    /// assert_eq!(session.copy_in("COPY city FROM STDIN", rows)?, 2);
+    /// let mut csv = Vec::new();
+    /// session.copy_out("COPY city TO STDOUT (FORMAT csv, HEADER)", &mut csv)?;
+    /// assert_eq!(csv, b"id,name\n1,Lima\n2,\n");
+    /// # Ok::<(), hotrow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sql`]: 22P04 for rows of another shape, 22P02 and the like for values, with the
+    /// line and the column in the error's context; what INSERT says; 58030 if `data` fails.
+    pub fn copy_in(&self, statement: &str, mut data: impl Read) -> Result<u64, Error> {
+        let prepared = self.prepare(statement, &[])?;
+        let Outcome::CopyIn(mut copy) = self.perform(&prepared, &[])? else {
+            return Err(no_copy("COPY ... FROM STDIN"));
+        };
+        let mut buffer = vec![0; READ_BYTES];
+        loop {
+            match data.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => copy.write(self, &buffer[..read])?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(copy.fail(self, &error.to_string())),
+            }
+        }
+        let rows = copy.rows_of_finish(self)?;
+        Ok(rows)
+    }
+
+    /// Executes `COPY ... TO STDOUT ...` and writes the rows to `out`; how many there were.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sql`]: what the query says, 58030 if `out` fails.
+    pub fn copy_out(&self, statement: &str, out: &mut impl Write) -> Result<u64, Error> {
+        let prepared = self.prepare(statement, &[])?;
+        let Outcome::CopyOut(copy) = self.perform(&prepared, &[])? else {
+            return Err(no_copy("COPY ... TO STDOUT"));
+        };
+        let mut written = Ok(());
+        copy.for_each_line(|line| {
+            if written.is_ok() {
+                written = out.write_all(line);
+            }
+        });
+        written.map_err(|error| SqlError::new(b"58030", error.to_string()))?;
+        Ok(copy.rows())
+    }
+}
+
+fn no_copy(wanted: &str) -> Error {
+    SqlError::new(b"42601", format!("the statement is not {wanted}")).into()
+}
+
+/// Begins a COPY.
+pub(crate) fn begin(session: &Session, copy: Copy, place: Place) -> Result<Outcome, Error> {
+    let Copy { what, form } = copy;
+    match what {
+        Copied::In { table, columns } => {
+            let copy = CopyIn::begin(session, (table, columns), form, place)?;
+            Ok(Outcome::CopyIn(Box::new(copy)))
+        }
+        Copied::Out { query } => {
+            let prepared = session.prepare(&query, &[])?;
+            let columns = prepared.columns().map(|(name, _)| name.to_owned()).collect();
+            let rows = session.execute_prepared(&prepared, &[])?.rows;
+            Ok(Outcome::CopyOut(Box::new(CopyOut { form, columns, rows, place })))
+        }
+    }
+}
+
+impl CopyIn {
+    fn begin(
+        session: &Session,
+        (table, names): (String, Vec<String>),
+        form: CopyForm,
+        place: Place,
+    ) -> Result<Self, Error> {
+        let quoted = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
+        let list: Vec<_> = names.iter().map(quoted).collect();
+        let places: Vec<_> = (1..=names.len()).map(|number| format!("${number}")).collect();
+        let (list, places) = (list.join(", "), places.join(", "));
+        let text = format!("INSERT INTO {} ({list}) VALUES ({places})", quoted(&table));
+        let insert = session.prepare(&text, &[])?;
+        let types = insert.parameters().iter().map(|of| match of {
+            SqlType::Scalar(data_type) | SqlType::Array(data_type) => *data_type,
+        });
+        let columns = names.into_iter().zip(types).map(|(name, data_type)| Column {
+            never_null: form.force_not_null.has(&name),
+            null_if_quoted: form.force_null.has(&name),
+            name,
+            data_type,
+        });
+        let columns = columns.collect();
+        let is_own = session.talk().begin_unless_open(session.inner())?;
+        let bytes = RowBytes::new(&form);
+        let (cells, values) = (Cells::default(), Vec::new());
+        let (line, rows) = (0, 0);
+        Ok(Self { insert, table, columns, form, bytes, cells, values, line, rows, is_own, place })
+    }
+
+    /// How many columns a row has.
+    pub fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Takes some of the data.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::copy_in`]; then there is nothing more to do with it.
+    pub fn write(&mut self, session: &Session, data: &[u8]) -> Result<(), Error> {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.push(data);
+        let done = self.rows_of(session, &mut bytes);
+        self.bytes = bytes;
+        done.map_err(|error| self.failed(session, error))
+    }
+
+    /// All data has come: the result, as that of a statement.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::copy_in`], and what COMMIT says where the transaction is its own.
+    pub fn finish(self, session: &Session) -> Result<StatementResult, Error> {
+        let place = self.place;
+        let rows = self.rows_of_finish(session)?;
+        Ok(result(rows, place))
+    }
+
+    /// The data has come to an end that it should not have; the error that says so, 57014.
+    pub fn fail(self, session: &Session, why: &str) -> Error {
+        let error = SqlError::new(b"57014", format!("COPY from stdin failed: {why}"));
+        self.failed(session, self.at_line(error, None).into())
+    }
+
+    fn rows_of_finish(mut self, session: &Session) -> Result<u64, Error> {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.end();
+        if let Err(error) = self.rows_of(session, &mut bytes) {
+            return Err(self.failed(session, error));
+        }
+        if bytes.is_inside_quotes() {
+            let error = SqlError::new(b"22P04", "unterminated CSV quoted field");
+            let error = self.at_line(error, None).into();
+            return Err(self.failed(session, error));
+        }
+        if self.is_own {
+            session.talk().commit_own(session.inner())?;
+        }
+        Ok(self.rows)
+    }
+
+    fn failed(&self, session: &Session, error: Error) -> Error {
+        let mut talk = session.talk();
+        if self.is_own {
+            talk.abandon()
+        } else {
+            talk.fail()
+        }
+        error
+    }
+
+    /// Inserts the rows that are complete.
+    fn rows_of(&mut self, session: &Session, bytes: &mut RowBytes) -> Result<(), Error> {
+        while let Some(row) = bytes.next() {
+            self.line += 1;
+            let lines_inside = row.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            self.row(session, row)?;
+            self.line += lines_inside;
+        }
+        if bytes.waiting() > ROW_BYTES_MAX {
+            let text = format!("a row of COPY is longer than {ROW_BYTES_MAX} bytes");
+            return Err(self.at_line(SqlError::new(b"54000", text), None).into());
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, session: &Session, row: &[u8]) -> Result<(), Error> {
+        if self.line == 1 && self.form.header {
+            return self.header(row).map_err(Error::from);
+        }
+        self.take_cells(row)?;
+        let insert = (&self.insert, self.values.as_slice());
+        if let Some(done) = session.talk().statement(session.inner(), insert, session) {
+            done.map_err(|error| match error {
+                Error::Sql(error) => self.at_line(*error, Some(row)).into(),
+                other => other,
+            })?;
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn header(&mut self, row: &[u8]) -> Result<(), SqlError> {
+        if !self.form.header_matches {
+            return Ok(());
+        }
+        let split = self.cells.split(row, &self.form);
+        split.map_err(|error| self.at_line(error, Some(row)))?;
+        let given: Vec<_> = self.cells.iter().map(|cell| cell.text.to_owned()).collect();
+        if given.iter().eq(self.columns.iter().map(|column| &column.name)) {
+            return Ok(());
+        }
+        let wanted: Vec<_> = self.columns.iter().map(|column| column.name.as_str()).collect();
+        let text = format!("the header does not have the columns {}", wanted.join(", "));
+        Err(self.at_line(SqlError::new(b"22P04", text), Some(row)))
+    }
+
+    /// Reads a row's values.
+    fn take_cells(&mut self, row: &[u8]) -> Result<(), SqlError> {
+        let split = self.cells.split(row, &self.form);
+        split.map_err(|error| self.at_line(error, Some(row)))?;
+        let (given, wanted) = (self.cells.len(), self.columns.len());
+        if given > wanted {
+            let error = SqlError::new(b"22P04", "extra data after last expected column");
+            return Err(self.at_line(error, Some(row)));
+        }
+        if given < wanted {
+            let column = &self.columns[given].name;
+            let error = SqlError::new(b"22P04", format!("missing data for column \"{column}\""));
+            return Err(self.at_line(error, Some(row)));
+        }
+        self.values.clear();
+        for (cell, column) in self.cells.iter().zip(&self.columns) {
+            match column.value(cell) {
+                Ok(value) => self.values.push(value),
+                Err(error) => {
+                    let (table, line) = (&self.table, self.line);
+                    let (name, shown) = (&column.name, shown(cell.text));
+                    let context = format!("COPY {table}, line {line}, column {name}: \"{shown}\"");
+                    return Err(SqlError { context: Some(context), ..error });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn at_line(&self, error: SqlError, row: Option<&[u8]>) -> SqlError {
+        let (table, line) = (&self.table, self.line);
+        let mut context = format!("COPY {table}, line {line}");
+        if let Some(row) = row {
+            context += &format!(": \"{}\"", shown(&String::from_utf8_lossy(row)));
+        }
+        SqlError { context: Some(context), ..error }
+    }
+}
+
+impl Column {
+    fn value(&self, cell: Cell<'_>) -> Result<Value, SqlError> {
+        let is_null = match cell.is_quoted {
+            true => self.null_if_quoted,
+            false => !self.never_null,
+        };
+        if is_null && cell.looks_null {
+            return Ok(Value::Null);
+        }
+        if cell.text.contains('\0') {
+            let text = "invalid byte sequence for encoding \"UTF8\": 0x00";
+            return Err(SqlError::new(b"22021", text));
+        }
+        Value::parse(self.data_type, cell.text).map_err(|error| {
+            let code = error.code().as_bytes().try_into().unwrap_or(*b"22P02");
+            SqlError::new(&code, error.message())
+        })
+    }
+}
+
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARS_MAX) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}...", &text[..at]),
+    }
+}
+
+fn result(rows: u64, place: Place) -> StatementResult {
+    StatementResult { place, ..StatementResult::of_tag(&format!("COPY {rows}")) }
+}
+
+impl CopyOut {
+    /// How many columns a row has.
+    pub fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    /// Writes the header, if there is to be one, and each row, its end of line included.
+    pub fn for_each_line(&self, mut tell: impl FnMut(&[u8])) {
+        let mut line = Vec::new();
+        if self.form.header {
+            let names = self.columns.iter().map(|name| Value::Text(name.clone()));
+            let names: Vec<Value> = names.collect();
+            write_row(&names, |_| false, &self.form, &mut line);
+            tell(&line);
+        }
+        let is_forced: Vec<bool> =
+            self.columns.iter().map(|name| self.form.force_quote.has(name)).collect();
+        for row in self.rows.iter() {
+            line.clear();
+            write_row(row, |at| is_forced[at], &self.form, &mut line);
+            tell(&line);
+        }
+    }
+
+    /// The result, as that of a statement.
+    pub fn finish(self) -> StatementResult {
+        result(self.rows(), self.place)
+    }
+}
+
+impl std::fmt::Debug for CopyIn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CopyIn").field("table", &self.table).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for CopyOut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CopyOut").field("columns", &self.columns).finish_non_exhaustive()
+    }
+}

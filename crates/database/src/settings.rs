@@ -1,0 +1,232 @@
+//! A session's settings: PostgreSQL's names, what each may be, and what holds for how long.
+//!
+//! Role         SET, SHOW and RESET; a server reports those that clients rely on. What a setting
+//!              means is with whoever asks for it: most are kept so that what a client sets is
+//!              what it is shown
+//! Invariants   I1 a map holds only what differs from the default, so that a snapshot is small
+//!              I2 what was SET in a transaction that is rolled back is as before it; SET LOCAL
+//!              ends with the transaction
+//! Source       PostgreSQL 15, "Setting Parameters" and its list of parameters
+
+mod known;
+
+use std::collections::BTreeMap;
+
+use hotrow_transaction::outcome::SqlError;
+
+use self::known::{KNOWN, Known, known};
+use crate::error::advised;
+
+type Values = BTreeMap<String, String>;
+
+/// Longest name and value of a setting of a client's own.
+const CUSTOM_BYTES_MAX: usize = 64 << 10;
+/// Settings of clients' own.
+const CUSTOM_MAX: usize = 1000;
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Settings {
+    /// what the client asked for when it connected: what RESET goes back to
+    start: Values,
+    session: Values,
+    local: Values,
+    /// as the session's were when the open transaction began
+    before: Option<Values>,
+    /// the session's and the local ones as they were at savepoints, oldest first
+    savepoints: Vec<(String, Values, Values)>,
+    /// something has changed since the client was told
+    has_changed: bool,
+    told: Values,
+}
+
+/// What the session's transaction tells the settings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum TransactionStep {
+    Begun,
+    Committed,
+    RolledBack,
+    Savepoint(String),
+    RolledBackTo(String),
+    Released(String),
+}
+
+impl Settings {
+    /// What a setting is.
+    pub(crate) fn get(&self, name: &str) -> Result<String, SqlError> {
+        let set = self.local.get(name).or_else(|| self.session.get(name));
+        if let Some(set) = set {
+            return Ok(set.clone());
+        }
+        self.default_of(name)
+    }
+
+    fn default_of(&self, name: &str) -> Result<String, SqlError> {
+        match (self.start.get(name), known(name)) {
+            (Some(start), _) => Ok(start.clone()),
+            (None, Some(known)) => Ok(known.default.to_owned()),
+            (None, None) => Err(unrecognized(name)),
+        }
+    }
+
+    /// Whether a setting is on.
+    pub(crate) fn is_on(&self, name: &str) -> bool {
+        let set = self.local.get(name).or_else(|| self.session.get(name));
+        match set.or_else(|| self.start.get(name)) {
+            Some(value) => value == "on",
+            None => known(name).is_some_and(|known| known.default == "on"),
+        }
+    }
+
+    /// SET; none: to its default.
+    pub(crate) fn set(
+        &mut self,
+        name: &str,
+        value: Option<&str>,
+        local: bool,
+    ) -> Result<(), SqlError> {
+        let value = match (value, known(name)) {
+            (Some(value), Some(known)) => known.check(value)?,
+            (Some(value), None) => {
+                self.check_custom(name, value)?;
+                value.to_owned()
+            }
+            (None, Some(known)) => {
+                known.refuse_fixed()?;
+                self.default_of(name)?
+            }
+            (None, None) => self.default_of(name).unwrap_or_default(),
+        };
+        if local {
+            self.local.insert(name.to_owned(), value);
+        } else {
+            self.local.remove(name);
+            self.session.insert(name.to_owned(), value);
+        }
+        self.has_changed = true;
+        Ok(())
+    }
+
+    fn check_custom(&self, name: &str, value: &str) -> Result<(), SqlError> {
+        if !name.contains('.') {
+            return Err(unrecognized(name));
+        }
+        if name.len() + value.len() > CUSTOM_BYTES_MAX || self.session.len() >= CUSTOM_MAX {
+            let message = format!("setting \"{name}\" is too much to keep");
+            return Err(advised(b"54000", message, "Keep it in a table."));
+        }
+        Ok(())
+    }
+
+    /// RESET ALL
+    pub(crate) fn reset_all(&mut self) {
+        self.session.clear();
+        self.local.clear();
+        self.has_changed = true;
+    }
+
+    /// What a client asks for when it connects. Tells whether that was understood: a time zone
+    /// other than ours is not, and stays ours, since a driver sends its machine's.
+    pub(crate) fn start(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
+        let name = name.to_lowercase();
+        let value = match known(&name) {
+            Some(known) => match known.check(value) {
+                Ok(value) => value,
+                Err(_) if known.is_of_locale() => return Ok(()),
+                Err(error) => return Err(error),
+            },
+            None => {
+                self.check_custom(&name, value)?;
+                value.to_owned()
+            }
+        };
+        self.start.insert(name, value);
+        self.has_changed = true;
+        Ok(())
+    }
+
+    /// What the server knows of the client.
+    pub(crate) fn start_fixed(&mut self, name: &str, value: &str) {
+        self.start.insert(name.to_owned(), value.to_owned());
+        self.has_changed = true;
+    }
+
+    /// SHOW ALL: names, values, descriptions.
+    pub(crate) fn all(&self) -> Vec<[String; 3]> {
+        let show = |known: &Known| {
+            let value = self.get(&known.name.to_lowercase()).unwrap_or_default();
+            [known.name.to_owned(), value, known.description.to_owned()]
+        };
+        KNOWN.iter().map(show).collect()
+    }
+
+    /// Those that clients are told of, as far as they have changed since the last time.
+    pub(crate) fn take_changed(&mut self) -> Vec<(&'static str, String)> {
+        if !std::mem::take(&mut self.has_changed) {
+            return Vec::new();
+        }
+        let mut changed = Vec::new();
+        for known in KNOWN.iter().filter(|known| known.is_reported) {
+            let value = self.get(&known.name.to_lowercase()).unwrap_or_default();
+            if self.told.get(known.name) != Some(&value) {
+                self.told.insert(known.name.to_owned(), value.clone());
+                changed.push((known.name, value));
+            }
+        }
+        changed
+    }
+
+    /// I2
+    pub(crate) fn step(&mut self, step: TransactionStep) {
+        match step {
+            TransactionStep::Begun => self.before = Some(self.session.clone()),
+            TransactionStep::Committed => self.end(),
+            TransactionStep::RolledBack => {
+                if let Some(before) = self.before.take() {
+                    self.session = before;
+                }
+                self.end();
+            }
+            TransactionStep::Savepoint(name) => {
+                self.savepoints.push((name, self.session.clone(), self.local.clone()));
+            }
+            TransactionStep::RolledBackTo(name) => {
+                if let Some(at) = self.named(&name) {
+                    self.savepoints.truncate(at + 1);
+                    let (_, session, local) = &self.savepoints[at];
+                    (self.session, self.local) = (session.clone(), local.clone());
+                    self.has_changed = true;
+                }
+            }
+            TransactionStep::Released(name) => {
+                if let Some(at) = self.named(&name) {
+                    self.savepoints.truncate(at);
+                }
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        self.has_changed = true;
+        self.before = None;
+        self.local.clear();
+        self.savepoints.clear();
+    }
+
+    fn named(&self, name: &str) -> Option<usize> {
+        self.savepoints.iter().rposition(|(savepoint, ..)| savepoint == name)
+    }
+}
+
+/// How a setting's name is written.
+pub(crate) fn canonical(name: &str) -> String {
+    known(name).map_or_else(|| name.to_owned(), |known| known.name.to_owned())
+}
+
+fn unrecognized(name: &str) -> SqlError {
+    let message = format!("unrecognized configuration parameter \"{name}\"");
+    advised(b"42704", message, "SHOW ALL lists those there are; names of your own have a dot.")
+}
+
+#[cfg(test)]
+mod tests;

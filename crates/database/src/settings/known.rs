@@ -1,0 +1,284 @@
+//! The settings there are: a table.
+
+use hotrow_transaction::outcome::SqlError;
+
+use crate::error::advised;
+
+/// A setting.
+pub(super) struct Known {
+    pub(super) name: &'static str,
+    pub(super) default: &'static str,
+    pub(super) description: &'static str,
+    may: May,
+    /// clients are told when it changes
+    pub(super) is_reported: bool,
+}
+
+/// What a setting may be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum May {
+    BeAnything,
+    NotChange,
+    BeOnOrOff,
+    /// on or off, and what else it is shown as
+    BeOneOf(&'static [&'static str]),
+    /// one of these, which mean the one that it is shown as; anything else is an honest error
+    OnlyMean {
+        these: &'static [&'static str],
+        hint: &'static str,
+    },
+    BeInteger(i64, i64),
+    /// milliseconds, or with a unit
+    BeDuration,
+    BeSearchPath,
+}
+
+const LEVELS: &[&str] = &[
+    "debug5", "debug4", "debug3", "debug2", "debug1", "debug", "log", "notice", "warning", "error",
+    "info",
+];
+const SERVER_VERSION: &str = concat!("15.0 (Hotrow ", env!("CARGO_PKG_VERSION"), ")");
+
+const fn plain(
+    name: &'static str,
+    default: &'static str,
+    may: May,
+    description: &'static str,
+) -> Known {
+    Known { name, default, description, may, is_reported: false }
+}
+
+const fn reported(
+    name: &'static str,
+    default: &'static str,
+    may: May,
+    description: &'static str,
+) -> Known {
+    Known { name, default, description, may, is_reported: true }
+}
+
+/// By name.
+pub(super) const KNOWN: &[Known] = &[
+    reported("application_name", "", May::BeAnything, "What the client calls itself."),
+    plain(
+        "bytea_output",
+        "hex",
+        May::OnlyMean { these: &["hex"], hint: "bytea is written in hex." },
+        "How bytea is written.",
+    ),
+    reported(
+        "client_encoding",
+        "UTF8",
+        May::OnlyMean { these: &["utf8", "utf-8", "unicode"], hint: "Hotrow speaks UTF8." },
+        "Encoding of the client.",
+    ),
+    plain("client_min_messages", "notice", May::BeOneOf(LEVELS), "Kept, and without effect."),
+    reported(
+        "DateStyle",
+        "ISO, MDY",
+        May::OnlyMean {
+            these: &["iso", "iso, mdy", "iso,mdy", "mdy", "iso, us", "us"],
+            hint: "Dates are written as ISO has them: write ISO.",
+        },
+        "How dates are written.",
+    ),
+    plain(
+        "default_transaction_isolation",
+        "serializable",
+        May::OnlyMean {
+            these: &["serializable", "repeatable read", "read committed", "read uncommitted"],
+            hint: "All transactions are serializable.",
+        },
+        "Isolation of transactions: always serializable.",
+    ),
+    reported("default_transaction_read_only", "off", May::BeOnOrOff, "Transactions only read."),
+    plain("extra_float_digits", "1", May::BeInteger(-15, 3), "Kept: floats are always exact."),
+    plain(
+        "idle_in_transaction_session_timeout",
+        "0",
+        May::BeDuration,
+        "Kept, and without effect: the server's own limit holds.",
+    ),
+    reported("in_hot_standby", "off", May::NotChange, "Whether it is a standby."),
+    reported("integer_datetimes", "on", May::NotChange, "Times are integers."),
+    reported(
+        "IntervalStyle",
+        "postgres",
+        May::BeOneOf(&["postgres", "postgres_verbose", "sql_standard", "iso_8601"]),
+        "Kept: there are no intervals in results.",
+    ),
+    reported("is_superuser", "on", May::NotChange, "Whether the user may do everything."),
+    plain("lock_timeout", "0", May::BeDuration, "Kept, and without effect."),
+    plain("max_identifier_length", "63", May::NotChange, "Bytes of a name in PostgreSQL."),
+    plain("max_index_keys", "32", May::NotChange, "Columns of a key."),
+    plain("search_path", "\"$user\", public", May::BeSearchPath, "Schemas of unqualified names."),
+    reported("server_encoding", "UTF8", May::NotChange, "Encoding of the database."),
+    reported("server_version", SERVER_VERSION, May::NotChange, "The PostgreSQL to expect."),
+    plain("server_version_num", "150000", May::NotChange, "The same as a number."),
+    reported("session_authorization", "", May::NotChange, "The user."),
+    reported(
+        "standard_conforming_strings",
+        "on",
+        May::OnlyMean { these: &["on", "true", "yes", "1"], hint: "Write E'...' for escapes." },
+        "Backslashes in '...' are plain.",
+    ),
+    plain("statement_timeout", "0", May::BeDuration, "Longest time of a statement; kept."),
+    plain(
+        "synchronous_commit",
+        "on",
+        May::BeOneOf(&["on", "off", "local", "remote_write", "remote_apply"]),
+        "Kept, and without effect: the server's --durability holds.",
+    ),
+    reported(
+        "TimeZone",
+        "UTC",
+        May::OnlyMean {
+            these: &[
+                "utc",
+                "etc/utc",
+                "gmt",
+                "etc/gmt",
+                "uct",
+                "zulu",
+                "universal",
+                "z",
+                "0",
+                "+0",
+                "-0",
+                "+00",
+                "-00",
+                "00:00",
+                "+00:00",
+                "-00:00",
+                "gmt0",
+                "gmt+0",
+                "etc/uct",
+                "etc/universal",
+                "etc/zulu",
+                "greenwich",
+            ],
+            hint: "All times are UTC: convert them in the client.",
+        },
+        "Time zone.",
+    ),
+    plain(
+        "transaction_isolation",
+        "serializable",
+        May::OnlyMean {
+            these: &["serializable", "repeatable read", "read committed", "read uncommitted"],
+            hint: "All transactions are serializable.",
+        },
+        "Isolation of the transaction.",
+    ),
+    plain("transaction_read_only", "off", May::BeOnOrOff, "The transaction only reads."),
+];
+
+/// The setting with this name, in lower case.
+pub(super) fn known(name: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.name.eq_ignore_ascii_case(name))
+}
+
+impl Known {
+    /// Whether it says how the client's machine writes things, so that drivers send it unasked.
+    pub(super) fn is_of_locale(&self) -> bool {
+        matches!(self.name, "TimeZone" | "DateStyle")
+    }
+
+    /// Fails with 55P02 for one that cannot be changed.
+    pub(super) fn refuse_fixed(&self) -> Result<(), SqlError> {
+        if self.may != May::NotChange {
+            return Ok(());
+        }
+        let message = format!("parameter \"{}\" cannot be changed", self.name);
+        Err(SqlError::new(b"55P02", message))
+    }
+
+    /// A value as it is kept.
+    pub(super) fn check(&self, value: &str) -> Result<String, SqlError> {
+        self.refuse_fixed()?;
+        let plain = value.trim().to_lowercase();
+        let wrong = |hint: String| {
+            let message = format!("invalid value for parameter \"{}\": \"{value}\"", self.name);
+            if hint.is_empty() {
+                SqlError::new(b"22023", message)
+            } else {
+                advised(b"22023", message, hint)
+            }
+        };
+        match self.may {
+            May::BeAnything | May::NotChange => Ok(value.to_owned()),
+            May::BeOnOrOff => match plain.as_str() {
+                "on" | "true" | "yes" | "1" | "t" | "y" => Ok("on".to_owned()),
+                "off" | "false" | "no" | "0" | "f" | "n" => Ok("off".to_owned()),
+                _ => {
+                    let message = format!("parameter \"{}\" requires a Boolean value", self.name);
+                    Err(SqlError::new(b"22023", message))
+                }
+            },
+            May::BeOneOf(these) => match these.contains(&plain.as_str()) {
+                true => Ok(plain),
+                false => Err(wrong(format!("Available values: {}.", these.join(", ")))),
+            },
+            May::OnlyMean { these, hint } => match these.contains(&plain.as_str()) {
+                true => Ok(self.default.to_owned()),
+                false => Err(wrong(hint.to_owned())),
+            },
+            May::BeInteger(least, most) => match plain.parse::<i64>() {
+                Ok(number) if (least..=most).contains(&number) => Ok(number.to_string()),
+                Ok(number) => {
+                    let message = format!(
+                        "{number} is outside the valid range for parameter \"{}\" ({least} .. {most})",
+                        self.name
+                    );
+                    Err(SqlError::new(b"22023", message))
+                }
+                Err(_) => Err(wrong(String::new())),
+            },
+            May::BeDuration => {
+                let hint = "Valid units for this parameter are \"us\", \"ms\", \"s\", \"min\", \
+                            \"h\", and \"d\".";
+                milliseconds(&plain).map(shown).ok_or_else(|| wrong(hint.to_owned()))
+            }
+            May::BeSearchPath => {
+                let is_there = |name: &str| {
+                    let name = name.trim().trim_matches('"');
+                    matches!(name, "" | "public" | "$user" | "pg_catalog" | "information_schema")
+                };
+                match plain.split(',').all(is_there) {
+                    true => Ok(value.to_owned()),
+                    false => Err(wrong("There is one schema, public.".to_owned())),
+                }
+            }
+        }
+    }
+}
+
+/// PostgreSQL's limit: what 32 bits hold.
+const MILLISECONDS_MAX: f64 = 2_147_483_647.0;
+
+/// `100`, `100ms`, `1.5 min` ...
+fn milliseconds(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let factor = match unit.trim() {
+        "us" => 0.001,
+        "" | "ms" => 1.0,
+        "s" => 1e3,
+        "min" => 60e3,
+        "h" => 3_600e3,
+        "d" => 86_400e3,
+        _ => return None,
+    };
+    let milliseconds = (number.parse::<f64>().ok()? * factor).round();
+    (milliseconds <= MILLISECONDS_MAX).then_some(milliseconds as u64)
+}
+
+/// In the largest unit that divides it.
+fn shown(milliseconds: u64) -> String {
+    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms")];
+    let divides = |(size, _): &&(u64, &str)| milliseconds > 0 && milliseconds.is_multiple_of(*size);
+    match units.iter().find(divides) {
+        Some((size, unit)) => format!("{}{unit}", milliseconds / size),
+        None => "0".to_owned(),
+    }
+}

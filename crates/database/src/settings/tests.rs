@@ -1,0 +1,82 @@
+use super::known::KNOWN;
+use super::{Settings, TransactionStep};
+
+fn set(settings: &mut Settings, name: &str, value: &str) -> Result<String, String> {
+    let code = |error: hotrow_transaction::outcome::SqlError| error.code().to_owned();
+    settings.set(name, Some(value), false).map_err(code)?;
+    settings.get(name).map_err(code)
+}
+
+#[test]
+fn values_are_checked_and_shown_as_postgresql_shows_them() {
+    let mut settings = Settings::default();
+    for (name, value, expected) in [
+        ("application_name", "me", Ok("me")),
+        ("datestyle", "iso, mdy", Ok("ISO, MDY")),
+        ("datestyle", "German", Err("22023")),
+        ("timezone", "Etc/UTC", Ok("UTC")),
+        ("timezone", "Europe/Berlin", Err("22023")),
+        ("client_encoding", "'latin1'", Err("22023")),
+        ("client_encoding", "unicode", Ok("UTF8")),
+        ("statement_timeout", "90000", Ok("90s")),
+        ("statement_timeout", "1.5 min", Ok("90s")),
+        ("statement_timeout", "2h", Ok("2h")),
+        ("statement_timeout", "-1", Err("22023")),
+        ("statement_timeout", "1 year", Err("22023")),
+        ("extra_float_digits", "3", Ok("3")),
+        ("extra_float_digits", "4", Err("22023")),
+        ("server_version", "16", Err("55P02")),
+        ("default_transaction_read_only", "TRUE", Ok("on")),
+        ("default_transaction_isolation", "read committed", Ok("serializable")),
+        ("search_path", "public, pg_catalog", Ok("public, pg_catalog")),
+        ("search_path", "mine", Err("22023")),
+        ("nobody_knows", "1", Err("42704")),
+        ("mine.own", "x", Ok("x")),
+    ] {
+        let expected = expected.map(str::to_owned).map_err(str::to_owned);
+        assert_eq!(set(&mut settings, name, value), expected, "{name} = {value}");
+    }
+}
+
+#[test]
+fn defaults_are_values_and_names_are_in_order() {
+    let names: Vec<String> = KNOWN.iter().map(|known| known.name.to_lowercase()).collect();
+    assert!(names.is_sorted());
+    for known in KNOWN {
+        if let Ok(kept) = known.check(known.default) {
+            assert_eq!(kept, known.default, "{}", known.name);
+        } else {
+            assert!(known.refuse_fixed().is_err(), "{}", known.name);
+        }
+    }
+}
+
+#[test]
+fn transactions_take_settings_back() {
+    let mut settings = Settings::default();
+    let name = "application_name";
+    let get = |settings: &Settings| settings.get(name).expect("it is known");
+    settings.start(name, "start").expect("it is known");
+    settings.start("TimeZone", "Europe/Berlin").expect("a driver's zone is no reason to fail");
+    assert_eq!(settings.get("timezone"), Ok("UTC".to_owned()));
+    assert_eq!(set(&mut settings, name, "a"), Ok("a".to_owned()));
+    settings.step(TransactionStep::Begun);
+    settings.set(name, Some("b"), false).expect("it is known");
+    settings.set(name, Some("c"), true).expect("it is known");
+    assert_eq!(get(&settings), "c");
+    settings.step(TransactionStep::Committed);
+    assert_eq!(get(&settings), "b");
+    settings.step(TransactionStep::Begun);
+    settings.set(name, Some("d"), false).expect("it is known");
+    settings.step(TransactionStep::Savepoint("s".to_owned()));
+    settings.set(name, Some("e"), false).expect("it is known");
+    settings.step(TransactionStep::RolledBackTo("s".to_owned()));
+    assert_eq!(get(&settings), "d");
+    settings.take_changed();
+    settings.step(TransactionStep::RolledBack);
+    assert_eq!(settings.take_changed(), [(name, "b".to_owned())]);
+    settings.set(name, None, false).expect("it is known");
+    assert_eq!(get(&settings), "start");
+    settings.reset_all();
+    assert_eq!(get(&settings), "start");
+}

@@ -1,0 +1,227 @@
+//! Rows made anew, for tables whose columns have changed, and tables emptied, at quiet points.
+//!
+//! Role         what ALTER TABLE, TRUNCATE and DROP TABLE mean for storage: a table gets another
+//!              store of records, and indexes of its own; the old one goes with the last schema
+//!              that has it, so that a checkpoint that is being taken still finds its rows
+//! Invariants   I1 a table keeps its id, and its indexes keep theirs: what refers to them, and the
+//!                 log's entries, mean the same table as before
+
+use std::sync::Arc;
+
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::key::KeyBuffer;
+use hotrow_base::row::{RowError, RowLayout, Words, read_field};
+use hotrow_base::value::Value;
+use hotrow_storage::btree::GHOST;
+use hotrow_storage::table::{Index as StoredIndex, Table as StoredTable};
+use hotrow_transaction::catalog::{Catalog, ForeignKey, Index, Table};
+use hotrow_transaction::outcome::SqlError;
+
+use super::{QUIET_WORKER, Schema};
+
+/// A table whose rows are made anew.
+#[derive(Clone, Debug)]
+pub struct Rebuilt {
+    /// which
+    pub table: TableId,
+    /// where each of its columns comes from; none: the rows go
+    pub columns: Option<Vec<ColumnFrom>>,
+}
+
+/// What a column of a rebuilt table has in it.
+#[derive(Clone, Debug)]
+pub enum ColumnFrom {
+    /// what an old column had
+    Old(ColumnId),
+    /// the same value in all rows
+    Constant(Value),
+}
+
+/// Rows that are to be copied.
+pub(super) struct OldRows<'a> {
+    stored: Arc<StoredTable>,
+    layout: RowLayout,
+    rebuilt: &'a Rebuilt,
+}
+
+impl Schema {
+    /// Puts empty tables in the places of those that are rebuilt, emptied or dropped. Which they
+    /// are, and what is to be copied into them.
+    pub(super) fn take_rows<'a>(
+        &mut self,
+        next: &Catalog,
+        rebuilt: &'a [Rebuilt],
+    ) -> Vec<(TableId, Option<OldRows<'a>>)> {
+        let mut taken = Vec::new();
+        for old in self.catalog.tables() {
+            let asked = rebuilt.iter().find(|rebuilt| rebuilt.table == old.id);
+            let is_dropped = next.table(old.id).dropped && !old.dropped;
+            if asked.is_none() && !is_dropped {
+                continue;
+            }
+            let empty = StoredTable::new(self.memory.workers(), self.memory.budget());
+            let place = &mut self.tables[old.id.index()];
+            let stored = std::mem::replace(place, Arc::new(empty));
+            let layout = old.layout.clone();
+            let rows = asked.filter(|rebuilt| rebuilt.columns.is_some()).map(|rebuilt| OldRows {
+                stored,
+                layout,
+                rebuilt,
+            });
+            taken.push((old.id, rows));
+        }
+        taken
+    }
+
+    /// Makes the new rows of old ones. They are in no index yet.
+    pub(super) fn copy_rows(&self, old: Option<&OldRows<'_>>) -> Result<(), SqlError> {
+        let Some(OldRows { stored, layout, rebuilt }) = old else { return Ok(()) };
+        let table = self.catalog.table(rebuilt.table);
+        let columns = rebuilt.columns.as_deref().unwrap_or_default();
+        let (mut constants, mut values) = (Vec::new(), Vec::new());
+        for (from, column) in columns.iter().zip(&table.columns) {
+            values.push(match from {
+                ColumnFrom::Old(_) => Datum::NULL,
+                ColumnFrom::Constant(value) => {
+                    value.to_datum(column.data_type, &mut constants).map_err(|error| {
+                        let code = error.code().as_bytes().try_into().unwrap_or(*b"22023");
+                        SqlError::new(&code, format!("{}: {}", column.name, error.message()))
+                    })?
+                }
+            });
+        }
+        let (mut heap, mut row, mut failed) = (constants.clone(), Vec::new(), None);
+        let records = self.table(table.id).records();
+        stored.records().for_each_record(|_, record| {
+            if failed.is_some() || record.is_ghost() {
+                return;
+            }
+            heap.truncate(constants.len());
+            for (value, from) in values.iter_mut().zip(columns) {
+                if let ColumnFrom::Old(column) = from {
+                    *value = layout.read(record.row(), *column, &mut heap);
+                }
+            }
+            let built = table.layout.build(&values, &heap, &mut row);
+            failed = built.map_err(|error| refused(table, error, &values, &heap)).err();
+            if failed.is_none() && records.allocate(QUIET_WORKER, &row).is_err() {
+                failed = Some(self.memory.out_of_memory());
+            }
+        });
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Fails with 23503 where a row refers to none of the parent's.
+    ///
+    /// # Errors
+    ///
+    /// As said.
+    pub fn check_foreign_key(&self, key: &ForeignKey) -> Result<(), SqlError> {
+        let (child, index) = (self.catalog.table(key.child), self.catalog.index(key.parent_index));
+        let parent = self.catalog.table(key.parent);
+        let (mut failed, mut buffer) = (None, KeyBuffer::new());
+        self.table(child.id).records().for_each_record(|_, record| {
+            if failed.is_some() || record.is_ghost() {
+                return;
+            }
+            let (mut values, mut names) = (Vec::new(), Vec::new());
+            for column in &key.child_columns {
+                let mut heap = Vec::new();
+                let described = &child.columns[column.index()];
+                let datum = child.layout.read(record.row(), *column, &mut heap);
+                values.push(Value::from_datum(datum, described.data_type, &heap));
+                names.push(described.name.as_str());
+            }
+            if values.iter().any(Value::is_null)
+                || self.has_key(parent, index, &values, &mut buffer)
+            {
+                return;
+            }
+            let (table, name) = (&child.name, &key.name);
+            let text = format!(
+                "insert or update on table \"{table}\" violates foreign key constraint \"{name}\""
+            );
+            let mut error = SqlError::new(b"23503", text);
+            let values: Vec<String> = values.iter().map(Value::to_string).collect();
+            error.detail = Some(format!(
+                "Key ({})=({}) is not present in table \"{}\".",
+                names.join(", "),
+                values.join(", "),
+                parent.name
+            ));
+            (error.table, error.constraint) = (Some(table.clone()), Some(name.clone()));
+            failed = Some(error);
+        });
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Whether a unique index has a row with these values, none of them NULL.
+    fn has_key(
+        &self,
+        table: &Table,
+        index: &Index,
+        values: &[Value],
+        buffer: &mut KeyBuffer,
+    ) -> bool {
+        buffer.clear();
+        for (part, (column, value)) in index.columns.iter().zip(values).enumerate() {
+            let mut heap = Vec::new();
+            let of = table.columns[column.index()].data_type;
+            // What is no value of the parent's type is none of its keys.
+            let Ok(datum) = value.to_datum(of, &mut heap) else { return false };
+            if index.key.encode_part(part, datum, &heap, buffer).is_err() {
+                return false;
+            }
+        }
+        let key = buffer.as_slice();
+        match self.stored_part(index, key) {
+            StoredIndex::BTree(stored) => stored.get(key).is_some_and(|found| found & GHOST == 0),
+            StoredIndex::Hash(stored) => {
+                let records = self.table(table.id).records();
+                let is_it = |id| {
+                    let record = records.record(id);
+                    let row = record.row();
+                    (!record.is_ghost() && index.key.matches_row(&index.fields, row, key))
+                        .then_some(())
+                };
+                stored.get(self.entry_hash(index, key), is_it).is_some()
+            }
+        }
+    }
+
+    /// `Key (a, b)=(1, 2)`, for messages.
+    pub(super) fn key_of<W: Words + ?Sized>(&self, index: &Index, row: &W) -> String {
+        let table = self.catalog.table(index.table);
+        let (mut names, mut values) = (Vec::new(), Vec::new());
+        for column in &index.columns {
+            let described = &table.columns[column.index()];
+            let mut heap = Vec::new();
+            let datum = read_field(table.layout.field(*column), row, &mut heap);
+            names.push(described.name.as_str());
+            values.push(Value::from_datum(datum, described.data_type, &heap).to_string());
+        }
+        format!("Key ({})=({})", names.join(", "), values.join(", "))
+    }
+}
+
+fn refused(table: &Table, error: RowError, values: &[Datum], heap: &[u8]) -> SqlError {
+    let name = &table.name;
+    let mut refused = match error {
+        RowError::NullInNotNull { column } => {
+            let column = &table.columns[column.index()].name;
+            let message =
+                format!("column \"{column}\" of relation \"{name}\" contains null values");
+            SqlError { column: Some(column.clone()), ..SqlError::new(b"23502", message) }
+        }
+        error => SqlError::new(b"54000", format!("table \"{name}\": {error}")),
+    };
+    let shown = values.iter().zip(&table.columns).map(|(&datum, column)| {
+        let value = Value::from_datum(datum, column.data_type, heap);
+        if value.is_null() { "null".to_owned() } else { value.to_string() }
+    });
+    let shown: Vec<String> = shown.collect();
+    refused.detail = Some(format!("Failing row contains ({}).", shown.join(", ")));
+    refused.table = Some(name.clone());
+    refused
+}

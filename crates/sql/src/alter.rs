@@ -1,0 +1,395 @@
+//! ALTER TABLE: columns, constraints, names.
+//!
+//! Role         reads the operations of one statement, in order, into a draft of the table as it is
+//!              to be, and tells the [`CatalogChange`]s that lead there: one for all that changes
+//!              the rows' form, then one for each constraint
+//! Invariants   I1 what the draft has of indexes and constraints beyond what the table had is new
+
+use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_transaction::catalog::{Catalog, IndexDefinition, IndexKind, Table};
+use hotrow_transaction::program::{Place, Procedure};
+use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation as Operation};
+
+use crate::apply::{CatalogChange, Columns, Filled, Notice};
+use crate::clauses::object_name;
+use crate::compile::Compiled;
+use crate::definition::{Draft, ForeignKeyDefinition, TableDefinition};
+use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
+use crate::scope::Compiler;
+use crate::token::{folded, parse_statement, tokenize};
+
+/// A table while the operations on it are read.
+struct Altered<'c> {
+    table: &'c Table,
+    draft: Draft,
+    /// what fills each column of the draft
+    filled: Vec<Filled>,
+    /// the rows' form, or the columns' NOT NULL, changes
+    rebuilds: bool,
+    /// names and defaults of columns change, or a key is new
+    changes: Vec<CatalogChange>,
+}
+
+impl Compiler<'_> {
+    /// ALTER TABLE.
+    pub(crate) fn alter_table(&mut self, written: &ast::AlterTable) -> Result<Compiled> {
+        let place = place_in(&written.name, self.place);
+        let name = object_name(&written.name, place)?;
+        let table = match self.table(&name, place) {
+            Ok(table) => table,
+            Err(_) if written.if_exists => {
+                let text = format!("relation \"{name}\" does not exist, skipping");
+                return Ok(Compiled::Catalog(vec![CatalogChange::Nothing(Notice::new(text))]));
+            }
+            Err(error) => return Err(error),
+        };
+        let definition = definition_of(self.catalog, table);
+        let draft = Draft { table: definition, primary_kind: IndexKind::BTree, place };
+        let filled = (0..table.columns.len()).map(|at| Filled::Old(ColumnId(at as u16))).collect();
+        let mut altered = Altered { table, draft, filled, rebuilds: false, changes: Vec::new() };
+        for operation in &written.operations {
+            self.operation(&mut altered, operation)?;
+        }
+        Ok(Compiled::Catalog(altered.into_changes()))
+    }
+
+    fn operation(&mut self, altered: &mut Altered<'_>, operation: &Operation) -> Result<()> {
+        let place = altered.draft.place;
+        match operation {
+            Operation::AddConstraint { constraint, not_valid } => {
+                if *not_valid {
+                    return Err(unsupported(place, "NOT VALID", "leave it out: rows are checked"));
+                }
+                self.add_constraint(altered, constraint)
+            }
+            Operation::AddColumn { if_not_exists, column_def, .. } => {
+                self.add_column(altered, column_def, *if_not_exists)
+            }
+            Operation::DropColumn { column_names, if_exists, .. } => column_names
+                .iter()
+                .try_for_each(|name| altered.drop_column(self.catalog, name, *if_exists)),
+            Operation::DropConstraint { name, if_exists, .. } => {
+                altered.drop_constraint(self.catalog, name, *if_exists)
+            }
+            Operation::RenameColumn { old_column_name, new_column_name } => {
+                altered.rename_column(old_column_name, new_column_name)
+            }
+            Operation::RenameTable { table_name } => {
+                let (ast::RenameTableNameKind::As(name) | ast::RenameTableNameKind::To(name)) =
+                    table_name;
+                let name = object_name(name, place)?;
+                if self.catalog.table_named(&name).is_some()
+                    || self.catalog.index_named(&name).is_some()
+                {
+                    return Err(taken(&name, place));
+                }
+                let table = altered.table.id;
+                altered.changes.push(CatalogChange::RenameTable { table, name });
+                Ok(())
+            }
+            Operation::AlterColumn { column_name, op } => {
+                self.alter_column(altered, column_name, op)
+            }
+            Operation::OwnerTo { .. } => {
+                Err(unsupported(place, "OWNER TO", "tables have no owners: leave it out"))
+            }
+            // PostgreSQL's UNLOGGED tables are logged here, too.
+            Operation::SetLogged | Operation::SetUnlogged => Ok(()),
+            other => Err(unsupported(
+                place,
+                format!("ALTER TABLE ... {other}"),
+                "create a table as it should be, and copy the rows",
+            )),
+        }
+    }
+
+    fn add_constraint(
+        &mut self,
+        altered: &mut Altered<'_>,
+        constraint: &ast::TableConstraint,
+    ) -> Result<()> {
+        let had_key = altered.draft.table.primary.is_some();
+        self.table_constraint(&mut altered.draft, constraint)?;
+        altered.rebuilds |= !had_key && altered.draft.table.primary.is_some();
+        if let ast::TableConstraint::Check(check) = constraint {
+            let violated_by = self.violating(altered, &check.expr)?;
+            altered.push_check(violated_by);
+        }
+        Ok(())
+    }
+
+    /// A query for a row that a condition is false for.
+    fn violating(
+        &mut self,
+        altered: &Altered<'_>,
+        condition: &ast::Expr,
+    ) -> Result<Box<Procedure>> {
+        let name = altered.table.name.replace('"', "\"\"");
+        let text = format!("SELECT * FROM \"{name}\" WHERE NOT ({condition}) LIMIT 1");
+        let place = altered.draft.place;
+        let query = parse_statement(&tokenize(&text, place)?, place)?;
+        let mut compiler = Compiler::new(self.catalog);
+        compiler.ad_hoc = true;
+        compiler.place = place;
+        let mut body = Vec::new();
+        compiler.sql(&query, None, &mut body)?;
+        Ok(Box::new(compiler.take_procedure("", body, true)))
+    }
+
+    fn add_column(
+        &mut self,
+        altered: &mut Altered<'_>,
+        written: &ast::ColumnDef,
+        if_not_exists: bool,
+    ) -> Result<()> {
+        let name = folded(&written.name.value, written.name.quote_style.is_some());
+        let place = ident_place(&written.name, altered.draft.place);
+        if if_not_exists && altered.draft.table.columns.iter().any(|c| c.name == name) {
+            let table = &altered.table.name;
+            let text =
+                format!("column \"{name}\" of relation \"{table}\" already exists, skipping");
+            altered.changes.push(CatalogChange::Nothing(Notice::new(text)));
+            return Ok(());
+        }
+        let (checks, had_key) =
+            (altered.draft.table.checks.len(), altered.draft.table.primary.is_some());
+        self.columns(&mut altered.draft, std::slice::from_ref(written))?;
+        self.column_constraints(&mut altered.draft, written)?;
+        let draft = &mut altered.draft.table;
+        if draft.checks.len() > checks {
+            return Err(unsupported(
+                place,
+                "CHECK of a column that is being added",
+                "add the column, then the constraint: ALTER TABLE ... ADD CHECK (...)",
+            ));
+        }
+        if !had_key && draft.primary.is_some() {
+            return Err(unsupported(
+                place,
+                "PRIMARY KEY of a column that is being added",
+                "add the column, fill it, then ALTER TABLE ... ADD PRIMARY KEY",
+            ));
+        }
+        let default = draft.columns.last().and_then(|column| column.default.clone());
+        altered.filled.push(Filled::By(default));
+        altered.rebuilds = true;
+        Ok(())
+    }
+
+    fn alter_column(
+        &mut self,
+        altered: &mut Altered<'_>,
+        name: &ast::Ident,
+        operation: &AlterColumnOperation,
+    ) -> Result<()> {
+        let place = ident_place(name, altered.draft.place);
+        let id = altered.column(name)?;
+        match operation {
+            AlterColumnOperation::SetNotNull | AlterColumnOperation::DropNotNull => {
+                let nullable = matches!(operation, AlterColumnOperation::DropNotNull);
+                let table = &mut altered.draft.table;
+                if nullable && table.primary.as_ref().is_some_and(|key| key.columns.contains(&id)) {
+                    let column = &table.columns[id.index()].name;
+                    let text = format!("column \"{column}\" is in a primary key");
+                    return Err(error(b"42P16", place, text));
+                }
+                altered.rebuilds |= table.columns[id.index()].nullable != nullable;
+                table.columns[id.index()].nullable = nullable;
+            }
+            AlterColumnOperation::SetDefault { value } => {
+                let column = &altered.draft.table.columns[id.index()];
+                let default = self.default_value(value, column)?;
+                altered.draft.table.columns[id.index()].default = Some(default.clone());
+                altered.set_default(id, Some(default));
+            }
+            AlterColumnOperation::DropDefault => {
+                altered.draft.table.columns[id.index()].default = None;
+                altered.set_default(id, None);
+            }
+            other => {
+                return Err(unsupported(
+                    place,
+                    format!("ALTER COLUMN ... {other}"),
+                    "add a column of the new type, UPDATE it from the old one, drop that",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Altered<'_> {
+    fn column(&self, written: &ast::Ident) -> Result<ColumnId> {
+        let name = folded(&written.value, written.quote_style.is_some());
+        let found = self.draft.table.columns.iter().position(|column| column.name == name);
+        found.map(|at| ColumnId(at as u16)).ok_or_else(|| {
+            let place = ident_place(written, self.draft.place);
+            let table = &self.table.name;
+            let text = format!("column \"{name}\" of relation \"{table}\" does not exist");
+            error(b"42703", place, text)
+        })
+    }
+
+    fn set_default(
+        &mut self,
+        column: ColumnId,
+        default: Option<hotrow_transaction::program::Expr>,
+    ) {
+        let table = self.table.id;
+        self.changes.push(CatalogChange::SetDefault { table, column, default });
+    }
+
+    fn push_check(&mut self, violated_by: Box<Procedure>) {
+        let Some(check) = self.draft.table.checks.last().cloned() else { return };
+        let table = self.table.id;
+        self.changes.push(CatalogChange::AddCheck { table, check, violated_by });
+    }
+
+    fn rename_column(&mut self, old: &ast::Ident, new: &ast::Ident) -> Result<()> {
+        let column = self.column(old)?;
+        let name = folded(&new.value, new.quote_style.is_some());
+        if self.draft.table.columns.iter().any(|other| other.name == name) {
+            let place = ident_place(new, self.draft.place);
+            let table = &self.table.name;
+            let text = format!("column \"{name}\" of relation \"{table}\" already exists");
+            return Err(error(b"42701", place, text));
+        }
+        self.draft.table.columns[column.index()].name.clone_from(&name);
+        let table = self.table.id;
+        self.changes.push(CatalogChange::RenameColumn { table, column, name });
+        Ok(())
+    }
+
+    /// Only on its own, since the numbers of the columns behind it change.
+    fn drop_column(
+        &mut self,
+        catalog: &Catalog,
+        written: &ast::Ident,
+        if_exists: bool,
+    ) -> Result<()> {
+        let place = ident_place(written, self.draft.place);
+        let column = match self.column(written) {
+            Ok(column) => column,
+            Err(missing) if if_exists => {
+                let text = format!("{}, skipping", missing.message);
+                self.changes.push(CatalogChange::Nothing(Notice::new(text)));
+                return Ok(());
+            }
+            Err(missing) => return Err(missing),
+        };
+        if self.rebuilds
+            || !self.changes.is_empty()
+            || self.filled.len() != self.table.columns.len()
+        {
+            let hint = "write an ALTER TABLE of its own for each column that is dropped";
+            return Err(unsupported(place, "DROP COLUMN beside other changes", hint));
+        }
+        let name = &self.table.columns[column.index()].name;
+        let needs = |what: String| {
+            let text = format!("cannot drop column {name} of table {}", self.table.name);
+            let text = format!("{text} because {what} needs it");
+            Err(error(b"2BP01", place, text).hint("Drop that first."))
+        };
+        for index in self.table.indexes().map(|id| catalog.index(id)) {
+            if index.entry_columns.contains(&column) {
+                return needs(format!("index {}", index.name));
+            }
+        }
+        if let Some(check) = self.table.checks.iter().find(|c| c.columns.contains(&column)) {
+            return needs(format!("constraint {}", check.name));
+        }
+        let mut keys = self.table.foreign_keys.iter();
+        if let Some(key) = keys.find(|key| key.child_columns.contains(&column)) {
+            return needs(format!("constraint {}", key.name));
+        }
+        if self.table.columns.len() == 1 {
+            let hint = "drop the table";
+            return Err(unsupported(place, "dropping the only column of a table", hint));
+        }
+        self.draft.table.columns.remove(column.index());
+        self.filled.remove(column.index());
+        self.rebuilds = true;
+        Ok(())
+    }
+
+    fn drop_constraint(
+        &mut self,
+        catalog: &Catalog,
+        written: &ast::Ident,
+        if_exists: bool,
+    ) -> Result<()> {
+        let name = folded(&written.value, written.quote_style.is_some());
+        let place = ident_place(written, self.draft.place);
+        let table = self.table;
+        let unique =
+            table.indexes().map(|id| catalog.index(id)).find(|i| i.unique && i.name == name);
+        if let Some(index) = unique {
+            if table.primary == Some(index.id) {
+                let hint = "create a table without it, and copy the rows";
+                return Err(unsupported(place, "dropping a primary key", hint));
+            }
+            crate::compile::refuse_needed(catalog, index, place)?;
+            self.changes.push(CatalogChange::DropIndex(index.id));
+        } else if table.checks.iter().any(|check| check.name == name)
+            || table.foreign_keys.iter().any(|key| key.name == name)
+        {
+            self.changes.push(CatalogChange::DropConstraint { table: table.id, name });
+        } else {
+            let text =
+                format!("constraint \"{name}\" of relation \"{}\" does not exist", table.name);
+            if !if_exists {
+                return Err(error(b"42704", place, text));
+            }
+            self.changes.push(CatalogChange::Nothing(Notice::new(format!("{text}, skipping"))));
+        }
+        Ok(())
+    }
+
+    fn into_changes(self) -> Vec<CatalogChange> {
+        let Self { table, draft, filled, rebuilds, changes } = self;
+        let TableDefinition { name, columns, primary, unique, foreign_keys, .. } = draft.table;
+        let mut all = Vec::new();
+        if rebuilds {
+            let primary = primary.filter(|_| table.primary.is_none());
+            all.push(CatalogChange::Columns(Columns { table: table.id, columns, filled, primary }));
+        }
+        all.extend(changes);
+        let had = table.secondary.len();
+        let new = unique.into_iter().skip(had);
+        all.extend(
+            new.map(|definition| CatalogChange::CreateIndex { table: name.clone(), definition }),
+        );
+        let new = foreign_keys.into_iter().skip(table.foreign_keys.len());
+        all.extend(new.map(|key| CatalogChange::AddForeignKey { table: table.id, key }));
+        all
+    }
+}
+
+pub(crate) fn taken(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
+    error(b"42P07", place, format!("relation \"{name}\" already exists"))
+}
+
+/// A table that there is, as CREATE TABLE would say it; its secondary indexes, unique or not,
+/// stand where constraints would.
+fn definition_of(catalog: &Catalog, table: &Table) -> TableDefinition {
+    let definition = |id| {
+        let index = catalog.index(id);
+        let (name, columns) = (index.name.clone(), index.columns.clone());
+        IndexDefinition { name, columns, unique: index.unique, kind: index.kind }
+    };
+    let key = |key: &hotrow_transaction::catalog::ForeignKey| ForeignKeyDefinition {
+        name: key.name.clone(),
+        child_columns: key.child_columns.clone(),
+        parent: Some(key.parent).filter(|parent: &TableId| *parent != table.id),
+        parent_columns: catalog.index(key.parent_index).columns.clone(),
+    };
+    TableDefinition {
+        name: table.name.clone(),
+        columns: table.columns.clone(),
+        primary: table.primary.map(definition),
+        unique: table.secondary.iter().copied().map(definition).collect(),
+        checks: table.checks.clone(),
+        foreign_keys: table.foreign_keys.iter().map(key).collect(),
+        routing: table.routing,
+    }
+}

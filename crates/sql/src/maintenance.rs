@@ -1,0 +1,144 @@
+//! TRUNCATE, and what PostgreSQL's users do for their tables' sake: VACUUM, ANALYZE, CHECKPOINT.
+//!
+//! ```text
+//! VACUUM [FULL] [FREEZE] [VERBOSE] [ANALYZE] [table [(columns)], ...]
+//! VACUUM (option [value], ...) [table [(columns)], ...]
+//! ANALYZE [VERBOSE] [table [(columns)], ...]
+//! CHECKPOINT
+//! ```
+
+use hotrow_base::ids::TableId;
+use hotrow_transaction::program::Place;
+use sqlparser::ast;
+use sqlparser::tokenizer::Token;
+
+use crate::apply::Notice;
+use crate::clauses::object_name;
+use crate::error::{Advice, Result, error, place_in};
+use crate::scope::Compiler;
+use crate::token::Cursor;
+
+/// Something for the tables' sake.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Maintenance {
+    /// nothing to do: space is reclaimed as soon as nobody needs it
+    Vacuum(Vec<(String, Place)>),
+    /// nothing to do: there are no statistics
+    Analyze(Vec<(String, Place)>),
+    /// a checkpoint is taken
+    Checkpoint,
+}
+
+/// TRUNCATE
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Truncation {
+    /// which tables, those that refer to others before them
+    pub tables: Vec<TableId>,
+    /// those that CASCADE has added
+    pub notices: Vec<Notice>,
+}
+
+impl Maintenance {
+    /// Fails with 42P01 for a table that does not exist.
+    pub(crate) fn check(&self, compiler: &Compiler<'_>) -> Result<()> {
+        match self {
+            Self::Vacuum(tables) | Self::Analyze(tables) => {
+                tables.iter().try_for_each(|(name, at)| compiler.table(name, *at).map(drop))
+            }
+            Self::Checkpoint => Ok(()),
+        }
+    }
+}
+
+/// Parses such a statement; none when it is another one.
+pub(crate) fn maintenance(cursor: &mut Cursor<'_>) -> Result<Option<Maintenance>> {
+    let maintenance = if cursor.accept("vacuum") {
+        options(cursor, &["full", "freeze", "verbose", "analyze", "analyse"])?;
+        Maintenance::Vacuum(tables(cursor)?)
+    } else if cursor.accept("analyze") || cursor.accept("analyse") {
+        options(cursor, &["verbose"])?;
+        Maintenance::Analyze(tables(cursor)?)
+    } else if cursor.accept("checkpoint") {
+        Maintenance::Checkpoint
+    } else {
+        return Ok(None);
+    };
+    if cursor.at_end() { Ok(Some(maintenance)) } else { Err(cursor.unexpected("the end")) }
+}
+
+fn options(cursor: &mut Cursor<'_>, words: &[&str]) -> Result<()> {
+    if cursor.peek() == Some(&Token::LParen) {
+        return cursor.take_brackets().map(drop);
+    }
+    while words.iter().any(|word| cursor.accept(word)) {}
+    Ok(())
+}
+
+fn tables(cursor: &mut Cursor<'_>) -> Result<Vec<(String, Place)>> {
+    let mut tables = Vec::new();
+    while !cursor.at_end() {
+        let place = cursor.place();
+        tables.push((cursor.object_name()?, place));
+        if cursor.peek() == Some(&Token::LParen) {
+            cursor.take_brackets()?;
+        }
+        if !cursor.accept_token(&Token::Comma) {
+            break;
+        }
+    }
+    Ok(tables)
+}
+
+impl Compiler<'_> {
+    /// TRUNCATE.
+    pub(crate) fn truncation(&self, written: &ast::Truncate) -> Result<Truncation> {
+        let mut named = Vec::new();
+        for target in &written.table_names {
+            let place = place_in(&target.name, self.place);
+            let table = self.table(&object_name(&target.name, place)?, place)?;
+            if !named.contains(&table.id) {
+                named.push(table.id);
+            }
+        }
+        let cascades = matches!(written.cascade, Some(ast::CascadeOption::Cascade));
+        let mut notices = Vec::new();
+        while let Some((parent, child)) = self.left_referrer(&named) {
+            let (parent, name) =
+                (&self.catalog.table(parent).name, &self.catalog.table(child).name);
+            if !cascades {
+                let message = "cannot truncate a table referenced in a foreign key constraint";
+                return Err(error(b"0A000", self.place, message)
+                    .detail(format!("Table \"{name}\" references \"{parent}\"."))
+                    .hint(format!(
+                        "Truncate table \"{name}\" at the same time, or use TRUNCATE ... CASCADE."
+                    )));
+            }
+            notices.push(Notice::new(format!("truncate cascades to table \"{name}\"")));
+            named.push(child);
+        }
+        Ok(Truncation { tables: self.children_first(named), notices })
+    }
+
+    /// A table that refers to one of these and is none of them.
+    fn left_referrer(&self, named: &[TableId]) -> Option<(TableId, TableId)> {
+        let tables = self.catalog.tables().iter().filter(|table| !table.dropped);
+        let mut keys = tables.flat_map(|table| &table.foreign_keys);
+        let found = keys.find(|key| named.contains(&key.parent) && !named.contains(&key.child));
+        found.map(|key| (key.parent, key.child))
+    }
+
+    /// In an order in which whoever refers to another comes before it, as far as there is one.
+    fn children_first(&self, mut left: Vec<TableId>) -> Vec<TableId> {
+        let mut ordered = Vec::with_capacity(left.len());
+        while !left.is_empty() {
+            let is_referred_to = |id: TableId| {
+                let others = left.iter().filter(|other| **other != id);
+                let mut keys = others.flat_map(|other| &self.catalog.table(*other).foreign_keys);
+                keys.any(|key| key.parent == id)
+            };
+            let next = left.iter().position(|id| !is_referred_to(*id)).unwrap_or(0);
+            ordered.push(left.remove(next));
+        }
+        ordered
+    }
+}
