@@ -74,11 +74,13 @@ impl Compiled {
     /// What the client is told about parts of it that are left out.
     pub fn notices(&self) -> Vec<&Notice> {
         let Self::Catalog(changes) = self else { return Vec::new() };
-        let notice = |change| match change {
-            &CatalogChange::Nothing(ref notice) => Some(notice),
-            _ => None,
-        };
-        changes.iter().filter_map(notice).collect()
+        let mut notices = Vec::new();
+        for change in changes {
+            if let CatalogChange::Nothing(notice) = change {
+                notices.push(notice);
+            }
+        }
+        notices
     }
 }
 
