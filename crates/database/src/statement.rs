@@ -67,7 +67,7 @@ impl StatementResult {
 #[derive(Debug)]
 pub enum Outcome {
     /// it is done
-    Done(StatementResult),
+    Done(Box<StatementResult>),
     /// COPY FROM STDIN: it waits for rows
     CopyIn(Box<CopyIn>),
     /// COPY TO STDOUT: rows to be taken
@@ -87,7 +87,7 @@ pub(crate) fn perform(
         return Ok(Outcome::Naming(naming.clone()));
     }
     if !prepared.statement().is_copy() {
-        return execute(session, prepared, values).map(Outcome::Done);
+        return execute(session, prepared, values).map(Box::new).map(Outcome::Done);
     }
     let begun = begin_copy(session, prepared);
     if begun.is_err() {

@@ -367,7 +367,7 @@ impl<'a> Conversation<'a> {
         if let Progress::Ready = portal.progress {
             let outcome = session.perform(prepared, &portal.values).map_err(sql_error)?;
             let result = match outcome {
-                Outcome::Done(result) => result,
+                Outcome::Done(result) => *result,
                 Outcome::CopyOut(copy) => {
                     say_rows(out, *copy);
                     return Ok(());

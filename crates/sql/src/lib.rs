@@ -11,7 +11,8 @@
 //! trees); `compile`,
 //! `create`, `scope`, `typing`, `expression`, `query`, `path`, `consume`, `row_order`, `change`,
 //! `foreign_key`, `statement`, `loops` (trees to programs); `definition`, `constraint`, `index`,
-//! `alter`, `apply` (tables and indexes); `maintenance` (TRUNCATE, VACUUM and the like); `copy`; `setting`.
+//! `alter`, `apply` (tables and indexes); `maintenance` (TRUNCATE, VACUUM and the like); `copy`;
+//! `setting`.
 //!
 //! Architecture invariants: this crate knows no storage, no engine and no thread. Hostile text
 //! gets an error: lengths and nesting are bounded before anything recurses (`token`, I2).

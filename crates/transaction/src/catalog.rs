@@ -234,8 +234,8 @@ impl Catalog {
         Ok(id)
     }
 
-    /// Gives a table that has none a primary key; its columns are NOT NULL already. Fails with 54001
-    /// when a key could never fit.
+    /// Gives a table that has none a primary key; its columns are NOT NULL already. Fails with
+    /// 54001 when a key could never fit.
     pub fn add_primary(
         &mut self,
         table: TableId,

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# pgbench, as PostgreSQL ships it, against a durable server: it fills its tables, runs its scripts in
+# all protocols, and the sums of TPC-B agree afterwards, also behind a kill and a recovery.
+#
+#   tests/clients/pgbench.sh path/to/hotrow [seconds per run] [scale]
+#
+# Needs pgbench and psql (Debian: postgresql-contrib, postgresql-client); fails without them.
+set -euo pipefail
+hotrow=$1 seconds=${2:-1} scale=${3:-1}
+PATH="$PATH:$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | tail -1)"
+
+for tool in pgbench psql; do
+    if ! command -v "$tool" > /dev/null; then
+        echo "$tool is missing: install PostgreSQL's client tools, on Debian by" >&2
+        echo "    apt-get install postgresql-client postgresql-contrib" >&2
+        exit 1
+    fi
+done
+
+work=$(mktemp -d)
+server=
+stop() {
+    if [ -n "$server" ]; then kill -9 "$server" 2> /dev/null || true; fi
+    rm -rf "$work"
+}
+trap stop EXIT
+
+serve() {
+    "$hotrow" serve "$work/db" --listen 127.0.0.1:0 > "$work/out" 2>&1 &
+    server=$!
+    for _ in $(seq 300); do
+        PGPORT=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$work/out")
+        if [ -n "$PGPORT" ]; then export PGPORT; return; fi
+        sleep 0.1
+    done
+    echo "the server does not listen:" >&2
+    cat "$work/out" >&2
+    exit 1
+}
+
+fail() {
+    echo "$1" >&2
+    exit 1
+}
+
+# The rows that there have to be, and the four sums, which have to be one.
+check() {
+    local rows sums
+    rows=$(psql -XAtc "SELECT count(*) FROM pgbench_accounts")
+    [ "$rows" = $((scale * 100000)) ] || fail "$1: $rows accounts"
+    sums=$(psql -XAt \
+        -c "SELECT sum(abalance) FROM pgbench_accounts" \
+        -c "SELECT sum(tbalance) FROM pgbench_tellers" \
+        -c "SELECT sum(bbalance) FROM pgbench_branches" \
+        -c "SELECT sum(delta) FROM pgbench_history")
+    [ "$(sort -u <<< "$sums" | wc -l)" = 1 ] || fail "$1: the sums are" $sums
+    echo "$1: $rows accounts, sums $(head -1 <<< "$sums")"
+}
+
+export PGHOST=127.0.0.1 PGUSER=tester PGDATABASE=app PGOPTIONS=
+serve
+pgbench --quiet -i -s "$scale" 2> "$work/init" || { cat "$work/init" >&2; exit 1; }
+run() {
+    local out
+    out=$(pgbench "$@" -T "$seconds" -j 2 2>&1) || fail "pgbench $*: $out"
+    grep -q "number of failed transactions: 0 " <<< "$out" || fail "pgbench $*: $out"
+    echo "pgbench $*: $(sed -n 's/^tps = \([0-9]*\).*/\1 a second/p' <<< "$out")"
+}
+
+for mode in simple extended prepared; do
+    for clients in 1 16; do
+        # Without -n: it says VACUUM and TRUNCATE first.
+        run -b tpcb-like -M "$mode" -c "$clients"
+        run -n -b select-only -M "$mode" -c "$clients"
+        # Each run has emptied the history: compare from new tables on.
+        pgbench --quiet -i -s "$scale" --foreign-keys 2> "$work/init" || fail "$(cat "$work/init")"
+    done
+done
+run -n -b tpcb-like -M prepared -c 16
+check "after the runs"
+before=$(psql -XAtc "SELECT sum(delta) FROM pgbench_history")
+kill -9 "$server"
+wait "$server" 2> /dev/null || true
+serve
+check "after a kill"
+after=$(psql -XAtc "SELECT sum(delta) FROM pgbench_history")
+[ "$before" = "$after" ] || fail "the history's sum was $before and is $after"
+run -n -b simple-update -M simple -c 4
