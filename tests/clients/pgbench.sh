@@ -28,6 +28,7 @@ trap stop EXIT
 serve() {
     "$hotrow" serve "$work/db" --listen 127.0.0.1:0 > "$work/out" 2>&1 &
     server=$!
+    disown "$server" # that it is killed is no news
     for _ in $(seq 300); do
         PGPORT=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$work/out")
         if [ -n "$PGPORT" ]; then export PGPORT; return; fi
@@ -80,7 +81,7 @@ run -n -b tpcb-like -M prepared -c 16
 check "after the runs"
 before=$(psql -XAtc "SELECT sum(delta) FROM pgbench_history")
 kill -9 "$server"
-wait "$server" 2> /dev/null || true
+while kill -0 "$server" 2> /dev/null; do sleep 0.1; done
 serve
 check "after a kill"
 after=$(psql -XAtc "SELECT sum(delta) FROM pgbench_history")

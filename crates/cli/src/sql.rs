@@ -43,6 +43,7 @@ fn write_result(result: &StatementResult, quiet: bool, out: &mut dyn Write) -> i
     if let Some(warning) = &result.warning {
         eprintln!("WARNING {}: {}", warning.code(), warning.message);
     }
+    result.notices.iter().for_each(|notice| eprintln!("NOTICE: {}", notice.message));
     if !result.rows.columns().is_empty() {
         write_rows(&result.rows, out)
     } else if quiet {

@@ -226,10 +226,10 @@ impl Known {
             May::BeInteger(least, most) => match plain.parse::<i64>() {
                 Ok(number) if (least..=most).contains(&number) => Ok(number.to_string()),
                 Ok(number) => {
-                    let message = format!(
-                        "{number} is outside the valid range for parameter \"{}\" ({least} .. {most})",
-                        self.name
-                    );
+                    let name = self.name;
+                    let range = format!("({least} .. {most})");
+                    let message =
+                        format!("{number} is outside the valid range for \"{name}\" {range}");
                     Err(SqlError::new(b"22023", message))
                 }
                 Err(_) => Err(wrong(String::new())),
