@@ -132,6 +132,7 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
             }
             _ => None,
         },
+        H::SizePretty => integer(first).map(|bytes| Value::Text(pretty(bytes))),
         H::QuoteIdent => text(first).map(|name| {
             let is_plain = !name.is_empty()
                 && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
@@ -151,6 +152,24 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
         | H::ExpandArray => None,
     };
     Ok(found)
+}
+
+/// A number of bytes, rounded half up, in the unit that leaves fewer than five digits.
+fn pretty(bytes: i64) -> String {
+    const LEAST: i64 = 10 * 1024;
+    if bytes.abs() < LEAST {
+        return format!("{bytes} bytes");
+    }
+    // Twice the number of units, so that the last bit rounds.
+    let mut halves = bytes >> 9;
+    let mut units = ["kB", "MB", "GB", "TB", "PB"].iter();
+    let mut unit = units.next().unwrap_or(&"kB");
+    while halves.abs() >= 2 * LEAST - 1
+        && let Some(next) = units.next()
+    {
+        (halves, unit) = (halves >> 10, next);
+    }
+    format!("{} {unit}", (halves + i64::from(halves > 0)) / 2)
 }
 
 /// A pattern. PostgreSQL's and ours agree on what is common: classes, groups, counts, anchors.
@@ -188,11 +207,10 @@ fn references(new: &str) -> String {
     written
 }
 
-/// The rows of a function that gives rows; each has `width` columns.
+/// The rows of a function that gives rows.
 pub(crate) fn rows(
     function: HostFunction,
     arguments: &[Value],
-    width: usize,
 ) -> Result<Box<dyn Iterator<Item = Row>>, SqlError> {
     let [first, rest @ ..] = arguments else { return Ok(Box::new(std::iter::empty())) };
     let values = array(first).unwrap_or_default().to_vec();
@@ -224,18 +242,33 @@ pub(crate) fn rows(
         HostFunction::Subscripts => {
             Box::new((1..=values.len()).map(|at| vec![Value::Int(at as i32)]))
         }
-        HostFunction::ExpandArray => {
-            Box::new(values.into_iter().enumerate().map(move |(at, value)| {
-                // Its number is an int, or a bigint of WITH ORDINALITY, which has no third column.
-                let number = at as i32 + 1;
-                let whole = Value::Array(vec![value.clone(), Value::Int(number)]);
-                let of_all = width == 2;
-                let number = if of_all { Value::BigInt(number.into()) } else { Value::Int(number) };
-                let mut row = vec![value, number, whole];
-                row.truncate(width);
-                row
-            }))
-        }
+        HostFunction::ExpandArray => Box::new(values.into_iter().enumerate().map(|(at, value)| {
+            let number = Value::Int(at as i32 + 1);
+            let whole = Value::Array(vec![value.clone(), number.clone()]);
+            vec![value, number, whole]
+        })),
         _ => Box::new(values.into_iter().map(|value| vec![value])),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_written_as_postgresql_writes_them() {
+        for (bytes, expected) in [
+            (0, "0 bytes"),
+            (10_239, "10239 bytes"),
+            (10_240, "10 kB"),
+            (10_751, "10 kB"),
+            (10_752, "11 kB"),
+            (10_485_247, "10239 kB"),
+            (10_485_248, "10 MB"),
+            (1 << 40, "1024 GB"),
+            (-20_480, "-20 kB"),
+        ] {
+            assert_eq!(pretty(bytes), expected, "{bytes}");
+        }
+    }
 }

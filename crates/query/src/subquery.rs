@@ -39,9 +39,13 @@ impl<G: Ground> Runner<'_, G> {
                 }
                 StepKind::Expand(function) => {
                     let width = size_of::<Value>() * (layout.len() + step.outputs.len());
-                    for values in crate::host::rows(*function, &arguments, step.outputs.len())? {
+                    for (values, number) in crate::host::rows(*function, &arguments)?.zip(1..) {
                         let mut next = row.clone();
                         next.extend(values);
+                        // WITH ORDINALITY
+                        if next.len() < layout.len() + step.outputs.len() {
+                            next.push(Value::BigInt(number));
+                        }
                         extended.push(next);
                         self.tick()?;
                         if extended.len().is_multiple_of(1024) {

@@ -359,7 +359,7 @@ impl Compiler<'_> {
     ) -> Result<Option<Expansion>> {
         let integer = SqlType::Scalar(DataType::Integer);
         let (function, arguments, columns) = match (name, written.len()) {
-            ("generate_series", 2 | 3) if !ordinality => {
+            ("generate_series", 2 | 3) => {
                 let mut operands = Vec::new();
                 for value in written {
                     operands.push((self.operand(value)?, place_in(*value, place)));
@@ -383,13 +383,7 @@ impl Compiler<'_> {
             ("unnest", 1) => {
                 let array = self.expr(written[0])?;
                 let element = SqlType::Scalar(array.data_type());
-                if ordinality {
-                    let columns =
-                        vec![(name, element), ("ordinality", SqlType::Scalar(DataType::BigInt))];
-                    (HostFunction::ExpandArray, vec![array], columns)
-                } else {
-                    (HostFunction::Unnest, vec![array], vec![(name, element)])
-                }
+                (HostFunction::Unnest, vec![array], vec![(name, element)])
             }
             ("pg_partition_ancestors", 1) => {
                 let relation =
@@ -410,6 +404,10 @@ impl Compiler<'_> {
             }
             _ => return Ok(None),
         };
+        let mut columns = columns;
+        if ordinality {
+            columns.push(("ordinality", SqlType::Scalar(DataType::BigInt)));
+        }
         let arguments = self.scalars(&arguments)?;
         let mut outputs = Vec::new();
         for (name, sql_type) in &columns {

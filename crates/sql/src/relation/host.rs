@@ -32,6 +32,8 @@ pub enum HostFunction {
     RegexpReplace,
     /// split_part(text, separator, n)
     SplitPart,
+    /// pg_size_pretty(bytes)
+    SizePretty,
     /// quote_ident(text)
     QuoteIdent,
     /// quote_literal(text)
@@ -122,6 +124,7 @@ pub(crate) const SIGNATURES: &[Signature] = {
         f("regexp_replace", H::RegexpReplace, 3, &[TEXT, TEXT, TEXT, TEXT], TEXT),
         f("regexp_like", H::Matches, 2, &[TEXT, TEXT], TRUTH),
         f("split_part", H::SplitPart, 3, &[TEXT, TEXT, INT], TEXT),
+        f("pg_size_pretty", H::SizePretty, 1, &[OID], TEXT),
         f("quote_ident", H::QuoteIdent, 1, &[TEXT], TEXT),
         f("quote_literal", H::QuoteLiteral, 1, &[TEXT], TEXT),
         f("current_user", H::System(S::CurrentUser), 0, &[], TEXT),
@@ -144,6 +147,8 @@ pub(crate) const SIGNATURES: &[Signature] = {
         f("to_regtype", H::System(S::TypeOid), 1, &[TEXT], OID),
         f("pg_relation_size", H::System(S::RelationSize), 1, &[OID], OID),
         f("pg_total_relation_size", H::System(S::RelationSize), 1, &[OID], OID),
+        f("pg_database_size", H::System(S::RelationSize), 1, &[OID], OID),
+        f("pg_tablespace_size", H::System(S::RelationSize), 1, &[OID], OID),
         f("pg_table_size", H::System(S::RelationSize), 1, &[OID], OID),
     ]
 };
@@ -162,7 +167,7 @@ pub(crate) fn known(name: &str) -> Option<Known> {
     Some(match name {
         "version" => Known::Text(VERSION),
         "current_schema" => Known::Text("public"),
-        "pg_encoding_to_char" => Known::Text("UTF8"),
+        "getdatabaseencoding" | "pg_encoding_to_char" => Known::Text("UTF8"),
         "pg_client_encoding" => Known::Text("UTF8"),
         "pg_table_is_visible"
         | "pg_type_is_visible"
@@ -170,6 +175,9 @@ pub(crate) fn known(name: &str) -> Option<Known> {
         | "pg_opclass_is_visible"
         | "pg_operator_is_visible"
         | "pg_collation_is_visible"
+        | "pg_conversion_is_visible"
+        | "pg_opfamily_is_visible"
+        | "pg_statistics_obj_is_visible"
         | "has_table_privilege"
         | "has_schema_privilege"
         | "has_database_privilege"
@@ -185,6 +193,10 @@ pub(crate) fn known(name: &str) -> Option<Known> {
         | "col_description"
         | "shobj_description"
         | "pg_get_partkeydef"
+        | "pg_get_function_sqlbody"
+        | "pg_get_partition_constraintdef"
+        | "pg_describe_object"
+        | "oidvectortypes"
         | "pg_get_statisticsobjdef_columns"
         | "pg_get_viewdef"
         | "pg_get_triggerdef"

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# psql, as PostgreSQL ships it: a script with COPY, the whole \d family, and errors that leave the
+# connection as it was.
+#
+#   tests/clients/psql.sh path/to/hotrow
+#
+# Needs psql (Debian: postgresql-client); fails without it.
+set -euo pipefail
+hotrow=$1
+PATH="$PATH:$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | tail -1)"
+command -v psql > /dev/null || {
+    echo "psql is missing: apt-get install postgresql-client" >&2
+    exit 1
+}
+
+work=$(mktemp -d)
+server=
+stop() {
+    if [ -n "$server" ]; then kill -9 "$server" 2> /dev/null || true; fi
+    rm -rf "$work"
+}
+trap stop EXIT
+"$hotrow" serve --memory --listen 127.0.0.1:0 > "$work/out" 2>&1 &
+server=$!
+for _ in $(seq 300); do
+    PGPORT=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$work/out")
+    if [ -n "$PGPORT" ]; then break; fi
+    sleep 0.1
+done
+export PGPORT PGHOST=127.0.0.1 PGUSER=tester PGDATABASE=app
+
+psql -X -q -v ON_ERROR_STOP=1 > "$work/shown" 2> "$work/errors" << 'SQL' || { cat "$work/errors"; exit 1; }
+CREATE TABLE place (id int PRIMARY KEY, name varchar(20) NOT NULL UNIQUE);
+CREATE TABLE seat (id bigint PRIMARY KEY, place_id int NOT NULL REFERENCES place (id),
+    price numeric(8,2) DEFAULT 9.50 CHECK (price > 0), taken boolean, at timestamptz DEFAULT now());
+CREATE INDEX seat_place ON seat (place_id);
+CREATE FUNCTION twice(n bigint) RETURNS bigint AS $$ BEGIN RETURN n * 2; END $$ LANGUAGE plpgsql;
+COPY place FROM stdin WITH (FORMAT csv, HEADER);
+id,name
+1,"stalls, left"
+2,balcony
+\.
+INSERT INTO seat (id, place_id) SELECT g, g % 2 + 1 FROM generate_series(1, 1000) g;
+\d
+\d place
+\d+ seat
+\d seat_place
+\dt
+\di
+\df
+\dv
+\ds
+\dn
+\du
+\dp
+\dT
+\dx
+\l
+\dt+
+\di+
+\df+
+\d *
+\copy (SELECT p.name, count(*) FROM seat s JOIN place p ON p.id = s.place_id GROUP BY p.name) TO stdout csv
+SELECT count(*) FROM information_schema.columns WHERE table_name = 'seat' \gdesc
+SHOW server_version;
+SQL
+if [ -s "$work/errors" ]; then
+    cat "$work/errors" >&2
+    exit 1
+fi
+for expected in 'Table "public.seat"' '"seat_pkey" PRIMARY KEY, btree (id)' \
+    '"seat_place" btree (place_id)' 'FOREIGN KEY (place_id) REFERENCES place(id)' \
+    'TABLE "seat" CONSTRAINT' 'twice' 'numeric(8,2)' '"stalls, left",500' 'character varying(20)'; do
+    grep -qF -- "$expected" "$work/shown" || {
+        cat "$work/shown" >&2
+        echo "psql did not show: $expected" >&2
+        exit 1
+    }
+done
+# What is not there is an error, and the connection goes on.
+left=$(psql -X -A -t 2> "$work/errors" << 'SQL'
+CREATE VIEW v AS SELECT 1;
+LISTEN news;
+SELECT nothing FROM nowhere;
+SELEC;
+SELECT 'still here';
+SQL
+) || true
+[ "$left" = "still here" ] && [ "$(grep -c ERROR "$work/errors")" = 4 ] || {
+    cat "$work/errors" >&2
+    echo "psql said: $left" >&2
+    exit 1
+}
+echo "psql: the script, the \\d family, four errors"
