@@ -189,3 +189,34 @@ fn the_system_catalog_lists_tables() {
         assert_eq!(found, expected, "{query}");
     }
 }
+
+#[test]
+fn large_queries_run_or_are_refused() {
+    let db = hotrow::Database::open_in_memory(hotrow::Config::default().threads(1)).expect("opens");
+    let session = db.session();
+    session.execute("CREATE TABLE one (id int PRIMARY KEY); INSERT INTO one VALUES (7)").unwrap();
+    let list = |count: usize, part: &dyn Fn(usize) -> String| {
+        (0..count).map(part).collect::<Vec<_>>().join(", ")
+    };
+    let joined = |count| {
+        let from = list(count, &|at| format!("one o{at}"));
+        format!("SELECT count(*), sum(o1.id) FROM {from}")
+    };
+    assert_eq!(rows(&session, &joined(200)), ["1|7"]);
+    assert!(refused(&session, &joined(2000)).starts_with("54001"));
+    let subqueries = |count| {
+        let columns = list(count, &|_| "(SELECT max(id) FROM one)".to_owned());
+        format!("SELECT {columns} FROM one a, one b")
+    };
+    assert_eq!(rows(&session, &subqueries(60)), [["7"; 60].join("|")]);
+    assert!(refused(&session, &subqueries(1000)).starts_with("54001"));
+    let nested = |depth: usize| {
+        let (open, close) = ("(SELECT id FROM one WHERE id = ".repeat(depth), ")".repeat(depth));
+        format!("SELECT {open} 7 {close}")
+    };
+    assert_eq!(rows(&session, &nested(40)), ["7"]);
+    assert!(refused(&session, &nested(500)).starts_with("54001"));
+    let union = |count: usize| vec!["SELECT id FROM one"; count].join(" UNION ALL ");
+    assert_eq!(rows(&session, &union(100)).len(), 100);
+    assert!(refused(&session, &union(5000)).starts_with("54001"));
+}

@@ -29,7 +29,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{Expr, Place, SlotId};
 use sqlparser::ast;
 
-use crate::error::{Result, error};
+use crate::error::{Advice, Result, error};
 use crate::scope::{Compiler, Row, RowColumn};
 
 pub use change::Change;
@@ -39,6 +39,10 @@ pub use plan::{
     Scalars, SetOperation, SortKey, Step, StepKind, SubqueryKind, Window, WindowFunction,
 };
 pub use system::{SystemContext, system_function, system_rows};
+
+/// Relations, subqueries, set operations, window functions and functions beside programs of one
+/// query.
+const PARTS_MAX: usize = 250;
 
 /// What is in scope of one SELECT.
 #[derive(Default)]
@@ -149,6 +153,18 @@ impl Compiler<'_> {
 
     fn slot_type(&self, slot: SlotId) -> SqlType {
         self.slots[slot.index()].sql_type
+    }
+
+    /// Counts a part of the query, each an operator or a few upon the others: their number bounds
+    /// the depth of every recursion over the plan.
+    fn part(&mut self) -> Result<()> {
+        self.parts += 1;
+        if self.parts <= PARTS_MAX {
+            return Ok(());
+        }
+        let message = format!("the query has more than {PARTS_MAX} relations and subqueries");
+        Err(crate::error::too_complex(self.place, message)
+            .hint("write parts of it as statements of their own"))
     }
 
     fn level(&mut self) -> &mut Level {

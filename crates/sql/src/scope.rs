@@ -117,6 +117,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) levels: Vec<crate::relation::Level>,
     /// and its reads of one table
     pub(crate) fetches: Vec<Procedure>,
+    /// and how many parts it has so far
+    pub(crate) parts: usize,
 }
 
 impl<'c> Compiler<'c> {
@@ -146,6 +148,7 @@ impl<'c> Compiler<'c> {
             ad_hoc: false,
             levels: Vec::new(),
             fetches: Vec::new(),
+            parts: 0,
         }
     }
 

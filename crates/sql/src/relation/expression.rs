@@ -28,6 +28,7 @@ impl Compiler<'_> {
         arguments: &[Expr],
         gives: SqlType,
     ) -> Result<Expr> {
+        self.part()?;
         let arguments = self.scalars(arguments)?;
         let output = self.slot("$step", gives)?;
         self.level().steps.push(Step { arguments, kind, outputs: vec![output] });

@@ -230,6 +230,7 @@ impl Compiler<'_> {
     }
 
     fn enter(&mut self, relation: Relation, place: Place) -> Result<Tree> {
+        self.part()?;
         let relations = &mut self.level().relations;
         let is_known = relations.iter().any(|known| known.name == relation.name);
         if is_known && !relation.name.is_empty() {

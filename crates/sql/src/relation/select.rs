@@ -50,6 +50,7 @@ impl Compiler<'_> {
             return Err(crate::error::too_complex(self.place, "queries are nested too deeply")
                 .hint("write parts of it as statements of their own"));
         }
+        self.part()?;
         self.levels.push(Level::default());
         let bound = self.query_inside(query);
         self.levels.pop();

@@ -20,6 +20,7 @@ impl Compiler<'_> {
         (left, right): (&SetExpr, &SetExpr),
         place: Place,
     ) -> Result<Bound> {
+        self.part()?;
         let operation = match operator {
             SetOperator::Union => SetOperation::Union,
             SetOperator::Intersect => SetOperation::Intersect,

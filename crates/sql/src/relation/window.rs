@@ -77,6 +77,7 @@ impl Compiler<'_> {
             let advice = "leave it out: with ORDER BY a window ends at the current row's peers";
             return Err(unsupported(place, "a window frame", advice));
         }
+        self.part()?;
         let mut computed = Vec::new();
         let (mut partition, mut order) = (Vec::new(), Vec::new());
         for value in &spec.partition_by {
