@@ -51,6 +51,7 @@ mod engine_table;
 mod error;
 mod inspect;
 mod memory;
+mod numbers;
 mod once;
 mod prepared;
 mod procedure;

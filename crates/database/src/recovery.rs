@@ -165,7 +165,8 @@ fn parse(entry: &TextEntry<'_>) -> Result<ScriptStatement, String> {
     let script = at_place(entry.text, entry.place);
     let mut statements = hotrow_sql::parse_script(&script).map_err(|error| error.to_string())?;
     match (statements.pop(), statements.is_empty()) {
-        (Some(statement), true) => Ok(statement),
+        // What took effect once may do so again.
+        (Some(statement), true) => Ok(statement.as_own()),
         _ => Err("it is not one statement".to_owned()),
     }
 }

@@ -20,11 +20,12 @@ use crate::client::{Mailbox, Priority};
 use crate::database::Inner;
 use crate::definition::procedure_named;
 use crate::error::Error;
+use crate::numbers::Drawn;
 use crate::once;
 use crate::prepared::Prepared;
 use crate::procedure::Procedure;
 use crate::rows::Rows;
-use crate::settings::Settings;
+use crate::settings::{Settings, TransactionStep};
 use crate::statement::{self, Outcome, StatementResult};
 use crate::talk::Talk;
 use crate::transaction::TransactionState;
@@ -59,6 +60,7 @@ pub struct Session {
     talk: RefCell<Talk>,
     identity: RefCell<Arc<Identity>>,
     settings: RefCell<Settings>,
+    drawn: RefCell<Drawn>,
 }
 
 /// Who a session is, for queries that ask.
@@ -84,9 +86,9 @@ struct Known {
 impl Session {
     pub(crate) fn new(inner: Arc<Inner>) -> Self {
         let talk = RefCell::new(Talk::new(inner.config.step_budget));
-        let (known, identity, settings) =
-            (RefCell::default(), RefCell::default(), RefCell::default());
-        Self { inner, mailbox: Arc::default(), known, talk, identity, settings }
+        let (known, identity) = (RefCell::default(), RefCell::default());
+        let (settings, drawn) = (RefCell::default(), RefCell::default());
+        Self { inner, mailbox: Arc::default(), known, talk, identity, settings, drawn }
     }
 
     /// Executes a script: statements separated by semicolons, each on its own and atomic. A syntax
@@ -218,7 +220,10 @@ impl Session {
         let call = {
             let mut invocation = self.mailbox.invocation.lock();
             invocation.key.extend_from_slice(key.as_bytes());
-            once::call_checksum(&compiled.procedure, &invocation.arguments)
+            // Without the numbers, which are others when the call is repeated.
+            let checksum = once::call_checksum(&compiled.procedure, &invocation.arguments);
+            self.draw_for(&compiled.procedure, &mut invocation.arguments)?;
+            checksum
         };
         self.inner.call_once(&self.mailbox, key.as_bytes(), call)
     }
@@ -261,6 +266,35 @@ impl Session {
         self.inner.call(&self.mailbox)
     }
 
+    /// Begins a batch, as far as none is under way: statements are one transaction from here to
+    /// [`Session::end_batch`], as PostgreSQL has it for a script, and for what comes up to a Sync.
+    /// A definition in it ends that transaction, and what follows is the next one; a call is
+    /// planned, and a transaction of its own, unless a statement has come before it. On engines
+    /// without transactions of several statements each stays one of its own.
+    pub fn begin_batch(&self) {
+        if self.transaction_state() == TransactionState::Idle {
+            self.settings().step(TransactionStep::Begun);
+        }
+        self.talk().begin_batch();
+    }
+
+    /// Ends a batch, if one is under way: commits what was done in it, or takes it back; a block
+    /// that BEGIN has opened in it stays open.
+    ///
+    /// # Errors
+    ///
+    /// What COMMIT says.
+    pub fn end_batch(&self, stays: bool) -> Result<(), Error> {
+        let Some(ended) = self.talk().end_batch(&self.inner, stays) else { return Ok(()) };
+        if self.transaction_state() == TransactionState::Idle {
+            self.settings().step(match ended {
+                Ok(true) => TransactionStep::Committed,
+                _ => TransactionStep::RolledBack,
+            });
+        }
+        ended.map(drop)
+    }
+
     /// Whether the session is in a transaction of several statements.
     pub fn transaction_state(&self) -> TransactionState {
         self.talk().state()
@@ -268,6 +302,15 @@ impl Session {
 
     pub(crate) fn inner(&self) -> &Inner {
         &self.inner
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
+    /// The numbers it has drawn from sequences.
+    pub(crate) fn drawn(&self) -> RefMut<'_, Drawn> {
+        self.drawn.borrow_mut()
     }
 
     /// Says who the session is, for queries that ask: `current_user`, `current_database()` and
@@ -307,7 +350,8 @@ impl Session {
 
     fn address(&self, name: &str, arguments: impl IntoArguments) -> Result<(), Error> {
         let (id, compiled) = self.look_up(name)?;
-        Ok(address(&self.mailbox, id, &compiled, arguments)?)
+        address(&self.mailbox, id, &compiled, arguments)?;
+        self.draw_for(&compiled.procedure, &mut self.mailbox.invocation.lock().arguments)
     }
 
     fn look_up(&self, name: &str) -> Result<(ProcedureId, Arc<CompiledProcedure>), Error> {
@@ -327,7 +371,7 @@ impl Session {
     }
 }
 
-/// Puts a call into a mailbox.
+/// Puts a call into a mailbox; the numbers that it draws come behind.
 pub(crate) fn address(
     mailbox: &Mailbox,
     id: ProcedureId,

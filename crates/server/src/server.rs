@@ -217,13 +217,13 @@ impl Shared {
         let _ = incoming.stream().set_read_timeout(None);
         let mut conversation = Conversation::new(session, &mut out);
         let ended = loop {
-            let message = match incoming.message(conversation.out()) {
-                Ok(raw) => Frontend::read(raw.kind, raw.body),
+            let (message, is_last) = match incoming.message(conversation.out()) {
+                Ok(raw) => (Frontend::read(raw.kind, raw.body), raw.is_last),
                 Err(ended) => break ended,
             };
             match message {
                 Ok(message) => {
-                    if conversation.answer(message) == Goes::Away {
+                    if conversation.answer(message, is_last) == Goes::Away {
                         break Ended::Failed; // nobody listens any more
                     }
                 }
