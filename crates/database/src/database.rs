@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use hotrow_base::clock;
 use hotrow_base::ids::WorkerId;
+use hotrow_base::interrupt::Interrupt;
 use hotrow_base::sync::Latch;
 use hotrow_base::thread::BackgroundThread;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, RunningEngine};
@@ -35,6 +36,7 @@ use hotrow_transaction::outcome::SqlError;
 
 use crate::alone::Alone;
 use crate::bulk::BulkLoader;
+use crate::cancel::Cancellers;
 use crate::checkpoint::{CheckpointProgress, CheckpointReport, Checkpoints, start_checkpointer};
 use crate::client::{ClientQueue, Ends, Mailbox, Refused, Reply};
 use crate::config::{Config, Durability};
@@ -97,6 +99,7 @@ pub(crate) struct Inner {
     closed: AtomicBool,
     /// see [`Database::expect_writers`]
     expects_writers: AtomicBool,
+    pub(crate) cancellers: Cancellers,
 }
 
 impl Database {
@@ -357,6 +360,7 @@ impl Inner {
             running: Arc::new(AtomicUsize::new(0)),
             closed: AtomicBool::new(false),
             expects_writers: AtomicBool::new(false),
+            cancellers: Cancellers::default(),
         }
     }
 
@@ -425,7 +429,7 @@ impl Inner {
                 Claim::Ended(reply) => return self.settle(reply),
                 Claim::Running => self.outcomes.wait(key),
                 Claim::Run => {
-                    let ended = self.call(mailbox);
+                    let ended = self.call(mailbox, None);
                     // If it was not run at all, nobody has told the key's end.
                     self.outcomes.release(key);
                     return ended;
@@ -484,17 +488,21 @@ impl Inner {
     }
 
     /// Runs the call in `mailbox`, waiting for room in the queue.
-    pub(crate) fn call(&self, mailbox: &Arc<Mailbox>) -> Result<Rows, Error> {
+    pub(crate) fn call(
+        &self,
+        mailbox: &Arc<Mailbox>,
+        interrupt: Option<&Arc<Interrupt>>,
+    ) -> Result<Rows, Error> {
         match &self.clients {
-            None => self.call_alone(mailbox),
-            Some(clients) => self.ended(clients.call(mailbox)),
+            None => self.call_alone(mailbox, interrupt),
+            Some(clients) => self.ended(clients.call(mailbox, interrupt.map(|arc| &**arc))),
         }
     }
 
     /// Runs the call in `mailbox`; 53300 when the queue is full.
     pub(crate) fn try_call(&self, mailbox: &Arc<Mailbox>) -> Result<Rows, Error> {
         match &self.clients {
-            None => self.call_alone(mailbox),
+            None => self.call_alone(mailbox, None),
             Some(clients) => self.ended(clients.try_call(mailbox)),
         }
     }
@@ -503,6 +511,7 @@ impl Inner {
         match end {
             Ok(reply) => self.settle(reply),
             Err(Refused::Closed) => Err(Error::Closed),
+            Err(Refused::Interrupted(why)) => Err(SqlError::from(why).into()),
             Err(Refused::Full) => {
                 let capacity = self.clients.as_ref().map_or(0, |clients| clients.capacity());
                 let message = format!("too many calls: all {capacity} places are taken");
@@ -511,7 +520,11 @@ impl Inner {
         }
     }
 
-    fn call_alone(&self, mailbox: &Mailbox) -> Result<Rows, Error> {
+    fn call_alone(
+        &self,
+        mailbox: &Mailbox,
+        interrupt: Option<&Arc<Interrupt>>,
+    ) -> Result<Rows, Error> {
         self.refuse_unlogged()?;
         let reply = {
             let quiet = self.quiet(Purpose::ALONE)?;
@@ -519,7 +532,11 @@ impl Inner {
             let invocation = mailbox.invocation.lock();
             let procedure = schema.procedure(invocation.procedure);
             let procedure = procedure.ok_or_else(unknown_procedure)?;
-            let reply = self.alone.lock().call(&schema, procedure, &invocation);
+            let mut alone = self.alone.lock();
+            alone.heed(interrupt);
+            let reply = alone.call(&schema, procedure, &invocation);
+            alone.heed(None);
+            drop(alone);
             if invocation.key.is_empty() {
                 reply
             } else {

@@ -38,6 +38,7 @@
 mod alone;
 mod arguments;
 mod bulk;
+mod cancel;
 mod checkpoint;
 mod client;
 mod config;
@@ -68,6 +69,7 @@ mod waits;
 
 pub use arguments::{Binder, IntoArgument, IntoArguments};
 pub use bulk::{BulkLoader, BulkPart};
+pub use cancel::Canceller;
 pub use checkpoint::{CheckpointProgress, CheckpointReport};
 pub use client::Priority;
 pub use config::{Config, Durability};

@@ -246,6 +246,11 @@ impl Prepared {
         matches!(&*self.work(), Work::Change(_))
     }
 
+    /// Whether it is a query that reads no table, but perhaps the system catalog.
+    pub(crate) fn reads_no_tables(&self) -> bool {
+        matches!(&*self.work(), Work::Query(work) if work.query.fetches.is_empty())
+    }
+
     /// Values as those of its parameters' types.
     pub(crate) fn bound(&self, values: &[Value]) -> Result<Vec<Value>, SqlError> {
         let mut bound = Arguments::default();

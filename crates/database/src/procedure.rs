@@ -59,7 +59,7 @@ impl Procedure {
     /// As [`crate::Session::call`].
     pub fn call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
         address(&self.mailbox, self.id, &self.compiled, arguments)?;
-        self.inner.call(&self.mailbox)
+        self.inner.call(&self.mailbox, None)
     }
 
     /// As [`Procedure::call`], but fails with 53300 when the queue of waiting calls is full.

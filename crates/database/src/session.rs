@@ -8,6 +8,7 @@ use std::sync::Arc;
 use hotrow_base::clock;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
+use hotrow_base::interrupt::Interrupt;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_transaction::compiled::CompiledProcedure;
@@ -16,6 +17,7 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Procedure as Tree;
 
 use crate::arguments::{IntoArguments, bind_all};
+use crate::cancel::{Canceller, Listed};
 use crate::client::{Mailbox, Priority};
 use crate::database::Inner;
 use crate::definition::procedure_named;
@@ -54,7 +56,11 @@ use crate::transaction::TransactionState;
 /// ```
 pub struct Session {
     inner: Arc<Inner>,
-    mailbox: Arc<Mailbox>,
+    /// replaced when its call was withdrawn: the queue still has it then
+    mailbox: RefCell<Arc<Mailbox>>,
+    interrupt: Arc<Interrupt>,
+    /// under which number it can be cancelled
+    listed: RefCell<Option<Listed>>,
     known: RefCell<Known>,
     talk: RefCell<Talk>,
     identity: RefCell<Arc<Identity>>,
@@ -83,10 +89,18 @@ struct Known {
 
 impl Session {
     pub(crate) fn new(inner: Arc<Inner>) -> Self {
-        let talk = RefCell::new(Talk::new(inner.config.step_budget));
-        let (known, identity, settings) =
-            (RefCell::default(), RefCell::default(), RefCell::default());
-        Self { inner, mailbox: Arc::default(), known, talk, identity, settings }
+        let interrupt: Arc<Interrupt> = Arc::default();
+        let talk = RefCell::new(Talk::new(inner.config.step_budget, &interrupt));
+        Self {
+            inner,
+            mailbox: RefCell::default(),
+            interrupt,
+            listed: RefCell::default(),
+            known: RefCell::default(),
+            talk,
+            identity: RefCell::default(),
+            settings: RefCell::default(),
+        }
     }
 
     /// Executes a script: statements separated by semicolons, each on its own and atomic. A syntax
@@ -144,7 +158,7 @@ impl Session {
     /// are taken in any case, so that nobody waits for ever. A call that a thread has taken is run
     /// as all others are, whatever its priority.
     pub fn set_priority(&self, priority: Priority) {
-        self.mailbox.set_priority(priority);
+        self.mailbox.borrow().set_priority(priority);
     }
 
     /// Calls a procedure and waits for its end. Its name is as stored: in lower case, unless it was
@@ -156,9 +170,10 @@ impl Session {
     /// what the value's conversion says) for a wrong one, else whatever the procedure failed with;
     /// [`Error::Closed`].
     pub fn call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
+        let _running = self.interrupt.begin();
         match self.call_inside(|session| session.address(name, arguments))? {
             Some(rows) => Ok(rows),
-            None => self.inner.call(&self.mailbox),
+            None => self.call_in_queue(),
         }
     }
 
@@ -170,7 +185,7 @@ impl Session {
     pub fn try_call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
         match self.call_inside(|session| session.address(name, arguments))? {
             Some(rows) => Ok(rows),
-            None => self.inner.try_call(&self.mailbox),
+            None => self.inner.try_call(&self.mailbox.borrow()),
         }
     }
 
@@ -214,13 +229,14 @@ impl Session {
         self.talk().refuse_inside("a call with a key")?;
         once::check_key(key)?;
         let (id, compiled) = self.look_up(name)?;
-        address(&self.mailbox, id, &compiled, arguments)?;
+        let mailbox = self.mailbox.borrow();
+        address(&mailbox, id, &compiled, arguments)?;
         let call = {
-            let mut invocation = self.mailbox.invocation.lock();
+            let mut invocation = mailbox.invocation.lock();
             invocation.key.extend_from_slice(key.as_bytes());
             once::call_checksum(&compiled.procedure, &invocation.arguments)
         };
-        self.inner.call_once(&self.mailbox, key.as_bytes(), call)
+        self.inner.call_once(&mailbox, key.as_bytes(), call)
     }
 
     /// A handle for calling one procedure again and again, without looking it up each time.
@@ -231,7 +247,7 @@ impl Session {
     pub fn procedure(&self, name: &str) -> Result<Procedure, Error> {
         let (id, compiled) = self.look_up(name)?;
         let procedure = Procedure::new(Arc::clone(&self.inner), id, compiled);
-        procedure.set_priority(self.mailbox.priority());
+        procedure.set_priority(self.mailbox.borrow().priority());
         Ok(procedure)
     }
 
@@ -252,13 +268,15 @@ impl Session {
             return Err(SqlError::new(b"42883", message).into());
         }
         {
-            let mut invocation = self.mailbox.invocation.lock();
+            let mailbox = self.mailbox.borrow();
+            let mut invocation = mailbox.invocation.lock();
             invocation.procedure = recorded.procedure;
             invocation.arguments.clone_from(&recorded.arguments);
             invocation.now_us = recorded.now_us;
             invocation.key.clear();
         }
-        self.inner.call(&self.mailbox)
+        let _running = self.interrupt.begin();
+        self.call_in_queue()
     }
 
     /// Whether the session is in a transaction of several statements.
@@ -270,10 +288,21 @@ impl Session {
         &self.inner
     }
 
+    /// What interrupts the session's statements from other threads.
+    pub fn canceller(&self) -> Canceller {
+        Canceller::new(&self.interrupt)
+    }
+
+    pub(crate) fn interrupt(&self) -> &Arc<Interrupt> {
+        &self.interrupt
+    }
+
     /// Says who the session is, for queries that ask: `current_user`, `current_database()` and
-    /// `pg_backend_pid()`.
+    /// `pg_backend_pid()`, by whose number `pg_cancel_backend` finds it.
     pub fn identify(&self, user: &str, database: &str, number: i32) {
         let (user, database) = (user.to_owned(), database.to_owned());
+        drop(self.listed.take());
+        *self.listed.borrow_mut() = Some(self.inner.cancellers.list(number, self.canceller()));
         *self.identity.borrow_mut() = Arc::new(Identity { user, database, number });
     }
 
@@ -299,7 +328,8 @@ impl Session {
         let mut talk = self.talk();
         talk.refuse_failed()?;
         let called = address(self).and_then(|()| {
-            let mut invocation = self.mailbox.invocation.lock();
+            let mailbox = self.mailbox.borrow();
+            let mut invocation = mailbox.invocation.lock();
             talk.call(&self.inner, &mut invocation).transpose()
         });
         called.inspect_err(|_| talk.fail())
@@ -307,7 +337,19 @@ impl Session {
 
     fn address(&self, name: &str, arguments: impl IntoArguments) -> Result<(), Error> {
         let (id, compiled) = self.look_up(name)?;
-        Ok(address(&self.mailbox, id, &compiled, arguments)?)
+        Ok(address(&self.mailbox.borrow(), id, &compiled, arguments)?)
+    }
+
+    /// Has the call in the mailbox run by the engine. While it waits to be taken it can be
+    /// interrupted; later on it cannot, since others may have been planned behind it.
+    fn call_in_queue(&self) -> Result<Rows, Error> {
+        let called = self.inner.call(&self.mailbox.borrow(), Some(&self.interrupt));
+        if self.mailbox.borrow().is_withdrawn() {
+            let next = Mailbox::default();
+            next.set_priority(self.mailbox.borrow().priority());
+            self.mailbox.replace(Arc::new(next));
+        }
+        called
     }
 
     fn look_up(&self, name: &str) -> Result<(ProcedureId, Arc<CompiledProcedure>), Error> {

@@ -34,6 +34,8 @@ impl Session {
         for (name, value) in parameters {
             settings.start(name, value)?;
         }
+        drop(settings);
+        self.apply_limits();
         Ok(())
     }
 
@@ -52,6 +54,7 @@ impl Session {
         let refused = self.talk().refuse_inside("DISCARD ALL");
         refused.inspect_err(|_| self.talk().fail())?;
         self.settings().reset_all();
+        self.apply_limits();
         Ok(())
     }
 
@@ -92,6 +95,7 @@ impl Session {
             (Err(_), _) if is_over => self.settings().step(TransactionStep::RolledBack),
             (Err(_), _) => {}
         }
+        self.apply_limits();
         Ok((said?, notices))
     }
 
@@ -101,12 +105,12 @@ impl Session {
             Setting::Set { name, value, local } => self.set(name, value.as_deref(), *local),
             Setting::Reset(name) => {
                 self.settings().set(name, None, false)?;
-                self.note(name);
+                self.apply_limits();
                 Ok(StatementResult::of_tag("RESET"))
             }
             Setting::ResetAll => {
                 self.settings().reset_all();
-                self.note("statement_timeout");
+                self.apply_limits();
                 Ok(StatementResult::of_tag("RESET"))
             }
             Setting::Transaction(modes) => Ok(self.set_transaction(*modes)),
@@ -153,7 +157,7 @@ impl Session {
             // Over as soon as it is there, as PostgreSQL has it.
             self.settings().step(TransactionStep::Committed);
         }
-        self.note(name);
+        self.apply_limits();
         let warning = is_outside.then(|| outside("SET LOCAL"));
         let notices = weaker(is_isolation && asks_less);
         Ok(StatementResult { warning, notices, ..StatementResult::of_tag("SET") })
@@ -182,9 +186,12 @@ impl Session {
         self.settings().get(name)
     }
 
-    /// What a setting that has an effect of its own does when it is set: the place for
-    /// `statement_timeout`.
-    fn note(&self, _name: &str) {}
+    /// Has the limits of time in force that the settings tell, after any change of them.
+    fn apply_limits(&self) {
+        let settings = self.settings();
+        self.interrupt().set_statement_time(settings.duration("statement_timeout"));
+        self.interrupt().set_lock_time(settings.duration("lock_timeout"));
+    }
 
     /// Fails with 25006 where a statement outside transactions writes and none is to.
     pub(crate) fn refuse_read_only(&self, prepared: &Prepared) -> Result<(), SqlError> {

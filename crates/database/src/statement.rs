@@ -97,10 +97,13 @@ pub(crate) fn perform(
 }
 
 fn begin_copy(session: &Session, prepared: &Prepared) -> Result<Outcome, Error> {
+    let running = session.interrupt().begin();
     session.talk().refuse_failed()?;
     let schema = &session.inner().schema;
     match prepared.compile(&schema.current(), schema.generation())? {
-        Some(Compiled::Copy(copy)) => copy::begin(session, copy, prepared.statement().place),
+        Some(Compiled::Copy(copy)) => {
+            copy::begin(session, copy, prepared.statement().place, running)
+        }
         _ => Err(SqlError::new(b"XX000", "a COPY was compiled to something else").into()),
     }
 }
@@ -111,6 +114,7 @@ pub(crate) fn execute(
     prepared: &Prepared,
     values: &[Value],
 ) -> Result<StatementResult, Error> {
+    let _running = session.interrupt().begin();
     let done = execute_in_state(session, prepared, values);
     if done.is_err() {
         session.talk().fail();
@@ -224,6 +228,9 @@ fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows,
         return done;
     }
     session.refuse_read_only(prepared)?;
+    if prepared.reads_no_tables() {
+        return query::run_without_tables(session, prepared, values);
+    }
     let Some(interactive) = &inner.interactive else {
         if prepared.has_parts() {
             return Err(inner.no_transactions().into());
@@ -259,7 +266,10 @@ fn execute_alone(
     }
     let reply = {
         let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());
-        execute_quietly(&quiet, &mut sources, &mut alone, statement, clock::now_us())
+        alone.heed(Some(session.interrupt()));
+        let reply = execute_quietly(&quiet, &mut sources, &mut alone, statement, clock::now_us());
+        alone.heed(None);
+        reply
     };
     if reply.answer.is_ok() {
         inner.open_tables(&quiet)?;
@@ -272,10 +282,14 @@ fn execute_alone(
 fn query_alone(session: &Session, (schema, query): (&Schema, Arc<Query>)) -> Result<Rows, Error> {
     let inner = session.inner();
     let work = QueryWork::of(schema, query)?;
-    let around = Around { inner, schema, session, now_us: clock::now_us() };
+    let now_us = clock::now_us();
+    let around = Around { inner, schema, session, now_us, is_alone: true };
     let mut durable_in = 0;
     let rows = query::run(&work, &[], &around, &mut |read, invocation| {
-        let reply = inner.alone.lock().read(schema, &read.program, invocation);
+        let mut alone = inner.alone.lock();
+        alone.heed(Some(session.interrupt()));
+        let reply = alone.read(schema, &read.program, invocation);
+        alone.heed(None);
         durable_in = durable_in.max(reply.durable_in);
         Ok(Some(reply.answer.map_err(Error::Sql)?))
     })?;

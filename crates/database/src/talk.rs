@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::ProcedureId;
+use hotrow_base::interrupt::Interrupt;
 use hotrow_base::thread;
 use hotrow_base::value::Value;
 use hotrow_engine::interactive::{Failure, Interactive, InteractiveTransaction, Statement};
@@ -42,6 +43,7 @@ const PLACE_LOOKS_EVERY: Duration = Duration::from_millis(1);
 pub(crate) struct Talk {
     open: Option<OpenTransaction>,
     frame: Frame,
+    interrupt: Arc<Interrupt>,
 }
 
 /// What was said of a transaction.
@@ -51,10 +53,11 @@ pub(crate) struct Said {
 }
 
 impl Talk {
-    pub(crate) fn new(step_budget: u64) -> Self {
+    pub(crate) fn new(step_budget: u64, interrupt: &Arc<Interrupt>) -> Self {
         let mut frame = Frame::new();
         frame.set_step_budget(step_budget);
-        Self { open: None, frame }
+        frame.set_interrupt(Some(Arc::clone(interrupt)));
+        Self { open: None, frame, interrupt: Arc::clone(interrupt) }
     }
 
     pub(crate) fn state(&self) -> TransactionState {
@@ -116,7 +119,7 @@ impl Talk {
         }
         inner.refuse_closed()?;
         let Some(engine) = &inner.interactive else { return Err(inner.no_transactions().into()) };
-        let engine = Arc::clone(engine).begin()?;
+        let engine = Arc::clone(engine).begin(&self.interrupt)?;
         let is_read_only = access == TransactionAccess::ReadOnly;
         self.open = Some(OpenTransaction::new(engine, is_read_only));
         Ok(Said { tag: "BEGIN", warning: None })
@@ -156,7 +159,7 @@ impl Talk {
         let Some(interactive) = &inner.interactive else {
             return Err(inner.no_transactions().into());
         };
-        let engine = begin_soon(interactive).or_else(|error| {
+        let engine = begin_soon(interactive, &self.interrupt).or_else(|error| {
             inner.refuse_closed()?;
             Err(Error::from(error))
         })?;
@@ -185,7 +188,7 @@ impl Talk {
         statement: (&Prepared, &[Value]),
         session: &Session,
     ) -> Option<Result<Rows, Error>> {
-        let Self { open, frame } = self;
+        let Self { open, frame, .. } = self;
         let open = open.as_mut()?;
         let now_us = open.now_us;
         Some(run_in(inner, statement, (session, now_us), frame, open))
@@ -197,7 +200,7 @@ impl Talk {
         inner: &Inner,
         invocation: &mut Invocation,
     ) -> Option<Result<Rows, Error>> {
-        let Self { open, frame } = self;
+        let Self { open, frame, .. } = self;
         let open = open.as_mut()?;
         invocation.now_us = open.now_us;
         Some(call_inside(inner, open, frame, invocation))
@@ -211,7 +214,7 @@ impl Talk {
         (prepared, values, now_us): (&Prepared, &[Value], i64),
         session: &Session,
     ) -> Result<Rows, Error> {
-        let mut transaction = begin_soon(interactive).or_else(|error| {
+        let mut transaction = begin_soon(interactive, &self.interrupt).or_else(|error| {
             inner.refuse_closed()?;
             Err(Error::from(error))
         })?;
@@ -227,6 +230,7 @@ impl Talk {
             match committed {
                 Ok(rows) => return inner.settle(Reply { answer: Ok(rows), durable_in }),
                 Err(error) if is_conflict(&error) && repetitions < REPETITIONS_MAX => {
+                    self.interrupt.check().map_err(SqlError::from)?;
                     thread::sleep(FIRST_PAUSE * (1 << repetitions.min(DOUBLINGS_MAX)));
                     repetitions += 1;
                     transaction.begin_again();
@@ -320,7 +324,7 @@ fn run_in(
             return Ok(done.map(|()| Rows::of_program(frame, &work.program)));
         }
         let values = prepared.bound(values)?;
-        let around = Around { inner, schema, session, now_us };
+        let around = Around { inner, schema, session, now_us, is_alone: false };
         let began = match work {
             Work::Change(_) => Some(transaction.begin()?),
             _ => None,
@@ -372,11 +376,13 @@ fn call_inside(
 /// Begins a transaction, waiting a while for one to end when too many are open.
 fn begin_soon(
     interactive: &Arc<dyn Interactive>,
+    interrupt: &Arc<Interrupt>,
 ) -> Result<Box<dyn InteractiveTransaction>, SqlError> {
     let deadline = Ticks::from_now(PLACE_PATIENCE);
     loop {
-        match Arc::clone(interactive).begin() {
+        match Arc::clone(interactive).begin(interrupt) {
             Err(error) if error.sqlstate == *b"53300" && !deadline.has_passed() => {
+                interrupt.check()?;
                 thread::sleep(PLACE_LOOKS_EVERY);
             }
             begun => return begun,

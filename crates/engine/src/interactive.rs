@@ -31,6 +31,7 @@ mod transaction;
 use std::sync::Arc;
 
 use hotrow_base::ids::TableId;
+use hotrow_base::interrupt::Interrupt;
 use hotrow_log::position::Position;
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::frame::Frame;
@@ -44,8 +45,12 @@ pub use slots::Slots;
 
 /// An engine's interactive transactions.
 pub trait Interactive: Send + Sync {
-    /// Begins one: 53300 when as many are open as can be, 57P01 when the engine ends.
-    fn begin(self: Arc<Self>) -> Result<Box<dyn InteractiveTransaction>, SqlError>;
+    /// Begins one: 53300 when as many are open as can be, 57P01 when the engine ends. Its waits
+    /// for locks end when `interrupt` says so.
+    fn begin(
+        self: Arc<Self>,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<Box<dyn InteractiveTransaction>, SqlError>;
 
     /// Ends all of them and begins none any more.
     fn close(&self);
@@ -67,7 +72,7 @@ pub struct Statement<'a> {
 pub enum Failure {
     /// the schema has changed: compile it again
     Outdated,
-    /// it failed, and is undone; the transaction is as before it
+    /// it failed or was interrupted, and is undone; the transaction is as before it
     Statement(Box<SqlError>),
     /// the transaction was ended, by this statement's conflict or by somebody else meanwhile;
     /// nothing of it remains
@@ -140,6 +145,10 @@ pub trait Locks: Send + 'static {
 
     /// Begins a transaction, which holds nothing.
     fn begin(&mut self, attempt: Attempt);
+
+    /// Waits from now on end when this says so, with
+    /// [`Conflict::Interrupt`](hotrow_transaction::outcome::Conflict::Interrupt).
+    fn heed(&mut self, interrupt: &Arc<Interrupt>);
 
     /// For a statement.
     fn protection(&mut self) -> Self::Protection<'_>;

@@ -4,7 +4,9 @@
 //! Invariants   I1 who stops the server ends nobody in the middle of a statement: connections stop
 //!                 reading, finish what they are at, say good-bye, and only those that are still
 //!                 there after a while are cut off
-//! Concurrency  `connections` -> latched by who comes, who goes and who stops
+//!              I2 a statement is cancelled by who knows the secret of its connection; nobody is
+//!                 told whether he did
+//! Concurrency  `connections` -> latched by who comes, who goes, who cancels and who stops
 
 use std::collections::HashMap;
 use std::io;
@@ -13,10 +15,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
-use hotrow::Database;
+use hotrow::{Canceller, Database};
 use hotrow_base::clock::Ticks;
 use hotrow_base::sync::Latch;
 use hotrow_base::thread::{self, ThreadOptions};
+use rand::TryRngCore;
+use rand::rngs::OsRng;
 
 use crate::connection::{Ended, Incoming, Outgoing};
 use crate::conversation::{Conversation, Goes};
@@ -90,7 +94,14 @@ struct Shared {
     options: ServerOptions,
     stopping: AtomicBool,
     next: AtomicI32,
-    connections: Latch<HashMap<i32, TcpStream>>,
+    connections: Latch<HashMap<i32, Connection>>,
+}
+
+/// What others than its own thread may want of a connection.
+struct Connection {
+    stream: TcpStream,
+    /// that of its cancel requests; none before it has a session
+    keys: Option<(i32, Canceller)>,
 }
 
 /// How long the thread that accepts rests when the system has no room for a connection.
@@ -171,7 +182,7 @@ impl Server {
             if there >= most.saturating_mul(2) {
                 return;
             }
-            connections.insert(number, kept);
+            connections.insert(number, Connection { stream: kept, keys: None });
             there < most
         };
         let own = Arc::clone(shared);
@@ -207,10 +218,16 @@ impl Shared {
         let mut incoming = Incoming::new(stream, self.options.message_bytes_max);
         let mut out = Outgoing::new(writer);
         let _ = incoming.stream().set_read_timeout(Some(self.options.startup_patience));
-        let keys = is_allowed.then_some((number, number));
         let session = self.db.session();
+        // A system without random numbers gets no connections, since anybody could cancel.
+        let Ok(secret) = OsRng.try_next_u32().map(u32::cast_signed) else { return };
+        if let Some(connection) = self.connections.lock().get_mut(&number) {
+            connection.keys = Some((secret, session.canceller()));
+        }
+        let keys = is_allowed.then_some((number, secret));
         match startup::start(&mut incoming, &mut out, &session, keys) {
             Ok(Start::Session) => {}
+            Ok(Start::Cancel(number, secret)) => return self.cancel(number, secret),
             Ok(Start::Over) => return,
             Err(ended) => return self.say_good_bye(&mut out, ended),
         }
@@ -233,6 +250,17 @@ impl Shared {
         self.say_good_bye(&mut out, ended);
     }
 
+    /// I2
+    fn cancel(&self, number: i32, secret: i32) {
+        let connections = self.connections.lock();
+        let found = connections.get(&number).and_then(|connection| connection.keys.as_ref());
+        if let Some((own, canceller)) = found
+            && *own == secret
+        {
+            canceller.cancel();
+        }
+    }
+
     fn say_good_bye(&self, out: &mut Outgoing, ended: Ended) {
         match ended {
             Ended::Closed if self.is_stopping() => {
@@ -251,8 +279,8 @@ impl Shared {
     fn drain(&self) {
         let deadline = Ticks::from_now(self.options.drain_patience);
         let shut = |how: Shutdown| {
-            for stream in self.connections.lock().values() {
-                let _ = stream.shutdown(how);
+            for connection in self.connections.lock().values() {
+                let _ = connection.stream.shutdown(how);
             }
         };
         shut(Shutdown::Read);

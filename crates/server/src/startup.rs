@@ -26,6 +26,8 @@ const MAJOR: u16 = 3;
 pub(crate) enum Start {
     /// a session
     Session,
+    /// has the statement of the connection with this number and this secret cancelled
+    Cancel(i32, i32),
     /// it has ended: what it asked for is done, or was refused
     Over,
 }
@@ -45,7 +47,16 @@ pub(crate) fn start(
         };
         match u32::from_be_bytes(*code) {
             SSL_REQUEST | GSS_REQUEST => out.say_byte(b'N'),
-            CANCEL_REQUEST => return Ok(Start::Over),
+            CANCEL_REQUEST => {
+                let [number, secret] =
+                    [body.first_chunk(), body.get(4..).and_then(<[u8]>::first_chunk)];
+                return Ok(match (number, secret) {
+                    (Some(number), Some(secret)) => {
+                        Start::Cancel(i32::from_be_bytes(*number), i32::from_be_bytes(*secret))
+                    }
+                    _ => Start::Over,
+                });
+            }
             version if (version >> 16) as u16 == MAJOR => {
                 if let Some(keys) = keys {
                     return begin(version as u16, body, (session, out), keys);

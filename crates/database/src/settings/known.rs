@@ -108,7 +108,7 @@ pub(super) const KNOWN: &[Known] = &[
         "Kept: there are no intervals in results.",
     ),
     reported("is_superuser", "on", May::NotChange, "Whether the user may do everything."),
-    plain("lock_timeout", "0", May::BeDuration, "Kept, and without effect."),
+    plain("lock_timeout", "0", May::BeDuration, "Longest wait for a lock."),
     plain("max_identifier_length", "63", May::NotChange, "Bytes of a name in PostgreSQL."),
     plain("max_index_keys", "32", May::NotChange, "Columns of a key."),
     plain("search_path", "\"$user\", public", May::BeSearchPath, "Schemas of unqualified names."),
@@ -122,7 +122,7 @@ pub(super) const KNOWN: &[Known] = &[
         May::OnlyMean { these: &["on", "true", "yes", "1"], hint: "Write E'...' for escapes." },
         "Backslashes in '...' are plain.",
     ),
-    plain("statement_timeout", "0", May::BeDuration, "Longest time of a statement; kept."),
+    plain("statement_timeout", "0", May::BeDuration, "Longest time of a statement."),
     plain(
         "synchronous_commit",
         "on",
@@ -257,7 +257,7 @@ impl Known {
 const MILLISECONDS_MAX: f64 = 2_147_483_647.0;
 
 /// `100`, `100ms`, `1.5 min` ...
-fn milliseconds(text: &str) -> Option<u64> {
+pub(super) fn milliseconds(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let factor = match unit.trim() {

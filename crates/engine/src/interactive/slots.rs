@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::{TableId, WorkerId};
+use hotrow_base::interrupt::Interrupt;
 use hotrow_base::sync::gate::{Gate, Open};
 use hotrow_base::sync::{EventCount, Latch, LatchGuard};
 use hotrow_base::thread::BackgroundThread;
@@ -221,7 +222,10 @@ impl<L: Locks> Slots<L> {
 }
 
 impl<L: Locks> Interactive for Slots<L> {
-    fn begin(self: Arc<Self>) -> Result<Box<dyn InteractiveTransaction>, SqlError> {
+    fn begin(
+        self: Arc<Self>,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<Box<dyn InteractiveTransaction>, SqlError> {
         if self.closed.load(Ordering::Relaxed) {
             return Err(shut_down()); // Relaxed: see `enter`
         }
@@ -233,6 +237,7 @@ impl<L: Locks> Interactive for Slots<L> {
             work.savepoints.clear();
             work.idle_since = Ticks::now();
             work.locks.begin(Attempt::First);
+            work.locks.heed(interrupt);
             slot.taken.store(true, Ordering::Relaxed); // a hint for housekeeping
         }
         self.look_after();

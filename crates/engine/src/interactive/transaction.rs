@@ -167,6 +167,12 @@ impl<L: Locks> Inside<'_, L> {
                 access.take_back(before); // I4
                 Ok(false)
             }
+            Stop::Conflict(Conflict::Interrupt) => {
+                access.take_back(before); // I4
+                let why = frame.check_interrupt().err();
+                let error = why.map_or_else(|| conflict_error(Conflict::Interrupt), SqlError::from);
+                Err(Failure::Statement(Box::new(error)))
+            }
             Stop::Conflict(conflict) => {
                 drop((access, pin));
                 let error = conflict_error(conflict);
