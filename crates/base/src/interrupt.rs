@@ -43,11 +43,13 @@ pub enum Interruption {
     StatementTime,
     /// it has waited for one lock longer than it may
     LockTime,
+    /// somebody ends its session
+    Termination,
 }
 
 impl Interruption {
     fn of_word(word: u32) -> Option<Self> {
-        [Self::Request, Self::StatementTime, Self::LockTime]
+        [Self::Request, Self::StatementTime, Self::LockTime, Self::Termination]
             .into_iter()
             .find(|reason| *reason as u32 == word)
     }
@@ -110,6 +112,11 @@ impl Interrupt {
     /// Has the statement that runs end early; false if there is none.
     pub fn cancel(&self) -> bool {
         self.interrupt(Interruption::Request)
+    }
+
+    /// As [`Interrupt::cancel`], because the session is ended.
+    pub fn terminate(&self) -> bool {
+        self.interrupt(Interruption::Termination)
     }
 
     /// Whether the statement that runs may go on. For the session's thread.

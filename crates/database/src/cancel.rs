@@ -43,30 +43,53 @@ impl Canceller {
     }
 }
 
+/// Ends a session's connection.
+pub(crate) type Terminator = Arc<dyn Fn() + Send + Sync>;
+
+type ByNumber = Arc<Latch<HashMap<i32, (Canceller, Option<Terminator>)>>>;
+
 /// The cancellers of sessions that have numbers.
 #[derive(Default)]
 pub(crate) struct Cancellers {
-    by_number: Arc<Latch<HashMap<i32, Canceller>>>,
+    by_number: ByNumber,
 }
 
 impl Cancellers {
     /// Lists a session until what this returns is dropped.
     pub(crate) fn list(&self, number: i32, canceller: Canceller) -> Listed {
-        self.by_number.lock().insert(number, canceller);
+        self.by_number.lock().insert(number, (canceller, None));
         Listed { all: Arc::clone(&self.by_number), number }
     }
 
     /// Interrupts the statement of a session; false when there is no such session.
     pub(crate) fn cancel(&self, number: i32) -> bool {
         let found = self.by_number.lock().get(&number).cloned();
-        found.map(|canceller| canceller.cancel()).is_some()
+        found.map(|(canceller, _)| canceller.cancel()).is_some()
+    }
+
+    /// Ends a session with its statement; false when there is none that can be ended.
+    pub(crate) fn terminate(&self, number: i32) -> bool {
+        let found = self.by_number.lock().get(&number).cloned();
+        let Some((canceller, Some(terminate))) = found else { return false };
+        terminate();
+        canceller.interrupt.terminate();
+        true
     }
 }
 
 /// A session is listed (I1).
 pub(crate) struct Listed {
-    all: Arc<Latch<HashMap<i32, Canceller>>>,
+    all: ByNumber,
     number: i32,
+}
+
+impl Listed {
+    /// Says how the session is ended.
+    pub(crate) fn on_terminate(&self, terminate: Terminator) {
+        if let Some((_, known)) = self.all.lock().get_mut(&self.number) {
+            *known = Some(terminate);
+        }
+    }
 }
 
 impl Drop for Listed {

@@ -236,6 +236,9 @@ impl Ground for Reads<'_, '_> {
             (SystemFunction::CancelBackend, [Value::Int(number)]) => {
                 return Ok(Value::Bool(self.around.inner.cancellers.cancel(*number)));
             }
+            (SystemFunction::TerminateBackend, [Value::Int(number)]) => {
+                return Ok(Value::Bool(self.around.inner.cancellers.terminate(*number)));
+            }
             _ => {}
         }
         let value = self.with_context(|context| system_function(context, function, arguments));

@@ -293,6 +293,14 @@ impl Session {
         Canceller::new(&self.interrupt)
     }
 
+    /// Says what `pg_terminate_backend` does to end the session's connection, behind
+    /// [`Session::identify`]; it is called on another session's thread.
+    pub fn on_terminate(&self, terminate: impl Fn() + Send + Sync + 'static) {
+        if let Some(listed) = &*self.listed.borrow() {
+            listed.on_terminate(Arc::new(terminate));
+        }
+    }
+
     pub(crate) fn interrupt(&self) -> &Arc<Interrupt> {
         &self.interrupt
     }

@@ -1,6 +1,7 @@
 //! What a session's statements and its server do with its settings.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
@@ -191,6 +192,18 @@ impl Session {
         let settings = self.settings();
         self.interrupt().set_statement_time(settings.duration("statement_timeout"));
         self.interrupt().set_lock_time(settings.duration("lock_timeout"));
+        self.talk().limit_idle(settings.duration("idle_in_transaction_session_timeout"));
+    }
+
+    /// How long a client may say nothing before its connection ends, by the settings: in a
+    /// transaction, or outside. None: for ever.
+    pub fn idle_limit(&self) -> Option<Duration> {
+        self.settings().duration(match self.transaction_state() {
+            TransactionState::Idle => "idle_session_timeout",
+            TransactionState::Open | TransactionState::Failed => {
+                "idle_in_transaction_session_timeout"
+            }
+        })
     }
 
     /// Fails with 25006 where a statement outside transactions writes and none is to.

@@ -44,6 +44,8 @@ pub(crate) struct Talk {
     open: Option<OpenTransaction>,
     frame: Frame,
     interrupt: Arc<Interrupt>,
+    /// how long transactions may be idle, if that is less than the database allows
+    idle_limit: Option<Duration>,
 }
 
 /// What was said of a transaction.
@@ -57,11 +59,19 @@ impl Talk {
         let mut frame = Frame::new();
         frame.set_step_budget(step_budget);
         frame.set_interrupt(Some(Arc::clone(interrupt)));
-        Self { open: None, frame, interrupt: Arc::clone(interrupt) }
+        Self { open: None, frame, interrupt: Arc::clone(interrupt), idle_limit: None }
     }
 
     pub(crate) fn state(&self) -> TransactionState {
         self.open.as_ref().map_or(TransactionState::Idle, OpenTransaction::state)
+    }
+
+    /// Limits how long the transaction that is open, and those to come, may be idle.
+    pub(crate) fn limit_idle(&mut self, most: Option<Duration>) {
+        self.idle_limit = most;
+        if let Some(open) = &mut self.open {
+            open.limit_idle(most);
+        }
     }
 
     /// Notes that something the session said failed.
@@ -119,7 +129,8 @@ impl Talk {
         }
         inner.refuse_closed()?;
         let Some(engine) = &inner.interactive else { return Err(inner.no_transactions().into()) };
-        let engine = Arc::clone(engine).begin(&self.interrupt)?;
+        let mut engine = Arc::clone(engine).begin(&self.interrupt)?;
+        engine.limit_idle(self.idle_limit);
         let is_read_only = access == TransactionAccess::ReadOnly;
         self.open = Some(OpenTransaction::new(engine, is_read_only));
         Ok(Said { tag: "BEGIN", warning: None })

@@ -8,6 +8,8 @@
 //!              I2 an error of the whole transaction (a deadlock, a time-out, a definition that
 //!              came) takes the savepoints with it
 
+use std::time::Duration;
+
 use hotrow_base::clock;
 use hotrow_engine::interactive::{Failure, InteractiveTransaction, Statement};
 use hotrow_transaction::frame::Frame;
@@ -67,6 +69,11 @@ impl OpenTransaction {
             State::Open => TransactionState::Open,
             State::Failed | State::Over => TransactionState::Failed,
         }
+    }
+
+    /// See [`InteractiveTransaction::limit_idle`].
+    pub(crate) fn limit_idle(&mut self, most: Option<Duration>) {
+        self.engine.limit_idle(most);
     }
 
     /// Notes that something failed, which has changed nothing.

@@ -220,3 +220,24 @@ fn sessions_cancel_each_other_by_number() -> Result<(), Error> {
     assert!(!ask(8), "it has gone");
     Ok(())
 }
+
+#[test]
+fn the_shorter_limit_of_silence_holds() {
+    interactive_engines(|config| {
+        let (db, session) = with_table(config.idle_in_transaction(Some(LONG)));
+        session.execute("SET idle_in_transaction_session_timeout = '20ms'; BEGIN")?;
+        assert_eq!(session.idle_limit(), Some(Duration::from_millis(20)));
+        session.execute("UPDATE t SET n = 0 WHERE id = 1")?;
+        let other = db.session();
+        assert_eq!(said(&other, "UPDATE t SET n = n + 1 WHERE id = 1"), "UPDATE 1");
+        assert_eq!(said(&session, "SELECT n FROM t"), "25P03");
+        session.execute("ROLLBACK; RESET idle_in_transaction_session_timeout; BEGIN")?;
+        session.execute("UPDATE t SET n = 0 WHERE id = 1")?;
+        std::thread::sleep(Duration::from_millis(100));
+        session.execute("SET LOCAL idle_in_transaction_session_timeout = '20ms'")?;
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(said(&session, "COMMIT"), "25P03");
+        assert_eq!(n_of(&session, 1), 11);
+        Ok(())
+    });
+}

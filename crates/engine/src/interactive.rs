@@ -29,6 +29,7 @@ mod slots;
 mod transaction;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotrow_base::ids::TableId;
 use hotrow_base::interrupt::Interrupt;
@@ -122,6 +123,9 @@ pub trait InteractiveTransaction: Send {
 
     /// Begins again after a conflict ended it, as old as it was, so that it gets through some day.
     fn begin_again(&mut self);
+
+    /// Limits how long it may be idle between two statements, to less than the engine allows.
+    fn limit_idle(&mut self, most: Option<Duration>);
 
     /// In which epoch all that the transaction saw so far is durable.
     fn seen(&self) -> u64;

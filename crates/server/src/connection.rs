@@ -7,14 +7,18 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 
 use bytes::{BufMut, BytesMut};
+use hotrow_base::clock::Ticks;
 use pgwire::messages::Message;
 
 /// Bytes read at a time.
 const READ_BYTES: usize = 16 << 10;
 /// Answers that are sent though nobody waits yet.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
+/// A buffer that has grown beyond this is given back when it is empty.
+const KEPT_BYTES_MAX: usize = 64 << 10;
 
 /// Why nothing more is read.
 #[derive(Debug)]
@@ -23,19 +27,31 @@ pub(crate) enum Ended {
     Closed,
     /// nothing came for too long
     TimedOut,
+    /// the client has said nothing for longer than its session's settings let it
+    Idle(Idle),
     /// what came is no message
     Malformed(String),
     /// the socket failed
     Failed,
 }
 
+/// Where a client was when it said nothing for too long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Idle {
+    InTransaction,
+    Outside,
+}
+
 /// What comes.
 pub(crate) struct Incoming {
-    stream: TcpStream,
     buffer: Vec<u8>,
     /// what of the buffer was read
     done: usize,
     message_bytes_max: usize,
+    /// until when it waits; none: for ever
+    deadline: Option<Ticks>,
+    /// the stream has a time-out
+    is_hurried: bool,
 }
 
 /// A message as it came.
@@ -46,14 +62,15 @@ pub(crate) struct Raw<'a> {
 }
 
 impl Incoming {
-    /// Messages of a stream.
-    pub(crate) fn new(stream: TcpStream, message_bytes_max: usize) -> Self {
-        Self { stream, buffer: Vec::new(), done: 0, message_bytes_max }
+    /// Messages of so many bytes at most.
+    pub(crate) fn new(message_bytes_max: usize) -> Self {
+        Self { buffer: Vec::new(), done: 0, message_bytes_max, deadline: None, is_hurried: false }
     }
 
-    /// The stream, to change its settings.
-    pub(crate) fn stream(&self) -> &TcpStream {
-        &self.stream
+    /// From now on waits end at a point in time with [`Ended::TimedOut`], or at none. What has come
+    /// by then stays, and one can wait on.
+    pub(crate) fn wait_until(&mut self, deadline: Option<Ticks>) {
+        self.deadline = deadline;
     }
 
     /// Waits for a packet without a kind: a length and as much as it says.
@@ -97,11 +114,15 @@ impl Incoming {
         }
         self.buffer.drain(..self.done);
         self.done = 0;
+        if self.buffer.is_empty() && self.buffer.capacity() > KEPT_BYTES_MAX {
+            self.buffer = Vec::new();
+        }
         while self.buffer.len() < bytes {
             out.flush().map_err(|_| Ended::Failed)?; // I2
+            self.hurry(out.stream())?;
             let there = self.buffer.len();
             self.buffer.resize(there + READ_BYTES, 0); // I1
-            let read = self.stream.read(&mut self.buffer[there..]);
+            let read = out.stream.read(&mut self.buffer[there..]);
             self.buffer.truncate(there + read.as_ref().copied().unwrap_or(0));
             match read {
                 Ok(0) => return Err(Ended::Closed),
@@ -115,11 +136,24 @@ impl Incoming {
         }
         Ok(())
     }
+
+    /// Has the next read end at the deadline.
+    fn hurry(&mut self, stream: &TcpStream) -> Result<(), Ended> {
+        let left = self.deadline.map(Ticks::remaining);
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(Ended::TimedOut);
+        }
+        if left.is_some() || self.is_hurried {
+            stream.set_read_timeout(left).map_err(|_| Ended::Failed)?;
+            self.is_hurried = left.is_some();
+        }
+        Ok(())
+    }
 }
 
-/// What goes.
+/// What goes, and the stream that both go over.
 pub(crate) struct Outgoing {
-    stream: TcpStream,
+    stream: Stream,
     buffer: BytesMut,
     /// the stream has failed: nothing is sent any more
     is_broken: bool,
@@ -127,8 +161,13 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     /// Answers on a stream.
-    pub(crate) fn new(stream: TcpStream) -> Self {
-        Self { stream, buffer: BytesMut::new(), is_broken: false }
+    pub(crate) fn new(stream: Arc<TcpStream>) -> Self {
+        Self { stream: Stream(stream), buffer: BytesMut::new(), is_broken: false }
+    }
+
+    /// The stream, to change its settings.
+    fn stream(&self) -> &TcpStream {
+        &self.stream.0
     }
 
     /// Says a message.
@@ -165,6 +204,9 @@ impl Outgoing {
         }
         let sent = self.stream.write_all(&self.buffer);
         self.buffer.clear();
+        if self.buffer.capacity() > 2 * KEPT_BYTES_MAX {
+            self.buffer = BytesMut::new();
+        }
         self.is_broken = sent.is_err();
         sent
     }
@@ -173,5 +215,24 @@ impl Outgoing {
         if self.buffer.len() > OUTPUT_BYTES_MAX && self.flush().is_err() {
             self.buffer.clear();
         }
+    }
+}
+
+/// A socket that others may shut down.
+struct Stream(Arc<TcpStream>);
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        (&*self.0).read(into)
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        (&*self.0).write(from)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (&*self.0).flush()
     }
 }

@@ -22,7 +22,7 @@ use hotrow_base::thread::{self, ThreadOptions};
 use rand::TryRngCore;
 use rand::rngs::OsRng;
 
-use crate::connection::{Ended, Incoming, Outgoing};
+use crate::connection::{Ended, Idle, Incoming, Outgoing};
 use crate::conversation::{Conversation, Goes};
 use crate::frontend::{Frontend, Malformed};
 use crate::startup::{self, Start, refuse};
@@ -99,9 +99,11 @@ struct Shared {
 
 /// What others than its own thread may want of a connection.
 struct Connection {
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
     /// that of its cancel requests; none before it has a session
     keys: Option<(i32, Canceller)>,
+    /// somebody had it ended
+    is_terminated: bool,
 }
 
 /// How long the thread that accepts rests when the system has no room for a connection.
@@ -174,7 +176,8 @@ impl Server {
         let number = shared.next.fetch_add(1, Ordering::Relaxed); // a number, nothing else
         let _ = stream.set_nodelay(true);
         let _ = stream.set_write_timeout(Some(SEND_PATIENCE));
-        let Ok(kept) = stream.try_clone() else { return };
+        let stream = Arc::new(stream);
+        let kept = Connection { stream: Arc::clone(&stream), keys: None, is_terminated: false };
         let is_allowed = {
             let connections = &mut *shared.connections.lock();
             let (there, most) = (connections.len(), shared.options.connections_max);
@@ -182,7 +185,7 @@ impl Server {
             if there >= most.saturating_mul(2) {
                 return;
             }
-            connections.insert(number, Connection { stream: kept, keys: None });
+            connections.insert(number, kept);
             there < most
         };
         let own = Arc::clone(shared);
@@ -213,11 +216,10 @@ impl Shared {
     }
 
     /// One connection, from its first byte to its last.
-    fn serve(&self, stream: TcpStream, number: i32, is_allowed: bool) {
-        let Ok(writer) = stream.try_clone() else { return };
-        let mut incoming = Incoming::new(stream, self.options.message_bytes_max);
-        let mut out = Outgoing::new(writer);
-        let _ = incoming.stream().set_read_timeout(Some(self.options.startup_patience));
+    fn serve(self: &Arc<Self>, stream: Arc<TcpStream>, number: i32, is_allowed: bool) {
+        let mut incoming = Incoming::new(self.options.message_bytes_max);
+        let mut out = Outgoing::new(stream);
+        incoming.wait_until(Some(Ticks::from_now(self.options.startup_patience)));
         let session = self.db.session();
         // A system without random numbers gets no connections, since anybody could cancel.
         let Ok(secret) = OsRng.try_next_u32().map(u32::cast_signed) else { return };
@@ -229,13 +231,21 @@ impl Shared {
             Ok(Start::Session) => {}
             Ok(Start::Cancel(number, secret)) => return self.cancel(number, secret),
             Ok(Start::Over) => return,
-            Err(ended) => return self.say_good_bye(&mut out, ended),
+            Err(ended) => return self.say_good_bye(number, &mut out, ended),
         }
-        let _ = incoming.stream().set_read_timeout(None);
+        let shared = Arc::downgrade(self);
+        session.on_terminate(move || {
+            shared.upgrade().inspect(|shared| shared.terminate(number));
+        });
         let mut conversation = Conversation::new(session, &mut out);
         let ended = loop {
+            incoming.wait_until(conversation.patience().map(Ticks::from_now));
             let message = match incoming.message(conversation.out()) {
                 Ok(raw) => Frontend::read(raw.kind, raw.body),
+                Err(Ended::TimedOut) => match conversation.time_out() {
+                    Some(idle) => break idle,
+                    None => continue,
+                },
                 Err(ended) => break ended,
             };
             match message {
@@ -247,7 +257,16 @@ impl Shared {
                 Err(Malformed(what)) => break Ended::Malformed(what),
             }
         };
-        self.say_good_bye(&mut out, ended);
+        drop(conversation); // what it held is free before its client hears
+        self.say_good_bye(number, &mut out, ended);
+    }
+
+    /// Ends a connection once its statement has ended.
+    fn terminate(&self, number: i32) {
+        if let Some(connection) = self.connections.lock().get_mut(&number) {
+            connection.is_terminated = true;
+            let _ = connection.stream.shutdown(Shutdown::Read);
+        }
     }
 
     /// I2
@@ -261,15 +280,27 @@ impl Shared {
         }
     }
 
-    fn say_good_bye(&self, out: &mut Outgoing, ended: Ended) {
+    fn say_good_bye(&self, number: i32, out: &mut Outgoing, ended: Ended) {
+        let is_terminated = || {
+            let connections = self.connections.lock();
+            connections.get(&number).is_some_and(|connection| connection.is_terminated)
+        };
         match ended {
-            Ended::Closed if self.is_stopping() => {
+            Ended::Closed if self.is_stopping() || is_terminated() => {
                 let message = "terminating connection due to administrator command".to_owned();
                 refuse(out, b"57P01", message, "");
             }
             Ended::Malformed(what) => refuse(out, b"08P01", what, ""),
             Ended::TimedOut => {
                 refuse(out, b"08006", "no session was begun for too long".to_owned(), "");
+            }
+            Ended::Idle(Idle::InTransaction) => {
+                let message = "terminating connection due to idle-in-transaction timeout";
+                refuse(out, b"25P03", message.to_owned(), "");
+            }
+            Ended::Idle(Idle::Outside) => {
+                let message = "terminating connection due to idle-session timeout";
+                refuse(out, b"57P05", message.to_owned(), "");
             }
             Ended::Closed | Ended::Failed => {}
         }

@@ -116,6 +116,9 @@ impl From<Interruption> for SqlError {
             Interruption::StatementTime => {
                 Self::new(b"57014", "canceling statement due to statement timeout")
             }
+            Interruption::Termination => {
+                Self::new(b"57P01", "terminating connection due to administrator command")
+            }
             Interruption::LockTime => {
                 Self::new(b"55P03", "canceling statement due to lock timeout")
             }

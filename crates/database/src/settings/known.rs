@@ -97,8 +97,9 @@ pub(super) const KNOWN: &[Known] = &[
         "idle_in_transaction_session_timeout",
         "0",
         May::BeDuration,
-        "Kept, and without effect: the server's own limit holds.",
+        "Longest silence in a transaction, up to the database's own limit.",
     ),
+    plain("idle_session_timeout", "0", May::BeDuration, "Longest silence outside transactions."),
     reported("in_hot_standby", "off", May::NotChange, "Whether it is a standby."),
     reported("integer_datetimes", "on", May::NotChange, "Times are integers."),
     reported(

@@ -70,6 +70,8 @@ pub(super) struct Work<L> {
     /// why somebody ended it
     pub(super) ended: Option<Box<SqlError>>,
     pub(super) idle_since: Ticks,
+    /// how long its session lets it be idle
+    pub(super) idle_limit: Option<Duration>,
 }
 
 impl<L: Locks> Slots<L> {
@@ -92,6 +94,7 @@ impl<L: Locks> Slots<L> {
                     savepoints: Vec::new(),
                     ended: None,
                     idle_since: Ticks::now(),
+                    idle_limit: None,
                 }),
             }
         };
@@ -236,6 +239,7 @@ impl<L: Locks> Interactive for Slots<L> {
             work.ended = None;
             work.savepoints.clear();
             work.idle_since = Ticks::now();
+            work.idle_limit = None;
             work.locks.begin(Attempt::First);
             work.locks.heed(interrupt);
             slot.taken.store(true, Ordering::Relaxed); // a hint for housekeeping

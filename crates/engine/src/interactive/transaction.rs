@@ -1,6 +1,7 @@
 //! One interactive transaction: the session's side of a slot.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_transaction::frame::Frame;
@@ -129,6 +130,10 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
         let mut work = self.slots.slot(self.number).work.lock();
         work.ended = None;
         work.locks.begin(Attempt::Again);
+    }
+
+    fn limit_idle(&mut self, most: Option<Duration>) {
+        self.slots.slot(self.number).work.lock().idle_limit = most;
     }
 
     fn seen(&self) -> u64 {

@@ -89,6 +89,8 @@ pub enum SystemFunction {
     Sleep,
     /// pg_cancel_backend(number)
     CancelBackend,
+    /// pg_terminate_backend(number)
+    TerminateBackend,
 }
 
 /// What a function takes and gives.
@@ -152,6 +154,7 @@ pub(crate) const SIGNATURES: &[Signature] = {
         f("to_regtype", H::System(S::TypeOid), 1, &[TEXT], OID),
         f("pg_sleep", H::System(S::Sleep), 1, &[DOUBLE], TEXT),
         f("pg_cancel_backend", H::System(S::CancelBackend), 1, &[INT], TRUTH),
+        f("pg_terminate_backend", H::System(S::TerminateBackend), 1, &[INT], TRUTH),
         f("pg_relation_size", H::System(S::RelationSize), 1, &[OID], OID),
         f("pg_total_relation_size", H::System(S::RelationSize), 1, &[OID], OID),
         f("pg_database_size", H::System(S::RelationSize), 1, &[OID], OID),

@@ -207,7 +207,7 @@ pub fn system_function(
         }
         F::RelationSize => return Value::BigInt(0),
         // Done by whoever runs the query.
-        F::Sleep | F::CancelBackend => return Value::Null,
+        F::Sleep | F::CancelBackend | F::TerminateBackend => return Value::Null,
     };
     found.map_or(Value::Null, Value::Text)
 }
