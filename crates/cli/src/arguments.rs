@@ -371,10 +371,12 @@ const SERVE_EXAMPLES: &str = "\
 Examples:
   hotrow serve --memory                          gone when it stops
   hotrow serve /var/lib/hotrow                   durable
+  HOTROW_PASSWORD=... hotrow serve DIR --user ann     nobody without a password
   psql -h 127.0.0.1 -p 5433                      any user, any database
 
 It tells where it listens once it does, and serves until SIGTERM or SIGINT; then connections finish
-the statement they are at. Only this machine can connect: there are no passwords yet.";
+the statement they are at. Only this machine can connect; as long as no user has a password, any of
+its programs can, and afterwards (CREATE USER ... PASSWORD) none can without one.";
 
 #[derive(Args, Debug)]
 #[command(after_help = SERVE_EXAMPLES)]
@@ -392,6 +394,13 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "N", default_value = "100",
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) connections: u32,
+    /// A user to make, or to give another password: that in --password-file, or in the
+    /// environment as HOTROW_PASSWORD
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// Where the user's password is: the first line of FILE
+    #[arg(long, value_name = "FILE", requires = "user")]
+    pub(crate) password_file: Option<PathBuf>,
     /// What the end of a call waits for: durable or buffered
     #[arg(long, value_name = "MODE", default_value = "durable", conflicts_with = "memory")]
     pub(crate) durability: hotrow::Durability,

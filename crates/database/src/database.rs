@@ -48,6 +48,7 @@ use crate::once::{Claim, Outcomes};
 use crate::recovery::{self, RecoveryProgress, RecoveryReport};
 use crate::rows::Rows;
 use crate::session::Session;
+use crate::verifier::Verifier;
 
 /// A database: its data in memory, its log in a directory, or nowhere. Cheap to clone: all clones
 /// are one database, which ends when the last clone and the last [`Session`] are dropped, or at
@@ -154,6 +155,17 @@ impl Database {
         let staff = threads + config.sessions_for(entry);
         let directory = DataDirectory::open(path.as_ref())?;
         Inner::in_directory(directory, config, staff, progress)?.start(entry, threads)
+    }
+
+    /// Whether any user has a password: then nobody should be let in without one.
+    pub fn has_passwords(&self) -> bool {
+        self.inner.schema.current().catalog.users().values().any(Option::is_some)
+    }
+
+    /// What the password of a user is checked with; none if there is no such user, or it has none.
+    pub fn verifier_of(&self, user: &str) -> Option<Verifier> {
+        let schema = self.inner.schema.current();
+        Verifier::parse(schema.catalog.users().get(user)?.as_deref()?)
     }
 
     /// As [`Database::open_in_memory_without_engine`], in a directory.

@@ -65,6 +65,7 @@ mod settings;
 mod statement;
 mod talk;
 mod transaction;
+mod verifier;
 mod waits;
 
 pub use arguments::{Binder, IntoArgument, IntoArguments};
@@ -90,6 +91,7 @@ pub use rows::{FromRow, Rows};
 pub use session::Session;
 pub use statement::{Outcome, StatementResult};
 pub use transaction::TransactionState;
+pub use verifier::Verifier;
 pub use waits::Wait;
 
 pub use hotrow_base::datum::Datum;

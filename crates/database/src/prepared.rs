@@ -31,6 +31,7 @@ use crate::rows::Rows;
 use crate::session::Session;
 use crate::session_settings::shown_columns;
 use crate::statement::{self, StatementResult};
+use crate::verifier::conceal;
 
 /// A statement to be executed again and again, with values for its parameters `$1`, `$2` ...
 /// ([`Session::prepare`]).
@@ -117,6 +118,7 @@ impl Session {
             let message = "a prepared statement is one statement";
             return Err(advised(b"42601", message.to_owned(), "Prepare them one by one.").into());
         };
+        let statement = conceal(statement)?;
         if !statement.is_transaction_control() {
             self.talk().refuse_failed()?;
         }

@@ -186,7 +186,7 @@ impl Reads<'_, '_> {
             session: identity.number,
             setting: &setting,
             settings: settings.collect(),
-            users: vec![identity.user.clone()],
+            users: schema.catalog.users().keys().cloned().collect(),
         })
     }
 }

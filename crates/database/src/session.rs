@@ -30,6 +30,7 @@ use crate::settings::Settings;
 use crate::statement::{self, Outcome, StatementResult};
 use crate::talk::Talk;
 use crate::transaction::TransactionState;
+use crate::verifier::conceal;
 
 /// How one thread talks to the database. Make one for each thread; it can be sent to another
 /// thread, not shared.
@@ -139,7 +140,9 @@ impl Session {
     /// [`Error::Sql`]: 42601 and the like, with the place in the script.
     pub fn parse(&self, script: &str) -> Result<Vec<Prepared>, Error> {
         let parsed = hotrow_sql::parse_script(script).inspect_err(|_| self.talk().fail())?;
-        Ok(parsed.into_iter().map(Prepared::of_script).collect())
+        let statement = |parsed| conceal(parsed).map(Prepared::of_script);
+        let statements = parsed.into_iter().map(statement).collect::<Result<_, SqlError>>();
+        Ok(statements.inspect_err(|_| self.talk().fail())?)
     }
 
     /// Executes a statement as [`Session::execute_prepared`] does, COPY too: its outcome is what

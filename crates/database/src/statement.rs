@@ -178,6 +178,7 @@ fn execute_in_state(
             truncate(session, prepared, &truncation)?
         }
         Some(definition) => {
+            refuse_own_user(session, &definition)?;
             notices.extend(definition.notices().into_iter().map(notice));
             session.talk().refuse_inside(&tag(&statement.text, &Rows::default()))?;
             // Compiled again: the catalog may be another one by then.
@@ -187,6 +188,20 @@ fn execute_in_state(
     };
     let tag = tag(&statement.text, &rows);
     Ok(StatementResult { tag, rows, types, place, warning: None, notices })
+}
+
+/// Fails with 55006 where a session would take its own user away.
+fn refuse_own_user(session: &Session, definition: &Compiled) -> Result<(), SqlError> {
+    let Compiled::Catalog(changes) = definition else { return Ok(()) };
+    let identity = session.identity();
+    let is_own = |change: &CatalogChange| match change {
+        CatalogChange::DropUser(name) => *name == identity.user,
+        _ => false,
+    };
+    match changes.iter().any(is_own) {
+        true => Err(SqlError::new(b"55006", "current user cannot be dropped")),
+        false => Ok(()),
+    }
 }
 
 fn notice(notice: &Notice) -> SqlError {
@@ -399,14 +414,16 @@ fn at(error: Error, place: Place) -> Error {
 fn tag(text: &str, rows: &Rows) -> String {
     let mut words = text.split(|c: char| !c.is_ascii_alphabetic()).map(str::to_ascii_uppercase);
     let verb = words.find(|word| !word.is_empty()).unwrap_or_default();
-    let object =
-        |word: &String| matches!(word.as_str(), "TABLE" | "INDEX" | "FUNCTION" | "PROCEDURE");
+    let object = |word: &String| {
+        matches!(word.as_str(), "TABLE" | "INDEX" | "FUNCTION" | "PROCEDURE" | "USER" | "ROLE")
+    };
     match verb.as_str() {
         "SELECT" | "WITH" | "VALUES" => format!("SELECT {}", rows.len()),
         "INSERT" => format!("INSERT 0 {}", rows.touched()),
         "TRUNCATE" => "TRUNCATE TABLE".to_owned(),
         "UPDATE" | "DELETE" => format!("{verb} {}", rows.touched()),
         "CREATE" | "DROP" | "ALTER" => match words.find(object) {
+            Some(object) if object == "USER" => format!("{verb} ROLE"),
             Some(object) => format!("{verb} {object}"),
             None => verb,
         },

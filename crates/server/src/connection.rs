@@ -83,10 +83,24 @@ impl Incoming {
         Ok(&self.buffer[start + 4..start + length])
     }
 
+    /// Waits for a message with a proof of who the client is, before that is known.
+    pub(crate) fn proof(&mut self, limit: usize, out: &mut Outgoing) -> Result<&[u8], Ended> {
+        let raw = self.message_of(limit, out)?;
+        if raw.kind == b'p' {
+            return Ok(raw.body);
+        }
+        let what = format!("expected SASL response, got message type {}", raw.kind);
+        Err(Ended::Malformed(what))
+    }
+
     /// Waits for a message.
     pub(crate) fn message(&mut self, out: &mut Outgoing) -> Result<Raw<'_>, Ended> {
+        self.message_of(self.message_bytes_max, out)
+    }
+
+    fn message_of(&mut self, limit: usize, out: &mut Outgoing) -> Result<Raw<'_>, Ended> {
         self.wait_for(5, out)?;
-        let length = 1 + self.length(1, self.message_bytes_max)?;
+        let length = 1 + self.length(1, limit)?;
         self.wait_for(length, out)?;
         let start = self.done;
         self.done += length;

@@ -5,7 +5,7 @@
 //! [`Server::run`] serves until it is told to stop.
 //!
 //! Reading order: `server` (connections come and go), `connection` (bytes), `frontend` (messages
-//! that come), `startup`, `conversation` (simple and extended queries), `portal`, `wire` and
+//! that come), `startup` and `scram` (who is let in), `conversation` (simple and extended queries), `portal`, `wire` and
 //! `numeric` (values), `report` (errors).
 //!
 //! A connection is a thread, as a session of the embedded database is: a thread that waits for a
@@ -25,6 +25,7 @@ mod frontend;
 mod numeric;
 mod portal;
 mod report;
+mod scram;
 mod server;
 mod startup;
 mod wire;

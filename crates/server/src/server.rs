@@ -25,7 +25,7 @@ use rand::rngs::OsRng;
 use crate::connection::{Ended, Idle, Incoming, Outgoing};
 use crate::conversation::{Conversation, Goes};
 use crate::frontend::{Frontend, Malformed};
-use crate::startup::{self, Start, refuse};
+use crate::startup::{self, Door, Start, refuse};
 
 /// How a server serves.
 #[derive(Clone, Debug)]
@@ -59,8 +59,8 @@ impl Default for ServerOptions {
 pub enum ServerError {
     /// others than programs of this machine could connect
     #[error(
-        "refusing to listen on {0}: there are no passwords yet, so anybody who reaches that \
-         address could read and change everything; listen on 127.0.0.1 or ::1"
+        "refusing to listen on {0}: there is no encryption yet, so anybody on the way could read \
+         and change everything; listen on 127.0.0.1 or ::1"
     )]
     NotLoopback(SocketAddr),
     /// the system says no
@@ -71,6 +71,9 @@ pub enum ServerError {
         /// why
         error: io::Error,
     },
+    /// the system gives no random numbers, which secrets are made of
+    #[error("the system gives no random numbers")]
+    Random,
     /// the database says no
     #[error(transparent)]
     Database(hotrow::Error),
@@ -90,7 +93,7 @@ pub struct Stopper {
 }
 
 struct Shared {
-    db: Database,
+    door: Door,
     options: ServerOptions,
     stopping: AtomicBool,
     next: AtomicI32,
@@ -127,8 +130,11 @@ impl Server {
         let listener =
             TcpListener::bind(address).map_err(|error| ServerError::Listen { address, error })?;
         db.expect_writers().map_err(ServerError::Database)?;
+        let mut secret = [0; 32];
+        OsRng.try_fill_bytes(&mut secret).map_err(|_| ServerError::Random)?;
+        let door = Door { db, is_locked: !address.ip().is_loopback(), secret };
         let shared = Shared {
-            db,
+            door,
             options,
             stopping: AtomicBool::new(false),
             next: AtomicI32::new(1),
@@ -220,14 +226,14 @@ impl Shared {
         let mut incoming = Incoming::new(self.options.message_bytes_max);
         let mut out = Outgoing::new(stream);
         incoming.wait_until(Some(Ticks::from_now(self.options.startup_patience)));
-        let session = self.db.session();
+        let session = self.door.db.session();
         // A system without random numbers gets no connections, since anybody could cancel.
         let Ok(secret) = OsRng.try_next_u32().map(u32::cast_signed) else { return };
         if let Some(connection) = self.connections.lock().get_mut(&number) {
             connection.keys = Some((secret, session.canceller()));
         }
         let keys = is_allowed.then_some((number, secret));
-        match startup::start(&mut incoming, &mut out, &session, keys) {
+        match startup::start(&mut incoming, &mut out, (&self.door, &session), keys) {
             Ok(Start::Session) => {}
             Ok(Start::Cancel(number, secret)) => return self.cancel(number, secret),
             Ok(Start::Over) => return,

@@ -112,6 +112,12 @@ pub(super) const KNOWN: &[Known] = &[
     plain("lock_timeout", "0", May::BeDuration, "Longest wait for a lock."),
     plain("max_identifier_length", "63", May::NotChange, "Bytes of a name in PostgreSQL."),
     plain("max_index_keys", "32", May::NotChange, "Columns of a key."),
+    plain(
+        "password_encryption",
+        "scram-sha-256",
+        May::OnlyMean { these: &["scram-sha-256"], hint: "Passwords are kept for SCRAM-SHA-256." },
+        "What is kept of passwords.",
+    ),
     plain("search_path", "\"$user\", public", May::BeSearchPath, "Schemas of unqualified names."),
     reported("server_encoding", "UTF8", May::NotChange, "Encoding of the database."),
     reported("server_version", SERVER_VERSION, May::NotChange, "The PostgreSQL to expect."),
