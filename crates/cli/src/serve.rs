@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hotrow::Database;
 use hotrow_base::thread::ThreadOptions;
-use hotrow_server::{Server, ServerOptions};
+use hotrow_server::{Plain, Server, ServerOptions, TlsIdentity};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -26,6 +26,12 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let options = ServerOptions {
         address: arguments.listen,
         connections_max: arguments.connections as usize,
+        tls: identity(arguments)?,
+        plain: match (arguments.tls_required, arguments.insecure_no_tls) {
+            (true, _) => Plain::Nobody,
+            (false, true) => Plain::Anybody,
+            (false, false) => Plain::OwnMachine,
+        },
         ..ServerOptions::default()
     };
     let failed = |error: io::Error| Failure::Failed(error.to_string());
@@ -55,6 +61,18 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let _ = thread.join(); // it has nothing to tell
     eprintln!("hotrow: stopped");
     Ok(())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
+}
+
+/// What to encrypt with.
+fn identity(arguments: &ServeArguments) -> Result<Option<TlsIdentity>, Failure> {
+    let (Some(certificates), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) else {
+        return Ok(None);
+    };
+    Ok(Some(TlsIdentity { certificates: read(certificates)?, key: read(key)? }))
 }
 
 /// The password that was given, which is on no command line: others could read it there.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use bytes::{BufMut, BytesMut};
 use hotrow_base::clock::Ticks;
 use pgwire::messages::Message;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// Bytes read at a time.
 const READ_BYTES: usize = 16 << 10;
@@ -48,10 +49,6 @@ pub(crate) struct Incoming {
     /// what of the buffer was read
     done: usize,
     message_bytes_max: usize,
-    /// until when it waits; none: for ever
-    deadline: Option<Ticks>,
-    /// the stream has a time-out
-    is_hurried: bool,
 }
 
 /// A message as it came.
@@ -64,13 +61,12 @@ pub(crate) struct Raw<'a> {
 impl Incoming {
     /// Messages of so many bytes at most.
     pub(crate) fn new(message_bytes_max: usize) -> Self {
-        Self { buffer: Vec::new(), done: 0, message_bytes_max, deadline: None, is_hurried: false }
+        Self { buffer: Vec::new(), done: 0, message_bytes_max }
     }
 
-    /// From now on waits end at a point in time with [`Ended::TimedOut`], or at none. What has come
-    /// by then stays, and one can wait on.
-    pub(crate) fn wait_until(&mut self, deadline: Option<Ticks>) {
-        self.deadline = deadline;
+    /// Whether more has come than was read.
+    pub(crate) fn has_more(&self) -> bool {
+        self.buffer.len() > self.done
     }
 
     /// Waits for a packet without a kind: a length and as much as it says.
@@ -133,10 +129,9 @@ impl Incoming {
         }
         while self.buffer.len() < bytes {
             out.flush().map_err(|_| Ended::Failed)?; // I2
-            self.hurry(out.stream())?;
             let there = self.buffer.len();
             self.buffer.resize(there + READ_BYTES, 0); // I1
-            let read = out.stream.read(&mut self.buffer[there..]);
+            let read = out.channel.read(&mut self.buffer[there..]);
             self.buffer.truncate(there + read.as_ref().copied().unwrap_or(0));
             match read {
                 Ok(0) => return Err(Ended::Closed),
@@ -144,22 +139,11 @@ impl Incoming {
                 Err(error) => match error.kind() {
                     ErrorKind::Interrupted => {}
                     ErrorKind::WouldBlock | ErrorKind::TimedOut => return Err(Ended::TimedOut),
+                    // Of an encrypted stream that was cut off.
+                    ErrorKind::UnexpectedEof => return Err(Ended::Closed),
                     _ => return Err(Ended::Failed),
                 },
             }
-        }
-        Ok(())
-    }
-
-    /// Has the next read end at the deadline.
-    fn hurry(&mut self, stream: &TcpStream) -> Result<(), Ended> {
-        let left = self.deadline.map(Ticks::remaining);
-        if left.is_some_and(|left| left.is_zero()) {
-            return Err(Ended::TimedOut);
-        }
-        if left.is_some() || self.is_hurried {
-            stream.set_read_timeout(left).map_err(|_| Ended::Failed)?;
-            self.is_hurried = left.is_some();
         }
         Ok(())
     }
@@ -167,7 +151,7 @@ impl Incoming {
 
 /// What goes, and the stream that both go over.
 pub(crate) struct Outgoing {
-    stream: Stream,
+    channel: Channel,
     buffer: BytesMut,
     /// the stream has failed: nothing is sent any more
     is_broken: bool,
@@ -176,12 +160,34 @@ pub(crate) struct Outgoing {
 impl Outgoing {
     /// Answers on a stream.
     pub(crate) fn new(stream: Arc<TcpStream>) -> Self {
-        Self { stream: Stream(stream), buffer: BytesMut::new(), is_broken: false }
+        let stream = Stream { socket: stream, deadline: None, is_hurried: false };
+        Self { channel: Channel::Plain(stream), buffer: BytesMut::new(), is_broken: false }
     }
 
-    /// The stream, to change its settings.
-    fn stream(&self) -> &TcpStream {
-        &self.stream.0
+    /// From now on waits for what comes end at a point in time with [`Ended::TimedOut`], or at
+    /// none. What has come by then stays, and one can wait on.
+    pub(crate) fn wait_until(&mut self, deadline: Option<Ticks>) {
+        match &mut self.channel {
+            Channel::Plain(stream) => stream.deadline = deadline,
+            Channel::Encrypted(tls) => tls.sock.deadline = deadline,
+        }
+    }
+
+    /// Encrypts from now on; what was said before has been sent.
+    pub(crate) fn encrypt(&mut self, config: &Arc<ServerConfig>) -> Result<(), Ended> {
+        let Channel::Plain(Stream { socket, deadline, is_hurried }) = &self.channel else {
+            return Err(Ended::Malformed("it is encrypted already".to_owned()));
+        };
+        let connection = ServerConnection::new(Arc::clone(config)).map_err(|_| Ended::Failed)?;
+        let (deadline, is_hurried) = (*deadline, *is_hurried);
+        let stream = Stream { socket: Arc::clone(socket), deadline, is_hurried };
+        self.channel = Channel::Encrypted(Box::new(StreamOwned::new(connection, stream)));
+        Ok(())
+    }
+
+    /// Whether it encrypts.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        matches!(self.channel, Channel::Encrypted(_))
     }
 
     /// Says a message.
@@ -216,7 +222,7 @@ impl Outgoing {
         if self.is_broken {
             return Err(ErrorKind::BrokenPipe.into());
         }
-        let sent = self.stream.write_all(&self.buffer);
+        let sent = self.channel.write_all(&self.buffer);
         self.buffer.clear();
         if self.buffer.capacity() > 2 * KEPT_BYTES_MAX {
             self.buffer = BytesMut::new();
@@ -232,21 +238,57 @@ impl Outgoing {
     }
 }
 
+/// Plain or encrypted.
+enum Channel {
+    Plain(Stream),
+    Encrypted(Box<StreamOwned<ServerConnection, Stream>>),
+}
+
+impl Channel {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.read(into),
+            Self::Encrypted(tls) => tls.read(into),
+        }
+    }
+
+    fn write_all(&mut self, from: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.write_all(from),
+            Self::Encrypted(tls) => tls.write_all(from).and_then(|()| tls.flush()),
+        }
+    }
+}
+
 /// A socket that others may shut down.
-struct Stream(Arc<TcpStream>);
+struct Stream {
+    socket: Arc<TcpStream>,
+    /// until when it waits for what comes; none: for ever
+    deadline: Option<Ticks>,
+    /// the socket has a time-out
+    is_hurried: bool,
+}
 
 impl Read for Stream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        (&*self.0).read(into)
+        let left = self.deadline.map(Ticks::remaining);
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        if left.is_some() || self.is_hurried {
+            self.socket.set_read_timeout(left)?;
+            self.is_hurried = left.is_some();
+        }
+        (&*self.socket).read(into)
     }
 }
 
 impl Write for Stream {
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
-        (&*self.0).write(from)
+        (&*self.socket).write(from)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        (&*self.0).flush()
+        (&*self.socket).flush()
     }
 }

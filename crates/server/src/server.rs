@@ -25,7 +25,8 @@ use rand::rngs::OsRng;
 use crate::connection::{Ended, Idle, Incoming, Outgoing};
 use crate::conversation::{Conversation, Goes};
 use crate::frontend::{Frontend, Malformed};
-use crate::startup::{self, Door, Start, refuse};
+use crate::startup::{self, Caller, Door, Start, refuse};
+use crate::tls::{Tls, TlsIdentity};
 
 /// How a server serves.
 #[derive(Clone, Debug)]
@@ -40,6 +41,22 @@ pub struct ServerOptions {
     pub startup_patience: Duration,
     /// how long connections may take to finish when the server stops
     pub drain_patience: Duration,
+    /// what to encrypt with; none: nothing is encrypted
+    pub tls: Option<TlsIdentity>,
+    /// who may do without encryption
+    pub plain: Plain,
+}
+
+/// Who may do without encryption.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Plain {
+    /// nobody
+    Nobody,
+    /// who comes from the server's own machine
+    #[default]
+    OwnMachine,
+    /// anybody: whoever is on the way reads all, and may change it
+    Anybody,
 }
 
 impl Default for ServerOptions {
@@ -50,19 +67,52 @@ impl Default for ServerOptions {
             message_bytes_max: 16 << 20,
             startup_patience: Duration::from_secs(10),
             drain_patience: Duration::from_secs(10),
+            tls: None,
+            plain: Plain::default(),
         }
+    }
+}
+
+impl ServerOptions {
+    /// Refuses to let others than programs of this machine in without passwords and encryption.
+    fn check(&self, db: &Database) -> Result<(), ServerError> {
+        if self.plain == Plain::Nobody && self.tls.is_none() {
+            return Err(ServerError::NoCertificate);
+        }
+        if self.address.ip().is_loopback() {
+            return Ok(());
+        }
+        if !db.has_passwords() {
+            return Err(ServerError::NoPassword(self.address));
+        }
+        if self.tls.is_none() && self.plain != Plain::Anybody {
+            return Err(ServerError::NoEncryption(self.address));
+        }
+        Ok(())
     }
 }
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// others than programs of this machine could connect
+    /// anybody who reaches the address could read and change everything
     #[error(
-        "refusing to listen on {0}: there is no encryption yet, so anybody on the way could read \
-         and change everything; listen on 127.0.0.1 or ::1"
+        "refusing to listen on {0}, which others than this machine may reach, because no user has \
+         a password; make one: CREATE USER name PASSWORD '...', or hotrow serve --user"
     )]
-    NotLoopback(SocketAddr),
+    NoPassword(SocketAddr),
+    /// anybody on the way could
+    #[error(
+        "refusing to listen on {0}, which others than this machine may reach, without encryption; \
+         give a certificate and its key: hotrow serve --tls-cert, --tls-key"
+    )]
+    NoEncryption(SocketAddr),
+    /// nobody could connect
+    #[error("nobody may do without encryption, and there is no certificate to encrypt with")]
+    NoCertificate,
+    /// certificate or key
+    #[error("TLS: {0}")]
+    Tls(String),
     /// the system says no
     #[error("cannot listen on {address}: {error}")]
     Listen {
@@ -121,18 +171,19 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`ServerError`]: an address that is not of this machine alone, or in use.
+    /// [`ServerError`]: an address that is in use, or that others may reach without a password or
+    /// without encryption.
     pub fn bind(db: Database, options: ServerOptions) -> Result<Self, ServerError> {
         let address = options.address;
-        if !address.ip().is_loopback() {
-            return Err(ServerError::NotLoopback(address));
-        }
+        options.check(&db)?;
+        let tls = options.tls.as_ref().map(Tls::new).transpose().map_err(ServerError::Tls)?;
         let listener =
             TcpListener::bind(address).map_err(|error| ServerError::Listen { address, error })?;
         db.expect_writers().map_err(ServerError::Database)?;
         let mut secret = [0; 32];
         OsRng.try_fill_bytes(&mut secret).map_err(|_| ServerError::Random)?;
-        let door = Door { db, is_locked: !address.ip().is_loopback(), secret };
+        let is_locked = !address.ip().is_loopback();
+        let door = Door { db, is_locked, secret, tls, plain: options.plain };
         let shared = Shared {
             door,
             options,
@@ -165,7 +216,7 @@ impl Server {
     pub fn run(self) {
         while !self.shared.is_stopping() {
             match self.listener.accept() {
-                Ok((stream, _)) => self.accept(stream),
+                Ok((stream, from)) => self.accept(stream, from),
                 // Out of file descriptors, or a client that has gone again.
                 Err(_) => thread::sleep(ACCEPT_PAUSE),
             }
@@ -174,7 +225,7 @@ impl Server {
         self.shared.drain();
     }
 
-    fn accept(&self, stream: TcpStream) {
+    fn accept(&self, stream: TcpStream, from: SocketAddr) {
         let shared = &self.shared;
         if shared.is_stopping() {
             return;
@@ -197,7 +248,7 @@ impl Server {
         let own = Arc::clone(shared);
         let thread = ThreadOptions::named(format!("client-{number}"));
         let spawned = thread.spawn(move || {
-            own.serve(stream, number, is_allowed);
+            own.serve(stream, (number, from), is_allowed);
             own.connections.lock().remove(&number);
         });
         if spawned.is_err() {
@@ -222,10 +273,15 @@ impl Shared {
     }
 
     /// One connection, from its first byte to its last.
-    fn serve(self: &Arc<Self>, stream: Arc<TcpStream>, number: i32, is_allowed: bool) {
+    fn serve(
+        self: &Arc<Self>,
+        stream: Arc<TcpStream>,
+        (number, from): (i32, SocketAddr),
+        is_allowed: bool,
+    ) {
         let mut incoming = Incoming::new(self.options.message_bytes_max);
         let mut out = Outgoing::new(stream);
-        incoming.wait_until(Some(Ticks::from_now(self.options.startup_patience)));
+        out.wait_until(Some(Ticks::from_now(self.options.startup_patience)));
         let session = self.door.db.session();
         // A system without random numbers gets no connections, since anybody could cancel.
         let Ok(secret) = OsRng.try_next_u32().map(u32::cast_signed) else { return };
@@ -233,7 +289,8 @@ impl Shared {
             connection.keys = Some((secret, session.canceller()));
         }
         let keys = is_allowed.then_some((number, secret));
-        match startup::start(&mut incoming, &mut out, (&self.door, &session), keys) {
+        let caller = Caller { session: &session, keys, is_near: from.ip().is_loopback() };
+        match startup::start(&mut incoming, &mut out, &self.door, &caller) {
             Ok(Start::Session) => {}
             Ok(Start::Cancel(number, secret)) => return self.cancel(number, secret),
             Ok(Start::Over) => return,
@@ -245,7 +302,8 @@ impl Shared {
         });
         let mut conversation = Conversation::new(session, &mut out);
         let ended = loop {
-            incoming.wait_until(conversation.patience().map(Ticks::from_now));
+            let patience = conversation.patience();
+            conversation.out().wait_until(patience.map(Ticks::from_now));
             let message = match incoming.message(conversation.out()) {
                 Ok(raw) => Frontend::read(raw.kind, raw.body),
                 Err(Ended::TimedOut) => match conversation.time_out() {

@@ -1,8 +1,10 @@
-//! The beginning of a connection: encryption refused, version, user and its password; then what
-//! clients are told.
+//! The beginning of a connection: encryption, version, user and its password; then what clients
+//! are told.
 //!
 //! Invariants   I1 where anybody has a password, nobody gets a session without proving one; who
 //!                 fails hears the same, whether there is such a user or not
+//!              I2 nothing that came before encryption began is taken for something that came
+//!                 encrypted (CVE-2021-23222)
 //! Source       PostgreSQL 15, "Start-up", "SASL Authentication" and "SSL Session Encryption"
 
 use hotrow::{Database, Session, SqlError, Verifier};
@@ -14,7 +16,9 @@ use pgwire::messages::startup::{
 use crate::connection::{Ended, Incoming, Outgoing};
 use crate::frontend::{Malformed, sasl_response, startup_parameters};
 use crate::report::{Severity, response, sql_error};
-use crate::scram::{Exchange, Failed, MECHANISM};
+use crate::scram::{Exchange, Failed, MECHANISM, MECHANISM_PLUS};
+use crate::server::Plain;
+use crate::tls::Tls;
 
 /// Bytes of a startup packet, as PostgreSQL has it.
 const PACKET_BYTES_MAX: usize = 10_000;
@@ -45,15 +49,26 @@ pub(crate) struct Door {
     pub(crate) is_locked: bool,
     /// what verifiers of unknown users are made up from
     pub(crate) secret: [u8; 32],
+    pub(crate) tls: Option<Tls>,
+    pub(crate) plain: Plain,
 }
 
-/// Leads a connection to its session. `keys` are the number and the secret that a cancel request
-/// would name; none: there are too many connections, and this one is told so.
+/// Who wants to be.
+pub(crate) struct Caller<'a> {
+    pub(crate) session: &'a Session,
+    /// the number and the secret that a cancel request would name; none: there are too many
+    /// connections, and this one is told so
+    pub(crate) keys: Option<(i32, i32)>,
+    /// on the server's own machine
+    pub(crate) is_near: bool,
+}
+
+/// Leads a connection to its session.
 pub(crate) fn start(
     incoming: &mut Incoming,
     out: &mut Outgoing,
-    (door, session): (&Door, &Session),
-    keys: Option<(i32, i32)>,
+    door: &Door,
+    caller: &Caller<'_>,
 ) -> Result<Start, Ended> {
     for _ in 0..REQUESTS_MAX {
         let packet = incoming.packet(PACKET_BYTES_MAX, out)?;
@@ -61,7 +76,11 @@ pub(crate) fn start(
             return Err(Ended::Malformed("invalid length of startup packet".to_owned()));
         };
         match u32::from_be_bytes(*code) {
-            SSL_REQUEST | GSS_REQUEST => out.say_byte(b'N'),
+            SSL_REQUEST => match &door.tls {
+                Some(tls) => encrypt(incoming, out, tls)?,
+                None => out.say_byte(b'N'),
+            },
+            GSS_REQUEST => out.say_byte(b'N'),
             CANCEL_REQUEST => {
                 let [number, secret] =
                     [body.first_chunk(), body.get(4..).and_then(<[u8]>::first_chunk)];
@@ -73,10 +92,10 @@ pub(crate) fn start(
                 });
             }
             version if (version >> 16) as u16 == MAJOR => {
-                if let Some(keys) = keys {
+                if let Some(keys) = caller.keys {
                     let body = body.to_vec(); // more will be read
                     let hello = (version as u16, body.as_slice());
-                    return begin(hello, (incoming, out), (door, session), keys);
+                    return begin(hello, (incoming, out), (door, caller), keys);
                 }
                 // Behind its startup packet: a connection that is closed with something unread
                 // loses what was said on it.
@@ -97,9 +116,20 @@ pub(crate) fn start(
 fn begin(
     (minor, body): (u16, &[u8]),
     (incoming, out): (&mut Incoming, &mut Outgoing),
-    (door, session): (&Door, &Session),
+    (door, caller): (&Door, &Caller<'_>),
     (number, secret): (i32, i32),
 ) -> Result<Start, Ended> {
+    let session = caller.session;
+    let may_be_plain = match door.plain {
+        Plain::Nobody => false,
+        Plain::OwnMachine => caller.is_near,
+        Plain::Anybody => true,
+    };
+    if !may_be_plain && !out.is_encrypted() {
+        let message = "this server wants connections to be encrypted".to_owned();
+        refuse(out, b"28000", message, "Connect with sslmode=require.");
+        return Ok(Start::Over);
+    }
     let parameters = startup_parameters(body).map_err(|Malformed(what)| Ended::Malformed(what))?;
     let named = |wanted: &str| parameters.iter().find(|(name, _)| *name == wanted);
     let Some((_, user)) = named("user").filter(|(_, user)| !user.is_empty()) else {
@@ -136,6 +166,19 @@ fn begin(
     Ok(Start::Session)
 }
 
+/// Begins encryption.
+fn encrypt(incoming: &mut Incoming, out: &mut Outgoing, tls: &Tls) -> Result<(), Ended> {
+    if incoming.has_more() {
+        // I2: somebody on the way may have put it there.
+        return Err(Ended::Malformed("received unencrypted data after SSL request".to_owned()));
+    }
+    if !out.is_encrypted() {
+        out.say_byte(b'S');
+        out.flush().map_err(|_| Ended::Failed)?;
+    }
+    out.encrypt(&tls.config)
+}
+
 /// Has a client prove its password; false when it was told that it failed (I1).
 fn proves(
     user: &str,
@@ -147,15 +190,19 @@ fn proves(
     let is_known = known.is_some();
     let nobody = Verifier::of_nobody(user, &door.secret);
     let verifier = known.unwrap_or(nobody);
-    out.say(&Authentication::SASL(vec![MECHANISM.to_owned()]));
+    let binding = door.tls.as_ref().and_then(|tls| tls.binding.as_deref());
+    let binding = binding.filter(|_| out.is_encrypted());
+    let plus = binding.map(|_| MECHANISM_PLUS);
+    let mechanisms: Vec<_> = plus.into_iter().chain([MECHANISM]).collect();
+    out.say(&Authentication::SASL(mechanisms.iter().copied().map(str::to_owned).collect()));
     let body = incoming.proof(PROOF_BYTES_MAX, out)?;
     let (mechanism, first) =
         sasl_response(body).map_err(|Malformed(what)| Ended::Malformed(what))?;
-    if mechanism != MECHANISM {
+    if !mechanisms.contains(&mechanism) {
         let what = "client selected an invalid SASL authentication mechanism";
         return Err(Ended::Malformed(what.to_owned()));
     }
-    let proved = match Exchange::begin(mechanism, first, None, (verifier, is_known)) {
+    let proved = match Exchange::begin(mechanism, first, binding, (verifier, is_known)) {
         Ok((exchange, answer)) => {
             out.say(&Authentication::SASLContinue(answer.into()));
             exchange.end(incoming.proof(PROOF_BYTES_MAX, out)?)
