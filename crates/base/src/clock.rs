@@ -89,6 +89,16 @@ impl Ticks {
         Self(self.0.saturating_add(CLOCK.ticks(span)))
     }
 
+    /// As a number, for an atomic word.
+    pub(crate) fn to_word(self) -> u64 {
+        self.0
+    }
+
+    /// The reverse of [`Ticks::to_word`].
+    pub(crate) fn from_word(word: u64) -> Self {
+        Self(word)
+    }
+
     /// The deadline `span` from now.
     #[inline]
     pub fn from_now(span: Duration) -> Self {

@@ -1,5 +1,5 @@
-//! The ground floor: ids, values, keys, row layouts, time, latches, bounded queues, pools,
-//! numberings, per-thread counters.
+//! The ground floor: ids, values, keys, row layouts, time, latches, bounded queues, interrupts,
+//! pools, numberings, per-thread counters.
 //!
 //! Should I be using this? Only inside Hotrow's own crates; an embedder wants the crate `hotrow`.
 //!
@@ -11,6 +11,7 @@ pub mod counters;
 pub mod datum;
 pub mod decimal;
 pub mod ids;
+pub mod interrupt;
 pub mod key;
 pub mod numbering;
 pub mod pool;

@@ -371,10 +371,13 @@ const SERVE_EXAMPLES: &str = "\
 Examples:
   hotrow serve --memory                          gone when it stops
   hotrow serve /var/lib/hotrow                   durable
+  HOTROW_PASSWORD=... hotrow serve DIR --user ann     nobody without a password
   psql -h 127.0.0.1 -p 5433                      any user, any database
 
 It tells where it listens once it does, and serves until SIGTERM or SIGINT; then connections finish
-the statement they are at. Only this machine can connect: there are no passwords yet.";
+the statement they are at. As long as no user has a password, any program of this machine can
+connect, and nobody else; afterwards (CREATE USER ... PASSWORD) nobody can without one. Other
+machines need encryption, too: --tls-cert and --tls-key.";
 
 #[derive(Args, Debug)]
 #[command(after_help = SERVE_EXAMPLES)]
@@ -388,10 +391,29 @@ pub(crate) struct ServeArguments {
     /// Where to listen; port 0: any that is free
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5433")]
     pub(crate) listen: std::net::SocketAddr,
+    /// Encrypt connections: the certificate, as PEM, behind it those that vouch for it
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The certificate's private key, as PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Refuse connections that are not encrypted, also from this machine
+    #[arg(long, requires = "tls_cert", conflicts_with = "insecure_no_tls")]
+    pub(crate) tls_required: bool,
+    /// Let other machines in without encryption: whoever is on the way reads all, and may change it
+    #[arg(long)]
+    pub(crate) insecure_no_tls: bool,
     /// Connections at a time
     #[arg(long, value_name = "N", default_value = "100",
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) connections: u32,
+    /// A user to make, or to give another password: that in --password-file, or in the
+    /// environment as HOTROW_PASSWORD
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// Where the user's password is: the first line of FILE
+    #[arg(long, value_name = "FILE", requires = "user")]
+    pub(crate) password_file: Option<PathBuf>,
     /// What the end of a call waits for: durable or buffered
     #[arg(long, value_name = "MODE", default_value = "durable", conflicts_with = "memory")]
     pub(crate) durability: hotrow::Durability,

@@ -1,10 +1,11 @@
 //! `hotrow serve`: a database behind PostgreSQL's protocol.
 
 use std::io;
+use std::path::Path;
 
 use hotrow::Database;
 use hotrow_base::thread::ThreadOptions;
-use hotrow_server::{Server, ServerOptions};
+use hotrow_server::{Plain, Server, ServerOptions, TlsIdentity};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -19,9 +20,18 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
         None => Database::open_in_memory(config)?,
         Some(path) => data::open(path, config.durability(arguments.durability))?,
     };
+    if let Some(name) = &arguments.user {
+        set_user(&db, name, &password(arguments.password_file.as_deref())?)?;
+    }
     let options = ServerOptions {
         address: arguments.listen,
         connections_max: arguments.connections as usize,
+        tls: identity(arguments)?,
+        plain: match (arguments.tls_required, arguments.insecure_no_tls) {
+            (true, _) => Plain::Nobody,
+            (false, true) => Plain::Anybody,
+            (false, false) => Plain::OwnMachine,
+        },
         ..ServerOptions::default()
     };
     let failed = |error: io::Error| Failure::Failed(error.to_string());
@@ -38,11 +48,62 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
         }
     });
     let thread = thread.map_err(failed)?;
+    if !db.has_passwords() {
+        eprintln!(
+            "hotrow: NOTICE: no user has a password, so any program of this machine is let in as \
+             anybody; CREATE USER name PASSWORD '...' ends that"
+        );
+    }
     eprintln!("hotrow: listening on {}", server.address().map_err(failed)?);
     server.run();
     db.shutdown();
     handle.close();
     let _ = thread.join(); // it has nothing to tell
     eprintln!("hotrow: stopped");
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
+}
+
+/// What to encrypt with.
+fn identity(arguments: &ServeArguments) -> Result<Option<TlsIdentity>, Failure> {
+    let (Some(certificates), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) else {
+        return Ok(None);
+    };
+    Ok(Some(TlsIdentity { certificates: read(certificates)?, key: read(key)? }))
+}
+
+/// The password that was given, which is on no command line: others could read it there.
+fn password(file: Option<&Path>) -> Result<String, Failure> {
+    let text = match file {
+        Some(path) => std::fs::read_to_string(path)
+            .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?,
+        None => std::env::var("HOTROW_PASSWORD").map_err(|_| {
+            let what = "--user needs a password, in HOTROW_PASSWORD or --password-file FILE";
+            Failure::Failed(what.to_owned())
+        })?,
+    };
+    let first = text.lines().next().unwrap_or_default();
+    match first.is_empty() {
+        true => Err(Failure::Failed("the password is empty".to_owned())),
+        false => Ok(first.to_owned()),
+    }
+}
+
+/// Makes a user, or gives it another password, unless it has this one.
+fn set_user(db: &Database, name: &str, password: &str) -> Result<(), Failure> {
+    if db.verifier_of(name).is_some_and(|verifier| verifier.is_of(password)) {
+        return Ok(());
+    }
+    let (name, password) = (name.replace('"', "\"\""), password.replace('\'', "''"));
+    let session = db.session();
+    let change =
+        |verb: &str| session.execute(&format!("{verb} ROLE \"{name}\" PASSWORD '{password}'"));
+    match change("CREATE") {
+        Err(error) if error.sqlstate() == Some("42710") => change("ALTER")?,
+        done => done?,
+    };
     Ok(())
 }

@@ -213,7 +213,10 @@ impl Shell {
 
     fn remember(&mut self, entry: &str) {
         // A full disk or a read-only home is no reason to stop.
-        let _ = self.editor.add_history_entry(entry);
+        // No password is written into a file.
+        if !entry.to_ascii_lowercase().contains("password") {
+            let _ = self.editor.add_history_entry(entry);
+        }
     }
 
     fn save_history(&mut self) {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use hotrow_base::interrupt::Interrupt;
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::journal::{Committer, Effect, Journal};
@@ -34,6 +35,11 @@ impl Alone {
         frame.set_step_budget(step_budget);
         let committer = Committer::new(journal, QUIET_WORKER);
         Self { scratch: Scratch::new(QUIET_WORKER), frame, committer }
+    }
+
+    /// What runs from now on can be interrupted, or cannot.
+    pub(crate) fn heed(&mut self, interrupt: Option<&Arc<Interrupt>>) {
+        self.frame.set_interrupt(interrupt.cloned());
     }
 
     /// Plans one call as `plan` does it, without running it.

@@ -7,6 +7,8 @@
 //!              I2 a mailbox taken from the queue is answered: by the end of its call, or by the
 //!              drop of its source
 //!              I3 no call is queued after the last source is gone: nobody would answer it
+//!              I4 a call is either taken by a source or withdrawn by its session, never both; a
+//!              mailbox with a withdrawn call is used no more
 //! Concurrency  `invocation` -> the session before it submits, the source that took the mailbox
 //!              after (a latch keeps misuse harmless); `reply` -> see `ReplySlot`
 
@@ -16,6 +18,7 @@ use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::ProcedureId;
+use hotrow_base::interrupt::{Interrupt, Interruption, LOOK_EVERY};
 use hotrow_base::sync::queue::PushError;
 use hotrow_base::sync::{BlockingQueue, Latch, PopError, ReplySlot};
 use hotrow_base::thread;
@@ -39,7 +42,21 @@ pub(crate) struct Mailbox {
     pub(crate) call: AtomicU32,
     /// read and written by the session alone
     priority: AtomicU8,
+    /// a [`Place`]
+    place: AtomicU8,
     reply: ReplySlot<Reply>,
+}
+
+/// Where a call is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+enum Place {
+    /// with its session, or in the queue
+    Waiting,
+    /// with a source, or ended
+    Taken,
+    /// nowhere: its session has given it up
+    Withdrawn,
 }
 
 impl Default for Mailbox {
@@ -48,6 +65,7 @@ impl Default for Mailbox {
             invocation: Latch::default(),
             call: AtomicU32::new(0),
             priority: AtomicU8::new(Priority::default() as u8),
+            place: AtomicU8::new(Place::Waiting as u8),
             reply: ReplySlot::default(),
         }
     }
@@ -60,6 +78,39 @@ impl Mailbox {
             high if high == Priority::High as u8 => Priority::High,
             low if low == Priority::Low as u8 => Priority::Low,
             _ => Priority::Normal,
+        }
+    }
+
+    /// Moves a waiting call (I4); whether it did wait.
+    fn leave_queue(&self, to: Place) -> bool {
+        let (from, to) = (Place::Waiting as u8, to as u8);
+        // Relaxed: the queue and the reply slot order what is in the mailbox.
+        self.place.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    fn is_at(&self, place: Place) -> bool {
+        self.place.load(Ordering::Relaxed) == place as u8 // see `leave_queue`
+    }
+
+    /// Whether its call was given up: another mailbox is needed for the next one.
+    pub(crate) fn is_withdrawn(&self) -> bool {
+        self.is_at(Place::Withdrawn)
+    }
+
+    /// Waits for the end of the call, or takes it back while it waits for a thread.
+    fn wait(&self, interrupt: Option<&Interrupt>) -> Result<Reply, Refused> {
+        let Some(interrupt) = interrupt else { return Ok(self.reply.wait()) };
+        loop {
+            if let Some(reply) = self.reply.wait_until(Ticks::from_now(LOOK_EVERY)) {
+                return Ok(reply);
+            }
+            match interrupt.check() {
+                Err(why) if self.leave_queue(Place::Withdrawn) => {
+                    return Err(Refused::Interrupted(why));
+                }
+                _ if self.is_at(Place::Taken) => return Ok(self.reply.wait()),
+                _ => {}
+            }
         }
     }
 
@@ -116,6 +167,8 @@ impl Priority {
 pub(crate) enum Refused {
     Closed,
     Full,
+    /// before any thread had taken it
+    Interrupted(Interruption),
 }
 
 /// The queue between all sessions and all threads of one engine.
@@ -139,16 +192,30 @@ impl ClientQueue {
     }
 
     /// Queues the call in `mailbox`, waiting for room, and waits for its end.
-    pub(crate) fn call(&self, mailbox: &Arc<Mailbox>) -> Result<Reply, Refused> {
+    pub(crate) fn call(
+        &self,
+        mailbox: &Arc<Mailbox>,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<Reply, Refused> {
         let lane = mailbox.priority() as usize;
-        let pushed = self.calls.push_to(lane, Arc::clone(mailbox), None);
-        pushed.map_err(|_| Refused::Closed)?;
-        Ok(mailbox.reply.wait())
+        mailbox.place.store(Place::Waiting as u8, Ordering::Relaxed); // ordered by the queue
+        let mut call = Arc::clone(mailbox);
+        loop {
+            let look_at = interrupt.map(|_| Ticks::from_now(LOOK_EVERY));
+            match self.calls.push_to(lane, call, look_at) {
+                Ok(()) => return mailbox.wait(interrupt),
+                Err(PushError::Closed(_)) => return Err(Refused::Closed),
+                Err(PushError::Full(again)) => call = again,
+            }
+            let go_on = interrupt.map_or(Ok(()), Interrupt::check);
+            go_on.map_err(Refused::Interrupted)?;
+        }
     }
 
     /// As [`ClientQueue::call`], but does not wait for room.
     pub(crate) fn try_call(&self, mailbox: &Arc<Mailbox>) -> Result<Reply, Refused> {
         let lane = mailbox.priority() as usize;
+        mailbox.place.store(Place::Waiting as u8, Ordering::Relaxed); // ordered by the queue
         match self.calls.try_push_to(lane, Arc::clone(mailbox)) {
             Ok(()) => Ok(mailbox.reply.wait()),
             Err(PushError::Full(_)) => Err(Refused::Full),
@@ -260,7 +327,11 @@ impl ClientSource {
         }
     }
 
-    fn take(&mut self, mailbox: Arc<Mailbox>, invocation: &mut Invocation) -> Ticket {
+    /// Takes a call; none when its session has given it up.
+    fn take(&mut self, mailbox: Arc<Mailbox>, invocation: &mut Invocation) -> Option<Ticket> {
+        if !mailbox.leave_queue(Place::Taken) {
+            return None;
+        }
         // Buffers change places, so that neither side allocates when they have grown.
         std::mem::swap(&mut *mailbox.invocation.lock(), invocation);
         let (procedure, now_us) = (invocation.procedure, invocation.now_us);
@@ -274,7 +345,7 @@ impl ClientSource {
         };
         self.taken[at] = Some(taken);
         self.unfinished += 1;
-        Ticket(at as u64)
+        Some(Ticket(at as u64))
     }
 }
 
@@ -284,17 +355,20 @@ impl CallSource for ClientSource {
             let waiting = self.queue.calls.len();
             self.share = waiting.div_ceil(self.threads).max(1);
         }
-        if let Some(mailbox) = self.next.take() {
-            return Fetch::Ready(self.take(mailbox, invocation));
-        }
-        if self.unfinished >= self.share {
-            return Fetch::Empty;
-        }
-        self.turn = self.turn.wrapping_add(1);
-        match self.queue.calls.try_pop_from(Priority::of_turn(self.turn) as usize) {
-            Ok(mailbox) => Fetch::Ready(self.take(mailbox, invocation)),
-            Err(PopError::Empty) => Fetch::Empty,
-            Err(PopError::Drained) => Fetch::Closed,
+        let mut next = self.next.take();
+        loop {
+            if let Some(ticket) = next.take().and_then(|mailbox| self.take(mailbox, invocation)) {
+                return Fetch::Ready(ticket);
+            }
+            if self.unfinished >= self.share {
+                return Fetch::Empty;
+            }
+            self.turn = self.turn.wrapping_add(1);
+            match self.queue.calls.try_pop_from(Priority::of_turn(self.turn) as usize) {
+                Ok(mailbox) => next = Some(mailbox),
+                Err(PopError::Empty) => return Fetch::Empty,
+                Err(PopError::Drained) => return Fetch::Closed,
+            }
         }
     }
 

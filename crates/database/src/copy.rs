@@ -14,6 +14,7 @@ mod read;
 
 use std::io::{self, Read, Write};
 
+use hotrow_base::interrupt::Running;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_sql::{Copied, Copy, CopyForm};
@@ -50,6 +51,8 @@ pub struct CopyIn {
     rows: u64,
     is_own: bool,
     place: Place,
+    /// the statement lasts as long as this: it can be cancelled while its client is silent
+    _running: Running,
 }
 
 struct Column {
@@ -133,11 +136,16 @@ fn no_copy(wanted: &str) -> Error {
 }
 
 /// Begins a COPY.
-pub(crate) fn begin(session: &Session, copy: Copy, place: Place) -> Result<Outcome, Error> {
+pub(crate) fn begin(
+    session: &Session,
+    copy: Copy,
+    place: Place,
+    running: Running,
+) -> Result<Outcome, Error> {
     let Copy { what, form } = copy;
     match what {
         Copied::In { table, columns } => {
-            let copy = CopyIn::begin(session, (table, columns), form, place)?;
+            let copy = CopyIn::begin(session, (table, columns), form, (place, running))?;
             Ok(Outcome::CopyIn(Box::new(copy)))
         }
         Copied::Out { query } => {
@@ -154,7 +162,7 @@ impl CopyIn {
         session: &Session,
         (table, names): (String, Vec<String>),
         form: CopyForm,
-        place: Place,
+        (place, running): (Place, Running),
     ) -> Result<Self, Error> {
         let quoted = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
         let list: Vec<_> = names.iter().map(quoted).collect();
@@ -177,7 +185,20 @@ impl CopyIn {
         let bytes = RowBytes::new(&form);
         let (cells, values) = (Cells::default(), Vec::new());
         let (line, rows) = (0, 0);
-        Ok(Self { insert, table, columns, form, bytes, cells, values, line, rows, is_own, place })
+        Ok(Self {
+            insert,
+            table,
+            columns,
+            form,
+            bytes,
+            cells,
+            values,
+            line,
+            rows,
+            is_own,
+            place,
+            _running: running,
+        })
     }
 
     /// How many columns a row has.
@@ -193,7 +214,8 @@ impl CopyIn {
     pub fn write(&mut self, session: &Session, data: &[u8]) -> Result<(), Error> {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.push(data);
-        let done = self.rows_of(session, &mut bytes);
+        let go_on = session.interrupt().check().map_err(|why| SqlError::from(why).into());
+        let done = go_on.and_then(|()| self.rows_of(session, &mut bytes));
         self.bytes = bytes;
         done.map_err(|error| self.failed(session, error))
     }

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use hotrow_base::clock;
 use hotrow_base::ids::WorkerId;
+use hotrow_base::interrupt::Interrupt;
 use hotrow_base::sync::Latch;
 use hotrow_base::thread::BackgroundThread;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, RunningEngine};
@@ -35,6 +36,7 @@ use hotrow_transaction::outcome::SqlError;
 
 use crate::alone::Alone;
 use crate::bulk::BulkLoader;
+use crate::cancel::Cancellers;
 use crate::checkpoint::{CheckpointProgress, CheckpointReport, Checkpoints, start_checkpointer};
 use crate::client::{ClientQueue, Ends, Mailbox, Refused, Reply};
 use crate::config::{Config, Durability};
@@ -47,6 +49,7 @@ use crate::once::{Claim, Outcomes};
 use crate::recovery::{self, RecoveryProgress, RecoveryReport};
 use crate::rows::Rows;
 use crate::session::Session;
+use crate::verifier::Verifier;
 
 /// A database: its data in memory, its log in a directory, or nowhere. Cheap to clone: all clones
 /// are one database, which ends when the last clone and the last [`Session`] are dropped, or at
@@ -99,6 +102,7 @@ pub(crate) struct Inner {
     /// see [`Database::expect_writers`]
     expects_writers: AtomicBool,
     pub(crate) sequences: Sequences,
+    pub(crate) cancellers: Cancellers,
 }
 
 impl Database {
@@ -153,6 +157,17 @@ impl Database {
         let staff = threads + config.sessions_for(entry);
         let directory = DataDirectory::open(path.as_ref())?;
         Inner::in_directory(directory, config, staff, progress)?.start(entry, threads)
+    }
+
+    /// Whether any user has a password: then nobody should be let in without one.
+    pub fn has_passwords(&self) -> bool {
+        self.inner.schema.current().catalog.users().values().any(Option::is_some)
+    }
+
+    /// What the password of a user is checked with; none if there is no such user, or it has none.
+    pub fn verifier_of(&self, user: &str) -> Option<Verifier> {
+        let schema = self.inner.schema.current();
+        Verifier::parse(schema.catalog.users().get(user)?.as_deref()?)
     }
 
     /// As [`Database::open_in_memory_without_engine`], in a directory.
@@ -360,6 +375,7 @@ impl Inner {
             closed: AtomicBool::new(false),
             expects_writers: AtomicBool::new(false),
             sequences: Sequences::default(),
+            cancellers: Cancellers::default(),
         }
     }
 
@@ -428,7 +444,7 @@ impl Inner {
                 Claim::Ended(reply) => return self.settle(reply),
                 Claim::Running => self.outcomes.wait(key),
                 Claim::Run => {
-                    let ended = self.call(mailbox);
+                    let ended = self.call(mailbox, None);
                     // If it was not run at all, nobody has told the key's end.
                     self.outcomes.release(key);
                     return ended;
@@ -487,17 +503,21 @@ impl Inner {
     }
 
     /// Runs the call in `mailbox`, waiting for room in the queue.
-    pub(crate) fn call(&self, mailbox: &Arc<Mailbox>) -> Result<Rows, Error> {
+    pub(crate) fn call(
+        &self,
+        mailbox: &Arc<Mailbox>,
+        interrupt: Option<&Arc<Interrupt>>,
+    ) -> Result<Rows, Error> {
         match &self.clients {
-            None => self.call_alone(mailbox),
-            Some(clients) => self.ended(clients.call(mailbox)),
+            None => self.call_alone(mailbox, interrupt),
+            Some(clients) => self.ended(clients.call(mailbox, interrupt.map(|arc| &**arc))),
         }
     }
 
     /// Runs the call in `mailbox`; 53300 when the queue is full.
     pub(crate) fn try_call(&self, mailbox: &Arc<Mailbox>) -> Result<Rows, Error> {
         match &self.clients {
-            None => self.call_alone(mailbox),
+            None => self.call_alone(mailbox, None),
             Some(clients) => self.ended(clients.try_call(mailbox)),
         }
     }
@@ -506,6 +526,7 @@ impl Inner {
         match end {
             Ok(reply) => self.settle(reply),
             Err(Refused::Closed) => Err(Error::Closed),
+            Err(Refused::Interrupted(why)) => Err(SqlError::from(why).into()),
             Err(Refused::Full) => {
                 let capacity = self.clients.as_ref().map_or(0, |clients| clients.capacity());
                 let message = format!("too many calls: all {capacity} places are taken");
@@ -514,7 +535,11 @@ impl Inner {
         }
     }
 
-    fn call_alone(&self, mailbox: &Mailbox) -> Result<Rows, Error> {
+    fn call_alone(
+        &self,
+        mailbox: &Mailbox,
+        interrupt: Option<&Arc<Interrupt>>,
+    ) -> Result<Rows, Error> {
         self.refuse_unlogged()?;
         let reply = {
             let quiet = self.quiet(Purpose::ALONE)?;
@@ -522,7 +547,11 @@ impl Inner {
             let invocation = mailbox.invocation.lock();
             let procedure = schema.procedure(invocation.procedure);
             let procedure = procedure.ok_or_else(unknown_procedure)?;
-            let reply = self.alone.lock().call(&schema, procedure, &invocation);
+            let mut alone = self.alone.lock();
+            alone.heed(interrupt);
+            let reply = alone.call(&schema, procedure, &invocation);
+            alone.heed(None);
+            drop(alone);
             if invocation.key.is_empty() {
                 reply
             } else {

@@ -188,6 +188,12 @@ fn change_catalog(
     let schema = quiet.schema();
     let mut catalog = schema.catalog.clone();
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
+    if changes.iter().all(CatalogChange::is_of_users) {
+        let mut next = (*schema).clone();
+        next.catalog = catalog;
+        quiet.replace(next);
+        return Ok(Defined::Something);
+    }
     let trees = compile_again(&schema, sources, &catalog, changes)?;
     let mut next = (*schema).clone();
     next.adopt_rebuilt(catalog, trees, &rebuilt)?;

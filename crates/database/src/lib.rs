@@ -38,6 +38,7 @@
 mod alone;
 mod arguments;
 mod bulk;
+mod cancel;
 mod checkpoint;
 mod client;
 mod config;
@@ -65,10 +66,12 @@ mod settings;
 mod statement;
 mod talk;
 mod transaction;
+mod verifier;
 mod waits;
 
 pub use arguments::{Binder, IntoArgument, IntoArguments};
 pub use bulk::{BulkLoader, BulkPart};
+pub use cancel::Canceller;
 pub use checkpoint::{CheckpointProgress, CheckpointReport};
 pub use client::Priority;
 pub use config::{Config, Durability};
@@ -89,6 +92,7 @@ pub use rows::{FromRow, Rows};
 pub use session::Session;
 pub use statement::{Outcome, StatementResult};
 pub use transaction::TransactionState;
+pub use verifier::Verifier;
 pub use waits::Wait;
 
 pub use hotrow_base::datum::Datum;

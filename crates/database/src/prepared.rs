@@ -31,6 +31,7 @@ use crate::rows::Rows;
 use crate::session::Session;
 use crate::session_settings::shown_columns;
 use crate::statement::{self, StatementResult};
+use crate::verifier::conceal;
 
 /// A statement to be executed again and again, with values for its parameters `$1`, `$2` ...
 /// ([`Session::prepare`]).
@@ -125,6 +126,7 @@ impl Session {
         statement: ScriptStatement,
         types: &[Option<SqlType>],
     ) -> Result<Prepared, Error> {
+        let statement = conceal(statement)?;
         if !statement.is_transaction_control() {
             self.talk().refuse_failed()?;
         }
@@ -273,6 +275,11 @@ impl Prepared {
             Work::Query(work) => work.query.draws(),
             Work::Change(_) | Work::Call { .. } => false,
         }
+    }
+
+    /// Whether it is a query that reads no table, but perhaps the system catalog.
+    pub(crate) fn reads_no_tables(&self) -> bool {
+        matches!(&*self.work(), Work::Query(work) if work.query.fetches.is_empty())
     }
 
     /// Values as those of its parameters' types.

@@ -60,7 +60,7 @@ impl Procedure {
     /// As [`crate::Session::call`].
     pub fn call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
         self.address(arguments)?;
-        self.inner.call(&self.mailbox)
+        self.inner.call(&self.mailbox, None)
     }
 
     /// As [`Procedure::call`], but fails with 53300 when the queue of waiting calls is full.

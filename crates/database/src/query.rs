@@ -6,7 +6,9 @@
 
 use std::cell::LazyCell;
 use std::sync::Arc;
+use std::time::Duration;
 
+use hotrow_base::clock;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
@@ -22,9 +24,9 @@ use hotrow_transaction::program::Procedure;
 
 use crate::arguments::bind_all;
 use crate::database::Inner;
-use crate::error::Error;
+use crate::error::{Error, advised};
 use crate::numbers;
-use crate::prepared::StatementProgram;
+use crate::prepared::{Prepared, StatementProgram, Work, run_compiled};
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::settings::canonical;
@@ -105,6 +107,8 @@ pub(crate) struct Around<'a> {
     pub(crate) schema: &'a Schema,
     pub(crate) session: &'a Session,
     pub(crate) now_us: i64,
+    /// nothing else runs beside it
+    pub(crate) is_alone: bool,
 }
 
 /// Executes a statement of one table; none when the schema is another one.
@@ -129,6 +133,23 @@ pub(crate) fn run(
         Err(Halt::Outdated) => Ok(None),
         Err(Halt::Failed(error)) => Err(error),
     }
+}
+
+/// Runs a query that reads no table, which needs neither a transaction nor a quiet point.
+pub(crate) fn run_without_tables(
+    session: &Session,
+    prepared: &Prepared,
+    values: &[Value],
+) -> Result<Rows, Error> {
+    let inner = session.inner();
+    inner.refuse_closed()?;
+    let now_us = clock::now_us();
+    run_compiled(inner, prepared, |work, schema, _| {
+        let Work::Query(work) = work else { return Ok(None) };
+        let values = prepared.bound(values)?;
+        let around = Around { inner, schema, session, now_us, is_alone: false };
+        run(work, &values, &around, &mut |_, _| Ok(None))
+    })
 }
 
 /// What ends a query early.
@@ -172,7 +193,7 @@ impl Reads<'_, '_> {
             session: identity.number,
             setting: &setting,
             settings: settings.collect(),
-            users: vec![identity.user.clone()],
+            users: schema.catalog.users().keys().cloned().collect(),
         })
     }
 }
@@ -232,8 +253,29 @@ fn as_sql(error: Error) -> SqlError {
     }
 }
 
+/// Longest sleep: what `Duration` and a clock of nanoseconds hold, and more than anybody waits.
+const SLEEP_SECONDS_MAX: f64 = 1e9;
+
+impl Reads<'_, '_> {
+    fn sleep(&self, seconds: f64) -> Result<Value, SqlError> {
+        if self.around.is_alone {
+            let message = "pg_sleep beside tables would hold everybody up on this engine";
+            return Err(advised(b"0A000", message.to_owned(), "SELECT pg_sleep(...) alone."));
+        }
+        if seconds > 0.0 {
+            let span = Duration::from_secs_f64(seconds.min(SLEEP_SECONDS_MAX));
+            self.around.session.interrupt().sleep(span)?;
+        }
+        Ok(Value::Text(String::new()))
+    }
+}
+
 impl Ground for Reads<'_, '_> {
     type Error = Halt;
+
+    fn go_on(&mut self) -> Result<(), Halt> {
+        Ok(self.around.session.interrupt().check().map_err(SqlError::from)?)
+    }
 
     fn fetch(&mut self, fetch: usize, values: &[Value]) -> Result<Vec<Value>, Halt> {
         let read = &self.work.fetches[fetch];
@@ -253,6 +295,16 @@ impl Ground for Reads<'_, '_> {
     ) -> Result<Value, SqlError> {
         if let Some(value) = self.session_function(function, arguments)? {
             return Ok(value);
+        }
+        match (function, arguments) {
+            (SystemFunction::Sleep, [Value::Double(seconds)]) => return self.sleep(*seconds),
+            (SystemFunction::CancelBackend, [Value::Int(number)]) => {
+                return Ok(Value::Bool(self.around.inner.cancellers.cancel(*number)));
+            }
+            (SystemFunction::TerminateBackend, [Value::Int(number)]) => {
+                return Ok(Value::Bool(self.around.inner.cancellers.terminate(*number)));
+            }
+            _ => {}
         }
         let value = self.with_context(|context| system_function(context, function, arguments));
         let must_exist = matches!(

@@ -43,6 +43,7 @@ use crate::error::Error;
 use crate::once::{Outcome, Outcomes, call_checksum, decode_refusal};
 use crate::rows::Rows;
 use crate::statement::execute_quietly;
+use crate::verifier::conceal;
 
 /// Calls that are run at a time: threads wait for each other at the end of each run, so many; and
 /// all of them are in memory, so not too many.
@@ -165,8 +166,8 @@ fn parse(entry: &TextEntry<'_>) -> Result<ScriptStatement, String> {
     let script = at_place(entry.text, entry.place);
     let mut statements = hotrow_sql::parse_script(&script).map_err(|error| error.to_string())?;
     match (statements.pop(), statements.is_empty()) {
-        // What took effect once may do so again.
-        (Some(statement), true) => Ok(statement.as_own()),
+        // What took effect once may do so again; what is logged of a password is what is kept of it.
+        (Some(statement), true) => conceal(statement.as_own()).map_err(|error| error.to_string()),
         _ => Err("it is not one statement".to_owned()),
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use hotrow_base::clock;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
+use hotrow_base::interrupt::Interrupt;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_transaction::compiled::CompiledProcedure;
@@ -16,6 +17,7 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Procedure as Tree;
 
 use crate::arguments::{IntoArguments, bind_all};
+use crate::cancel::{Canceller, Listed};
 use crate::client::{Mailbox, Priority};
 use crate::database::Inner;
 use crate::definition::procedure_named;
@@ -29,6 +31,7 @@ use crate::settings::{Settings, TransactionStep};
 use crate::statement::{self, Outcome, StatementResult};
 use crate::talk::Talk;
 use crate::transaction::TransactionState;
+use crate::verifier::conceal;
 
 /// How one thread talks to the database. Make one for each thread; it can be sent to another
 /// thread, not shared.
@@ -55,7 +58,11 @@ use crate::transaction::TransactionState;
 /// ```
 pub struct Session {
     inner: Arc<Inner>,
-    mailbox: Arc<Mailbox>,
+    /// replaced when its call was withdrawn: the queue still has it then
+    mailbox: RefCell<Arc<Mailbox>>,
+    interrupt: Arc<Interrupt>,
+    /// under which number it can be cancelled
+    listed: RefCell<Option<Listed>>,
     known: RefCell<Known>,
     talk: RefCell<Talk>,
     identity: RefCell<Arc<Identity>>,
@@ -85,10 +92,19 @@ struct Known {
 
 impl Session {
     pub(crate) fn new(inner: Arc<Inner>) -> Self {
-        let talk = RefCell::new(Talk::new(inner.config.step_budget));
-        let (known, identity) = (RefCell::default(), RefCell::default());
-        let (settings, drawn) = (RefCell::default(), RefCell::default());
-        Self { inner, mailbox: Arc::default(), known, talk, identity, settings, drawn }
+        let interrupt: Arc<Interrupt> = Arc::default();
+        let talk = RefCell::new(Talk::new(inner.config.step_budget, &interrupt));
+        Self {
+            inner,
+            mailbox: RefCell::default(),
+            interrupt,
+            listed: RefCell::default(),
+            known: RefCell::default(),
+            talk,
+            identity: RefCell::default(),
+            settings: RefCell::default(),
+            drawn: RefCell::default(),
+        }
     }
 
     /// Executes a script: statements separated by semicolons, each on its own and atomic. A syntax
@@ -127,7 +143,9 @@ impl Session {
     /// [`Error::Sql`]: 42601 and the like, with the place in the script.
     pub fn parse(&self, script: &str) -> Result<Vec<Prepared>, Error> {
         let parsed = hotrow_sql::parse_script(script).inspect_err(|_| self.talk().fail())?;
-        Ok(parsed.into_iter().map(Prepared::of_script).collect())
+        let statement = |parsed| conceal(parsed).map(Prepared::of_script);
+        let statements = parsed.into_iter().map(statement).collect::<Result<_, SqlError>>();
+        Ok(statements.inspect_err(|_| self.talk().fail())?)
     }
 
     /// Executes a statement as [`Session::execute_prepared`] does, COPY too: its outcome is what
@@ -146,7 +164,7 @@ impl Session {
     /// are taken in any case, so that nobody waits for ever. A call that a thread has taken is run
     /// as all others are, whatever its priority.
     pub fn set_priority(&self, priority: Priority) {
-        self.mailbox.set_priority(priority);
+        self.mailbox.borrow().set_priority(priority);
     }
 
     /// Calls a procedure and waits for its end. Its name is as stored: in lower case, unless it was
@@ -158,9 +176,10 @@ impl Session {
     /// what the value's conversion says) for a wrong one, else whatever the procedure failed with;
     /// [`Error::Closed`].
     pub fn call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
+        let _running = self.interrupt.begin();
         match self.call_inside(|session| session.address(name, arguments))? {
             Some(rows) => Ok(rows),
-            None => self.inner.call(&self.mailbox),
+            None => self.call_in_queue(),
         }
     }
 
@@ -172,7 +191,7 @@ impl Session {
     pub fn try_call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
         match self.call_inside(|session| session.address(name, arguments))? {
             Some(rows) => Ok(rows),
-            None => self.inner.try_call(&self.mailbox),
+            None => self.inner.try_call(&self.mailbox.borrow()),
         }
     }
 
@@ -216,16 +235,17 @@ impl Session {
         self.talk().refuse_inside("a call with a key")?;
         once::check_key(key)?;
         let (id, compiled) = self.look_up(name)?;
-        address(&self.mailbox, id, &compiled, arguments)?;
+        let mailbox = self.mailbox.borrow();
+        address(&mailbox, id, &compiled, arguments)?;
         let call = {
-            let mut invocation = self.mailbox.invocation.lock();
+            let mut invocation = mailbox.invocation.lock();
             invocation.key.extend_from_slice(key.as_bytes());
             // Without the numbers, which are others when the call is repeated.
             let checksum = once::call_checksum(&compiled.procedure, &invocation.arguments);
             self.draw_for(&compiled.procedure, &mut invocation.arguments)?;
             checksum
         };
-        self.inner.call_once(&self.mailbox, key.as_bytes(), call)
+        self.inner.call_once(&mailbox, key.as_bytes(), call)
     }
 
     /// A handle for calling one procedure again and again, without looking it up each time.
@@ -236,7 +256,7 @@ impl Session {
     pub fn procedure(&self, name: &str) -> Result<Procedure, Error> {
         let (id, compiled) = self.look_up(name)?;
         let procedure = Procedure::new(Arc::clone(&self.inner), id, compiled);
-        procedure.set_priority(self.mailbox.priority());
+        procedure.set_priority(self.mailbox.borrow().priority());
         Ok(procedure)
     }
 
@@ -257,13 +277,15 @@ impl Session {
             return Err(SqlError::new(b"42883", message).into());
         }
         {
-            let mut invocation = self.mailbox.invocation.lock();
+            let mailbox = self.mailbox.borrow();
+            let mut invocation = mailbox.invocation.lock();
             invocation.procedure = recorded.procedure;
             invocation.arguments.clone_from(&recorded.arguments);
             invocation.now_us = recorded.now_us;
             invocation.key.clear();
         }
-        self.inner.call(&self.mailbox)
+        let _running = self.interrupt.begin();
+        self.call_in_queue()
     }
 
     /// Begins a batch, as far as none is under way: statements are one transaction from here to
@@ -313,10 +335,29 @@ impl Session {
         self.drawn.borrow_mut()
     }
 
+    /// What interrupts the session's statements from other threads.
+    pub fn canceller(&self) -> Canceller {
+        Canceller::new(&self.interrupt)
+    }
+
+    /// Says what `pg_terminate_backend` does to end the session's connection, behind
+    /// [`Session::identify`]; it is called on another session's thread.
+    pub fn on_terminate(&self, terminate: impl Fn() + Send + Sync + 'static) {
+        if let Some(listed) = &*self.listed.borrow() {
+            listed.on_terminate(Arc::new(terminate));
+        }
+    }
+
+    pub(crate) fn interrupt(&self) -> &Arc<Interrupt> {
+        &self.interrupt
+    }
+
     /// Says who the session is, for queries that ask: `current_user`, `current_database()` and
-    /// `pg_backend_pid()`.
+    /// `pg_backend_pid()`, by whose number `pg_cancel_backend` finds it.
     pub fn identify(&self, user: &str, database: &str, number: i32) {
         let (user, database) = (user.to_owned(), database.to_owned());
+        drop(self.listed.take());
+        *self.listed.borrow_mut() = Some(self.inner.cancellers.list(number, self.canceller()));
         *self.identity.borrow_mut() = Arc::new(Identity { user, database, number });
     }
 
@@ -342,7 +383,8 @@ impl Session {
         let mut talk = self.talk();
         talk.refuse_failed()?;
         let called = address(self).and_then(|()| {
-            let mut invocation = self.mailbox.invocation.lock();
+            let mailbox = self.mailbox.borrow();
+            let mut invocation = mailbox.invocation.lock();
             talk.call(&self.inner, &mut invocation).transpose()
         });
         called.inspect_err(|_| talk.fail())
@@ -350,8 +392,21 @@ impl Session {
 
     fn address(&self, name: &str, arguments: impl IntoArguments) -> Result<(), Error> {
         let (id, compiled) = self.look_up(name)?;
-        address(&self.mailbox, id, &compiled, arguments)?;
-        self.draw_for(&compiled.procedure, &mut self.mailbox.invocation.lock().arguments)
+        address(&self.mailbox.borrow(), id, &compiled, arguments)?;
+        let mailbox = self.mailbox.borrow();
+        self.draw_for(&compiled.procedure, &mut mailbox.invocation.lock().arguments)
+    }
+
+    /// Has the call in the mailbox run by the engine. While it waits to be taken it can be
+    /// interrupted; later on it cannot, since others may have been planned behind it.
+    fn call_in_queue(&self) -> Result<Rows, Error> {
+        let called = self.inner.call(&self.mailbox.borrow(), Some(&self.interrupt));
+        if self.mailbox.borrow().is_withdrawn() {
+            let next = Mailbox::default();
+            next.set_priority(self.mailbox.borrow().priority());
+            self.mailbox.replace(Arc::new(next));
+        }
+        called
     }
 
     fn look_up(&self, name: &str) -> Result<(ProcedureId, Arc<CompiledProcedure>), Error> {

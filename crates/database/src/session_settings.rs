@@ -1,6 +1,7 @@
 //! What a session's statements and its server do with its settings.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
@@ -34,6 +35,8 @@ impl Session {
         for (name, value) in parameters {
             settings.start(name, value)?;
         }
+        drop(settings);
+        self.apply_limits();
         Ok(())
     }
 
@@ -53,6 +56,7 @@ impl Session {
         refused.inspect_err(|_| self.talk().fail())?;
         self.settings().reset_all();
         self.drawn().forget();
+        self.apply_limits();
         Ok(())
     }
 
@@ -93,6 +97,7 @@ impl Session {
             (Err(_), _) if is_over => self.settings().step(TransactionStep::RolledBack),
             (Err(_), _) => {}
         }
+        self.apply_limits();
         Ok((said?, notices))
     }
 
@@ -102,12 +107,12 @@ impl Session {
             Setting::Set { name, value, local } => self.set(name, value.as_deref(), *local),
             Setting::Reset(name) => {
                 self.settings().set(name, None, false)?;
-                self.note(name);
+                self.apply_limits();
                 Ok(StatementResult::of_tag("RESET"))
             }
             Setting::ResetAll => {
                 self.settings().reset_all();
-                self.note("statement_timeout");
+                self.apply_limits();
                 Ok(StatementResult::of_tag("RESET"))
             }
             Setting::Transaction(modes) => Ok(self.set_transaction(*modes)),
@@ -154,7 +159,7 @@ impl Session {
             // Over as soon as it is there, as PostgreSQL has it.
             self.settings().step(TransactionStep::Committed);
         }
-        self.note(name);
+        self.apply_limits();
         let warning = is_outside.then(|| outside("SET LOCAL"));
         let notices = weaker(is_isolation && asks_less);
         Ok(StatementResult { warning, notices, ..StatementResult::of_tag("SET") })
@@ -168,7 +173,7 @@ impl Session {
         is_local: bool,
     ) -> Result<Value, SqlError> {
         self.settings().set(name, Some(value), is_local)?;
-        self.note(name);
+        self.apply_limits();
         self.settings().get(name).map(Value::Text)
     }
 
@@ -195,9 +200,24 @@ impl Session {
         self.settings().get(name)
     }
 
-    /// What a setting that has an effect of its own does when it is set: the place for
-    /// `statement_timeout`.
-    fn note(&self, _name: &str) {}
+    /// Has the limits of time in force that the settings tell, after any change of them.
+    fn apply_limits(&self) {
+        let settings = self.settings();
+        self.interrupt().set_statement_time(settings.duration("statement_timeout"));
+        self.interrupt().set_lock_time(settings.duration("lock_timeout"));
+        self.talk().limit_idle(settings.duration("idle_in_transaction_session_timeout"));
+    }
+
+    /// How long a client may say nothing before its connection ends, by the settings: in a
+    /// transaction, or outside. None: for ever.
+    pub fn idle_limit(&self) -> Option<Duration> {
+        self.settings().duration(match self.transaction_state() {
+            TransactionState::Idle => "idle_session_timeout",
+            TransactionState::Open | TransactionState::Failed => {
+                "idle_in_transaction_session_timeout"
+            }
+        })
+    }
 
     /// Fails with 25006 where a statement outside transactions writes and none is to.
     pub(crate) fn refuse_read_only(&self, prepared: &Prepared) -> Result<(), SqlError> {

@@ -11,6 +11,7 @@
 mod known;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use hotrow_transaction::outcome::SqlError;
 
@@ -76,6 +77,14 @@ impl Settings {
             Some(value) => value == "on",
             None => known(name).is_some_and(|known| known.default == "on"),
         }
+    }
+
+    /// A span of time; none: no limit.
+    pub(crate) fn duration(&self, name: &str) -> Option<Duration> {
+        let set = self.local.get(name).or_else(|| self.session.get(name));
+        let text = set.or_else(|| self.start.get(name))?; // by default there is none
+        let milliseconds = known::milliseconds(text).filter(|span| *span > 0)?;
+        Some(Duration::from_millis(milliseconds))
     }
 
     /// SET; none: to its default.

@@ -98,10 +98,13 @@ pub(crate) fn perform(
 }
 
 fn begin_copy(session: &Session, prepared: &Prepared) -> Result<Outcome, Error> {
+    let running = session.interrupt().begin();
     session.talk().refuse_failed()?;
     let schema = &session.inner().schema;
     match prepared.compile(&schema.current(), schema.generation())? {
-        Some(Compiled::Copy(copy)) => copy::begin(session, copy, prepared.statement().place),
+        Some(Compiled::Copy(copy)) => {
+            copy::begin(session, copy, prepared.statement().place, running)
+        }
         _ => Err(SqlError::new(b"XX000", "a COPY was compiled to something else").into()),
     }
 }
@@ -112,6 +115,7 @@ pub(crate) fn execute(
     prepared: &Prepared,
     values: &[Value],
 ) -> Result<StatementResult, Error> {
+    let _running = session.interrupt().begin();
     let done = execute_in_state(session, prepared, values);
     if done.is_err() {
         session.talk().fail();
@@ -175,6 +179,7 @@ fn execute_in_state(
             truncate(session, prepared, &truncation)?
         }
         Some(definition) => {
+            refuse_own_user(session, &definition)?;
             notices.extend(definition.notices().into_iter().map(notice));
             session.talk().make_way(inner, &tag(&statement.text, &Rows::default()))?;
             // Compiled again: the catalog may be another one by then.
@@ -198,6 +203,20 @@ fn created(schema: &Schema, definition: &Compiled) -> impl Iterator<Item = Table
         CatalogChange::CreateTable(table) => Some(schema.catalog.table_named(&table.name)?.id),
         _ => None,
     })
+}
+
+/// Fails with 55006 where a session would take its own user away.
+fn refuse_own_user(session: &Session, definition: &Compiled) -> Result<(), SqlError> {
+    let Compiled::Catalog(changes) = definition else { return Ok(()) };
+    let identity = session.identity();
+    let is_own = |change: &CatalogChange| match change {
+        CatalogChange::DropUser(name) => *name == identity.user,
+        _ => false,
+    };
+    match changes.iter().any(is_own) {
+        true => Err(SqlError::new(b"55006", "current user cannot be dropped")),
+        false => Ok(()),
+    }
 }
 
 fn notice(notice: &Notice) -> SqlError {
@@ -240,16 +259,14 @@ fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows,
         return done;
     }
     session.refuse_read_only(prepared)?;
+    if prepared.reads_no_tables() {
+        return query::run_without_tables(session, prepared, values);
+    }
     let Some(interactive) = &inner.interactive else {
         if prepared.has_parts() {
             return Err(inner.no_transactions().into());
         }
         if prepared.draws() {
-            if let Work::Query(work) = &*prepared.work()
-                && work.query.fetches.is_empty()
-            {
-                return query_of_nothing(session, work, values);
-            }
             let message = "this engine's statements draw no numbers of sequences".to_owned();
             let hint = "Give the column a value, or write a procedure that inserts the row.";
             return Err(advised(b"0A000", message, hint).into());
@@ -286,7 +303,10 @@ fn execute_alone(
     }
     let reply = {
         let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());
-        execute_quietly(&quiet, &mut sources, &mut alone, statement, clock::now_us())
+        alone.heed(Some(session.interrupt()));
+        let reply = execute_quietly(&quiet, &mut sources, &mut alone, statement, clock::now_us());
+        alone.heed(None);
+        reply
     };
     if reply.answer.is_ok() {
         inner.open_tables(&quiet)?;
@@ -295,23 +315,18 @@ fn execute_alone(
     inner.settle(reply)
 }
 
-/// Runs a query that reads no table.
-fn query_of_nothing(session: &Session, work: &QueryWork, values: &[Value]) -> Result<Rows, Error> {
-    let inner = session.inner();
-    let schema = inner.schema.current();
-    let around = Around { inner, schema: &schema, session, now_us: clock::now_us() };
-    let rows = query::run(work, values, &around, &mut |_, _| Ok(None))?;
-    Ok(rows.unwrap_or_default())
-}
-
 /// Runs a query at a quiet point: it changes nothing, and so the log need not know.
 fn query_alone(session: &Session, (schema, query): (&Schema, Arc<Query>)) -> Result<Rows, Error> {
     let inner = session.inner();
     let work = QueryWork::of(schema, query)?;
-    let around = Around { inner, schema, session, now_us: clock::now_us() };
+    let now_us = clock::now_us();
+    let around = Around { inner, schema, session, now_us, is_alone: true };
     let mut durable_in = 0;
     let rows = query::run(&work, &[], &around, &mut |read, invocation| {
-        let reply = inner.alone.lock().read(schema, &read.program, invocation);
+        let mut alone = inner.alone.lock();
+        alone.heed(Some(session.interrupt()));
+        let reply = alone.read(schema, &read.program, invocation);
+        alone.heed(None);
         durable_in = durable_in.max(reply.durable_in);
         Ok(Some(reply.answer.map_err(Error::Sql)?))
     })?;
@@ -425,7 +440,7 @@ fn tag(text: &str, rows: &Rows) -> String {
     let mut words = text.split(|c: char| !c.is_ascii_alphabetic()).map(str::to_ascii_uppercase);
     let verb = words.find(|word| !word.is_empty()).unwrap_or_default();
     let object = |word: &String| {
-        let known = ["TABLE", "INDEX", "FUNCTION", "PROCEDURE", "SEQUENCE", "VIEW"];
+        let known = ["TABLE", "INDEX", "FUNCTION", "PROCEDURE", "SEQUENCE", "VIEW", "USER", "ROLE"];
         known.contains(&word.as_str())
     };
     match verb.as_str() {
@@ -434,6 +449,7 @@ fn tag(text: &str, rows: &Rows) -> String {
         "TRUNCATE" => "TRUNCATE TABLE".to_owned(),
         "UPDATE" | "DELETE" => format!("{verb} {}", rows.touched()),
         "CREATE" | "DROP" | "ALTER" => match words.find(object) {
+            Some(object) if object == "USER" => format!("{verb} ROLE"),
             Some(object) => format!("{verb} {object}"),
             None => verb,
         },

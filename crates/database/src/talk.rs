@@ -9,6 +9,7 @@ use std::time::Duration;
 use hotrow_base::clock::Ticks;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ProcedureId, TableId};
+use hotrow_base::interrupt::Interrupt;
 use hotrow_base::thread;
 use hotrow_base::value::Value;
 use hotrow_engine::interactive::{Failure, Interactive, InteractiveTransaction, Statement};
@@ -46,6 +47,9 @@ pub(crate) struct Talk {
     frame: Frame,
     /// statements are one transaction, which the first of them begins
     in_batch: bool,
+    interrupt: Arc<Interrupt>,
+    /// how long transactions may be idle, if that is less than the database allows
+    idle_limit: Option<Duration>,
 }
 
 /// What was said of a transaction.
@@ -55,14 +59,24 @@ pub(crate) struct Said {
 }
 
 impl Talk {
-    pub(crate) fn new(step_budget: u64) -> Self {
+    pub(crate) fn new(step_budget: u64, interrupt: &Arc<Interrupt>) -> Self {
         let mut frame = Frame::new();
         frame.set_step_budget(step_budget);
-        Self { open: None, frame, in_batch: false }
+        frame.set_interrupt(Some(Arc::clone(interrupt)));
+        let interrupt = Arc::clone(interrupt);
+        Self { open: None, frame, in_batch: false, interrupt, idle_limit: None }
     }
 
     pub(crate) fn state(&self) -> TransactionState {
         self.open.as_ref().map_or(TransactionState::Idle, OpenTransaction::state)
+    }
+
+    /// Limits how long the transaction that is open, and those to come, may be idle.
+    pub(crate) fn limit_idle(&mut self, most: Option<Duration>) {
+        self.idle_limit = most;
+        if let Some(open) = &mut self.open {
+            open.limit_idle(most);
+        }
     }
 
     /// Notes that something the session said failed.
@@ -123,7 +137,8 @@ impl Talk {
         }
         inner.refuse_closed()?;
         let Some(engine) = &inner.interactive else { return Err(inner.no_transactions().into()) };
-        let engine = Arc::clone(engine).begin()?;
+        let mut engine = Arc::clone(engine).begin(&self.interrupt)?;
+        engine.limit_idle(self.idle_limit);
         let is_read_only = access == TransactionAccess::ReadOnly;
         self.open = Some(OpenTransaction::new(engine, Extent::Block, is_read_only));
         Ok(Said { tag: "BEGIN", warning: None })
@@ -166,7 +181,7 @@ impl Talk {
         let Some(interactive) = &inner.interactive else {
             return Err(inner.no_transactions().into());
         };
-        let engine = begin_soon(interactive).or_else(|error| {
+        let engine = begin_soon(interactive, &self.interrupt).or_else(|error| {
             inner.refuse_closed()?;
             Err(Error::from(error))
         })?;
@@ -274,7 +289,7 @@ impl Talk {
         (prepared, values, now_us): (&Prepared, &[Value], i64),
         session: &Session,
     ) -> Result<Rows, Error> {
-        let mut transaction = begin_soon(interactive).or_else(|error| {
+        let mut transaction = begin_soon(interactive, &self.interrupt).or_else(|error| {
             inner.refuse_closed()?;
             Err(Error::from(error))
         })?;
@@ -290,6 +305,7 @@ impl Talk {
             match committed {
                 Ok(rows) => return inner.settle(Reply { answer: Ok(rows), durable_in }),
                 Err(error) if is_conflict(&error) && repetitions < REPETITIONS_MAX => {
+                    self.interrupt.check().map_err(SqlError::from)?;
                     thread::sleep(FIRST_PAUSE * (1 << repetitions.min(DOUBLINGS_MAX)));
                     repetitions += 1;
                     transaction.begin_again();
@@ -407,7 +423,7 @@ fn run_in(
             return Ok(done.map(|()| Rows::of_program(frame, &work.program)));
         }
         let values = prepared.bound(values)?;
-        let around = Around { inner, schema, session, now_us };
+        let around = Around { inner, schema, session, now_us, is_alone: false };
         let began = match work {
             Work::Change(_) => Some(transaction.begin()?),
             _ => None,
@@ -459,11 +475,13 @@ fn call_inside(
 /// Begins a transaction, waiting a while for one to end when too many are open.
 fn begin_soon(
     interactive: &Arc<dyn Interactive>,
+    interrupt: &Arc<Interrupt>,
 ) -> Result<Box<dyn InteractiveTransaction>, SqlError> {
     let deadline = Ticks::from_now(PLACE_PATIENCE);
     loop {
-        match Arc::clone(interactive).begin() {
+        match Arc::clone(interactive).begin(interrupt) {
             Err(error) if error.sqlstate == *b"53300" && !deadline.has_passed() => {
+                interrupt.check()?;
                 thread::sleep(PLACE_LOOKS_EVERY);
             }
             begun => return begun,

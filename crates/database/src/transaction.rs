@@ -11,6 +11,8 @@
 //!              of tables that it has made itself. PostgreSQL's definitions are part of
 //!              transactions; ours take effect at once, at a quiet point, and stay
 
+use std::time::Duration;
+
 use hotrow_base::clock;
 use hotrow_base::ids::TableId;
 use hotrow_engine::interactive::{Failure, InteractiveTransaction, Statement};
@@ -152,6 +154,11 @@ impl OpenTransaction {
             State::Open => TransactionState::Open,
             State::Failed | State::Over => TransactionState::Failed,
         }
+    }
+
+    /// See [`InteractiveTransaction::limit_idle`].
+    pub(crate) fn limit_idle(&mut self, most: Option<Duration>) {
+        self.engine.limit_idle(most);
     }
 
     /// Notes that something failed, which has changed nothing.

@@ -29,8 +29,10 @@ mod slots;
 mod transaction;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotrow_base::ids::TableId;
+use hotrow_base::interrupt::Interrupt;
 use hotrow_log::position::Position;
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::frame::Frame;
@@ -44,8 +46,12 @@ pub use slots::Slots;
 
 /// An engine's interactive transactions.
 pub trait Interactive: Send + Sync {
-    /// Begins one: 53300 when as many are open as can be, 57P01 when the engine ends.
-    fn begin(self: Arc<Self>) -> Result<Box<dyn InteractiveTransaction>, SqlError>;
+    /// Begins one: 53300 when as many are open as can be, 57P01 when the engine ends. Its waits
+    /// for locks end when `interrupt` says so.
+    fn begin(
+        self: Arc<Self>,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<Box<dyn InteractiveTransaction>, SqlError>;
 
     /// Ends all of them and begins none any more.
     fn close(&self);
@@ -67,7 +73,7 @@ pub struct Statement<'a> {
 pub enum Failure {
     /// the schema has changed: compile it again
     Outdated,
-    /// it failed, and is undone; the transaction is as before it
+    /// it failed or was interrupted, and is undone; the transaction is as before it
     Statement(Box<SqlError>),
     /// the transaction was ended, by this statement's conflict or by somebody else meanwhile;
     /// nothing of it remains
@@ -118,6 +124,9 @@ pub trait InteractiveTransaction: Send {
     /// Begins again after a conflict ended it, as old as it was, so that it gets through some day.
     fn begin_again(&mut self);
 
+    /// Limits how long it may be idle between two statements, to less than the engine allows.
+    fn limit_idle(&mut self, most: Option<Duration>);
+
     /// In which epoch all that the transaction saw so far is durable.
     fn seen(&self) -> u64;
 }
@@ -140,6 +149,10 @@ pub trait Locks: Send + 'static {
 
     /// Begins a transaction, which holds nothing.
     fn begin(&mut self, attempt: Attempt);
+
+    /// Waits from now on end when this says so, with
+    /// [`Conflict::Interrupt`](hotrow_transaction::outcome::Conflict::Interrupt).
+    fn heed(&mut self, interrupt: &Arc<Interrupt>);
 
     /// For a statement.
     fn protection(&mut self) -> Self::Protection<'_>;

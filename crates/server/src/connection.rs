@@ -9,14 +9,19 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 
 use bytes::{BufMut, BytesMut};
+use hotrow_base::clock::Ticks;
 use pgwire::messages::Message;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// Bytes read at a time.
 const READ_BYTES: usize = 16 << 10;
 /// Answers that are sent though nobody waits yet.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
+/// A buffer that has grown beyond this is given back when it is empty.
+const KEPT_BYTES_MAX: usize = 64 << 10;
 
 /// Why nothing more is read.
 #[derive(Debug)]
@@ -25,15 +30,23 @@ pub(crate) enum Ended {
     Closed,
     /// nothing came for too long
     TimedOut,
+    /// the client has said nothing for longer than its session's settings let it
+    Idle(Idle),
     /// what came is no message
     Malformed(String),
     /// the socket failed
     Failed,
 }
 
+/// Where a client was when it said nothing for too long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Idle {
+    InTransaction,
+    Outside,
+}
+
 /// What comes.
 pub(crate) struct Incoming {
-    stream: TcpStream,
     buffer: Vec<u8>,
     /// what of the buffer was read
     done: usize,
@@ -50,14 +63,14 @@ pub(crate) struct Raw<'a> {
 }
 
 impl Incoming {
-    /// Messages of a stream.
-    pub(crate) fn new(stream: TcpStream, message_bytes_max: usize) -> Self {
-        Self { stream, buffer: Vec::new(), done: 0, message_bytes_max }
+    /// Messages of so many bytes at most.
+    pub(crate) fn new(message_bytes_max: usize) -> Self {
+        Self { buffer: Vec::new(), done: 0, message_bytes_max }
     }
 
-    /// The stream, to change its settings.
-    pub(crate) fn stream(&self) -> &TcpStream {
-        &self.stream
+    /// Whether more has come than was read.
+    pub(crate) fn has_more(&self) -> bool {
+        self.buffer.len() > self.done
     }
 
     /// Waits for a packet without a kind: a length and as much as it says.
@@ -70,10 +83,24 @@ impl Incoming {
         Ok(&self.buffer[start + 4..start + length])
     }
 
+    /// Waits for a message with a proof of who the client is, before that is known.
+    pub(crate) fn proof(&mut self, limit: usize, out: &mut Outgoing) -> Result<&[u8], Ended> {
+        let raw = self.message_of(limit, out)?;
+        if raw.kind == b'p' {
+            return Ok(raw.body);
+        }
+        let what = format!("expected SASL response, got message type {}", raw.kind);
+        Err(Ended::Malformed(what))
+    }
+
     /// Waits for a message.
     pub(crate) fn message(&mut self, out: &mut Outgoing) -> Result<Raw<'_>, Ended> {
+        self.message_of(self.message_bytes_max, out)
+    }
+
+    fn message_of(&mut self, limit: usize, out: &mut Outgoing) -> Result<Raw<'_>, Ended> {
         self.wait_for(5, out)?;
-        let length = 1 + self.length(1, self.message_bytes_max)?;
+        let length = 1 + self.length(1, limit)?;
         self.wait_for(length, out)?;
         let is_last = self.buffer[self.done] == b'E' && self.ends_batch(length, out)?; // I3
         let start = self.done;
@@ -119,11 +146,14 @@ impl Incoming {
         }
         self.buffer.drain(..self.done);
         self.done = 0;
+        if self.buffer.is_empty() && self.buffer.capacity() > KEPT_BYTES_MAX {
+            self.buffer = Vec::new();
+        }
         while self.buffer.len() < bytes {
             out.flush().map_err(|_| Ended::Failed)?; // I2
             let there = self.buffer.len();
             self.buffer.resize(there + READ_BYTES, 0); // I1
-            let read = self.stream.read(&mut self.buffer[there..]);
+            let read = out.channel.read(&mut self.buffer[there..]);
             self.buffer.truncate(there + read.as_ref().copied().unwrap_or(0));
             match read {
                 Ok(0) => return Err(Ended::Closed),
@@ -131,6 +161,8 @@ impl Incoming {
                 Err(error) => match error.kind() {
                     ErrorKind::Interrupted => {}
                     ErrorKind::WouldBlock | ErrorKind::TimedOut => return Err(Ended::TimedOut),
+                    // Of an encrypted stream that was cut off.
+                    ErrorKind::UnexpectedEof => return Err(Ended::Closed),
                     _ => return Err(Ended::Failed),
                 },
             }
@@ -139,9 +171,9 @@ impl Incoming {
     }
 }
 
-/// What goes.
+/// What goes, and the stream that both go over.
 pub(crate) struct Outgoing {
-    stream: TcpStream,
+    channel: Channel,
     buffer: BytesMut,
     /// the stream has failed: nothing is sent any more
     is_broken: bool,
@@ -149,8 +181,35 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     /// Answers on a stream.
-    pub(crate) fn new(stream: TcpStream) -> Self {
-        Self { stream, buffer: BytesMut::new(), is_broken: false }
+    pub(crate) fn new(stream: Arc<TcpStream>) -> Self {
+        let stream = Stream { socket: stream, deadline: None, is_hurried: false };
+        Self { channel: Channel::Plain(stream), buffer: BytesMut::new(), is_broken: false }
+    }
+
+    /// From now on waits for what comes end at a point in time with [`Ended::TimedOut`], or at
+    /// none. What has come by then stays, and one can wait on.
+    pub(crate) fn wait_until(&mut self, deadline: Option<Ticks>) {
+        match &mut self.channel {
+            Channel::Plain(stream) => stream.deadline = deadline,
+            Channel::Encrypted(tls) => tls.sock.deadline = deadline,
+        }
+    }
+
+    /// Encrypts from now on; what was said before has been sent.
+    pub(crate) fn encrypt(&mut self, config: &Arc<ServerConfig>) -> Result<(), Ended> {
+        let Channel::Plain(Stream { socket, deadline, is_hurried }) = &self.channel else {
+            return Err(Ended::Malformed("it is encrypted already".to_owned()));
+        };
+        let connection = ServerConnection::new(Arc::clone(config)).map_err(|_| Ended::Failed)?;
+        let (deadline, is_hurried) = (*deadline, *is_hurried);
+        let stream = Stream { socket: Arc::clone(socket), deadline, is_hurried };
+        self.channel = Channel::Encrypted(Box::new(StreamOwned::new(connection, stream)));
+        Ok(())
+    }
+
+    /// Whether it encrypts.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        matches!(self.channel, Channel::Encrypted(_))
     }
 
     /// Says a message.
@@ -185,8 +244,11 @@ impl Outgoing {
         if self.is_broken {
             return Err(ErrorKind::BrokenPipe.into());
         }
-        let sent = self.stream.write_all(&self.buffer);
+        let sent = self.channel.write_all(&self.buffer);
         self.buffer.clear();
+        if self.buffer.capacity() > 2 * KEPT_BYTES_MAX {
+            self.buffer = BytesMut::new();
+        }
         self.is_broken = sent.is_err();
         sent
     }
@@ -195,5 +257,60 @@ impl Outgoing {
         if self.buffer.len() > OUTPUT_BYTES_MAX && self.flush().is_err() {
             self.buffer.clear();
         }
+    }
+}
+
+/// Plain or encrypted.
+enum Channel {
+    Plain(Stream),
+    Encrypted(Box<StreamOwned<ServerConnection, Stream>>),
+}
+
+impl Channel {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.read(into),
+            Self::Encrypted(tls) => tls.read(into),
+        }
+    }
+
+    fn write_all(&mut self, from: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.write_all(from),
+            Self::Encrypted(tls) => tls.write_all(from).and_then(|()| tls.flush()),
+        }
+    }
+}
+
+/// A socket that others may shut down.
+struct Stream {
+    socket: Arc<TcpStream>,
+    /// until when it waits for what comes; none: for ever
+    deadline: Option<Ticks>,
+    /// the socket has a time-out
+    is_hurried: bool,
+}
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = self.deadline.map(Ticks::remaining);
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        if left.is_some() || self.is_hurried {
+            self.socket.set_read_timeout(left)?;
+            self.is_hurried = left.is_some();
+        }
+        (&*self.socket).read(into)
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        (&*self.socket).write(from)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (&*self.socket).flush()
     }
 }

@@ -13,6 +13,7 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::BufMut;
 use hotrow::{
@@ -29,7 +30,7 @@ use pgwire::messages::response::{
 
 use pgwire::messages::startup::ParameterStatus;
 
-use crate::connection::Outgoing;
+use crate::connection::{Ended, Idle, Outgoing};
 use crate::frontend::{Bind, Frontend, Target};
 use crate::portal::{Portal, Progress, Statement};
 use crate::report::{Severity, notice, response, sql_error};
@@ -37,6 +38,9 @@ use crate::wire::{self, Format};
 
 /// Prepared statements, and portals, that a connection may have.
 const STATEMENTS_MAX: usize = 10_000;
+
+/// Between two looks at whether a COPY was cancelled whose client is silent.
+const COPY_LOOKS_EVERY: Duration = Duration::from_millis(100);
 
 /// See the module.
 pub(crate) struct Conversation<'a> {
@@ -76,6 +80,31 @@ impl<'a> Conversation<'a> {
     /// What answers go to.
     pub(crate) fn out(&mut self) -> &mut Outgoing {
         self.out
+    }
+
+    /// How long its client may say nothing; none: for ever.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        match self.copying {
+            Some(_) => Some(COPY_LOOKS_EVERY),
+            None => self.session.idle_limit(),
+        }
+    }
+
+    /// The client has said nothing for that long: why the connection ends, if it does.
+    pub(crate) fn time_out(&mut self) -> Option<Ended> {
+        if let Some(copying) = &mut self.copying {
+            // As if it had sent no rows: a COPY that was cancelled fails by that.
+            if let Err(error) = copying.copy.write(&self.session, &[])
+                && let Some(Copying { text, rest, .. }) = self.copying.take()
+            {
+                self.end_copy(text, rest, Err(error));
+            }
+            return None;
+        }
+        Some(Ended::Idle(match self.session.transaction_state() {
+            TransactionState::Idle => Idle::Outside,
+            TransactionState::Open | TransactionState::Failed => Idle::InTransaction,
+        }))
     }
 
     /// Answers a message; `is_last` is of an Execute: the next one comes behind a Sync.

@@ -114,6 +114,16 @@ pub(crate) fn startup_parameters(body: &[u8]) -> Result<Vec<(&str, &str)>, Malfo
     }
 }
 
+/// Reads the first message of a SASL exchange: the mechanism, and what it says.
+pub(crate) fn sasl_response(body: &[u8]) -> Result<(&str, &[u8]), Malformed> {
+    let mut reader = Reader { rest: body };
+    let (mechanism, message) = (reader.text()?, reader.value()?);
+    match message {
+        Some(message) if reader.rest.is_empty() => Ok((mechanism, message)),
+        _ => Err(Malformed("malformed SASL response".to_owned())),
+    }
+}
+
 struct Reader<'a> {
     rest: &'a [u8],
 }

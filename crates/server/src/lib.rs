@@ -5,8 +5,8 @@
 //! [`Server::run`] serves until it is told to stop.
 //!
 //! Reading order: `server` (connections come and go), `connection` (bytes), `frontend` (messages
-//! that come), `startup`, `conversation` (simple and extended queries), `portal`, `wire` and
-//! `numeric` (values), `report` (errors).
+//! that come), `startup`, `tls` and `scram` (who is let in), `conversation` (simple and extended
+//! queries), `portal`, `wire` and `numeric` (values), `report` (errors).
 //!
 //! A connection is a thread, as a session of the embedded database is: a thread that waits for a
 //! call costs nothing but its stack, and a call goes from the socket to the engine without passing
@@ -25,8 +25,11 @@ mod frontend;
 mod numeric;
 mod portal;
 mod report;
+mod scram;
 mod server;
 mod startup;
+mod tls;
 mod wire;
 
-pub use server::{Server, ServerError, ServerOptions, Stopper};
+pub use server::{Plain, Server, ServerError, ServerOptions, Stopper};
+pub use tls::TlsIdentity;

@@ -4,7 +4,9 @@
 //! Invariants   I1 who stops the server ends nobody in the middle of a statement: connections stop
 //!                 reading, finish what they are at, say good-bye, and only those that are still
 //!                 there after a while are cut off
-//! Concurrency  `connections` -> latched by who comes, who goes and who stops
+//!              I2 a statement is cancelled by who knows the secret of its connection; nobody is
+//!                 told whether he did
+//! Concurrency  `connections` -> latched by who comes, who goes, who cancels and who stops
 
 use std::collections::HashMap;
 use std::io;
@@ -13,15 +15,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
-use hotrow::Database;
+use hotrow::{Canceller, Database};
 use hotrow_base::clock::Ticks;
 use hotrow_base::sync::Latch;
 use hotrow_base::thread::{self, ThreadOptions};
+use rand::TryRngCore;
+use rand::rngs::OsRng;
 
-use crate::connection::{Ended, Incoming, Outgoing};
+use crate::connection::{Ended, Idle, Incoming, Outgoing};
 use crate::conversation::{Conversation, Goes};
 use crate::frontend::{Frontend, Malformed};
-use crate::startup::{self, Start, refuse};
+use crate::startup::{self, Caller, Door, Start, refuse};
+use crate::tls::{Tls, TlsIdentity};
 
 /// How a server serves.
 #[derive(Clone, Debug)]
@@ -36,6 +41,22 @@ pub struct ServerOptions {
     pub startup_patience: Duration,
     /// how long connections may take to finish when the server stops
     pub drain_patience: Duration,
+    /// what to encrypt with; none: nothing is encrypted
+    pub tls: Option<TlsIdentity>,
+    /// who may do without encryption
+    pub plain: Plain,
+}
+
+/// Who may do without encryption.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Plain {
+    /// nobody
+    Nobody,
+    /// who comes from the server's own machine
+    #[default]
+    OwnMachine,
+    /// anybody: whoever is on the way reads all, and may change it
+    Anybody,
 }
 
 impl Default for ServerOptions {
@@ -46,19 +67,52 @@ impl Default for ServerOptions {
             message_bytes_max: 16 << 20,
             startup_patience: Duration::from_secs(10),
             drain_patience: Duration::from_secs(10),
+            tls: None,
+            plain: Plain::default(),
         }
+    }
+}
+
+impl ServerOptions {
+    /// Refuses to let others than programs of this machine in without passwords and encryption.
+    fn check(&self, db: &Database) -> Result<(), ServerError> {
+        if self.plain == Plain::Nobody && self.tls.is_none() {
+            return Err(ServerError::NoCertificate);
+        }
+        if self.address.ip().is_loopback() {
+            return Ok(());
+        }
+        if !db.has_passwords() {
+            return Err(ServerError::NoPassword(self.address));
+        }
+        if self.tls.is_none() && self.plain != Plain::Anybody {
+            return Err(ServerError::NoEncryption(self.address));
+        }
+        Ok(())
     }
 }
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// others than programs of this machine could connect
+    /// anybody who reaches the address could read and change everything
     #[error(
-        "refusing to listen on {0}: there are no passwords yet, so anybody who reaches that \
-         address could read and change everything; listen on 127.0.0.1 or ::1"
+        "refusing to listen on {0}, which others than this machine may reach, because no user has \
+         a password; make one: CREATE USER name PASSWORD '...', or hotrow serve --user"
     )]
-    NotLoopback(SocketAddr),
+    NoPassword(SocketAddr),
+    /// anybody on the way could
+    #[error(
+        "refusing to listen on {0}, which others than this machine may reach, without encryption; \
+         give a certificate and its key: hotrow serve --tls-cert, --tls-key"
+    )]
+    NoEncryption(SocketAddr),
+    /// nobody could connect
+    #[error("nobody may do without encryption, and there is no certificate to encrypt with")]
+    NoCertificate,
+    /// certificate or key
+    #[error("TLS: {0}")]
+    Tls(String),
     /// the system says no
     #[error("cannot listen on {address}: {error}")]
     Listen {
@@ -67,6 +121,9 @@ pub enum ServerError {
         /// why
         error: io::Error,
     },
+    /// the system gives no random numbers, which secrets are made of
+    #[error("the system gives no random numbers")]
+    Random,
     /// the database says no
     #[error(transparent)]
     Database(hotrow::Error),
@@ -86,11 +143,20 @@ pub struct Stopper {
 }
 
 struct Shared {
-    db: Database,
+    door: Door,
     options: ServerOptions,
     stopping: AtomicBool,
     next: AtomicI32,
-    connections: Latch<HashMap<i32, TcpStream>>,
+    connections: Latch<HashMap<i32, Connection>>,
+}
+
+/// What others than its own thread may want of a connection.
+struct Connection {
+    stream: Arc<TcpStream>,
+    /// that of its cancel requests; none before it has a session
+    keys: Option<(i32, Canceller)>,
+    /// somebody had it ended
+    is_terminated: bool,
 }
 
 /// How long the thread that accepts rests when the system has no room for a connection.
@@ -105,17 +171,21 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`ServerError`]: an address that is not of this machine alone, or in use.
+    /// [`ServerError`]: an address that is in use, or that others may reach without a password or
+    /// without encryption.
     pub fn bind(db: Database, options: ServerOptions) -> Result<Self, ServerError> {
         let address = options.address;
-        if !address.ip().is_loopback() {
-            return Err(ServerError::NotLoopback(address));
-        }
+        options.check(&db)?;
+        let tls = options.tls.as_ref().map(Tls::new).transpose().map_err(ServerError::Tls)?;
         let listener =
             TcpListener::bind(address).map_err(|error| ServerError::Listen { address, error })?;
         db.expect_writers().map_err(ServerError::Database)?;
+        let mut secret = [0; 32];
+        OsRng.try_fill_bytes(&mut secret).map_err(|_| ServerError::Random)?;
+        let is_locked = !address.ip().is_loopback();
+        let door = Door { db, is_locked, secret, tls, plain: options.plain };
         let shared = Shared {
-            db,
+            door,
             options,
             stopping: AtomicBool::new(false),
             next: AtomicI32::new(1),
@@ -146,7 +216,7 @@ impl Server {
     pub fn run(self) {
         while !self.shared.is_stopping() {
             match self.listener.accept() {
-                Ok((stream, _)) => self.accept(stream),
+                Ok((stream, from)) => self.accept(stream, from),
                 // Out of file descriptors, or a client that has gone again.
                 Err(_) => thread::sleep(ACCEPT_PAUSE),
             }
@@ -155,7 +225,7 @@ impl Server {
         self.shared.drain();
     }
 
-    fn accept(&self, stream: TcpStream) {
+    fn accept(&self, stream: TcpStream, from: SocketAddr) {
         let shared = &self.shared;
         if shared.is_stopping() {
             return;
@@ -163,7 +233,8 @@ impl Server {
         let number = shared.next.fetch_add(1, Ordering::Relaxed); // a number, nothing else
         let _ = stream.set_nodelay(true);
         let _ = stream.set_write_timeout(Some(SEND_PATIENCE));
-        let Ok(kept) = stream.try_clone() else { return };
+        let stream = Arc::new(stream);
+        let kept = Connection { stream: Arc::clone(&stream), keys: None, is_terminated: false };
         let is_allowed = {
             let connections = &mut *shared.connections.lock();
             let (there, most) = (connections.len(), shared.options.connections_max);
@@ -177,7 +248,7 @@ impl Server {
         let own = Arc::clone(shared);
         let thread = ThreadOptions::named(format!("client-{number}"));
         let spawned = thread.spawn(move || {
-            own.serve(stream, number, is_allowed);
+            own.serve(stream, (number, from), is_allowed);
             own.connections.lock().remove(&number);
         });
         if spawned.is_err() {
@@ -202,23 +273,43 @@ impl Shared {
     }
 
     /// One connection, from its first byte to its last.
-    fn serve(&self, stream: TcpStream, number: i32, is_allowed: bool) {
-        let Ok(writer) = stream.try_clone() else { return };
-        let mut incoming = Incoming::new(stream, self.options.message_bytes_max);
-        let mut out = Outgoing::new(writer);
-        let _ = incoming.stream().set_read_timeout(Some(self.options.startup_patience));
-        let keys = is_allowed.then_some((number, number));
-        let session = self.db.session();
-        match startup::start(&mut incoming, &mut out, &session, keys) {
-            Ok(Start::Session) => {}
-            Ok(Start::Over) => return,
-            Err(ended) => return self.say_good_bye(&mut out, ended),
+    fn serve(
+        self: &Arc<Self>,
+        stream: Arc<TcpStream>,
+        (number, from): (i32, SocketAddr),
+        is_allowed: bool,
+    ) {
+        let mut incoming = Incoming::new(self.options.message_bytes_max);
+        let mut out = Outgoing::new(stream);
+        out.wait_until(Some(Ticks::from_now(self.options.startup_patience)));
+        let session = self.door.db.session();
+        // A system without random numbers gets no connections, since anybody could cancel.
+        let Ok(secret) = OsRng.try_next_u32().map(u32::cast_signed) else { return };
+        if let Some(connection) = self.connections.lock().get_mut(&number) {
+            connection.keys = Some((secret, session.canceller()));
         }
-        let _ = incoming.stream().set_read_timeout(None);
+        let keys = is_allowed.then_some((number, secret));
+        let caller = Caller { session: &session, keys, is_near: from.ip().is_loopback() };
+        match startup::start(&mut incoming, &mut out, &self.door, &caller) {
+            Ok(Start::Session) => {}
+            Ok(Start::Cancel(number, secret)) => return self.cancel(number, secret),
+            Ok(Start::Over) => return,
+            Err(ended) => return self.say_good_bye(number, &mut out, ended),
+        }
+        let shared = Arc::downgrade(self);
+        session.on_terminate(move || {
+            shared.upgrade().inspect(|shared| shared.terminate(number));
+        });
         let mut conversation = Conversation::new(session, &mut out);
         let ended = loop {
+            let patience = conversation.patience();
+            conversation.out().wait_until(patience.map(Ticks::from_now));
             let (message, is_last) = match incoming.message(conversation.out()) {
                 Ok(raw) => (Frontend::read(raw.kind, raw.body), raw.is_last),
+                Err(Ended::TimedOut) => match conversation.time_out() {
+                    Some(idle) => break idle,
+                    None => continue,
+                },
                 Err(ended) => break ended,
             };
             match message {
@@ -230,18 +321,50 @@ impl Shared {
                 Err(Malformed(what)) => break Ended::Malformed(what),
             }
         };
-        self.say_good_bye(&mut out, ended);
+        drop(conversation); // what it held is free before its client hears
+        self.say_good_bye(number, &mut out, ended);
     }
 
-    fn say_good_bye(&self, out: &mut Outgoing, ended: Ended) {
+    /// Ends a connection once its statement has ended.
+    fn terminate(&self, number: i32) {
+        if let Some(connection) = self.connections.lock().get_mut(&number) {
+            connection.is_terminated = true;
+            let _ = connection.stream.shutdown(Shutdown::Read);
+        }
+    }
+
+    /// I2
+    fn cancel(&self, number: i32, secret: i32) {
+        let connections = self.connections.lock();
+        let found = connections.get(&number).and_then(|connection| connection.keys.as_ref());
+        if let Some((own, canceller)) = found
+            && *own == secret
+        {
+            canceller.cancel();
+        }
+    }
+
+    fn say_good_bye(&self, number: i32, out: &mut Outgoing, ended: Ended) {
+        let is_terminated = || {
+            let connections = self.connections.lock();
+            connections.get(&number).is_some_and(|connection| connection.is_terminated)
+        };
         match ended {
-            Ended::Closed if self.is_stopping() => {
+            Ended::Closed if self.is_stopping() || is_terminated() => {
                 let message = "terminating connection due to administrator command".to_owned();
                 refuse(out, b"57P01", message, "");
             }
             Ended::Malformed(what) => refuse(out, b"08P01", what, ""),
             Ended::TimedOut => {
                 refuse(out, b"08006", "no session was begun for too long".to_owned(), "");
+            }
+            Ended::Idle(Idle::InTransaction) => {
+                let message = "terminating connection due to idle-in-transaction timeout";
+                refuse(out, b"25P03", message.to_owned(), "");
+            }
+            Ended::Idle(Idle::Outside) => {
+                let message = "terminating connection due to idle-session timeout";
+                refuse(out, b"57P05", message.to_owned(), "");
             }
             Ended::Closed | Ended::Failed => {}
         }
@@ -251,8 +374,8 @@ impl Shared {
     fn drain(&self) {
         let deadline = Ticks::from_now(self.options.drain_patience);
         let shut = |how: Shutdown| {
-            for stream in self.connections.lock().values() {
-                let _ = stream.shutdown(how);
+            for connection in self.connections.lock().values() {
+                let _ = connection.stream.shutdown(how);
             }
         };
         shut(Shutdown::Read);

@@ -1,21 +1,31 @@
-//! The beginning of a connection: encryption refused, version, user; then what clients are told.
+//! The beginning of a connection: encryption, version, user and its password; then what clients
+//! are told.
 //!
-//! Source       PostgreSQL 15, "Start-up" and "SSL Session Encryption"
+//! Invariants   I1 where anybody has a password, nobody gets a session without proving one; who
+//!                 fails hears the same, whether there is such a user or not
+//!              I2 nothing that came before encryption began is taken for something that came
+//!                 encrypted (CVE-2021-23222)
+//! Source       PostgreSQL 15, "Start-up", "SASL Authentication" and "SSL Session Encryption"
 
-use hotrow::{Session, SqlError};
+use hotrow::{Database, Session, SqlError, Verifier};
 use pgwire::messages::response::{ReadyForQuery, TransactionStatus};
 use pgwire::messages::startup::{
     Authentication, BackendKeyData, NegotiateProtocolVersion, ParameterStatus, SecretKey,
 };
 
 use crate::connection::{Ended, Incoming, Outgoing};
-use crate::frontend::{Malformed, startup_parameters};
+use crate::frontend::{Malformed, sasl_response, startup_parameters};
 use crate::report::{Severity, response, sql_error};
+use crate::scram::{Exchange, Failed, MECHANISM, MECHANISM_PLUS};
+use crate::server::Plain;
+use crate::tls::Tls;
 
 /// Bytes of a startup packet, as PostgreSQL has it.
 const PACKET_BYTES_MAX: usize = 10_000;
 /// What a client may ask before it starts: encryption of two kinds, each once.
 const REQUESTS_MAX: usize = 3;
+/// Bytes of a message before anybody is known.
+const PROOF_BYTES_MAX: usize = 2048;
 const SSL_REQUEST: u32 = 80_877_103;
 const GSS_REQUEST: u32 = 80_877_104;
 const CANCEL_REQUEST: u32 = 80_877_102;
@@ -26,17 +36,39 @@ const MAJOR: u16 = 3;
 pub(crate) enum Start {
     /// a session
     Session,
+    /// has the statement of the connection with this number and this secret cancelled
+    Cancel(i32, i32),
     /// it has ended: what it asked for is done, or was refused
     Over,
 }
 
-/// Leads a connection to its session. `keys` are the number and the secret that a cancel request
-/// would name; none: there are too many connections, and this one is told so.
+/// Who is let in.
+pub(crate) struct Door {
+    pub(crate) db: Database,
+    /// nobody without a password, even if nobody has one
+    pub(crate) is_locked: bool,
+    /// what verifiers of unknown users are made up from
+    pub(crate) secret: [u8; 32],
+    pub(crate) tls: Option<Tls>,
+    pub(crate) plain: Plain,
+}
+
+/// Who wants to be.
+pub(crate) struct Caller<'a> {
+    pub(crate) session: &'a Session,
+    /// the number and the secret that a cancel request would name; none: there are too many
+    /// connections, and this one is told so
+    pub(crate) keys: Option<(i32, i32)>,
+    /// on the server's own machine
+    pub(crate) is_near: bool,
+}
+
+/// Leads a connection to its session.
 pub(crate) fn start(
     incoming: &mut Incoming,
     out: &mut Outgoing,
-    session: &Session,
-    keys: Option<(i32, i32)>,
+    door: &Door,
+    caller: &Caller<'_>,
 ) -> Result<Start, Ended> {
     for _ in 0..REQUESTS_MAX {
         let packet = incoming.packet(PACKET_BYTES_MAX, out)?;
@@ -44,11 +76,26 @@ pub(crate) fn start(
             return Err(Ended::Malformed("invalid length of startup packet".to_owned()));
         };
         match u32::from_be_bytes(*code) {
-            SSL_REQUEST | GSS_REQUEST => out.say_byte(b'N'),
-            CANCEL_REQUEST => return Ok(Start::Over),
+            SSL_REQUEST => match &door.tls {
+                Some(tls) => encrypt(incoming, out, tls)?,
+                None => out.say_byte(b'N'),
+            },
+            GSS_REQUEST => out.say_byte(b'N'),
+            CANCEL_REQUEST => {
+                let [number, secret] =
+                    [body.first_chunk(), body.get(4..).and_then(<[u8]>::first_chunk)];
+                return Ok(match (number, secret) {
+                    (Some(number), Some(secret)) => {
+                        Start::Cancel(i32::from_be_bytes(*number), i32::from_be_bytes(*secret))
+                    }
+                    _ => Start::Over,
+                });
+            }
             version if (version >> 16) as u16 == MAJOR => {
-                if let Some(keys) = keys {
-                    return begin(version as u16, body, (session, out), keys);
+                if let Some(keys) = caller.keys {
+                    let body = body.to_vec(); // more will be read
+                    let hello = (version as u16, body.as_slice());
+                    return begin(hello, (incoming, out), (door, caller), keys);
                 }
                 // Behind its startup packet: a connection that is closed with something unread
                 // loses what was said on it.
@@ -67,18 +114,32 @@ pub(crate) fn start(
 }
 
 fn begin(
-    minor: u16,
-    body: &[u8],
-    (session, out): (&Session, &mut Outgoing),
+    (minor, body): (u16, &[u8]),
+    (incoming, out): (&mut Incoming, &mut Outgoing),
+    (door, caller): (&Door, &Caller<'_>),
     (number, secret): (i32, i32),
 ) -> Result<Start, Ended> {
+    let session = caller.session;
+    let may_be_plain = match door.plain {
+        Plain::Nobody => false,
+        Plain::OwnMachine => caller.is_near,
+        Plain::Anybody => true,
+    };
+    if !may_be_plain && !out.is_encrypted() {
+        let message = "this server wants connections to be encrypted".to_owned();
+        refuse(out, b"28000", message, "Connect with sslmode=require.");
+        return Ok(Start::Over);
+    }
     let parameters = startup_parameters(body).map_err(|Malformed(what)| Ended::Malformed(what))?;
     let named = |wanted: &str| parameters.iter().find(|(name, _)| *name == wanted);
     let Some((_, user)) = named("user").filter(|(_, user)| !user.is_empty()) else {
         let message = "no PostgreSQL user name specified in startup packet".to_owned();
-        refuse(out, b"28000", message, "Give the connection a user, any name.");
+        refuse(out, b"28000", message, "Give the connection a user.");
         return Ok(Start::Over);
     };
+    if (door.is_locked || door.db.has_passwords()) && !proves(user, incoming, out, door)? {
+        return Ok(Start::Over);
+    }
     // As in PostgreSQL, the database is that of the user's name where none is given.
     let database = named("database").map_or(*user, |(_, name)| *name);
     session.identify(user, database, number);
@@ -103,6 +164,63 @@ fn begin(
     out.say(&BackendKeyData::new(number, SecretKey::I32(secret)));
     out.say(&ReadyForQuery::new(TransactionStatus::Idle));
     Ok(Start::Session)
+}
+
+/// Begins encryption.
+fn encrypt(incoming: &mut Incoming, out: &mut Outgoing, tls: &Tls) -> Result<(), Ended> {
+    if incoming.has_more() {
+        // I2: somebody on the way may have put it there.
+        return Err(Ended::Malformed("received unencrypted data after SSL request".to_owned()));
+    }
+    if !out.is_encrypted() {
+        out.say_byte(b'S');
+        out.flush().map_err(|_| Ended::Failed)?;
+    }
+    out.encrypt(&tls.config)
+}
+
+/// Has a client prove its password; false when it was told that it failed (I1).
+fn proves(
+    user: &str,
+    incoming: &mut Incoming,
+    out: &mut Outgoing,
+    door: &Door,
+) -> Result<bool, Ended> {
+    let known = door.db.verifier_of(user);
+    let is_known = known.is_some();
+    let nobody = Verifier::of_nobody(user, &door.secret);
+    let verifier = known.unwrap_or(nobody);
+    let binding = door.tls.as_ref().and_then(|tls| tls.binding.as_deref());
+    let binding = binding.filter(|_| out.is_encrypted());
+    let plus = binding.map(|_| MECHANISM_PLUS);
+    let mechanisms: Vec<_> = plus.into_iter().chain([MECHANISM]).collect();
+    out.say(&Authentication::SASL(mechanisms.iter().copied().map(str::to_owned).collect()));
+    let body = incoming.proof(PROOF_BYTES_MAX, out)?;
+    let (mechanism, first) =
+        sasl_response(body).map_err(|Malformed(what)| Ended::Malformed(what))?;
+    if !mechanisms.contains(&mechanism) {
+        let what = "client selected an invalid SASL authentication mechanism";
+        return Err(Ended::Malformed(what.to_owned()));
+    }
+    let proved = match Exchange::begin(mechanism, first, binding, (verifier, is_known)) {
+        Ok((exchange, answer)) => {
+            out.say(&Authentication::SASLContinue(answer.into()));
+            exchange.end(incoming.proof(PROOF_BYTES_MAX, out)?)
+        }
+        Err(failed) => Err(failed),
+    };
+    match proved {
+        Ok(last) => {
+            out.say(&Authentication::SASLFinal(last.into()));
+            Ok(true)
+        }
+        Err(Failed::Malformed(what)) => Err(Ended::Malformed(what.to_owned())),
+        Err(Failed::Wrong) => {
+            let message = format!("password authentication failed for user \"{user}\"");
+            refuse(out, b"28P01", message, "");
+            Ok(false)
+        }
+    }
 }
 
 /// Has a session begin with what a client asks for.

@@ -77,8 +77,24 @@ pub enum CatalogChange {
         /// which
         name: String,
     },
+    /// CREATE USER, ALTER USER ... PASSWORD
+    SetUser {
+        /// its name
+        name: String,
+        /// of its password; none: it has none, and cannot log in
+        verifier: Option<String>,
+    },
+    /// DROP USER
+    DropUser(String),
     /// IF NOT EXISTS or IF EXISTS, and nothing to do
     Nothing(Notice),
+}
+
+impl CatalogChange {
+    /// Whether it is one of users, which no procedure has to do with.
+    pub fn is_of_users(&self) -> bool {
+        matches!(self, Self::SetUser { .. } | Self::DropUser(_) | Self::Nothing(_))
+    }
 }
 
 /// What a client is told about something that was left out.
@@ -171,6 +187,14 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             let table = catalog.table_mut(*table);
             table.checks.retain(|check| check.name != *name);
             table.foreign_keys.retain(|key| key.name != *name);
+            Ok(())
+        }
+        CatalogChange::SetUser { name, verifier } => {
+            catalog.set_user(name, verifier.as_deref());
+            Ok(())
+        }
+        CatalogChange::DropUser(name) => {
+            catalog.drop_user(name);
             Ok(())
         }
         CatalogChange::Nothing(_) => Ok(()),

@@ -26,7 +26,7 @@ use crate::transaction_control::TransactionControl;
 /// What a statement asks for.
 #[derive(Clone, Debug)]
 pub enum Compiled {
-    /// CREATE or DROP of tables and indexes: changes for [`crate::apply`], in order
+    /// CREATE, ALTER or DROP of tables, indexes and users: changes for [`crate::apply`], in order
     Catalog(Vec<CatalogChange>),
     /// CREATE FUNCTION or PROCEDURE
     CreateProcedure {
@@ -220,6 +220,7 @@ fn compile_by(
         Syntax::Transaction(control) => Ok(Compiled::Transaction(control.clone())),
         Syntax::Setting(setting) => Ok(Compiled::Setting(setting.clone())),
         Syntax::Naming(naming) => Ok(Compiled::Naming(naming.clone())),
+        Syntax::User(user) => compiler.user(user),
         Syntax::Copy(copy) => compiler.copy(copy).map(Compiled::Copy),
         Syntax::Maintenance(maintenance) => {
             maintenance.check(compiler)?;

@@ -63,6 +63,7 @@ mod token;
 mod transaction_control;
 mod types;
 mod typing;
+mod user;
 
 pub use apply::{CatalogChange, Columns, Filled, Notice, apply};
 pub use call::Argument;

@@ -12,6 +12,7 @@ use crate::setting::{naming, setting};
 use crate::syntax::{CallArgument, ScriptStatement, Syntax};
 use crate::token::{Cursor, folded, parse_expression, parse_statement, tokenize};
 use crate::transaction_control::transaction_control;
+use crate::user::user;
 
 /// Parses a script: statements separated by semicolons.
 ///
@@ -96,6 +97,9 @@ fn statement(
     if let Some(naming) = naming(&mut Cursor::new(tokens, end), text_of)? {
         return Ok(Syntax::Naming(naming));
     }
+    if let Some(user) = user(&mut Cursor::new(tokens, end))? {
+        return Ok(Syntax::User(user));
+    }
     if let Some(maintenance) = maintenance(&mut Cursor::new(tokens, end))? {
         return Ok(Syntax::Maintenance(maintenance));
     }
@@ -117,8 +121,8 @@ fn refuse(cursor: &Cursor<'_>, place: Place) -> Result<()> {
         ("listen", "keep what is new in a table, and ask for it"),
         ("unlisten", "there is nothing that could be listened to: leave it out"),
         ("notify", "keep what is new in a table, which others ask for"),
-        ("grant", "there are no roles: leave it out"),
-        ("revoke", "there are no roles: leave it out"),
+        ("grant", "all users may do everything: leave it out"),
+        ("revoke", "all users may do everything: keep a user out by DROP USER"),
         ("merge", "write INSERT ... ON CONFLICT DO NOTHING, then UPDATE"),
         ("lock", "the engine locks by itself: leave it out"),
         ("comment", "write -- comments in the script"),

@@ -7,6 +7,7 @@ use crate::copy::CopySyntax;
 use crate::maintenance::Maintenance;
 use crate::setting::{Naming, Setting};
 use crate::transaction_control::TransactionControl;
+use crate::user::UserSyntax;
 
 /// A statement of a script, parsed but not yet looked up in a catalog.
 #[derive(Debug)]
@@ -72,6 +73,8 @@ pub(crate) enum Syntax {
     Setting(Setting),
     /// PREPARE, EXECUTE, DEALLOCATE
     Naming(Naming),
+    /// CREATE, ALTER, DROP of users
+    User(UserSyntax),
 }
 
 /// One argument of a CALL.

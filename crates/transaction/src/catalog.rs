@@ -1,10 +1,13 @@
-//! The catalog: tables, columns, indexes and constraints, by dense ids.
+//! The catalog: tables, columns, indexes and constraints, by dense ids; users, by name.
 //!
 //! Role         written by `sql` at a quiet point, read by everybody; immutable while transactions
 //!              run (a change makes a new catalog)
 //! Invariants   I1 `tables[i].id == i`, `indexes[i].id == i` (asserted in `add_table`, `add_index`)
 //!              I2 a non-unique index's key ends with the primary key's columns that it does not
 //!              have already, so that every index entry is unique
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::{KeyLayout, KeyPart};
@@ -181,11 +184,15 @@ pub struct IndexDefinition {
     pub kind: IndexKind,
 }
 
-/// All tables and indexes of a database.
+/// How many users there can be.
+pub const USERS_MAX: usize = 10_000;
+
+/// All tables and indexes of a database, and its users.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     tables: Vec<Table>,
     indexes: Vec<Index>,
+    users: Arc<BTreeMap<String, Option<String>>>,
 }
 
 impl Catalog {
@@ -370,6 +377,22 @@ impl Catalog {
     /// All indexes, dropped ones included, by id.
     pub fn indexes(&self) -> &[Index] {
         &self.indexes
+    }
+
+    /// All users by name, each with what is kept of its password; none: it has none.
+    pub fn users(&self) -> &BTreeMap<String, Option<String>> {
+        &self.users
+    }
+
+    /// Adds a user, or gives it another password.
+    pub fn set_user(&mut self, name: &str, verifier: Option<&str>) {
+        let verifier = verifier.map(str::to_owned);
+        Arc::make_mut(&mut self.users).insert(name.to_owned(), verifier);
+    }
+
+    /// Takes a user away.
+    pub fn drop_user(&mut self, name: &str) {
+        Arc::make_mut(&mut self.users).remove(name);
     }
 
     /// The table with this name.

@@ -9,8 +9,11 @@
 mod result;
 mod slots;
 
+use std::sync::Arc;
+
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ColumnId;
+use hotrow_base::interrupt::{Interrupt, Interruption};
 use hotrow_base::key::KeyBuffer;
 use hotrow_base::types::SqlType;
 
@@ -26,6 +29,9 @@ pub use slots::{SLOTS_MAX, Slots};
 /// Loop iterations and visited rows that one call may use, unless said otherwise.
 pub const STEPS_DEFAULT: u64 = 100_000_000;
 
+/// Steps between two looks at what may interrupt them: some 100 us.
+const STEPS_BETWEEN_LOOKS: u64 = 1024;
+
 /// Bytes that the texts of one call may take.
 pub const HEAP_BYTES_MAX: usize = 1 << 30;
 
@@ -38,8 +44,12 @@ pub struct Machine {
     pub heap: Vec<u8>,
     /// elements of arrays
     pub elements: Vec<Datum>,
-    /// loop iterations and visited rows left
-    pub steps_left: u64,
+    /// loop iterations and visited rows left, up to the next look at `interrupt`
+    steps_left: u64,
+    /// those behind it
+    steps_behind: u64,
+    /// what may end the call early; none: nothing but its budget
+    interrupt: Option<Arc<Interrupt>>,
     /// what went wrong, when execution stopped with [`crate::outcome::Stop::Error`]
     pub error: Option<SqlError>,
 }
@@ -125,13 +135,27 @@ impl Frame {
         self.step_budget = steps;
     }
 
+    /// What may end the calls that begin from now on.
+    pub fn set_interrupt(&mut self, interrupt: Option<Arc<Interrupt>>) {
+        self.machine.interrupt = interrupt;
+    }
+
+    /// Whether what runs may go on.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub fn check_interrupt(&self) -> Result<(), Interruption> {
+        self.machine.interrupt.as_ref().map_or(Ok(()), |interrupt| interrupt.check())
+    }
+
     /// Prepares for running `program`. The caller has checked number and types of the arguments.
     pub fn begin(&mut self, program: &Program, invocation: &Invocation) {
         let machine = &mut self.machine;
         machine.slots.begin(&program.image);
         machine.heap.clear();
         machine.elements.clear();
-        machine.steps_left = self.step_budget;
+        machine.give_steps(self.step_budget);
         machine.error = None;
         machine.slots[FOUND.0] = Datum::FALSE;
         machine.slots[NOW.0] = Datum::int(invocation.now_us);
@@ -153,7 +177,7 @@ impl Frame {
         let machine = &mut self.machine;
         machine.heap.truncate(self.begun.0);
         machine.elements.truncate(self.begun.1);
-        machine.steps_left = self.step_budget;
+        machine.give_steps(self.step_budget);
         machine.error = None;
         self.touched = 0;
         self.result.clear();
@@ -179,7 +203,7 @@ impl Frame {
         let machine = &mut self.machine;
         machine.heap.truncate(program.constants.len());
         machine.elements.clear();
-        machine.steps_left = self.step_budget;
+        machine.give_steps(self.step_budget);
         machine.error = None;
         self.touched = 0;
     }
@@ -297,14 +321,43 @@ impl Machine {
         Datum::of_bytes(bytes, &mut self.heap)
     }
 
-    /// Takes one step off the budget; looks at the heap's size as well.
+    /// Takes one step off the budget.
     #[inline(always)]
     pub(crate) fn step(&mut self) -> Result<(), Fault> {
         if self.steps_left == 0 {
-            return Err(Fault::StepBudget);
+            self.look_up()?;
         }
         self.steps_left -= 1;
         Ok(())
+    }
+
+    /// Gives the steps that follow, in portions if something may interrupt them.
+    #[inline]
+    fn give_steps(&mut self, budget: u64) {
+        self.steps_left = match &self.interrupt {
+            None => budget,
+            Some(_) => budget.min(STEPS_BETWEEN_LOOKS),
+        };
+        self.steps_behind = budget - self.steps_left;
+    }
+
+    /// A portion of steps is used up: whether there is another one.
+    #[cold]
+    #[inline(never)]
+    fn look_up(&mut self) -> Result<(), Fault> {
+        if let Some(interrupt) = &self.interrupt {
+            interrupt.check().map_err(SqlError::from)?;
+        }
+        if self.steps_behind == 0 {
+            return Err(Fault::StepBudget);
+        }
+        self.give_steps(self.steps_behind);
+        Ok(())
+    }
+
+    /// Whether the budget has steps left.
+    pub(crate) fn has_steps(&self) -> bool {
+        self.steps_left > 0 || self.steps_behind > 0
     }
 
     /// Refuses to let texts grow without bound.

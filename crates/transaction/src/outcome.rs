@@ -3,6 +3,7 @@
 //! Role         the interpreter and engines stop with a [`Stop`]; the caller gets an [`Outcome`].
 //!              An abort is an outcome, not an error of the system.
 
+use hotrow_base::interrupt::Interruption;
 use hotrow_base::value::Value;
 
 use crate::program::Place;
@@ -44,6 +45,8 @@ conflicts! {
     Validation => "validation",
     /// a session's statement let go of its place in a queue, so that a quiet point could come
     Quiet => "quiet",
+    /// a session's statement was interrupted while it waited
+    Interrupt => "interrupt",
 }
 
 /// Why execution stops before the end of the procedure.
@@ -103,6 +106,23 @@ impl SqlError {
     /// The code as text.
     pub fn code(&self) -> &str {
         std::str::from_utf8(&self.sqlstate).unwrap_or("XX000")
+    }
+}
+
+impl From<Interruption> for SqlError {
+    fn from(why: Interruption) -> Self {
+        match why {
+            Interruption::Request => Self::new(b"57014", "canceling statement due to user request"),
+            Interruption::StatementTime => {
+                Self::new(b"57014", "canceling statement due to statement timeout")
+            }
+            Interruption::Termination => {
+                Self::new(b"57P01", "terminating connection due to administrator command")
+            }
+            Interruption::LockTime => {
+                Self::new(b"55P03", "canceling statement due to lock timeout")
+            }
+        }
     }
 }
 

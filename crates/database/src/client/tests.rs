@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use hotrow_base::ids::WorkerId;
+use hotrow_base::interrupt::{Interrupt, Interruption, LOOK_EVERY};
 use hotrow_engine::journal::{Committer, Journal};
 use hotrow_engine::source::{CallSource, End, Fetch};
 use hotrow_transaction::invocation::Invocation;
@@ -58,7 +59,8 @@ fn every_caller_gets_its_own_answer() {
                 scope.spawn(move || {
                     for call in 0..500 {
                         let argument = client * 1000 + call;
-                        let answer = queue.call(&mailbox(argument)).expect("the queue is open");
+                        let answer =
+                            queue.call(&mailbox(argument), None).expect("the queue is open");
                         let error = answer.answer.expect_err("all are aborted");
                         assert_eq!(error.message, argument.to_string());
                     }
@@ -68,7 +70,7 @@ fn every_caller_gets_its_own_answer() {
         clients.into_iter().for_each(|client| client.join().expect("no client fails"));
         queue.drain();
     });
-    assert!(matches!(queue.call(&mailbox(1)), Err(Refused::Closed)));
+    assert!(matches!(queue.call(&mailbox(1), None), Err(Refused::Closed)));
 }
 
 #[test]
@@ -78,7 +80,7 @@ fn calls_of_a_source_that_goes_are_answered() {
         let clients: Vec<_> = (0..4)
             .map(|client| {
                 let queue = &queue;
-                scope.spawn(move || queue.call(&mailbox(client)))
+                scope.spawn(move || queue.call(&mailbox(client), None))
             })
             .collect();
         while queue.calls.len() < 4 {
@@ -111,7 +113,7 @@ fn a_full_queue_is_told_without_waiting() {
     std::thread::scope(|scope| {
         for client in 0..2 {
             let queue = &queue;
-            scope.spawn(move || queue.call(&mailbox(client)));
+            scope.spawn(move || queue.call(&mailbox(client), None));
         }
         while queue.calls.len() < queue.capacity() {
             std::thread::yield_now();
@@ -129,7 +131,7 @@ fn a_thread_leaves_work_for_the_others() {
     std::thread::scope(|scope| {
         for client in 0..4 {
             let queue = &queue;
-            scope.spawn(move || queue.call(&mailbox(client)));
+            scope.spawn(move || queue.call(&mailbox(client), None));
         }
         while queue.calls.len() < 4 {
             std::thread::yield_now();
@@ -156,7 +158,7 @@ fn calls_of_high_priority_are_taken_first_and_the_others_are_not_forgotten() {
             scope.spawn(move || {
                 let mailbox = mailbox(number as i64);
                 mailbox.set_priority(priority);
-                queue.call(&mailbox).map(|_| ()).expect("the queue is open");
+                queue.call(&mailbox, None).map(|_| ()).expect("the queue is open");
             });
         }
         while queue.calls.len() < 140 {
@@ -177,4 +179,40 @@ fn calls_of_high_priority_are_taken_first_and_the_others_are_not_forgotten() {
     assert_eq!(before(70, Priority::High), 60, "they come first: {order:?}");
     assert!(before(70, Priority::Normal) >= 8 && before(70, Priority::Low) == 1, "{order:?}");
     assert_eq!(before(140, Priority::Low), 20);
+}
+
+#[test]
+fn a_call_that_waits_is_withdrawn_and_a_taken_one_is_not() {
+    let (queue, mut sources) = ClientQueue::new(4, ends(1));
+    let mut source = sources.pop().expect("there is one");
+    let interrupt = Arc::new(Interrupt::default());
+    let _running = interrupt.begin();
+    let given_up = mailbox(1);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| queue.call(&given_up, Some(&interrupt)));
+        while queue.calls.is_empty() {
+            std::thread::yield_now();
+        }
+        interrupt.cancel();
+        let ended = waiting.join().expect("it ends well");
+        assert!(matches!(ended, Err(Refused::Interrupted(Interruption::Request))), "{ended:?}");
+        assert!(given_up.is_withdrawn());
+        // The queue still has it, and nobody runs it.
+        let mut invocation = Invocation::default();
+        assert_eq!(source.fetch(&mut invocation), Fetch::Empty);
+        let taken = scope.spawn(|| queue.call(&mailbox(2), Some(&interrupt)));
+        let ticket = loop {
+            match source.fetch(&mut invocation) {
+                Fetch::Ready(ticket) => break ticket,
+                _ => std::thread::yield_now(),
+            }
+        };
+        assert_eq!(invocation.arguments.datums[0].as_int(), 2);
+        std::thread::sleep(LOOK_EVERY * 3);
+        assert!(!taken.is_finished(), "it waits for its end");
+        let end = End::Aborted { error: SqlError::new(b"P0001", "no"), durable_in: 0 };
+        source.finish(ticket, end);
+        let reply = taken.join().expect("it ends well").expect("it was run");
+        assert_eq!(reply.answer.expect_err("it failed").code(), "P0001");
+    });
 }

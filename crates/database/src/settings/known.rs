@@ -98,8 +98,9 @@ pub(super) const KNOWN: &[Known] = &[
         "idle_in_transaction_session_timeout",
         "0",
         May::BeDuration,
-        "Kept, and without effect: the server's own limit holds.",
+        "Longest silence in a transaction, up to the database's own limit.",
     ),
+    plain("idle_session_timeout", "0", May::BeDuration, "Longest silence outside transactions."),
     reported("in_hot_standby", "off", May::NotChange, "Whether it is a standby."),
     reported("integer_datetimes", "on", May::NotChange, "Times are integers."),
     reported(
@@ -109,9 +110,15 @@ pub(super) const KNOWN: &[Known] = &[
         "Kept: there are no intervals in results.",
     ),
     reported("is_superuser", "on", May::NotChange, "Whether the user may do everything."),
-    plain("lock_timeout", "0", May::BeDuration, "Kept, and without effect."),
+    plain("lock_timeout", "0", May::BeDuration, "Longest wait for a lock."),
     plain("max_identifier_length", "63", May::NotChange, "Bytes of a name in PostgreSQL."),
     plain("max_index_keys", "32", May::NotChange, "Columns of a key."),
+    plain(
+        "password_encryption",
+        "scram-sha-256",
+        May::OnlyMean { these: &["scram-sha-256"], hint: "Passwords are kept for SCRAM-SHA-256." },
+        "What is kept of passwords.",
+    ),
     plain("search_path", "\"$user\", public", May::BeSearchPath, "Schemas of unqualified names."),
     reported("server_encoding", "UTF8", May::NotChange, "Encoding of the database."),
     reported("server_version", SERVER_VERSION, May::NotChange, "The PostgreSQL to expect."),
@@ -123,7 +130,7 @@ pub(super) const KNOWN: &[Known] = &[
         May::OnlyMean { these: &["on", "true", "yes", "1"], hint: "Write E'...' for escapes." },
         "Backslashes in '...' are plain.",
     ),
-    plain("statement_timeout", "0", May::BeDuration, "Longest time of a statement; kept."),
+    plain("statement_timeout", "0", May::BeDuration, "Longest time of a statement."),
     plain(
         "synchronous_commit",
         "on",
@@ -258,7 +265,7 @@ impl Known {
 const MILLISECONDS_MAX: f64 = 2_147_483_647.0;
 
 /// `100`, `100ms`, `1.5 min` ...
-fn milliseconds(text: &str) -> Option<u64> {
+pub(super) fn milliseconds(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let factor = match unit.trim() {

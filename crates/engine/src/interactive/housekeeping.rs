@@ -83,7 +83,8 @@ impl<L: Locks> Slots<L> {
 
     /// Ends transactions that have been idle for too long, or are to give way.
     fn end_idle(&self) {
-        let ends = |work: &Work<L>| match self.idle_time_out {
+        let time_out = |work: &Work<L>| [work.idle_limit, self.idle_time_out].into_iter().flatten();
+        let ends = |work: &Work<L>| match time_out(work).min() {
             _ if work.locks.is_doomed() => Some(conflict_error(Conflict::Wound)),
             Some(span) if work.idle_since.elapsed() >= span => Some(idle_for(span)),
             _ => None,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::{TableId, WorkerId};
+use hotrow_base::interrupt::Interrupt;
 use hotrow_base::sync::gate::{Gate, Open};
 use hotrow_base::sync::{EventCount, Latch, LatchGuard};
 use hotrow_base::thread::BackgroundThread;
@@ -69,6 +70,8 @@ pub(super) struct Work<L> {
     /// why somebody ended it
     pub(super) ended: Option<Box<SqlError>>,
     pub(super) idle_since: Ticks,
+    /// how long its session lets it be idle
+    pub(super) idle_limit: Option<Duration>,
 }
 
 impl<L: Locks> Slots<L> {
@@ -91,6 +94,7 @@ impl<L: Locks> Slots<L> {
                     savepoints: Vec::new(),
                     ended: None,
                     idle_since: Ticks::now(),
+                    idle_limit: None,
                 }),
             }
         };
@@ -221,7 +225,10 @@ impl<L: Locks> Slots<L> {
 }
 
 impl<L: Locks> Interactive for Slots<L> {
-    fn begin(self: Arc<Self>) -> Result<Box<dyn InteractiveTransaction>, SqlError> {
+    fn begin(
+        self: Arc<Self>,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<Box<dyn InteractiveTransaction>, SqlError> {
         if self.closed.load(Ordering::Relaxed) {
             return Err(shut_down()); // Relaxed: see `enter`
         }
@@ -232,7 +239,9 @@ impl<L: Locks> Interactive for Slots<L> {
             work.ended = None;
             work.savepoints.clear();
             work.idle_since = Ticks::now();
+            work.idle_limit = None;
             work.locks.begin(Attempt::First);
+            work.locks.heed(interrupt);
             slot.taken.store(true, Ordering::Relaxed); // a hint for housekeeping
         }
         self.look_after();

@@ -1,6 +1,7 @@
 //! One interactive transaction: the session's side of a slot.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_transaction::frame::Frame;
@@ -131,6 +132,10 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
         work.locks.begin(Attempt::Again);
     }
 
+    fn limit_idle(&mut self, most: Option<Duration>) {
+        self.slots.slot(self.number).work.lock().idle_limit = most;
+    }
+
     fn seen(&self) -> u64 {
         self.slots.slot(self.number).work.lock().locks.met().epoch
     }
@@ -166,6 +171,12 @@ impl<L: Locks> Inside<'_, L> {
             Stop::Conflict(Conflict::Quiet) => {
                 access.take_back(before); // I4
                 Ok(false)
+            }
+            Stop::Conflict(Conflict::Interrupt) => {
+                access.take_back(before); // I4
+                let why = frame.check_interrupt().err();
+                let error = why.map_or_else(|| conflict_error(Conflict::Interrupt), SqlError::from);
+                Err(Failure::Statement(Box::new(error)))
             }
             Stop::Conflict(conflict) => {
                 drop((access, pin));

@@ -227,10 +227,10 @@ impl TableLocks {
                     Standing::Dynamic => Some(Patience::of(self.table.party(owner), mode)),
                 };
                 let held = private.mode(on);
-                let began = Ticks::now();
+                let (began, lock_deadline) = (Ticks::now(), owner.lock_deadline());
                 let goes_on = || {
-                    if owner.is_called_away() {
-                        return Err(Conflict::Quiet);
+                    if let Some(why) = owner.called_away(lock_deadline) {
+                        return Err(why);
                     }
                     let waits = patience.is_some_and(|patience| began.elapsed() < patience.most)
                         && prevails(owner)

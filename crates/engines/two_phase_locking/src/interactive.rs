@@ -12,6 +12,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use hotrow_base::clock::Ticks;
+use hotrow_base::interrupt::Interrupt;
 use hotrow_engine::contract::{Ground, InteractiveOptions};
 use hotrow_engine::interactive::{Attempt, Interactive, Locks, Slots};
 use hotrow_engine::protection::Protection;
@@ -113,6 +114,10 @@ impl<F: Form> Locks for SessionLocks<F> {
             self.age = Ticks::now().nanos_since(self.started) + 1;
         }
         self.locking.begin(self.age, Party::Session);
+    }
+
+    fn heed(&mut self, interrupt: &Arc<Interrupt>) {
+        self.locking.owner.heed(interrupt);
     }
 
     fn protection(&mut self) -> F::Protection<'_> {

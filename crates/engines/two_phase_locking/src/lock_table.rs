@@ -47,6 +47,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crossbeam_utils::CachePadded;
+use hotrow_base::clock::Ticks;
+use hotrow_base::interrupt::Interrupt;
 use hotrow_base::sync::{Latch, LatchGuard, Spin};
 use hotrow_engine::lock_mode::Mode;
 use hotrow_engine::schema::SharedSchema;
@@ -105,6 +107,8 @@ pub struct Owner {
     dreadlocks: Dreadlocks,
     /// whose quiet points it gives way to
     attends: Option<Attended>,
+    /// what ends its waits
+    heeds: Option<Arc<Interrupt>>,
 }
 
 /// Whose quiet points an owner gives way to.
@@ -128,9 +132,26 @@ impl Owner {
         self.attends.is_some()
     }
 
-    /// Whether a quiet point is wanted to which it gives way.
-    pub fn is_called_away(&self) -> bool {
-        self.attends.as_ref().is_some_and(|Attended(schema)| schema.gate().wants_quiet())
+    /// From now on its waits end when this says so.
+    pub fn heed(&mut self, interrupt: &Arc<Interrupt>) {
+        self.heeds = Some(Arc::clone(interrupt));
+    }
+
+    /// Until when a wait that begins now may last, for who waits.
+    pub fn lock_deadline(&self) -> Option<Ticks> {
+        self.heeds.as_ref().and_then(|interrupt| interrupt.lock_deadline())
+    }
+
+    /// Why it may wait no longer: it is interrupted, by its lock's deadline for one, or a quiet
+    /// point is wanted to which it gives way.
+    pub fn called_away(&self, lock_deadline: Option<Ticks>) -> Option<Conflict> {
+        let is_over = |interrupt: &Arc<Interrupt>| interrupt.check_wait(lock_deadline).is_err();
+        if self.heeds.as_ref().is_some_and(is_over) {
+            return Some(Conflict::Interrupt);
+        }
+        let attends = self.attends.as_ref();
+        let wants_quiet = attends.is_some_and(|Attended(schema)| schema.gate().wants_quiet());
+        wants_quiet.then_some(Conflict::Quiet)
     }
 
     /// Begins a transaction, which has met nobody.
@@ -249,6 +270,7 @@ impl LockTable {
             search: Search::new(self.cells.len()),
             dreadlocks,
             attends: None,
+            heeds: None,
         }
     }
 

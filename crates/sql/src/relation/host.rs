@@ -99,6 +99,12 @@ pub enum SystemFunction {
     LastValue,
     /// setval(sequence, number [, is_called])
     SetValue,
+    /// pg_sleep(seconds)
+    Sleep,
+    /// pg_cancel_backend(number)
+    CancelBackend,
+    /// pg_terminate_backend(number)
+    TerminateBackend,
 }
 
 /// What a function takes and gives.
@@ -115,6 +121,7 @@ pub(crate) struct Signature {
 const TEXT: SqlType = SqlType::Scalar(DataType::Text);
 const INT: SqlType = SqlType::Scalar(DataType::Integer);
 const OID: SqlType = SqlType::Scalar(DataType::BigInt);
+const DOUBLE: SqlType = SqlType::Scalar(DataType::Double);
 const TRUTH: SqlType = SqlType::Scalar(DataType::Boolean);
 const TEXTS: SqlType = SqlType::Array(DataType::Text);
 
@@ -159,6 +166,9 @@ pub(crate) const SIGNATURES: &[Signature] = {
         f("pg_get_functiondef", H::System(S::FunctionDefinition), 1, &[OID], TEXT),
         f("to_regclass", H::System(S::RelationOid), 1, &[TEXT], OID),
         f("to_regtype", H::System(S::TypeOid), 1, &[TEXT], OID),
+        f("pg_sleep", H::System(S::Sleep), 1, &[DOUBLE], TEXT),
+        f("pg_cancel_backend", H::System(S::CancelBackend), 1, &[INT], TRUTH),
+        f("pg_terminate_backend", H::System(S::TerminateBackend), 1, &[INT], TRUTH),
         f("pg_relation_size", H::System(S::RelationSize), 1, &[OID], OID),
         f("pg_total_relation_size", H::System(S::RelationSize), 1, &[OID], OID),
         f("pg_database_size", H::System(S::RelationSize), 1, &[OID], OID),

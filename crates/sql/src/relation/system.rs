@@ -118,6 +118,11 @@ const RELATIONS: &[(&str, &str)] = &[
          rolconfig:T oid:o",
     ),
     (
+        "pg_catalog.pg_authid",
+        "oid:o rolname:t rolsuper:b rolinherit:b rolcreaterole:b rolcreatedb:b rolcanlogin:b \
+         rolreplication:b rolbypassrls:b rolconnlimit:i rolpassword:t rolvaliduntil:z",
+    ),
+    (
         "pg_catalog.pg_user",
         "usename:t usesysid:o usecreatedb:b usesuper:b userepl:b usebypassrls:b passwd:t \
          valuntil:z useconfig:T",

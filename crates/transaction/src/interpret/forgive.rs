@@ -31,7 +31,7 @@ pub(super) fn failed(
 
 /// Whether a visit's error is forgiven; it is forgotten then.
 pub(super) fn visit(stop: Stop, machine: &mut Machine) -> bool {
-    let has_budget = machine.steps_left > 0 && machine.check_heap().is_ok();
+    let has_budget = machine.has_steps() && machine.check_heap().is_ok();
     let forgiven = stop == Stop::Error && has_budget;
     if forgiven {
         machine.error = None;

@@ -314,17 +314,14 @@ fn wide_is_narrow(a: Datum, precision: u8) -> bool {
 /// The next element of a FOREACH; false at the end.
 #[inline(always)]
 pub(super) fn each_next(machine: &mut Machine, cursor: u16, slot: u16) -> Result<bool, Fault> {
-    let Machine { slots, elements, steps_left, .. } = machine;
     // Next element and end; they differ, so adding 1 to the pair adds it to the first.
-    let pair = slots[cursor];
+    let pair = machine.slots[cursor];
     let rest = pair.as_range();
     if rest.start >= rest.len {
         return Ok(false);
     }
-    if *steps_left == 0 {
-        return Err(Fault::StepBudget);
-    }
-    *steps_left -= 1;
+    machine.step()?;
+    let Machine { slots, elements, .. } = machine;
     slots[slot] = elements[rest.start as usize];
     slots[cursor] = Datum::int(pair.as_int() + 1);
     Ok(true)

@@ -70,16 +70,17 @@ impl LockTable {
         deadline: Option<Ticks>,
     ) -> Result<(), Conflict> {
         let cell = &self.cells[owner.number as usize];
+        let patience = owner.lock_deadline();
         loop {
             let nap = owner.attends_to_quiet().then(|| Ticks::from_now(NAP));
-            let next = [nap, deadline].into_iter().flatten().min();
+            let next = [nap, deadline, patience].into_iter().flatten().min();
             cell.wait(self.spin_of(owner), next);
             match cell.verdict() {
                 Some(Verdict::Granted) => return Ok(()),
                 Some(Verdict::Refused) => return Err(Conflict::Die),
                 None if cell.is_doomed() => return self.give_up(owner, lock, Conflict::Wound),
-                None if owner.is_called_away() => {
-                    return self.give_up(owner, lock, Conflict::Quiet);
+                None if let Some(why) = owner.called_away(patience) => {
+                    return self.give_up(owner, lock, why);
                 }
                 None if deadline.is_some_and(|deadline| deadline.has_passed()) => {
                     return self.give_up(owner, lock, Conflict::TimeOut);
@@ -138,6 +139,7 @@ impl LockTable {
     fn look_until_decided(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {
         let cell = &self.cells[owner.number as usize];
         let waiting = self.deadlocks.waiting;
+        let patience = owner.lock_deadline();
         let mut looks = 0_u32;
         let mut doubted = None;
         loop {
@@ -147,8 +149,8 @@ impl LockTable {
             if cell.is_doomed() && owner.standing == Standing::Dynamic {
                 return self.give_up(owner, lock, Conflict::Victim);
             }
-            if owner.is_called_away() {
-                return self.give_up(owner, lock, Conflict::Quiet);
+            if let Some(why) = owner.called_away(patience) {
+                return self.give_up(owner, lock, why);
             }
             let suspect = {
                 let bucket = self.bucket(lock);

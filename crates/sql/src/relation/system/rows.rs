@@ -116,7 +116,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
             ("datcollate", text("C")),
             ("datctype", text("C.UTF-8")),
         ]],
-        "pg_catalog.pg_roles" => users(context).map(role).collect(),
+        "pg_catalog.pg_roles" | "pg_catalog.pg_authid" => users(context).map(role).collect(),
         "pg_catalog.pg_user" => users(context)
             .map(|(oid, name)| {
                 vec![
@@ -124,6 +124,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
                     ("usesysid", Value::BigInt(oid)),
                     ("usecreatedb", Value::Bool(false)),
                     ("usesuper", Value::Bool(true)),
+                    ("passwd", text(HIDDEN)),
                 ]
             })
             .collect(),
@@ -222,6 +223,9 @@ fn users<'c>(context: &'c SystemContext<'_>) -> impl Iterator<Item = (i64, &'c s
     all.enumerate().map(|(at, name)| (OWNER + at as i64, name))
 }
 
+/// What is shown of passwords, be there one or none.
+const HIDDEN: &str = "********";
+
 fn role((oid, name): (i64, &str)) -> Fields {
     vec![
         ("oid", Value::BigInt(oid)),
@@ -231,6 +235,7 @@ fn role((oid, name): (i64, &str)) -> Fields {
         ("rolcreaterole", Value::Bool(true)),
         ("rolcanlogin", Value::Bool(true)),
         ("rolconnlimit", Value::Int(-1)),
+        ("rolpassword", text(HIDDEN)),
     ]
 }
 

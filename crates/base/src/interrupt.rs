@@ -1,0 +1,193 @@
+//! An interrupt: how a statement is ended early, by a time limit or by another thread.
+//!
+//! Role         one per session. The session's thread tells when a statement begins and ends, and
+//!              whatever works for the statement on that thread looks here from time to time;
+//!              whoever has a handle may cancel
+//! States       idle -> running -> interrupted, for one reason -> idle. A cancel that finds no
+//!              statement does nothing; one that comes between two statements may hit the second
+//! Invariants   I1 what has been interrupted stays so until the statement ends: all its parts see
+//!              the same reason
+//! Concurrency  word -> stored by the session's thread, moved from running to interrupted by
+//!              anybody's compare-exchange; Relaxed throughout, since nothing else is learnt from
+//!              it. Limits and deadline -> the session's thread alone; atomic so that the whole can
+//!              be shared
+//! Source       PostgreSQL's CHECK_FOR_INTERRUPTS. We differ: no signal, and a statement is
+//!              interrupted only where it is undone as a whole
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::clock::Ticks;
+use crate::thread;
+
+const IDLE: u32 = 0;
+const RUNNING: u32 = 1;
+/// The first of the reasons.
+const INTERRUPTED: u32 = 2;
+/// No limit, as nanoseconds and as a deadline.
+const NONE: u64 = u64::MAX;
+/// Between two looks of who waits for something that cannot wake it for an interrupt.
+pub const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Why a statement ends early.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u32)]
+pub enum Interruption {
+    /// somebody cancelled it
+    Request = INTERRUPTED,
+    /// it has taken longer than a statement may
+    StatementTime,
+    /// it has waited for one lock longer than it may
+    LockTime,
+    /// somebody ends its session
+    Termination,
+}
+
+impl Interruption {
+    fn of_word(word: u32) -> Option<Self> {
+        [Self::Request, Self::StatementTime, Self::LockTime, Self::Termination]
+            .into_iter()
+            .find(|reason| *reason as u32 == word)
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Interrupt {
+    word: AtomicU32,
+    /// of the statement that runs, as ticks
+    deadline: AtomicU64,
+    /// nanoseconds that a statement may take
+    statement_time: AtomicU64,
+    /// nanoseconds that it may wait for one lock
+    lock_time: AtomicU64,
+}
+
+impl Default for Interrupt {
+    fn default() -> Self {
+        Self {
+            word: AtomicU32::new(IDLE),
+            deadline: AtomicU64::new(NONE),
+            statement_time: AtomicU64::new(NONE),
+            lock_time: AtomicU64::new(NONE),
+        }
+    }
+}
+
+impl Interrupt {
+    /// How long statements that begin from now on may take.
+    pub fn set_statement_time(&self, most: Option<Duration>) {
+        self.statement_time.store(nanos(most), Ordering::Relaxed);
+    }
+
+    /// How long a statement may wait for one lock, from now on.
+    pub fn set_lock_time(&self, most: Option<Duration>) {
+        self.lock_time.store(nanos(most), Ordering::Relaxed);
+    }
+
+    /// A statement begins, and ends when the guard is dropped. Inside another one it is a part of
+    /// that, and the guard does nothing.
+    pub fn begin(self: &Arc<Self>) -> Running {
+        if self.is_running() {
+            return Running(None);
+        }
+        let deadline = match self.statement_time.load(Ordering::Relaxed) {
+            NONE => NONE,
+            nanos => Ticks::from_now(Duration::from_nanos(nanos)).to_word(),
+        };
+        self.deadline.store(deadline, Ordering::Relaxed);
+        self.word.store(RUNNING, Ordering::Relaxed);
+        Running(Some(Arc::clone(self)))
+    }
+
+    /// Whether a statement runs, interrupted or not.
+    pub fn is_running(&self) -> bool {
+        self.word.load(Ordering::Relaxed) != IDLE
+    }
+
+    /// Has the statement that runs end early; false if there is none.
+    pub fn cancel(&self) -> bool {
+        self.interrupt(Interruption::Request)
+    }
+
+    /// As [`Interrupt::cancel`], because the session is ended.
+    pub fn terminate(&self) -> bool {
+        self.interrupt(Interruption::Termination)
+    }
+
+    /// Whether the statement that runs may go on. For the session's thread.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    #[inline]
+    pub fn check(&self) -> Result<(), Interruption> {
+        let deadline = self.deadline.load(Ordering::Relaxed);
+        if deadline != NONE && Ticks::from_word(deadline).has_passed() {
+            self.interrupt(Interruption::StatementTime);
+        }
+        Interruption::of_word(self.word.load(Ordering::Relaxed)).map_or(Ok(()), Err)
+    }
+
+    /// Until when a wait for a lock that begins now may last.
+    pub fn lock_deadline(&self) -> Option<Ticks> {
+        let nanos = self.lock_time.load(Ordering::Relaxed);
+        (nanos != NONE).then(|| Ticks::from_now(Duration::from_nanos(nanos)))
+    }
+
+    /// As [`Interrupt::check`], for who waits for a lock until a [`Interrupt::lock_deadline`].
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub fn check_wait(&self, lock_deadline: Option<Ticks>) -> Result<(), Interruption> {
+        if lock_deadline.is_some_and(Ticks::has_passed) {
+            self.interrupt(Interruption::LockTime);
+        }
+        self.check()
+    }
+
+    /// Sleeps for so long, or until the statement is interrupted.
+    ///
+    /// # Errors
+    ///
+    /// Why it was.
+    pub fn sleep(&self, span: Duration) -> Result<(), Interruption> {
+        let deadline = Ticks::from_now(span);
+        loop {
+            self.check()?;
+            let left = deadline.remaining();
+            if left.is_zero() {
+                return Ok(());
+            }
+            thread::sleep(left.min(LOOK_EVERY));
+        }
+    }
+
+    /// Whether a statement ran that nobody had interrupted (I1).
+    fn interrupt(&self, why: Interruption) -> bool {
+        let to = why as u32;
+        self.word.compare_exchange(RUNNING, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+}
+
+fn nanos(span: Option<Duration>) -> u64 {
+    span.map_or(NONE, |span| u64::try_from(span.as_nanos()).unwrap_or(NONE))
+}
+
+/// A statement runs; see [`Interrupt::begin`].
+#[must_use = "the statement ends when this is dropped"]
+#[derive(Debug)]
+pub struct Running(Option<Arc<Interrupt>>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(interrupt) = &self.0 {
+            interrupt.word.store(IDLE, Ordering::Relaxed);
+        }
+    }
+}

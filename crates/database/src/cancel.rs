@@ -1,0 +1,99 @@
+//! Interrupting a session's statements from other threads.
+//!
+//! Role         a [`Canceller`] is the handle for one session; [`Cancellers`] finds it by the
+//!              session's number
+//! Invariants   I1 a session is listed as long as it lives, and no longer
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use hotrow_base::interrupt::Interrupt;
+use hotrow_base::sync::Latch;
+
+/// Interrupts the statements of one session, from any thread. What is interrupted fails with 57014
+/// and is undone; its session goes on.
+///
+/// Interrupted are loops, scans and queries, waits for locks and for a thread of the engine. A
+/// call that a thread of the engine has taken runs to its end, which its step budget bounds: others
+/// may have been planned behind it.
+///
+/// ```
+/// let db = hotrow::Database::open_in_memory(hotrow::Config::default().threads(1))?;
+/// let session = db.session();
+/// let canceller = session.canceller();
+/// assert!(!canceller.cancel(), "no statement runs");
+/// session.execute("SET statement_timeout = '10ms'")?;
+/// let error = session.execute("SELECT pg_sleep(60)").unwrap_err();
+/// assert_eq!(error.sqlstate(), Some("57014"));
+/// # Ok::<(), hotrow::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Canceller {
+    interrupt: Arc<Interrupt>,
+}
+
+impl Canceller {
+    pub(crate) fn new(interrupt: &Arc<Interrupt>) -> Self {
+        Self { interrupt: Arc::clone(interrupt) }
+    }
+
+    /// Interrupts the statement that runs; false, and nothing happens, when there is none.
+    pub fn cancel(&self) -> bool {
+        self.interrupt.cancel()
+    }
+}
+
+/// Ends a session's connection.
+pub(crate) type Terminator = Arc<dyn Fn() + Send + Sync>;
+
+type ByNumber = Arc<Latch<HashMap<i32, (Canceller, Option<Terminator>)>>>;
+
+/// The cancellers of sessions that have numbers.
+#[derive(Default)]
+pub(crate) struct Cancellers {
+    by_number: ByNumber,
+}
+
+impl Cancellers {
+    /// Lists a session until what this returns is dropped.
+    pub(crate) fn list(&self, number: i32, canceller: Canceller) -> Listed {
+        self.by_number.lock().insert(number, (canceller, None));
+        Listed { all: Arc::clone(&self.by_number), number }
+    }
+
+    /// Interrupts the statement of a session; false when there is no such session.
+    pub(crate) fn cancel(&self, number: i32) -> bool {
+        let found = self.by_number.lock().get(&number).cloned();
+        found.map(|(canceller, _)| canceller.cancel()).is_some()
+    }
+
+    /// Ends a session with its statement; false when there is none that can be ended.
+    pub(crate) fn terminate(&self, number: i32) -> bool {
+        let found = self.by_number.lock().get(&number).cloned();
+        let Some((canceller, Some(terminate))) = found else { return false };
+        terminate();
+        canceller.interrupt.terminate();
+        true
+    }
+}
+
+/// A session is listed (I1).
+pub(crate) struct Listed {
+    all: ByNumber,
+    number: i32,
+}
+
+impl Listed {
+    /// Says how the session is ended.
+    pub(crate) fn on_terminate(&self, terminate: Terminator) {
+        if let Some((_, known)) = self.all.lock().get_mut(&self.number) {
+            *known = Some(terminate);
+        }
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        self.all.lock().remove(&self.number);
+    }
+}

@@ -1,0 +1,81 @@
+use hotrow_transaction::catalog::Catalog;
+
+use crate::{CatalogChange, Compiled, ScriptStatement, apply, compile, parse_script};
+
+fn one(text: &str) -> ScriptStatement {
+    let mut statements = parse_script(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert_eq!(statements.len(), 1);
+    statements.remove(0)
+}
+
+fn run(catalog: &mut Catalog, text: &str) -> Result<(), String> {
+    let statement = one(text).concealed("SCRAM-SHA-256$...");
+    match compile(catalog, &(), &statement).map_err(|error| error.code().to_owned())? {
+        Compiled::Catalog(changes) => {
+            changes.iter().for_each(|change| apply(catalog, change).expect("it was compiled"));
+        }
+        other => panic!("{text}: {other:?}"),
+    }
+    Ok(())
+}
+
+#[test]
+fn a_password_is_in_nothing_but_where_it_is_asked_for() {
+    let texts = [
+        "CREATE USER ann PASSWORD 'geheim'",
+        "create role ann with login superuser encrypted password E'geheim'",
+        "CREATE USER ann PASSWORD $$geheim$$ LOGIN",
+        "ALTER USER ann WITH PASSWORD 'geheim'",
+    ];
+    for text in texts {
+        let statement = one(text);
+        assert_eq!(statement.password(), Some("geheim"), "{text}");
+        let refused = compile(&Catalog::default(), &(), &statement).expect_err("not concealed");
+        assert!(!refused.to_string().contains("geheim"), "{refused}");
+        let statement = statement.concealed("it's another");
+        assert_eq!(statement.password(), None);
+        assert!(!format!("{statement:?}").contains("geheim"), "{statement:?}");
+        assert!(statement.text.ends_with("ROLE \"ann\" PASSWORD 'it''s another'"));
+    }
+    for text in ["CREATE USER ann PASSWORD geheim", "ALTER ROLE ann PASSWORD \"geheim\""] {
+        let error = parse_script(text).expect_err("it is no string");
+        assert_eq!(error.code(), "42601");
+        assert!(!error.to_string().contains("geheim"), "{error}");
+    }
+}
+
+#[test]
+fn users_come_change_and_go() {
+    let catalog = &mut Catalog::default();
+    run(catalog, "CREATE ROLE \"An\"\"n\" PASSWORD 'x'").expect("it is new");
+    run(catalog, "CREATE USER bob").expect("it is new");
+    assert_eq!(catalog.users().keys().collect::<Vec<_>>(), ["An\"n", "bob"]);
+    assert!(catalog.users()["An\"n"].is_some() && catalog.users()["bob"].is_none());
+    assert_eq!(run(catalog, "CREATE USER bob PASSWORD 'y'"), Err("42710".to_owned()));
+    run(catalog, "ALTER USER bob PASSWORD 'y'").expect("it is there");
+    assert!(catalog.users()["bob"].is_some());
+    run(catalog, "ALTER USER bob LOGIN").expect("it may already");
+    assert!(catalog.users()["bob"].is_some());
+    run(catalog, "ALTER ROLE bob PASSWORD NULL").expect("it is there");
+    assert!(catalog.users()["bob"].is_none());
+    assert_eq!(run(catalog, "ALTER USER carl PASSWORD 'y'"), Err("42704".to_owned()));
+    assert_eq!(run(catalog, "DROP USER bob, carl"), Err("42704".to_owned()));
+    run(catalog, "DROP ROLE IF EXISTS bob, carl").expect("one is there");
+    assert_eq!(catalog.users().len(), 1);
+}
+
+#[test]
+fn what_would_be_untrue_is_refused() {
+    let refused = |text: &str| parse_script(text).expect_err(text).code().to_owned();
+    assert_eq!(refused("CREATE USER ann NOLOGIN"), "0A000");
+    assert_eq!(refused("CREATE USER ann VALID UNTIL '2030-01-01'"), "0A000");
+    assert_eq!(refused("CREATE USER ann PASSWORD 'a' PASSWORD 'b'"), "42601");
+    assert_eq!(refused("CREATE USER pg_ann"), "42939");
+    assert_eq!(refused("CREATE USER public"), "42939");
+    assert_eq!(refused(&format!("CREATE USER {}", "a".repeat(64))), "42622");
+    assert_eq!(refused("GRANT SELECT ON t TO ann"), "0A000");
+    let catalog = &Catalog::default();
+    let nothing = compile(catalog, &(), &one("DROP USER IF EXISTS ann")).expect("it is right");
+    let Compiled::Catalog(changes) = nothing else { panic!("it is a definition") };
+    assert!(matches!(changes.as_slice(), [CatalogChange::Nothing(_)]));
+}
