@@ -13,7 +13,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
 use hotrow_sql::{
-    Argument, Compiled, ScriptStatement, compile, compile_with_parameters, parse_script,
+    Argument, Compiled, Naming, ScriptStatement, compile, compile_with_parameters, parse_script,
     with_literals,
 };
 use hotrow_transaction::bytecode::Program;
@@ -74,7 +74,7 @@ struct Known {
 /// What a statement does that is compiled once.
 pub(crate) enum Work {
     /// calls a procedure
-    Call { name: String, arguments: Vec<Argument>, types: Vec<SqlType> },
+    Call { name: String, arguments: Vec<Argument>, types: Vec<SqlType>, label: Option<String> },
     /// runs a program
     Program(Box<StatementProgram>),
     /// runs several, and computes its rows from theirs
@@ -127,6 +127,12 @@ impl Session {
         types: &[Option<SqlType>],
     ) -> Result<Prepared, Error> {
         let statement = conceal(statement)?;
+        if let Some(Naming::Declare { text, .. }) = statement.naming() {
+            let declared = self.prepare_parsed(text, types)?;
+            let parameters = declared.parameters().to_vec();
+            let takes = Some(Takes { parameters, columns: Vec::new() });
+            return Ok(Prepared { statement, takes, known: RefCell::new(None) });
+        }
         if !statement.is_transaction_control() {
             self.talk().refuse_failed()?;
         }
@@ -191,6 +197,11 @@ impl Prepared {
     /// Whether it returns rows, be they none.
     pub fn returns_rows(&self) -> bool {
         self.columns().len() > 0
+    }
+
+    /// PREPARE, DECLARE, FETCH and the like, which are for who has statements and cursors by name.
+    pub fn naming(&self) -> Option<&Naming> {
+        self.statement.naming()
     }
 
     pub(crate) fn statement(&self) -> &ScriptStatement {
@@ -264,7 +275,11 @@ impl Prepared {
 
     /// Whether it changes rows by several programs, which only a transaction holds together.
     pub(crate) fn has_parts(&self) -> bool {
-        matches!(&*self.work(), Work::Change(_))
+        match &*self.work() {
+            Work::Change(_) => true,
+            Work::Query(work) => work.writes(),
+            Work::Call { .. } | Work::Program(_) => false,
+        }
     }
 
     /// Whether it takes numbers of sequences, which its text does not tell, and which are drawn in
@@ -272,7 +287,7 @@ impl Prepared {
     pub(crate) fn draws(&self) -> bool {
         match &*self.work() {
             Work::Program(work) => !work.procedure.draws.is_empty(),
-            Work::Query(work) => work.query.draws(),
+            Work::Query(work) => work.draws(),
             Work::Change(_) | Work::Call { .. } => false,
         }
     }
@@ -332,10 +347,10 @@ impl Prepared {
 impl Work {
     fn of(schema: &Schema, compiled: Compiled) -> Result<Self, SqlError> {
         match compiled {
-            Compiled::Call { name, arguments } => {
+            Compiled::Call { name, arguments, label } => {
                 let types = called_columns(schema, &name);
                 let types = types.map(|column| SqlType::Scalar(column.data_type)).collect();
-                Ok(Self::Call { name, arguments, types })
+                Ok(Self::Call { name, arguments, types, label })
             }
             Compiled::Statement(procedure) => {
                 Ok(Self::Program(Box::new(StatementProgram::of(schema, *procedure)?)))
@@ -355,7 +370,10 @@ fn columns_of(schema: &Schema, compiled: &Compiled) -> Vec<(String, SqlType)> {
         Compiled::Statement(procedure) => procedure.result.iter().map(scalar).collect(),
         Compiled::Query(query) => QueryWork::columns(query).collect(),
         Compiled::Change(change) => change.apply.result.iter().map(scalar).collect(),
-        Compiled::Call { name, .. } => called_columns(schema, name).map(scalar).collect(),
+        Compiled::Call { name, label, .. } => {
+            let columns = called_columns(schema, name).map(scalar);
+            columns.map(|(name, of)| (label.clone().unwrap_or(name), of)).collect()
+        }
         Compiled::ExplainProcedure { .. } => {
             vec![("plan".to_owned(), SqlType::Scalar(DataType::Text))]
         }

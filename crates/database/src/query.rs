@@ -47,6 +47,16 @@ impl QueryWork {
         Ok(Self { query, fetches, columns })
     }
 
+    /// Whether it calls procedures that change something.
+    pub(crate) fn writes(&self) -> bool {
+        self.fetches.iter().any(|read| read.uses.iter().any(|(_, usage)| usage.written))
+    }
+
+    /// Whether it draws numbers of sequences.
+    pub(crate) fn draws(&self) -> bool {
+        self.query.draws() || self.query.fetches.iter().any(|called| !called.draws.is_empty())
+    }
+
     /// Names and types of its columns.
     pub(crate) fn columns(query: &Query) -> impl Iterator<Item = (String, SqlType)> {
         let named = query.columns.iter().zip(&query.outputs);
@@ -279,7 +289,9 @@ impl Ground for Reads<'_, '_> {
 
     fn fetch(&mut self, fetch: usize, values: &[Value]) -> Result<Vec<Value>, Halt> {
         let read = &self.work.fetches[fetch];
-        bind_all(&read.procedure, values, &mut self.invocation.arguments)?;
+        let arguments = &mut self.invocation.arguments;
+        bind_all(&read.procedure, values, arguments)?;
+        self.around.session.draw_for(&read.procedure, arguments).map_err(Halt::Failed)?;
         let rows = (self.execute)(read, &self.invocation).map_err(Halt::Failed)?;
         rows.map(Rows::into_values).ok_or(Halt::Outdated)
     }

@@ -34,6 +34,26 @@ pub struct Rows {
     durability: Durability,
 }
 
+impl Rows {
+    /// With another name for its only column.
+    pub(crate) fn labelled(self, label: &str) -> Self {
+        match self.columns.len() {
+            1 => Self { columns: Arc::new([label.to_owned()]), ..self },
+            _ => self,
+        }
+    }
+
+    /// Some of its rows, by number.
+    pub(crate) fn picked(&self, rows: impl Iterator<Item = usize>) -> Self {
+        let width = self.columns.len();
+        let mut values = Vec::new();
+        for row in rows {
+            values.extend_from_slice(&self.values[row * width..(row + 1) * width]);
+        }
+        Self { columns: Arc::clone(&self.columns), values, ..Self::default() }
+    }
+}
+
 impl Default for Rows {
     fn default() -> Self {
         let durability = Durability::Memory;

@@ -227,7 +227,8 @@ impl Session {
         let writes = match &*prepared.work() {
             Work::Program(work) => work.uses.iter().any(|(_, usage)| usage.written),
             Work::Change(_) => true,
-            Work::Call { .. } | Work::Query(_) => false,
+            Work::Query(work) => work.writes(),
+            Work::Call { .. } => false,
         };
         if !writes {
             return Ok(());

@@ -51,6 +51,13 @@ pub struct StatementResult {
 }
 
 impl StatementResult {
+    /// Some of its rows, by number.
+    #[must_use]
+    pub fn picked(&self, tag: String, rows: impl Iterator<Item = usize>) -> Self {
+        let (rows, types) = (self.rows.picked(rows), self.types.clone());
+        Self { rows, types, ..Self::of_tag(&tag) }
+    }
+
     /// The result of a statement that gives no rows.
     pub fn of_tag(tag: &str) -> Self {
         Self {
@@ -84,7 +91,11 @@ pub(crate) fn perform(
     values: &[Value],
 ) -> Result<Outcome, Error> {
     if let Some(naming) = prepared.statement().naming() {
-        session.talk().refuse_failed()?;
+        // CLOSE is what clients send to clean up, in failed transactions, too.
+        if !matches!(naming, Naming::Close(_)) {
+            session.talk().refuse_failed()?;
+        }
+        prepared.check_count(values)?;
         return Ok(Outcome::Naming(naming.clone()));
     }
     if !prepared.statement().is_copy() {
@@ -220,7 +231,7 @@ fn refuse_own_user(session: &Session, definition: &Compiled) -> Result<(), SqlEr
 }
 
 fn notice(notice: &Notice) -> SqlError {
-    SqlError::new(b"00000", notice.text.clone())
+    SqlError::new(&notice.code, notice.text.clone())
 }
 
 /// Empties tables at a quiet point; inside a transaction by deleting their rows, which it can take
@@ -252,8 +263,12 @@ fn given(arguments: &[Argument], values: &[Value]) -> Vec<Value> {
 /// Runs a call or a statement in the session's transaction, or as one.
 fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows, Error> {
     let inner = session.inner();
-    if let Work::Call { name, arguments, .. } = &*prepared.work() {
-        return session.call(name, given(arguments, values));
+    if let Work::Call { name, arguments, label, .. } = &*prepared.work() {
+        let rows = session.call(name, given(arguments, values))?;
+        return Ok(match label {
+            Some(label) => rows.labelled(label),
+            None => rows,
+        });
     }
     if let Some(done) = session.talk().statement(inner, (prepared, values), session) {
         return done;

@@ -426,6 +426,7 @@ fn run_in(
         let around = Around { inner, schema, session, now_us, is_alone: false };
         let began = match work {
             Work::Change(_) => Some(transaction.begin()?),
+            Work::Query(work) if work.writes() => Some(transaction.begin()?),
             _ => None,
         };
         let mut execute = |part: &StatementProgram, invocation: &Invocation| {

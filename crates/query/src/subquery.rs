@@ -37,6 +37,19 @@ impl<G: Ground> Runner<'_, G> {
                     row.push(crate::host::value(*function, &arguments)?);
                     extended.push(row);
                 }
+                StepKind::Call { fetch } => {
+                    let values = self.ground.fetch(*fetch, &arguments)?;
+                    row.push(values.into_iter().next().unwrap_or_default());
+                    extended.push(row);
+                }
+                StepKind::CallRows { fetch } => {
+                    let values = self.ground.fetch(*fetch, &arguments)?;
+                    self.check_size(values.len(), size_of::<Value>())?;
+                    for own in values.chunks(step.outputs.len()) {
+                        self.tick()?;
+                        extended.push([&*row, own].concat());
+                    }
+                }
                 StepKind::Expand(all) => {
                     let width = size_of::<Value>() * (layout.len() + step.outputs.len());
                     let mut given = arguments.as_slice();

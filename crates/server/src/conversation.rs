@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use bytes::BufMut;
 use hotrow::{
-    CopyIn, CopyOut, Naming, Outcome, Prepared, Session, SqlError, SqlType, StatementResult,
-    TransactionState,
+    CopyIn, CopyOut, Direction, Naming, Outcome, Prepared, Session, SqlError, SqlType,
+    StatementResult, TransactionState, Value,
 };
 use pgwire::messages::data::{FieldDescription, NoData, ParameterDescription, RowDescription};
 use pgwire::messages::extendedquery::{
@@ -32,7 +32,7 @@ use pgwire::messages::startup::ParameterStatus;
 
 use crate::connection::{Ended, Idle, Outgoing};
 use crate::frontend::{Bind, Frontend, Target};
-use crate::portal::{Portal, Progress, Statement};
+use crate::portal::{Portal, Progress, Statement, travelled};
 use crate::report::{Severity, notice, response, sql_error};
 use crate::wire::{self, Format};
 
@@ -126,9 +126,6 @@ impl<'a> Conversation<'a> {
                     self.told(Err(sql_error(error)), "");
                 }
                 self.skips = false;
-                if self.session.transaction_state() == TransactionState::Idle {
-                    self.portals.clear();
-                }
                 self.ready();
             }
             // Answers are sent before the next message is waited for.
@@ -173,6 +170,9 @@ impl<'a> Conversation<'a> {
     }
 
     fn ready(&mut self) {
+        if self.session.transaction_state() == TransactionState::Idle {
+            self.portals.retain(|_, portal| portal.holds);
+        }
         let status = match self.session.transaction_state() {
             TransactionState::Idle => TransactionStatus::Idle,
             TransactionState::Open => TransactionStatus::Transaction,
@@ -220,7 +220,7 @@ impl<'a> Conversation<'a> {
                 Ok(Outcome::CopyIn(copy)) => {
                     return self.copy_in(copy, script, Some(rest));
                 }
-                Ok(Outcome::Naming(naming)) => match self.name(naming) {
+                Ok(Outcome::Naming(naming)) => match self.name(naming, &[]) {
                     Ok(result) => say_result(self.out, &result),
                     Err(error) => return self.end_script(script, Err(error)),
                 },
@@ -315,8 +315,9 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// PREPARE, EXECUTE and the like: the statements are those of the protocol's Parse.
-    fn name(&mut self, naming: Naming) -> Result<StatementResult, hotrow::Error> {
+    /// PREPARE, EXECUTE and the like: the statements are those of the protocol's Parse, and cursors
+    /// are its portals.
+    fn name(&mut self, naming: Naming, values: &[Value]) -> Result<StatementResult, hotrow::Error> {
         let tag = match naming {
             Naming::Prepare { name, types, text } => {
                 self.refuse_name(&name)?;
@@ -341,13 +342,92 @@ impl<'a> Conversation<'a> {
                 self.statements.clear();
                 "DEALLOCATE ALL"
             }
+            Naming::Declare { name, holds, is_binary, text } => {
+                self.declare(&name, (holds, is_binary), text, values)?;
+                "DECLARE CURSOR"
+            }
+            Naming::Fetch { name, direction, moves } => {
+                return Ok(self.fetch(&name, direction, moves)?);
+            }
+            Naming::Close(Some(name)) => {
+                self.portals.remove(&name).ok_or_else(|| no_cursor(&name))?;
+                "CLOSE CURSOR"
+            }
+            Naming::Close(None) => {
+                let is_cursor = |portal: &Portal| matches!(portal.progress, Progress::Cursor(..));
+                self.portals.retain(|_, portal| !is_cursor(portal));
+                "CLOSE CURSOR ALL"
+            }
             Naming::DiscardAll => {
                 self.session.discard_all()?;
+                let is_cursor = |portal: &Portal| matches!(portal.progress, Progress::Cursor(..));
+                self.portals.retain(|_, portal| !is_cursor(portal));
                 self.statements.clear();
                 "DISCARD ALL"
             }
         };
         Ok(StatementResult::of_tag(tag))
+    }
+
+    /// DECLARE: all rows are found now.
+    fn declare(
+        &mut self,
+        name: &str,
+        (holds, is_binary): (bool, bool),
+        text: String,
+        values: &[Value],
+    ) -> Result<(), hotrow::Error> {
+        if self.portals.contains_key(name) {
+            let message = format!("cursor \"{name}\" already exists");
+            return Err(SqlError::new(b"42P03", message).into());
+        }
+        if self.portals.len() >= STATEMENTS_MAX {
+            let message = format!("there are {STATEMENTS_MAX} portals");
+            return Err(SqlError { hint: close_some(), ..SqlError::new(b"54000", message) }.into());
+        }
+        if !holds && self.session.transaction_state() == TransactionState::Idle {
+            let message = "DECLARE CURSOR can only be used in transaction blocks";
+            let hint = Some("Write BEGIN first, or DECLARE ... WITH HOLD.".to_owned());
+            return Err(SqlError { hint, ..SqlError::new(b"25P01", message) }.into());
+        }
+        let prepared = self.session.prepare(&text, &[])?;
+        if !prepared.returns_rows() {
+            return Err(SqlError::new(b"42601", "a cursor needs a query").into());
+        }
+        let rows = self.session.execute_prepared(&prepared, values)?;
+        let format = if is_binary { Format::Binary } else { Format::Text };
+        let statement = Statement { text, named: Vec::new(), prepared: Some(prepared) };
+        let portal = Portal::declared(Rc::new(statement), rows, format, holds);
+        self.portals.insert(name.to_owned(), portal);
+        Ok(())
+    }
+
+    /// FETCH and MOVE.
+    fn fetch(
+        &mut self,
+        name: &str,
+        direction: Direction,
+        moves: bool,
+    ) -> Result<StatementResult, SqlError> {
+        let portal = self.portals.get_mut(name).ok_or_else(|| no_cursor(name))?;
+        let Progress::Cursor(result, at) = &mut portal.progress else {
+            return Err(SqlError::new(b"55000", format!("portal \"{name}\" is no cursor")));
+        };
+        let (rows, to) = travelled(*at, result.rows.len(), direction);
+        *at = to;
+        if moves {
+            return Ok(StatementResult::of_tag(&format!("MOVE {}", rows.count())));
+        }
+        let rows: Vec<usize> = rows.collect();
+        Ok(result.picked(format!("FETCH {}", rows.len()), rows.into_iter()))
+    }
+
+    /// The cursor that a statement fetches from.
+    fn fetched_by(&self, statement: &Statement) -> Option<&Portal> {
+        match statement.prepared.as_ref()?.naming()? {
+            Naming::Fetch { name, moves: false, .. } => self.portals.get(name),
+            _ => None,
+        }
     }
 
     /// Fails where a statement with this name cannot be added.
@@ -390,11 +470,17 @@ impl<'a> Conversation<'a> {
             Target::Statement(name) => {
                 let statement = Rc::clone(self.statement(name)?);
                 self.out.say(&ParameterDescription::new(statement.parameter_numbers()));
-                (statement.columns(), None)
+                match self.fetched_by(&statement) {
+                    Some(cursor) => (cursor.statement.columns(), None),
+                    None => (statement.columns(), None),
+                }
             }
             Target::Portal(name) => {
                 let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
-                (portal.statement.columns(), Some(portal))
+                match self.fetched_by(&portal.statement) {
+                    Some(cursor) => (cursor.statement.columns(), Some(portal)),
+                    None => (portal.statement.columns(), Some(portal)),
+                }
             }
         };
         let format = |at| formats.map_or(Format::Text, |portal| portal.format(at));
@@ -406,6 +492,7 @@ impl<'a> Conversation<'a> {
     }
 
     fn execute(&mut self, name: &str, rows: u32) -> Result<(), SqlError> {
+        self.name_by_portal(name)?;
         let Self { session, out, portals, .. } = self;
         let portal = portals.get_mut(name).ok_or_else(|| no_portal(name))?;
         let Some(prepared) = &portal.statement.prepared else {
@@ -420,11 +507,8 @@ impl<'a> Conversation<'a> {
                     say_rows(out, *copy);
                     return Ok(());
                 }
-                Outcome::Naming(naming) => {
-                    let result = self.name(naming).map_err(sql_error)?;
-                    say_result(self.out, &result);
-                    return Ok(());
-                }
+                // It was executed before.
+                Outcome::Naming(_) => return Ok(()),
                 Outcome::CopyIn(copy) => {
                     let text = portal.statement.text.clone();
                     self.copy_in(copy, &text, None);
@@ -434,7 +518,10 @@ impl<'a> Conversation<'a> {
             say_notices(out, &result);
             portal.progress = Progress::Run(Box::new(result), 0);
         }
-        let Progress::Run(result, sent) = &portal.progress else { return Ok(()) };
+        let (Progress::Run(result, sent) | Progress::Cursor(result, sent)) = &portal.progress
+        else {
+            return Ok(());
+        };
         let (all, first) = (result.rows.len(), *sent);
         let end = match rows {
             0 => all,
@@ -448,8 +535,32 @@ impl<'a> Conversation<'a> {
         } else {
             out.say(&CommandComplete::new(tag(result, end - first)));
         }
-        if let Progress::Run(_, sent) = &mut portal.progress {
+        if let Progress::Run(_, sent) | Progress::Cursor(_, sent) = &mut portal.progress {
             *sent = end;
+        }
+        Ok(())
+    }
+
+    /// Runs what a portal has to do with names, if it has: its result is ready then.
+    fn name_by_portal(&mut self, name: &str) -> Result<(), SqlError> {
+        let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
+        let statement = Rc::clone(&portal.statement);
+        let (Progress::Ready, Some(prepared)) = (&portal.progress, &statement.prepared) else {
+            return Ok(());
+        };
+        if prepared.naming().is_none() {
+            return Ok(());
+        }
+        let values = portal.values.clone();
+        let outcome = self.session.perform(prepared, &values).map_err(sql_error)?;
+        let Outcome::Naming(naming) = outcome else { return Ok(()) };
+        let result = self.name(naming, &values).map_err(sql_error)?;
+        // A cursor of its own name may have taken its place, or CLOSE may have closed it.
+        if let Some(portal) =
+            self.portals.get_mut(name).filter(|p| Rc::ptr_eq(&p.statement, &statement))
+        {
+            say_notices(self.out, &result);
+            portal.progress = Progress::Run(Box::new(result), 0);
         }
         Ok(())
     }
@@ -497,6 +608,10 @@ fn tag(result: &StatementResult, sent: usize) -> String {
         true => format!("SELECT {sent}"),
         false => result.tag.clone(),
     }
+}
+
+fn no_cursor(name: &str) -> SqlError {
+    SqlError::new(b"34000", format!("cursor \"{name}\" does not exist"))
 }
 
 fn no_portal(name: &str) -> SqlError {

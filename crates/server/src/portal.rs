@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hotrow::{Prepared, SqlError, SqlType, StatementResult, Value};
+use hotrow::{Direction, Prepared, SqlError, SqlType, StatementResult, Value};
 
 use crate::frontend::Bind;
 use crate::wire::{self, Format};
@@ -49,6 +49,38 @@ pub(crate) enum Progress {
     Ready,
     /// it has run, and so many rows were sent
     Run(Box<StatementResult>, usize),
+    /// it was declared a cursor, which is at a row, from 1: 0 before the first, and behind the last
+    Cursor(Box<StatementResult>, usize),
+}
+
+/// Which rows a cursor goes over, by number from 0, and where it is then.
+pub(crate) fn travelled(
+    at: usize,
+    count: usize,
+    direction: Direction,
+) -> (Box<dyn Iterator<Item = usize>>, usize) {
+    let behind = count + 1;
+    let place = |row: i64| usize::try_from(row.max(0)).map_or(behind, |row| row.min(behind));
+    let one = |to: usize| -> (Box<dyn Iterator<Item = usize>>, usize) {
+        let is_row = (1..=count).contains(&to);
+        (Box::new(is_row.then(|| to - 1).into_iter()), to)
+    };
+    match direction {
+        Direction::By(0) => one(at),
+        Direction::By(rows) if rows > 0 => {
+            let to = at.saturating_add(place(rows)).min(behind);
+            (Box::new(at..to.min(count)), to)
+        }
+        Direction::By(rows) => {
+            let to = at.saturating_sub(usize::try_from(rows.unsigned_abs()).unwrap_or(behind));
+            (Box::new((to.max(1)..at).rev().map(|row| row - 1)), to)
+        }
+        Direction::Rest => (Box::new(at..count.max(at)), behind),
+        Direction::BackToStart => (Box::new((1..at).rev().map(|row| row - 1)), 0),
+        Direction::To(row) if row < 0 => one(place((behind as i64).saturating_add(row))),
+        Direction::To(row) => one(place(row)),
+        Direction::ToNext(rows) => one(place((at as i64).saturating_add(rows))),
+    }
 }
 
 /// A statement with values.
@@ -57,6 +89,8 @@ pub(crate) struct Portal {
     pub(crate) values: Vec<Value>,
     formats: Vec<Format>,
     pub(crate) progress: Progress,
+    /// a cursor WITH HOLD: it outlives its transaction
+    pub(crate) holds: bool,
 }
 
 impl Portal {
@@ -81,7 +115,18 @@ impl Portal {
         let values = values.collect::<Result<Vec<_>, _>>()?;
         let width = statement.prepared.as_ref().map_or(0, |prepared| prepared.columns().len());
         let formats = self::formats(&bind.result_formats, width, "result")?;
-        Ok(Self { statement, values, formats, progress: Progress::Ready })
+        Ok(Self { statement, values, formats, progress: Progress::Ready, holds: false })
+    }
+
+    /// A cursor and its rows.
+    pub(crate) fn declared(
+        statement: Rc<Statement>,
+        rows: StatementResult,
+        format: Format,
+        holds: bool,
+    ) -> Self {
+        let progress = Progress::Cursor(Box::new(rows), 0);
+        Self { statement, values: Vec::new(), formats: vec![format], progress, holds }
     }
 
     /// How a column is written.

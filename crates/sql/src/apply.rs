@@ -102,11 +102,18 @@ impl CatalogChange {
 pub struct Notice {
     /// a sentence
     pub text: String,
+    /// PostgreSQL's code for it
+    pub code: [u8; 5],
 }
 
 impl Notice {
     pub(crate) fn new(text: String) -> Self {
-        Self { text }
+        Self { text, code: *b"00000" }
+    }
+
+    /// That something is there already.
+    pub(crate) fn is_there(relation: &str) -> Self {
+        Self { text: format!("relation \"{relation}\" already exists, skipping"), code: *b"42P07" }
     }
 }
 

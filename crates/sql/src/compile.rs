@@ -57,6 +57,8 @@ pub enum Compiled {
         name: String,
         /// one per parameter
         arguments: Vec<Argument>,
+        /// how its only column is called, if not as it was declared
+        label: Option<String>,
     },
     /// EXPLAIN PROCEDURE
     ExplainProcedure {
@@ -128,9 +130,9 @@ impl ProcedureNames for std::collections::HashMap<String, Procedure> {
 ///
 /// Errors: SQLSTATE, message, hint and the place in the script: 42P01, 42703, 42883, 42702 for
 /// names, 42804 for types, 0A000 for what the subset leaves out, 42P07 for what exists already.
-pub fn compile(
-    catalog: &Catalog,
-    procedures: &impl ProcedureNames,
+pub fn compile<'c>(
+    catalog: &'c Catalog,
+    procedures: &'c impl ProcedureNames,
     statement: &ScriptStatement,
 ) -> Result<Compiled> {
     compile_in_rounds(catalog, procedures, statement, |_| Ok(())).map(|(compiled, _)| compiled)
@@ -140,7 +142,7 @@ pub fn compile(
 /// they stand before all other slots.
 fn compile_in_rounds<'c>(
     catalog: &'c Catalog,
-    procedures: &impl ProcedureNames,
+    procedures: &'c impl ProcedureNames,
     statement: &ScriptStatement,
     prepare: impl Fn(&mut Compiler<'c>) -> Result<()>,
 ) -> Result<(Compiled, Compiler<'c>)> {
@@ -148,6 +150,7 @@ fn compile_in_rounds<'c>(
     loop {
         let mut compiler = Compiler::new(catalog);
         (compiler.numbers, compiler.is_own) = (numbers, statement.is_own);
+        compiler.procedures = Some(procedures);
         prepare(&mut compiler)?;
         let compiled = compile_by(&mut compiler, procedures, statement)?;
         match drawn_by(&compiled) {
@@ -171,9 +174,9 @@ fn drawn_by(compiled: &Compiled) -> usize {
 /// literal's would. Tells all of them.
 ///
 /// Errors: as [`compile`], and 42P18 for a parameter whose type nothing tells.
-pub fn compile_with_parameters(
-    catalog: &Catalog,
-    procedures: &impl ProcedureNames,
+pub fn compile_with_parameters<'c>(
+    catalog: &'c Catalog,
+    procedures: &'c impl ProcedureNames,
     statement: &ScriptStatement,
     types: &[Option<SqlType>],
 ) -> Result<(Compiled, Vec<SqlType>)> {
@@ -200,7 +203,7 @@ fn compile_by(
         Syntax::Routine(routine) => create_procedure(compiler, routine, statement, procedures),
         Syntax::Anonymous(block) => anonymous(compiler, block),
         Syntax::Call { name, arguments, place } => {
-            call(compiler, procedures, name, arguments, *place)
+            call(compiler, procedures, (name, None), arguments, *place)
         }
         Syntax::Explain { name, arguments, place } => {
             let procedure = procedures.procedure(name);
@@ -234,13 +237,13 @@ fn compile_by(
 fn call(
     compiler: &mut Compiler<'_>,
     procedures: &impl ProcedureNames,
-    name: &str,
+    (name, label): (&str, Option<String>),
     arguments: &[CallArgument],
     place: Place,
 ) -> Result<Compiled> {
     let procedure = procedures.procedure(name);
     let arguments = compiler.call_arguments(name, procedure, arguments, place)?;
-    Ok(Compiled::Call { name: name.to_owned(), arguments })
+    Ok(Compiled::Call { name: name.to_owned(), arguments, label })
 }
 
 fn sql_statement(
@@ -264,8 +267,8 @@ fn sql_statement(
             drop_relations(compiler, *object_type, *if_exists, names)
         }
         ast::Statement::Query(query) => {
-            if let Some((name, arguments)) = called_function(query, procedures, place) {
-                return call(compiler, procedures, &name, &arguments, place);
+            if let Some((name, arguments, label)) = called_function(query, procedures, place) {
+                return call(compiler, procedures, (&name, label), &arguments, place);
             }
             let given = compiler.given.clone();
             match ad_hoc(compiler, statement) {
@@ -335,33 +338,56 @@ fn called_function(
     query: &ast::Query,
     procedures: &impl ProcedureNames,
     place: Place,
-) -> Option<(String, Vec<CallArgument>)> {
+) -> Option<(String, Vec<CallArgument>, Option<String>)> {
     let ast::SetExpr::Select(select) = &*query.body else {
         return None;
     };
+    let ident =
+        |ident: &ast::Ident| crate::token::folded(&ident.value, ident.quote_style.is_some());
+    let mut label = None;
     let (name, list): (String, &[ast::FunctionArg]) =
         match (select.projection.as_slice(), select.from.as_slice()) {
-            ([ast::SelectItem::UnnamedExpr(ast::Expr::Function(function))], []) => {
+            (
+                [
+                    item @ (ast::SelectItem::UnnamedExpr(ast::Expr::Function(function))
+                    | ast::SelectItem::ExprWithAlias {
+                        expr: ast::Expr::Function(function),
+                        ..
+                    }),
+                ],
+                [],
+            ) => {
+                if let ast::SelectItem::ExprWithAlias { alias, .. } = item {
+                    label = Some(ident(alias));
+                }
                 let ast::FunctionArguments::List(list) = &function.args else {
                     return None;
                 };
                 (crate::function::function_name(function), &list.args)
             }
             ([ast::SelectItem::Wildcard(_)], [table]) if table.joins.is_empty() => {
-                match &table.relation {
-                    ast::TableFactor::Table { name, args: Some(args), .. } => {
-                        (object_name(name, place).ok()?, &args.args)
+                let (name, args, alias) = match &table.relation {
+                    ast::TableFactor::Table { name, args: Some(args), alias, .. } => {
+                        (name, &args.args, alias)
                     }
-                    ast::TableFactor::Function { name, args, .. } => {
-                        (object_name(name, place).ok()?, args)
-                    }
+                    ast::TableFactor::Function { name, args, alias, .. } => (name, args, alias),
                     _ => return None,
+                };
+                if alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) {
+                    return None;
                 }
+                label = alias.as_ref().map(|alias| ident(&alias.name));
+                (object_name(name, place).ok()?, args)
             }
             _ => return None,
         };
-    procedures.procedure(&name)?;
+    let procedure = procedures.procedure(&name)?;
+    if procedure.result.len() != 1 {
+        label = None;
+    }
     let plain = select.selection.is_none()
+        && select.distinct.is_none()
+        && select.having.is_none()
         && query.order_by.is_none()
         && query.limit_clause.is_none()
         && query.with.is_none();
@@ -390,7 +416,7 @@ fn called_function(
         }),
         _ => None,
     });
-    Some((name, arguments.collect::<Option<Vec<_>>>()?))
+    Some((name, arguments.collect::<Option<Vec<_>>>()?, label))
 }
 
 fn drop_relations(

@@ -73,8 +73,7 @@ impl Compiler<'_> {
         let name = object_name(&written.name, place)?;
         if self.catalog.table_named(&name).is_some() || self.catalog.index_named(&name).is_some() {
             if written.if_not_exists {
-                let text = format!("relation \"{name}\" already exists, skipping");
-                return Ok(vec![CatalogChange::Nothing(Notice::new(text))]);
+                return Ok(vec![CatalogChange::Nothing(Notice::is_there(&name))]);
             }
             return Err(error(b"42P07", place, format!("relation \"{name}\" already exists")));
         }

@@ -80,7 +80,7 @@ pub use relation::{
 };
 pub use script::parse_script;
 pub use sequence::SequenceDefinition;
-pub use setting::{Naming, Setting};
+pub use setting::{Direction, Naming, Setting};
 pub use syntax::ScriptStatement;
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};

@@ -13,6 +13,7 @@ use hotrow_transaction::program::{
 };
 use hotrow_transaction::walk::reads_any;
 
+use crate::compile::ProcedureNames;
 use crate::error::{Advice, Result, error, too_complex};
 
 /// Slots a procedure may have.
@@ -106,6 +107,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) draws: Vec<TableId>,
     /// a statement of the database's own, which may use the tables of sequences
     pub(crate) is_own: bool,
+    /// the procedures that queries may call
+    pub(crate) procedures: Option<&'c dyn ProcedureNames>,
     pub(crate) row: Option<Row>,
     /// set while a select list is compiled in which aggregates may stand
     pub(crate) aggregates: Option<Vec<Aggregate>>,
@@ -148,6 +151,7 @@ impl<'c> Compiler<'c> {
             number_slots: Vec::new(),
             draws: Vec::new(),
             is_own: false,
+            procedures: None,
             row: None,
             aggregates: None,
             row_sets: 0,

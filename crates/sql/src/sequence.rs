@@ -181,8 +181,7 @@ impl Compiler<'_> {
         let name = object_name(name, place)?;
         if self.catalog.table_named(&name).is_some() || self.catalog.index_named(&name).is_some() {
             if *if_not_exists {
-                let text = format!("relation \"{name}\" already exists, skipping");
-                return Ok(CatalogChange::Nothing(Notice::new(text)));
+                return Ok(CatalogChange::Nothing(Notice::is_there(&name)));
             }
             return Err(error(b"42P07", place, format!("relation \"{name}\" already exists")));
         }

@@ -1,4 +1,4 @@
-//! SET, SHOW, RESET and DISCARD; PREPARE, EXECUTE and DEALLOCATE.
+//! SET, SHOW, RESET and DISCARD; PREPARE, EXECUTE and DEALLOCATE; cursors.
 //!
 //! ```text
 //! SET [SESSION | LOCAL] name {TO | =} {value, ... | DEFAULT}
@@ -8,6 +8,11 @@
 //! DISCARD {ALL | PLANS | TEMP | SEQUENCES}
 //! PREPARE name [(type, ...)] AS statement   EXECUTE name [(value, ...)]
 //! DEALLOCATE [PREPARE] {name | ALL}
+//! DECLARE name [BINARY] [ASENSITIVE | INSENSITIVE] [[NO] SCROLL] CURSOR
+//!     [{WITH | WITHOUT} HOLD] FOR query
+//! {FETCH | MOVE} [direction] [FROM | IN] name     CLOSE {name | ALL}
+//!   direction   NEXT | PRIOR | FIRST | LAST | ABSOLUTE n | RELATIVE n | n | ALL
+//!               | FORWARD [n | ALL] | BACKWARD [n | ALL]
 //! ```
 
 use hotrow_base::types::SqlType;
@@ -73,6 +78,43 @@ pub enum Naming {
     Deallocate(Option<String>),
     /// DISCARD ALL: settings, too
     DiscardAll,
+    /// DECLARE: a cursor, whose parameters are those of its query
+    Declare {
+        /// how it is called
+        name: String,
+        /// it outlives its transaction
+        holds: bool,
+        /// its rows are binary
+        is_binary: bool,
+        /// its query
+        text: String,
+    },
+    /// FETCH and MOVE
+    Fetch {
+        /// which cursor
+        name: String,
+        /// where to
+        direction: Direction,
+        /// MOVE: no rows are given
+        moves: bool,
+    },
+    /// CLOSE; none: ALL
+    Close(Option<String>),
+}
+
+/// Where a cursor goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// so many rows on, or back; 0: the row it is at
+    By(i64),
+    /// to the end
+    Rest,
+    /// to the beginning
+    BackToStart,
+    /// to a row by number, from the end where it is negative; 0: before the first
+    To(i64),
+    /// to the row so many on
+    ToNext(i64),
 }
 
 /// Parses a statement of settings; none when it is another one.
@@ -222,10 +264,79 @@ pub(crate) fn naming(
         Naming::Deallocate(if all { None } else { Some(cursor.identifier()?) })
     } else if cursor.accept_all(&["discard", "all"]) {
         Naming::DiscardAll
+    } else if cursor.accept("declare") {
+        declare(cursor, text_of)?
+    } else if cursor.is("fetch") || cursor.is("move") {
+        let moves = cursor.is("move");
+        cursor.bump();
+        let direction = direction(cursor)?;
+        let _ = cursor.accept("from") || cursor.accept("in");
+        Naming::Fetch { name: cursor.identifier()?, direction, moves }
+    } else if cursor.accept("close") {
+        Naming::Close(if cursor.accept("all") { None } else { Some(cursor.identifier()?) })
     } else {
         return Ok(None);
     };
     if cursor.at_end() { Ok(Some(naming)) } else { Err(cursor.unexpected("the end")) }
+}
+
+fn declare(
+    cursor: &mut Cursor<'_>,
+    text_of: impl Fn(&[TokenWithSpan]) -> String,
+) -> Result<Naming> {
+    let name = cursor.identifier()?;
+    let mut is_binary = false;
+    // All rows are found when it is declared: so it is insensitive, and can go back.
+    while !cursor.accept("cursor") {
+        if cursor.accept("binary") {
+            is_binary = true;
+        } else if !["asensitive", "insensitive", "no", "scroll"].iter().any(|w| cursor.accept(w)) {
+            return Err(cursor.unexpected("CURSOR"));
+        }
+    }
+    let holds = cursor.accept_all(&["with", "hold"]);
+    if !holds {
+        cursor.accept_all(&["without", "hold"]);
+    }
+    cursor.expect("for")?;
+    Ok(Naming::Declare { name, holds, is_binary, text: text_of(cursor.rest()) })
+}
+
+fn direction(cursor: &mut Cursor<'_>) -> Result<Direction> {
+    let has_count = |cursor: &Cursor<'_>| {
+        matches!(cursor.peek(), Some(Token::Number(..) | Token::Minus | Token::Plus))
+    };
+    let count = |cursor: &mut Cursor<'_>| -> Result<i64> {
+        let written = value(cursor)?;
+        written.parse().map_err(|_| cursor.unexpected("a number of rows"))
+    };
+    // A cursor may be called like a direction.
+    let is_name = cursor.peek_at(1).is_none();
+    Ok(if has_count(cursor) {
+        Direction::By(count(cursor)?)
+    } else if is_name || cursor.accept("next") {
+        Direction::By(1)
+    } else if cursor.accept("prior") {
+        Direction::By(-1)
+    } else if cursor.accept("first") {
+        Direction::To(1)
+    } else if cursor.accept("last") {
+        Direction::To(-1)
+    } else if cursor.accept("absolute") {
+        Direction::To(count(cursor)?)
+    } else if cursor.accept("relative") {
+        Direction::ToNext(count(cursor)?)
+    } else if cursor.accept("all") || cursor.accept_all(&["forward", "all"]) {
+        Direction::Rest
+    } else if cursor.accept_all(&["backward", "all"]) {
+        Direction::BackToStart
+    } else if cursor.accept("forward") {
+        Direction::By(if has_count(cursor) { count(cursor)? } else { 1 })
+    } else if cursor.accept("backward") {
+        Direction::By(if has_count(cursor) { -count(cursor)? } else { -1 })
+    } else {
+        Direction::By(1)
+    })
 }
 
 /// A value of EXECUTE: a literal, maybe with a type behind it, which the parameter's own overrules.

@@ -311,12 +311,54 @@ impl Compiler<'_> {
         }
         let fits =
             |s: &&Signature| s.name == name && (s.least..=s.takes.len()).contains(&written.len());
-        let Some(signature) = SIGNATURES.iter().find(fits) else { return Ok(None) };
+        let Some(signature) = SIGNATURES.iter().find(fits) else {
+            return self.called(&name, &written, place);
+        };
         let mut values = Vec::new();
         for (written, to) in written.iter().zip(signature.takes) {
             values.push(self.fixed_argument(written, *to, place)?);
         }
         self.host(signature.function, &values, signature.gives).map(Some)
+    }
+
+    /// The value of a registered procedure; none: there is no such procedure.
+    fn called(&mut self, name: &str, written: &[&ast::Expr], place: Place) -> Result<Option<Expr>> {
+        let Some((fetch, values)) = self.call_of(name, written, place)? else { return Ok(None) };
+        let called = &self.fetches[fetch];
+        if called.returns_set || called.result.len() > 1 {
+            let hint = format!("write SELECT ... FROM {name}(...)");
+            return Err(unsupported(place, "a function that gives rows here", hint));
+        }
+        let gives = called.result.first().map_or(DataType::Text, |column| column.data_type);
+        self.step(StepKind::Call { fetch }, &values, SqlType::Scalar(gives)).map(Some)
+    }
+
+    /// A registered procedure as one of the query's, and its arguments; none: there is none.
+    pub(super) fn call_of(
+        &mut self,
+        name: &str,
+        written: &[&ast::Expr],
+        place: Place,
+    ) -> Result<Option<(usize, Vec<Expr>)>> {
+        let Some(procedure) = self.procedures.and_then(|all| all.procedure(name)) else {
+            return Ok(None);
+        };
+        let parameters: Vec<_> = procedure.given().iter().map(|slot| slot.sql_type).collect();
+        if parameters.len() != written.len() {
+            let types: Vec<_> = parameters.iter().map(SqlType::to_string).collect();
+            let (wanted, given) = (parameters.len(), written.len());
+            let message = format!("{name} takes {wanted} arguments, not {given}");
+            return Err(
+                error(b"42883", place, message).hint(format!("it is {name}({})", types.join(", ")))
+            );
+        }
+        let mut values = Vec::new();
+        for (written, to) in written.iter().zip(parameters) {
+            values.push(self.fixed_argument(written, to, place)?);
+        }
+        self.part()?;
+        self.fetches.push(procedure.clone());
+        Ok(Some((self.fetches.len() - 1, values)))
     }
 
     /// An argument of a function with fixed types.

@@ -10,6 +10,7 @@ use crate::scope::Compiler;
 use crate::token::folded;
 use crate::typing::{cast, common_type, scalar};
 
+use super::plan::{Step, StepKind};
 use super::{Bound, JoinKind, Level, Relation, RelationColumn, RelationKind, scalar_of, system};
 
 /// Relations of a level, and how they are joined.
@@ -371,6 +372,9 @@ impl Compiler<'_> {
             }
         }
         let before = self.level().steps.len();
+        if let Some((fetch, arguments)) = self.call_of(&name, &values, place)? {
+            return self.bind_call((fetch, &arguments), (&name, alias), before, place);
+        }
         let lists: Vec<&[&ast::Expr]> = match name.as_str() {
             // Of several arrays: their elements side by side.
             "unnest" if !values.is_empty() => values.chunks(1).collect(),
@@ -400,6 +404,40 @@ impl Compiler<'_> {
         }
         let outputs = names.into_iter().zip(outputs).collect();
         let relation = self.planned(shown, &columns, Bound { plan, outputs }, place)?;
+        self.enter(relation, place)
+    }
+}
+
+impl Compiler<'_> {
+    /// A registered procedure in FROM.
+    fn bind_call(
+        &mut self,
+        (fetch, arguments): (usize, &[Expr]),
+        (name, alias): (&str, Option<&ast::TableAlias>),
+        before: usize,
+        place: Place,
+    ) -> Result<Tree> {
+        let columns = self.fetches[fetch].result.clone();
+        if columns.is_empty() {
+            let hint = format!("write SELECT {name}(...), or CALL");
+            return Err(unsupported(place, "a function without a result in FROM", hint));
+        }
+        let (shown, aliases) = alias_of(alias, name);
+        let mut outputs = Vec::new();
+        for column in &columns {
+            let slot = self.temporary(&column.name, column.data_type)?;
+            let is_only = columns.len() == 1 && alias.is_some();
+            outputs.push((if is_only { shown.clone() } else { column.name.clone() }, slot));
+        }
+        let mut plan = super::Plan::One;
+        for earlier in self.level().steps.split_off(before) {
+            plan = super::Plan::Extend { input: Box::new(plan), step: Box::new(earlier) };
+        }
+        let slots = outputs.iter().map(|(_, slot)| *slot).collect();
+        let kind = StepKind::CallRows { fetch };
+        let step = Step { arguments: self.scalars(arguments)?, kind, outputs: slots };
+        plan = super::Plan::Extend { input: Box::new(plan), step: Box::new(step) };
+        let relation = self.planned(shown, &aliases, Bound { plan, outputs }, place)?;
         self.enter(relation, place)
     }
 }

@@ -332,6 +332,16 @@ pub struct Step {
 pub enum StepKind {
     /// a function of the arguments
     Function(HostFunction),
+    /// calls a procedure with the arguments: the value that it returns
+    Call {
+        /// into [`Query::fetches`]
+        fetch: usize,
+    },
+    /// calls a procedure with the arguments: a row for each that it returns
+    CallRows {
+        /// into [`Query::fetches`]
+        fetch: usize,
+    },
     /// each element of an array, or each number of a series, in a row of its own; several functions
     /// side by side, the shorter ones filled up with NULLs
     Expand(Vec<Expanding>),
@@ -498,6 +508,18 @@ impl Step {
     fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Plan)) {
         if let StepKind::Subquery { plan, .. } = &self.kind {
             plan.walk(visit);
+        }
+    }
+
+    /// Whether it may give something else, or do something, each time.
+    pub fn is_volatile(&self) -> bool {
+        use super::SystemFunction as F;
+        match &self.kind {
+            StepKind::Call { .. } | StepKind::CallRows { .. } => true,
+            StepKind::Function(HostFunction::System(function)) => {
+                matches!(function, F::NextValue | F::SetValue | F::SetConfig | F::Sleep)
+            }
+            _ => false,
         }
     }
 

@@ -229,7 +229,7 @@ impl Compiler<'_> {
             let level = self.level();
             let reads =
                 level.relations.iter().flat_map(Relation::slots).any(|s| inputs.contains(&s));
-            if reads || waits {
+            if reads || waits || step.is_volatile() {
                 later.push(step);
             } else {
                 level.given.push(step);

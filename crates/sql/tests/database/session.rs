@@ -36,7 +36,7 @@ impl Session {
             let catalog = &self.database.catalog;
             match compile(catalog, &self.database.procedures, &statement)? {
                 Compiled::Statement(procedure) => last = self.call(&procedure, &[]),
-                Compiled::Call { name, arguments } => {
+                Compiled::Call { name, arguments, .. } => {
                     let Some(procedure) = self.database.procedures.get(&name).cloned() else {
                         return Err(SqlError::new(b"42883", format!("no procedure {name}")));
                     };
@@ -73,7 +73,7 @@ impl Session {
                 assert_eq!(self.store.dump(), changed.dump(), "{written}");
                 outcome
             }
-            Compiled::Call { name, arguments } => {
+            Compiled::Call { name, arguments, .. } => {
                 let procedure = self.database.procedures[&name].clone();
                 let values: Vec<_> = arguments.iter().map(|a| a.value(values)).collect();
                 self.call(&procedure, &values)
