@@ -34,6 +34,8 @@ pub(crate) enum Progress {
     Ready,
     /// it has run, and so many rows were sent
     Run(Box<StatementResult>, usize),
+    /// all rows were sent; the tag of no more
+    Over(String),
 }
 
 /// A statement with values.
@@ -67,6 +69,15 @@ impl Portal {
         let width = statement.prepared.as_ref().map_or(0, |prepared| prepared.columns().len());
         let formats = self::formats(&bind.result_formats, width, "result")?;
         Ok(Self { statement, values, formats, progress: Progress::Ready })
+    }
+
+    /// About how many bytes its values and the rows that wait take.
+    pub(crate) fn bytes(&self) -> usize {
+        let rows = match &self.progress {
+            Progress::Run(result, _) => result.rows.bytes(),
+            Progress::Ready | Progress::Over(_) => 0,
+        };
+        self.values.iter().map(Value::bytes).fold(rows, usize::saturating_add)
     }
 
     /// How a column is written.
