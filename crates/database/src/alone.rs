@@ -41,8 +41,8 @@ impl Alone {
         Self { scratch: Scratch::new(QUIET_WORKER), frame, committer, rows_max }
     }
 
-    /// What runs from now on is a session's, and can be interrupted; or it is repeated from the log,
-    /// where no limit of today holds.
+    /// What runs from now on is a session's, and can be interrupted; or it is repeated from the
+    /// log, where no limit of today holds.
     pub(crate) fn heed(&mut self, interrupt: Option<&Arc<Interrupt>>) {
         self.frame.set_rows_max(if interrupt.is_some() { self.rows_max } else { usize::MAX });
         self.frame.set_interrupt(interrupt.cloned());

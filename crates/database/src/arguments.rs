@@ -39,14 +39,15 @@ pub trait IntoArgument {
     fn into_value(self) -> Value;
 }
 
-/// Checks `given` against the parameters of `procedure` and puts them into `arguments`.
+/// Checks `given` against the parameters of `procedure` and puts them into `arguments`; numbers of
+/// sequences are drawn behind them.
 pub(crate) fn bind_all(
     procedure: &Procedure,
     given: impl IntoArguments,
     arguments: &mut Arguments,
 ) -> Result<(), SqlError> {
     arguments.clear();
-    let (wanted, count) = (procedure.parameters().len(), given.count());
+    let (wanted, count) = (procedure.given().len(), given.count());
     if wanted != count {
         let name = &procedure.name;
         let noun = if wanted == 1 { "argument" } else { "arguments" };
@@ -59,7 +60,7 @@ pub(crate) fn bind_all(
 /// `it is buy(item bigint, quantity integer)`
 pub(crate) fn signature_hint(procedure: &Procedure) -> String {
     let parameter = |slot: &Slot| format!("{} {}", slot.name, slot.sql_type);
-    let list: Vec<_> = procedure.parameters().iter().map(parameter).collect();
+    let list: Vec<_> = procedure.given().iter().map(parameter).collect();
     format!("it is {}({})", procedure.name, list.join(", "))
 }
 

@@ -104,8 +104,8 @@ pub struct Config {
     pub keys_max: usize,
     /// interactive transactions that can be open at a time, after which BEGIN fails with 53300; 64
     pub open_transactions_max: usize,
-    /// changes that an interactive transaction may make before it fails with 54000: its undo log, of
-    /// some 32 bytes a change, stays in memory until it ends; 16 million
+    /// changes that an interactive transaction may make before it fails with 54000: its undo log,
+    /// of some 32 bytes a change, stays in memory until it ends; 16 million
     pub changes_max: usize,
     /// bytes that the rows of a session's statement may take before it fails with 54000, or with
     /// 53200 in between; 256 MiB

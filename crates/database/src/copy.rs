@@ -169,7 +169,8 @@ impl CopyIn {
         let places: Vec<_> = (1..=names.len()).map(|number| format!("${number}")).collect();
         let (list, places) = (list.join(", "), places.join(", "));
         let text = format!("INSERT INTO {} ({list}) VALUES ({places})", quoted(&table));
-        let insert = session.prepare(&text, &[])?;
+        // Of its own: it gives columns values that are GENERATED ALWAYS.
+        let insert = session.prepare_own(&text)?;
         let types = insert.parameters().iter().map(|of| match of {
             SqlType::Scalar(data_type) | SqlType::Array(data_type) => *data_type,
         });
@@ -180,7 +181,7 @@ impl CopyIn {
             data_type,
         });
         let columns = columns.collect();
-        let is_own = session.talk().begin_unless_open(session.inner())?;
+        let is_own = session.talk().begin_unless_open(session.inner(), session)?;
         let bytes = RowBytes::new(&form);
         let (cells, values) = (Cells::default(), Vec::new());
         let (line, rows) = (0, 0);

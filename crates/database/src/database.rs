@@ -44,6 +44,7 @@ use crate::data_directory::DataDirectory;
 use crate::definition::{self, Sources, unknown_procedure};
 use crate::engine_table::{engine_named, engines};
 use crate::error::{Error, advised};
+use crate::numbers::Sequences;
 use crate::once::{Claim, Outcomes};
 use crate::recovery::{self, RecoveryProgress, RecoveryReport};
 use crate::rows::Rows;
@@ -100,6 +101,7 @@ pub(crate) struct Inner {
     closed: AtomicBool,
     /// see [`Database::expect_writers`]
     expects_writers: AtomicBool,
+    pub(crate) sequences: Sequences,
     pub(crate) cancellers: Cancellers,
 }
 
@@ -372,6 +374,7 @@ impl Inner {
             running: Arc::new(AtomicUsize::new(0)),
             closed: AtomicBool::new(false),
             expects_writers: AtomicBool::new(false),
+            sequences: Sequences::default(),
             cancellers: Cancellers::default(),
         }
     }

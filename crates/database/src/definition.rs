@@ -239,7 +239,13 @@ fn compile_again(
             (None, _) => None,
             (Some(compiled), None) => Some(compiled.procedure.clone()),
             (Some(compiled), Some(source)) => match compile_source(catalog, source) {
-                Ok(tree) => Some(tree),
+                Ok(tree) if tree.draws == compiled.procedure.draws => Some(tree),
+                Ok(_) => {
+                    let message = "it would take other numbers than calls do that wait (I2)";
+                    let error = SqlError::new(b"0A000", message);
+                    failed.push((compiled.procedure.name.as_str(), error));
+                    None
+                }
                 Err(error) => {
                     failed.push((compiled.procedure.name.as_str(), error));
                     None
@@ -322,7 +328,7 @@ fn same_parameters(old: &Procedure, new: &Procedure) -> bool {
     let types = |procedure: &Procedure| -> Vec<_> {
         procedure.parameters().iter().map(|slot| slot.sql_type).collect()
     };
-    types(old) == types(new)
+    types(old) == types(new) && old.draws == new.draws
 }
 
 /// DROP FUNCTION, DROP PROCEDURE

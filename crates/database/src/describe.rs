@@ -87,7 +87,8 @@ impl Database {
     /// Names of all tables, in the order of their creation.
     pub fn tables(&self) -> Vec<String> {
         let schema = self.inner().schema.current();
-        let tables = schema.catalog.tables().iter().filter(|table| !table.dropped);
+        let tables = schema.catalog.tables().iter();
+        let tables = tables.filter(|table| !table.dropped && table.sequence.is_none());
         tables.map(|table| table.name.clone()).collect()
     }
 
@@ -171,7 +172,7 @@ fn describe_procedure(
     procedure: &program::Procedure,
     source: &str,
 ) -> ProcedureDescription {
-    let parameters = procedure.parameters().iter();
+    let parameters = procedure.given().iter();
     let result = procedure.result.iter();
     ProcedureDescription {
         name: procedure.name.clone(),

@@ -52,6 +52,7 @@ mod engine_table;
 mod error;
 mod inspect;
 mod memory;
+mod numbers;
 mod once;
 mod prepared;
 mod procedure;

@@ -112,12 +112,20 @@ impl Session {
         prepared.inspect_err(|_| self.talk().fail())
     }
 
+    /// Prepares a statement that may use the tables of sequences.
+    pub(crate) fn prepare_own(&self, text: &str) -> Result<Prepared, Error> {
+        self.prepare_one(parsed(text)?.as_own(), &[])
+    }
+
     fn prepare_parsed(&self, text: &str, types: &[Option<SqlType>]) -> Result<Prepared, Error> {
-        let mut statements = parse_script(text)?;
-        let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
-            let message = "a prepared statement is one statement";
-            return Err(advised(b"42601", message.to_owned(), "Prepare them one by one.").into());
-        };
+        self.prepare_one(parsed(text)?, types)
+    }
+
+    fn prepare_one(
+        &self,
+        statement: ScriptStatement,
+        types: &[Option<SqlType>],
+    ) -> Result<Prepared, Error> {
         let statement = conceal(statement)?;
         if !statement.is_transaction_control() {
             self.talk().refuse_failed()?;
@@ -149,6 +157,17 @@ impl Session {
         values: &[Value],
     ) -> Result<StatementResult, Error> {
         statement::execute(self, prepared, values)
+    }
+}
+
+fn parsed(text: &str) -> Result<ScriptStatement, SqlError> {
+    let mut statements = parse_script(text)?;
+    match (statements.pop(), statements.is_empty()) {
+        (Some(statement), true) => Ok(statement),
+        _ => {
+            let message = "a prepared statement is one statement".to_owned();
+            Err(advised(b"42601", message, "Prepare them one by one."))
+        }
     }
 }
 
@@ -248,6 +267,16 @@ impl Prepared {
         matches!(&*self.work(), Work::Change(_))
     }
 
+    /// Whether it takes numbers of sequences, which its text does not tell, and which are drawn in
+    /// transactions of their own, not at a quiet point.
+    pub(crate) fn draws(&self) -> bool {
+        match &*self.work() {
+            Work::Program(work) => !work.procedure.draws.is_empty(),
+            Work::Query(work) => work.query.draws(),
+            Work::Change(_) | Work::Call { .. } => false,
+        }
+    }
+
     /// Whether it is a query that reads no table, but perhaps the system catalog.
     pub(crate) fn reads_no_tables(&self) -> bool {
         matches!(&*self.work(), Work::Query(work) if work.query.fetches.is_empty())
@@ -295,7 +324,8 @@ impl Prepared {
             return Err(SqlError::new(b"XX000", "a statement with values is not one statement"));
         };
         statement.place = self.statement.place;
-        Ok(Some(Self::of_script(statement)))
+        // What was compiled before may be compiled again.
+        Ok(Some(Self::of_script(statement.as_own())))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::arguments::IntoArguments;
 use crate::client::{Mailbox, Priority};
 use crate::database::Inner;
 use crate::error::Error;
+use crate::numbers;
 use crate::rows::Rows;
 use crate::session::address;
 
@@ -58,7 +59,7 @@ impl Procedure {
     ///
     /// As [`crate::Session::call`].
     pub fn call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
-        address(&self.mailbox, self.id, &self.compiled, arguments)?;
+        self.address(arguments)?;
         self.inner.call(&self.mailbox, None)
     }
 
@@ -68,8 +69,18 @@ impl Procedure {
     ///
     /// As [`crate::Session::try_call`].
     pub fn try_call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
-        address(&self.mailbox, self.id, &self.compiled, arguments)?;
+        self.address(arguments)?;
         self.inner.try_call(&self.mailbox)
+    }
+
+    fn address(&self, arguments: impl IntoArguments) -> Result<(), Error> {
+        let procedure = &self.compiled.procedure;
+        address(&self.mailbox, self.id, &self.compiled, arguments)?;
+        if procedure.draws.is_empty() {
+            return Ok(());
+        }
+        let mut invocation = self.mailbox.invocation.lock();
+        numbers::draw(&self.inner, procedure, &mut invocation.arguments, |_, _| ())
     }
 }
 

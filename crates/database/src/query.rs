@@ -13,7 +13,10 @@ use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
 use hotrow_query::{Ground, Limits, Row};
-use hotrow_sql::{Change, Query, SystemContext, SystemFunction, system_function, system_rows};
+use hotrow_sql::{
+    Change, Query, SystemContext, SystemFunction, sequence_named, system_function, system_rows,
+};
+use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::lower;
 use hotrow_transaction::outcome::SqlError;
@@ -22,6 +25,7 @@ use hotrow_transaction::program::Procedure;
 use crate::arguments::bind_all;
 use crate::database::Inner;
 use crate::error::{Error, advised};
+use crate::numbers;
 use crate::prepared::{Prepared, StatementProgram, Work, run_compiled};
 use crate::rows::Rows;
 use crate::session::Session;
@@ -79,6 +83,7 @@ pub(crate) fn change(
     for row in rows.iter() {
         let values: Vec<&Value> = values.iter().chain(row).collect();
         bind_all(&work.apply.procedure, &*values, &mut invocation.arguments)?;
+        around.session.draw_for(&work.apply.procedure, &mut invocation.arguments)?;
         let Some(changed) = execute(&work.apply, &invocation)? else { return Ok(None) };
         touched += changed.touched();
         returned.extend_from_slice(changed.values());
@@ -178,7 +183,9 @@ impl Reads<'_, '_> {
         let setting = |name: &str| session.settings().get(&canonical(name)).ok();
         let settings = session.settings().all().into_iter();
         let settings = settings.map(|[name, value, description]| (name, value, description));
+        let last_number = |id| numbers::last(inner, id);
         ask(&SystemContext {
+            last_number: &last_number,
             catalog: &schema.catalog,
             procedures: procedures.collect(),
             user: &identity.user,
@@ -188,6 +195,61 @@ impl Reads<'_, '_> {
             settings: settings.collect(),
             users: schema.catalog.users().keys().cloned().collect(),
         })
+    }
+}
+
+impl Reads<'_, '_> {
+    /// Functions that change something of the session or of a sequence; none: another one.
+    fn session_function(
+        &self,
+        function: SystemFunction,
+        arguments: &[Value],
+    ) -> Result<Option<Value>, SqlError> {
+        use SystemFunction as F;
+        let Around { schema, session, .. } = self.around;
+        if function == F::LastValue {
+            return session.last_number().map(|number| Some(Value::BigInt(number)));
+        }
+        if function == F::SetConfig {
+            let [Value::Text(name), Value::Text(value), is_local] = arguments else {
+                return Ok(Some(Value::Null));
+            };
+            let is_local = *is_local == Value::Bool(true);
+            return session.configure(&canonical(name), value, is_local).map(Some);
+        }
+        if !matches!(function, F::NextValue | F::CurrentValue | F::SetValue) {
+            return Ok(None);
+        }
+        let Some(Value::Text(name)) = arguments.first() else { return Ok(Some(Value::Null)) };
+        let Some(table) = sequence_named(&schema.catalog, name) else {
+            return Err(match relation_exists(&schema.catalog, name) {
+                true => SqlError::new(b"42809", format!("\"{name}\" is not a sequence")),
+                false => SqlError::new(b"42P01", format!("relation \"{name}\" does not exist")),
+            });
+        };
+        let number = match (function, arguments) {
+            (F::NextValue, _) => session.next_number(table.id).map_err(as_sql)?,
+            (F::CurrentValue, _) => session.current_number(table.id, &table.name)?,
+            (_, [_, Value::BigInt(number), rest @ ..]) => {
+                let is_called = !matches!(rest, [Value::Bool(false)]);
+                session.set_number(table.id, *number, is_called).map_err(as_sql)?;
+                *number
+            }
+            _ => return Ok(Some(Value::Null)),
+        };
+        Ok(Some(Value::BigInt(number)))
+    }
+}
+
+fn relation_exists(catalog: &Catalog, name: &str) -> bool {
+    catalog.table_named(name.trim_start_matches("public.")).is_some()
+}
+
+/// An error of a transaction that another one needs.
+fn as_sql(error: Error) -> SqlError {
+    match error {
+        Error::Sql(error) => *error,
+        other => SqlError::new(b"58030", other.to_string()),
     }
 }
 
@@ -231,6 +293,9 @@ impl Ground for Reads<'_, '_> {
         function: SystemFunction,
         arguments: &[Value],
     ) -> Result<Value, SqlError> {
+        if let Some(value) = self.session_function(function, arguments)? {
+            return Ok(value);
+        }
         match (function, arguments) {
             (SystemFunction::Sleep, [Value::Double(seconds)]) => return self.sleep(*seconds),
             (SystemFunction::CancelBackend, [Value::Int(number)]) => {

@@ -22,11 +22,12 @@ use crate::client::{Mailbox, Priority};
 use crate::database::Inner;
 use crate::definition::procedure_named;
 use crate::error::Error;
+use crate::numbers::Drawn;
 use crate::once;
 use crate::prepared::Prepared;
 use crate::procedure::Procedure;
 use crate::rows::Rows;
-use crate::settings::Settings;
+use crate::settings::{Settings, TransactionStep};
 use crate::statement::{self, Outcome, StatementResult};
 use crate::talk::Talk;
 use crate::transaction::TransactionState;
@@ -66,6 +67,7 @@ pub struct Session {
     talk: RefCell<Talk>,
     identity: RefCell<Arc<Identity>>,
     settings: RefCell<Settings>,
+    drawn: RefCell<Drawn>,
 }
 
 /// Who a session is, for queries that ask.
@@ -101,6 +103,7 @@ impl Session {
             talk,
             identity: RefCell::default(),
             settings: RefCell::default(),
+            drawn: RefCell::default(),
         }
     }
 
@@ -237,7 +240,10 @@ impl Session {
         let call = {
             let mut invocation = mailbox.invocation.lock();
             invocation.key.extend_from_slice(key.as_bytes());
-            once::call_checksum(&compiled.procedure, &invocation.arguments)
+            // Without the numbers, which are others when the call is repeated.
+            let checksum = once::call_checksum(&compiled.procedure, &invocation.arguments);
+            self.draw_for(&compiled.procedure, &mut invocation.arguments)?;
+            checksum
         };
         self.inner.call_once(&mailbox, key.as_bytes(), call)
     }
@@ -282,6 +288,35 @@ impl Session {
         self.call_in_queue()
     }
 
+    /// Begins a batch, as far as none is under way: statements are one transaction from here to
+    /// [`Session::end_batch`], as PostgreSQL has it for a script, and for what comes up to a Sync.
+    /// A definition in it ends that transaction, and what follows is the next one; a call is
+    /// planned, and a transaction of its own, unless a statement has come before it. On engines
+    /// without transactions of several statements each stays one of its own.
+    pub fn begin_batch(&self) {
+        if self.transaction_state() == TransactionState::Idle {
+            self.settings().step(TransactionStep::Begun);
+        }
+        self.talk().begin_batch();
+    }
+
+    /// Ends a batch, if one is under way: commits what was done in it, or takes it back; a block
+    /// that BEGIN has opened in it stays open.
+    ///
+    /// # Errors
+    ///
+    /// What COMMIT says.
+    pub fn end_batch(&self, stays: bool) -> Result<(), Error> {
+        let Some(ended) = self.talk().end_batch(&self.inner, stays) else { return Ok(()) };
+        if self.transaction_state() == TransactionState::Idle {
+            self.settings().step(match ended {
+                Ok(true) => TransactionStep::Committed,
+                _ => TransactionStep::RolledBack,
+            });
+        }
+        ended.map(drop)
+    }
+
     /// Whether the session is in a transaction of several statements.
     pub fn transaction_state(&self) -> TransactionState {
         self.talk().state()
@@ -289,6 +324,15 @@ impl Session {
 
     pub(crate) fn inner(&self) -> &Inner {
         &self.inner
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
+    /// The numbers it has drawn from sequences.
+    pub(crate) fn drawn(&self) -> RefMut<'_, Drawn> {
+        self.drawn.borrow_mut()
     }
 
     /// What interrupts the session's statements from other threads.
@@ -348,7 +392,9 @@ impl Session {
 
     fn address(&self, name: &str, arguments: impl IntoArguments) -> Result<(), Error> {
         let (id, compiled) = self.look_up(name)?;
-        Ok(address(&self.mailbox.borrow(), id, &compiled, arguments)?)
+        address(&self.mailbox.borrow(), id, &compiled, arguments)?;
+        let mailbox = self.mailbox.borrow();
+        self.draw_for(&compiled.procedure, &mut mailbox.invocation.lock().arguments)
     }
 
     /// Has the call in the mailbox run by the engine. While it waits to be taken it can be
@@ -380,7 +426,7 @@ impl Session {
     }
 }
 
-/// Puts a call into a mailbox.
+/// Puts a call into a mailbox; the numbers that it draws come behind.
 pub(crate) fn address(
     mailbox: &Mailbox,
     id: ProcedureId,

@@ -55,6 +55,7 @@ impl Session {
         let refused = self.talk().refuse_inside("DISCARD ALL");
         refused.inspect_err(|_| self.talk().fail())?;
         self.settings().reset_all();
+        self.drawn().forget();
         self.apply_limits();
         Ok(())
     }
@@ -162,6 +163,18 @@ impl Session {
         let warning = is_outside.then(|| outside("SET LOCAL"));
         let notices = weaker(is_isolation && asks_less);
         Ok(StatementResult { warning, notices, ..StatementResult::of_tag("SET") })
+    }
+
+    /// set_config: what the setting is then.
+    pub(crate) fn configure(
+        &self,
+        name: &str,
+        value: &str,
+        is_local: bool,
+    ) -> Result<Value, SqlError> {
+        self.settings().set(name, Some(value), is_local)?;
+        self.apply_limits();
+        self.settings().get(name).map(Value::Text)
     }
 
     fn set_transaction(&self, modes: TransactionModes) -> StatementResult {

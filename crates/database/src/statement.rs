@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hotrow_base::clock;
+use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
@@ -180,14 +181,28 @@ fn execute_in_state(
         Some(definition) => {
             refuse_own_user(session, &definition)?;
             notices.extend(definition.notices().into_iter().map(notice));
-            session.talk().refuse_inside(&tag(&statement.text, &Rows::default()))?;
+            session.talk().make_way(inner, &tag(&statement.text, &Rows::default()))?;
             // Compiled again: the catalog may be another one by then.
             let quiet = inner.quiet(Purpose::DEFINITION)?;
-            execute_alone(session, quiet, prepared, values)?
+            let rows = execute_alone(session, quiet, prepared, values)?;
+            session.talk().has_defined(created(&inner.schema.current(), &definition));
+            rows
         }
     };
     let tag = tag(&statement.text, &rows);
     Ok(StatementResult { tag, rows, types, place, warning: None, notices })
+}
+
+/// The tables that a definition has made.
+fn created(schema: &Schema, definition: &Compiled) -> impl Iterator<Item = TableId> {
+    let changes: &[CatalogChange] = match definition {
+        Compiled::Catalog(changes) => changes,
+        _ => &[],
+    };
+    changes.iter().filter_map(|change| match change {
+        CatalogChange::CreateTable(table) => Some(schema.catalog.table_named(&table.name)?.id),
+        _ => None,
+    })
 }
 
 /// Fails with 55006 where a session would take its own user away.
@@ -216,6 +231,7 @@ fn truncate(
     truncation: &Truncation,
 ) -> Result<Rows, Error> {
     let inner = session.inner();
+    session.talk().join_batch(inner, session)?;
     if session.transaction_state() == TransactionState::Idle {
         return execute_alone(session, inner.quiet(Purpose::DEFINITION)?, prepared, &[]);
     }
@@ -250,10 +266,16 @@ fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows,
         if prepared.has_parts() {
             return Err(inner.no_transactions().into());
         }
+        if prepared.draws() {
+            let message = "this engine's statements draw no numbers of sequences".to_owned();
+            let hint = "Give the column a value, or write a procedure that inserts the row.";
+            return Err(advised(b"0A000", message, hint).into());
+        }
         return execute_alone(session, inner.quiet(Purpose::ALONE)?, prepared, values);
     };
     // Alone, while there are no transactions of several statements to be beside of.
-    if !inner.schema.current().interactive && !prepared.has_parts() {
+    let is_by_text = !prepared.has_parts() && !prepared.draws();
+    if !inner.schema.current().interactive && is_by_text {
         let quiet = inner.quiet(Purpose::ALONE)?;
         if !quiet.schema().interactive {
             return execute_alone(session, quiet, prepared, values);
@@ -326,6 +348,9 @@ pub(crate) fn execute_quietly(
     let defined = match compiled {
         Ok(Compiled::Query(_) | Compiled::Change(_)) => {
             return Reply::refused(SqlError::new(b"XX000", "no log has a query's text"));
+        }
+        Ok(Compiled::Statement(procedure)) if !procedure.draws.is_empty() => {
+            return Reply::refused(SqlError::new(b"XX000", "a text does not tell its numbers"));
         }
         Ok(Compiled::Statement(procedure)) => {
             return match lower::lower(&schema.catalog, &procedure) {
@@ -415,7 +440,8 @@ fn tag(text: &str, rows: &Rows) -> String {
     let mut words = text.split(|c: char| !c.is_ascii_alphabetic()).map(str::to_ascii_uppercase);
     let verb = words.find(|word| !word.is_empty()).unwrap_or_default();
     let object = |word: &String| {
-        matches!(word.as_str(), "TABLE" | "INDEX" | "FUNCTION" | "PROCEDURE" | "USER" | "ROLE")
+        let known = ["TABLE", "INDEX", "FUNCTION", "PROCEDURE", "SEQUENCE", "VIEW", "USER", "ROLE"];
+        known.contains(&word.as_str())
     };
     match verb.as_str() {
         "SELECT" | "WITH" | "VALUES" => format!("SELECT {}", rows.len()),

@@ -7,7 +7,8 @@
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::ids::ProcedureId;
+use hotrow_base::datum::Datum;
+use hotrow_base::ids::{ProcedureId, TableId};
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::thread;
 use hotrow_base::value::Value;
@@ -28,7 +29,8 @@ use crate::query::{self, Around};
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::transaction::{
-    Ended, OpenTransaction, TransactionState, inside, outside, warning_inside, warning_outside,
+    Ended, Extent, OpenTransaction, TransactionState, inside, outside, warning_inside,
+    warning_outside, warning_stays,
 };
 use std::sync::Arc;
 
@@ -44,6 +46,8 @@ const PLACE_LOOKS_EVERY: Duration = Duration::from_millis(1);
 pub(crate) struct Talk {
     open: Option<OpenTransaction>,
     frame: Frame,
+    /// statements are one transaction, which the first of them begins
+    in_batch: bool,
     interrupt: Arc<Interrupt>,
     /// how long transactions may be idle, if that is less than the database allows
     idle_limit: Option<Duration>,
@@ -61,7 +65,8 @@ impl Talk {
         frame.set_step_budget(config.step_budget);
         frame.set_rows_max(config.result_bytes_max);
         frame.set_interrupt(Some(Arc::clone(interrupt)));
-        Self { open: None, frame, interrupt: Arc::clone(interrupt), idle_limit: None }
+        let interrupt = Arc::clone(interrupt);
+        Self { open: None, frame, in_batch: false, interrupt, idle_limit: None }
     }
 
     pub(crate) fn state(&self) -> TransactionState {
@@ -104,7 +109,8 @@ impl Talk {
             TransactionControl::Begin(modes) => self.begin(inner, modes.access.unwrap_or_default()),
             TransactionControl::Commit => self.commit(inner),
             TransactionControl::Rollback => {
-                let warning = self.open.take().is_none().then(warning_outside);
+                let warning = ending(self.open.as_ref(), "ROLLBACK");
+                self.open = None;
                 Ok(Said { tag: "ROLLBACK", warning })
             }
             TransactionControl::Savepoint(name) => {
@@ -125,28 +131,29 @@ impl Talk {
     }
 
     fn begin(&mut self, inner: &Inner, access: TransactionAccess) -> Result<Said, Error> {
-        if self.open.is_some() {
-            self.refuse_failed()?;
-            return Ok(Said { tag: "BEGIN", warning: Some(warning_inside()) });
+        if let Some(open) = &mut self.open {
+            open.refuse_failed()?;
+            // What a batch has done before its BEGIN belongs to the block, as PostgreSQL has it.
+            let warning = open.begin_block(access).then(warning_inside);
+            return Ok(Said { tag: "BEGIN", warning });
         }
         inner.refuse_closed()?;
         let Some(engine) = &inner.interactive else { return Err(inner.no_transactions().into()) };
         let mut engine = Arc::clone(engine).begin(&self.interrupt)?;
         engine.limit_idle(self.idle_limit);
         let is_read_only = access == TransactionAccess::ReadOnly;
-        self.open = Some(OpenTransaction::new(engine, is_read_only));
+        self.open = Some(OpenTransaction::new(engine, Extent::Block, is_read_only));
         Ok(Said { tag: "BEGIN", warning: None })
     }
 
     fn commit(&mut self, inner: &Inner) -> Result<Said, Error> {
-        let Some(open) = self.open.take() else {
-            return Ok(Said { tag: "COMMIT", warning: Some(warning_outside()) });
-        };
+        let warning = ending(self.open.as_ref(), "COMMIT");
+        let Some(open) = self.open.take() else { return Ok(Said { tag: "COMMIT", warning }) };
         match open.commit()? {
-            Ended::RolledBack => Ok(Said { tag: "ROLLBACK", warning: None }),
+            Ended::RolledBack => Ok(Said { tag: "ROLLBACK", warning }),
             Ended::Committed(durable_in) => {
                 inner.settle(Reply { answer: Ok(Rows::default()), durable_in })?;
-                Ok(Said { tag: "COMMIT", warning: None })
+                Ok(Said { tag: "COMMIT", warning })
             }
         }
     }
@@ -164,7 +171,11 @@ impl Talk {
 
     /// Begins a transaction for something that takes several statements, where none is open;
     /// whether it did.
-    pub(crate) fn begin_unless_open(&mut self, inner: &Inner) -> Result<bool, Error> {
+    pub(crate) fn begin_unless_open(
+        &mut self,
+        inner: &Inner,
+        session: &Session,
+    ) -> Result<bool, Error> {
         if self.open.is_some() {
             return Ok(false);
         }
@@ -176,8 +187,57 @@ impl Talk {
             inner.refuse_closed()?;
             Err(Error::from(error))
         })?;
-        self.open = Some(OpenTransaction::new(engine, false));
-        Ok(true)
+        let is_read_only = session.settings().is_on("default_transaction_read_only");
+        self.open = Some(OpenTransaction::new(engine, Extent::Batch, is_read_only));
+        Ok(!self.in_batch)
+    }
+
+    /// Begins a batch.
+    pub(crate) fn begin_batch(&mut self) {
+        self.in_batch = true;
+    }
+
+    /// Ends a batch: commits its transaction, or takes it back, unless BEGIN has made a block of
+    /// it. Whether it stays; none: there was no batch.
+    pub(crate) fn end_batch(&mut self, inner: &Inner, stays: bool) -> Option<Result<bool, Error>> {
+        if !std::mem::take(&mut self.in_batch) {
+            return None;
+        }
+        match &self.open {
+            Some(open) if open.extent() == Extent::Block => Some(Ok(true)),
+            Some(_) if stays => Some(self.commit(inner).map(|said| said.tag == "COMMIT")),
+            _ => {
+                self.open = None;
+                Some(Ok(stays))
+            }
+        }
+    }
+
+    /// Begins a batch's transaction, if it has none yet and the engine has such.
+    pub(crate) fn join_batch(&mut self, inner: &Inner, session: &Session) -> Result<(), Error> {
+        if self.in_batch && inner.interactive.is_some() {
+            self.begin_unless_open(inner, session)?;
+        }
+        Ok(())
+    }
+
+    /// Makes way for a definition, which is part of no transaction: a batch's is committed, and one
+    /// of BEGIN is, too, if only rows of tables go with it that it has made itself. Otherwise fails
+    /// with 25001.
+    pub(crate) fn make_way(&mut self, inner: &Inner, what: &str) -> Result<(), Error> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        if open.extent() == Extent::Batch {
+            return self.commit(inner).map(drop);
+        }
+        let durable_in = open.make_way(what)?;
+        inner.settle(Reply { answer: Ok(Rows::default()), durable_in }).map(drop)
+    }
+
+    /// Notes that a definition was made in the open transaction, if there is one.
+    pub(crate) fn has_defined(&mut self, created: impl Iterator<Item = TableId>) {
+        if let Some(open) = &mut self.open {
+            open.has_defined(created);
+        }
     }
 
     /// Commits what [`Talk::begin_unless_open`] began.
@@ -191,7 +251,8 @@ impl Talk {
     }
 
     fn in_block(&mut self, verb: &str) -> Result<&mut OpenTransaction, SqlError> {
-        self.open.as_mut().ok_or_else(|| outside(verb))
+        let block = self.open.as_mut().filter(|open| open.extent() == Extent::Block);
+        block.ok_or_else(|| outside(verb))
     }
 
     /// Runs a statement in the open transaction, if there is one.
@@ -201,6 +262,9 @@ impl Talk {
         statement: (&Prepared, &[Value]),
         session: &Session,
     ) -> Option<Result<Rows, Error>> {
+        if let Err(error) = self.join_batch(inner, session) {
+            return Some(Err(error));
+        }
         let Self { open, frame, .. } = self;
         let open = open.as_mut()?;
         let now_us = open.now_us;
@@ -256,6 +320,17 @@ impl Talk {
                 Err(error) => return Err(error),
             }
         }
+    }
+}
+
+/// What there is to be said of a transaction's end.
+fn ending(open: Option<&OpenTransaction>, verb: &str) -> Option<SqlError> {
+    match open {
+        Some(open) if open.extent() == Extent::Block => {
+            let is_undone = verb == "ROLLBACK" || open.state() == TransactionState::Failed;
+            (is_undone && open.has_definitions()).then(warning_stays)
+        }
+        _ => Some(warning_outside()),
     }
 }
 
@@ -330,9 +405,22 @@ fn run_in(
     transaction: &mut impl Parts,
 ) -> Result<Rows, Error> {
     let mut invocation = Invocation { now_us, ..Invocation::default() };
+    // What was drawn serves the statement when it is compiled again, too.
+    let mut numbers: Option<(Vec<TableId>, Vec<Datum>)> = None;
     run_compiled(inner, prepared, |work, schema, generation| {
         if let Work::Program(work) = work {
-            bind_all(&work.procedure, values, &mut invocation.arguments)?;
+            let arguments = &mut invocation.arguments;
+            bind_all(&work.procedure, values, arguments)?;
+            let draws = &work.procedure.draws;
+            match &numbers {
+                Some((drawn, numbers)) if drawn == draws => arguments.datums.extend(numbers),
+                _ if draws.is_empty() => {}
+                _ => {
+                    session.draw_for(&work.procedure, arguments)?;
+                    let from = arguments.datums.len() - draws.len();
+                    numbers = Some((draws.clone(), arguments.datums[from..].to_vec()));
+                }
+            }
             let done = transaction.execute(work.as_of(generation), &invocation, frame)?;
             return Ok(done.map(|()| Rows::of_program(frame, &work.program)));
         }

@@ -7,11 +7,16 @@
 //! Invariants   I1 a failed transaction without savepoints holds nothing any more
 //!              I2 an error of the whole transaction (a deadlock, a time-out, a definition that
 //!              came) takes the savepoints with it
+//!              I3 what a transaction of BEGIN has done is committed by COMMIT alone, but for rows
+//!              of tables that it has made itself. PostgreSQL's definitions are part of
+//!              transactions; ours take effect at once, at a quiet point, and stay
 
 use std::time::Duration;
 
 use hotrow_base::clock;
+use hotrow_base::ids::TableId;
 use hotrow_engine::interactive::{Failure, InteractiveTransaction, Statement};
+use hotrow_sql::TransactionAccess;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
@@ -36,9 +41,24 @@ pub(crate) struct OpenTransaction {
     /// names of the savepoints, oldest first; numbered by the engine
     savepoints: Vec<String>,
     state: State,
+    extent: Extent,
+    /// tables whose rows it may have changed since it last made way for a definition
+    written: Vec<TableId>,
+    /// tables that it has made
+    created: Vec<TableId>,
+    has_definitions: bool,
     pub(crate) is_read_only: bool,
     /// what `now()` gives: the time of BEGIN
     pub(crate) now_us: i64,
+}
+
+/// What a transaction of several statements spans.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Extent {
+    /// from BEGIN to COMMIT
+    Block,
+    /// a batch, or what takes several statements
+    Batch,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,9 +79,74 @@ pub(crate) enum Ended {
 }
 
 impl OpenTransaction {
-    pub(crate) fn new(engine: Box<dyn InteractiveTransaction>, is_read_only: bool) -> Self {
-        let now_us = clock::now_us();
-        Self { engine, savepoints: Vec::new(), state: State::Open, is_read_only, now_us }
+    pub(crate) fn new(
+        engine: Box<dyn InteractiveTransaction>,
+        extent: Extent,
+        is_read_only: bool,
+    ) -> Self {
+        Self {
+            engine,
+            savepoints: Vec::new(),
+            state: State::Open,
+            extent,
+            written: Vec::new(),
+            created: Vec::new(),
+            has_definitions: false,
+            is_read_only,
+            now_us: clock::now_us(),
+        }
+    }
+
+    pub(crate) fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// Whether definitions were made in it, which stay when it is rolled back.
+    pub(crate) fn has_definitions(&self) -> bool {
+        self.has_definitions
+    }
+
+    /// BEGIN inside; whether it is a block already.
+    pub(crate) fn begin_block(&mut self, access: TransactionAccess) -> bool {
+        if self.extent == Extent::Block {
+            return true;
+        }
+        self.extent = Extent::Block;
+        self.is_read_only |= access == TransactionAccess::ReadOnly;
+        false
+    }
+
+    /// Commits what was done so far and goes on behind it, so that a definition can be made; the
+    /// epoch in which that is durable. Fails with 25001 where more went with it than rows of
+    /// tables that the transaction has made, which nobody can have counted on yet: I3.
+    pub(crate) fn make_way(&mut self, what: &str) -> Result<u64, Box<SqlError>> {
+        self.refuse_failed()?;
+        if self.is_read_only {
+            let message = format!("cannot execute {what} in a read-only transaction");
+            return Err(Box::new(advised(b"25006", message, "Begin it without READ ONLY.")));
+        }
+        let is_own = |table: &TableId| self.created.contains(table);
+        let is_kept_by_savepoint = !self.written.is_empty() && !self.savepoints.is_empty();
+        if is_kept_by_savepoint || !self.written.iter().all(is_own) {
+            let message =
+                format!("{what} cannot run in a transaction that has changed rows before");
+            let hint = "Definitions take effect at once, and what was done before would be \
+                        committed with them: write COMMIT first, or begin with the definitions.";
+            return Err(Box::new(advised(b"25001", message, hint)));
+        }
+        let durable_in = self.engine.commit().map_err(|error| self.over(error))?;
+        self.written.clear();
+        self.engine.begin_again();
+        for _ in 0..self.savepoints.len() {
+            self.engine.savepoint().map_err(|error| self.over(error))?;
+        }
+        Ok(durable_in)
+    }
+
+    /// Notes that a definition was made.
+    pub(crate) fn has_defined(&mut self, created: impl Iterator<Item = TableId>) {
+        self.has_definitions = true;
+        self.created.extend(created);
     }
 
     pub(crate) fn state(&self) -> TransactionState {
@@ -102,11 +187,15 @@ impl OpenTransaction {
         invocation: &Invocation,
         frame: &mut Frame,
     ) -> Result<Option<()>, Box<SqlError>> {
-        let writes = || statement.uses.iter().any(|(_, usage)| usage.written);
-        if self.is_read_only && writes() {
-            let message = "cannot write in a read-only transaction".to_owned();
-            let hint = "Begin it without READ ONLY.";
-            return Err(Box::new(advised(b"25006", message, hint)));
+        for (table, _) in statement.uses.iter().filter(|(_, usage)| usage.written) {
+            if self.is_read_only {
+                let message = "cannot write in a read-only transaction".to_owned();
+                let hint = "Begin it without READ ONLY.";
+                return Err(Box::new(advised(b"25006", message, hint)));
+            }
+            if !self.written.contains(table) {
+                self.written.push(*table);
+            }
         }
         match self.engine.execute(statement, invocation, frame) {
             Ok(()) => Ok(Some(())),
@@ -210,6 +299,12 @@ pub(crate) fn notice_serializable() -> SqlError {
 /// The warning of a BEGIN inside, and of a COMMIT or ROLLBACK outside.
 pub(crate) fn warning_inside() -> SqlError {
     SqlError::new(b"25001", "there is already a transaction in progress")
+}
+
+/// The warning of a ROLLBACK behind definitions.
+pub(crate) fn warning_stays() -> SqlError {
+    let message = "the definitions of the transaction stay: they take effect at once";
+    advised(b"01000", message.to_owned(), "Drop what is not to be there.")
 }
 
 /// See [`warning_inside`].

@@ -85,7 +85,7 @@ fn no_error_and_no_value_shows_a_password() -> Result<(), Error> {
         format!("CREATE USER bob PASSWORD {PASSWORD}"),
         format!("CREATE USER bob PASSWORD 'SCRAM-SHA-256${PASSWORD}'"),
         format!("ALTER USER nobody PASSWORD '{PASSWORD}'"),
-        format!("BEGIN; ALTER USER ann PASSWORD '{PASSWORD}'"),
+        format!("BEGIN READ ONLY; ALTER USER ann PASSWORD '{PASSWORD}'"),
     ];
     for text in &texts {
         let error = session.execute(text).expect_err("it is wrong");

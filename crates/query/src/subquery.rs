@@ -37,11 +37,30 @@ impl<G: Ground> Runner<'_, G> {
                     row.push(crate::host::value(*function, &arguments)?);
                     extended.push(row);
                 }
-                StepKind::Expand(function) => {
+                StepKind::Expand(all) => {
                     let width = size_of::<Value>() * (layout.len() + step.outputs.len());
-                    for (values, number) in crate::host::rows(*function, &arguments)?.zip(1..) {
+                    let mut given = arguments.as_slice();
+                    let mut sides = Vec::with_capacity(all.len());
+                    for one in all {
+                        let (own, rest) = given.split_at(one.arguments);
+                        sides.push((crate::host::rows(one.function, own)?, one.columns));
+                        given = rest;
+                    }
+                    for number in 1.. {
                         let mut next = row.clone();
-                        next.extend(values);
+                        let mut is_there = false;
+                        for (side, columns) in &mut sides {
+                            match side.next() {
+                                Some(values) => {
+                                    is_there = true;
+                                    next.extend(values);
+                                }
+                                None => next.extend(std::iter::repeat_n(Value::Null, *columns)),
+                            }
+                        }
+                        if !is_there {
+                            break;
+                        }
                         // WITH ORDINALITY
                         if next.len() < layout.len() + step.outputs.len() {
                             next.push(Value::BigInt(number));

@@ -4,6 +4,8 @@
 //!                 than the limit ends the connection before it is read
 //!              I2 what was said is sent before the connection waits for more: answers to messages
 //!                 that came together go together, and a client that waits for one gets it
+//!              I3 an Execute is given on when it is known what follows it: a statement alone up to
+//!                 its Sync is a transaction that may be repeated, several are one that may not
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -56,6 +58,8 @@ pub(crate) struct Incoming {
 pub(crate) struct Raw<'a> {
     pub(crate) kind: u8,
     pub(crate) body: &'a [u8],
+    /// an Execute behind which nothing else is executed before the next Sync
+    pub(crate) is_last: bool,
 }
 
 impl Incoming {
@@ -98,10 +102,28 @@ impl Incoming {
         self.wait_for(5, out)?;
         let length = 1 + self.length(1, limit)?;
         self.wait_for(length, out)?;
+        let is_last = self.buffer[self.done] == b'E' && self.ends_batch(length, out)?; // I3
         let start = self.done;
         self.done += length;
         let body = &self.buffer[start + 5..start + length];
-        Ok(Raw { kind: self.buffer[start], body })
+        Ok(Raw { kind: self.buffer[start], body, is_last })
+    }
+
+    /// Whether what comes so many bytes further on leads to a Sync without anything that would be
+    /// executed. Waits for it: a client that wants an answer sends a Sync, or a Flush.
+    fn ends_batch(&mut self, mut at: usize, out: &mut Outgoing) -> Result<bool, Ended> {
+        loop {
+            self.wait_for(at + 5, out)?;
+            match self.buffer[self.done + at] {
+                b'S' => return Ok(true),
+                // Close and Describe; what is wrong with them is told when they are read.
+                b'C' | b'D' => match self.length(at + 1, self.message_bytes_max) {
+                    Ok(length) => at += 1 + length,
+                    Err(_) => return Ok(false),
+                },
+                _ => return Ok(false),
+            }
+        }
     }
 
     /// A length, which counts itself, so many bytes further on.

@@ -4,9 +4,12 @@
 //! Invariants   I1 every Query and every Sync is answered by one ReadyForQuery, whatever came
 //!                 before
 //!              I2 a message is answered completely before the next one is read
-//! Source       PostgreSQL 15, "Message Flow". We differ: each statement of a Query, and each
-//!              Execute, is a transaction of its own where no BEGIN has opened one; a portal's rows
-//!              are all found when it is first executed
+//!              I3 the statements of a Query, and what is executed up to a Sync, are one
+//!                 transaction where no BEGIN has opened one, as far as
+//!                 [`Session::begin_batch`] has it
+//! Source       PostgreSQL 15, "Message Flow". We differ: definitions, and calls that come first,
+//!              are transactions of their own; a portal's rows are all found when it is first
+//!              executed
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -106,11 +109,11 @@ impl<'a> Conversation<'a> {
         }))
     }
 
-    /// Answers a message.
-    pub(crate) fn answer(&mut self, message: Frontend<'_>) -> Goes {
+    /// Answers a message; `is_last` is of an Execute: the next one comes behind a Sync.
+    pub(crate) fn answer(&mut self, message: Frontend<'_>, is_last: bool) -> Goes {
         if self.copying.is_some() && !matches!(message, Frontend::Terminate) {
             if let Some(rest) = self.copied(message) {
-                return self.answer(rest);
+                return self.answer(rest, is_last);
             }
             return Goes::On;
         }
@@ -121,6 +124,9 @@ impl<'a> Conversation<'a> {
                 self.query(script);
             }
             Frontend::Sync => {
+                if let Err(error) = self.session.end_batch(!self.skips) {
+                    self.told(Err(sql_error(error)), "");
+                }
                 self.skips = false;
                 if self.session.transaction_state() == TransactionState::Idle {
                     self.portals.clear();
@@ -146,6 +152,9 @@ impl<'a> Conversation<'a> {
                 self.told(described, "");
             }
             Frontend::Execute { portal, rows } => {
+                if !is_last {
+                    self.session.begin_batch(); // I3
+                }
                 let executed = self.execute(portal, rows);
                 let text = self.portals.get(portal).map(|portal| Rc::clone(&portal.statement));
                 self.told(executed, text.as_ref().map_or("", |statement| &statement.text));
@@ -194,7 +203,12 @@ impl<'a> Conversation<'a> {
                 self.out.say(&EmptyQueryResponse::new());
                 self.ready();
             }
-            Ok(statements) => self.run_script(script, statements.into_iter()),
+            Ok(statements) => {
+                if statements.len() > 1 {
+                    self.session.begin_batch(); // I3
+                }
+                self.run_script(script, statements.into_iter());
+            }
             Err(error) => self.end_script(script, Err(error)),
         }
     }
@@ -219,7 +233,8 @@ impl<'a> Conversation<'a> {
     }
 
     fn end_script(&mut self, script: &str, done: Result<(), hotrow::Error>) {
-        if let Err(error) = done {
+        let ended = self.session.end_batch(done.is_ok());
+        if let Err(error) = done.and(ended) {
             self.out.say(&response(&sql_error(error), Severity::Error, script));
         }
         self.ready();
@@ -285,14 +300,18 @@ impl<'a> Conversation<'a> {
 
     fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<(), SqlError> {
         self.refuse_name(name, text.len())?;
+        let named = types.to_vec();
         let types = types.iter().map(|&oid| wire::parameter_type(oid));
         let types = types.collect::<Result<Vec<_>, _>>()?;
-        let is_empty = text.chars().all(|c| c.is_whitespace() || c == ';');
+        let trimmed = text.trim_matches(|c: char| c.is_whitespace() || c == ';');
+        let is_comment = trimmed.starts_with("--") || trimmed.starts_with("/*");
+        let is_empty = trimmed.is_empty()
+            || is_comment && self.session.parse(text).is_ok_and(|found| found.is_empty());
         let prepared = match is_empty {
             true => None,
             false => Some(self.session.prepare(text, &types).map_err(sql_error)?),
         };
-        let statement = Statement { text: text.to_owned(), prepared };
+        let statement = Statement { text: text.to_owned(), named, prepared };
         self.statements.insert(name.to_owned(), Rc::new(statement));
         self.out.say(&ParseComplete::new());
         Ok(())
@@ -304,7 +323,8 @@ impl<'a> Conversation<'a> {
             Naming::Prepare { name, types, text } => {
                 self.refuse_name(&name, text.len())?;
                 let prepared = Some(self.session.prepare(&text, &types)?);
-                self.statements.insert(name, Rc::new(Statement { text, prepared }));
+                let named = Vec::new();
+                self.statements.insert(name, Rc::new(Statement { text, named, prepared }));
                 "PREPARE"
             }
             Naming::Execute { name, values } => {
@@ -392,8 +412,7 @@ impl<'a> Conversation<'a> {
         let (columns, formats): (_, Option<&Portal>) = match target {
             Target::Statement(name) => {
                 let statement = Rc::clone(self.statement(name)?);
-                let types = statement.parameters().iter().map(|of| wire::oid(*of)).collect();
-                self.out.say(&ParameterDescription::new(types));
+                self.out.say(&ParameterDescription::new(statement.parameter_numbers()));
                 (statement.columns(), None)
             }
             Target::Portal(name) => {

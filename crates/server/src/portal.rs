@@ -7,15 +7,30 @@ use hotrow::{Prepared, SqlError, SqlType, StatementResult, Value};
 use crate::frontend::Bind;
 use crate::wire::{self, Format};
 
+/// The type of a literal that has none yet.
+const UNKNOWN: u32 = 705;
+
 /// A prepared statement.
 pub(crate) struct Statement {
     /// as it was sent
     pub(crate) text: String,
+    /// the types that the client has named for the first parameters, 0 where it has not
+    pub(crate) named: Vec<u32>,
     /// compiled; none: there is no statement in the text
     pub(crate) prepared: Option<Prepared>,
 }
 
 impl Statement {
+    /// The types of its parameters by number: those that were named, as they were, since drivers
+    /// hold on to them.
+    pub(crate) fn parameter_numbers(&self) -> Vec<u32> {
+        let own = self.parameters().iter().map(|of| wire::oid(*of));
+        let named = self.named.iter().copied().chain(std::iter::repeat(0));
+        own.zip(named)
+            .map(|(own, named)| if named == 0 || named == UNKNOWN { own } else { named })
+            .collect()
+    }
+
     /// The types of its parameters.
     pub(crate) fn parameters(&self) -> &[SqlType] {
         self.prepared.as_ref().map_or(&[], Prepared::parameters)

@@ -51,9 +51,15 @@ fn fields(error: &SqlError, severity: Severity, text: &str) -> Vec<(u8, String)>
     add(b'D', &error.detail);
     add(b'H', &error.hint);
     add(b'W', &error.context);
+    let schema = error.table.as_ref().map(|_| "public".to_owned());
+    add(b's', &schema);
     add(b't', &error.table);
     add(b'c', &error.column);
     add(b'n', &error.constraint);
+    // Drivers prepare a statement anew where PostgreSQL's routine says so.
+    if error.code() == "0A000" && error.message == "cached plan must not change result type" {
+        fields.push((b'R', "RevalidateCachedQuery".to_owned()));
+    }
     // Of what is wrong with the text itself; a statement's own failure has no place in it.
     let is_of_text = ["42", "0A", "54"].iter().any(|class| error.code().starts_with(class));
     if is_of_text && let Some(position) = position(text, error.place.line, error.place.column) {

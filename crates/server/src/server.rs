@@ -305,8 +305,8 @@ impl Shared {
         let ended = loop {
             let patience = conversation.patience();
             conversation.out().wait_until(patience.map(Ticks::from_now));
-            let message = match incoming.message(conversation.out()) {
-                Ok(raw) => Frontend::read(raw.kind, raw.body),
+            let (message, is_last) = match incoming.message(conversation.out()) {
+                Ok(raw) => (Frontend::read(raw.kind, raw.body), raw.is_last),
                 Err(Ended::TimedOut) => match conversation.time_out() {
                     Some(idle) => break idle,
                     None => continue,
@@ -315,7 +315,7 @@ impl Shared {
             };
             match message {
                 Ok(message) => {
-                    if conversation.answer(message) == Goes::Away {
+                    if conversation.answer(message, is_last) == Goes::Away {
                         break Ended::Failed; // nobody listens any more
                     }
                 }

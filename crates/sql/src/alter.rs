@@ -16,6 +16,7 @@ use crate::compile::Compiled;
 use crate::definition::{Draft, ForeignKeyDefinition, TableDefinition};
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::scope::Compiler;
+use crate::sequence::owned_by_column;
 use crate::token::{folded, parse_statement, tokenize};
 
 /// A table while the operations on it are read.
@@ -44,7 +45,12 @@ impl Compiler<'_> {
             Err(error) => return Err(error),
         };
         let definition = definition_of(self.catalog, table);
-        let draft = Draft { table: definition, primary_kind: IndexKind::BTree, place };
+        let draft = Draft {
+            table: definition,
+            sequences: Vec::new(),
+            primary_kind: IndexKind::BTree,
+            place,
+        };
         let filled = (0..table.columns.len()).map(|at| Filled::Old(ColumnId(at as u16))).collect();
         let mut altered = Altered { table, draft, filled, rebuilds: false, changes: Vec::new() };
         for operation in &written.operations {
@@ -155,6 +161,10 @@ impl Compiler<'_> {
             (altered.draft.table.checks.len(), altered.draft.table.primary.is_some());
         self.columns(&mut altered.draft, std::slice::from_ref(written))?;
         self.column_constraints(&mut altered.draft, written)?;
+        if altered.draft.table.columns.last().is_some_and(|column| column.draws.is_some()) {
+            let hint = "create a table that has it, and INSERT ... SELECT the rows";
+            return Err(unsupported(place, "a numbered column that is being added", hint));
+        }
         let draft = &mut altered.draft.table;
         if draft.checks.len() > checks {
             return Err(unsupported(
@@ -198,9 +208,19 @@ impl Compiler<'_> {
             }
             AlterColumnOperation::SetDefault { value } => {
                 let column = &altered.draft.table.columns[id.index()];
+                if column.draws.is_some() || self.drawn_by_default(value, place)?.is_some() {
+                    let hint = "create a table that has it, and INSERT ... SELECT the rows";
+                    return Err(unsupported(place, "another numbering of a column", hint));
+                }
                 let default = self.default_value(value, column)?;
                 altered.draft.table.columns[id.index()].default = Some(default.clone());
                 altered.set_default(id, Some(default));
+            }
+            AlterColumnOperation::DropDefault
+                if altered.draft.table.columns[id.index()].draws.is_some() =>
+            {
+                let hint = "give the column values of your own in INSERT";
+                return Err(unsupported(place, "dropping a column's numbers", hint));
             }
             AlterColumnOperation::DropDefault => {
                 altered.draft.table.columns[id.index()].default = None;
@@ -306,7 +326,8 @@ impl Altered<'_> {
             let hint = "drop the table";
             return Err(unsupported(place, "dropping the only column of a table", hint));
         }
-        self.draft.table.columns.remove(column.index());
+        let dropped = self.draft.table.columns.remove(column.index());
+        self.changes.extend(owned_by_column(&dropped).map(CatalogChange::DropTable));
         self.filled.remove(column.index());
         self.rebuilds = true;
         Ok(())

@@ -7,12 +7,15 @@ use hotrow_transaction::program::{Expr, Place, Procedure};
 
 use crate::definition::{ForeignKeyDefinition, TableDefinition};
 use crate::error::{Advice, Result, error};
+use crate::sequence::{SequenceDefinition, add_sequence};
 
 /// One change of the catalog.
 #[derive(Clone, Debug)]
 pub enum CatalogChange {
     /// CREATE TABLE
     CreateTable(TableDefinition),
+    /// CREATE SEQUENCE, and one that goes with a table that is created behind it
+    CreateSequence(SequenceDefinition),
     /// CREATE INDEX
     CreateIndex {
         /// name of the table, looked up when the change is applied
@@ -136,6 +139,11 @@ pub enum Filled {
 pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
     match change {
         CatalogChange::CreateTable(definition) => create_table(catalog, definition),
+        CatalogChange::CreateSequence(definition) => {
+            free_name(catalog, &definition.name)?;
+            room(catalog, 1)?;
+            add_sequence(catalog, definition)
+        }
         CatalogChange::CreateIndex { table, definition } => {
             let Some(table) = catalog.table_named(table).map(|t| t.id) else {
                 return Err(failure(b"42P01", format!("relation \"{table}\" does not exist")));

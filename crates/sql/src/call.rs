@@ -47,7 +47,7 @@ impl Compiler<'_> {
             let argument = |a: &CallArgument| self.argument_or_parameter(&a.value, None, a.place);
             return written.iter().map(argument).collect();
         };
-        let parameters = procedure.parameters();
+        let parameters = procedure.given();
         if written.len() != parameters.len() {
             let types: Vec<_> = parameters.iter().map(|p| p.sql_type.to_string()).collect();
             return Err(error(

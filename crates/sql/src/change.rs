@@ -16,6 +16,7 @@ use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::path::{choose, conjuncts};
 use crate::query::Source;
 use crate::scope::Compiler;
+use crate::sequence::refuse_given;
 use crate::syntax::Into;
 use crate::token::folded;
 use crate::typing::bigint;
@@ -177,17 +178,23 @@ impl<'c> Compiler<'c> {
         columns: &[ColumnId],
         row: &[&ast::Expr],
     ) -> Result<Vec<Expr>> {
-        let mut values: Vec<Expr> = table
-            .columns
-            .iter()
-            .map(|c| c.default.clone().unwrap_or_else(|| null(c.data_type)))
-            .collect();
+        let mut values: Vec<Option<Expr>> = vec![None; table.columns.len()];
         for (column, written) in columns.iter().zip(row) {
             if !is_default(written) {
-                values[column.index()] = self.column_value(table, *column, written)?;
+                let at = column.index();
+                if !self.is_own {
+                    refuse_given(&table.columns[at], true, place_in(*written, self.place))?;
+                }
+                values[at] = Some(self.column_value(table, *column, written)?);
             }
         }
-        Ok(values)
+        let values = values.into_iter().zip(&table.columns);
+        let filled = values.map(|(value, column)| match (value, column.draws) {
+            (Some(value), _) => Ok(value),
+            (None, Some(draws)) => self.drawn(column, draws),
+            (None, None) => Ok(column.default.clone().unwrap_or_else(|| null(column.data_type))),
+        });
+        filled.collect()
     }
 
     fn column_value(
@@ -313,13 +320,9 @@ impl<'c> Compiler<'c> {
         place: Place,
     ) -> Result<Vec<(ColumnId, Expr)>> {
         let mut set: Vec<(ColumnId, Expr)> = Vec::new();
-        for assignment in assignments {
+        for assignment in one_by_one(assignments, place)? {
             let ast::AssignmentTarget::ColumnName(name) = &assignment.target else {
-                return Err(unsupported(
-                    place_in(assignment, place),
-                    "SET (a, b) = ...",
-                    "write a = ..., b = ...",
-                ));
+                return Err(syntax(place_in(&assignment, place), "SET needs a column"));
             };
             let at = place_in(name, place);
             let column = self.table_column(table, &object_name(name, at)?, at)?;
@@ -332,8 +335,15 @@ impl<'c> Compiler<'c> {
                 ));
             }
             self.refuse_key_change(table, column, at)?;
+            let described = &table.columns[column.index()];
+            if !self.is_own {
+                refuse_given(described, false, at)?;
+            }
             let value = if is_default(&assignment.value) {
-                let described = &table.columns[column.index()];
+                if described.draws.is_some() {
+                    let hint = "SELECT nextval('sequence'), and set the column to it";
+                    return Err(unsupported(at, "DEFAULT of a numbered column in UPDATE", hint));
+                }
                 described.default.clone().unwrap_or_else(|| null(described.data_type))
             } else {
                 self.column_value(table, column, &assignment.value)?
@@ -450,4 +460,39 @@ impl<'c> Compiler<'c> {
 pub(crate) fn is_default(written: &ast::Expr) -> bool {
     matches!(written, ast::Expr::Identifier(ident)
         if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}
+
+/// Assignments of one column each: `(a, b) = (1, 2)` and `(a, b) = ROW (1, 2)` are two of them.
+pub(crate) fn one_by_one(
+    assignments: &[ast::Assignment],
+    place: Place,
+) -> Result<Vec<ast::Assignment>> {
+    let mut all = Vec::with_capacity(assignments.len());
+    for assignment in assignments {
+        let ast::AssignmentTarget::Tuple(names) = &assignment.target else {
+            all.push(assignment.clone());
+            continue;
+        };
+        let place = place_in(assignment, place);
+        let values = match &assignment.value {
+            ast::Expr::Tuple(values) => values.clone(),
+            ast::Expr::Nested(value) => vec![(**value).clone()],
+            ast::Expr::Function(row) if crate::function::function_name(row) == "row" => {
+                crate::function::arguments(row, place)?.1.into_iter().cloned().collect()
+            }
+            _ => {
+                let hint = "write a = (SELECT ...), b = (SELECT ...)";
+                return Err(unsupported(place, "SET (a, b) = (SELECT ...)", hint));
+            }
+        };
+        if names.len() != values.len() {
+            return Err(syntax(place, "number of columns does not match number of values"));
+        }
+        let one = |(name, value): (&ast::ObjectName, ast::Expr)| ast::Assignment {
+            target: ast::AssignmentTarget::ColumnName(name.clone()),
+            value,
+        };
+        all.extend(names.iter().zip(values).map(one));
+    }
+    Ok(all)
 }

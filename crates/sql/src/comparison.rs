@@ -5,7 +5,7 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function};
+use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
@@ -67,9 +67,7 @@ impl Compiler<'_> {
         fold: Option<Function>,
     ) -> Result<Expr> {
         let place = place_in(expr, self.place);
-        if escape.is_some() {
-            return Err(unsupported(place, "LIKE ... ESCAPE", "escape with a backslash: '100\\%'"));
-        }
+        let escape = escape.map(|written| escape_character(written, place)).transpose()?;
         let mut arguments = Vec::new();
         for side in [expr, pattern] {
             let side_place = place_in(side, self.place);
@@ -82,6 +80,10 @@ impl Compiler<'_> {
                 ));
             }
             let text = cast(text, DataType::Text);
+            let text = match (escape, std::ptr::eq(side, pattern)) {
+                (Some(escape), true) => with_backslashes(text, escape),
+                _ => text,
+            };
             arguments.push(match fold {
                 None => text,
                 Some(function) => scalar(ExprKind::Call(function, vec![text]), DataType::Text),
@@ -237,4 +239,43 @@ pub(crate) fn bare(written: &ast::Expr) -> &ast::Expr {
 /// NOT.
 pub(crate) fn negated(expr: Expr) -> Expr {
     scalar(ExprKind::Not(Box::new(expr)), DataType::Boolean)
+}
+
+/// The character in ESCAPE; none: there is no such character.
+fn escape_character(written: &ast::Expr, place: Place) -> Result<Option<char>> {
+    let text = match bare(written) {
+        ast::Expr::Value(value) => match &value.value {
+            ast::Value::SingleQuotedString(text) => Some(text.as_str()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let Some(text) = text else {
+        return Err(unsupported(place, "this ESCAPE", "write the character in quotes"));
+    };
+    let mut characters = text.chars();
+    match (characters.next(), characters.next()) {
+        (escape, None) => Ok(escape),
+        _ => Err(error(b"22025", place, "invalid escape string")
+            .hint("Escape string must be empty or one character.")),
+    }
+}
+
+/// A pattern that escapes by another character as one that escapes by a backslash.
+fn with_backslashes(pattern: Expr, escape: Option<char>) -> Expr {
+    /// stands for the character itself meanwhile: it is nobody's
+    const KEPT: &str = "\u{f8ff}";
+    if escape == Some('\\') {
+        return pattern;
+    }
+    let text = |text: &str| crate::typing::constant(Value::Text(text.to_owned()), DataType::Text);
+    let replaced = |whole: Expr, old: &str, new: &str| {
+        let arguments = vec![whole, text(old), text(new)];
+        scalar(ExprKind::Call(Function::Replace, arguments), DataType::Text)
+    };
+    let plain = replaced(pattern, "\\", "\\\\");
+    let Some(escape) = escape else { return plain };
+    let escape = escape.to_string();
+    let kept = replaced(plain, &escape.repeat(2), KEPT);
+    replaced(replaced(kept, &escape, "\\"), KEPT, &escape)
 }

@@ -18,6 +18,7 @@ use crate::maintenance::{Maintenance, Truncation};
 use crate::parameters::parameters_named;
 use crate::relation::{Change, Query};
 use crate::scope::Compiler;
+use crate::sequence::{owned_by, refuse_drawn_from};
 use crate::setting::{Naming, Setting};
 use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
 use crate::transaction_control::TransactionControl;
@@ -132,7 +133,37 @@ pub fn compile(
     procedures: &impl ProcedureNames,
     statement: &ScriptStatement,
 ) -> Result<Compiled> {
-    compile_by(&mut Compiler::new(catalog), procedures, statement)
+    compile_in_rounds(catalog, procedures, statement, |_| Ok(())).map(|(compiled, _)| compiled)
+}
+
+/// Compiles a statement, once more if it draws numbers: how many is known when it is compiled, and
+/// they stand before all other slots.
+fn compile_in_rounds<'c>(
+    catalog: &'c Catalog,
+    procedures: &impl ProcedureNames,
+    statement: &ScriptStatement,
+    prepare: impl Fn(&mut Compiler<'c>) -> Result<()>,
+) -> Result<(Compiled, Compiler<'c>)> {
+    let mut numbers = 0;
+    loop {
+        let mut compiler = Compiler::new(catalog);
+        (compiler.numbers, compiler.is_own) = (numbers, statement.is_own);
+        prepare(&mut compiler)?;
+        let compiled = compile_by(&mut compiler, procedures, statement)?;
+        match drawn_by(&compiled) {
+            drawn if drawn > numbers => numbers = drawn,
+            _ => return Ok((compiled, compiler)),
+        }
+    }
+}
+
+fn drawn_by(compiled: &Compiled) -> usize {
+    match compiled {
+        Compiled::Statement(procedure) | Compiled::CreateProcedure { procedure, .. } => {
+            procedure.draws.len()
+        }
+        _ => 0,
+    }
 }
 
 /// Compiles a statement whose parameters `$1`, `$2` ... are given when it is run. `types` are those
@@ -146,12 +177,13 @@ pub fn compile_with_parameters(
     statement: &ScriptStatement,
     types: &[Option<SqlType>],
 ) -> Result<(Compiled, Vec<SqlType>)> {
-    let mut compiler = Compiler::new(catalog);
-    compiler.place = statement.place;
-    if let Syntax::Sql(_) | Syntax::Call { .. } | Syntax::Explain { .. } = statement.syntax {
-        compiler.take_parameters(types, parameters_named(&statement.text)?)?;
-    }
-    let compiled = compile_by(&mut compiler, procedures, statement)?;
+    let has_parameters =
+        matches!(statement.syntax, Syntax::Sql(_) | Syntax::Call { .. } | Syntax::Explain { .. });
+    let named = if has_parameters { parameters_named(&statement.text)? } else { 0 };
+    let (compiled, compiler) = compile_in_rounds(catalog, procedures, statement, |compiler| {
+        compiler.place = statement.place;
+        if has_parameters { compiler.take_parameters(types, named) } else { Ok(()) }
+    })?;
     Ok((compiled, compiler.given_types()?))
 }
 
@@ -161,6 +193,9 @@ fn compile_by(
     statement: &ScriptStatement,
 ) -> Result<Compiled> {
     compiler.place = statement.place;
+    if !matches!(statement.syntax, Syntax::Routine(_)) {
+        compiler.take_number_slots()?;
+    }
     let compiled = match &statement.syntax {
         Syntax::Routine(routine) => create_procedure(compiler, routine, statement, procedures),
         Syntax::Anonymous(block) => anonymous(compiler, block),
@@ -215,8 +250,9 @@ fn sql_statement(
 ) -> Result<Compiled> {
     let place = compiler.place;
     match statement {
-        ast::Statement::CreateTable(table) => {
-            Ok(Compiled::Catalog(vec![compiler.create_table(table)?]))
+        ast::Statement::CreateTable(table) => compiler.create_table(table).map(Compiled::Catalog),
+        ast::Statement::CreateSequence { .. } => {
+            Ok(Compiled::Catalog(vec![compiler.create_sequence(statement)?]))
         }
         ast::Statement::CreateIndex(index) => {
             Ok(Compiled::Catalog(vec![compiler.create_index(index)?]))
@@ -370,16 +406,32 @@ fn drop_relations(
         let name = object_name(name, place)?;
         match object_type {
             ast::ObjectType::Table => match catalog.table_named(&name) {
+                Some(table) if table.sequence.is_some() => {
+                    return Err(error(b"42809", place, format!("\"{name}\" is not a table"))
+                        .hint("Use DROP SEQUENCE to remove a sequence."));
+                }
                 Some(table) => {
                     refuse_referenced(catalog, table.id, &name, (names, place))?;
                     changes.push(CatalogChange::DropTable(table.id));
+                    changes.extend(owned_by(table).map(CatalogChange::DropTable));
                 }
                 None if if_exists => changes.push(skipped("table", &name)),
                 None => {
                     return Err(error(b"42P01", place, format!("table \"{name}\" does not exist")));
                 }
             },
+            ast::ObjectType::Sequence if if_exists && catalog.table_named(&name).is_none() => {
+                changes.push(skipped("sequence", &name));
+            }
+            ast::ObjectType::Sequence => {
+                let sequence = compiler.sequence_named(&name, place)?.id;
+                refuse_drawn_from(catalog, sequence, place)?;
+                changes.push(CatalogChange::DropTable(sequence));
+            }
             ast::ObjectType::Index => match catalog.index_named(&name) {
+                Some(index) if catalog.table(index.table).sequence.is_some() => {
+                    return Err(error(b"42809", place, format!("\"{name}\" is not an index")));
+                }
                 Some(index) if catalog.table(index.table).primary == Some(index.id) => {
                     return Err(error(
                         b"2BP01",
@@ -400,7 +452,7 @@ fn drop_relations(
                 return Err(unsupported(
                     place,
                     format!("DROP {other}"),
-                    "tables, indexes, functions and procedures can be dropped",
+                    "tables, indexes, sequences, functions and procedures can be dropped",
                 ));
             }
         }

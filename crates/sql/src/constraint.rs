@@ -1,7 +1,7 @@
 //! Constraints and defaults of CREATE TABLE.
 
 use hotrow_base::ids::{ColumnId, TableId};
-use hotrow_transaction::catalog::{Check, Column, IndexDefinition, IndexKind};
+use hotrow_transaction::catalog::{Check, Column, IndexDefinition, IndexKind, Numbering};
 use hotrow_transaction::program::{Expr, NOW, Place, SlotId};
 use hotrow_transaction::walk::{self, reads_any};
 use sqlparser::ast::{self, ColumnOption, TableConstraint};
@@ -29,6 +29,17 @@ impl Compiler<'_> {
                 ColumnOption::Null => {}
                 ColumnOption::NotNull => draft.table.columns[id.index()].nullable = false,
                 ColumnOption::Default(expr) => {
+                    if draft.table.columns[id.index()].draws.is_some() {
+                        let table = &draft.table.name;
+                        let message =
+                            format!("multiple default values specified for column \"{name}\"");
+                        let message = format!("{message} of table \"{table}\"");
+                        return Err(error(b"42601", place, message));
+                    }
+                    if let Some(draws) = self.drawn_by_default(expr, place_in(expr, place))? {
+                        draft.table.columns[id.index()].draws = Some(draws);
+                        continue;
+                    }
                     draft.table.columns[id.index()].default =
                         Some(self.default_value(expr, &draft.table.columns[id.index()])?);
                 }
@@ -46,6 +57,20 @@ impl Compiler<'_> {
                         "COLLATE",
                         "text compares by bytes: leave it out",
                     ));
+                }
+                ColumnOption::Generated {
+                    generated_as:
+                        as_written @ (ast::GeneratedAs::Always | ast::GeneratedAs::ByDefault),
+                    sequence_options,
+                    generation_expr: None,
+                    ..
+                } => {
+                    let as_written = match as_written {
+                        ast::GeneratedAs::Always => Numbering::Always,
+                        _ => Numbering::ByDefault,
+                    };
+                    let options = sequence_options.as_deref().unwrap_or_default();
+                    self.number(draft, id, (as_written, options), place)?;
                 }
                 ColumnOption::Generated { .. } | ColumnOption::Identity(_) => {
                     return Err(unsupported(

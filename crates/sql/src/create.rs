@@ -44,14 +44,13 @@ pub(crate) fn create_procedure(
 pub(crate) fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Result<Outs> {
     compiler.names.push(Names { label: Some(routine.name.clone()), variables: Vec::new() });
     let mut outs: Vec<(usize, String, hotrow_transaction::program::SlotId)> = Vec::new();
-    let passed = [false, true].into_iter().flat_map(|out_only| {
-        routine
-            .parameters
-            .iter()
-            .enumerate()
-            .filter(move |(_, p)| (p.mode == Mode::Out) == out_only)
-    });
-    for (position, parameter) in passed {
+    let mut in_order: Vec<_> = routine.parameters.iter().enumerate().collect();
+    in_order.sort_by_key(|(_, parameter)| parameter.mode == Mode::Out);
+    let passed = in_order.iter().filter(|(_, parameter)| parameter.mode != Mode::Out).count();
+    for (at, (position, parameter)) in in_order.into_iter().enumerate() {
+        if at == passed {
+            compiler.take_number_slots()?;
+        }
         let sql_type = compiler.type_of(&parameter.type_name)?;
         if parameter.mode != Mode::In && matches!(sql_type, SqlType::Array(_)) {
             return Err(unsupported(
@@ -75,6 +74,9 @@ pub(crate) fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Resu
                 format!("parameter name \"{}\" used more than once", parameter.name),
             )
         })?;
+    }
+    if passed == routine.parameters.len() {
+        compiler.take_number_slots()?;
     }
     if let Some(Returns::Table(columns)) = &routine.returns {
         for (name, place, type_name) in columns {

@@ -5,7 +5,7 @@
 
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
-use hotrow_transaction::catalog::{Check, Column, IndexDefinition, IndexKind};
+use hotrow_transaction::catalog::{Check, Column, Draws, IndexDefinition, IndexKind, Numbering};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self};
 
@@ -13,6 +13,7 @@ use crate::apply::{CatalogChange, Notice};
 use crate::clauses::object_name;
 use crate::error::{Advice, Result, error, ident_place, place_in, syntax, unsupported};
 use crate::scope::Compiler;
+use crate::sequence::{SequenceDefinition, sequence_of, serial};
 use crate::token::folded;
 use crate::types::data_type;
 
@@ -56,19 +57,24 @@ pub struct ForeignKeyDefinition {
 /// A table while its definition is read.
 pub(crate) struct Draft {
     pub(crate) table: TableDefinition,
+    /// sequences that go with it, made before it; columns have their ids already
+    pub(crate) sequences: Vec<SequenceDefinition>,
     pub(crate) primary_kind: IndexKind,
     pub(crate) place: Place,
 }
 
 impl Compiler<'_> {
     /// CREATE TABLE.
-    pub(crate) fn create_table(&mut self, written: &ast::CreateTable) -> Result<CatalogChange> {
+    pub(crate) fn create_table(
+        &mut self,
+        written: &ast::CreateTable,
+    ) -> Result<Vec<CatalogChange>> {
         let place = place_in(&written.name, self.place);
         let name = object_name(&written.name, place)?;
         if self.catalog.table_named(&name).is_some() || self.catalog.index_named(&name).is_some() {
             if written.if_not_exists {
                 let text = format!("relation \"{name}\" already exists, skipping");
-                return Ok(CatalogChange::Nothing(Notice::new(text)));
+                return Ok(vec![CatalogChange::Nothing(Notice::new(text))]);
             }
             return Err(error(b"42P07", place, format!("relation \"{name}\" already exists")));
         }
@@ -83,7 +89,8 @@ impl Compiler<'_> {
             routing: None,
         };
         let options = storage_options(&written.table_options, place)?;
-        let mut draft = Draft { table, primary_kind: options.primary_kind, place };
+        let primary_kind = options.primary_kind;
+        let mut draft = Draft { table, sequences: Vec::new(), primary_kind, place };
         self.columns(&mut draft, &written.columns)?;
         for column in &written.columns {
             self.column_constraints(&mut draft, column)?;
@@ -94,7 +101,36 @@ impl Compiler<'_> {
         if let Some(fields) = &options.routing {
             draft.table.routing = Some(routing_fields(&draft.table, fields, place)?);
         }
-        Ok(CatalogChange::CreateTable(draft.table))
+        let sequences = draft.sequences.into_iter().map(CatalogChange::CreateSequence);
+        Ok(sequences.chain([CatalogChange::CreateTable(draft.table)]).collect())
+    }
+
+    /// Gives a column of a draft numbers of its own.
+    pub(crate) fn number(
+        &self,
+        draft: &mut Draft,
+        column: ColumnId,
+        (as_written, options): (Numbering, &[ast::SequenceOptions]),
+        place: Place,
+    ) -> Result<()> {
+        let described = &draft.table.columns[column.index()];
+        if described.draws.is_some() || described.default.is_some() {
+            let (column, table) = (&described.name, &draft.table.name);
+            let message = format!("multiple default values specified for column \"{column}\"");
+            return Err(error(b"42601", place, format!("{message} of table \"{table}\"")));
+        }
+        if described.data_type.is_integer() {
+            let wanted = joined_name(&draft.table, &[column], "seq");
+            let name = self.free_name(draft, wanted);
+            let sequence = sequence_of(described.data_type, options, place)?;
+            let id = self.catalog.tables().len() + draft.sequences.len();
+            let draws = Draws { sequence: TableId(id as u16), as_written };
+            draft.sequences.push(SequenceDefinition { name, sequence });
+            let described = &mut draft.table.columns[column.index()];
+            (described.draws, described.nullable) = (Some(draws), false);
+            return Ok(());
+        }
+        Err(error(b"22023", place, "identity column type must be smallint, integer, or bigint"))
     }
 
     pub(crate) fn columns(&mut self, draft: &mut Draft, written: &[ast::ColumnDef]) -> Result<()> {
@@ -123,13 +159,19 @@ impl Compiler<'_> {
                     format!("column \"{name}\" specified more than once"),
                 ));
             }
-            let data_type = data_type(&column.data_type, place)?;
+            let numbered = serial(&column.data_type);
+            let data_type = numbered.map_or_else(|| data_type(&column.data_type, place), Ok)?;
             bytes += width(data_type);
             if bytes > FIXED_BYTES_MAX {
                 return Err(error(b"54000", place, "the row is too long")
                     .hint("write text or varchar(n) in place of char(n)"));
             }
-            draft.table.columns.push(Column { name, data_type, nullable: true, default: None });
+            let (default, draws) = (None, None);
+            draft.table.columns.push(Column { name, data_type, nullable: true, default, draws });
+            if numbered.is_some() {
+                let id = ColumnId((draft.table.columns.len() - 1) as u16);
+                self.number(draft, id, (Numbering::Serial, &[]), place)?;
+            }
         }
         Ok(())
     }
@@ -141,6 +183,7 @@ impl Compiler<'_> {
             self.catalog.table_named(name).is_some()
                 || self.catalog.index_named(name).is_some()
                 || table.name == name
+                || draft.sequences.iter().any(|sequence| sequence.name == name)
                 || table.primary.iter().chain(&table.unique).any(|i| i.name == name)
                 || table.checks.iter().any(|c| c.name == name)
                 || table.foreign_keys.iter().any(|k| k.name == name)

@@ -55,6 +55,7 @@ mod routine;
 mod row_order;
 mod scope;
 mod script;
+mod sequence;
 mod setting;
 mod statement;
 mod syntax;
@@ -72,11 +73,13 @@ pub use definition::{ForeignKeyDefinition, TableDefinition};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::with_literals;
 pub use relation::{
-    Aggregation, Change, Group, GroupAggregate, HostFunction, Join, JoinKind, Plan, Query, Scalar,
-    ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind, SubqueryKind, SystemContext,
-    SystemFunction, Window, WindowFunction, system_function, system_rows,
+    Aggregation, Change, Expanding, Group, GroupAggregate, HostFunction, Join, JoinKind, Plan,
+    Query, Scalar, ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind, SubqueryKind,
+    SystemContext, SystemFunction, Window, WindowFunction, sequence_named, system_function,
+    system_rows,
 };
 pub use script::parse_script;
+pub use sequence::SequenceDefinition;
 pub use setting::{Naming, Setting};
 pub use syntax::ScriptStatement;
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX};

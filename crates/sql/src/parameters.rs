@@ -67,7 +67,9 @@ impl Compiler<'_> {
 
     /// Forgets what was compiled, and which types parameters got meanwhile.
     pub(crate) fn restart(&mut self, given: Vec<Option<SqlType>>) {
-        self.slots.truncate(FIRST_PARAMETER as usize + self.parameters.len());
+        let kept = self.parameters.len() + self.number_slots.len();
+        self.slots.truncate(FIRST_PARAMETER as usize + kept);
+        self.draws.clear();
         for (slot, known) in self.parameters.iter().zip(&given) {
             let open = SqlType::Scalar(DataType::Text);
             self.slots[slot.index()].sql_type = known.unwrap_or(open);

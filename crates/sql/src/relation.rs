@@ -35,10 +35,11 @@ use crate::scope::{Compiler, Row, RowColumn};
 pub use change::Change;
 pub use host::{HostFunction, SystemFunction};
 pub use plan::{
-    Aggregation, Group, GroupAggregate, Join, JoinKind, Plan, Query, Scalar, ScalarProgram,
-    Scalars, SetOperation, SortKey, Step, StepKind, SubqueryKind, Window, WindowFunction,
+    Aggregation, Expanding, Group, GroupAggregate, Join, JoinKind, Plan, Query, Scalar,
+    ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind, SubqueryKind, Window,
+    WindowFunction,
 };
-pub use system::{SystemContext, system_function, system_rows};
+pub use system::{SystemContext, sequence_named, system_function, system_rows};
 
 /// Relations, subqueries, set operations, window functions and functions beside programs of one
 /// query.
@@ -60,6 +61,8 @@ pub(crate) struct Level {
     windows: Option<Vec<window::Asked>>,
     /// functions in a select list that give rows, as written, and their columns
     expansions: Vec<(String, Vec<SlotId>)>,
+    /// and what they are
+    expanding: Vec<expression::Expansion>,
 }
 
 /// A query in WITH.

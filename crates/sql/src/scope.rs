@@ -99,6 +99,13 @@ pub(crate) struct Compiler<'c> {
     pub(crate) parameters: Vec<SlotId>,
     /// per parameter of a statement: its type, once it is known
     pub(crate) given: Vec<Option<SqlType>>,
+    /// how many numbers there is room for, behind the parameters
+    pub(crate) numbers: usize,
+    pub(crate) number_slots: Vec<SlotId>,
+    /// the sequences they are drawn from, as far as it is compiled
+    pub(crate) draws: Vec<TableId>,
+    /// a statement of the database's own, which may use the tables of sequences
+    pub(crate) is_own: bool,
     pub(crate) row: Option<Row>,
     /// set while a select list is compiled in which aggregates may stand
     pub(crate) aggregates: Option<Vec<Aggregate>>,
@@ -137,6 +144,10 @@ impl<'c> Compiler<'c> {
             names: vec![Names::default()],
             parameters: Vec::new(),
             given: Vec::new(),
+            numbers: 0,
+            number_slots: Vec::new(),
+            draws: Vec::new(),
+            is_own: false,
             row: None,
             aggregates: None,
             row_sets: 0,
@@ -161,7 +172,8 @@ impl<'c> Compiler<'c> {
     ) -> Procedure {
         Procedure {
             name: name.to_owned(),
-            parameters: self.parameters.len() as u16,
+            parameters: (self.parameters.len() + self.number_slots.len()) as u16,
+            draws: std::mem::take(&mut self.draws),
             slots: std::mem::take(&mut self.slots),
             body,
             result: std::mem::take(&mut self.result),
@@ -340,7 +352,12 @@ impl<'c> Compiler<'c> {
         name: &str,
         place: Place,
     ) -> Result<&'c hotrow_transaction::catalog::Table> {
-        self.catalog.table_named(name).ok_or_else(|| {
+        let found = self.catalog.table_named(name);
+        if found.is_some_and(|table| table.sequence.is_some() && !self.is_own) {
+            return Err(error(b"42809", place, format!("\"{name}\" is a sequence"))
+                .hint("ask nextval, currval or the view pg_sequences"));
+        }
+        found.ok_or_else(|| {
             let problem = error(b"42P01", place, format!("relation \"{name}\" does not exist"));
             match self.catalog.tables().iter().find(|t| !t.dropped && is_near(&t.name, name)) {
                 Some(near) => problem.hint(format!("Perhaps you meant \"{}\".", near.name)),

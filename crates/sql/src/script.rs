@@ -7,6 +7,7 @@ use crate::copy::copy;
 use crate::error::{Advice, Result, place_of, unsupported};
 use crate::maintenance::maintenance;
 use crate::routine::{anonymous, routine};
+use crate::sequence::in_parsers_order;
 use crate::setting::{naming, setting};
 use crate::syntax::{CallArgument, ScriptStatement, Syntax};
 use crate::token::{Cursor, folded, parse_expression, parse_statement, tokenize};
@@ -36,6 +37,7 @@ pub fn parse_script(text: &str) -> Result<Vec<ScriptStatement>> {
         statements.push(ScriptStatement {
             place: place_of(first.span.start),
             text: text_of(range),
+            is_own: false,
             syntax: statement(range, place_of(last.span.end), &text_of)?,
         });
     }
@@ -109,7 +111,8 @@ fn statement(
         return Ok(Syntax::Sql(Box::new(parse_statement(&rest, end)?)));
     }
     refuse(&Cursor::new(tokens, end), place)?;
-    Ok(Syntax::Sql(Box::new(parse_statement(tokens, end)?)))
+    let tokens = in_parsers_order(tokens);
+    Ok(Syntax::Sql(Box::new(parse_statement(&tokens, end)?)))
 }
 
 /// Statements refused by their first word, before the parser sees them.

@@ -16,10 +16,19 @@ pub struct ScriptStatement {
     pub place: Place,
     /// its text, without the final semicolon
     pub text: String,
+    /// see [`ScriptStatement::as_own`]
+    pub(crate) is_own: bool,
     pub(crate) syntax: Syntax,
 }
 
 impl ScriptStatement {
+    /// As one of the database's own making, or one that took effect before: it may use the tables
+    /// of sequences, and give columns values that are GENERATED ALWAYS.
+    #[must_use]
+    pub fn as_own(self) -> Self {
+        Self { is_own: true, ..self }
+    }
+
     /// Whether it is BEGIN, COMMIT, ROLLBACK or one of savepoints.
     pub fn is_transaction_control(&self) -> bool {
         matches!(self.syntax, Syntax::Transaction(_))

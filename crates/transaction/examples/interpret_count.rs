@@ -151,6 +151,7 @@ fn procedure(kind: &str) -> Procedure {
     Procedure {
         name: "count".into(),
         parameters: 1,
+        draws: Vec::new(),
         slots,
         body: vec![statement(each)],
         result: Vec::new(),
@@ -169,6 +170,7 @@ fn main() {
         data_type,
         nullable: false,
         default: None,
+        draws: None,
     };
     let columns = vec![
         column("id", DataType::Integer),

@@ -67,6 +67,9 @@ pub struct Procedure {
     pub name: String,
     /// how many of `slots`, from [`FIRST_PARAMETER`], are parameters
     pub parameters: u16,
+    /// sequences whose next numbers are the last parameters' values: they are drawn before the call
+    /// is planned, so that it knows the keys it will insert, and a repetition finds the same
+    pub draws: Vec<TableId>,
     /// all slots (I2)
     pub slots: Vec<Slot>,
     /// what it does
@@ -80,10 +83,16 @@ pub struct Procedure {
 }
 
 impl Procedure {
-    /// The parameters, in order.
+    /// The parameters, in order, those that are drawn from sequences last.
     pub fn parameters(&self) -> &[Slot] {
         let first = FIRST_PARAMETER as usize;
         &self.slots[first..first + self.parameters as usize]
+    }
+
+    /// The parameters that a caller gives.
+    pub fn given(&self) -> &[Slot] {
+        let given = self.parameters as usize - self.draws.len();
+        &self.parameters()[..given]
     }
 }
 

@@ -137,6 +137,7 @@ impl Slice {
         let procedure = Procedure {
             name: procedure.name.clone(),
             parameters: procedure.parameters,
+            draws: procedure.draws.clone(),
             slots,
             body,
             result: Vec::new(),

@@ -82,6 +82,7 @@ pub(super) const KNOWN: &[Known] = &[
         },
         "How dates are written.",
     ),
+    plain("default_table_access_method", "heap", May::NotChange, "The only one."),
     plain(
         "default_transaction_isolation",
         "serializable",

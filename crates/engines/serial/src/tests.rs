@@ -97,6 +97,7 @@ fn procedure(statements: Vec<StatementKind>) -> Procedure {
     Procedure {
         name: "test".into(),
         parameters: 1,
+        draws: Vec::new(),
         slots,
         body: statements.into_iter().map(|kind| Statement { kind, place }).collect(),
         result: vec![ResultColumn { name: "new".into(), data_type: DataType::BigInt }],
@@ -111,6 +112,7 @@ fn counters() -> Schema {
         data_type: DataType::BigInt,
         nullable: false,
         default: None,
+        draws: None,
     };
     let key = IndexDefinition {
         name: "counter_pkey".into(),

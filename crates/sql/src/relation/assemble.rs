@@ -123,6 +123,7 @@ impl Compiler<'_> {
         let procedure = Procedure {
             name: String::new(),
             parameters: inputs.len() as u16,
+            draws: Vec::new(),
             slots,
             body: vec![Statement { kind, place: self.place }],
             result,
@@ -427,6 +428,7 @@ impl Compiler<'_> {
         self.fetches.push(Procedure {
             name: String::new(),
             parameters: inputs.len() as u16,
+            draws: Vec::new(),
             slots,
             body: vec![Statement { kind, place: self.place }],
             result,

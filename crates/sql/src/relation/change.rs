@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast::{self, SelectItem, SetExpr};
 
-use crate::change::is_default;
+use crate::change::{is_default, one_by_one};
 use crate::compile::{Compiled, ad_hoc};
 use crate::error::{Result, error, unsupported};
 use crate::scope::Compiler;
@@ -50,11 +50,19 @@ impl Compiler<'_> {
         }
         let mut types = self.given.clone();
         types.extend(query.outputs.iter().map(|slot| Some(query.slots[slot.index()].sql_type)));
-        let mut compiler = Compiler::new(self.catalog);
-        compiler.place = place;
-        compiler.take_parameters(&types, 0)?;
-        let Compiled::Statement(apply) = ad_hoc(&mut compiler, &applied.statement)? else {
-            return Err(unsupported(place, "this statement", "write it by key"));
+        let mut numbers = 0;
+        let (compiler, apply) = loop {
+            let mut compiler = Compiler::new(self.catalog);
+            (compiler.place, compiler.numbers) = (place, numbers);
+            compiler.take_parameters(&types, 0)?;
+            compiler.take_number_slots()?;
+            let Compiled::Statement(apply) = ad_hoc(&mut compiler, &applied.statement)? else {
+                return Err(unsupported(place, "this statement", "write it by key"));
+            };
+            match apply.draws.len() {
+                drawn if drawn > numbers => numbers = drawn,
+                _ => break (compiler, apply),
+            }
         };
         // Parameters that only the second part knows the types of.
         for (at, known) in compiler.given.iter().take(self.given.len()).enumerate() {
@@ -147,6 +155,7 @@ impl Compiler<'_> {
         }
         let mut items: Vec<_> = keys.iter().map(|key| column_item(&alias, key)).collect();
         let mut applied = update.clone();
+        applied.assignments = one_by_one(&update.assignments, place)?;
         for assignment in &mut applied.assignments {
             if is_default(&assignment.value) || is_untyped(&assignment.value) {
                 continue;

@@ -15,10 +15,18 @@ use crate::token::folded;
 use crate::typing::{cast, common_type, constant, null};
 
 use super::host::{HostFunction, Known, SIGNATURES, Signature, SystemFunction, known};
-use super::plan::{Step, StepKind, SubqueryKind};
+use super::plan::{Expanding, Step, StepKind, SubqueryKind};
 
-/// A function that gives rows, and the names of its columns.
-type Expansion = (Step, Vec<String>);
+/// A function that gives rows.
+pub(super) struct Expansion {
+    function: HostFunction,
+    arguments: Vec<Expr>,
+    /// names of its columns
+    pub(super) names: Vec<String>,
+    pub(super) outputs: Vec<SlotId>,
+    /// `outputs` ends with the numbers of rows
+    is_numbered: bool,
+}
 
 impl Compiler<'_> {
     /// Registers a step of the innermost level; the values it gives.
@@ -136,10 +144,15 @@ impl Compiler<'_> {
     /// The elements of an array as rows.
     pub(super) fn elements_of(&mut self, array: Expr) -> Result<(super::Plan, SlotId)> {
         let element = array.data_type();
-        let arguments = self.scalars(&[array])?;
         let column = self.temporary("element", element)?;
-        let kind = StepKind::Expand(HostFunction::Unnest);
-        let step = Step { arguments, kind, outputs: vec![column] };
+        let unnest = Expansion {
+            function: HostFunction::Unnest,
+            arguments: vec![array],
+            names: Vec::new(),
+            outputs: vec![column],
+            is_numbered: false,
+        };
+        let step = self.expansion_step(&[unnest])?;
         Ok((
             super::Plan::Extend { input: Box::new(super::Plan::One), step: Box::new(step) },
             column,
@@ -330,18 +343,11 @@ impl Compiler<'_> {
         let slots = match known {
             Some((_, slots)) => slots.clone(),
             None => {
-                if !self.level().expansions.is_empty() {
-                    return Err(unsupported(
-                        place,
-                        "a second function that gives rows in one select list",
-                        "write it in FROM",
-                    ));
-                }
                 let expansion = self.expansion(name, written, false, place)?;
-                let (step, _) =
+                let expansion =
                     expansion.ok_or_else(|| crate::function::unknown_function(name, place))?;
-                let slots = step.outputs.clone();
-                self.level().steps.push(step);
+                let slots = expansion.outputs.clone();
+                self.level().expanding.push(expansion);
                 self.level().expansions.push((text, slots.clone()));
                 slots
             }
@@ -409,13 +415,25 @@ impl Compiler<'_> {
         if ordinality {
             columns.push(("ordinality", SqlType::Scalar(DataType::BigInt)));
         }
-        let arguments = self.scalars(&arguments)?;
         let mut outputs = Vec::new();
         for (name, sql_type) in &columns {
             outputs.push(self.slot(&format!("${name}"), *sql_type)?);
         }
         let names = columns.into_iter().map(|(name, _)| name.to_owned()).collect();
-        Ok(Some((Step { arguments, kind: StepKind::Expand(function), outputs }, names)))
+        Ok(Some(Expansion { function, arguments, names, outputs, is_numbered: ordinality }))
+    }
+
+    /// Functions that give rows, side by side.
+    pub(super) fn expansion_step(&mut self, all: &[Expansion]) -> Result<Step> {
+        let arguments: Vec<Expr> = all.iter().flat_map(|one| one.arguments.clone()).collect();
+        let expanding = |one: &Expansion| Expanding {
+            function: one.function,
+            arguments: one.arguments.len(),
+            columns: one.outputs.len() - usize::from(one.is_numbered),
+        };
+        let kind = StepKind::Expand(all.iter().map(expanding).collect());
+        let outputs = all.iter().flat_map(|one| one.outputs.iter().copied()).collect();
+        Ok(Step { arguments: self.scalars(&arguments)?, kind, outputs })
     }
 
     /// `(f(x)).column` and `(array)[i]`.

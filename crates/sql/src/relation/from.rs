@@ -266,7 +266,8 @@ impl Compiler<'_> {
             return self.planned(shown, &columns, bound?, place);
         }
         let (kind, schema, known) = match (schema, self.catalog.table_named(name)) {
-            (None | Some("public"), Some(table)) => {
+            (None | Some("public"), Some(_)) => {
+                let table = self.table(name, place)?;
                 let columns = table.columns.iter().map(|column| {
                     let sql_type = SqlType::Scalar(column.data_type);
                     (column.name.clone(), sql_type, column.nullable)
@@ -370,11 +371,23 @@ impl Compiler<'_> {
             }
         }
         let before = self.level().steps.len();
-        let Some((step, mut names)) = self.expansion(&name, &values, ordinality, place)? else {
-            let message = format!("function {name} in FROM is not there");
-            return Err(error(b"42883", place, message)
-                .hint("generate_series, unnest and generate_subscripts are; CALL procedures"));
+        let lists: Vec<&[&ast::Expr]> = match name.as_str() {
+            // Of several arrays: their elements side by side.
+            "unnest" if !values.is_empty() => values.chunks(1).collect(),
+            _ => vec![&values],
         };
+        let mut all = Vec::new();
+        for (at, list) in lists.iter().enumerate() {
+            let is_numbered = ordinality && at + 1 == lists.len();
+            let Some(expansion) = self.expansion(&name, list, is_numbered, place)? else {
+                let message = format!("function {name} in FROM is not there");
+                return Err(error(b"42883", place, message)
+                    .hint("generate_series, unnest and generate_subscripts are; CALL procedures"));
+            };
+            all.push(expansion);
+        }
+        let step = self.expansion_step(&all)?;
+        let mut names: Vec<_> = all.into_iter().flat_map(|one| one.names).collect();
         let mut plan = super::Plan::One;
         for earlier in self.level().steps.split_off(before) {
             plan = super::Plan::Extend { input: Box::new(plan), step: Box::new(earlier) };

@@ -85,6 +85,20 @@ pub enum SystemFunction {
     TypeOid,
     /// pg_relation_size(oid) and its kin
     RelationSize,
+    /// pg_get_serial_sequence(table, column)
+    SerialSequence,
+    /// pg_table_is_visible(oid)
+    RelationVisible,
+    /// set_config(name, value, is_local)
+    SetConfig,
+    /// nextval(sequence)
+    NextValue,
+    /// currval(sequence)
+    CurrentValue,
+    /// lastval()
+    LastValue,
+    /// setval(sequence, number [, is_called])
+    SetValue,
     /// pg_sleep(seconds)
     Sleep,
     /// pg_cancel_backend(number)
@@ -160,6 +174,13 @@ pub(crate) const SIGNATURES: &[Signature] = {
         f("pg_database_size", H::System(S::RelationSize), 1, &[OID], OID),
         f("pg_tablespace_size", H::System(S::RelationSize), 1, &[OID], OID),
         f("pg_table_size", H::System(S::RelationSize), 1, &[OID], OID),
+        f("pg_get_serial_sequence", H::System(S::SerialSequence), 2, &[TEXT, TEXT], TEXT),
+        f("pg_table_is_visible", H::System(S::RelationVisible), 1, &[OID], TRUTH),
+        f("set_config", H::System(S::SetConfig), 3, &[TEXT, TEXT, TRUTH], TEXT),
+        f("nextval", H::System(S::NextValue), 1, &[TEXT], OID),
+        f("currval", H::System(S::CurrentValue), 1, &[TEXT], OID),
+        f("lastval", H::System(S::LastValue), 0, &[], OID),
+        f("setval", H::System(S::SetValue), 2, &[TEXT, OID, TRUTH], OID),
     ]
 };
 
@@ -179,8 +200,7 @@ pub(crate) fn known(name: &str) -> Option<Known> {
         "current_schema" => Known::Text("public"),
         "getdatabaseencoding" | "pg_encoding_to_char" => Known::Text("UTF8"),
         "pg_client_encoding" => Known::Text("UTF8"),
-        "pg_table_is_visible"
-        | "pg_type_is_visible"
+        "pg_type_is_visible"
         | "pg_function_is_visible"
         | "pg_opclass_is_visible"
         | "pg_operator_is_visible"
@@ -211,7 +231,6 @@ pub(crate) fn known(name: &str) -> Option<Known> {
         | "pg_get_viewdef"
         | "pg_get_triggerdef"
         | "pg_get_ruledef"
-        | "pg_get_serial_sequence"
         | "pg_tablespace_location"
         | "inet_server_addr"
         | "inet_client_addr"

@@ -26,6 +26,26 @@ pub struct Query {
     pub parameters: Vec<SlotId>,
 }
 
+impl Query {
+    /// Whether it draws numbers from sequences, or sets them: in transactions of their own.
+    pub fn draws(&self) -> bool {
+        use super::SystemFunction as F;
+        let draws = |step: &Step| {
+            matches!(
+                step.kind,
+                StepKind::Function(HostFunction::System(F::NextValue | F::SetValue))
+            )
+        };
+        let mut found = false;
+        self.plan.walk(&mut |plan| match plan {
+            Plan::Extend { step, .. } => found |= draws(step),
+            Plan::Given { steps, .. } => found |= steps.iter().any(draws),
+            _ => {}
+        });
+        found
+    }
+}
+
 /// An operator. Each gives rows, whose slots its parents name.
 #[derive(Debug)]
 pub enum Plan {
@@ -312,8 +332,9 @@ pub struct Step {
 pub enum StepKind {
     /// a function of the arguments
     Function(HostFunction),
-    /// each element of an array, or each number of a series, in a row of its own
-    Expand(HostFunction),
+    /// each element of an array, or each number of a series, in a row of its own; several functions
+    /// side by side, the shorter ones filled up with NULLs
+    Expand(Vec<Expanding>),
     /// a subquery
     Subquery {
         /// the rows
@@ -325,6 +346,17 @@ pub enum StepKind {
         /// what it reads of the rows around: where that is the same, so is what it gives
         inputs: Vec<SlotId>,
     },
+}
+
+/// One of the functions of [`StepKind::Expand`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Expanding {
+    /// which
+    pub function: HostFunction,
+    /// how many of the step's arguments are its own
+    pub arguments: usize,
+    /// how many columns it gives
+    pub columns: usize,
 }
 
 /// What a subquery in an expression gives.

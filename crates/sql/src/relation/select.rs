@@ -20,7 +20,7 @@ use crate::typing::{cast, common_type, scalar};
 use super::expression::ident_name;
 use super::from::Tree;
 use super::group::{Asked, Keys, sort_key};
-use super::plan::{Group, Plan, SortKey, Step, StepKind, Window};
+use super::plan::{Group, Plan, SortKey, Step, Window};
 use super::{Bound, Common, Level, Relation, RelationColumn, RelationKind};
 
 /// Queries one in the other.
@@ -148,8 +148,11 @@ impl Compiler<'_> {
         let key_steps = std::mem::take(&mut self.level().steps);
 
         let mut plan = self.narrowed(tree, wanted)?;
-        let (expansions, steps): (Vec<_>, Vec<_>) =
-            steps.into_iter().partition(|step| matches!(step.kind, StepKind::Expand(_)));
+        let expanding = std::mem::take(&mut self.level().expanding);
+        let expansions = match expanding.is_empty() {
+            true => Vec::new(),
+            false => vec![self.expansion_step(&expanding)?],
+        };
         let is_grouped =
             !keys.is_empty() || !asked.aggregates.is_empty() || select.having.is_some();
         let mut order_exprs: Vec<Expr> = order.iter().map(|(value, _)| value.clone()).collect();
@@ -226,7 +229,7 @@ impl Compiler<'_> {
             let level = self.level();
             let reads =
                 level.relations.iter().flat_map(Relation::slots).any(|s| inputs.contains(&s));
-            if reads || waits || matches!(step.kind, StepKind::Expand(_)) {
+            if reads || waits {
                 later.push(step);
             } else {
                 level.given.push(step);

@@ -9,16 +9,18 @@
 
 mod deparse;
 mod functions;
+mod information;
 mod rows;
 
 use std::sync::LazyLock;
 
+use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::program::Procedure;
 
 pub(super) use functions::relation_number;
-pub use functions::system_function;
+pub use functions::{sequence_named, system_function};
 pub use rows::system_rows;
 
 /// What the system catalog is made up from.
@@ -39,6 +41,8 @@ pub struct SystemContext<'a> {
     pub settings: Vec<(String, String, String)>,
     /// names of users
     pub users: Vec<String>,
+    /// the last number that a sequence has given
+    pub last_number: &'a dyn Fn(TableId) -> Option<i64>,
 }
 
 /// A column's name and type.
@@ -180,7 +184,11 @@ const RELATIONS: &[(&str, &str)] = &[
         "pg_catalog.pg_sequence",
         "seqrelid:o seqtypid:o seqstart:o seqincrement:o seqmax:o seqmin:o seqcache:o seqcycle:b",
     ),
-    ("pg_catalog.pg_sequences", "schemaname:t sequencename:t sequenceowner:t"),
+    (
+        "pg_catalog.pg_sequences",
+        "schemaname:t sequencename:t sequenceowner:t data_type:t start_value:o min_value:o \
+         max_value:o increment_by:o cycle:b cache_size:o last_value:o",
+    ),
     ("pg_catalog.pg_matviews", "schemaname:t matviewname:t matviewowner:t definition:t"),
     ("pg_catalog.pg_foreign_table", "ftrelid:o ftserver:o ftoptions:T"),
     ("pg_catalog.pg_foreign_server", "oid:o srvname:t srvowner:o srvfdw:o srvoptions:T"),
@@ -208,7 +216,7 @@ const RELATIONS: &[(&str, &str)] = &[
         "table_catalog:t table_schema:t table_name:t column_name:t ordinal_position:i \
          column_default:t is_nullable:t data_type:t character_maximum_length:i \
          numeric_precision:i numeric_scale:i datetime_precision:i udt_name:t is_identity:t \
-         is_generated:t is_updatable:t",
+         identity_generation:t is_generated:t is_updatable:t",
     ),
     (
         "information_schema.table_constraints",
@@ -238,7 +246,11 @@ const RELATIONS: &[(&str, &str)] = &[
          routine_definition:t external_language:t",
     ),
     ("information_schema.views", "table_catalog:t table_schema:t table_name:t view_definition:t"),
-    ("information_schema.sequences", "sequence_catalog:t sequence_schema:t sequence_name:t"),
+    (
+        "information_schema.sequences",
+        "sequence_catalog:t sequence_schema:t sequence_name:t data_type:t start_value:t \
+         minimum_value:t maximum_value:t increment:t cycle_option:t",
+    ),
 ];
 
 static KNOWN: LazyLock<Vec<SystemRelation>> = LazyLock::new(|| {

@@ -55,6 +55,7 @@ impl<'a> Generator<'a> {
         let procedure = Procedure {
             name: "generated".into(),
             parameters: 0,
+            draws: Vec::new(),
             slots: special_slots(),
             body: Vec::new(),
             result: vec![ResultColumn { name: "c".into(), data_type: INT }; 2],

@@ -91,6 +91,7 @@ impl Build {
             procedure: Procedure {
                 name: "test".into(),
                 parameters: 0,
+                draws: Vec::new(),
                 slots: special_slots(),
                 body: Vec::new(),
                 result: Vec::new(),
@@ -163,7 +164,7 @@ pub const VISITS: ColumnId = ColumnId(3);
 pub const MONEY: DataType = numeric(12, 2);
 
 pub fn column(name: &str, data_type: DataType, nullable: bool) -> Column {
-    Column { name: name.into(), data_type, nullable, default: None }
+    Column { name: name.into(), data_type, nullable, default: None, draws: None }
 }
 
 pub fn index(name: &str, columns: &[ColumnId], unique: bool) -> IndexDefinition {

@@ -18,6 +18,7 @@ fn catalog(filler: u32) -> Catalog {
         data_type,
         nullable: false,
         default: None,
+        draws: None,
     };
     let columns = vec![
         column("y_id", DataType::BigInt),

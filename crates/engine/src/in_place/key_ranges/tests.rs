@@ -98,6 +98,7 @@ impl World {
             data_type: DataType::BigInt,
             nullable: false,
             default: None,
+            draws: None,
         };
         let index = |name: &str, column, unique, kind| IndexDefinition {
             name: name.into(),
@@ -219,6 +220,7 @@ fn deletes(primary: IndexId) -> Procedure {
     Procedure {
         name: "deletes".into(),
         parameters: 0,
+        draws: Vec::new(),
         slots: special_slots(),
         body: vec![Statement { kind: delete, place: Place { line: 1, column: 1 } }],
         result: Vec::new(),

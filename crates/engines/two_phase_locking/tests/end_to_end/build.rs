@@ -9,7 +9,13 @@ use hotrow_transaction::program::*;
 
 /// A column of a table.
 pub fn bigint(name: &str) -> Column {
-    Column { name: name.into(), data_type: DataType::BigInt, nullable: false, default: None }
+    Column {
+        name: name.into(),
+        data_type: DataType::BigInt,
+        nullable: false,
+        default: None,
+        draws: None,
+    }
 }
 
 /// An index on a table's columns, by their numbers.
@@ -64,6 +70,7 @@ impl Build {
             procedure: Procedure {
                 name: name.into(),
                 parameters: 0,
+                draws: Vec::new(),
                 slots: special_slots(),
                 body: Vec::new(),
                 result: Vec::new(),

@@ -206,10 +206,36 @@ pub fn system_function(
             return found.map_or(Value::Null, |known| Value::BigInt(known.oid));
         }
         F::RelationSize => return Value::BigInt(0),
+        F::SerialSequence => match arguments {
+            [Value::Text(table), Value::Text(column)] => serial_sequence(context, table, column),
+            _ => None,
+        },
+        // Whoever runs the query answers: they are the database's.
+        F::NextValue | F::CurrentValue | F::LastValue | F::SetValue | F::SetConfig => None,
+        F::RelationVisible => {
+            let system = id(number, SYSTEM_RELATIONS).and_then(|at| KNOWN.get(at));
+            let is_hidden = system.is_some_and(|known| known.schema == "information_schema");
+            return Value::Bool(!is_hidden);
+        }
         // Done by whoever runs the query.
         F::Sleep | F::CancelBackend | F::TerminateBackend => return Value::Null,
     };
     found.map_or(Value::Null, Value::Text)
+}
+
+fn serial_sequence(context: &SystemContext<'_>, table: &str, column: &str) -> Option<String> {
+    let bare = table.strip_prefix("public.").unwrap_or(table).trim_matches('"');
+    let table = context.catalog.table_named(bare)?;
+    let column = table.columns.iter().find(|known| known.name == column)?;
+    let sequence = crate::sequence::owned_by_column(column)?;
+    Some(format!("public.{}", quoted(&context.catalog.table(sequence).name)))
+}
+
+/// The sequence that is named, for nextval and its kin.
+pub fn sequence_named<'c>(catalog: &'c Catalog, name: &str) -> Option<&'c Table> {
+    let number = relation_number(catalog, name)?;
+    let table = catalog.tables().get(id(number, TABLES)?)?;
+    (table.sequence.is_some() && !table.dropped).then_some(table)
 }
 
 fn format_type(number: i64, modifier: i32) -> Option<String> {
@@ -297,7 +323,7 @@ fn result_text(procedure: &Procedure) -> String {
 }
 
 fn arguments_text(procedure: &Procedure) -> String {
-    let parameters = procedure.parameters().iter();
+    let parameters = procedure.given().iter();
     let named = parameters.map(|slot| format!("{} {}", quoted(&slot.name), slot.sql_type));
     named.collect::<Vec<_>>().join(", ")
 }

@@ -3,7 +3,9 @@
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{ForeignKey, Index, IndexKind, Table};
+use hotrow_transaction::catalog::{
+    Column, ForeignKey, Index, IndexKind, Numbering, Sequence, Table,
+};
 use hotrow_transaction::program::Procedure;
 
 use super::functions::{self, CONSTRAINTS, DEFAULTS, INDEXES, Number, SYSTEM_RELATIONS, TABLES};
@@ -19,9 +21,9 @@ const PLPGSQL: i64 = 13_500;
 const DATABASE: i64 = 16_383;
 
 /// A row being made: names and values; the rest is filled in.
-type Fields = Vec<(&'static str, Value)>;
+pub(super) type Fields = Vec<(&'static str, Value)>;
 
-fn text(text: impl Into<String>) -> Value {
+pub(super) fn text(text: impl Into<String>) -> Value {
     Value::Text(text.into())
 }
 
@@ -146,6 +148,40 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
                 ]
             })
             .collect(),
+        "pg_catalog.pg_sequence" => sequences(context)
+            .map(|(table, sequence)| {
+                let of = SqlType::Scalar(sequence.data_type);
+                vec![
+                    ("seqrelid", Value::BigInt(TABLES.of(table.id.index()))),
+                    ("seqtypid", Value::BigInt(functions::type_number(of))),
+                    ("seqstart", Value::BigInt(sequence.start)),
+                    ("seqincrement", Value::BigInt(sequence.increment)),
+                    ("seqmax", Value::BigInt(sequence.max)),
+                    ("seqmin", Value::BigInt(sequence.min)),
+                    ("seqcache", Value::BigInt(1)),
+                    ("seqcycle", Value::Bool(sequence.cycle)),
+                ]
+            })
+            .collect(),
+        "pg_catalog.pg_sequences" => sequences(context)
+            .map(|(table, sequence)| {
+                let last = (context.last_number)(table.id);
+                vec![
+                    ("schemaname", text("public")),
+                    ("sequencename", text(&table.name)),
+                    ("sequenceowner", text(context.user)),
+                    ("data_type", text(sequence.data_type.to_string())),
+                    ("start_value", Value::BigInt(sequence.start)),
+                    ("min_value", Value::BigInt(sequence.min)),
+                    ("max_value", Value::BigInt(sequence.max)),
+                    ("increment_by", Value::BigInt(sequence.increment)),
+                    ("cycle", Value::Bool(sequence.cycle)),
+                    ("cache_size", Value::BigInt(1)),
+                    ("last_value", last.map_or(Value::Null, Value::BigInt)),
+                ]
+            })
+            .collect(),
+        "pg_catalog.pg_depend" => dependencies(context),
         "pg_catalog.pg_settings" => settings(context),
         "pg_catalog.pg_language" => vec![vec![
             ("oid", Value::BigInt(PLPGSQL)),
@@ -157,18 +193,28 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         "pg_catalog.pg_tablespace" => {
             vec![vec![("oid", Value::BigInt(1663)), ("spcname", text("pg_default"))]]
         }
-        other => information(context, other),
+        other => super::information::fields(context, other),
     }
 }
 
-fn tables<'c>(context: &SystemContext<'c>) -> impl Iterator<Item = &'c Table> + use<'c> {
-    context.catalog.tables().iter().filter(|table| !table.dropped)
+pub(super) fn tables<'c>(context: &SystemContext<'c>) -> impl Iterator<Item = &'c Table> + use<'c> {
+    context.catalog.tables().iter().filter(|table| !table.dropped && table.sequence.is_none())
 }
 
-fn indexes<'c>(context: &SystemContext<'c>) -> impl Iterator<Item = (&'c Table, &'c Index)> {
+pub(super) fn sequences<'c>(
+    context: &SystemContext<'c>,
+) -> impl Iterator<Item = (&'c Table, Sequence)> + use<'c> {
+    let tables = context.catalog.tables().iter().filter(|table| !table.dropped);
+    tables.filter_map(|table| Some((table, table.sequence?)))
+}
+
+pub(super) fn indexes<'c>(
+    context: &SystemContext<'c>,
+) -> impl Iterator<Item = (&'c Table, &'c Index)> {
     let catalog = context.catalog;
     let all = catalog.indexes().iter().filter(|index| !index.dropped);
-    all.map(|index| (catalog.table(index.table), index))
+    let all = all.map(|index| (catalog.table(index.table), index));
+    all.filter(|(table, _)| table.sequence.is_none())
 }
 
 fn users<'c>(context: &'c SystemContext<'_>) -> impl Iterator<Item = (i64, &'c str)> {
@@ -219,6 +265,9 @@ fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
         fields.push(("relhastriggers", Value::Bool(foreign_keys(context).any(refers))));
         fields.push(("relam", Value::BigInt(2)));
         all.push(fields);
+    }
+    for (table, _) in sequences(context) {
+        all.push(class(TABLES.of(table.id.index()), &table.name, "S", 3));
     }
     for (_, index) in indexes(context) {
         let oid = INDEXES.of(index.id.index());
@@ -274,7 +323,10 @@ fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
             let of = SqlType::Scalar(column.data_type);
             let mut fields = attribute(TABLES.of(table.id.index()), at, &column.name, of);
             fields.push(("attnotnull", Value::Bool(!column.nullable)));
-            fields.push(("atthasdef", Value::Bool(column.default.is_some())));
+            let has_default = default_text(context, column).is_some();
+            fields.push(("atthasdef", Value::Bool(has_default)));
+            fields.retain(|(name, _)| *name != "attidentity");
+            fields.push(("attidentity", text(identity(column))));
             all.push(fields);
         }
     }
@@ -297,12 +349,58 @@ fn defaults(context: &SystemContext<'_>) -> Vec<Fields> {
     let mut all = Vec::new();
     for table in tables(context) {
         for (at, column) in table.columns.iter().enumerate() {
-            let Some(default) = &column.default else { continue };
+            let Some(default) = default_text(context, column) else { continue };
             all.push(vec![
                 ("oid", Value::BigInt(DEFAULTS.of_part(table.id.index(), at))),
                 ("adrelid", Value::BigInt(TABLES.of(table.id.index()))),
                 ("adnum", small(at + 1)),
-                ("adbin", text(deparse::text(default, &|_| String::new()))),
+                ("adbin", text(default)),
+            ]);
+        }
+    }
+    all
+}
+
+/// What DEFAULT says.
+pub(super) fn default_text(context: &SystemContext<'_>, column: &Column) -> Option<String> {
+    match column.draws {
+        Some(draws) if identity(column).is_empty() => {
+            let name = functions::quoted(&context.catalog.table(draws.sequence).name);
+            Some(format!("nextval('{}'::regclass)", name.replace('\'', "''")))
+        }
+        Some(_) => None,
+        None => column.default.as_ref().map(|default| deparse::text(default, &|_| String::new())),
+    }
+}
+
+/// The letter for GENERATED ... AS IDENTITY.
+pub(super) fn identity(column: &Column) -> &'static str {
+    match column.draws.map(|draws| draws.as_written) {
+        Some(Numbering::Always) => "a",
+        Some(Numbering::ByDefault) => "d",
+        Some(Numbering::Serial | Numbering::Default) | None => "",
+    }
+}
+
+/// Of the sequences that go with columns.
+fn dependencies(context: &SystemContext<'_>) -> Vec<Fields> {
+    let class = functions::relation_number(context.catalog, "pg_class").unwrap_or_default();
+    let mut all = Vec::new();
+    for table in tables(context) {
+        for (at, column) in table.columns.iter().enumerate() {
+            let Some(draws) = column.draws else { continue };
+            let kind = match draws.as_written {
+                Numbering::Always | Numbering::ByDefault => "i",
+                Numbering::Serial => "a",
+                Numbering::Default => continue,
+            };
+            all.push(vec![
+                ("classid", Value::BigInt(class)),
+                ("objid", Value::BigInt(TABLES.of(draws.sequence.index()))),
+                ("refclassid", Value::BigInt(class)),
+                ("refobjid", Value::BigInt(TABLES.of(table.id.index()))),
+                ("refobjsubid", Value::Int(at as i32 + 1)),
+                ("deptype", text(kind)),
             ]);
         }
     }
@@ -373,7 +471,7 @@ fn constraint(oid: i64, name: &str, kind: &str, table: TableId, columns: &[Colum
 }
 
 /// Of a unique index: the primary key's, or one that makes a UNIQUE constraint.
-fn key_kind(table: &Table, index: &Index) -> Option<&'static str> {
+pub(super) fn key_kind(table: &Table, index: &Index) -> Option<&'static str> {
     match (index.unique, table.primary == Some(index.id)) {
         (_, true) => Some("p"),
         (true, false) if index.name.ends_with("_key") => Some("u"),
@@ -413,13 +511,13 @@ fn constraints(context: &SystemContext<'_>) -> Vec<Fields> {
     all
 }
 
-fn is_function(procedure: &Procedure) -> bool {
+pub(super) fn is_function(procedure: &Procedure) -> bool {
     procedure.returns_set || !procedure.result.is_empty()
 }
 
 fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
     let one = |(number, procedure, source): &(u32, &Procedure, &str)| {
-        let parameters = procedure.parameters();
+        let parameters = procedure.given();
         let types = parameters.iter().map(|p| Value::BigInt(functions::type_number(p.sql_type)));
         let result = procedure
             .result
@@ -464,195 +562,10 @@ fn settings(context: &SystemContext<'_>) -> Vec<Fields> {
     all
 }
 
-fn information(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
-    let catalog = || text(context.database);
-    let of_table = |table: &Table| {
-        vec![
-            ("table_catalog", catalog()),
-            ("table_schema", text("public")),
-            ("table_name", text(&table.name)),
-        ]
-    };
-    let of_constraint = |name: &str| {
-        vec![
-            ("constraint_catalog", catalog()),
-            ("constraint_schema", text("public")),
-            ("constraint_name", text(name)),
-        ]
-    };
-    let mut all = Vec::new();
-    match relation {
-        "information_schema.schemata" => {
-            for name in ["pg_catalog", "public", "information_schema"] {
-                all.push(vec![
-                    ("catalog_name", catalog()),
-                    ("schema_name", text(name)),
-                    ("schema_owner", text(context.user)),
-                ]);
-            }
-        }
-        "information_schema.tables" => {
-            for table in tables(context) {
-                let mut fields = of_table(table);
-                fields.push(("table_type", text("BASE TABLE")));
-                fields.push(("is_insertable_into", text("YES")));
-                fields.push(("is_typed", text("NO")));
-                all.push(fields);
-            }
-        }
-        "information_schema.columns" => {
-            for table in tables(context) {
-                for (at, column) in table.columns.iter().enumerate() {
-                    let mut fields = of_table(table);
-                    fields.extend(column_information(at, column));
-                    all.push(fields);
-                }
-            }
-        }
-        "information_schema.table_constraints" => {
-            for (name, kind, table) in named_constraints(context) {
-                let mut fields = of_constraint(name);
-                fields.extend(of_table(table));
-                fields.push(("constraint_type", text(kind)));
-                fields.push(("is_deferrable", text("NO")));
-                fields.push(("initially_deferred", text("NO")));
-                all.push(fields);
-            }
-        }
-        "information_schema.key_column_usage" => {
-            for (name, table, columns, references) in key_columns(context) {
-                for (at, column) in columns.iter().enumerate() {
-                    let mut fields = of_constraint(name);
-                    fields.extend(of_table(table));
-                    fields.push(("column_name", text(&table.columns[column.index()].name)));
-                    fields.push(("ordinal_position", Value::Int(at as i32 + 1)));
-                    let position = if references { Value::Int(at as i32 + 1) } else { Value::Null };
-                    fields.push(("position_in_unique_constraint", position));
-                    all.push(fields);
-                }
-            }
-        }
-        "information_schema.referential_constraints" => {
-            for (_, key) in foreign_keys(context) {
-                let mut fields = of_constraint(&key.name);
-                let parent = context.catalog.index(key.parent_index);
-                fields.push(("unique_constraint_catalog", catalog()));
-                fields.push(("unique_constraint_schema", text("public")));
-                fields.push(("unique_constraint_name", text(&parent.name)));
-                fields.push(("match_option", text("NONE")));
-                fields.push(("update_rule", text("NO ACTION")));
-                fields.push(("delete_rule", text("NO ACTION")));
-                all.push(fields);
-            }
-        }
-        "information_schema.constraint_column_usage" => {
-            for (name, table, columns, references) in key_columns(context) {
-                if references {
-                    continue;
-                }
-                for column in columns {
-                    let mut fields = of_constraint(name);
-                    fields.extend(of_table(table));
-                    fields.push(("column_name", text(&table.columns[column.index()].name)));
-                    all.push(fields);
-                }
-            }
-            for (_, key) in foreign_keys(context) {
-                let parent = context.catalog.table(key.parent);
-                for column in &context.catalog.index(key.parent_index).columns {
-                    let mut fields = of_constraint(&key.name);
-                    fields.extend(of_table(parent));
-                    fields.push(("column_name", text(&parent.columns[column.index()].name)));
-                    all.push(fields);
-                }
-            }
-        }
-        "information_schema.routines" => {
-            for (_, procedure, source) in &context.procedures {
-                let kind = if is_function(procedure) { "FUNCTION" } else { "PROCEDURE" };
-                all.push(vec![
-                    ("routine_catalog", catalog()),
-                    ("routine_schema", text("public")),
-                    ("routine_name", text(&procedure.name)),
-                    ("routine_type", text(kind)),
-                    ("routine_definition", text(*source)),
-                    ("external_language", text("PLPGSQL")),
-                ]);
-            }
-        }
-        _ => {}
-    }
-    all
-}
-
-fn column_information(at: usize, column: &hotrow_transaction::catalog::Column) -> Fields {
-    let data_type = column.data_type;
-    let (length, digits, seconds) = match data_type {
-        DataType::Varchar(n) | DataType::Char(n) => (Value::Int(n as i32), None, Value::Null),
-        DataType::Numeric { precision, scale } => {
-            (Value::Null, Some((precision, scale)), Value::Null)
-        }
-        DataType::SmallInt => (Value::Null, Some((16, 0)), Value::Null),
-        DataType::Integer => (Value::Null, Some((32, 0)), Value::Null),
-        DataType::BigInt => (Value::Null, Some((64, 0)), Value::Null),
-        DataType::Timestamp | DataType::TimestampTz => (Value::Null, None, Value::Int(6)),
-        _ => (Value::Null, None, Value::Null),
-    };
-    let of_digits = |pick: fn((u8, u8)) -> u8| {
-        digits.map_or(Value::Null, |digits| Value::Int(i32::from(pick(digits))))
-    };
-    let default = column.default.as_ref();
-    let default = default.map(|default| deparse::text(default, &|_| String::new()));
-    vec![
-        ("column_name", text(&column.name)),
-        ("ordinal_position", Value::Int(at as i32 + 1)),
-        ("column_default", default.map_or(Value::Null, Value::Text)),
-        ("is_nullable", text(if column.nullable { "YES" } else { "NO" })),
-        ("data_type", text(functions::standard_name(data_type))),
-        ("character_maximum_length", length),
-        ("numeric_precision", of_digits(|digits| digits.0)),
-        ("numeric_scale", of_digits(|digits| digits.1)),
-        ("datetime_precision", seconds),
-        ("udt_name", text(functions::short_name(data_type))),
-        ("is_identity", text("NO")),
-        ("is_generated", text("NEVER")),
-        ("is_updatable", text("YES")),
-    ]
-}
-
-fn foreign_keys<'c>(
+pub(super) fn foreign_keys<'c>(
     context: &SystemContext<'c>,
 ) -> impl Iterator<Item = (&'c Table, &'c ForeignKey)> + use<'c> {
     tables(context).flat_map(|table| table.foreign_keys.iter().map(move |key| (table, key)))
-}
-
-fn named_constraints<'c>(context: &SystemContext<'c>) -> Vec<(&'c str, &'static str, &'c Table)> {
-    let keys = indexes(context).filter_map(|(table, index)| {
-        let kind = key_kind(table, index)?;
-        let kind = if kind == "p" { "PRIMARY KEY" } else { "UNIQUE" };
-        Some((index.name.as_str(), kind, table))
-    });
-    let mut all: Vec<_> = keys.collect();
-    all.extend(foreign_keys(context).map(|(table, key)| (key.name.as_str(), "FOREIGN KEY", table)));
-    for table in tables(context) {
-        all.extend(table.checks.iter().map(|check| (check.name.as_str(), "CHECK", table)));
-    }
-    all
-}
-
-/// Name, table and columns of keys, and whether they reference others.
-fn key_columns<'c>(context: &SystemContext<'c>) -> Vec<(&'c str, &'c Table, &'c [ColumnId], bool)> {
-    let keys = indexes(context).filter_map(|(table, index)| {
-        key_kind(table, index)?;
-        Some((index.name.as_str(), table, index.columns.as_slice(), false))
-    });
-    let mut all: Vec<_> = keys.collect();
-    let references = foreign_keys(context);
-    all.extend(
-        references
-            .map(|(table, key)| (key.name.as_str(), table, key.child_columns.as_slice(), true)),
-    );
-    all
 }
 
 /// Numbers of objects that are made of ids.

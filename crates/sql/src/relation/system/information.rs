@@ -1,0 +1,218 @@
+//! Rows of `information_schema`.
+
+use hotrow_base::ids::ColumnId;
+use hotrow_base::types::DataType;
+use hotrow_base::value::Value;
+use hotrow_transaction::catalog::{Column, Table};
+
+use super::rows::{
+    Fields, default_text, foreign_keys, identity, indexes, is_function, key_kind, sequences,
+    tables, text,
+};
+use super::{SystemContext, functions};
+
+pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
+    let catalog = || text(context.database);
+    let of_table = |table: &Table| {
+        vec![
+            ("table_catalog", catalog()),
+            ("table_schema", text("public")),
+            ("table_name", text(&table.name)),
+        ]
+    };
+    let of_constraint = |name: &str| {
+        vec![
+            ("constraint_catalog", catalog()),
+            ("constraint_schema", text("public")),
+            ("constraint_name", text(name)),
+        ]
+    };
+    let mut all = Vec::new();
+    match relation {
+        "information_schema.schemata" => {
+            for name in ["pg_catalog", "public", "information_schema"] {
+                all.push(vec![
+                    ("catalog_name", catalog()),
+                    ("schema_name", text(name)),
+                    ("schema_owner", text(context.user)),
+                ]);
+            }
+        }
+        "information_schema.tables" => {
+            for table in tables(context) {
+                let mut fields = of_table(table);
+                fields.push(("table_type", text("BASE TABLE")));
+                fields.push(("is_insertable_into", text("YES")));
+                fields.push(("is_typed", text("NO")));
+                all.push(fields);
+            }
+        }
+        "information_schema.columns" => {
+            for table in tables(context) {
+                for (at, column) in table.columns.iter().enumerate() {
+                    let mut fields = of_table(table);
+                    fields.extend(column_information(context, at, column));
+                    all.push(fields);
+                }
+            }
+        }
+        "information_schema.table_constraints" => {
+            for (name, kind, table) in named_constraints(context) {
+                let mut fields = of_constraint(name);
+                fields.extend(of_table(table));
+                fields.push(("constraint_type", text(kind)));
+                fields.push(("is_deferrable", text("NO")));
+                fields.push(("initially_deferred", text("NO")));
+                all.push(fields);
+            }
+        }
+        "information_schema.key_column_usage" => {
+            for (name, table, columns, references) in key_columns(context) {
+                for (at, column) in columns.iter().enumerate() {
+                    let mut fields = of_constraint(name);
+                    fields.extend(of_table(table));
+                    fields.push(("column_name", text(&table.columns[column.index()].name)));
+                    fields.push(("ordinal_position", Value::Int(at as i32 + 1)));
+                    let position = if references { Value::Int(at as i32 + 1) } else { Value::Null };
+                    fields.push(("position_in_unique_constraint", position));
+                    all.push(fields);
+                }
+            }
+        }
+        "information_schema.referential_constraints" => {
+            for (_, key) in foreign_keys(context) {
+                let mut fields = of_constraint(&key.name);
+                let parent = context.catalog.index(key.parent_index);
+                fields.push(("unique_constraint_catalog", catalog()));
+                fields.push(("unique_constraint_schema", text("public")));
+                fields.push(("unique_constraint_name", text(&parent.name)));
+                fields.push(("match_option", text("NONE")));
+                fields.push(("update_rule", text("NO ACTION")));
+                fields.push(("delete_rule", text("NO ACTION")));
+                all.push(fields);
+            }
+        }
+        "information_schema.constraint_column_usage" => {
+            for (name, table, columns, references) in key_columns(context) {
+                if references {
+                    continue;
+                }
+                for column in columns {
+                    let mut fields = of_constraint(name);
+                    fields.extend(of_table(table));
+                    fields.push(("column_name", text(&table.columns[column.index()].name)));
+                    all.push(fields);
+                }
+            }
+            for (_, key) in foreign_keys(context) {
+                let parent = context.catalog.table(key.parent);
+                for column in &context.catalog.index(key.parent_index).columns {
+                    let mut fields = of_constraint(&key.name);
+                    fields.extend(of_table(parent));
+                    fields.push(("column_name", text(&parent.columns[column.index()].name)));
+                    all.push(fields);
+                }
+            }
+        }
+        "information_schema.sequences" => {
+            for (table, sequence) in sequences(context) {
+                let number = |number: i64| text(number.to_string());
+                all.push(vec![
+                    ("sequence_catalog", catalog()),
+                    ("sequence_schema", text("public")),
+                    ("sequence_name", text(&table.name)),
+                    ("data_type", text(sequence.data_type.to_string())),
+                    ("start_value", number(sequence.start)),
+                    ("minimum_value", number(sequence.min)),
+                    ("maximum_value", number(sequence.max)),
+                    ("increment", number(sequence.increment)),
+                    ("cycle_option", text(if sequence.cycle { "YES" } else { "NO" })),
+                ]);
+            }
+        }
+        "information_schema.routines" => {
+            for (_, procedure, source) in &context.procedures {
+                let kind = if is_function(procedure) { "FUNCTION" } else { "PROCEDURE" };
+                all.push(vec![
+                    ("routine_catalog", catalog()),
+                    ("routine_schema", text("public")),
+                    ("routine_name", text(&procedure.name)),
+                    ("routine_type", text(kind)),
+                    ("routine_definition", text(*source)),
+                    ("external_language", text("PLPGSQL")),
+                ]);
+            }
+        }
+        _ => {}
+    }
+    all
+}
+
+fn column_information(context: &SystemContext<'_>, at: usize, column: &Column) -> Fields {
+    let data_type = column.data_type;
+    let (length, digits, seconds) = match data_type {
+        DataType::Varchar(n) | DataType::Char(n) => (Value::Int(n as i32), None, Value::Null),
+        DataType::Numeric { precision, scale } => {
+            (Value::Null, Some((precision, scale)), Value::Null)
+        }
+        DataType::SmallInt => (Value::Null, Some((16, 0)), Value::Null),
+        DataType::Integer => (Value::Null, Some((32, 0)), Value::Null),
+        DataType::BigInt => (Value::Null, Some((64, 0)), Value::Null),
+        DataType::Timestamp | DataType::TimestampTz => (Value::Null, None, Value::Int(6)),
+        _ => (Value::Null, None, Value::Null),
+    };
+    let of_digits = |pick: fn((u8, u8)) -> u8| {
+        digits.map_or(Value::Null, |digits| Value::Int(i32::from(pick(digits))))
+    };
+    let default = default_text(context, column);
+    let generation = match identity(column) {
+        "" => Value::Null,
+        "a" => text("ALWAYS"),
+        _ => text("BY DEFAULT"),
+    };
+    vec![
+        ("column_name", text(&column.name)),
+        ("ordinal_position", Value::Int(at as i32 + 1)),
+        ("column_default", default.map_or(Value::Null, Value::Text)),
+        ("is_nullable", text(if column.nullable { "YES" } else { "NO" })),
+        ("data_type", text(functions::standard_name(data_type))),
+        ("character_maximum_length", length),
+        ("numeric_precision", of_digits(|digits| digits.0)),
+        ("numeric_scale", of_digits(|digits| digits.1)),
+        ("datetime_precision", seconds),
+        ("udt_name", text(functions::short_name(data_type))),
+        ("is_identity", text(if generation.is_null() { "NO" } else { "YES" })),
+        ("identity_generation", generation),
+        ("is_generated", text("NEVER")),
+        ("is_updatable", text("YES")),
+    ]
+}
+
+fn named_constraints<'c>(context: &SystemContext<'c>) -> Vec<(&'c str, &'static str, &'c Table)> {
+    let keys = indexes(context).filter_map(|(table, index)| {
+        let kind = key_kind(table, index)?;
+        let kind = if kind == "p" { "PRIMARY KEY" } else { "UNIQUE" };
+        Some((index.name.as_str(), kind, table))
+    });
+    let mut all: Vec<_> = keys.collect();
+    all.extend(foreign_keys(context).map(|(table, key)| (key.name.as_str(), "FOREIGN KEY", table)));
+    for table in tables(context) {
+        all.extend(table.checks.iter().map(|check| (check.name.as_str(), "CHECK", table)));
+    }
+    all
+}
+
+/// Name, table and columns of keys, and whether they reference others.
+fn key_columns<'c>(context: &SystemContext<'c>) -> Vec<(&'c str, &'c Table, &'c [ColumnId], bool)> {
+    let keys = indexes(context).filter_map(|(table, index)| {
+        key_kind(table, index)?;
+        Some((index.name.as_str(), table, index.columns.as_slice(), false))
+    });
+    let mut all: Vec<_> = keys.collect();
+    let references = foreign_keys(context);
+    all.extend(
+        references
+            .map(|(table, key)| (key.name.as_str(), table, key.child_columns.as_slice(), true)),
+    );
+    all
+}

@@ -1,0 +1,328 @@
+//! Sequences: CREATE SEQUENCE, `serial`, GENERATED AS IDENTITY, and the numbers that INSERT draws.
+//!
+//! Role         a sequence is a table of one row that says how far its numbers were given away;
+//!              who inserts without giving a number gets one as a parameter behind its own
+//!              ([`Procedure::draws`](hotrow_transaction::program::Procedure::draws))
+//! Invariants   I1 where numbers are drawn in a statement does not depend on its values, so that as
+//!              many are drawn before it runs as it may need: not in loops
+//! Source       PostgreSQL 15, "CREATE SEQUENCE" and "Serial Types". We differ: `nextval` is no
+//!              expression of a procedure; a number that a branch does not use is lost
+
+use hotrow_base::ids::TableId;
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::catalog::{
+    Catalog, Column, Draws, IndexDefinition, IndexKind, Numbering, Sequence, Table,
+};
+use hotrow_transaction::program::{Expr, Place};
+use sqlparser::ast;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use crate::apply::{CatalogChange, Notice};
+use crate::clauses::object_name;
+use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::scope::Compiler;
+use crate::token::is_word;
+use crate::types::data_type;
+use crate::typing::{Coercion, assign};
+
+/// A sequence before its table has an id.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SequenceDefinition {
+    /// its name
+    pub name: String,
+    /// what it counts
+    pub sequence: Sequence,
+}
+
+/// The type of a `serial` column.
+pub(crate) fn serial(written: &ast::DataType) -> Option<DataType> {
+    let ast::DataType::Custom(name, arguments) = written else { return None };
+    if !arguments.is_empty() {
+        return None;
+    }
+    Some(match name.to_string().to_lowercase().as_str() {
+        "serial" | "serial4" => DataType::Integer,
+        "bigserial" | "serial8" => DataType::BigInt,
+        "smallserial" | "serial2" => DataType::SmallInt,
+        _ => return None,
+    })
+}
+
+/// What a column's type can count; none for other types than integers.
+fn bounds(data_type: DataType) -> Option<(i64, i64)> {
+    Some(match data_type {
+        DataType::SmallInt => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        DataType::Integer => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        DataType::BigInt => (i64::MIN, i64::MAX),
+        _ => return None,
+    })
+}
+
+fn number(written: &ast::Expr, place: Place) -> Result<i64> {
+    let text = written.to_string().replace(' ', "");
+    text.parse().map_err(|_| {
+        error(b"22023", place, format!("\"{written}\" is no number of a sequence"))
+            .hint("write an integer")
+    })
+}
+
+/// A sequence of a type, with what was written of it.
+pub(crate) fn sequence_of(
+    data_type: DataType,
+    options: &[ast::SequenceOptions],
+    place: Place,
+) -> Result<Sequence> {
+    use ast::SequenceOptions as O;
+    let Some((least, greatest)) = bounds(data_type) else {
+        return Err(error(b"22023", place, "sequence type must be smallint, integer, or bigint"));
+    };
+    let invalid = |message: String| error(b"22023", place, message);
+    let (mut increment, mut start, mut min, mut max, mut cycle) = (1, None, None, None, false);
+    for option in options {
+        match option {
+            O::IncrementBy(by, _) => increment = number(by, place)?,
+            O::MinValue(value) => min = value.as_ref().map(|v| number(v, place)).transpose()?,
+            O::MaxValue(value) => max = value.as_ref().map(|v| number(v, place)).transpose()?,
+            O::StartWith(value, _) => start = Some(number(value, place)?),
+            // Numbers are kept in blocks of our own choosing.
+            O::Cache(value) if number(value, place)? > 0 => {}
+            O::Cache(value) => return Err(invalid(format!("CACHE ({value}) must be positive"))),
+            // The parser's word for NO CYCLE is true.
+            O::Cycle(no) => cycle = !no,
+        }
+    }
+    if increment == 0 {
+        return Err(invalid("INCREMENT must not be zero".to_owned()));
+    }
+    let (first_min, first_max) = if increment > 0 { (1, greatest) } else { (least, -1) };
+    let (min, max) = (min.unwrap_or(first_min), max.unwrap_or(first_max));
+    for (what, value) in [("MINVALUE", min), ("MAXVALUE", max)] {
+        if value < least || value > greatest {
+            let message = format!("{what} ({value}) is out of range for sequence data type");
+            return Err(invalid(format!("{message} {data_type}")));
+        }
+    }
+    if min >= max {
+        return Err(invalid(format!("MINVALUE ({min}) must be less than MAXVALUE ({max})")));
+    }
+    let start = start.unwrap_or(if increment > 0 { min } else { max });
+    if start < min {
+        return Err(invalid(format!("START value ({start}) cannot be less than MINVALUE ({min})")));
+    }
+    if start > max {
+        let message = format!("START value ({start}) cannot be greater than MAXVALUE ({max})");
+        return Err(invalid(message));
+    }
+    Ok(Sequence { data_type, start, increment, min, max, cycle })
+}
+
+/// Adds the table of a sequence.
+pub(crate) fn add_sequence(catalog: &mut Catalog, definition: &SequenceDefinition) -> Result<()> {
+    let column = |name: &str, data_type| Column {
+        name: name.to_owned(),
+        data_type,
+        nullable: false,
+        default: None,
+        draws: None,
+    };
+    let columns = vec![
+        column("only", DataType::Boolean),
+        column("last_value", DataType::BigInt),
+        column("is_called", DataType::Boolean),
+    ];
+    let primary = IndexDefinition {
+        name: definition.name.clone(),
+        columns: vec![hotrow_base::ids::ColumnId(0)],
+        unique: true,
+        kind: IndexKind::Hash,
+    };
+    let id = catalog.add_table(&definition.name, columns, Some(primary))?;
+    catalog.table_mut(id).sequence = Some(definition.sequence);
+    Ok(())
+}
+
+/// The sequences that go with a table.
+pub(crate) fn owned_by(table: &Table) -> impl Iterator<Item = TableId> + '_ {
+    table.columns.iter().filter_map(owned_by_column)
+}
+
+/// The sequence that goes with a column.
+pub(crate) fn owned_by_column(column: &Column) -> Option<TableId> {
+    let draws = column.draws?;
+    (draws.as_written != Numbering::Default).then_some(draws.sequence)
+}
+
+/// Fails where columns draw from a sequence.
+pub(crate) fn refuse_drawn_from(catalog: &Catalog, id: TableId, place: Place) -> Result<()> {
+    let Some((table, column)) = catalog.drawing_from(id).next() else { return Ok(()) };
+    let name = &catalog.table(id).name;
+    let message = format!("cannot drop sequence {name} because other objects depend on it");
+    let (table, column) = (&table.name, &column.name);
+    Err(error(b"2BP01", place, message)
+        .detail(format!("column {column} of table {table} draws from sequence {name}"))
+        .hint("drop the table, or the column's default"))
+}
+
+impl Compiler<'_> {
+    /// CREATE SEQUENCE.
+    pub(crate) fn create_sequence(&self, written: &ast::Statement) -> Result<CatalogChange> {
+        let ast::Statement::CreateSequence {
+            temporary,
+            if_not_exists,
+            name,
+            data_type: of,
+            sequence_options,
+            owned_by,
+        } = written
+        else {
+            return Err(unsupported(self.place, "this statement", "write CREATE SEQUENCE"));
+        };
+        let place = place_in(name, self.place);
+        let name = object_name(name, place)?;
+        if self.catalog.table_named(&name).is_some() || self.catalog.index_named(&name).is_some() {
+            if *if_not_exists {
+                let text = format!("relation \"{name}\" already exists, skipping");
+                return Ok(CatalogChange::Nothing(Notice::new(text)));
+            }
+            return Err(error(b"42P07", place, format!("relation \"{name}\" already exists")));
+        }
+        if *temporary {
+            let hint = "create a sequence, and drop it when you are done";
+            return Err(unsupported(place, "a temporary sequence", hint));
+        }
+        if owned_by.as_ref().is_some_and(|owner| !owner.to_string().eq_ignore_ascii_case("none")) {
+            let hint = "declare the column serial, or GENERATED AS IDENTITY";
+            return Err(unsupported(place, "OWNED BY", hint));
+        }
+        let of = of.as_ref().map_or(Ok(DataType::BigInt), |of| data_type(of, place))?;
+        let sequence = sequence_of(of, sequence_options, place)?;
+        Ok(CatalogChange::CreateSequence(SequenceDefinition { name, sequence }))
+    }
+
+    /// The sequence that is named, for DROP and DEFAULT nextval('name').
+    pub(crate) fn sequence_named(&self, name: &str, place: Place) -> Result<&Table> {
+        let bare = name.strip_prefix("public.").unwrap_or(name);
+        let bare = match bare.strip_prefix('"').and_then(|bare| bare.strip_suffix('"')) {
+            Some(quoted) => quoted.replace("\"\"", "\""),
+            None => bare.to_lowercase(),
+        };
+        match self.catalog.table_named(&bare) {
+            Some(table) if table.sequence.is_some() => Ok(table),
+            Some(_) => Err(error(b"42809", place, format!("\"{bare}\" is not a sequence"))),
+            None => Err(error(b"42P01", place, format!("relation \"{bare}\" does not exist"))),
+        }
+    }
+
+    /// The sequence in `nextval('name')`, if a default is written so.
+    pub(crate) fn drawn_by_default(
+        &self,
+        written: &ast::Expr,
+        place: Place,
+    ) -> Result<Option<Draws>> {
+        let ast::Expr::Function(function) = written else { return Ok(None) };
+        if crate::function::function_name(function) != "nextval" {
+            return Ok(None);
+        }
+        let text = function.args.to_string();
+        let name = text.trim_start_matches('(').trim_end_matches(')');
+        let name = name.strip_suffix("::regclass").or(name.strip_suffix("::REGCLASS"));
+        let name = name.unwrap_or(text.trim_start_matches('(').trim_end_matches(')')).trim();
+        let Some(name) = name.strip_prefix('\'').and_then(|name| name.strip_suffix('\'')) else {
+            return Err(unsupported(place, "this DEFAULT", "write nextval('sequence')"));
+        };
+        let sequence = self.sequence_named(name, place)?.id;
+        Ok(Some(Draws { sequence, as_written: Numbering::Default }))
+    }
+
+    /// Makes room for the numbers that are drawn, behind the parameters.
+    pub(crate) fn take_number_slots(&mut self) -> Result<()> {
+        for at in 0..self.numbers {
+            let slot =
+                self.slot(&format!("$number {}", at + 1), SqlType::Scalar(DataType::BigInt))?;
+            self.number_slots.push(slot);
+        }
+        Ok(())
+    }
+
+    /// The next number of a column's sequence.
+    pub(crate) fn drawn(&mut self, column: &Column, draws: Draws) -> Result<Expr> {
+        if self.loops > 0 {
+            let what = format!("a number for column \"{}\" in a loop", column.name);
+            let hint = "pass an array of numbers, or have each call insert one row"; // I1
+            return Err(unsupported(self.place, what, hint));
+        }
+        let slot = match self.number_slots.get(self.draws.len()) {
+            Some(slot) => *slot,
+            // Not the last round: there will be room.
+            None => self.temporary("number", DataType::BigInt)?,
+        };
+        self.draws.push(draws.sequence);
+        let number = self.slot_expr(slot);
+        assign(number, column.data_type, Coercion::Assignment, self.place, || column.name.clone())
+    }
+}
+
+/// Fails where a column is given a number, by INSERT or UPDATE, that is never to be given one.
+pub(crate) fn refuse_given(column: &Column, is_insert: bool, place: Place) -> Result<()> {
+    let is_always = column.draws.is_some_and(|draws| draws.as_written == Numbering::Always);
+    if !is_always {
+        return Ok(());
+    }
+    let name = &column.name;
+    let message = match is_insert {
+        true => format!("cannot insert a non-DEFAULT value into column \"{name}\""),
+        false => format!("column \"{name}\" can only be updated to DEFAULT"),
+    };
+    let detail = format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS.");
+    Err(error(b"428C9", place, message)
+        .detail(detail)
+        .hint("leave the column out, or declare it GENERATED BY DEFAULT"))
+}
+
+/// A statement's tokens with the options of sequences in the order in which the parser takes them;
+/// PostgreSQL takes them in any.
+pub(crate) fn in_parsers_order(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
+    let word = |at: usize, word: &str| tokens.get(at).is_some_and(|t| is_word(&t.token, word));
+    let mut ordered = tokens.to_vec();
+    if !word(0, "create") {
+        return ordered;
+    }
+    if word(1, "sequence") || word(2, "sequence") {
+        sort_options(&mut ordered);
+        return ordered;
+    }
+    for at in 1..tokens.len() {
+        if word(at - 1, "identity") && tokens[at].token == Token::LParen {
+            let length = tokens[at..].iter().position(|t| t.token == Token::RParen).unwrap_or(0);
+            sort_options(&mut ordered[at + 1..at + length.max(1)]);
+        }
+    }
+    ordered
+}
+
+/// Sorts what follows the first option's word by the words that options begin with.
+fn sort_options(tokens: &mut [TokenWithSpan]) {
+    const ORDER: &[&str] =
+        &["as", "increment", "minvalue", "maxvalue", "start", "cache", "cycle", "owned"];
+    let rank = |at: usize| {
+        let is_no = is_word(&tokens[at].token, "no");
+        let named = tokens.get(at + usize::from(is_no))?;
+        let rank = ORDER.iter().position(|word| is_word(&named.token, word))?;
+        let follows_no = at > 0 && is_word(&tokens[at - 1].token, "no");
+        (!follows_no).then_some(rank)
+    };
+    let starts: Vec<(usize, usize)> =
+        (0..tokens.len()).filter_map(|at| Some((rank(at)?, at))).collect();
+    let Some(&(_, first)) = starts.first() else { return };
+    let ends = starts.iter().skip(1).map(|(_, at)| *at).chain([tokens.len()]);
+    let mut options: Vec<(usize, Vec<TokenWithSpan>)> = starts
+        .iter()
+        .zip(ends)
+        .map(|(&(rank, at), end)| (rank, tokens[at..end].to_vec()))
+        .collect();
+    options.sort_by_key(|(rank, _)| *rank);
+    let sorted = options.into_iter().flat_map(|(_, option)| option);
+    for (place, token) in tokens[first..].iter_mut().zip(sorted) {
+        *place = token;
+    }
+}
