@@ -60,6 +60,17 @@ pub enum Value {
 }
 
 impl Value {
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Text(text) => text.len(),
+                Self::Bytea(bytes) => bytes.len(),
+                Self::Array(values) => values.iter().map(Self::bytes).sum(),
+                _ => 0,
+            }
+    }
+
     /// Whether this is NULL.
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)

@@ -14,8 +14,16 @@ use crate::data;
 use crate::failure::Failure;
 use crate::sql;
 
+/// Open transactions at a time: few connections have no fewer than an embedded program.
+const OPEN_MIN: usize = 64;
+/// The most that a database can have.
+const OPEN_MAX: usize = 1024;
+
 pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let config = sql::config(&arguments.choice)?;
+    // Each connection may have a transaction open, as far as there can be so many.
+    let open_max = (arguments.connections as usize).clamp(OPEN_MIN, OPEN_MAX);
+    let config = config.open_transactions_max(open_max);
     let db = match &arguments.directory {
         None => Database::open_in_memory(config)?,
         Some(path) => data::open(path, config.durability(arguments.durability))?,

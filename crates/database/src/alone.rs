@@ -20,6 +20,7 @@ use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{SqlError, Stop};
 
 use crate::client::Reply;
+use crate::config::Config;
 use crate::rows::Rows;
 
 /// Buffers for running alone.
@@ -27,18 +28,23 @@ pub(crate) struct Alone {
     scratch: Scratch,
     frame: Frame,
     committer: Committer,
+    /// bytes that the rows of a session's statement may take
+    rows_max: usize,
 }
 
 impl Alone {
-    pub(crate) fn new(step_budget: u64, journal: &Arc<Journal>) -> Self {
+    pub(crate) fn new(config: &Config, journal: &Arc<Journal>) -> Self {
         let mut frame = Frame::new();
-        frame.set_step_budget(step_budget);
+        frame.set_step_budget(config.step_budget);
         let committer = Committer::new(journal, QUIET_WORKER);
-        Self { scratch: Scratch::new(QUIET_WORKER), frame, committer }
+        let rows_max = config.result_bytes_max;
+        Self { scratch: Scratch::new(QUIET_WORKER), frame, committer, rows_max }
     }
 
-    /// What runs from now on can be interrupted, or cannot.
+    /// What runs from now on is a session's, and can be interrupted; or it is repeated from the
+    /// log, where no limit of today holds.
     pub(crate) fn heed(&mut self, interrupt: Option<&Arc<Interrupt>>) {
+        self.frame.set_rows_max(if interrupt.is_some() { self.rows_max } else { usize::MAX });
         self.frame.set_interrupt(interrupt.cloned());
     }
 
@@ -61,7 +67,7 @@ impl Alone {
         procedure: &CompiledProcedure,
         invocation: &Invocation,
     ) -> Reply {
-        let Self { scratch, frame, committer } = self;
+        let Self { scratch, frame, committer, .. } = self;
         let ended =
             worker::run_call_alone(schema, scratch, committer, procedure, invocation, frame);
         self.reply(schema, &procedure.program, ended)
@@ -74,7 +80,7 @@ impl Alone {
         program: &Program,
         entry: &TextEntry<'_>,
     ) -> Reply {
-        let Self { scratch, frame, committer } = self;
+        let Self { scratch, frame, committer, .. } = self;
         let invocation = Invocation { now_us: entry.now_us, ..Invocation::default() };
         // Its text is logged, whatever is logged of calls.
         let place = |access: &mut InPlace<'_, _>| committer.commit_alone(access.effect());
@@ -94,7 +100,7 @@ impl Alone {
         program: &Program,
         invocation: &Invocation,
     ) -> Reply {
-        let Self { scratch, frame, committer } = self;
+        let Self { scratch, frame, committer, .. } = self;
         let place = |access: &mut InPlace<'_, _>| committer.commit_alone(access.effect());
         let ended =
             worker::run_alone(schema, scratch, committer, program, invocation, frame, place);

@@ -104,6 +104,12 @@ pub struct Config {
     pub keys_max: usize,
     /// interactive transactions that can be open at a time, after which BEGIN fails with 53300; 64
     pub open_transactions_max: usize,
+    /// changes that an interactive transaction may make before it fails with 54000: its undo log,
+    /// of some 32 bytes a change, stays in memory until it ends; 16 million
+    pub changes_max: usize,
+    /// bytes that the rows of a session's statement may take before it fails with 54000, or with
+    /// 53200 in between; 256 MiB
+    pub result_bytes_max: usize,
     /// how long an interactive transaction may be idle between two statements before it is rolled
     /// back (25P03); none: for ever. 60 s
     pub idle_in_transaction: Option<Duration>,
@@ -131,6 +137,8 @@ impl Default for Config {
             key_window: Duration::from_secs(24 * 3600),
             keys_max: 1_000_000,
             open_transactions_max: 64,
+            changes_max: 1 << 24,
+            result_bytes_max: 256 << 20,
             idle_in_transaction: Some(Duration::from_secs(60)),
             trace: false,
         }
@@ -265,6 +273,20 @@ impl Config {
         self
     }
 
+    /// Sets [`Config::changes_max`].
+    #[must_use]
+    pub fn changes_max(mut self, changes: usize) -> Self {
+        self.changes_max = changes;
+        self
+    }
+
+    /// Sets [`Config::result_bytes_max`].
+    #[must_use]
+    pub fn result_bytes_max(mut self, bytes: usize) -> Self {
+        self.result_bytes_max = bytes;
+        self
+    }
+
     /// Sets [`Config::idle_in_transaction`].
     #[must_use]
     pub fn idle_in_transaction(mut self, span: Option<Duration>) -> Self {
@@ -303,6 +325,7 @@ impl Config {
                 open_max: sessions,
                 first_worker: WorkerId(threads as u16 + 1),
                 idle_time_out: self.idle_in_transaction,
+                changes_max: self.changes_max,
             },
         }
     }

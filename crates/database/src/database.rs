@@ -360,7 +360,7 @@ impl Inner {
             schema,
             sources: Arc::new(Latch::new(sources)),
             outcomes,
-            alone: Latch::new(Alone::new(config.step_budget, &journal)),
+            alone: Latch::new(Alone::new(&config, &journal)),
             journal,
             checkpoints: Latch::new(None),
             checkpointer: Latch::new(None),

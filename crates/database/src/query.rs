@@ -134,7 +134,7 @@ pub(crate) fn run(
 ) -> Result<Option<Rows>, Error> {
     let invocation = Invocation { now_us: around.now_us, ..Invocation::default() };
     let mut ground = Reads { work, around, execute, invocation };
-    let limits = Limits::default();
+    let limits = Limits { bytes_max: around.inner.config.result_bytes_max };
     match hotrow_query::run(&work.query, values, around.now_us, limits, &mut ground) {
         Ok(values) => {
             let rows = values.len() / work.columns.len().max(1);

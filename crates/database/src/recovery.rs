@@ -110,7 +110,7 @@ pub(crate) fn recover(
         schema,
         sources: Sources::default(),
         outcomes: Arc::new(config.outcomes()),
-        alone: Alone::new(config.step_budget, &journal),
+        alone: Alone::new(config, &journal),
         replayer: Replayer::new(ReplayOptions {
             threads,
             first_worker: WorkerId(1),

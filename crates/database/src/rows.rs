@@ -92,6 +92,11 @@ impl Rows {
         self.values
     }
 
+    /// About how many bytes of memory the values take.
+    pub fn bytes(&self) -> usize {
+        self.values.iter().map(Value::bytes).sum()
+    }
+
     /// Column names; empty when nothing is returned.
     pub fn columns(&self) -> &[String] {
         &self.columns

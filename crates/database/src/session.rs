@@ -93,7 +93,7 @@ struct Known {
 impl Session {
     pub(crate) fn new(inner: Arc<Inner>) -> Self {
         let interrupt: Arc<Interrupt> = Arc::default();
-        let talk = RefCell::new(Talk::new(inner.config.step_budget, &interrupt));
+        let talk = RefCell::new(Talk::new(&inner.config, &interrupt));
         Self {
             inner,
             mailbox: RefCell::default(),

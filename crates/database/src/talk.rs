@@ -20,6 +20,7 @@ use hotrow_transaction::outcome::SqlError;
 
 use crate::arguments::bind_all;
 use crate::client::Reply;
+use crate::config::Config;
 use crate::database::Inner;
 use crate::definition::unknown_procedure;
 use crate::error::Error;
@@ -59,9 +60,10 @@ pub(crate) struct Said {
 }
 
 impl Talk {
-    pub(crate) fn new(step_budget: u64, interrupt: &Arc<Interrupt>) -> Self {
+    pub(crate) fn new(config: &Config, interrupt: &Arc<Interrupt>) -> Self {
         let mut frame = Frame::new();
-        frame.set_step_budget(step_budget);
+        frame.set_step_budget(config.step_budget);
+        frame.set_rows_max(config.result_bytes_max);
         frame.set_interrupt(Some(Arc::clone(interrupt)));
         let interrupt = Arc::clone(interrupt);
         Self { open: None, frame, in_batch: false, interrupt, idle_limit: None }

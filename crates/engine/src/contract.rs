@@ -50,6 +50,8 @@ pub struct InteractiveOptions {
     pub first_worker: WorkerId,
     /// how long one may be idle between two statements before it is ended; none: for ever
     pub idle_time_out: Option<Duration>,
+    /// changes that one may make
+    pub changes_max: usize,
 }
 
 impl Default for EngineOptions {

@@ -39,6 +39,8 @@ use crate::wire::{self, Format};
 /// Prepared statements, and portals, that a connection may have.
 const STATEMENTS_MAX: usize = 10_000;
 
+/// Bytes of the texts of a connection's prepared statements, and of its portals' values.
+const KEPT_BYTES_MAX: usize = 64 << 20;
 /// Between two looks at whether a COPY was cancelled whose client is silent.
 const COPY_LOOKS_EVERY: Duration = Duration::from_millis(100);
 
@@ -297,7 +299,7 @@ impl<'a> Conversation<'a> {
     }
 
     fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<(), SqlError> {
-        self.refuse_name(name)?;
+        self.refuse_name(name, text.len())?;
         let named = types.to_vec();
         let types = types.iter().map(|&oid| wire::parameter_type(oid));
         let types = types.collect::<Result<Vec<_>, _>>()?;
@@ -320,7 +322,7 @@ impl<'a> Conversation<'a> {
     fn name(&mut self, naming: Naming, values: &[Value]) -> Result<StatementResult, hotrow::Error> {
         let tag = match naming {
             Naming::Prepare { name, types, text } => {
-                self.refuse_name(&name)?;
+                self.refuse_name(&name, text.len())?;
                 let prepared = Some(self.session.prepare(&text, &types)?);
                 let named = Vec::new();
                 self.statements.insert(name, Rc::new(Statement { text, named, prepared }));
@@ -398,6 +400,7 @@ impl<'a> Conversation<'a> {
         let format = if is_binary { Format::Binary } else { Format::Text };
         let statement = Statement { text, named: Vec::new(), prepared: Some(prepared) };
         let portal = Portal::declared(Rc::new(statement), rows, format, holds);
+        self.refuse_bytes(portal.bytes())?;
         self.portals.insert(name.to_owned(), portal);
         Ok(())
     }
@@ -431,7 +434,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Fails where a statement with this name cannot be added.
-    fn refuse_name(&self, name: &str) -> Result<(), SqlError> {
+    fn refuse_name(&self, name: &str, bytes: usize) -> Result<(), SqlError> {
         if !name.is_empty() && self.statements.contains_key(name) {
             let message = format!("prepared statement \"{name}\" already exists");
             return Err(SqlError::new(b"42P05", message));
@@ -439,6 +442,26 @@ impl<'a> Conversation<'a> {
         if self.statements.len() >= STATEMENTS_MAX {
             let message = format!("there are {STATEMENTS_MAX} prepared statements");
             return Err(SqlError { hint: close_some(), ..SqlError::new(b"54000", message) });
+        }
+        self.refuse_bytes(bytes)
+    }
+
+    /// Fails where so many bytes more would be too many to keep.
+    fn refuse_bytes(&self, more: usize) -> Result<(), SqlError> {
+        let texts = self.statements.values().map(|statement| statement.text.len());
+        let values = self.portals.values().map(Portal::bytes);
+        // Few are large, and few are many: adding them up is no work to speak of.
+        let kept = if more < KEPT_BYTES_MAX / STATEMENTS_MAX {
+            0
+        } else {
+            texts.chain(values).fold(more, usize::saturating_add)
+        };
+        if kept > KEPT_BYTES_MAX {
+            let mebibytes = KEPT_BYTES_MAX >> 20;
+            let message = format!(
+                "prepared statements and portals of the connection take more than {mebibytes} MiB"
+            );
+            return Err(SqlError { hint: close_some(), ..SqlError::new(b"53200", message) });
         }
         Ok(())
     }
@@ -460,6 +483,7 @@ impl<'a> Conversation<'a> {
             return Err(SqlError { hint: close_some(), ..SqlError::new(b"54000", message) });
         }
         let portal = Portal::new(statement, bind)?;
+        self.refuse_bytes(portal.bytes())?;
         self.portals.insert(bind.portal.to_owned(), portal);
         self.out.say(&BindComplete::new());
         Ok(())
@@ -493,6 +517,9 @@ impl<'a> Conversation<'a> {
 
     fn execute(&mut self, name: &str, rows: u32) -> Result<(), SqlError> {
         self.name_by_portal(name)?;
+        if rows > 0 {
+            self.refuse_bytes(KEPT_BYTES_MAX / STATEMENTS_MAX)?; // some may stay
+        }
         let Self { session, out, portals, .. } = self;
         let portal = portals.get_mut(name).ok_or_else(|| no_portal(name))?;
         let Some(prepared) = &portal.statement.prepared else {
@@ -518,9 +545,13 @@ impl<'a> Conversation<'a> {
             say_notices(out, &result);
             portal.progress = Progress::Run(Box::new(result), 0);
         }
-        let (Progress::Run(result, sent) | Progress::Cursor(result, sent)) = &portal.progress
-        else {
-            return Ok(());
+        let (result, sent) = match &portal.progress {
+            Progress::Run(result, sent) | Progress::Cursor(result, sent) => (result, sent),
+            Progress::Over(tag) => {
+                out.say(&CommandComplete::new(tag.clone()));
+                return Ok(());
+            }
+            Progress::Ready => return Ok(()),
         };
         let (all, first) = (result.rows.len(), *sent);
         let end = match rows {
@@ -535,8 +566,14 @@ impl<'a> Conversation<'a> {
         } else {
             out.say(&CommandComplete::new(tag(result, end - first)));
         }
-        if let Progress::Run(_, sent) | Progress::Cursor(_, sent) = &mut portal.progress {
-            *sent = end;
+        let over = tag(result, 0);
+        match &mut portal.progress {
+            // Its rows are not kept.
+            Progress::Run(..) if end == all => {
+                portal.progress = Progress::Over(over);
+            }
+            Progress::Run(_, sent) | Progress::Cursor(_, sent) => *sent = end,
+            Progress::Ready | Progress::Over(_) => {}
         }
         Ok(())
     }

@@ -51,6 +51,8 @@ pub(crate) enum Progress {
     Run(Box<StatementResult>, usize),
     /// it was declared a cursor, which is at a row, from 1: 0 before the first, and behind the last
     Cursor(Box<StatementResult>, usize),
+    /// all rows were sent; the tag of no more
+    Over(String),
 }
 
 /// Which rows a cursor goes over, by number from 0, and where it is then.
@@ -127,6 +129,15 @@ impl Portal {
     ) -> Self {
         let progress = Progress::Cursor(Box::new(rows), 0);
         Self { statement, values: Vec::new(), formats: vec![format], progress, holds }
+    }
+
+    /// About how many bytes its values and the rows that wait take.
+    pub(crate) fn bytes(&self) -> usize {
+        let rows = match &self.progress {
+            Progress::Run(result, _) | Progress::Cursor(result, _) => result.rows.bytes(),
+            Progress::Ready | Progress::Over(_) => 0,
+        };
+        self.values.iter().map(Value::bytes).fold(rows, usize::saturating_add)
     }
 
     /// How a column is written.

@@ -39,6 +39,8 @@ pub struct ServerOptions {
     pub message_bytes_max: usize,
     /// how long a client may take to begin a session
     pub startup_patience: Duration,
+    /// how long a client may leave an answer unread before its connection is cut off
+    pub send_patience: Duration,
     /// how long connections may take to finish when the server stops
     pub drain_patience: Duration,
     /// what to encrypt with; none: nothing is encrypted
@@ -66,6 +68,7 @@ impl Default for ServerOptions {
             connections_max: 100,
             message_bytes_max: 16 << 20,
             startup_patience: Duration::from_secs(10),
+            send_patience: Duration::from_secs(60),
             drain_patience: Duration::from_secs(10),
             tls: None,
             plain: Plain::default(),
@@ -163,8 +166,6 @@ struct Connection {
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 /// Between two looks at whether all have gone.
 const DRAIN_LOOKS_EVERY: Duration = Duration::from_millis(5);
-/// How long a client may leave an answer unread before its connection is cut off.
-const SEND_PATIENCE: Duration = Duration::from_secs(60);
 
 impl Server {
     /// Listens; nobody is served before [`Server::run`].
@@ -232,7 +233,7 @@ impl Server {
         }
         let number = shared.next.fetch_add(1, Ordering::Relaxed); // a number, nothing else
         let _ = stream.set_nodelay(true);
-        let _ = stream.set_write_timeout(Some(SEND_PATIENCE));
+        let _ = stream.set_write_timeout(Some(shared.options.send_patience));
         let stream = Arc::new(stream);
         let kept = Connection { stream: Arc::clone(&stream), keys: None, is_terminated: false };
         let is_allowed = {

@@ -167,3 +167,125 @@ fn a_copy_whose_client_is_silent_is_cancelled() {
     let rows = client.query("SELECT id FROM t", &[]).expect("it is right");
     assert!(rows.is_empty(), "all rows or none");
 }
+
+/// A connection of bytes, with a session.
+fn raw(server: &Running) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address).expect("it listens");
+    stream.set_read_timeout(Some(LONG)).expect("it can be set");
+    let parameters = b"user\0tester\0\0";
+    let length = (8 + parameters.len() as u32).to_be_bytes();
+    let start = [&length[..], &196_608_u32.to_be_bytes(), parameters].concat();
+    stream.write_all(&start).expect("it reads");
+    read_until_ready(&mut stream);
+    stream
+}
+
+/// Reads messages up to ReadyForQuery.
+fn read_until_ready(stream: &mut TcpStream) {
+    loop {
+        let mut head = [0; 5];
+        stream.read_exact(&mut head).expect("a message");
+        let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
+        let mut body = vec![0; length as usize - 4];
+        stream.read_exact(&mut body).expect("its body");
+        if head[0] == b'Z' {
+            return;
+        }
+    }
+}
+
+fn query(text: &str) -> Vec<u8> {
+    let length = (text.len() as u32 + 5).to_be_bytes();
+    [b"Q", &length[..], text.as_bytes(), b"\0"].concat()
+}
+
+/// A server with one row, which a connection has changed and not committed.
+fn with_a_held_row(options: ServerOptions) -> (Running, Client, TcpStream) {
+    let server = Running::start(options);
+    let mut client = server.client();
+    client
+        .batch_execute("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 0)")
+        .expect("it is made");
+    let mut holder = raw(&server);
+    holder.write_all(&query("BEGIN; UPDATE t SET n = 1 WHERE id = 1")).expect("it reads");
+    read_until_ready(&mut holder);
+    client.batch_execute("SET lock_timeout = '30s'").expect("it is set");
+    (server, client, holder)
+}
+
+fn take_the_row(client: &mut Client) {
+    client.batch_execute("UPDATE t SET n = n + 5 WHERE id = 1").expect("it is let go of");
+    let n: i32 = client.query_one("SELECT n FROM t WHERE id = 1", &[]).expect("it is").get(0);
+    assert_eq!(n, 5, "what the other one did is undone");
+}
+
+#[test]
+fn a_client_that_dies_in_a_transaction_lets_go_of_everything() {
+    let (_server, mut client, holder) = with_a_held_row(ServerOptions::default());
+    drop(holder);
+    take_the_row(&mut client);
+}
+
+#[test]
+fn a_client_that_dies_in_a_message_lets_go_of_everything() {
+    let (_server, mut client, mut holder) = with_a_held_row(ServerOptions::default());
+    holder.write_all(&query("COMMIT")[..8]).expect("it reads");
+    drop(holder);
+    take_the_row(&mut client);
+}
+
+#[test]
+fn a_message_that_does_not_end_is_silence() {
+    let (_server, mut client, mut holder) = with_a_held_row(ServerOptions::default());
+    holder.write_all(&query("SET idle_in_transaction_session_timeout = 100")).expect("it reads");
+    read_until_ready(&mut holder);
+    let commit = query("COMMIT");
+    holder.write_all(&commit[..8]).expect("it reads");
+    take_the_row(&mut client);
+    let mut told = Vec::new();
+    holder.read_to_end(&mut told).expect("it is closed");
+    assert!(String::from_utf8_lossy(&told).contains("25P03"), "{told:?}");
+}
+
+#[test]
+fn a_client_that_does_not_read_its_answer_is_cut_off() {
+    let send_patience = Duration::from_millis(200);
+    let options = ServerOptions { send_patience, ..ServerOptions::default() };
+    let (_server, mut client, mut holder) = with_a_held_row(options);
+    // 40 MB: more than the system keeps for a socket.
+    let long = "x".repeat(400_000);
+    let large = format!("SELECT '{long}' FROM generate_series(1, 100)");
+    holder.write_all(&query(&large)).expect("it reads");
+    take_the_row(&mut client);
+}
+
+#[test]
+fn prepared_statements_and_portals_take_so_much_and_no_more() {
+    let server = Running::start(ServerOptions::default());
+    let mut client = server.client();
+    let long = "x".repeat(1_000_000);
+    let mut kept = Vec::new();
+    let refused = loop {
+        match client.prepare(&format!("SELECT '{long}' || {}", kept.len())) {
+            Ok(statement) => kept.push(statement),
+            Err(error) => break error,
+        }
+        assert!(kept.len() < 100, "it is never enough");
+    };
+    assert_eq!(code(&refused), "53200");
+    assert!(kept.len() > 50, "{}", kept.len());
+    drop(kept);
+    client.batch_execute("SELECT 1").expect("the connection goes on");
+    let echo = client.prepare("SELECT $1::text").expect("there is room again");
+    let value = "x".repeat(10_000_000);
+    let mut transaction = client.transaction().expect("it begins");
+    let mut portals = Vec::new();
+    let refused = loop {
+        match transaction.bind(&echo, &[&value]) {
+            Ok(portal) => portals.push(portal),
+            Err(error) => break error,
+        }
+        assert!(portals.len() < 10, "it is never enough");
+    };
+    assert_eq!((code(&refused), portals.len()), ("53200".to_owned(), 6));
+}

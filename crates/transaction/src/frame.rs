@@ -35,6 +35,16 @@ const STEPS_BETWEEN_LOOKS: u64 = 1024;
 /// Bytes that the texts of one call may take.
 pub const HEAP_BYTES_MAX: usize = 1 << 30;
 
+/// Bytes that the rows of one call, and the texts in them, may take.
+#[derive(Clone, Copy, Debug)]
+struct RowsMax(usize);
+
+impl Default for RowsMax {
+    fn default() -> Self {
+        Self(usize::MAX)
+    }
+}
+
 /// Slots and heap: what pure code works on.
 #[derive(Default, Debug)]
 pub struct Machine {
@@ -50,6 +60,7 @@ pub struct Machine {
     steps_behind: u64,
     /// what may end the call early; none: nothing but its budget
     interrupt: Option<Arc<Interrupt>>,
+    rows_max: RowsMax,
     /// what went wrong, when execution stopped with [`crate::outcome::Stop::Error`]
     pub error: Option<SqlError>,
 }
@@ -133,6 +144,11 @@ impl Frame {
     /// Sets how many loop iterations and visited rows each following call may use.
     pub fn set_step_budget(&mut self, steps: u64) {
         self.step_budget = steps;
+    }
+
+    /// How many bytes the rows of one call, with their texts, may take from now on.
+    pub fn set_rows_max(&mut self, bytes: usize) {
+        self.machine.rows_max = RowsMax(bytes);
     }
 
     /// What may end the calls that begin from now on.
@@ -226,6 +242,7 @@ impl Frame {
             ReturnCode::Slots(row) => self.result.extend(row.iter().map(|&slot| slots[slot])),
         }
         self.result_rows += 1;
+        self.machine.check_rows(&self.result)?;
         self.machine.step()
     }
 
@@ -358,6 +375,13 @@ impl Machine {
     /// Whether the budget has steps left.
     pub(crate) fn has_steps(&self) -> bool {
         self.steps_left > 0 || self.steps_behind > 0
+    }
+
+    /// Refuses to let rows grow beyond what they may take.
+    #[inline]
+    pub(crate) fn check_rows(&self, rows: &[Datum]) -> Result<(), Fault> {
+        let RowsMax(most) = self.rows_max;
+        if size_of_val(rows) + self.heap.len() > most { Err(Fault::RowsFull) } else { Ok(()) }
     }
 
     /// Refuses to let texts grow without bound.

@@ -31,6 +31,9 @@ pub struct Slots<L: Locks> {
     pub(super) slots: Box<[Slot<L>]>,
     free: Latch<Vec<usize>>,
     pub(super) idle_time_out: Option<Duration>,
+    /// A transaction that has changed so much begins no statement any more: its undo log, of some
+    /// 32 bytes a change, stays in memory until it ends.
+    pub(super) changes_max: usize,
     /// quiet points that hold transactions back which hold nothing yet
     pub(super) held_back: AtomicUsize,
     /// a transaction has ended, or is no longer held back
@@ -104,6 +107,7 @@ impl<L: Locks> Slots<L> {
             // The lowest first: their slabs are warm.
             free: Latch::new((0..options.open_max).rev().collect()),
             idle_time_out: options.idle_time_out,
+            changes_max: options.changes_max,
             held_back: AtomicUsize::new(0),
             changed: EventCount::new(),
             closed: AtomicBool::new(false),

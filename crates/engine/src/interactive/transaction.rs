@@ -17,10 +17,6 @@ use crate::journal::Committer;
 use crate::schema::Schema;
 use crate::worker::error_of;
 
-/// A transaction that has changed so much begins no statement any more: its undo log, of some 32
-/// bytes a change, stays in memory until it ends.
-const CHANGES_MAX: usize = 1 << 24;
-
 /// See the module.
 pub(super) struct Transaction<L: Locks> {
     slots: Arc<Slots<L>>,
@@ -65,8 +61,9 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
                 opened.map_err(|error| Failure::Statement(Box::new(error)))?;
                 return Err(Failure::Outdated); // for what was just made of it
             }
-            if inside.work.scratch.changes() > CHANGES_MAX {
-                return Err(Failure::Statement(Box::new(too_large())));
+            if inside.work.scratch.changes() > self.slots.changes_max {
+                let error = too_large(self.slots.changes_max);
+                return Err(Failure::Statement(Box::new(error)));
             }
             let ran = inside.run(statement, invocation, frame);
             if inside.is_closed() {
@@ -215,8 +212,8 @@ impl<L: Locks> Work<L> {
     }
 }
 
-fn too_large() -> SqlError {
-    let message = format!("the transaction has made more than {CHANGES_MAX} changes");
+fn too_large(most: usize) -> SqlError {
+    let message = format!("the transaction has made more than {most} changes");
     let mut error = SqlError::new(b"54000", message);
     error.hint = Some("Commit, and do the rest in other transactions.".to_owned());
     error

@@ -24,6 +24,8 @@ pub enum Fault {
     StepBudget,
     /// too many bytes of text
     HeapFull,
+    /// too many bytes of rows
+    RowsFull,
     /// any other, made already
     Error(Box<SqlError>),
 }
@@ -60,6 +62,15 @@ impl Fault {
             Self::HeapFull => {
                 let mut error = SqlError::new(b"54000", "too many bytes of text in one call");
                 error.hint = Some("Split the call, or build shorter texts.".into());
+                error
+            }
+            Self::RowsFull => {
+                let mut error = SqlError::new(b"54000", "the rows of the statement are too large");
+                error.hint = Some(
+                    "Narrow it with WHERE or LIMIT, or ask for the rows in parts, by ranges of \
+                     their key."
+                        .into(),
+                );
                 error
             }
             Self::Error(error) => *error,

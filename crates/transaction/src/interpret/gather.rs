@@ -86,7 +86,7 @@ impl<'a> Sink<'a> {
                 added
             }
             Gather::First { row, order, .. } if !order.is_empty() => {
-                keep(*row, machine, gathered);
+                keep(*row, machine, gathered)?;
                 Added::Keep
             }
             Gather::First { single, .. } => {
@@ -103,7 +103,7 @@ impl<'a> Sink<'a> {
                 let in_window = || self.seen > self.skip && self.seen - self.skip <= self.take;
                 let windowed = distinct.is_empty() && order.is_empty();
                 if !windowed || in_window() {
-                    keep(*row, machine, gathered);
+                    keep(*row, machine, gathered)?;
                 }
                 if windowed && self.seen >= self.skip.saturating_add(self.take) {
                     Added::Last
@@ -207,8 +207,9 @@ impl Gathered {
     }
 }
 
-fn keep(run: RowRun, machine: &Machine, gathered: &mut Gathered) {
+fn keep(run: RowRun, machine: &Machine, gathered: &mut Gathered) -> Result<(), Fault> {
     gathered.datums.extend_from_slice(&machine.slots[run.slots()]);
+    machine.check_rows(&gathered.datums)
 }
 
 fn too_many_rows() -> Fault {
