@@ -14,7 +14,7 @@
 //! Source       PostgreSQL 15, "Sequence Manipulation Functions". We differ: blocks are of our own
 //!              choosing, CACHE is not
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use hotrow_base::datum::Datum;
@@ -63,9 +63,29 @@ struct State {
 pub(crate) struct Drawn {
     by_sequence: HashMap<TableId, i64>,
     last: Option<TableId>,
+    /// by the statement, since it was compiled last
+    now: Vec<(TableId, i64)>,
+    /// by the statement before that: what it draws first
+    before: VecDeque<(TableId, i64)>,
 }
 
 impl Drawn {
+    /// A statement begins.
+    pub(crate) fn begin(&mut self) {
+        self.now.clear();
+        self.before.clear();
+    }
+
+    /// It begins anew, compiled for another schema, and draws the same numbers.
+    pub(crate) fn begin_again(&mut self) {
+        self.before.extend(self.now.drain(..));
+    }
+
+    fn drawn_before(&mut self, sequence: TableId) -> Option<i64> {
+        let (_, number) = self.before.pop_front_if(|(of, _)| *of == sequence)?;
+        Some(number)
+    }
+
     fn note(&mut self, sequence: TableId, number: i64) {
         self.by_sequence.insert(sequence, number);
         self.last = Some(sequence);
@@ -137,10 +157,15 @@ impl Session {
         if procedure.draws.is_empty() {
             return Ok(());
         }
-        let mut drawn = self.drawn();
-        draw(self.shared(), procedure, arguments, |sequence, number| {
+        for &sequence in &procedure.draws {
+            let before = self.drawn().drawn_before(sequence);
+            let number = before.map_or_else(|| next(self.shared(), sequence), Ok)?;
+            let mut drawn = self.drawn();
             drawn.note(sequence, number);
-        })
+            drawn.now.push((sequence, number));
+            arguments.datums.push(Datum::int(number));
+        }
+        Ok(())
     }
 
     /// nextval
@@ -196,17 +221,14 @@ impl Session {
     }
 }
 
-/// Puts the numbers that a procedure draws behind its arguments, and tells each.
+/// Puts the numbers that a procedure draws behind its arguments.
 pub(crate) fn draw(
     inner: &Arc<Inner>,
     procedure: &Procedure,
     arguments: &mut Arguments,
-    mut tell: impl FnMut(TableId, i64),
 ) -> Result<(), Error> {
     for &id in &procedure.draws {
-        let number = next(inner, id)?;
-        tell(id, number);
-        arguments.datums.push(Datum::int(number));
+        arguments.datums.push(Datum::int(next(inner, id)?));
     }
     Ok(())
 }

@@ -80,7 +80,7 @@ impl Procedure {
             return Ok(());
         }
         let mut invocation = self.mailbox.invocation.lock();
-        numbers::draw(&self.inner, procedure, &mut invocation.arguments, |_, _| ())
+        numbers::draw(&self.inner, procedure, &mut invocation.arguments)
     }
 }
 

@@ -237,6 +237,7 @@ impl Session {
         let (id, compiled) = self.look_up(name)?;
         let mailbox = self.mailbox.borrow();
         address(&mailbox, id, &compiled, arguments)?;
+        self.drawn().begin();
         let call = {
             let mut invocation = mailbox.invocation.lock();
             invocation.key.extend_from_slice(key.as_bytes());
@@ -393,6 +394,7 @@ impl Session {
     fn address(&self, name: &str, arguments: impl IntoArguments) -> Result<(), Error> {
         let (id, compiled) = self.look_up(name)?;
         address(&self.mailbox.borrow(), id, &compiled, arguments)?;
+        self.drawn().begin();
         let mailbox = self.mailbox.borrow();
         self.draw_for(&compiled.procedure, &mut mailbox.invocation.lock().arguments)
     }

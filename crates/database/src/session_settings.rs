@@ -172,8 +172,8 @@ impl Session {
         value: &str,
         is_local: bool,
     ) -> Result<Value, SqlError> {
+        // Its limits are in force behind the statement that is running: see `settle_limits`.
         self.settings().set(name, Some(value), is_local)?;
-        self.apply_limits();
         self.settings().get(name).map(Value::Text)
     }
 
@@ -198,6 +198,13 @@ impl Session {
             return Ok(if is_on { "on" } else { "off" }.to_owned());
         }
         self.settings().get(name)
+    }
+
+    /// Has limits in force that a function of the statement behind us may have set.
+    pub(crate) fn settle_limits(&self) {
+        if self.settings().take_due() {
+            self.apply_limits();
+        }
     }
 
     /// Has the limits of time in force that the settings tell, after any change of them.

@@ -38,6 +38,8 @@ pub(crate) struct Settings {
     savepoints: Vec<(String, Values, Values)>,
     /// something has changed since the client was told
     has_changed: bool,
+    /// and since limits were set by what there is
+    is_due: bool,
     told: Values,
 }
 
@@ -112,7 +114,7 @@ impl Settings {
             self.local.remove(name);
             self.session.insert(name.to_owned(), value);
         }
-        self.has_changed = true;
+        (self.has_changed, self.is_due) = (true, true);
         Ok(())
     }
 
@@ -167,6 +169,11 @@ impl Settings {
             [known.name.to_owned(), value, known.description.to_owned()]
         };
         KNOWN.iter().map(show).collect()
+    }
+
+    /// Whether something was SET since this was asked last.
+    pub(crate) fn take_due(&mut self) -> bool {
+        std::mem::take(&mut self.is_due)
     }
 
     /// Those that clients are told of, as far as they have changed since the last time.

@@ -154,6 +154,7 @@ fn execute_in_state(
     let rows = match compiled? {
         None => {
             let rows = run(session, prepared, values)?;
+            session.settle_limits();
             // Behind the run, which compiles again where the schema has changed.
             types = prepared.result_types();
             rows

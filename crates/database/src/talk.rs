@@ -7,7 +7,6 @@
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ProcedureId, TableId};
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::thread;
@@ -405,22 +404,12 @@ fn run_in(
     transaction: &mut impl Parts,
 ) -> Result<Rows, Error> {
     let mut invocation = Invocation { now_us, ..Invocation::default() };
-    // What was drawn serves the statement when it is compiled again, too.
-    let mut numbers: Option<(Vec<TableId>, Vec<Datum>)> = None;
+    session.drawn().begin();
     run_compiled(inner, prepared, |work, schema, generation| {
+        session.drawn().begin_again();
         if let Work::Program(work) = work {
-            let arguments = &mut invocation.arguments;
-            bind_all(&work.procedure, values, arguments)?;
-            let draws = &work.procedure.draws;
-            match &numbers {
-                Some((drawn, numbers)) if drawn == draws => arguments.datums.extend(numbers),
-                _ if draws.is_empty() => {}
-                _ => {
-                    session.draw_for(&work.procedure, arguments)?;
-                    let from = arguments.datums.len() - draws.len();
-                    numbers = Some((draws.clone(), arguments.datums[from..].to_vec()));
-                }
-            }
+            bind_all(&work.procedure, values, &mut invocation.arguments)?;
+            session.draw_for(&work.procedure, &mut invocation.arguments)?;
             let done = transaction.execute(work.as_of(generation), &invocation, frame)?;
             return Ok(done.map(|()| Rows::of_program(frame, &work.program)));
         }

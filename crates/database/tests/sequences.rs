@@ -161,6 +161,23 @@ fn where_statements_run_alone_calls_draw_and_statements_say_that_they_cannot() -
 }
 
 #[test]
+fn the_first_statement_of_a_new_table_loses_no_numbers() -> Result<(), Error> {
+    for config in interactive() {
+        let db = open(config);
+        db.expect_writers()?;
+        let session = db.session();
+        for insert in ["VALUES (1), (2)", "SELECT x FROM generate_series(1, 2) AS g (x)"] {
+            session.execute("CREATE TABLE t (id serial PRIMARY KEY, a int)")?;
+            let inserted = session.execute(&format!("INSERT INTO t (a) {insert} RETURNING id"))?;
+            let ids: Vec<_> = inserted[0].rows.iter().map(|row| row[0].clone()).collect();
+            assert_eq!(ids, [1_i32, 2].map(Value::Int), "{insert}");
+            session.execute("DROP TABLE t")?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn sequences_count_as_they_were_told() -> Result<(), Error> {
     let Some(config) = interactive().next() else { panic!("an engine is interactive") };
     let db = open(config);

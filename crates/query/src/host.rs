@@ -36,8 +36,10 @@ fn integer(value: &Value) -> Option<i64> {
 
 /// A function's value; NULL where an argument that it needs is NULL.
 pub(crate) fn value(function: HostFunction, arguments: &[Value]) -> Result<Value, SqlError> {
-    if function == HostFunction::ArrayOf {
-        return Ok(Value::Array(arguments.to_vec()));
+    match function {
+        HostFunction::ArrayOf => return Ok(Value::Array(arguments.to_vec())),
+        HostFunction::JsonObject => return Ok(Value::Text(json_object(arguments))),
+        _ => {}
     }
     Ok(computed(function, arguments)?.unwrap_or_default())
 }
@@ -132,6 +134,12 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
             }
             _ => None,
         },
+        H::BitAnd => match (first, second) {
+            (Value::SmallInt(left), Value::SmallInt(right)) => Some(Value::SmallInt(left & right)),
+            (Value::Int(left), Value::Int(right)) => Some(Value::Int(left & right)),
+            (Value::BigInt(left), Value::BigInt(right)) => Some(Value::BigInt(left & right)),
+            _ => None,
+        },
         H::SizePretty => integer(first).map(|bytes| Value::Text(pretty(bytes))),
         H::QuoteIdent => text(first).map(|name| {
             let is_plain = !name.is_empty()
@@ -144,6 +152,7 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
             text(first).map(|text| Value::Text(format!("'{}'", text.replace('\'', "''"))))
         }
         H::ArrayOf
+        | H::JsonObject
         | H::Itself
         | H::System(_)
         | H::Series
@@ -152,6 +161,49 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
         | H::ExpandArray => None,
     };
     Ok(found)
+}
+
+/// Names and values in turn, as PostgreSQL writes them.
+fn json_object(arguments: &[Value]) -> String {
+    let pairs = arguments.chunks(2).map(|pair| {
+        let value = pair.get(1).unwrap_or(&Value::Null);
+        format!("{} : {}", json_text(&pair[0].to_string()), json(value))
+    });
+    format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
+}
+
+fn json(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::SmallInt(_) | Value::Int(_) | Value::BigInt(_) | Value::Numeric(_) => {
+            value.to_string()
+        }
+        Value::Real(number) if number.is_finite() => value.to_string(),
+        Value::Double(number) if number.is_finite() => value.to_string(),
+        Value::Array(values) => {
+            format!("[{}]", values.iter().map(json).collect::<Vec<_>>().join(","))
+        }
+        other => json_text(&other.to_string()),
+    }
+}
+
+fn json_text(text: &str) -> String {
+    let mut written = String::with_capacity(text.len() + 2);
+    written.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => written.push_str("\\\""),
+            '\\' => written.push_str("\\\\"),
+            '\n' => written.push_str("\\n"),
+            '\r' => written.push_str("\\r"),
+            '\t' => written.push_str("\\t"),
+            c if c < ' ' => written.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => written.push(c),
+        }
+    }
+    written.push('"');
+    written
 }
 
 /// A number of bytes, rounded half up, in the unit that leaves fewer than five digits.

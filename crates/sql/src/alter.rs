@@ -396,7 +396,13 @@ fn definition_of(catalog: &Catalog, table: &Table) -> TableDefinition {
     let definition = |id| {
         let index = catalog.index(id);
         let (name, columns) = (index.name.clone(), index.columns.clone());
-        IndexDefinition { name, columns, unique: index.unique, kind: index.kind }
+        IndexDefinition {
+            name,
+            columns,
+            unique: index.unique,
+            kind: index.kind,
+            is_constraint: index.is_constraint,
+        }
     };
     let key = |key: &hotrow_transaction::catalog::ForeignKey| ForeignKeyDefinition {
         name: key.name.clone(),

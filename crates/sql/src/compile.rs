@@ -261,12 +261,10 @@ fn sql_statement(
             Ok(Compiled::Catalog(vec![compiler.create_index(index)?]))
         }
         ast::Statement::Drop { object_type, if_exists, names, cascade, .. } => {
-            if *cascade {
-                return Err(unsupported(place, "CASCADE", "drop what depends on it first"));
-            }
-            drop_relations(compiler, *object_type, *if_exists, names)
+            drop_relations(compiler, *object_type, (*if_exists, *cascade), names)
         }
         ast::Statement::Query(query) => {
+            refuse_not_waiting(query, place)?;
             if let Some((name, arguments, label)) = called_function(query, procedures, place) {
                 return call(compiler, procedures, (&name, label), &arguments, place);
             }
@@ -311,6 +309,18 @@ fn sql_statement(
             ))
         }
     }
+}
+
+/// Fails where rows are to be left out, or an error is wanted, in place of waiting for locks.
+fn refuse_not_waiting(query: &ast::Query, place: Place) -> Result<()> {
+    let what = match query.locks.iter().find_map(|lock| lock.nonblock.as_ref()) {
+        None => return Ok(()),
+        Some(ast::NonBlock::Nowait) => "NOWAIT",
+        Some(ast::NonBlock::SkipLocked) => "SKIP LOCKED",
+    };
+    let hint = "SET lock_timeout, which ends a wait with 55P03; or call a procedure, which waits \
+                in its order";
+    Err(unsupported(place, what, hint))
 }
 
 /// Whether a query that was refused as an access to one table may be one of another shape: it has
@@ -422,7 +432,7 @@ fn called_function(
 fn drop_relations(
     compiler: &Compiler<'_>,
     object_type: ast::ObjectType,
-    if_exists: bool,
+    (if_exists, cascades): (bool, bool),
     names: &[ast::ObjectName],
 ) -> Result<Compiled> {
     let catalog = compiler.catalog;
@@ -437,7 +447,12 @@ fn drop_relations(
                         .hint("Use DROP SEQUENCE to remove a sequence."));
                 }
                 Some(table) => {
-                    refuse_referenced(catalog, table.id, &name, (names, place))?;
+                    if cascades {
+                        changes.extend(cut_references(catalog, table.id, names, place));
+                    }
+                    if !cascades {
+                        refuse_referenced(catalog, table.id, &name, (names, place))?;
+                    }
                     changes.push(CatalogChange::DropTable(table.id));
                     changes.extend(owned_by(table).map(CatalogChange::DropTable));
                 }
@@ -474,6 +489,16 @@ fn drop_relations(
                     return Err(error(b"42704", place, format!("index \"{name}\" does not exist")));
                 }
             },
+            // What there is none of is not there.
+            ast::ObjectType::View
+            | ast::ObjectType::MaterializedView
+            | ast::ObjectType::Type
+            | ast::ObjectType::Schema
+                if if_exists =>
+            {
+                let kind = object_type.to_string().to_lowercase();
+                changes.push(skipped(&kind, &name));
+            }
             other => {
                 return Err(unsupported(
                     place,
@@ -501,6 +526,29 @@ pub(crate) fn refuse_needed(catalog: &Catalog, index: &Index, place: Place) -> R
             format!("foreign key \"{}\" needs index \"{}\"", key.name, index.name),
         )),
     }
+}
+
+/// CASCADE: the foreign keys of tables that stay, which refer to one that goes, go with it.
+fn cut_references(
+    catalog: &Catalog,
+    id: hotrow_base::ids::TableId,
+    dropped: &[ast::ObjectName],
+    place: Place,
+) -> Vec<CatalogChange> {
+    let goes_too = |table: &str| {
+        let named = |name| object_name(name, place).ok();
+        dropped.iter().filter_map(named).any(|name| name == table)
+    };
+    let mut changes = Vec::new();
+    for child in catalog.tables().iter().filter(|t| !t.dropped && t.id != id && !goes_too(&t.name))
+    {
+        for key in child.foreign_keys.iter().filter(|key| key.parent == id) {
+            let text = format!("drop cascades to constraint {} on table {}", key.name, child.name);
+            changes.push(CatalogChange::DropConstraint { table: child.id, name: key.name.clone() });
+            changes.push(CatalogChange::Nothing(Notice::new(text)));
+        }
+    }
+    changes
 }
 
 fn refuse_referenced(

@@ -157,7 +157,13 @@ impl Compiler<'_> {
             self.free_name(draft, wanted)
         });
         let kind = IndexKind::BTree;
-        draft.table.unique.push(IndexDefinition { name, columns, unique: true, kind });
+        draft.table.unique.push(IndexDefinition {
+            name,
+            columns,
+            unique: true,
+            kind,
+            is_constraint: true,
+        });
     }
 
     pub(crate) fn check(
@@ -328,7 +334,8 @@ pub(crate) fn primary_key(
     check_key(&draft.table.columns, &columns, place)?;
     let name = name.unwrap_or_else(|| format!("{}_pkey", draft.table.name));
     let kind = draft.primary_kind;
-    draft.table.primary = Some(IndexDefinition { name, columns, unique: true, kind });
+    draft.table.primary =
+        Some(IndexDefinition { name, columns, unique: true, kind, is_constraint: true });
     Ok(())
 }
 

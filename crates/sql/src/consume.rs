@@ -51,12 +51,24 @@ impl Compiler<'_> {
         message: String,
         detail: Option<Expr>,
     ) {
+        self.emit_violation(out, sqlstate, message, (detail, None));
+    }
+
+    /// As [`Compiler::emit_raise`], of a constraint: table and name.
+    pub(crate) fn emit_violation(
+        &self,
+        out: &mut Vec<Statement>,
+        sqlstate: &[u8; 5],
+        message: String,
+        (detail, of): (Option<Expr>, Option<(String, String)>),
+    ) {
         let raise = Raise {
             sqlstate: *sqlstate,
             message: vec![message],
             arguments: Vec::new(),
             detail,
             hint: None,
+            of,
         };
         self.emit(out, StatementKind::Raise(raise));
     }

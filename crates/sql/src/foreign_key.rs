@@ -157,7 +157,8 @@ impl Compiler<'_> {
         let end = format!(" is not present in table \"{}\".", parent.name);
         let detail = key_detail(table, &key.child_columns, values, &end);
         let mut then = Vec::new();
-        self.emit_raise(&mut then, b"23503", message, Some(detail));
+        let of = Some((table.name.clone(), key.name.clone()));
+        self.emit_violation(&mut then, b"23503", message, (Some(detail), of));
         let condition = negated(self.slot_expr(FOUND));
         self.emit(&mut check, StatementKind::If { condition, then, otherwise: Vec::new() });
         self.guarded(out, values, check);
@@ -303,7 +304,8 @@ impl Compiler<'_> {
         let referenced = &self.catalog.index(key.parent_index).columns;
         let detail = key_detail(table, referenced, values, &end);
         let mut then = Vec::new();
-        self.emit_raise(&mut then, b"23503", message, Some(detail));
+        let of = Some((child.name.clone(), key.name.clone()));
+        self.emit_violation(&mut then, b"23503", message, (Some(detail), of));
         let condition = self.slot_expr(FOUND);
         self.emit(&mut check, StatementKind::If { condition, then, otherwise: Vec::new() });
         self.guarded(out, values, check);

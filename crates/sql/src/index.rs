@@ -63,7 +63,8 @@ impl Compiler<'_> {
             }
             return Err(error(b"42P07", place, format!("relation \"{name}\" already exists")));
         }
-        let definition = IndexDefinition { name, columns, unique: written.unique, kind };
+        let definition =
+            IndexDefinition { name, columns, unique: written.unique, kind, is_constraint: false };
         Ok(CatalogChange::CreateIndex { table: table_name, definition })
     }
 

@@ -150,7 +150,7 @@ impl Compiler<'_> {
         if message.is_empty() {
             message = vec![String::from_utf8_lossy(&code).into_owned()];
         }
-        let raise = Raise { sqlstate: code, message, arguments, detail, hint };
+        let raise = Raise { sqlstate: code, message, arguments, detail, hint, of: None };
         self.emit(out, StatementKind::Raise(raise));
         Ok(())
     }

@@ -362,7 +362,18 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
         ast::Expr::Identifier(ident) => folded(&ident.value, ident.quote_style.is_some()),
         ast::Expr::CompoundIdentifier(idents) => dotted(idents).pop().unwrap_or_default(),
         ast::Expr::Function(function) => crate::function::function_name(function),
-        ast::Expr::Nested(inner) | ast::Expr::Cast { expr: inner, .. } => column_name(inner),
+        ast::Expr::Nested(inner) => column_name(inner),
+        ast::Expr::Cast { expr: inner, data_type, .. } => {
+            let own = column_name(inner);
+            match own.as_str() {
+                "?column?" | "case" => type_name(data_type).unwrap_or(own),
+                _ => own,
+            }
+        }
+        ast::Expr::Case { else_result: Some(last), .. } => match column_name(last) {
+            unnamed if unnamed == "?column?" => "case".to_owned(),
+            named => named,
+        },
         ast::Expr::Case { .. } => "case".to_owned(),
         ast::Expr::Extract { .. } => "extract".to_owned(),
         ast::Expr::Substring { .. } => "substring".to_owned(),
@@ -371,6 +382,14 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
         ast::Expr::Floor { .. } => "floor".to_owned(),
         _ => "?column?".to_owned(),
     }
+}
+
+/// PostgreSQL's own name of a type, which a cast column without another name has.
+fn type_name(written: &ast::DataType) -> Option<String> {
+    use hotrow_base::types::SqlType;
+    let of = crate::types::sql_type(written, Place::default()).ok()?;
+    let (SqlType::Scalar(of) | SqlType::Array(of)) = of;
+    Some(crate::relation::short_type_name(of).to_owned())
 }
 
 /// A LIMIT that is a constant of at least 1: the first row is always wanted.

@@ -13,6 +13,7 @@
 
 mod assemble;
 mod change;
+mod element;
 mod expression;
 mod from;
 mod group;
@@ -26,6 +27,7 @@ mod window;
 
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
 use hotrow_transaction::program::{Expr, Place, SlotId};
 use sqlparser::ast;
 
@@ -39,6 +41,7 @@ pub use plan::{
     ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind, SubqueryKind, Window,
     WindowFunction,
 };
+pub(crate) use system::short_name as short_type_name;
 pub use system::{SystemContext, sequence_named, system_function, system_rows};
 
 /// Relations, subqueries, set operations, window functions and functions beside programs of one
@@ -139,7 +142,8 @@ struct Bound {
 impl Compiler<'_> {
     /// Compiles a query of any shape.
     pub(crate) fn relational(&mut self, query: &ast::Query) -> Result<Query> {
-        let bound = self.query_plan(query)?;
+        let mut bound = self.query_plan(query)?;
+        self.write_vectors(&mut bound)?;
         let columns = bound.outputs.iter().map(|(name, slot)| {
             let data_type = scalar_of(self.slot_type(*slot));
             hotrow_transaction::program::ResultColumn { name: name.clone(), data_type }
@@ -152,6 +156,29 @@ impl Compiler<'_> {
             slots: self.slots.clone(),
             parameters: self.parameters.clone(),
         })
+    }
+
+    /// Has vectors of the system catalog written as PostgreSQL writes them, where they are results.
+    fn write_vectors(&mut self, bound: &mut Bound) -> Result<()> {
+        for at in 0..bound.outputs.len() {
+            let slot = bound.outputs[at].1;
+            let name = &self.slots[slot.index()].name;
+            let column = name.rsplit('.').next().unwrap_or_default();
+            let is_system = name.starts_with('$') && system::is_vector(column);
+            if !is_system || !matches!(self.slot_type(slot), SqlType::Array(_)) {
+                continue;
+            }
+            let written = self.temporary("vector", DataType::Text)?;
+            let blank = Value::Text(" ".to_owned());
+            let arguments = [self.slot_expr(slot), crate::typing::constant(blank, DataType::Text)];
+            let arguments = self.scalars(&arguments)?;
+            let kind = StepKind::Function(HostFunction::ArrayToString);
+            let step = Box::new(Step { arguments, kind, outputs: vec![written] });
+            let input = Box::new(std::mem::replace(&mut bound.plan, Plan::One));
+            bound.plan = Plan::Extend { input, step };
+            bound.outputs[at].1 = written;
+        }
+        Ok(())
     }
 
     fn slot_type(&self, slot: SlotId) -> SqlType {

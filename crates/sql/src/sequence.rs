@@ -135,6 +135,7 @@ pub(crate) fn add_sequence(catalog: &mut Catalog, definition: &SequenceDefinitio
         columns: vec![hotrow_base::ids::ColumnId(0)],
         unique: true,
         kind: IndexKind::Hash,
+        is_constraint: true,
     };
     let id = catalog.add_table(&definition.name, columns, Some(primary))?;
     catalog.table_mut(id).sequence = Some(definition.sequence);

@@ -209,6 +209,7 @@ impl Compiler<'_> {
                             arguments: vec![cast(message, DataType::Text)],
                             detail: None,
                             hint: None,
+                            of: None,
                         };
                         self.emit(&mut then, StatementKind::Raise(raise));
                     }
@@ -310,6 +311,7 @@ impl Compiler<'_> {
                         Value::Text("CASE statement is missing ELSE part.".to_owned()),
                         DataType::Text,
                     )),
+                    of: None,
                 };
                 self.emit(&mut rest, StatementKind::Raise(raise));
             }

@@ -182,6 +182,7 @@ fn main() {
         columns: vec![ColumnId(0)],
         unique: true,
         kind: IndexKind::Hash,
+        is_constraint: false,
     };
     let mut catalog = Catalog::default();
     let table = catalog.add_table("t", columns, Some(primary)).expect("a small table");

@@ -414,6 +414,8 @@ pub struct RaiseCode {
     pub detail: Option<(u16, SqlType)>,
     /// slot and type of HINT
     pub hint: Option<(u16, SqlType)>,
+    /// table and constraint
+    pub of: Option<(String, String)>,
 }
 
 /// A loop over a row set.

@@ -121,6 +121,8 @@ pub struct Index {
     pub unique: bool,
     /// hash or B+-tree
     pub kind: IndexKind,
+    /// PRIMARY KEY or UNIQUE of a table, not an index of its own
+    pub is_constraint: bool,
     /// columns of the entry's key: `columns`, then what makes a non-unique entry unique (I2)
     pub entry_columns: Vec<ColumnId>,
     /// encoding of `entry_columns`
@@ -182,6 +184,8 @@ pub struct IndexDefinition {
     pub unique: bool,
     /// hash or B+-tree
     pub kind: IndexKind,
+    /// PRIMARY KEY or UNIQUE of a table, not an index of its own
+    pub is_constraint: bool,
 }
 
 /// How many users there can be.
@@ -277,6 +281,7 @@ impl Catalog {
             columns: definition.columns,
             unique: definition.unique,
             kind: definition.kind,
+            is_constraint: definition.is_constraint,
             entry_columns,
             key,
             fields,

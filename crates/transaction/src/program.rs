@@ -191,6 +191,8 @@ pub struct Raise {
     pub detail: Option<Expr>,
     /// USING HINT
     pub hint: Option<Expr>,
+    /// the table and the constraint of it that is violated, where it stands for one
+    pub of: Option<(String, String)>,
 }
 
 /// How an access finds its rows.

@@ -77,7 +77,7 @@ fn parse_moment(text: &str, year_max: i32) -> Result<(i64, Time), TemporalError>
     let _sign = rest.take(b'+');
     let date = rest.date(is_bc, year_max)?;
     let time = if rest.take(b'T') || rest.take(b't') || rest.blanks() && !rest.is_empty() {
-        rest.time()?
+        rest.time_or_zone()?
     } else {
         Time::default()
     };
@@ -161,6 +161,14 @@ impl Scanner<'_> {
         }
         self.blanks();
         Ok(Time { micros, offset_seconds: self.zone()? })
+    }
+
+    /// A time, or a zone alone, as some drivers send dates.
+    fn time_or_zone(&mut self) -> Result<Time, TemporalError> {
+        match self.rest.first() {
+            Some(b'+' | b'-') => Ok(Time { micros: 0, offset_seconds: self.zone()? }),
+            _ => self.time(),
+        }
     }
 
     /// Digits behind the point as microseconds, rounded half up.

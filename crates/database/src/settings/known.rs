@@ -82,7 +82,9 @@ pub(super) const KNOWN: &[Known] = &[
         },
         "How dates are written.",
     ),
+    plain("check_function_bodies", "on", May::BeOnOrOff, "Kept: they are always checked."),
     plain("default_table_access_method", "heap", May::NotChange, "The only one."),
+    plain("default_tablespace", "", May::BeAnything, "Kept, and without effect."),
     plain(
         "default_transaction_isolation",
         "serializable",
@@ -110,6 +112,9 @@ pub(super) const KNOWN: &[Known] = &[
         "Kept: there are no intervals in results.",
     ),
     reported("is_superuser", "on", May::NotChange, "Whether the user may do everything."),
+    plain("jit", "off", May::BeOnOrOff, "Kept, and without effect."),
+    plain("lc_collate", "C", May::NotChange, "Order of texts: by their bytes."),
+    plain("lc_ctype", "C.UTF-8", May::NotChange, "What letters are."),
     plain("lock_timeout", "0", May::BeDuration, "Longest wait for a lock."),
     plain("max_identifier_length", "63", May::NotChange, "Bytes of a name in PostgreSQL."),
     plain("max_index_keys", "32", May::NotChange, "Columns of a key."),
@@ -119,6 +124,8 @@ pub(super) const KNOWN: &[Known] = &[
         May::OnlyMean { these: &["scram-sha-256"], hint: "Passwords are kept for SCRAM-SHA-256." },
         "What is kept of passwords.",
     ),
+    plain("max_connections", "100", May::NotChange, "PostgreSQL's; see the server's option."),
+    plain("row_security", "on", May::BeOnOrOff, "Kept: there are no policies."),
     plain("search_path", "\"$user\", public", May::BeSearchPath, "Schemas of unqualified names."),
     reported("server_encoding", "UTF8", May::NotChange, "Encoding of the database."),
     reported("server_version", SERVER_VERSION, May::NotChange, "The PostgreSQL to expect."),
@@ -178,6 +185,8 @@ pub(super) const KNOWN: &[Known] = &[
         },
         "Isolation of the transaction.",
     ),
+    plain("work_mem", "4MB", May::BeAnything, "Kept, and without effect."),
+    plain("xmloption", "content", May::BeOneOf(&["content", "document"]), "Kept."),
     plain("transaction_read_only", "off", May::BeOnOrOff, "The transaction only reads."),
 ];
 

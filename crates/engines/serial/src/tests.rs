@@ -119,6 +119,7 @@ fn counters() -> Schema {
         columns: vec![ColumnId(0)],
         unique: true,
         kind: IndexKind::Hash,
+        is_constraint: false,
     };
     let mut catalog = Catalog::default();
     let columns = vec![column("id"), column("n")];

@@ -43,7 +43,12 @@ impl Compiler<'_> {
         Ok(self.slot_expr(output))
     }
 
-    fn host(&mut self, function: HostFunction, of: &[Expr], gives: SqlType) -> Result<Expr> {
+    pub(super) fn host(
+        &mut self,
+        function: HostFunction,
+        of: &[Expr],
+        gives: SqlType,
+    ) -> Result<Expr> {
         self.step(StepKind::Function(function), of, gives)
     }
 
@@ -216,6 +221,19 @@ impl Compiler<'_> {
             "!~" => (HostFunction::Matches, true),
             "~*" => (HostFunction::MatchesAnyCase, false),
             "!~*" => (HostFunction::MatchesAnyCase, true),
+            "&" => {
+                let place = place_in(right, self.place);
+                let (left, right) = (self.expr(left)?, self.expr(right)?);
+                let of = common_type(left.data_type(), right.data_type());
+                let Some(of) = of.filter(|of| of.is_integer()) else {
+                    let (left, right) = (left.sql_type, right.sql_type);
+                    let message = format!("operator does not exist: {left} & {right}");
+                    return Err(error(b"42883", place, message));
+                };
+                let sides = [cast(left, of), cast(right, of)];
+                let both = self.host(HostFunction::BitAnd, &sides, SqlType::Scalar(of))?;
+                return Ok(Some(Operand::Typed(both)));
+            }
             "=" if matches!(op, BinaryOperator::PGCustomBinaryOperator(_)) => {
                 return self
                     .comparison(left, CompareOp::Equal, right)
@@ -233,7 +251,7 @@ impl Compiler<'_> {
     }
 
     /// A column that holds arrays; none: it is something else.
-    fn array_column(&mut self, written: &ast::Expr) -> Result<Option<Expr>> {
+    pub(super) fn array_column(&mut self, written: &ast::Expr) -> Result<Option<Expr>> {
         let place = place_in(written, self.place);
         let column = match written {
             ast::Expr::Identifier(name) => self.relation_column(&ident_name(name), place)?,
@@ -290,6 +308,26 @@ impl Compiler<'_> {
                     None => null(DataType::Text),
                 },
             }));
+        }
+        if matches!(name.as_str(), "json_build_object" | "jsonb_build_object") {
+            if written.len() % 2 == 1 {
+                return Err(error(
+                    b"22023",
+                    place,
+                    "argument list must have even number of elements",
+                )
+                .hint("names and values take turns"));
+            }
+            let mut values = Vec::new();
+            for value in written {
+                let operand = self.operand(value)?;
+                values.push(match operand {
+                    Operand::Typed(typed) => typed,
+                    other => self.settle(other, DataType::Text, place_in(value, place))?,
+                });
+            }
+            let json = SqlType::Scalar(DataType::Text);
+            return self.host(HostFunction::JsonObject, &values, json).map(Some);
         }
         if name == "current_schemas" {
             let schemas = ["pg_catalog", "public"]
@@ -362,7 +400,12 @@ impl Compiler<'_> {
     }
 
     /// An argument of a function with fixed types.
-    fn fixed_argument(&mut self, written: &ast::Expr, to: SqlType, place: Place) -> Result<Expr> {
+    pub(super) fn fixed_argument(
+        &mut self,
+        written: &ast::Expr,
+        to: SqlType,
+        place: Place,
+    ) -> Result<Expr> {
         let place = place_in(written, place);
         let operand = self.operand(written)?;
         let expr = self.settle(operand, scalar_or_text(to), place)?;
@@ -476,50 +519,6 @@ impl Compiler<'_> {
         let kind = StepKind::Expand(all.iter().map(expanding).collect());
         let outputs = all.iter().flat_map(|one| one.outputs.iter().copied()).collect();
         Ok(Step { arguments: self.scalars(&arguments)?, kind, outputs })
-    }
-
-    /// `(f(x)).column` and `(array)[i]`.
-    pub(crate) fn relational_element(
-        &mut self,
-        root: &ast::Expr,
-        chain: &[ast::AccessExpr],
-        place: Place,
-    ) -> Result<Option<Expr>> {
-        let root = crate::comparison::bare(root);
-        match (root, chain) {
-            (root, [ast::AccessExpr::Dot(ast::Expr::Identifier(field))]) => {
-                let at = match field.value.as_str() {
-                    "x" => 0,
-                    "n" => 1,
-                    _ => return Ok(None),
-                };
-                if let ast::Expr::Function(function) = root {
-                    self.expr(root)?;
-                    let text = function.to_string();
-                    let known = self.level().expansions.iter().find(|(known, _)| *known == text);
-                    let slot = known.and_then(|(_, slots)| slots.get(at).copied());
-                    return Ok(slot.map(|slot| self.slot_expr(slot)));
-                }
-                // What `_pg_expandarray` gives as a whole is an array of both.
-                let whole = self.expr(root)?;
-                let SqlType::Array(element) = whole.sql_type else { return Ok(None) };
-                let index = crate::typing::integer(at as i32 + 1);
-                self.host(HostFunction::ArrayElement, &[whole, index], SqlType::Scalar(element))
-                    .map(Some)
-            }
-            (
-                ast::Expr::Function(_) | ast::Expr::Array(_),
-                [ast::AccessExpr::Subscript(ast::Subscript::Index { index })],
-            ) => {
-                let array = self.expr(root)?;
-                let SqlType::Array(element) = array.sql_type else { return Ok(None) };
-                let index =
-                    self.fixed_argument(index, SqlType::Scalar(DataType::Integer), place)?;
-                self.host(HostFunction::ArrayElement, &[array, index], SqlType::Scalar(element))
-                    .map(Some)
-            }
-            _ => Ok(None),
-        }
     }
 
     /// Casts to the names of PostgreSQL's catalog. None: it is another type.

@@ -32,6 +32,10 @@ pub enum HostFunction {
     RegexpReplace,
     /// split_part(text, separator, n)
     SplitPart,
+    /// integer & integer
+    BitAnd,
+    /// json_build_object(name, value, ...), as text
+    JsonObject,
     /// pg_size_pretty(bytes)
     SizePretty,
     /// quote_ident(text)

@@ -20,6 +20,7 @@ use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::program::Procedure;
 
 pub(super) use functions::relation_number;
+pub(crate) use functions::short_name;
 pub use functions::{sequence_named, system_function};
 pub use rows::system_rows;
 
@@ -277,6 +278,11 @@ fn type_of(letter: &str) -> SqlType {
     };
     let small = letter.to_ascii_lowercase();
     if small == letter { SqlType::Scalar(scalar(letter)) } else { SqlType::Array(scalar(&small)) }
+}
+
+/// Whether a column is a vector of PostgreSQL's, which is written without braces, and counts from 0.
+pub(super) fn is_vector(column: &str) -> bool {
+    matches!(column, "indkey" | "indclass" | "indoption" | "indcollation" | "proargtypes")
 }
 
 /// Schema, full name and columns of a relation; without a schema, of one in `pg_catalog`.

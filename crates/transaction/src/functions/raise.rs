@@ -26,6 +26,9 @@ pub(crate) fn error(program: &Program, raise: u16, machine: &Machine) -> SqlErro
     };
     error.detail = optional(code.detail);
     error.hint = optional(code.hint);
+    if let Some((table, constraint)) = &code.of {
+        (error.table, error.constraint) = (Some(table.clone()), Some(constraint.clone()));
+    }
     error
 }
 

@@ -129,6 +129,7 @@ impl Lowerer<'_> {
             arguments: raise.arguments.iter().map(&mut operand).collect(),
             detail: raise.detail.as_ref().map(&mut operand),
             hint: raise.hint.as_ref().map(&mut operand),
+            of: raise.of.clone(),
         };
         self.program.raises.push(code);
         let raise = self.number(self.program.raises.len() - 1);

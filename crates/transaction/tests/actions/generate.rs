@@ -240,6 +240,7 @@ impl<'a> Generator<'a> {
                     arguments: vec![slot(self.pick())],
                     detail: None,
                     hint: None,
+                    of: None,
                 }),
             },
             _ => self.assign(),

@@ -45,6 +45,7 @@ fn index(name: &str, columns: &[u16], unique: bool) -> IndexDefinition {
         columns: columns.iter().map(|&c| ColumnId(c)).collect(),
         unique,
         kind: IndexKind::BTree,
+        is_constraint: false,
     }
 }
 

@@ -633,6 +633,7 @@ fn raise_formats_and_undoes() {
         arguments: vec![parsed(MONEY, "1.50"), null(INT), build.read(list)],
         detail: Some(text("more")),
         hint: None,
+        of: None,
     }));
     let mut world = World::with_accounts(1);
     let argument = Value::Array(vec![1.into(), Value::Null]);

@@ -30,6 +30,7 @@ fn catalog(filler: u32) -> Catalog {
         columns: vec![ColumnId(0)],
         unique: true,
         kind: IndexKind::Hash,
+        is_constraint: false,
     };
     let mut catalog = Catalog::default();
     catalog.add_table("usertable", columns, Some(primary)).expect("the table is small");

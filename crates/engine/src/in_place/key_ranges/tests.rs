@@ -105,6 +105,7 @@ impl World {
             columns: vec![ColumnId(column)],
             unique,
             kind,
+            is_constraint: false,
         };
         let columns = ["number", "code", "label"].map(bigint).into();
         let primary = index("primary", 0, true, IndexKind::BTree);

@@ -180,6 +180,7 @@ fn refuse_debt(build: &mut Build, left: hotrow_transaction::program::SlotId) {
         arguments: Vec::new(),
         detail: None,
         hint: None,
+        of: None,
     };
     build.say(StatementKind::If {
         condition: less(read(left), int(0)),

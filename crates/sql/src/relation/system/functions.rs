@@ -61,6 +61,15 @@ pub(super) const TYPES: &[KnownType] = {
         t(1184, "timestamptz", "timestamp with time zone", 1185, 8, "D"),
         t(1700, "numeric", "numeric", 1231, -1, "N"),
         t(2950, "uuid", "uuid", 2951, 16, "U"),
+        // Of no column, but of what PostgreSQL's catalog says, which some clients look up.
+        t(18, "char", "\"char\"", 1002, 1, "Z"),
+        t(19, "name", "name", 1003, 64, "S"),
+        t(22, "int2vector", "int2vector", 1006, -1, "A"),
+        t(30, "oidvector", "oidvector", 1013, -1, "A"),
+        t(2205, "regclass", "regclass", 2210, 4, "N"),
+        t(2206, "regtype", "regtype", 2211, 4, "N"),
+        t(2249, "record", "record", 2287, -1, "P"),
+        t(2278, "void", "void", 0, 4, "P"),
     ]
 };
 
@@ -85,7 +94,7 @@ fn known(data_type: DataType) -> &'static KnownType {
     TYPES.iter().find(|known| known.name == name).expect("every type is listed")
 }
 
-pub(super) fn short_name(data_type: DataType) -> &'static str {
+pub(crate) fn short_name(data_type: DataType) -> &'static str {
     known(data_type).name
 }
 

@@ -474,7 +474,7 @@ fn constraint(oid: i64, name: &str, kind: &str, table: TableId, columns: &[Colum
 pub(super) fn key_kind(table: &Table, index: &Index) -> Option<&'static str> {
     match (index.unique, table.primary == Some(index.id)) {
         (_, true) => Some("p"),
-        (true, false) if index.name.ends_with("_key") => Some("u"),
+        (true, false) if index.is_constraint => Some("u"),
         _ => None,
     }
 }

@@ -1,0 +1,100 @@
+//! Elements and fields: `array[i]`, `indkey[0]`, `(f(x)).column`.
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Place};
+use sqlparser::ast;
+
+use crate::error::Result;
+use crate::scope::Compiler;
+use crate::typing::scalar;
+
+use super::expression::ident_name;
+use super::host::HostFunction;
+
+impl Compiler<'_> {
+    /// `(f(x)).column` and `(array)[i]`.
+    pub(crate) fn relational_element(
+        &mut self,
+        root: &ast::Expr,
+        chain: &[ast::AccessExpr],
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        let root = crate::comparison::bare(root);
+        if let Some(element) = self.vector_element(root, chain, place)? {
+            return Ok(Some(element));
+        }
+        match (root, chain) {
+            (root, [ast::AccessExpr::Dot(ast::Expr::Identifier(field))]) => {
+                let at = match field.value.as_str() {
+                    "x" => 0,
+                    "n" => 1,
+                    _ => return Ok(None),
+                };
+                if let ast::Expr::Function(function) = root {
+                    self.expr(root)?;
+                    let text = function.to_string();
+                    let known = self.level().expansions.iter().find(|(known, _)| *known == text);
+                    let slot = known.and_then(|(_, slots)| slots.get(at).copied());
+                    return Ok(slot.map(|slot| self.slot_expr(slot)));
+                }
+                // What `_pg_expandarray` gives as a whole is an array of both.
+                let whole = self.expr(root)?;
+                let SqlType::Array(element) = whole.sql_type else { return Ok(None) };
+                let index = crate::typing::integer(at as i32 + 1);
+                self.host(HostFunction::ArrayElement, &[whole, index], SqlType::Scalar(element))
+                    .map(Some)
+            }
+            (
+                ast::Expr::Function(_) | ast::Expr::Array(_),
+                [ast::AccessExpr::Subscript(ast::Subscript::Index { index })],
+            ) => {
+                let array = self.expr(root)?;
+                let SqlType::Array(element) = array.sql_type else { return Ok(None) };
+                let index =
+                    self.fixed_argument(index, SqlType::Scalar(DataType::Integer), place)?;
+                self.host(HostFunction::ArrayElement, &[array, index], SqlType::Scalar(element))
+                    .map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// `indkey[0]` and the like, with or without relation and schema before it.
+    fn vector_element(
+        &mut self,
+        root: &ast::Expr,
+        chain: &[ast::AccessExpr],
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        let [fields @ .., ast::AccessExpr::Subscript(ast::Subscript::Index { index })] = chain
+        else {
+            return Ok(None);
+        };
+        let mut path = match root {
+            ast::Expr::Identifier(name) => vec![name.clone()],
+            ast::Expr::CompoundIdentifier(names) => names.clone(),
+            _ => return Ok(None),
+        };
+        for field in fields {
+            let ast::AccessExpr::Dot(ast::Expr::Identifier(name)) = field else { return Ok(None) };
+            path.push(name.clone());
+        }
+        let last = path.last().map(ident_name).unwrap_or_default();
+        let written = match path.as_slice() {
+            [name] => ast::Expr::Identifier(name.clone()),
+            _ => ast::Expr::CompoundIdentifier(path),
+        };
+        let Some(array) = self.array_column(&written)? else { return Ok(None) };
+        let index = self.fixed_argument(index, SqlType::Scalar(DataType::Integer), place)?;
+        let index = match super::system::is_vector(&last) {
+            true => {
+                let one = Box::new(crate::typing::integer(1));
+                let kind = ExprKind::Arithmetic(ArithmeticOp::Add, Box::new(index), one);
+                scalar(kind, DataType::Integer)
+            }
+            false => index,
+        };
+        let element = SqlType::Scalar(array.data_type());
+        self.host(HostFunction::ArrayElement, &[array, index], element).map(Some)
+    }
+}

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Drivers of other languages, each against a server of its own: psycopg and SQLAlchemy (Python), pgjdbc (Java),
+# node-postgres (JavaScript), pgx and lib/pq (Go). Each check says what PostgreSQL 15 does: `tests/clients/X.sh 5432`
+# holds it against one. What Hotrow does not do yet stands in gaps.txt, which has to be true: a check that fails and
+# is not listed fails this script, and so does one that is listed and passes.
+#
+#   tests/clients/drivers.sh path/to/hotrow [drivers]
+#
+# Needs python3 with venv, node with npm, java with mvn, go; what they talk through is installed under target/clients.
+set -euo pipefail
+hotrow=$(realpath "$1")
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+[ $# -gt 0 ] || set -- psycopg sqlalchemy pgjdbc nodepg pgx
+bad=0
+for driver in "$@"; do
+    said=$(CHECK_ALL=1 "$here/$driver.sh" "$hotrow" 2>&1) || true
+    if ! grep -q "^$driver: [0-9]* checks" <<< "$said"; then
+        printf '%s\n%s: its checks did not run to their end\n' "$said" "$driver" >&2
+        exit 1
+    fi
+    failed=$(sed -n "s/^$driver: FAILED \([a-z_]*\):.*/\1/p" <<< "$said" | sort -u)
+    known=$(awk -v driver="$driver" '$1 == driver { print $2 }' "$here/gaps.txt" | sort -u)
+    passed=$(sed -n "s/^$driver: \([a-z_]*\): .*/\1/p" <<< "$said" | sort -u)
+    for name in $(comm -23 <(echo "$failed") <(echo "$known")); do
+        grep "^$driver: FAILED $name:" <<< "$said" >&2
+        bad=1
+    done
+    for name in $(comm -13 <(echo "$failed") <(echo "$known")); do
+        echo "$driver: $name is listed as a gap and passes: take it out of gaps.txt" >&2
+        bad=1
+    done
+    echo "$driver: $(wc -w <<< "$passed") checks pass; known gaps: $(wc -w <<< "$known")"
+done
+exit $bad

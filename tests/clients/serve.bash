@@ -1,0 +1,36 @@
+# Sourced by the checks of clients: `serve path/to/hotrow` starts a server in memory on a free port, which ends
+# with the script. A number instead is the port of a server that is there already, by which the same check
+# can be held against PostgreSQL: `tests/clients/psycopg.sh 5432`.
+#
+# CHECK_ALL=1 makes the checks go on behind a difference, and tell all of them.
+
+work=$(mktemp -d)
+server=
+stop() {
+    if [ -n "$server" ]; then kill "$server" 2> /dev/null && wait "$server" 2> /dev/null || true; fi
+    rm -rf "$work"
+}
+trap stop EXIT
+
+serve() {
+    export PGHOST=127.0.0.1 PGUSER=tester PGDATABASE=app PGPORT
+    if [[ $1 =~ ^[0-9]+$ ]]; then
+        PGPORT=$1
+        return
+    fi
+    "$1" serve --memory --listen 127.0.0.1:0 > "$work/out" 2>&1 &
+    server=$!
+    for _ in $(seq 300); do
+        PGPORT=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$work/out")
+        if [ -n "$PGPORT" ]; then return; fi
+        sleep 0.1
+    done
+    echo "the server does not listen:" >&2
+    cat "$work/out" >&2
+    exit 1
+}
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# Where the checks keep what they install.
+tools=$(cd "$here/../.." && pwd)/target/clients
+mkdir -p "$tools"
