@@ -166,7 +166,7 @@ fn parse(entry: &TextEntry<'_>) -> Result<ScriptStatement, String> {
     let script = at_place(entry.text, entry.place);
     let mut statements = hotrow_sql::parse_script(&script).map_err(|error| error.to_string())?;
     match (statements.pop(), statements.is_empty()) {
-        // What took effect once may do so again; what is logged of a password is what is kept of it.
+        // What took effect once may do so again; of a password what is kept of it is logged.
         (Some(statement), true) => conceal(statement.as_own()).map_err(|error| error.to_string()),
         _ => Err("it is not one statement".to_owned()),
     }

@@ -280,7 +280,7 @@ fn type_of(letter: &str) -> SqlType {
     if small == letter { SqlType::Scalar(scalar(letter)) } else { SqlType::Array(scalar(&small)) }
 }
 
-/// Whether a column is a vector of PostgreSQL's, which is written without braces, and counts from 0.
+/// Whether a column is a vector of PostgreSQL's: written without braces, and counted from 0.
 pub(super) fn is_vector(column: &str) -> bool {
     matches!(column, "indkey" | "indclass" | "indoption" | "indcollation" | "proargtypes")
 }
