@@ -9,7 +9,9 @@ source "$(dirname "$0")/serve.bash"
 version=42.7.14
 jar=$tools/pgjdbc/postgresql-$version.jar
 if [ ! -e "$jar" ]; then
-    mvn --quiet --batch-mode dependency:copy -Dartifact=org.postgresql:postgresql:$version -DoutputDirectory="$tools/pgjdbc"
+    # Its colours are not for whoever reads what the checks say.
+    mvn --quiet --batch-mode dependency:copy -Dartifact=org.postgresql:postgresql:$version \
+        -DoutputDirectory="$tools/pgjdbc" > "$tools/mvn.log" 2>&1 || { cat "$tools/mvn.log" >&2; exit 1; }
 fi
 serve "$1"
 java -XX:TieredStopAtLevel=1 -cp "$jar" "$here/pgjdbc/Checks.java" "${@:2}"

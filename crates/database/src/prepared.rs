@@ -14,7 +14,7 @@ use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
 use hotrow_sql::{
     Argument, Compiled, Naming, ScriptStatement, compile, compile_with_parameters, parse_script,
-    with_literals,
+    table_number, with_literals,
 };
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::granule::TableUse;
@@ -192,6 +192,23 @@ impl Prepared {
     pub fn columns(&self) -> impl ExactSizeIterator<Item = (&str, SqlType)> {
         let columns: &[(String, SqlType)] = self.takes.as_ref().map_or(&[], |takes| &takes.columns);
         columns.iter().map(|(name, sql_type)| (name.as_str(), *sql_type))
+    }
+
+    /// For each column that it returns the table, by its number in the system catalog, and the
+    /// column, from 1, that it is; zeros for what is computed. Nothing before it was compiled.
+    pub fn origins(&self) -> Vec<(u32, i16)> {
+        let known = self.known.borrow();
+        let columns: &[ResultColumn] = match known.as_ref().map(|known| &known.work) {
+            Some(Work::Program(work)) => &work.procedure.result,
+            Some(Work::Change(work)) => &work.apply.procedure.result,
+            Some(Work::Query(work)) => &work.query.columns,
+            Some(Work::Call { .. }) | None => &[],
+        };
+        let numbers = |column: &ResultColumn| match column.origin {
+            Some((table, column)) => (table_number(table) as u32, column.0 as i16 + 1),
+            None => (0, 0),
+        };
+        columns.iter().map(numbers).collect()
     }
 
     /// Whether it returns rows, be they none.

@@ -258,7 +258,7 @@ fn rows_of(setting: &Setting, values: Vec<Value>) -> StatementResult {
 
 /// The columns of SHOW; of other statements none.
 pub(crate) fn shown_columns(setting: &Setting) -> Vec<ResultColumn> {
-    let column = |name: String| ResultColumn { name, data_type: DataType::Text };
+    let column = |name: String| ResultColumn::new(name, DataType::Text);
     match setting {
         Setting::Show(name) => vec![column(canonical(name))],
         Setting::ShowAll => {

@@ -145,7 +145,9 @@ fn execute_in_state(
     let place = statement.place;
     if let Ok(Some(Compiled::Transaction(control))) = compiled {
         let (said, notices) = session.control(control)?;
-        let (tag, rows, types) = (said.tag.to_owned(), Rows::default(), Vec::new());
+        let is_start = statement.text.get(..5).is_some_and(|t| t.eq_ignore_ascii_case("start"));
+        let tag = if is_start { "START TRANSACTION" } else { said.tag };
+        let (tag, rows, types) = (tag.to_owned(), Rows::default(), Vec::new());
         return Ok(StatementResult { tag, rows, types, place, warning: said.warning, notices });
     }
     session.talk().refuse_failed()?;

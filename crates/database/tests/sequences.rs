@@ -219,6 +219,8 @@ fn sequences_count_as_they_were_told() -> Result<(), Error> {
     assert_eq!(code(&session, "INSERT INTO i VALUES (1, 1)"), "428C9");
     assert_eq!(code(&session, "UPDATE i SET id = 1"), "428C9");
     assert_eq!(one(&session, "INSERT INTO i (a) VALUES (1) RETURNING id"), 1_i32.into());
+    let overriding = "INSERT INTO i (id, a) OVERRIDING SYSTEM VALUE VALUES (50, 2) RETURNING id";
+    assert_eq!(one(&session, overriding), 50_i32.into());
     session.execute("DROP TABLE i")?;
     assert_eq!(code(&session, "SELECT nextval('i_id_seq')"), "42P01", "it went with its table");
     Ok(())

@@ -217,13 +217,15 @@ impl<'a> Conversation<'a> {
     fn run_script(&mut self, script: &str, mut rest: std::vec::IntoIter<Prepared>) {
         while let Some(statement) = rest.next() {
             match self.session.perform(&statement, &[]) {
-                Ok(Outcome::Done(result)) => say_result(self.out, &result),
+                Ok(Outcome::Done(result)) => {
+                    say_result(self.out, &result, &statement.origins());
+                }
                 Ok(Outcome::CopyOut(copy)) => say_rows(self.out, *copy),
                 Ok(Outcome::CopyIn(copy)) => {
                     return self.copy_in(copy, script, Some(rest));
                 }
                 Ok(Outcome::Naming(naming)) => match self.name(naming, &[]) {
-                    Ok(result) => say_result(self.out, &result),
+                    Ok(result) => say_result(self.out, &result, &[]),
                     Err(error) => return self.end_script(script, Err(error)),
                 },
                 Err(error) => return self.end_script(script, Err(error)),
@@ -288,7 +290,7 @@ impl<'a> Conversation<'a> {
     ) {
         match (done, rest) {
             (Ok(result), rest) => {
-                say_result(self.out, &result);
+                say_result(self.out, &result, &[]);
                 if let Some(rest) = rest {
                     self.run_script(&text, rest);
                 }
@@ -301,6 +303,12 @@ impl<'a> Conversation<'a> {
     fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<(), SqlError> {
         self.refuse_name(name, text.len())?;
         let named = types.to_vec();
+        let is_void = |at: usize| types.get(at) == Some(&wire::VOID);
+        let without = match types.contains(&wire::VOID) {
+            true => Some(hotrow::without_parameters(text, is_void)?),
+            false => None,
+        };
+        let text = without.as_deref().unwrap_or(text);
         let types = types.iter().map(|&oid| wire::parameter_type(oid));
         let types = types.collect::<Result<Vec<_>, _>>()?;
         let trimmed = text.trim_matches(|c: char| c.is_whitespace() || c == ';');
@@ -490,27 +498,25 @@ impl<'a> Conversation<'a> {
     }
 
     fn describe(&mut self, target: Target<'_>) -> Result<(), SqlError> {
-        let (columns, formats): (_, Option<&Portal>) = match target {
+        let (described, formats): (Rc<Statement>, Option<&Portal>) = match target {
             Target::Statement(name) => {
                 let statement = Rc::clone(self.statement(name)?);
                 self.out.say(&ParameterDescription::new(statement.parameter_numbers()));
-                match self.fetched_by(&statement) {
-                    Some(cursor) => (cursor.statement.columns(), None),
-                    None => (statement.columns(), None),
-                }
+                let cursor = self.fetched_by(&statement);
+                (cursor.map_or(statement, |cursor| Rc::clone(&cursor.statement)), None)
             }
             Target::Portal(name) => {
                 let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
-                match self.fetched_by(&portal.statement) {
-                    Some(cursor) => (cursor.statement.columns(), Some(portal)),
-                    None => (portal.statement.columns(), Some(portal)),
-                }
+                let cursor = self.fetched_by(&portal.statement);
+                (Rc::clone(&cursor.unwrap_or(portal).statement), Some(portal))
             }
         };
+        let columns = described.columns();
+        let origins = described.prepared.as_ref().map_or_else(Vec::new, Prepared::origins);
         let format = |at| formats.map_or(Format::Text, |portal| portal.format(at));
         match columns.is_empty() {
             true => self.out.say(&NoData::new()),
-            false => self.out.say(&row_description(&columns, format)),
+            false => self.out.say(&row_description(&columns, &origins, format)),
         }
         Ok(())
     }
@@ -604,12 +610,12 @@ impl<'a> Conversation<'a> {
 }
 
 /// A statement's whole answer.
-fn say_result(out: &mut Outgoing, result: &StatementResult) {
+fn say_result(out: &mut Outgoing, result: &StatementResult, origins: &[(u32, i16)]) {
     say_notices(out, result);
     if !result.types.is_empty() {
         let columns = result.rows.columns().iter().cloned();
         let columns: Vec<_> = columns.zip(result.types.iter().copied()).collect();
-        out.say(&row_description(&columns, |_| Format::Text));
+        out.say(&row_description(&columns, origins, |_| Format::Text));
         send_rows(out, result, 0..result.rows.len(), |_| Format::Text);
     }
     out.say(&CommandComplete::new(result.tag.clone()));
@@ -661,11 +667,14 @@ fn close_some() -> Option<String> {
 
 fn row_description(
     columns: &[(String, SqlType)],
+    origins: &[(u32, i16)],
     format: impl Fn(usize) -> Format,
 ) -> RowDescription {
     let field = |(at, (name, of)): (usize, &(String, SqlType))| {
         let (oid, size, modifier) = (wire::oid(*of), wire::size(*of), wire::modifier(*of));
-        FieldDescription::new(name.clone(), 0, 0, oid, size, modifier, format(at).code())
+        let (table, column) =
+            origins.get(at).map_or((0, 0), |(table, column)| (*table as i32, *column));
+        FieldDescription::new(name.clone(), table, column, oid, size, modifier, format(at).code())
     };
     RowDescription::new(columns.iter().enumerate().map(field).collect())
 }

@@ -101,14 +101,17 @@ pub(crate) fn modifier(sql_type: SqlType) -> i32 {
     }
 }
 
+/// The type of parameters that are no arguments: JDBC sends them for what a call returns.
+pub(crate) const VOID: u32 = 2278;
+
 /// The type of a parameter that a client names; none where it leaves that to us.
 pub(crate) fn parameter_type(oid: u32) -> Result<Option<SqlType>, SqlError> {
     // Unspecified, unknown.
     if matches!(oid, 0 | 705) {
         return Ok(None);
     }
-    // Names are texts.
-    if oid == 19 {
+    // Names are texts, and what nobody reads may be one.
+    if matches!(oid, 19 | VOID) {
         return Ok(Some(SqlType::Scalar(DataType::Text)));
     }
     for data_type in KNOWN {

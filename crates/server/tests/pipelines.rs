@@ -198,6 +198,12 @@ fn parameters_are_described_as_they_were_named() {
     let (kind, body) = raw.message();
     assert_eq!((kind, body.as_slice()), (b't', &b"\0\x02\0\0\x04\x13\0\0\0\x17"[..]));
     assert_eq!(raw.answer(), "TZI");
+    // void stands for what a call returns, and is no argument.
+    let call = b"v\0SELECT * FROM add($1, $2) AS result\0\0\x02\0\0\x08\xe6\0\0\0\x17";
+    let bind = b"\0v\0\0\0\0\x02\xff\xff\xff\xff\0\0\0\x0241\0\0";
+    let messages = Messages::default().message(b'P', call).message(b'B', bind);
+    raw.send(&messages.message(b'E', &[0; 5]).sync());
+    assert_eq!(raw.answer(), "12DCZI");
     // Nothing but a comment is nothing.
     raw.send(&Messages::default().execute("-- nothing\n/* at all */").sync());
     assert_eq!(raw.answer(), "12IZI");

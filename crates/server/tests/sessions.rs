@@ -69,6 +69,28 @@ fn scripts_are_answered_statement_by_statement() {
 }
 
 #[test]
+fn columns_are_told_with_what_they_are_columns_of() {
+    let (_server, mut client) = with_tables();
+    let number = texts(&mut client, "SELECT 'account'::regclass::bigint");
+    let number: u32 = number[0].parse().expect("a number");
+    let query = "SELECT a.balance AS b, a.id, a.balance + 1, n.x
+        FROM account AS a JOIN (SELECT owner AS x FROM account) AS n ON n.x = a.owner";
+    for (text, expected) in [
+        ("SELECT owner, id + 1, balance FROM account", [(number, 2), (0, 0), (number, 3)].to_vec()),
+        (query, [(number, 3), (number, 1), (0, 0), (number, 2)].to_vec()),
+        ("INSERT INTO account VALUES (9, 'x', 1) RETURNING id", vec![(number, 1)]),
+        ("SELECT pay(1, 1)", vec![(0, 0)]),
+    ] {
+        let prepared = client.prepare(text).expect("it is right");
+        let columns = prepared
+            .columns()
+            .iter()
+            .map(|column| (column.table_oid().unwrap_or(0), column.column_id().unwrap_or(0)));
+        assert_eq!(columns.collect::<Vec<_>>(), expected, "{text}");
+    }
+}
+
+#[test]
 fn prepared_statements_take_and_give_binary_values() {
     let (_server, mut client) = with_tables();
     let insert = client.prepare("INSERT INTO account (id, owner, balance) VALUES ($1, $2, 7)");

@@ -182,7 +182,7 @@ impl<'c> Compiler<'c> {
         for (column, written) in columns.iter().zip(row) {
             if !is_default(written) {
                 let at = column.index();
-                if !self.is_own {
+                if !self.overrides {
                     refuse_given(&table.columns[at], true, place_in(*written, self.place))?;
                 }
                 values[at] = Some(self.column_value(table, *column, written)?);
@@ -336,7 +336,7 @@ impl<'c> Compiler<'c> {
             }
             self.refuse_key_change(table, column, at)?;
             let described = &table.columns[column.index()];
-            if !self.is_own {
+            if !self.overrides {
                 refuse_given(described, false, at)?;
             }
             let value = if is_default(&assignment.value) {

@@ -151,6 +151,7 @@ fn compile_in_rounds<'c>(
         let mut compiler = Compiler::new(catalog);
         (compiler.numbers, compiler.is_own) = (numbers, statement.is_own);
         compiler.procedures = Some(procedures);
+        compiler.overrides = statement.is_own || statement.overrides;
         prepare(&mut compiler)?;
         let compiled = compile_by(&mut compiler, procedures, statement)?;
         match drawn_by(&compiled) {

@@ -375,7 +375,11 @@ impl Compiler<'_> {
         if self.ad_hoc && self.result.is_empty() {
             self.result = columns
                 .iter()
-                .map(|(name, e)| ResultColumn { name: name.clone(), data_type: e.data_type() })
+                .map(|(name, e)| ResultColumn {
+                    name: name.clone(),
+                    data_type: e.data_type(),
+                    origin: self.origin_of(e),
+                })
                 .collect();
         }
         if columns.len() != self.result.len() {

@@ -107,13 +107,10 @@ pub(crate) fn result(compiler: &mut Compiler<'_>, routine: &Routine, outs: Outs)
     };
     compiler.result = outs
         .iter()
-        .map(|(name, slot)| ResultColumn {
-            name: name.clone(),
-            data_type: compiler.slot_expr(*slot).data_type(),
-        })
+        .map(|(name, slot)| ResultColumn::new(name.clone(), compiler.slot_expr(*slot).data_type()))
         .collect();
     let slots: Vec<_> = outs.into_iter().map(|(_, slot)| slot).collect();
-    let named = |name: &str, data_type| vec![ResultColumn { name: name.to_owned(), data_type }];
+    let named = |name: &str, data_type| vec![ResultColumn::new(name, data_type)];
     match &routine.returns {
         Some(_) if !routine.is_function => {
             return Err(syntax(routine.place, "a procedure has no RETURNS")
@@ -169,18 +166,15 @@ pub(crate) fn set_of(
         Kind::Record | Kind::SameAs(_) => None,
     };
     if let Some(table) = table.and_then(|name| compiler.catalog.table_named(&name)) {
-        compiler.result = table
-            .columns
-            .iter()
-            .map(|c| ResultColumn { name: c.name.clone(), data_type: c.data_type })
-            .collect();
+        compiler.result =
+            table.columns.iter().map(|c| ResultColumn::new(c.name.clone(), c.data_type)).collect();
         compiler.returning = Returning::SetOfRows(Vec::new());
         return Ok(true);
     }
     let SqlType::Scalar(data_type) = compiler.type_of(type_name)? else {
         return Err(unsupported(type_name.place, "a set of arrays", "return one row per element"));
     };
-    compiler.result = vec![ResultColumn { name: routine.name.clone(), data_type }];
+    compiler.result = vec![ResultColumn::new(routine.name.clone(), data_type)];
     compiler.returning = Returning::SetOfValues(data_type);
     Ok(true)
 }

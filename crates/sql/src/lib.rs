@@ -71,12 +71,12 @@ pub use compile::{Compiled, Dropped, ProcedureNames, compile, compile_with_param
 pub use copy::{Columns as CopyColumns, Copied, Copy, CopyForm};
 pub use definition::{ForeignKeyDefinition, TableDefinition};
 pub use maintenance::{Maintenance, Truncation};
-pub use parameters::with_literals;
+pub use parameters::{with_literals, without_parameters};
 pub use relation::{
     Aggregation, Change, Expanding, Group, GroupAggregate, HostFunction, Join, JoinKind, Plan,
     Query, Scalar, ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind, SubqueryKind,
     SystemContext, SystemFunction, Window, WindowFunction, sequence_named, system_function,
-    system_rows,
+    system_rows, table_number,
 };
 pub use script::parse_script;
 pub use sequence::SequenceDefinition;

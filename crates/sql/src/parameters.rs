@@ -70,6 +70,7 @@ impl Compiler<'_> {
         let kept = self.parameters.len() + self.number_slots.len();
         self.slots.truncate(FIRST_PARAMETER as usize + kept);
         self.draws.clear();
+        self.origins.clear();
         for (slot, known) in self.parameters.iter().zip(&given) {
             let open = SqlType::Scalar(DataType::Text);
             self.slots[slot.index()].sql_type = known.unwrap_or(open);
@@ -161,6 +162,36 @@ pub fn with_literals(
         }
         whole.push_str(&format!("::{sql_type})"));
         done = offset(text, &lines, token.span.end);
+    }
+    whole.push_str(&text[done..]);
+    Ok(whole)
+}
+
+/// The text of a call without some of its parameters, which are numbered from 0; the others keep
+/// their numbers. Fails as [`crate::parse_script`] does where the text cannot be read.
+pub fn without_parameters(
+    text: &str,
+    is_left_out: impl Fn(usize) -> bool,
+) -> std::result::Result<String, SqlError> {
+    let lines = line_starts(text);
+    let tokens = tokenize(text, Place { line: 1, column: 1 })?;
+    let (mut whole, mut done) = (String::with_capacity(text.len()), 0);
+    for (at, token) in tokens.iter().enumerate() {
+        let Token::Placeholder(name) = &token.token else { continue };
+        let number = parameter_number(name).and_then(|number| number.checked_sub(1));
+        if !number.is_some_and(&is_left_out) {
+            continue;
+        }
+        // With the comma behind it; the last one with the comma before it.
+        let is_comma = |at: usize| tokens.get(at).is_some_and(|t| t.token == Token::Comma);
+        let (from, to) = match (is_comma(at + 1), at.checked_sub(1).filter(|at| is_comma(*at))) {
+            (true, _) => (token.span.start, tokens[at + 1].span.end),
+            (false, Some(before)) => (tokens[before].span.start, token.span.end),
+            (false, None) => (token.span.start, token.span.end),
+        };
+        let from = offset(text, &lines, from).max(done);
+        whole.push_str(&text[done..from]);
+        done = offset(text, &lines, to);
     }
     whole.push_str(&text[done..]);
     Ok(whole)

@@ -42,7 +42,7 @@ pub use plan::{
     WindowFunction,
 };
 pub(crate) use system::short_name as short_type_name;
-pub use system::{SystemContext, sequence_named, system_function, system_rows};
+pub use system::{SystemContext, sequence_named, system_function, system_rows, table_number};
 
 /// Relations, subqueries, set operations, window functions and functions beside programs of one
 /// query.
@@ -146,7 +146,8 @@ impl Compiler<'_> {
         self.write_vectors(&mut bound)?;
         let columns = bound.outputs.iter().map(|(name, slot)| {
             let data_type = scalar_of(self.slot_type(*slot));
-            hotrow_transaction::program::ResultColumn { name: name.clone(), data_type }
+            let origin = self.origin_of(&self.slot_expr(*slot));
+            hotrow_transaction::program::ResultColumn { name: name.clone(), data_type, origin }
         });
         Ok(Query {
             columns: columns.collect(),
@@ -262,7 +263,13 @@ impl Compiler<'_> {
             return Ok(self.slot_expr(slot));
         }
         let (name, sql_type) = (format!("${}.{name}", known.name), *sql_type);
+        let table = match known.kind {
+            RelationKind::Table(table) => Some(table),
+            RelationKind::System(_) | RelationKind::Planned(_) => None,
+        };
         let slot = self.slot(&name, sql_type)?;
+        let origin = table.map(|table| (slot, (table, ColumnId(column as u16))));
+        self.origins.extend(origin);
         self.levels[depth].relations[relation].columns[column].slot = Some(slot);
         Ok(self.slot_expr(slot))
     }

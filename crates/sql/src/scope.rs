@@ -107,6 +107,10 @@ pub(crate) struct Compiler<'c> {
     pub(crate) draws: Vec<TableId>,
     /// a statement of the database's own, which may use the tables of sequences
     pub(crate) is_own: bool,
+    /// it may give columns numbers that are GENERATED ALWAYS
+    pub(crate) overrides: bool,
+    /// slots that columns of tables were loaded into
+    pub(crate) origins: Vec<(SlotId, (TableId, ColumnId))>,
     /// the procedures that queries may call
     pub(crate) procedures: Option<&'c dyn ProcedureNames>,
     pub(crate) row: Option<Row>,
@@ -151,6 +155,8 @@ impl<'c> Compiler<'c> {
             number_slots: Vec::new(),
             draws: Vec::new(),
             is_own: false,
+            overrides: false,
+            origins: Vec::new(),
             procedures: None,
             row: None,
             aggregates: None,
@@ -269,7 +275,15 @@ impl<'c> Compiler<'c> {
         let slot = self.temporary(&name, described.data_type)?;
         let row = self.row.as_mut().expect("it was there a moment ago");
         row.bound.push((column, slot));
+        self.origins.push((slot, (row.table, column)));
         Ok(self.slot_expr(slot))
+    }
+
+    /// The column of a table that an expression is.
+    pub(crate) fn origin_of(&self, expr: &Expr) -> Option<(TableId, ColumnId)> {
+        let ExprKind::Slot(slot) = expr.kind else { return None };
+        let known = self.origins.iter().find(|(of, _)| *of == slot);
+        known.map(|(_, origin)| *origin)
     }
 
     /// What a bare name stands for.

@@ -1,5 +1,7 @@
 //! Scripts: text split into statements, each parsed.
 
+use std::borrow::Cow;
+
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
@@ -10,7 +12,7 @@ use crate::routine::{anonymous, routine};
 use crate::sequence::in_parsers_order;
 use crate::setting::{naming, setting};
 use crate::syntax::{CallArgument, ScriptStatement, Syntax};
-use crate::token::{Cursor, folded, parse_expression, parse_statement, tokenize};
+use crate::token::{Cursor, folded, is_word, parse_expression, parse_statement, tokenize};
 use crate::transaction_control::transaction_control;
 use crate::user::user;
 
@@ -34,14 +36,30 @@ pub fn parse_script(text: &str) -> Result<Vec<ScriptStatement>> {
         let (Some(first), Some(last)) = (range.first(), range.last()) else {
             continue;
         };
+        let text = text_of(range);
+        let (overrides, range) = overriding(range);
         statements.push(ScriptStatement {
             place: place_of(first.span.start),
-            text: text_of(range),
+            text,
             is_own: false,
-            syntax: statement(range, place_of(last.span.end), &text_of)?,
+            overrides,
+            syntax: statement(&range, place_of(last.span.end), &text_of)?,
         });
     }
     Ok(statements)
+}
+
+/// Takes OVERRIDING SYSTEM VALUE out of an INSERT, which the parser does not know.
+fn overriding(tokens: &[TokenWithSpan]) -> (bool, Cow<'_, [TokenWithSpan]>) {
+    const WORDS: [&str; 3] = ["overriding", "system", "value"];
+    let is_insert = tokens.first().is_some_and(|first| is_word(&first.token, "insert"));
+    let is_it = |three: &[TokenWithSpan]| {
+        three.iter().zip(WORDS).all(|(token, word)| is_word(&token.token, word))
+    };
+    match tokens.windows(3).position(is_it).filter(|_| is_insert) {
+        None => (false, Cow::Borrowed(tokens)),
+        Some(at) => (true, Cow::Owned([&tokens[..at], &tokens[at + 3..]].concat())),
+    }
 }
 
 pub(crate) fn line_starts(text: &str) -> Vec<usize> {

@@ -18,6 +18,8 @@ pub struct ScriptStatement {
     pub text: String,
     /// see [`ScriptStatement::as_own`]
     pub(crate) is_own: bool,
+    /// OVERRIDING SYSTEM VALUE
+    pub(crate) overrides: bool,
     pub(crate) syntax: Syntax,
 }
 

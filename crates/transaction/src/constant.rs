@@ -17,7 +17,7 @@ use crate::program::{Expr, Place, Procedure, ResultColumn, Slot, Statement, Stat
 
 /// The value of an expression that reads no slot but the call's time, which is `now_us`.
 pub fn evaluate(expr: &Expr, now_us: i64) -> Result<Value, SqlError> {
-    let result = vec![ResultColumn { name: "value".into(), data_type: expr.data_type() }];
+    let result = vec![ResultColumn::new("value", expr.data_type())];
     let body = vec![Statement {
         kind: StatementKind::Return(vec![expr.clone()]),
         place: Place::default(),

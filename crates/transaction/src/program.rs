@@ -58,6 +58,15 @@ pub struct ResultColumn {
     pub name: String,
     /// its type
     pub data_type: DataType,
+    /// the column of a table that it is
+    pub origin: Option<(TableId, ColumnId)>,
+}
+
+impl ResultColumn {
+    /// A computed column.
+    pub fn new(name: impl Into<String>, data_type: DataType) -> Self {
+        Self { name: name.into(), data_type, origin: None }
+    }
 }
 
 /// A stored procedure or function, or one ad-hoc statement.

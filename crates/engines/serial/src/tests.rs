@@ -100,7 +100,7 @@ fn procedure(statements: Vec<StatementKind>) -> Procedure {
         draws: Vec::new(),
         slots,
         body: statements.into_iter().map(|kind| Statement { kind, place }).collect(),
-        result: vec![ResultColumn { name: "new".into(), data_type: DataType::BigInt }],
+        result: vec![ResultColumn::new("new", DataType::BigInt)],
         returns_set: true,
         row_sets: 0,
     }

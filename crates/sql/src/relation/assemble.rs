@@ -112,9 +112,7 @@ impl Compiler<'_> {
         }
         let mut renumbering = Renumbering::new(&self.slots);
         computed.iter().for_each(|expr| renumbering.note(expr));
-        let result = computed
-            .iter()
-            .map(|expr| ResultColumn { name: String::new(), data_type: expr.data_type() });
+        let result = computed.iter().map(|expr| ResultColumn::new(String::new(), expr.data_type()));
         let result = result.collect();
         let values_of = computed.into_iter().map(|expr| renumbering.expr(expr)).collect();
         let kind = StatementKind::Return(values_of);
@@ -414,7 +412,7 @@ impl Compiler<'_> {
             let sql_type = self.slots[original.index()].sql_type;
             columns.push(Expr { kind: ExprKind::Slot(slot), sql_type });
             let name = row.columns[column.index()].name.clone();
-            result.push(ResultColumn { name, data_type: scalar_of(sql_type) });
+            result.push(ResultColumn::new(name, scalar_of(sql_type)));
         }
         let access = Access {
             table,

@@ -54,6 +54,7 @@ impl Compiler<'_> {
         let (compiler, apply) = loop {
             let mut compiler = Compiler::new(self.catalog);
             (compiler.place, compiler.numbers) = (place, numbers);
+            compiler.overrides = self.overrides;
             compiler.take_parameters(&types, 0)?;
             compiler.take_number_slots()?;
             let Compiled::Statement(apply) = ad_hoc(&mut compiler, &applied.statement)? else {

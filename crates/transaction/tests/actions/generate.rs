@@ -58,7 +58,7 @@ impl<'a> Generator<'a> {
             draws: Vec::new(),
             slots: special_slots(),
             body: Vec::new(),
-            result: vec![ResultColumn { name: "c".into(), data_type: INT }; 2],
+            result: vec![ResultColumn::new("c", INT); 2],
             returns_set: true,
             row_sets: 0,
         };

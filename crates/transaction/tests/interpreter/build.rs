@@ -123,7 +123,7 @@ impl Build {
 
     pub fn returns(&mut self, types: &[DataType]) {
         self.procedure.result =
-            types.iter().map(|&data_type| ResultColumn { name: "c".into(), data_type }).collect();
+            types.iter().map(|&data_type| ResultColumn::new("c", data_type)).collect();
     }
 
     pub fn say(&mut self, kind: StatementKind) {

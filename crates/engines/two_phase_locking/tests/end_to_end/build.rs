@@ -180,7 +180,7 @@ impl Build {
     /// `RETURN QUERY SELECT columns FROM table WHERE path`
     pub fn query(&mut self, table: TableId, path: Path, columns: &[ColumnId]) {
         let bind: Vec<_> = columns.iter().map(|&column| (column, self.slot())).collect();
-        let result = |_: &ColumnId| ResultColumn { name: "c".into(), data_type: DataType::BigInt };
+        let result = |_: &ColumnId| ResultColumn::new("c", DataType::BigInt);
         self.procedure.result = columns.iter().map(result).collect();
         let columns = bind.iter().map(|&(_, slot)| read(slot)).collect();
         let consume = Consume::all_rows(RowsTo::Result, columns);

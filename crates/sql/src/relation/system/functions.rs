@@ -240,6 +240,11 @@ fn serial_sequence(context: &SystemContext<'_>, table: &str, column: &str) -> Op
     Some(format!("public.{}", quoted(&context.catalog.table(sequence).name)))
 }
 
+/// The number of a table in the system catalog.
+pub fn table_number(id: hotrow_base::ids::TableId) -> i64 {
+    TABLES.of(id.index())
+}
+
 /// The sequence that is named, for nextval and its kin.
 pub fn sequence_named<'c>(catalog: &'c Catalog, name: &str) -> Option<&'c Table> {
     let number = relation_number(catalog, name)?;
