@@ -182,16 +182,19 @@ pub fn without_parameters(
         if !number.is_some_and(&is_left_out) {
             continue;
         }
-        // With the comma behind it; the last one with the comma before it.
+        // With the comma before it, or the one behind it where that one has gone already.
         let is_comma = |at: usize| tokens.get(at).is_some_and(|t| t.token == Token::Comma);
-        let (from, to) = match (is_comma(at + 1), at.checked_sub(1).filter(|at| is_comma(*at))) {
-            (true, _) => (token.span.start, tokens[at + 1].span.end),
-            (false, Some(before)) => (tokens[before].span.start, token.span.end),
-            (false, None) => (token.span.start, token.span.end),
+        let before = at.checked_sub(1).filter(|at| is_comma(*at));
+        let before = before.map(|at| offset(text, &lines, tokens[at].span.start));
+        let own = offset(text, &lines, token.span.start);
+        let end = offset(text, &lines, token.span.end);
+        let (from, to) = match before.filter(|comma| *comma >= done) {
+            Some(comma) => (comma, end),
+            None if is_comma(at + 1) => (own, offset(text, &lines, tokens[at + 1].span.end)),
+            None => (own, end),
         };
-        let from = offset(text, &lines, from).max(done);
         whole.push_str(&text[done..from]);
-        done = offset(text, &lines, to);
+        done = to;
     }
     whole.push_str(&text[done..]);
     Ok(whole)

@@ -157,3 +157,22 @@ fn what_cannot_be_typed_is_refused() {
     let problem = session.error("SELECT n FROM item WHERE id = $1");
     assert_eq!(problem.code(), "42P02", "no parameters are given");
 }
+
+#[test]
+fn parameters_that_are_no_arguments_are_left_out() {
+    let without = |text: &str, left_out: &[usize]| {
+        hotrow_sql::without_parameters(text, |at| left_out.contains(&at)).expect("it is read")
+    };
+    for (text, left_out, expected) in [
+        ("SELECT * FROM f($1, $2) AS r", &[0][..], "SELECT * FROM f( $2) AS r"),
+        ("CALL p($1,$2,$3)", &[1, 2], "CALL p($1)"),
+        ("CALL p($1,$2,$3)", &[0, 1], "CALL p($3)"),
+        ("CALL p($1,$2,$3)", &[0, 2], "CALL p($2)"),
+        ("CALL p($1, $2)", &[0, 1], "CALL p()"),
+        ("CALL p('$1', \"$1\", $1)", &[0], "CALL p('$1', \"$1\")"),
+        ("CALL p($1)", &[], "CALL p($1)"),
+    ] {
+        let found: String = without(text, left_out);
+        assert_eq!(found.replace("( ", "("), expected.replace("( ", "("), "{text} {left_out:?}");
+    }
+}
