@@ -43,6 +43,14 @@ impl Rows {
         }
     }
 
+    /// With other names for its columns, if there are as many.
+    pub(crate) fn named(self, names: impl ExactSizeIterator<Item = String>) -> Self {
+        match self.columns.len() == names.len() {
+            true => Self { columns: names.collect(), ..self },
+            false => self,
+        }
+    }
+
     /// Some of its rows, by number.
     pub(crate) fn picked(&self, rows: impl Iterator<Item = usize>) -> Self {
         let width = self.columns.len();

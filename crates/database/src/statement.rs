@@ -190,7 +190,11 @@ fn execute_in_state(
         }
         Some(Compiled::Truncate(truncation)) => {
             notices.extend(truncation.notices.iter().map(notice));
-            truncate(session, prepared, &truncation)?
+            let rows = truncate(session, prepared, &truncation)?;
+            for (sequence, start) in &truncation.restarted {
+                session.set_number(*sequence, *start, false)?;
+            }
+            rows
         }
         Some(definition) => {
             refuse_own_user(session, &definition)?;
@@ -316,8 +320,13 @@ fn execute_alone(
     let whole = prepared.with_literals(values)?;
     let statement = whole.as_ref().unwrap_or(prepared).statement();
     let schema = quiet.schema();
+    // Values in the text are written as casts, which give columns names.
+    let named = |rows: Rows| match &whole {
+        Some(_) => rows.named(prepared.columns().map(|(name, _)| name.to_owned())),
+        None => rows,
+    };
     if let Compiled::Query(query) = compile(&schema.catalog, &Registered(&schema), statement)? {
-        return query_alone(session, (&schema, query));
+        return query_alone(session, (&schema, query)).map(named);
     }
     let reply = {
         let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());
@@ -330,7 +339,7 @@ fn execute_alone(
         inner.open_tables(&quiet)?;
     }
     drop(quiet);
-    inner.settle(reply)
+    inner.settle(reply).map(named)
 }
 
 /// Runs a query at a quiet point: it changes nothing, and so the log need not know.

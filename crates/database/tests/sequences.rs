@@ -118,6 +118,14 @@ fn statements_draw_what_they_are_not_given() -> Result<(), Error> {
         let other = db.session();
         assert_eq!(code(&other, "SELECT currval('orders_id_seq')"), "55000");
         assert_eq!(code(&other, "SELECT lastval()"), "55000");
+        session.execute("TRUNCATE line, orders")?;
+        assert_eq!(one(&session, "SELECT nextval('orders_id_seq')"), 101_i64.into());
+        session.execute("TRUNCATE orders RESTART IDENTITY CASCADE")?;
+        assert_eq!(
+            one(&session, "INSERT INTO orders (item) VALUES (1) RETURNING id"),
+            1_i64.into()
+        );
+        session.execute("SELECT setval('orders_id_seq', 100)")?;
         // Who rolls back leaves a gap, and holds nobody up.
         session.execute("BEGIN; INSERT INTO orders (item) VALUES (1)")?;
         assert_eq!(

@@ -18,6 +18,8 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// Bytes read at a time.
 const READ_BYTES: usize = 16 << 10;
+/// How far is looked behind an Execute.
+const LOOKAHEAD_BYTES_MAX: usize = 64 << 10;
 /// Answers that are sent though nobody waits yet.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 /// A buffer that has grown beyond this is given back when it is empty.
@@ -112,7 +114,8 @@ impl Incoming {
     /// Whether what comes so many bytes further on leads to a Sync without anything that would be
     /// executed. Waits for it: a client that wants an answer sends a Sync, or a Flush.
     fn ends_batch(&mut self, mut at: usize, out: &mut Outgoing) -> Result<bool, Ended> {
-        loop {
+        let limit = at + LOOKAHEAD_BYTES_MAX;
+        while at < limit {
             self.wait_for(at + 5, out)?;
             match self.buffer[self.done + at] {
                 b'S' => return Ok(true),
@@ -124,6 +127,7 @@ impl Incoming {
                 _ => return Ok(false),
             }
         }
+        Ok(false) // I1
     }
 
     /// A length, which counts itself, so many bytes further on.

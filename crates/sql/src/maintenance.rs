@@ -36,6 +36,8 @@ pub struct Truncation {
     pub tables: Vec<TableId>,
     /// those that CASCADE has added
     pub notices: Vec<Notice>,
+    /// RESTART IDENTITY: sequences that begin anew, and with which number
+    pub restarted: Vec<(TableId, i64)>,
 }
 
 impl Maintenance {
@@ -116,7 +118,13 @@ impl Compiler<'_> {
             notices.push(Notice::new(format!("truncate cascades to table \"{name}\"")));
             named.push(child);
         }
-        Ok(Truncation { tables: self.children_first(named), notices })
+        let restarts = matches!(written.identity, Some(ast::TruncateIdentityOption::Restart));
+        let tables = named.iter().filter(|_| restarts).map(|id| self.catalog.table(*id));
+        let sequences = tables.flat_map(crate::sequence::owned_by);
+        let restarted =
+            sequences.filter_map(|id| Some((id, self.catalog.table(id).sequence?.start)));
+        let restarted = restarted.collect();
+        Ok(Truncation { tables: self.children_first(named), notices, restarted })
     }
 
     /// A table that refers to one of these and is none of them.

@@ -66,6 +66,7 @@ pub(super) const KNOWN: &[Known] = &[
         May::OnlyMean { these: &["hex"], hint: "bytea is written in hex." },
         "How bytea is written.",
     ),
+    plain("check_function_bodies", "on", May::BeOnOrOff, "Kept: they are always checked."),
     reported(
         "client_encoding",
         "UTF8",
@@ -82,7 +83,6 @@ pub(super) const KNOWN: &[Known] = &[
         },
         "How dates are written.",
     ),
-    plain("check_function_bodies", "on", May::BeOnOrOff, "Kept: they are always checked."),
     plain("default_table_access_method", "heap", May::NotChange, "The only one."),
     plain("default_tablespace", "", May::BeAnything, "Kept, and without effect."),
     plain(
@@ -116,6 +116,7 @@ pub(super) const KNOWN: &[Known] = &[
     plain("lc_collate", "C", May::NotChange, "Order of texts: by their bytes."),
     plain("lc_ctype", "C.UTF-8", May::NotChange, "What letters are."),
     plain("lock_timeout", "0", May::BeDuration, "Longest wait for a lock."),
+    plain("max_connections", "100", May::NotChange, "PostgreSQL's; see the server's option."),
     plain("max_identifier_length", "63", May::NotChange, "Bytes of a name in PostgreSQL."),
     plain("max_index_keys", "32", May::NotChange, "Columns of a key."),
     plain(
@@ -124,7 +125,6 @@ pub(super) const KNOWN: &[Known] = &[
         May::OnlyMean { these: &["scram-sha-256"], hint: "Passwords are kept for SCRAM-SHA-256." },
         "What is kept of passwords.",
     ),
-    plain("max_connections", "100", May::NotChange, "PostgreSQL's; see the server's option."),
     plain("row_security", "on", May::BeOnOrOff, "Kept: there are no policies."),
     plain("search_path", "\"$user\", public", May::BeSearchPath, "Schemas of unqualified names."),
     reported("server_encoding", "UTF8", May::NotChange, "Encoding of the database."),
@@ -185,9 +185,9 @@ pub(super) const KNOWN: &[Known] = &[
         },
         "Isolation of the transaction.",
     ),
+    plain("transaction_read_only", "off", May::BeOnOrOff, "The transaction only reads."),
     plain("work_mem", "4MB", May::BeAnything, "Kept, and without effect."),
     plain("xmloption", "content", May::BeOneOf(&["content", "document"]), "Kept."),
-    plain("transaction_read_only", "off", May::BeOnOrOff, "The transaction only reads."),
 ];
 
 /// The setting with this name, in lower case.
