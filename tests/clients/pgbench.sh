@@ -17,27 +17,7 @@ for tool in pgbench psql; do
     fi
 done
 
-work=$(mktemp -d)
-server=
-stop() {
-    if [ -n "$server" ]; then kill -9 "$server" 2> /dev/null || true; fi
-    rm -rf "$work"
-}
-trap stop EXIT
-
-serve() {
-    "$hotrow" serve "$work/db" --listen 127.0.0.1:0 > "$work/out" 2>&1 &
-    server=$!
-    disown "$server" # that it is killed is no news
-    for _ in $(seq 300); do
-        PGPORT=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$work/out")
-        if [ -n "$PGPORT" ]; then export PGPORT; return; fi
-        sleep 0.1
-    done
-    echo "the server does not listen:" >&2
-    cat "$work/out" >&2
-    exit 1
-}
+source "$(dirname "$0")/serve.bash"
 
 fail() {
     echo "$1" >&2
@@ -58,8 +38,9 @@ check() {
     echo "$1: $rows accounts, sums $(head -1 <<< "$sums")"
 }
 
-export PGHOST=127.0.0.1 PGUSER=tester PGDATABASE=app PGOPTIONS=
-serve
+export PGOPTIONS=
+serve "$hotrow" "$work/db"
+disown "$server" # that it is killed is no news
 pgbench --quiet -i -s "$scale" 2> "$work/init" || { cat "$work/init" >&2; exit 1; }
 run() {
     local out
@@ -82,7 +63,7 @@ check "after the runs"
 before=$(psql -XAtc "SELECT sum(delta) FROM pgbench_history")
 kill -9 "$server"
 while kill -0 "$server" 2> /dev/null; do sleep 0.1; done
-serve
+serve "$hotrow" "$work/db"
 check "after a kill"
 after=$(psql -XAtc "SELECT sum(delta) FROM pgbench_history")
 [ "$before" = "$after" ] || fail "the history's sum was $before and is $after"

@@ -13,21 +13,8 @@ command -v psql > /dev/null || {
     exit 1
 }
 
-work=$(mktemp -d)
-server=
-stop() {
-    if [ -n "$server" ]; then kill -9 "$server" 2> /dev/null || true; fi
-    rm -rf "$work"
-}
-trap stop EXIT
-"$hotrow" serve --memory --listen 127.0.0.1:0 > "$work/out" 2>&1 &
-server=$!
-for _ in $(seq 300); do
-    PGPORT=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$work/out")
-    if [ -n "$PGPORT" ]; then break; fi
-    sleep 0.1
-done
-export PGPORT PGHOST=127.0.0.1 PGUSER=tester PGDATABASE=app
+source "$(dirname "$0")/serve.bash"
+serve "$hotrow"
 
 psql -X -q -v ON_ERROR_STOP=1 > "$work/shown" 2> "$work/errors" << 'SQL' || { cat "$work/errors"; exit 1; }
 CREATE TABLE place (id int PRIMARY KEY, name varchar(20) NOT NULL UNIQUE);

@@ -1,6 +1,6 @@
 # Sourced by the checks of clients: `serve path/to/hotrow` starts a server in memory on a free port, which ends
-# with the script. A number instead is the port of a server that is there already, by which the same check
-# can be held against PostgreSQL: `tests/clients/psycopg.sh 5432`.
+# with the script; behind the path may be a directory and options. A number instead is the port of a server that
+# is there already, by which the same check can be held against PostgreSQL: `tests/clients/psycopg.sh 5432`.
 #
 # CHECK_ALL=1 makes the checks go on behind a difference, and tell all of them.
 
@@ -18,7 +18,10 @@ serve() {
         PGPORT=$1
         return
     fi
-    "$1" serve --memory --listen 127.0.0.1:0 > "$work/out" 2>&1 &
+    local hotrow=$1
+    shift
+    [ $# -gt 0 ] || set -- --memory
+    "$hotrow" serve "$@" --listen 127.0.0.1:0 > "$work/out" 2>&1 &
     server=$!
     for _ in $(seq 300); do
         PGPORT=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$work/out")

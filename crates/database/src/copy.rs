@@ -17,7 +17,7 @@ use std::io::{self, Read, Write};
 use hotrow_base::interrupt::Running;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_sql::{Copied, Copy, CopyForm};
+use hotrow_sql::{Copied, Copy, CopyForm, quoted};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 
@@ -164,8 +164,7 @@ impl CopyIn {
         form: CopyForm,
         (place, running): (Place, Running),
     ) -> Result<Self, Error> {
-        let quoted = |name: &String| format!("\"{}\"", name.replace('"', "\"\""));
-        let list: Vec<_> = names.iter().map(quoted).collect();
+        let list: Vec<_> = names.iter().map(|name| quoted(name)).collect();
         let places: Vec<_> = (1..=names.len()).map(|number| format!("${number}")).collect();
         let (list, places) = (list.join(", "), places.join(", "));
         let text = format!("INSERT INTO {} ({list}) VALUES ({places})", quoted(&table));

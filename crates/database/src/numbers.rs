@@ -22,6 +22,7 @@ use hotrow_base::ids::TableId;
 use hotrow_base::sync::Latch;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
+use hotrow_sql::quoted;
 use hotrow_transaction::catalog::{Sequence, Table};
 use hotrow_transaction::invocation::Arguments;
 use hotrow_transaction::outcome::SqlError;
@@ -154,9 +155,6 @@ impl Session {
         procedure: &Procedure,
         arguments: &mut Arguments,
     ) -> Result<(), Error> {
-        if procedure.draws.is_empty() {
-            return Ok(());
-        }
         for &sequence in &procedure.draws {
             let before = self.drawn().drawn_before(sequence);
             let number = before.map_or_else(|| next(self.shared(), sequence), Ok)?;
@@ -260,10 +258,6 @@ pub(crate) fn last(inner: &Inner, id: TableId) -> Option<i64> {
     let counter = inner.sequences.counter(id);
     let state = counter.state.lock();
     state.filter(|state| state.is_called).map(|state| state.last)
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// What the table of a sequence says.

@@ -237,15 +237,13 @@ impl Session {
         let (id, compiled) = self.look_up(name)?;
         let mailbox = self.mailbox.borrow();
         address(&mailbox, id, &compiled, arguments)?;
-        self.drawn().begin();
         let call = {
             let mut invocation = mailbox.invocation.lock();
             invocation.key.extend_from_slice(key.as_bytes());
             // Without the numbers, which are others when the call is repeated.
-            let checksum = once::call_checksum(&compiled.procedure, &invocation.arguments);
-            self.draw_for(&compiled.procedure, &mut invocation.arguments)?;
-            checksum
+            once::call_checksum(&compiled.procedure, &invocation.arguments)
         };
+        self.draw_into(&mailbox, &compiled)?;
         self.inner.call_once(&mailbox, key.as_bytes(), call)
     }
 
@@ -314,6 +312,7 @@ impl Session {
                 Ok(true) => TransactionStep::Committed,
                 _ => TransactionStep::RolledBack,
             });
+            self.settle_limits();
         }
         ended.map(drop)
     }
@@ -393,9 +392,17 @@ impl Session {
 
     fn address(&self, name: &str, arguments: impl IntoArguments) -> Result<(), Error> {
         let (id, compiled) = self.look_up(name)?;
-        address(&self.mailbox.borrow(), id, &compiled, arguments)?;
-        self.drawn().begin();
         let mailbox = self.mailbox.borrow();
+        address(&mailbox, id, &compiled, arguments)?;
+        self.draw_into(&mailbox, &compiled)
+    }
+
+    /// Puts the numbers that a call draws behind its arguments.
+    fn draw_into(&self, mailbox: &Mailbox, compiled: &CompiledProcedure) -> Result<(), Error> {
+        if compiled.procedure.draws.is_empty() {
+            return Ok(());
+        }
+        self.drawn().begin();
         self.draw_for(&compiled.procedure, &mut mailbox.invocation.lock().arguments)
     }
 

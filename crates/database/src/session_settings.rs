@@ -36,7 +36,7 @@ impl Session {
             settings.start(name, value)?;
         }
         drop(settings);
-        self.apply_limits();
+        self.settle_limits();
         Ok(())
     }
 
@@ -56,7 +56,7 @@ impl Session {
         refused.inspect_err(|_| self.talk().fail())?;
         self.settings().reset_all();
         self.drawn().forget();
-        self.apply_limits();
+        self.settle_limits();
         Ok(())
     }
 
@@ -97,7 +97,6 @@ impl Session {
             (Err(_), _) if is_over => self.settings().step(TransactionStep::RolledBack),
             (Err(_), _) => {}
         }
-        self.apply_limits();
         Ok((said?, notices))
     }
 
@@ -107,12 +106,10 @@ impl Session {
             Setting::Set { name, value, local } => self.set(name, value.as_deref(), *local),
             Setting::Reset(name) => {
                 self.settings().set(name, None, false)?;
-                self.apply_limits();
                 Ok(StatementResult::of_tag("RESET"))
             }
             Setting::ResetAll => {
                 self.settings().reset_all();
-                self.apply_limits();
                 Ok(StatementResult::of_tag("RESET"))
             }
             Setting::Transaction(modes) => Ok(self.set_transaction(*modes)),
@@ -159,7 +156,6 @@ impl Session {
             // Over as soon as it is there, as PostgreSQL has it.
             self.settings().step(TransactionStep::Committed);
         }
-        self.apply_limits();
         let warning = is_outside.then(|| outside("SET LOCAL"));
         let notices = weaker(is_isolation && asks_less);
         Ok(StatementResult { warning, notices, ..StatementResult::of_tag("SET") })
@@ -172,7 +168,6 @@ impl Session {
         value: &str,
         is_local: bool,
     ) -> Result<Value, SqlError> {
-        // Its limits are in force behind the statement that is running: see `settle_limits`.
         self.settings().set(name, Some(value), is_local)?;
         self.settings().get(name).map(Value::Text)
     }
@@ -200,16 +195,13 @@ impl Session {
         self.settings().get(name)
     }
 
-    /// Has limits in force that a function of the statement behind us may have set.
+    /// Has the limits of time in force that the settings tell, if these have changed: behind each
+    /// statement, whatever has changed them.
     pub(crate) fn settle_limits(&self) {
-        if self.settings().take_due() {
-            self.apply_limits();
+        let mut settings = self.settings();
+        if !settings.take_due() {
+            return;
         }
-    }
-
-    /// Has the limits of time in force that the settings tell, after any change of them.
-    fn apply_limits(&self) {
-        let settings = self.settings();
         self.interrupt().set_statement_time(settings.duration("statement_timeout"));
         self.interrupt().set_lock_time(settings.duration("lock_timeout"));
         self.talk().limit_idle(settings.duration("idle_in_transaction_session_timeout"));

@@ -114,7 +114,7 @@ impl Settings {
             self.local.remove(name);
             self.session.insert(name.to_owned(), value);
         }
-        (self.has_changed, self.is_due) = (true, true);
+        self.note_change();
         Ok(())
     }
 
@@ -133,7 +133,7 @@ impl Settings {
     pub(crate) fn reset_all(&mut self) {
         self.session.clear();
         self.local.clear();
-        self.has_changed = true;
+        self.note_change();
     }
 
     /// What a client asks for when it connects. Tells whether that was understood: a time zone
@@ -152,14 +152,14 @@ impl Settings {
             }
         };
         self.start.insert(name, value);
-        self.has_changed = true;
+        self.note_change();
         Ok(())
     }
 
     /// What the server knows of the client.
     pub(crate) fn start_fixed(&mut self, name: &str, value: &str) {
         self.start.insert(name.to_owned(), value.to_owned());
-        self.has_changed = true;
+        self.note_change();
     }
 
     /// SHOW ALL: names, values, descriptions.
@@ -171,7 +171,11 @@ impl Settings {
         KNOWN.iter().map(show).collect()
     }
 
-    /// Whether something was SET since this was asked last.
+    fn note_change(&mut self) {
+        (self.has_changed, self.is_due) = (true, true);
+    }
+
+    /// Whether something may have changed since this was asked last.
     pub(crate) fn take_due(&mut self) -> bool {
         std::mem::take(&mut self.is_due)
     }
@@ -211,7 +215,7 @@ impl Settings {
                     self.savepoints.truncate(at + 1);
                     let (_, session, local) = &self.savepoints[at];
                     (self.session, self.local) = (session.clone(), local.clone());
-                    self.has_changed = true;
+                    self.note_change();
                 }
             }
             TransactionStep::Released(name) => {
@@ -223,7 +227,7 @@ impl Settings {
     }
 
     fn end(&mut self) {
-        self.has_changed = true;
+        self.note_change();
         self.before = None;
         self.local.clear();
         self.savepoints.clear();

@@ -10,7 +10,7 @@ use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Quiet, Schema};
 use hotrow_sql::{
     Argument, CatalogChange, Compiled, Maintenance, Naming, Notice, Query, ScriptStatement,
-    Truncation, compile,
+    Truncation, compile, quoted,
 };
 use hotrow_transaction::actions::{ActionPlan, explain_in_batch};
 use hotrow_transaction::explain::explain_plan;
@@ -131,6 +131,7 @@ pub(crate) fn execute(
     if done.is_err() {
         session.talk().fail();
     }
+    session.settle_limits();
     done.map_err(|error| at(error, prepared.statement().place))
 }
 
@@ -156,7 +157,6 @@ fn execute_in_state(
     let rows = match compiled? {
         None => {
             let rows = run(session, prepared, values)?;
-            session.settle_limits();
             // Behind the run, which compiles again where the schema has changed.
             types = prepared.result_types();
             rows
@@ -255,8 +255,8 @@ fn truncate(
     }
     let schema = inner.schema.current();
     for table in &truncation.tables {
-        let name = schema.catalog.table(*table).name.replace('"', "\"\"");
-        let delete = session.prepare(&format!("DELETE FROM \"{name}\""), &[])?;
+        let name = quoted(&schema.catalog.table(*table).name);
+        let delete = session.prepare(&format!("DELETE FROM {name}"), &[])?;
         run(session, &delete, &[])?;
     }
     Ok(Rows::default())

@@ -391,10 +391,7 @@ impl<'a> Conversation<'a> {
             let message = format!("cursor \"{name}\" already exists");
             return Err(SqlError::new(b"42P03", message).into());
         }
-        if self.portals.len() >= STATEMENTS_MAX {
-            let message = format!("there are {STATEMENTS_MAX} portals");
-            return Err(SqlError { hint: close_some(), ..SqlError::new(b"54000", message) }.into());
-        }
+        self.refuse_portal()?;
         if !holds && self.session.transaction_state() == TransactionState::Idle {
             let message = "DECLARE CURSOR can only be used in transaction blocks";
             let hint = Some("Write BEGIN first, or DECLARE ... WITH HOLD.".to_owned());
@@ -454,6 +451,15 @@ impl<'a> Conversation<'a> {
         self.refuse_bytes(bytes)
     }
 
+    /// Fails where there are as many portals as there can be.
+    fn refuse_portal(&self) -> Result<(), SqlError> {
+        if self.portals.len() < STATEMENTS_MAX {
+            return Ok(());
+        }
+        let message = format!("there are {STATEMENTS_MAX} portals");
+        Err(SqlError { hint: close_some(), ..SqlError::new(b"54000", message) })
+    }
+
     /// Fails where so many bytes more would be too many to keep.
     fn refuse_bytes(&self, more: usize) -> Result<(), SqlError> {
         let texts = self.statements.values().map(|statement| statement.text.len());
@@ -486,10 +492,7 @@ impl<'a> Conversation<'a> {
             let message = format!("portal \"{}\" already exists", bind.portal);
             return Err(SqlError::new(b"42P03", message));
         }
-        if self.portals.len() >= STATEMENTS_MAX {
-            let message = format!("there are {STATEMENTS_MAX} portals");
-            return Err(SqlError { hint: close_some(), ..SqlError::new(b"54000", message) });
-        }
+        self.refuse_portal()?;
         let portal = Portal::new(statement, bind)?;
         self.refuse_bytes(portal.bytes())?;
         self.portals.insert(bind.portal.to_owned(), portal);

@@ -7,9 +7,6 @@ use hotrow::{Direction, Prepared, SqlError, SqlType, StatementResult, Value};
 use crate::frontend::Bind;
 use crate::wire::{self, Format};
 
-/// The type of a literal that has none yet.
-const UNKNOWN: u32 = 705;
-
 /// A prepared statement.
 pub(crate) struct Statement {
     /// as it was sent
@@ -26,9 +23,7 @@ impl Statement {
     pub(crate) fn parameter_numbers(&self) -> Vec<u32> {
         let own = self.parameters().iter().map(|of| wire::oid(*of));
         let named = self.named.iter().copied().chain(std::iter::repeat(0));
-        own.zip(named)
-            .map(|(own, named)| if named == 0 || named == UNKNOWN { own } else { named })
-            .collect()
+        own.zip(named).map(|(own, named)| if wire::is_open(named) { own } else { named }).collect()
     }
 
     /// The types of its parameters.

@@ -104,10 +104,14 @@ pub(crate) fn modifier(sql_type: SqlType) -> i32 {
 /// The type of parameters that are no arguments: JDBC sends them for what a call returns.
 pub(crate) const VOID: u32 = 2278;
 
+/// Whether a client names no type: unspecified, or unknown.
+pub(crate) fn is_open(oid: u32) -> bool {
+    matches!(oid, 0 | 705)
+}
+
 /// The type of a parameter that a client names; none where it leaves that to us.
 pub(crate) fn parameter_type(oid: u32) -> Result<Option<SqlType>, SqlError> {
-    // Unspecified, unknown.
-    if matches!(oid, 0 | 705) {
+    if is_open(oid) {
         return Ok(None);
     }
     // Names are texts, and what nobody reads may be one.

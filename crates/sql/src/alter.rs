@@ -17,7 +17,7 @@ use crate::definition::{Draft, ForeignKeyDefinition, TableDefinition};
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::sequence::owned_by_column;
-use crate::token::{folded, parse_statement, tokenize};
+use crate::token::{folded, parse_statement, quoted, tokenize};
 
 /// A table while the operations on it are read.
 struct Altered<'c> {
@@ -84,11 +84,7 @@ impl Compiler<'_> {
                 let (ast::RenameTableNameKind::As(name) | ast::RenameTableNameKind::To(name)) =
                     table_name;
                 let name = object_name(name, place)?;
-                if self.catalog.table_named(&name).is_some()
-                    || self.catalog.index_named(&name).is_some()
-                {
-                    return Err(taken(&name, place));
-                }
+                self.is_there(&name, false, place)?;
                 let table = altered.table.id;
                 altered.changes.push(CatalogChange::RenameTable { table, name });
                 Ok(())
@@ -130,8 +126,8 @@ impl Compiler<'_> {
         altered: &Altered<'_>,
         condition: &ast::Expr,
     ) -> Result<Box<Procedure>> {
-        let name = altered.table.name.replace('"', "\"\"");
-        let text = format!("SELECT * FROM \"{name}\" WHERE NOT ({condition}) LIMIT 1");
+        let name = quoted(&altered.table.name);
+        let text = format!("SELECT * FROM {name} WHERE NOT ({condition}) LIMIT 1");
         let place = altered.draft.place;
         let query = parse_statement(&tokenize(&text, place)?, place)?;
         let mut compiler = Compiler::new(self.catalog);

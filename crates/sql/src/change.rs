@@ -16,7 +16,6 @@ use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::path::{choose, conjuncts};
 use crate::query::Source;
 use crate::scope::Compiler;
-use crate::sequence::refuse_given;
 use crate::syntax::Into;
 use crate::token::folded;
 use crate::typing::bigint;
@@ -182,9 +181,7 @@ impl<'c> Compiler<'c> {
         for (column, written) in columns.iter().zip(row) {
             if !is_default(written) {
                 let at = column.index();
-                if !self.overrides {
-                    refuse_given(&table.columns[at], true, place_in(*written, self.place))?;
-                }
+                self.refuse_given(&table.columns[at], true, place_in(*written, self.place))?;
                 values[at] = Some(self.column_value(table, *column, written)?);
             }
         }
@@ -336,9 +333,7 @@ impl<'c> Compiler<'c> {
             }
             self.refuse_key_change(table, column, at)?;
             let described = &table.columns[column.index()];
-            if !self.overrides {
-                refuse_given(described, false, at)?;
-            }
+            self.refuse_given(described, false, at)?;
             let value = if is_default(&assignment.value) {
                 if described.draws.is_some() {
                     let hint = "SELECT nextval('sequence'), and set the column to it";

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hotrow_base::types::SqlType;
-use hotrow_transaction::catalog::{Catalog, Index};
+use hotrow_transaction::catalog::{Catalog, ForeignKey, Index};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast;
@@ -18,7 +18,7 @@ use crate::maintenance::{Maintenance, Truncation};
 use crate::parameters::parameters_named;
 use crate::relation::{Change, Query};
 use crate::scope::Compiler;
-use crate::sequence::{owned_by, refuse_drawn_from};
+use crate::sequence::{in_rounds, owned_by, refuse_drawn_from};
 use crate::setting::{Naming, Setting};
 use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
 use crate::transaction_control::TransactionControl;
@@ -146,19 +146,15 @@ fn compile_in_rounds<'c>(
     statement: &ScriptStatement,
     prepare: impl Fn(&mut Compiler<'c>) -> Result<()>,
 ) -> Result<(Compiled, Compiler<'c>)> {
-    let mut numbers = 0;
-    loop {
+    in_rounds(|numbers| {
         let mut compiler = Compiler::new(catalog);
         (compiler.numbers, compiler.is_own) = (numbers, statement.is_own);
         compiler.procedures = Some(procedures);
         compiler.overrides = statement.is_own || statement.overrides;
         prepare(&mut compiler)?;
         let compiled = compile_by(&mut compiler, procedures, statement)?;
-        match drawn_by(&compiled) {
-            drawn if drawn > numbers => numbers = drawn,
-            _ => return Ok((compiled, compiler)),
-        }
-    }
+        Ok((drawn_by(&compiled), (compiled, compiler)))
+    })
 }
 
 fn drawn_by(compiled: &Compiled) -> usize {
@@ -448,12 +444,11 @@ fn drop_relations(
                         .hint("Use DROP SEQUENCE to remove a sequence."));
                 }
                 Some(table) => {
-                    if cascades {
-                        changes.extend(cut_references(catalog, table.id, names, place));
+                    let left = left_references(catalog, table.id, names, place);
+                    if let Some(key) = left.first().filter(|_| !cascades) {
+                        return Err(referenced(catalog, key, &name, place));
                     }
-                    if !cascades {
-                        refuse_referenced(catalog, table.id, &name, (names, place))?;
-                    }
+                    changes.extend(left.into_iter().flat_map(|key| cut_reference(catalog, key)));
                     changes.push(CatalogChange::DropTable(table.id));
                     changes.extend(owned_by(table).map(CatalogChange::DropTable));
                 }
@@ -529,52 +524,36 @@ pub(crate) fn refuse_needed(catalog: &Catalog, index: &Index, place: Place) -> R
     }
 }
 
-/// CASCADE: the foreign keys of tables that stay, which refer to one that goes, go with it.
-fn cut_references(
-    catalog: &Catalog,
+/// Foreign keys of tables that stay, which refer to one that goes.
+fn left_references<'a>(
+    catalog: &'a Catalog,
     id: hotrow_base::ids::TableId,
     dropped: &[ast::ObjectName],
     place: Place,
-) -> Vec<CatalogChange> {
-    let goes_too = |table: &str| {
-        let named = |name| object_name(name, place).ok();
-        dropped.iter().filter_map(named).any(|name| name == table)
-    };
-    let mut changes = Vec::new();
-    for child in catalog.tables().iter().filter(|t| !t.dropped && t.id != id && !goes_too(&t.name))
-    {
-        for key in child.foreign_keys.iter().filter(|key| key.parent == id) {
-            let text = format!("drop cascades to constraint {} on table {}", key.name, child.name);
-            changes.push(CatalogChange::DropConstraint { table: child.id, name: key.name.clone() });
-            changes.push(CatalogChange::Nothing(Notice::new(text)));
-        }
-    }
-    changes
-}
-
-fn refuse_referenced(
-    catalog: &Catalog,
-    id: hotrow_base::ids::TableId,
-    name: &str,
-    (dropped, place): (&[ast::ObjectName], Place),
-) -> Result<()> {
+) -> Vec<&'a ForeignKey> {
     let goes_too = |child| {
         let named = |name| object_name(name, place).ok();
         dropped.iter().filter_map(named).any(|name| name == catalog.table(child).name)
     };
-    let mut keys = catalog.tables().iter().filter(|t| !t.dropped).flat_map(|t| &t.foreign_keys);
-    match keys.find(|k| k.parent == id && k.child != id && !goes_too(k.child)) {
-        None => Ok(()),
-        Some(key) => Err(error(
-            b"2BP01",
-            place,
-            format!("cannot drop table {name} because other objects depend on it"),
-        )
+    let keys = catalog.tables().iter().filter(|t| !t.dropped).flat_map(|t| &t.foreign_keys);
+    keys.filter(|key| key.parent == id && key.child != id && !goes_too(key.child)).collect()
+}
+
+/// CASCADE: a foreign key goes with the table that it refers to.
+fn cut_reference(catalog: &Catalog, key: &ForeignKey) -> [CatalogChange; 2] {
+    let child = &catalog.table(key.child).name;
+    let text = format!("drop cascades to constraint {} on table {child}", key.name);
+    let cut = CatalogChange::DropConstraint { table: key.child, name: key.name.clone() };
+    [cut, CatalogChange::Nothing(Notice::new(text))]
+}
+
+/// The error of a table that a foreign key refers to.
+fn referenced(catalog: &Catalog, key: &ForeignKey, name: &str, place: Place) -> SqlError {
+    error(b"2BP01", place, format!("cannot drop table {name} because other objects depend on it"))
         .detail(format!(
             "constraint {} on table {} depends on table {name}",
             key.name,
             catalog.table(key.child).name
         ))
-        .hint("drop the other table first")),
-    }
+        .hint("drop the other table first")
 }

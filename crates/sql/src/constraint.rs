@@ -11,6 +11,7 @@ use crate::definition::{Draft, ForeignKeyDefinition, column_of, joined_name};
 use crate::error::{Advice, Result, error, ident_place, place_in, unsupported};
 use crate::index::{check_key, key_columns};
 use crate::scope::{Compiler, Row, RowColumn};
+use crate::sequence::defaults_twice;
 use crate::token::folded;
 use crate::typing::{Coercion, common_type};
 
@@ -30,11 +31,7 @@ impl Compiler<'_> {
                 ColumnOption::NotNull => draft.table.columns[id.index()].nullable = false,
                 ColumnOption::Default(expr) => {
                     if draft.table.columns[id.index()].draws.is_some() {
-                        let table = &draft.table.name;
-                        let message =
-                            format!("multiple default values specified for column \"{name}\"");
-                        let message = format!("{message} of table \"{table}\"");
-                        return Err(error(b"42601", place, message));
+                        return Err(defaults_twice(&draft.table.name, &name, place));
                     }
                     if let Some(draws) = self.drawn_by_default(expr, place_in(expr, place))? {
                         draft.table.columns[id.index()].draws = Some(draws);

@@ -14,7 +14,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::error::{Advice, Result, error, unsupported};
 use crate::scope::Compiler;
-use crate::token::Cursor;
+use crate::token::{Cursor, quoted};
 
 /// A COPY statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -439,8 +439,4 @@ impl Compiler<'_> {
         };
         Ok(Copy { what, form: form.clone() })
     }
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -9,11 +9,12 @@ use hotrow_transaction::catalog::{Check, Column, Draws, IndexDefinition, IndexKi
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self};
 
+use crate::alter::taken;
 use crate::apply::{CatalogChange, Notice};
 use crate::clauses::object_name;
 use crate::error::{Advice, Result, error, ident_place, place_in, syntax, unsupported};
 use crate::scope::Compiler;
-use crate::sequence::{SequenceDefinition, sequence_of, serial};
+use crate::sequence::{SequenceDefinition, defaults_twice, sequence_of, serial};
 use crate::token::folded;
 use crate::types::data_type;
 
@@ -64,6 +65,13 @@ pub(crate) struct Draft {
 }
 
 impl Compiler<'_> {
+    /// Whether there is a relation with this name; fails with 42P07 where there may be none.
+    pub(crate) fn is_there(&self, name: &str, may_be: bool, place: Place) -> Result<bool> {
+        let found = self.catalog.table_named(name).is_some();
+        let found = found || self.catalog.index_named(name).is_some();
+        if found && !may_be { Err(taken(name, place)) } else { Ok(found) }
+    }
+
     /// CREATE TABLE.
     pub(crate) fn create_table(
         &mut self,
@@ -71,11 +79,8 @@ impl Compiler<'_> {
     ) -> Result<Vec<CatalogChange>> {
         let place = place_in(&written.name, self.place);
         let name = object_name(&written.name, place)?;
-        if self.catalog.table_named(&name).is_some() || self.catalog.index_named(&name).is_some() {
-            if written.if_not_exists {
-                return Ok(vec![CatalogChange::Nothing(Notice::is_there(&name))]);
-            }
-            return Err(error(b"42P07", place, format!("relation \"{name}\" already exists")));
+        if self.is_there(&name, written.if_not_exists, place)? {
+            return Ok(vec![CatalogChange::Nothing(Notice::is_there(&name))]);
         }
         refuse_table_clauses(written, place)?;
         let table = TableDefinition {
@@ -114,9 +119,7 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let described = &draft.table.columns[column.index()];
         if described.draws.is_some() || described.default.is_some() {
-            let (column, table) = (&described.name, &draft.table.name);
-            let message = format!("multiple default values specified for column \"{column}\"");
-            return Err(error(b"42601", place, format!("{message} of table \"{table}\"")));
+            return Err(defaults_twice(&draft.table.name, &described.name, place));
         }
         if described.data_type.is_integer() {
             let wanted = joined_name(&draft.table, &[column], "seq");

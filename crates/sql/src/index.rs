@@ -57,11 +57,8 @@ impl Compiler<'_> {
                 self.free_index_name(wanted)
             }
         };
-        if self.catalog.index_named(&name).is_some() || self.catalog.table_named(&name).is_some() {
-            if written.if_not_exists {
-                return Ok(CatalogChange::Nothing(Notice::is_there(&name)));
-            }
-            return Err(error(b"42P07", place, format!("relation \"{name}\" already exists")));
+        if self.is_there(&name, written.if_not_exists, place)? {
+            return Ok(CatalogChange::Nothing(Notice::is_there(&name)));
         }
         let definition =
             IndexDefinition { name, columns, unique: written.unique, kind, is_constraint: false };

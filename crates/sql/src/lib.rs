@@ -82,6 +82,6 @@ pub use script::parse_script;
 pub use sequence::SequenceDefinition;
 pub use setting::{Direction, Naming, Setting};
 pub use syntax::ScriptStatement;
-pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX};
+pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};
 pub use types::BARE_NUMERIC;

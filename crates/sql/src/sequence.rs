@@ -13,6 +13,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::{
     Catalog, Column, Draws, IndexDefinition, IndexKind, Numbering, Sequence, Table,
 };
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -164,6 +165,19 @@ pub(crate) fn refuse_drawn_from(catalog: &Catalog, id: TableId, place: Place) ->
         .hint("drop the table, or the column's default"))
 }
 
+/// Compiles with room for no numbers, and once more if there are some: how many a statement draws
+/// is known when it is compiled, and they stand before all other slots. `compile` is told how many
+/// there is room for, and tells how many were drawn.
+pub(crate) fn in_rounds<T>(mut compile: impl FnMut(usize) -> Result<(usize, T)>) -> Result<T> {
+    let mut numbers = 0;
+    loop {
+        match compile(numbers)? {
+            (drawn, _) if drawn > numbers => numbers = drawn,
+            (_, compiled) => return Ok(compiled),
+        }
+    }
+}
+
 impl Compiler<'_> {
     /// CREATE SEQUENCE.
     pub(crate) fn create_sequence(&self, written: &ast::Statement) -> Result<CatalogChange> {
@@ -180,11 +194,8 @@ impl Compiler<'_> {
         };
         let place = place_in(name, self.place);
         let name = object_name(name, place)?;
-        if self.catalog.table_named(&name).is_some() || self.catalog.index_named(&name).is_some() {
-            if *if_not_exists {
-                return Ok(CatalogChange::Nothing(Notice::is_there(&name)));
-            }
-            return Err(error(b"42P07", place, format!("relation \"{name}\" already exists")));
+        if self.is_there(&name, *if_not_exists, place)? {
+            return Ok(CatalogChange::Nothing(Notice::is_there(&name)));
         }
         if *temporary {
             let hint = "create a sequence, and drop it when you are done";
@@ -199,17 +210,12 @@ impl Compiler<'_> {
         Ok(CatalogChange::CreateSequence(SequenceDefinition { name, sequence }))
     }
 
-    /// The sequence that is named, for DROP and DEFAULT nextval('name').
+    /// The sequence with this name, as it is stored.
     pub(crate) fn sequence_named(&self, name: &str, place: Place) -> Result<&Table> {
-        let bare = name.strip_prefix("public.").unwrap_or(name);
-        let bare = match bare.strip_prefix('"').and_then(|bare| bare.strip_suffix('"')) {
-            Some(quoted) => quoted.replace("\"\"", "\""),
-            None => bare.to_lowercase(),
-        };
-        match self.catalog.table_named(&bare) {
+        match self.catalog.table_named(name) {
             Some(table) if table.sequence.is_some() => Ok(table),
-            Some(_) => Err(error(b"42809", place, format!("\"{bare}\" is not a sequence"))),
-            None => Err(error(b"42P01", place, format!("relation \"{bare}\" does not exist"))),
+            Some(_) => Err(error(b"42809", place, format!("\"{name}\" is not a sequence"))),
+            None => Err(error(b"42P01", place, format!("relation \"{name}\" does not exist"))),
         }
     }
 
@@ -230,7 +236,12 @@ impl Compiler<'_> {
         let Some(name) = name.strip_prefix('\'').and_then(|name| name.strip_suffix('\'')) else {
             return Err(unsupported(place, "this DEFAULT", "write nextval('sequence')"));
         };
-        let sequence = self.sequence_named(name, place)?.id;
+        let bare = name.strip_prefix("public.").unwrap_or(name);
+        let bare = match bare.strip_prefix('"').and_then(|bare| bare.strip_suffix('"')) {
+            Some(quoted) => quoted.replace("\"\"", "\""),
+            None => bare.to_lowercase(),
+        };
+        let sequence = self.sequence_named(&bare, place)?.id;
         Ok(Some(Draws { sequence, as_written: Numbering::Default }))
     }
 
@@ -242,6 +253,17 @@ impl Compiler<'_> {
             self.number_slots.push(slot);
         }
         Ok(())
+    }
+
+    /// Fails where a column is given a number, by INSERT or UPDATE, that is never to be given one.
+    pub(crate) fn refuse_given(
+        &self,
+        column: &Column,
+        is_insert: bool,
+        place: Place,
+    ) -> Result<()> {
+        let is_always = column.draws.is_some_and(|draws| draws.as_written == Numbering::Always);
+        if is_always && !self.overrides { Err(given(column, is_insert, place)) } else { Ok(()) }
     }
 
     /// The next number of a column's sequence.
@@ -262,21 +284,23 @@ impl Compiler<'_> {
     }
 }
 
-/// Fails where a column is given a number, by INSERT or UPDATE, that is never to be given one.
-pub(crate) fn refuse_given(column: &Column, is_insert: bool, place: Place) -> Result<()> {
-    let is_always = column.draws.is_some_and(|draws| draws.as_written == Numbering::Always);
-    if !is_always {
-        return Ok(());
-    }
+/// The error of a column that has a second default.
+pub(crate) fn defaults_twice(table: &str, column: &str, place: Place) -> SqlError {
+    let message = format!("multiple default values specified for column \"{column}\"");
+    error(b"42601", place, format!("{message} of table \"{table}\""))
+}
+
+/// The error of a column that is never to be given a number, by INSERT or UPDATE.
+fn given(column: &Column, is_insert: bool, place: Place) -> SqlError {
     let name = &column.name;
     let message = match is_insert {
         true => format!("cannot insert a non-DEFAULT value into column \"{name}\""),
         false => format!("column \"{name}\" can only be updated to DEFAULT"),
     };
     let detail = format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS.");
-    Err(error(b"428C9", place, message)
+    error(b"428C9", place, message)
         .detail(detail)
-        .hint("leave the column out, or write OVERRIDING SYSTEM VALUE"))
+        .hint("leave the column out, or write OVERRIDING SYSTEM VALUE")
 }
 
 /// A statement's tokens with the options of sequences in the order in which the parser takes them;

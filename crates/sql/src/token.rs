@@ -58,6 +58,11 @@ pub(crate) fn is_word(token: &Token, word: &str) -> bool {
     matches!(token, Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(word))
 }
 
+/// A name in quotes, for texts of statements.
+pub fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
 /// An identifier as SQL folds it: lower case unless quoted.
 pub(crate) fn folded(value: &str, quoted: bool) -> String {
     if quoted { value.to_owned() } else { value.to_lowercase() }

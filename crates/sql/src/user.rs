@@ -22,7 +22,7 @@ use crate::compile::Compiled;
 use crate::error::{Advice, Result, error, syntax, unsupported};
 use crate::scope::Compiler;
 use crate::syntax::{ScriptStatement, Syntax};
-use crate::token::Cursor;
+use crate::token::{Cursor, quoted};
 
 /// Bytes of a user's name, as PostgreSQL has it.
 const NAME_BYTES_MAX: usize = 63;
@@ -97,8 +97,8 @@ impl ScriptStatement {
             UserSyntax::Alter { name, .. } => ("ALTER", name.clone()),
             UserSyntax::Drop { .. } => return self,
         };
-        let (name, verifier) = (name.replace('"', "\"\""), verifier.replace('\'', "''"));
-        self.text = format!("{verb} ROLE \"{name}\" PASSWORD '{verifier}'");
+        let (name, verifier) = (quoted(&name), verifier.replace('\'', "''"));
+        self.text = format!("{verb} ROLE {name} PASSWORD '{verifier}'");
         self
     }
 }

@@ -13,6 +13,7 @@ use crate::change::{is_default, one_by_one};
 use crate::compile::{Compiled, ad_hoc};
 use crate::error::{Result, error, unsupported};
 use crate::scope::Compiler;
+use crate::sequence::in_rounds;
 
 use super::plan::{Plan, Query};
 
@@ -50,8 +51,7 @@ impl Compiler<'_> {
         }
         let mut types = self.given.clone();
         types.extend(query.outputs.iter().map(|slot| Some(query.slots[slot.index()].sql_type)));
-        let mut numbers = 0;
-        let (compiler, apply) = loop {
+        let (compiler, apply) = in_rounds(|numbers| {
             let mut compiler = Compiler::new(self.catalog);
             (compiler.place, compiler.numbers) = (place, numbers);
             compiler.overrides = self.overrides;
@@ -60,11 +60,8 @@ impl Compiler<'_> {
             let Compiled::Statement(apply) = ad_hoc(&mut compiler, &applied.statement)? else {
                 return Err(unsupported(place, "this statement", "write it by key"));
             };
-            match apply.draws.len() {
-                drawn if drawn > numbers => numbers = drawn,
-                _ => break (compiler, apply),
-            }
-        };
+            Ok((apply.draws.len(), (compiler, apply)))
+        })?;
         // Parameters that only the second part knows the types of.
         for (at, known) in compiler.given.iter().take(self.given.len()).enumerate() {
             if let Some(known) = known {
