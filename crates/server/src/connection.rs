@@ -10,6 +10,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{BufMut, BytesMut};
 use hotrow_base::clock::Ticks;
@@ -18,6 +19,8 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// Bytes read at a time.
 const READ_BYTES: usize = 16 << 10;
+/// A socket's time-out is no shorter, unless less is left.
+const LOOK_EVERY_MIN: Duration = Duration::from_millis(1);
 /// How far is looked behind an Execute.
 const LOOKAHEAD_BYTES_MAX: usize = 64 << 10;
 /// Answers that are sent though nobody waits yet.
@@ -49,9 +52,12 @@ pub(crate) enum Idle {
 
 /// What comes.
 pub(crate) struct Incoming {
+    /// what was read and not given on, and room behind it
     buffer: Vec<u8>,
-    /// what of the buffer was read
+    /// where that begins
     done: usize,
+    /// where it ends
+    end: usize,
     message_bytes_max: usize,
 }
 
@@ -67,12 +73,12 @@ pub(crate) struct Raw<'a> {
 impl Incoming {
     /// Messages of so many bytes at most.
     pub(crate) fn new(message_bytes_max: usize) -> Self {
-        Self { buffer: Vec::new(), done: 0, message_bytes_max }
+        Self { buffer: Vec::new(), done: 0, end: 0, message_bytes_max }
     }
 
     /// Whether more has come than was read.
     pub(crate) fn has_more(&self) -> bool {
-        self.buffer.len() > self.done
+        self.end > self.done
     }
 
     /// Waits for a packet without a kind: a length and as much as it says.
@@ -145,26 +151,25 @@ impl Incoming {
 
     /// Waits until so many bytes are there that were not read.
     fn wait_for(&mut self, bytes: usize, out: &mut Outgoing) -> Result<(), Ended> {
-        if self.buffer.len() - self.done >= bytes {
+        if self.end - self.done >= bytes {
             return Ok(());
         }
-        self.buffer.drain(..self.done);
-        self.done = 0;
-        if self.buffer.is_empty() && self.buffer.capacity() > KEPT_BYTES_MAX {
+        self.buffer.copy_within(self.done..self.end, 0);
+        (self.done, self.end) = (0, self.end - self.done);
+        if self.end == 0 && self.buffer.len() > KEPT_BYTES_MAX {
             self.buffer = Vec::new();
         }
-        while self.buffer.len() < bytes {
+        while self.end < bytes {
             out.flush().map_err(|_| Ended::Failed)?; // I2
-            let there = self.buffer.len();
-            self.buffer.resize(there + READ_BYTES, 0); // I1
-            let read = out.channel.read(&mut self.buffer[there..]);
-            self.buffer.truncate(there + read.as_ref().copied().unwrap_or(0));
-            match read {
+            if self.buffer.len() < self.end + READ_BYTES {
+                self.buffer.resize(self.end + READ_BYTES, 0); // I1
+            }
+            match out.channel.read(&mut self.buffer[self.end..]) {
                 Ok(0) => return Err(Ended::Closed),
-                Ok(_) => {}
+                Ok(read) => self.end += read,
                 Err(error) => match error.kind() {
                     ErrorKind::Interrupted => {}
-                    ErrorKind::WouldBlock | ErrorKind::TimedOut => return Err(Ended::TimedOut),
+                    ErrorKind::TimedOut => return Err(Ended::TimedOut),
                     // Of an encrypted stream that was cut off.
                     ErrorKind::UnexpectedEof => return Err(Ended::Closed),
                     _ => return Err(Ended::Failed),
@@ -186,7 +191,7 @@ pub(crate) struct Outgoing {
 impl Outgoing {
     /// Answers on a stream.
     pub(crate) fn new(stream: Arc<TcpStream>) -> Self {
-        let stream = Stream { socket: stream, deadline: None, is_hurried: false };
+        let stream = Stream { socket: stream, deadline: None, look_every: None };
         Self { channel: Channel::Plain(stream), buffer: BytesMut::new(), is_broken: false }
     }
 
@@ -201,12 +206,12 @@ impl Outgoing {
 
     /// Encrypts from now on; what was said before has been sent.
     pub(crate) fn encrypt(&mut self, config: &Arc<ServerConfig>) -> Result<(), Ended> {
-        let Channel::Plain(Stream { socket, deadline, is_hurried }) = &self.channel else {
+        let Channel::Plain(Stream { socket, deadline, look_every }) = &self.channel else {
             return Err(Ended::Malformed("it is encrypted already".to_owned()));
         };
         let connection = ServerConnection::new(Arc::clone(config)).map_err(|_| Ended::Failed)?;
-        let (deadline, is_hurried) = (*deadline, *is_hurried);
-        let stream = Stream { socket: Arc::clone(socket), deadline, is_hurried };
+        let (deadline, look_every) = (*deadline, *look_every);
+        let stream = Stream { socket: Arc::clone(socket), deadline, look_every };
         self.channel = Channel::Encrypted(Box::new(StreamOwned::new(connection, stream)));
         Ok(())
     }
@@ -291,21 +296,41 @@ struct Stream {
     socket: Arc<TcpStream>,
     /// until when it waits for what comes; none: for ever
     deadline: Option<Ticks>,
-    /// the socket has a time-out
-    is_hurried: bool,
+    /// the socket's own time-out, after which it is looked whether the deadline has passed
+    look_every: Option<Duration>,
+}
+
+impl Stream {
+    /// Has the socket look up before the deadline. Deadlines move with each message and mostly stay
+    /// as far away, so half of what is left will do for the next ones, too, and few messages cost
+    /// a system call.
+    fn look_up_within(&mut self, left: Duration) -> io::Result<()> {
+        if self.look_every.is_none_or(|every| every > left) {
+            let every = (left / 2).max(LOOK_EVERY_MIN).min(left);
+            self.socket.set_read_timeout(Some(every))?;
+            self.look_every = Some(every);
+        }
+        Ok(())
+    }
 }
 
 impl Read for Stream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let left = self.deadline.map(Ticks::remaining);
-        if left.is_some_and(|left| left.is_zero()) {
-            return Err(ErrorKind::TimedOut.into());
+        loop {
+            if let Some(left) = self.deadline.map(Ticks::remaining) {
+                if left.is_zero() {
+                    return Err(ErrorKind::TimedOut.into());
+                }
+                self.look_up_within(left)?;
+            }
+            match (&*self.socket).read(into) {
+                Err(error) if is_time_out(&error) => self.look_every = None,
+                read => return read,
+            }
+            if self.deadline.is_none() {
+                self.socket.set_read_timeout(None)?;
+            }
         }
-        if left.is_some() || self.is_hurried {
-            self.socket.set_read_timeout(left)?;
-            self.is_hurried = left.is_some();
-        }
-        (&*self.socket).read(into)
     }
 }
 
@@ -317,4 +342,9 @@ impl Write for Stream {
     fn flush(&mut self) -> io::Result<()> {
         (&*self.socket).flush()
     }
+}
+
+/// What a socket says when its time-out has passed.
+fn is_time_out(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }

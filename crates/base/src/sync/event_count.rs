@@ -54,9 +54,16 @@ impl EventCount {
         deadline: Option<Ticks>,
         mut attempt: impl FnMut() -> Option<R>,
     ) -> Option<R> {
-        if let Some(result) = spin_briefly(&mut attempt) {
-            return Some(result);
-        }
+        spin_briefly(&mut attempt).or_else(|| self.sleep_for(deadline, attempt))
+    }
+
+    /// As [`EventCount::wait_for`], but asleep at once: for what takes longer than to fall asleep
+    /// and to be woken, such as a disk, so that no core is taken from who could use it.
+    pub fn sleep_for<R>(
+        &self,
+        deadline: Option<Ticks>,
+        attempt: impl FnMut() -> Option<R>,
+    ) -> Option<R> {
         // Relaxed on both counts: the fence below orders the first (P1), and a notifier that
         // misses the second wakes in vain.
         self.sleepers.fetch_add(1, Ordering::Relaxed);

@@ -76,9 +76,20 @@ impl Parker {
     /// cheap. It may take a token meant for `park`, so an owner uses one of the two. Only the owner
     /// calls this.
     pub fn wait_for(&self, deadline: Option<Ticks>, mut ready: impl FnMut() -> bool) -> bool {
-        if spin_briefly(|| ready().then_some(())).is_some() {
-            return true;
-        }
+        spin_briefly(|| ready().then_some(())).is_some() || self.sleep_until(deadline, ready)
+    }
+
+    /// As [`Parker::wait_for`], after having spun as told instead.
+    pub fn spin_then_wait(
+        &self,
+        spin: Spin,
+        deadline: Option<Ticks>,
+        mut ready: impl FnMut() -> bool,
+    ) -> bool {
+        spin_for(spin, || ready().then_some(())).is_some() || self.sleep_until(deadline, ready)
+    }
+
+    fn sleep_until(&self, deadline: Option<Ticks>, mut ready: impl FnMut() -> bool) -> bool {
         loop {
             self.word.swap(PARKED, Ordering::Acquire); // a left-over token is as good as none: P2
             fence(Ordering::SeqCst); // P2
@@ -96,16 +107,6 @@ impl Parker {
                 return true;
             }
         }
-    }
-
-    /// As [`Parker::wait_for`], after having spun so long.
-    pub fn spin_then_wait(
-        &self,
-        spin: Spin,
-        deadline: Option<Ticks>,
-        mut ready: impl FnMut() -> bool,
-    ) -> bool {
-        spin_for(spin, || ready().then_some(())).is_some() || self.wait_for(deadline, ready)
     }
 
     /// Wakes the owner if it sleeps in [`Parker::wait_for`]; called after making something ready.

@@ -1,8 +1,13 @@
 //! A thread that looks after something beside everybody else, until its owner drops it.
+//!
+//! Concurrency  `told` -> set by who tells, cleared by the thread that hears. Both sides put a
+//!              SeqCst fence between their own store and their look at the other's: a change made
+//!              before a `tell` that found the flag set is seen by who clears it
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::time::Duration;
 
 use super::{JoinHandle, ThreadOptions};
 use crate::clock::Ticks;
@@ -34,10 +39,13 @@ impl BackgroundThread {
         Ok(Self { news, thread: Some(thread) })
     }
 
-    /// Tells the thread that there is something to do.
+    /// Tells the thread that there is something to do. Cheap as long as it has not heard the last.
     pub fn tell(&self) {
-        self.news.told.store(true, Ordering::Relaxed); // ordered by the event count
-        self.news.changed.notify_all();
+        fence(Ordering::SeqCst);
+        if !self.news.told.load(Ordering::Relaxed) {
+            self.news.told.store(true, Ordering::Relaxed); // ordered by the event count
+            self.news.changed.notify_all();
+        }
     }
 }
 
@@ -47,7 +55,14 @@ impl News {
         let ends = || self.ends.load(Ordering::Acquire); // partner: the drop
         let told = || self.told.swap(false, Ordering::Relaxed); // a hint
         let _ = self.changed.wait_for(deadline, || (ends() || told()).then_some(()));
+        fence(Ordering::SeqCst);
         !ends()
+    }
+
+    /// Sleeps so long, whatever the thread is told; whether it goes on.
+    pub fn rest(&self, span: Duration) -> bool {
+        let ends = || self.ends.load(Ordering::Acquire).then_some(()); // partner: the drop
+        self.changed.sleep_for(Some(Ticks::from_now(span)), ends).is_none()
     }
 }
 

@@ -109,13 +109,15 @@ pub(super) fn start_housekeeper<L: Locks>(slots: &Arc<Slots<L>>) -> Option<Backg
 }
 
 fn look_after<L: Locks>(slots: &Weak<Slots<L>>, news: &News) {
-    loop {
-        let any = slots.upgrade().is_some_and(|slots| slots.any_taken());
-        if !news.wait(any.then(|| Ticks::from_now(LOOK_EVERY))) {
-            return;
+    let any = || slots.upgrade().is_some_and(|slots| slots.any_taken());
+    while news.wait(None) {
+        while any() {
+            if !news.rest(LOOK_EVERY) {
+                return;
+            }
+            let Some(slots) = slots.upgrade() else { return };
+            slots.end_idle();
         }
-        let Some(slots) = slots.upgrade() else { return };
-        slots.end_idle();
     }
 }
 

@@ -96,7 +96,7 @@ impl Shared {
         if self.horizon() >= epoch {
             return Ok(());
         }
-        let outcome = self.clients[(epoch & 1) as usize].wait_for(None, || {
+        let outcome = self.clients[(epoch & 1) as usize].sleep_for(None, || {
             // The failure first: it comes after the last move of the horizon, so who sees it and
             // then an old horizon knows that the epoch was lost.
             let failure = self.failure();
