@@ -188,7 +188,7 @@ impl CallSource for GeneratorSource {
         self.free.push(ticket.0 as u32);
         let (committed, durable_in) = match end {
             End::Committed { durable_in, .. } => (true, durable_in),
-            End::Aborted { error, durable_in } => {
+            End::Aborted { error, durable_in, .. } => {
                 self.books[self.step].note_abort(call.kind, &error);
                 (false, durable_in)
             }

@@ -124,10 +124,8 @@ impl Alone {
     ) -> Reply {
         schema.reclaim(QUIET_WORKER);
         match ended {
-            Ok(durable_in) => {
-                Reply { answer: Ok(Rows::of_program(&self.frame, program)), durable_in }
-            }
-            Err((error, durable_in)) => Reply { answer: Err(Box::new(error)), durable_in },
+            Ok(durable_in) => Reply::new(Ok(Rows::of_program(&self.frame, program)), durable_in),
+            Err((error, durable_in)) => Reply::new(Err(Box::new(error)), durable_in),
         }
     }
 }

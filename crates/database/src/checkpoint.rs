@@ -113,7 +113,7 @@ impl Checkpoints {
     }
 
     /// Bytes of log since the last checkpoint: what would have to be repeated now.
-    fn growth(&self) -> u64 {
+    pub(crate) fn growth(&self) -> u64 {
         self.log_bytes().saturating_sub(self.bytes_before.load(Ordering::Relaxed)) // a figure
     }
 

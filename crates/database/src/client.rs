@@ -27,6 +27,7 @@ use hotrow_engine::source::{CallSource, End, Fetch, Ticket};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
 
+use crate::books::{SessionBooks, Spent};
 use crate::once::{Outcome, Outcomes, encode_refusal, is_outcome};
 use crate::rows::{ColumnNames, Rows};
 
@@ -38,6 +39,8 @@ const DRAIN_PAUSE: Duration = Duration::from_micros(100);
 /// A call on its way, and the place for its answer. Belongs to one session, used again and again.
 pub(crate) struct Mailbox {
     pub(crate) invocation: Latch<Invocation>,
+    /// of the last call; this session's thread alone asks
+    procedure: AtomicU32,
     /// of a call with a key: [`call_checksum`](crate::once::call_checksum). Ordered by the queue
     pub(crate) call: AtomicU32,
     /// read and written by the session alone
@@ -45,6 +48,8 @@ pub(crate) struct Mailbox {
     /// a [`Place`]
     place: AtomicU8,
     reply: ReplySlot<Reply>,
+    /// those of its session
+    pub(crate) books: Arc<SessionBooks>,
 }
 
 /// Where a call is.
@@ -59,19 +64,25 @@ enum Place {
     Withdrawn,
 }
 
-impl Default for Mailbox {
-    fn default() -> Self {
+impl Mailbox {
+    /// A mailbox whose calls are noted in these books.
+    pub(crate) fn new(books: Arc<SessionBooks>) -> Self {
         Self {
             invocation: Latch::default(),
+            procedure: AtomicU32::new(0),
             call: AtomicU32::new(0),
             priority: AtomicU8::new(Priority::default() as u8),
             place: AtomicU8::new(Place::Waiting as u8),
             reply: ReplySlot::default(),
+            books,
         }
     }
-}
 
-impl Mailbox {
+    /// Which procedure was called last.
+    pub(crate) fn procedure(&self) -> ProcedureId {
+        ProcedureId(self.procedure.load(Ordering::Relaxed)) // ordered by queue and reply slot
+    }
+
     /// In which lane its calls wait.
     pub(crate) fn priority(&self) -> Priority {
         match self.priority.load(Ordering::Relaxed) {
@@ -126,12 +137,18 @@ pub(crate) struct Reply {
     pub(crate) answer: Result<Rows, Box<SqlError>>,
     /// the log's epoch in which the call and all it saw are durable
     pub(crate) durable_in: u64,
+    /// where its time went, if a thread of the engine ran it
+    pub(crate) spent: Option<Spent>,
 }
 
 impl Reply {
+    pub(crate) fn new(answer: Result<Rows, Box<SqlError>>, durable_in: u64) -> Self {
+        Self { answer, durable_in, spent: None }
+    }
+
     /// The end of what has done and seen nothing.
     pub(crate) fn refused(error: SqlError) -> Self {
-        Self { answer: Err(Box::new(error)), durable_in: 0 }
+        Self::new(Err(Box::new(error)), 0)
     }
 }
 
@@ -228,6 +245,11 @@ impl ClientQueue {
         self.calls.lane(Priority::Normal as usize).capacity()
     }
 
+    /// How many calls wait.
+    pub(crate) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
     /// Refuses new calls and waits until all queued ones have ended.
     pub(crate) fn drain(&self) {
         self.calls.close();
@@ -259,6 +281,7 @@ struct Taken {
     /// empty: none
     key: Vec<u8>,
     now_us: i64,
+    at: Ticks,
 }
 
 /// Where a thread tells the ends of calls with keys.
@@ -335,7 +358,9 @@ impl ClientSource {
         // Buffers change places, so that neither side allocates when they have grown.
         std::mem::swap(&mut *mailbox.invocation.lock(), invocation);
         let (procedure, now_us) = (invocation.procedure, invocation.now_us);
-        let taken = Taken { mailbox, procedure, key: invocation.key.clone(), now_us };
+        mailbox.procedure.store(procedure.0, Ordering::Relaxed); // see `Mailbox::procedure`
+        let (key, at) = (invocation.key.clone(), Ticks::now());
+        let taken = Taken { mailbox, procedure, key, now_us, at };
         let at = match self.free.pop() {
             Some(at) => at,
             None => {
@@ -380,7 +405,7 @@ impl CallSource for ClientSource {
 
     fn finish(&mut self, ticket: Ticket, end: End<'_>) {
         let at = ticket.0 as usize;
-        let Some(Taken { mailbox, procedure, key, now_us }) =
+        let Some(Taken { mailbox, procedure, key, now_us, at: taken }) =
             self.taken.get_mut(at).and_then(Option::take)
         else {
             debug_assert!(false, "ticket {at} was finished twice");
@@ -388,19 +413,20 @@ impl CallSource for ClientSource {
         };
         self.free.push(at);
         self.unfinished -= 1;
-        let mut reply = match end {
-            End::Committed { frame, program, durable_in, .. } => {
+        let (mut reply, time) = match end {
+            End::Committed { frame, program, durable_in, time, .. } => {
                 let columns = self.columns.of(procedure, program);
-                Reply { answer: Ok(Rows::of_frame(columns, frame, program)), durable_in }
+                (Reply::new(Ok(Rows::of_frame(columns, frame, program)), durable_in), time)
             }
-            End::Aborted { error, durable_in } => {
-                Reply { answer: Err(Box::new(error)), durable_in }
+            End::Aborted { error, durable_in, time } => {
+                (Reply::new(Err(Box::new(error)), durable_in), time)
             }
         };
         if !key.is_empty() {
             let call = mailbox.call.load(Ordering::Relaxed); // ordered by the queue
             reply = self.ends.tell(&key, call, now_us, reply);
         }
+        reply.spent = Some(Spent { taken, ended: Ticks::now(), time });
         let answered = mailbox.reply.complete(reply);
         debug_assert!(answered.is_ok(), "I1");
     }

@@ -7,7 +7,9 @@
 //! Concurrency  `schema` -> see `SharedSchema`; `alone`, `sources` -> only at quiet points (the
 //!              latches say so to the compiler); `engine` -> taken out once, by who shuts down
 
+mod calls;
 mod serve;
+mod status;
 mod writers;
 
 use std::fmt;
@@ -16,40 +18,40 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use hotrow_base::clock;
+use hotrow_base::clock::Ticks;
 use hotrow_base::ids::WorkerId;
-use hotrow_base::interrupt::Interrupt;
 use hotrow_base::sync::Latch;
 use hotrow_base::thread::BackgroundThread;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, RunningEngine};
 use hotrow_engine::interactive::Interactive;
 use hotrow_engine::journal::{Committer, Journal};
-use hotrow_engine::schema::{Memory, Purpose, QUIET_WORKER, Quiet, Schema, SharedSchema};
+use hotrow_engine::schema::{Memory, Purpose, Quiet, Schema, SharedSchema};
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::Statistics;
 use hotrow_engine::trace::SerialTrace;
 use hotrow_engine::waits::{Awaited, Waited};
 use hotrow_log::checkpoint;
-use hotrow_log::error::LogFailure;
 use hotrow_log::log::Log;
 use hotrow_transaction::outcome::SqlError;
 
 use crate::alone::Alone;
+use crate::books::Library;
 use crate::bulk::BulkLoader;
 use crate::cancel::Cancellers;
 use crate::checkpoint::{CheckpointProgress, CheckpointReport, Checkpoints, start_checkpointer};
-use crate::client::{ClientQueue, Ends, Mailbox, Refused, Reply};
+use crate::client::{ClientQueue, Ends};
 use crate::config::{Config, Durability};
 use crate::data_directory::DataDirectory;
-use crate::definition::{self, Sources, unknown_procedure};
+use crate::definition::{self, Sources};
 use crate::engine_table::{engine_named, engines};
 use crate::error::{Error, advised};
 use crate::numbers::Sequences;
-use crate::once::{Claim, Outcomes};
+use crate::once::Outcomes;
 use crate::recovery::{self, RecoveryProgress, RecoveryReport};
-use crate::rows::Rows;
 use crate::session::Session;
 use crate::verifier::Verifier;
+
+pub use status::{CallFigures, EngineStatus, HotKey, LogStatus};
 
 /// A database: its data in memory, its log in a directory, or nowhere. Cheap to clone: all clones
 /// are one database, which ends when the last clone and the last [`Session`] are dropped, or at
@@ -103,6 +105,11 @@ pub(crate) struct Inner {
     expects_writers: AtomicBool,
     pub(crate) sequences: Sequences,
     pub(crate) cancellers: Cancellers,
+    pub(crate) library: Arc<Library>,
+    opened: Ticks,
+    /// of the engine that sessions' calls go to
+    threads: usize,
+    names: status::LockNames,
 }
 
 impl Database {
@@ -236,12 +243,7 @@ impl Database {
     /// What the engine's threads did so far, summed; of an engine started by
     /// [`Database::start_engine`], ask that engine.
     pub fn statistics(&self) -> Statistics {
-        let running = self.inner.engine.lock().as_ref().map(|engine| engine.statistics());
-        running.unwrap_or_else(|| self.inner.last_books.lock().clone())
-    }
-
-    pub(crate) fn engine_waits(&self) -> Vec<(Awaited, Waited)> {
-        self.inner.engine.lock().as_ref().map(|engine| engine.waits()).unwrap_or_default()
+        self.inner.engine_statistics()
     }
 
     pub(crate) fn schema(&self) -> Arc<Schema> {
@@ -376,6 +378,10 @@ impl Inner {
             expects_writers: AtomicBool::new(false),
             sequences: Sequences::default(),
             cancellers: Cancellers::default(),
+            library: Arc::default(),
+            opened: Ticks::now(),
+            threads: 0,
+            names: status::LockNames::default(),
         }
     }
 
@@ -431,42 +437,8 @@ impl Inner {
         if unlogged { Err(Error::Unlogged) } else { Ok(()) }
     }
 
-    /// Runs the call in `mailbox`, unless one with this key has run: then tells its outcome.
-    pub(crate) fn call_once(
-        &self,
-        mailbox: &Arc<Mailbox>,
-        key: &[u8],
-        call: u32,
-    ) -> Result<Rows, Error> {
-        mailbox.call.store(call, Ordering::Relaxed); // ordered by the queue
-        loop {
-            match self.outcomes.claim(key, call, clock::now_us())? {
-                Claim::Ended(reply) => return self.settle(reply),
-                Claim::Running => self.outcomes.wait(key),
-                Claim::Run => {
-                    let ended = self.call(mailbox, None);
-                    // If it was not run at all, nobody has told the key's end.
-                    self.outcomes.release(key);
-                    return ended;
-                }
-            }
-        }
-    }
-
     fn durability(&self) -> Durability {
         if self.journal.log().is_some() { self.config.durability } else { Durability::Memory }
-    }
-
-    /// Waits until what `reply` tells is durable, and tells it.
-    pub(crate) fn settle(&self, reply: Reply) -> Result<Rows, Error> {
-        if let Some(log) = self.journal.log()
-            && let Err(failure) = log.wait_for(reply.durable_in)
-        {
-            return Err(unknown_outcome(&failure).into());
-        }
-        let durability = self.durability();
-        let answer = reply.answer.map(|rows| rows.with_durability(durability));
-        answer.map_err(Error::from)
     }
 
     fn workers(&self) -> usize {
@@ -500,66 +472,6 @@ impl Inner {
     pub(crate) fn refuse_closed(&self) -> Result<(), Error> {
         // Relaxed: after `shutdown` has returned its store is seen; before, either is right.
         if self.closed.load(Ordering::Relaxed) { Err(Error::Closed) } else { Ok(()) }
-    }
-
-    /// Runs the call in `mailbox`, waiting for room in the queue.
-    pub(crate) fn call(
-        &self,
-        mailbox: &Arc<Mailbox>,
-        interrupt: Option<&Arc<Interrupt>>,
-    ) -> Result<Rows, Error> {
-        match &self.clients {
-            None => self.call_alone(mailbox, interrupt),
-            Some(clients) => self.ended(clients.call(mailbox, interrupt.map(|arc| &**arc))),
-        }
-    }
-
-    /// Runs the call in `mailbox`; 53300 when the queue is full.
-    pub(crate) fn try_call(&self, mailbox: &Arc<Mailbox>) -> Result<Rows, Error> {
-        match &self.clients {
-            None => self.call_alone(mailbox, None),
-            Some(clients) => self.ended(clients.try_call(mailbox)),
-        }
-    }
-
-    fn ended(&self, end: Result<Reply, Refused>) -> Result<Rows, Error> {
-        match end {
-            Ok(reply) => self.settle(reply),
-            Err(Refused::Closed) => Err(Error::Closed),
-            Err(Refused::Interrupted(why)) => Err(SqlError::from(why).into()),
-            Err(Refused::Full) => {
-                let capacity = self.clients.as_ref().map_or(0, |clients| clients.capacity());
-                let message = format!("too many calls: all {capacity} places are taken");
-                Err(advised(b"53300", message, "Try again, or let the call wait.").into())
-            }
-        }
-    }
-
-    fn call_alone(
-        &self,
-        mailbox: &Mailbox,
-        interrupt: Option<&Arc<Interrupt>>,
-    ) -> Result<Rows, Error> {
-        self.refuse_unlogged()?;
-        let reply = {
-            let quiet = self.quiet(Purpose::ALONE)?;
-            let schema = quiet.schema();
-            let invocation = mailbox.invocation.lock();
-            let procedure = schema.procedure(invocation.procedure);
-            let procedure = procedure.ok_or_else(unknown_procedure)?;
-            let mut alone = self.alone.lock();
-            alone.heed(interrupt);
-            let reply = alone.call(&schema, procedure, &invocation);
-            alone.heed(None);
-            drop(alone);
-            if invocation.key.is_empty() {
-                reply
-            } else {
-                let call = mailbox.call.load(Ordering::Relaxed); // this thread's own
-                self.ends(QUIET_WORKER).tell(&invocation.key, call, invocation.now_us, reply)
-            }
-        };
-        self.settle(reply)
     }
 
     /// The error of BEGIN on an engine that runs whole calls only.
@@ -621,17 +533,6 @@ pub(crate) fn empty_schema(config: &Config, staff: usize) -> Arc<SharedSchema> {
     let memory = Memory::new(workers, config.memory_bytes).split_into(config.split_indexes);
     let memory = Arc::new(memory);
     Arc::new(SharedSchema::new(Schema::empty(memory), workers))
-}
-
-/// 08007: the call may have taken effect or not; after a restart it is seen which.
-fn unknown_outcome(failure: &LogFailure) -> SqlError {
-    let mut error = advised(
-        b"08007",
-        "whether the call will outlast a restart is unknown".to_owned(),
-        "Restart the database, then look whether the call took effect before repeating it.",
-    );
-    error.detail = Some(failure.to_string());
-    error
 }
 
 /// A running engine that is counted, and stopped when it is dropped.

@@ -37,6 +37,7 @@
 
 mod alone;
 mod arguments;
+mod books;
 mod bulk;
 mod cancel;
 mod checkpoint;
@@ -67,16 +68,18 @@ mod statement;
 mod talk;
 mod transaction;
 mod verifier;
+mod views;
 mod waits;
 
 pub use arguments::{Binder, IntoArgument, IntoArguments};
+pub use books::{CallPhase, LatencyCounts, SessionSums};
 pub use bulk::{BulkLoader, BulkPart};
 pub use cancel::Canceller;
 pub use checkpoint::{CheckpointProgress, CheckpointReport};
 pub use client::Priority;
 pub use config::{Config, Durability};
 pub use copy::{CopyIn, CopyOut};
-pub use database::Database;
+pub use database::{CallFigures, Database, EngineStatus, HotKey, LogStatus};
 pub use describe::{
     ColumnDescription, ForeignKeyDescription, IndexDescription, ProcedureDescription,
     TableDescription,
@@ -105,7 +108,7 @@ pub use hotrow_engine::contract::{
 };
 pub use hotrow_engine::journal::LogEntries;
 pub use hotrow_engine::source::CallSource;
-pub use hotrow_engine::statistics::{Activity, Statistics};
+pub use hotrow_engine::statistics::{Activity, CallTime, Statistics};
 pub use hotrow_engine::trace::{SerialTrace, Traced};
 pub use hotrow_sql::{Direction, Naming, without_parameters};
 pub use hotrow_transaction::invocation::{Arguments, Invocation};

@@ -100,7 +100,7 @@ impl Outcomes {
             Some(state) if state.call() != call => Err(other_call(key)),
             Some(State::Running { .. }) => Ok(Claim::Running),
             Some(State::Ended(Outcome { answer, durable_in, .. })) => {
-                Ok(Claim::Ended(Reply { answer: answer.clone(), durable_in: *durable_in }))
+                Ok(Claim::Ended(Reply::new(answer.clone(), *durable_in)))
             }
             None => {
                 shard.by_key.insert(key.into(), State::Running { call });

@@ -9,6 +9,7 @@ use hotrow_base::ids::ProcedureId;
 use hotrow_transaction::compiled::CompiledProcedure;
 
 use crate::arguments::IntoArguments;
+use crate::books::OpenBooks;
 use crate::client::{Mailbox, Priority};
 use crate::database::Inner;
 use crate::error::Error;
@@ -22,6 +23,7 @@ use crate::session::address;
 /// when it is dropped, or replaced by one with others.
 pub struct Procedure {
     inner: Arc<Inner>,
+    books: OpenBooks,
     mailbox: Arc<Mailbox>,
     id: ProcedureId,
     compiled: Arc<CompiledProcedure>,
@@ -35,7 +37,9 @@ impl Procedure {
         id: ProcedureId,
         compiled: Arc<CompiledProcedure>,
     ) -> Self {
-        Self { inner, mailbox: Arc::default(), id, compiled, not_sync: PhantomData }
+        let books = inner.library.open();
+        let mailbox = Arc::new(Mailbox::new(books.share()));
+        Self { inner, books, mailbox, id, compiled, not_sync: PhantomData }
     }
 
     /// Its name.
@@ -60,7 +64,9 @@ impl Procedure {
     /// As [`crate::Session::call`].
     pub fn call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
         self.address(arguments)?;
-        self.inner.call(&self.mailbox, None)
+        let called = self.inner.call(&self.mailbox, None);
+        self.books.note_statement(called.is_ok());
+        called
     }
 
     /// As [`Procedure::call`], but fails with 53300 when the queue of waiting calls is full.
@@ -70,7 +76,9 @@ impl Procedure {
     /// As [`crate::Session::try_call`].
     pub fn try_call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
         self.address(arguments)?;
-        self.inner.try_call(&self.mailbox)
+        let called = self.inner.try_call(&self.mailbox);
+        self.books.note_statement(called.is_ok());
+        called
     }
 
     fn address(&self, arguments: impl IntoArguments) -> Result<(), Error> {

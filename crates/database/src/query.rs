@@ -30,6 +30,7 @@ use crate::prepared::{Prepared, StatementProgram, Work, run_compiled};
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::settings::canonical;
+use crate::views;
 
 /// A compiled query.
 pub(crate) struct QueryWork {
@@ -204,6 +205,7 @@ impl Reads<'_, '_> {
             setting: &setting,
             settings: settings.collect(),
             users: schema.catalog.users().keys().cloned().collect(),
+            own: &|view| views::rows(inner, view),
         })
     }
 }

@@ -17,6 +17,7 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Procedure as Tree;
 
 use crate::arguments::{IntoArguments, bind_all};
+use crate::books::OpenBooks;
 use crate::cancel::{Canceller, Listed};
 use crate::client::{Mailbox, Priority};
 use crate::database::Inner;
@@ -68,6 +69,7 @@ pub struct Session {
     identity: RefCell<Arc<Identity>>,
     settings: RefCell<Settings>,
     drawn: RefCell<Drawn>,
+    books: OpenBooks,
 }
 
 /// Who a session is, for queries that ask.
@@ -93,10 +95,12 @@ struct Known {
 impl Session {
     pub(crate) fn new(inner: Arc<Inner>) -> Self {
         let interrupt: Arc<Interrupt> = Arc::default();
-        let talk = RefCell::new(Talk::new(&inner.config, &interrupt));
+        let books = inner.library.open();
+        let talk = RefCell::new(Talk::new(&inner.config, &interrupt, books.share()));
+        let mailbox = RefCell::new(Arc::new(Mailbox::new(books.share())));
         Self {
             inner,
-            mailbox: RefCell::default(),
+            mailbox,
             interrupt,
             listed: RefCell::default(),
             known: RefCell::default(),
@@ -104,6 +108,7 @@ impl Session {
             identity: RefCell::default(),
             settings: RefCell::default(),
             drawn: RefCell::default(),
+            books,
         }
     }
 
@@ -177,10 +182,10 @@ impl Session {
     /// [`Error::Closed`].
     pub fn call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
         let _running = self.interrupt.begin();
-        match self.call_inside(|session| session.address(name, arguments))? {
-            Some(rows) => Ok(rows),
-            None => self.call_in_queue(),
-        }
+        let inside = self.call_inside(|session| session.address(name, arguments));
+        let called = inside.and_then(|rows| rows.map_or_else(|| self.call_in_queue(), Ok));
+        self.note_statement(called.is_ok());
+        called
     }
 
     /// As [`Session::call`], but fails with 53300 when the queue of waiting calls is full.
@@ -189,10 +194,11 @@ impl Session {
     ///
     /// As [`Session::call`], and 53300.
     pub fn try_call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
-        match self.call_inside(|session| session.address(name, arguments))? {
-            Some(rows) => Ok(rows),
-            None => self.inner.try_call(&self.mailbox.borrow()),
-        }
+        let inside = self.call_inside(|session| session.address(name, arguments));
+        let try_call = || self.inner.try_call(&self.mailbox.borrow());
+        let called = inside.and_then(|rows| rows.map_or_else(try_call, Ok));
+        self.note_statement(called.is_ok());
+        called
     }
 
     /// Calls a procedure at most once: of all calls with one `key` the first one runs, and all get
@@ -244,7 +250,9 @@ impl Session {
             once::call_checksum(&compiled.procedure, &invocation.arguments)
         };
         self.draw_into(&mailbox, &compiled)?;
-        self.inner.call_once(&mailbox, key.as_bytes(), call)
+        let called = self.inner.call_once(&mailbox, key.as_bytes(), call);
+        self.note_statement(called.is_ok());
+        called
     }
 
     /// A handle for calling one procedure again and again, without looking it up each time.
@@ -330,6 +338,11 @@ impl Session {
         &self.inner
     }
 
+    /// Counts a statement that has ended.
+    pub(crate) fn note_statement(&self, is_done: bool) {
+        self.books.note_statement(is_done);
+    }
+
     /// The numbers it has drawn from sequences.
     pub(crate) fn drawn(&self) -> RefMut<'_, Drawn> {
         self.drawn.borrow_mut()
@@ -411,7 +424,7 @@ impl Session {
     fn call_in_queue(&self) -> Result<Rows, Error> {
         let called = self.inner.call(&self.mailbox.borrow(), Some(&self.interrupt));
         if self.mailbox.borrow().is_withdrawn() {
-            let next = Mailbox::default();
+            let next = Mailbox::new(self.books.share());
             next.set_priority(self.mailbox.borrow().priority());
             self.mailbox.replace(Arc::new(next));
         }

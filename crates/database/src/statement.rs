@@ -131,6 +131,7 @@ pub(crate) fn execute(
     if done.is_err() {
         session.talk().fail();
     }
+    session.note_statement(done.is_ok());
     session.settle_limits();
     done.map_err(|error| at(error, prepared.statement().place))
 }
@@ -357,7 +358,7 @@ fn query_alone(session: &Session, (schema, query): (&Schema, Arc<Query>)) -> Res
         durable_in = durable_in.max(reply.durable_in);
         Ok(Some(reply.answer.map_err(Error::Sql)?))
     })?;
-    inner.settle(Reply { answer: Ok(rows.unwrap_or_default()), durable_in })
+    inner.settle(Reply::new(Ok(rows.unwrap_or_default()), durable_in))
 }
 
 /// Executes a definition or a single statement while nothing else runs: one that was typed, or one
@@ -395,7 +396,7 @@ pub(crate) fn execute_quietly(
         Defined::Something | Defined::Rows => alone.definition(&entry),
     });
     match durable_in {
-        Ok(durable_in) => Reply { answer: Ok(Rows::default()), durable_in },
+        Ok(durable_in) => Reply::new(Ok(Rows::default()), durable_in),
         Err(error) => Reply::refused(error),
     }
 }

@@ -18,6 +18,7 @@ use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
 
 use crate::arguments::bind_all;
+use crate::books::SessionBooks;
 use crate::client::Reply;
 use crate::config::Config;
 use crate::database::Inner;
@@ -50,6 +51,7 @@ pub(crate) struct Talk {
     interrupt: Arc<Interrupt>,
     /// how long transactions may be idle, if that is less than the database allows
     idle_limit: Option<Duration>,
+    books: Arc<SessionBooks>,
 }
 
 /// What was said of a transaction.
@@ -59,13 +61,17 @@ pub(crate) struct Said {
 }
 
 impl Talk {
-    pub(crate) fn new(config: &Config, interrupt: &Arc<Interrupt>) -> Self {
+    pub(crate) fn new(
+        config: &Config,
+        interrupt: &Arc<Interrupt>,
+        books: Arc<SessionBooks>,
+    ) -> Self {
         let mut frame = Frame::new();
         frame.set_step_budget(config.step_budget);
         frame.set_rows_max(config.result_bytes_max);
         frame.set_interrupt(Some(Arc::clone(interrupt)));
         let interrupt = Arc::clone(interrupt);
-        Self { open: None, frame, in_batch: false, interrupt, idle_limit: None }
+        Self { open: None, frame, in_batch: false, interrupt, idle_limit: None, books }
     }
 
     pub(crate) fn state(&self) -> TransactionState {
@@ -109,7 +115,7 @@ impl Talk {
             TransactionControl::Commit => self.commit(inner),
             TransactionControl::Rollback => {
                 let warning = ending(self.open.as_ref(), "ROLLBACK");
-                self.open = None;
+                self.abandon();
                 Ok(Said { tag: "ROLLBACK", warning })
             }
             TransactionControl::Savepoint(name) => {
@@ -149,9 +155,13 @@ impl Talk {
         let warning = ending(self.open.as_ref(), "COMMIT");
         let Some(open) = self.open.take() else { return Ok(Said { tag: "COMMIT", warning }) };
         match open.commit()? {
-            Ended::RolledBack => Ok(Said { tag: "ROLLBACK", warning }),
+            Ended::RolledBack => {
+                self.books.rollbacks.increment();
+                Ok(Said { tag: "ROLLBACK", warning })
+            }
             Ended::Committed(durable_in) => {
-                inner.settle(Reply { answer: Ok(Rows::default()), durable_in })?;
+                self.books.commits.increment();
+                inner.settle(Reply::new(Ok(Rows::default()), durable_in))?;
                 Ok(Said { tag: "COMMIT", warning })
             }
         }
@@ -206,7 +216,7 @@ impl Talk {
             Some(open) if open.extent() == Extent::Block => Some(Ok(true)),
             Some(_) if stays => Some(self.commit(inner).map(|said| said.tag == "COMMIT")),
             _ => {
-                self.open = None;
+                self.abandon();
                 Some(Ok(stays))
             }
         }
@@ -229,7 +239,7 @@ impl Talk {
             return self.commit(inner).map(drop);
         }
         let durable_in = open.make_way(what)?;
-        inner.settle(Reply { answer: Ok(Rows::default()), durable_in }).map(drop)
+        inner.settle(Reply::new(Ok(Rows::default()), durable_in)).map(drop)
     }
 
     /// Notes that a definition was made in the open transaction, if there is one.
@@ -246,7 +256,9 @@ impl Talk {
 
     /// Takes back what [`Talk::begin_unless_open`] began.
     pub(crate) fn abandon(&mut self) {
-        self.open = None;
+        if self.open.take().is_some() {
+            self.books.rollbacks.increment();
+        }
     }
 
     fn in_block(&mut self, verb: &str) -> Result<&mut OpenTransaction, SqlError> {
@@ -304,17 +316,22 @@ impl Talk {
                 Ok(rows)
             });
             match committed {
-                Ok(rows) => return inner.settle(Reply { answer: Ok(rows), durable_in }),
+                Ok(rows) => {
+                    self.books.commits.increment();
+                    return inner.settle(Reply::new(Ok(rows), durable_in));
+                }
                 Err(error) if is_conflict(&error) && repetitions < REPETITIONS_MAX => {
                     self.interrupt.check().map_err(SqlError::from)?;
                     thread::sleep(FIRST_PAUSE * (1 << repetitions.min(DOUBLINGS_MAX)));
                     repetitions += 1;
+                    self.books.repeated.increment();
                     transaction.begin_again();
                 }
                 Err(Error::Sql(error)) => {
                     inner.refuse_closed()?;
+                    self.books.rollbacks.increment();
                     let durable_in = transaction.seen();
-                    return inner.settle(Reply { answer: Err(error), durable_in });
+                    return inner.settle(Reply::new(Err(error), durable_in));
                 }
                 Err(error) => return Err(error),
             }

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
-use hotrow_base::ids::ColumnId;
+use hotrow_base::ids::{ColumnId, ProcedureId};
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::waits::{self, Awaited, Locked, Party, Waited};
 
-use crate::database::Database;
+use crate::database::{Database, Inner};
 
 /// What was waited for, by whom and because of whom, since the engine started.
 #[derive(Clone, PartialEq, Debug)]
@@ -49,7 +49,7 @@ impl Database {
     /// Who has waited for whom since the engine started, and for which rows: the longest waits
     /// first, at most `most` of them. Always counted; asking walks over all rows to find the keys.
     pub fn waits(&self, most: usize) -> Vec<Wait> {
-        self.tell_waits(self.engine_waits(), most)
+        self.tell_waits(self.inner().engine_waits(), most)
     }
 
     /// Says in words what an engine answers that [`Database::start_engine`] has started.
@@ -57,23 +57,42 @@ impl Database {
         waits.truncate(most);
         let schema = self.schema();
         let locked = waits::find_locked(&schema, waits.iter().map(|(awaited, _)| awaited.lock));
-        let told = waits.into_iter().map(|(awaited, waited)| {
-            let (table, key) = name(&schema, &locked, awaited.lock);
-            Wait {
-                table,
-                key,
-                waiter: party(&schema, awaited.waiter),
-                holder: party(&schema, awaited.holder),
-                count: waited.count,
-                total: Duration::from_nanos(waited.total_ns),
-                longest: Duration::from_nanos(waited.longest_ns),
-            }
-        });
-        told.collect()
+        let names = waits.iter().map(|(awaited, _)| name_of(&schema, &locked, awaited.lock));
+        let names: Vec<_> = names.collect();
+        told(&schema, waits, names)
     }
 }
 
-fn name(schema: &Schema, locked: &HashMap<u64, Locked>, lock: u64) -> (String, String) {
+impl Inner {
+    /// As [`Database::waits`], with the names of keys that are known: see [`Database::hot_keys`].
+    pub(crate) fn waits(&self, most: usize) -> Vec<Wait> {
+        let mut waits = self.engine_waits();
+        waits.truncate(most);
+        let schema = self.schema.current();
+        let names = self.names_of(&schema, waits.iter().map(|(awaited, _)| awaited.lock));
+        told(&schema, waits, names)
+    }
+}
+
+fn told(schema: &Schema, waits: Vec<(Awaited, Waited)>, names: Vec<(String, String)>) -> Vec<Wait> {
+    let wait = |((awaited, waited), (table, key)): ((Awaited, Waited), (String, String))| Wait {
+        table,
+        key,
+        waiter: party(schema, awaited.waiter),
+        holder: party(schema, awaited.holder),
+        count: waited.count,
+        total: Duration::from_nanos(waited.total_ns),
+        longest: Duration::from_nanos(waited.longest_ns),
+    };
+    waits.into_iter().zip(names).map(wait).collect()
+}
+
+/// Table and key of a lock, among those that were found.
+pub(crate) fn name_of(
+    schema: &Schema,
+    locked: &HashMap<u64, Locked>,
+    lock: u64,
+) -> (String, String) {
     let catalog = &schema.catalog;
     let (index, values) = match locked.get(&lock) {
         None => return (String::new(), String::new()),
@@ -92,9 +111,14 @@ fn party(schema: &Schema, party: Party) -> String {
     match party {
         Party::Unknown => "somebody".to_owned(),
         Party::Session => "a session".to_owned(),
-        Party::Procedure(id) => match schema.procedure(id) {
-            Some(compiled) => compiled.procedure.name.clone(),
-            None => "a procedure that was dropped".to_owned(),
-        },
+        Party::Procedure(id) => procedure_name(schema, id),
+    }
+}
+
+/// What a procedure is called, there or not.
+pub(crate) fn procedure_name(schema: &Schema, id: ProcedureId) -> String {
+    match schema.procedure(id) {
+        Some(compiled) => compiled.procedure.name.clone(),
+        None => "a procedure that was dropped".to_owned(),
     }
 }

@@ -53,6 +53,9 @@ pub trait Interactive: Send + Sync {
         interrupt: &Arc<Interrupt>,
     ) -> Result<Box<dyn InteractiveTransaction>, SqlError>;
 
+    /// How many are open, and how many can be.
+    fn places(&self) -> (usize, usize);
+
     /// Ends all of them and begins none any more.
     fn close(&self);
 }

@@ -9,6 +9,8 @@ use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
 
+use crate::statistics::CallTime;
+
 /// A source's own name for a call it handed out.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Ticket(pub u64);
@@ -37,6 +39,8 @@ pub enum End<'a> {
         attempts: u32,
         /// the epoch in which it and all it saw are durable
         durable_in: u64,
+        /// where its time went
+        time: CallTime,
     },
     /// it failed or aborted itself; nothing of it remains
     Aborted {
@@ -44,6 +48,8 @@ pub enum End<'a> {
         error: SqlError,
         /// the epoch in which all it saw is durable
         durable_in: u64,
+        /// where its time went
+        time: CallTime,
     },
 }
 

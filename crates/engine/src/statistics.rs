@@ -43,6 +43,41 @@ impl Activity {
     }
 }
 
+/// Where one call's time with a thread went, in [ticks](Ticks::nanos_of). All 0 where an engine
+/// does not tell: one whose calls wander from thread to thread.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct CallTime {
+    /// planning, before and between attempts
+    pub plan: u64,
+    /// waiting for locks
+    pub wait: u64,
+    /// all else: running, locking, commit, writing the log's entry
+    pub execute: u64,
+}
+
+impl CallTime {
+    /// All of it.
+    pub fn sum(self) -> u64 {
+        self.plan + self.wait + self.execute
+    }
+
+    /// Adds what a stopwatch has measured between two [readings](Stopwatch::read).
+    pub fn add_between(&mut self, before: &Reading, after: &Reading) {
+        for activity in Activity::ALL {
+            let ticks = after.0[activity as usize].saturating_sub(before.0[activity as usize]);
+            *match activity {
+                Activity::Plan => &mut self.plan,
+                Activity::Wait => &mut self.wait,
+                _ => &mut self.execute,
+            } += ticks;
+        }
+    }
+}
+
+/// What a [`Stopwatch`] showed at some moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading([u64; 6]);
+
 /// One worker's books. One writer.
 #[derive(Debug, Default)]
 pub struct WorkerBooks {
@@ -140,6 +175,13 @@ impl Stopwatch {
         self.ticks[self.activity as usize] += now.ticks_since(self.since);
         self.since = now;
         std::mem::replace(&mut self.activity, to)
+    }
+
+    /// What it shows now. Readings can be compared as long as nothing is published in between.
+    #[inline]
+    pub fn read(&mut self) -> Reading {
+        self.switch(self.activity);
+        Reading(self.ticks)
     }
 
     /// As [`Stopwatch::switch`], to waiting for a lock.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use hotrow_base::clock::Ticks;
 use hotrow_base::counters::PerWorker;
 use hotrow_base::ids::WorkerId;
 use hotrow_base::thread::{self, Team};
@@ -34,7 +35,7 @@ use crate::journal::{Commit, Committer, Company};
 use crate::protection::Alone;
 use crate::schema::{KnownSchema, Schema, SharedSchema};
 use crate::source::{CallSource, End, Fetch, Ticket};
-use crate::statistics::{Activity, Statistics, Stopwatch, WorkerBooks};
+use crate::statistics::{Activity, CallTime, Statistics, Stopwatch, WorkerBooks};
 
 /// Wrong guesses of reconnaissance before a call runs alone.
 const REPLANS_MAX: u32 = 32;
@@ -58,6 +59,7 @@ pub struct Call {
     /// the log's epoch in which the call and all it saw are durable; set by each attempt
     pub durable_in: u64,
     ticket: Ticket,
+    time: CallTime,
     /// is to run alone, at a quiet point: said of a call that is to be [`Stop::Replan`]ned
     pub exclusive: bool,
 }
@@ -88,6 +90,7 @@ impl Call {
             attempts: 0,
             durable_in: 0,
             ticket: Ticket::default(),
+            time: CallTime::default(),
             exclusive: false,
         }
     }
@@ -99,6 +102,7 @@ impl Call {
             self.ticket = ticket;
             self.attempts = 0;
             self.durable_in = 0;
+            self.time = CallTime::default();
             self.exclusive = false;
             self.look_up(schema);
         }
@@ -160,18 +164,18 @@ impl Call {
         source: &mut dyn CallSource,
         books: &WorkerBooks,
     ) {
-        let (attempts, durable_in) = (self.attempts, self.durable_in);
+        let (attempts, durable_in, time) = (self.attempts, self.durable_in, self.time);
         match (end, &self.procedure) {
             (Ok(()), Some(procedure)) => {
                 books.committed.increment();
                 let (frame, program) = (&mut self.frame, &procedure.program);
-                let end = End::Committed { frame, program, attempts, durable_in };
+                let end = End::Committed { frame, program, attempts, durable_in, time };
                 source.finish(self.ticket, end);
             }
             (Ok(()), None) => unreachable!("only procedures that exist are run"),
             (Err(error), _) => {
                 books.user_aborts.increment();
-                source.finish(self.ticket, End::Aborted { error, durable_in });
+                source.finish(self.ticket, End::Aborted { error, durable_in, time });
             }
         }
     }
@@ -191,6 +195,7 @@ impl Call {
         source: &mut dyn CallSource,
         books: &WorkerBooks,
     ) {
+        let began = Ticks::now();
         let quiet = shared.quiet();
         let schema = quiet.schema();
         self.procedure = schema.procedure(self.invocation.procedure).cloned();
@@ -207,6 +212,7 @@ impl Call {
             Err((error, durable_in)) => (Err(error), durable_in),
         };
         self.durable_in = durable_in;
+        self.time.execute += Ticks::now().ticks_since(began);
         // At the quiet point: who comes to the next one finds every committed call's end told.
         self.finish(end, source, books);
     }
@@ -402,11 +408,13 @@ impl<R: Runner> Worker<R> {
     fn run_calls(&mut self, schema: &Schema, fetched: usize) {
         let _pin = schema.memory.epochs().pin(self.id);
         self.watch.switch(Activity::Plan);
-        for call in self.calls[..fetched].iter_mut().filter(|call| call.procedure.is_some()) {
-            self.runner.prepare(schema, call);
-        }
-        for call in self.calls[..fetched].iter_mut().filter(|call| call.procedure.is_some()) {
-            self.runner.resolve(schema, call);
+        let mut reading = self.watch.read();
+        for look in [R::prepare, R::resolve] {
+            for call in self.calls[..fetched].iter_mut().filter(|call| call.procedure.is_some()) {
+                look(&mut self.runner, schema, call);
+                let before = std::mem::replace(&mut reading, self.watch.read());
+                call.time.add_between(&before, &reading);
+            }
         }
         self.watch.switch(Activity::Execute);
         for at in 0..fetched {
@@ -424,10 +432,14 @@ impl<R: Runner> Worker<R> {
         let books = self.books.of(self.number);
         let [call, later @ ..] = &mut self.calls[at..fetched] else { return };
         let next = later.first().filter(|next| next.procedure.is_some());
+        let began = self.watch.read();
         loop {
             let attempt = self.runner.attempt(schema, call, next, &mut self.watch);
             match call.after(attempt, schema, &self.committer, books) {
-                Next::End(end) => return call.finish(end, &mut *self.source, books),
+                Next::End(end) => {
+                    call.time.add_between(&began, &self.watch.read());
+                    return call.finish(end, &mut *self.source, books);
+                }
                 Next::Alone => {
                     call.exclusive = true;
                     return;

@@ -42,7 +42,9 @@ pub use plan::{
     WindowFunction,
 };
 pub(crate) use system::short_name as short_type_name;
-pub use system::{SystemContext, sequence_named, system_function, system_rows, table_number};
+pub use system::{
+    Fields, SystemContext, sequence_named, system_function, system_rows, table_number,
+};
 
 /// Relations, subqueries, set operations, window functions and functions beside programs of one
 /// query.

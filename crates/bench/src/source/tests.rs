@@ -49,7 +49,14 @@ fn fetch(source: &mut GeneratorSource) -> Option<(Ticket, i64)> {
 }
 
 fn abort(source: &mut GeneratorSource, ticket: Ticket, code: &[u8; 5]) {
-    source.finish(ticket, End::Aborted { error: SqlError::new(code, "no"), durable_in: 0 });
+    source.finish(
+        ticket,
+        End::Aborted {
+            error: SqlError::new(code, "no"),
+            durable_in: 0,
+            time: hotrow::CallTime::default(),
+        },
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use hotrow_base::ids::WorkerId;
 use hotrow_base::interrupt::{Interrupt, Interruption, LOOK_EVERY};
 use hotrow_engine::journal::{Committer, Journal};
 use hotrow_engine::source::{CallSource, End, Fetch};
+use hotrow_engine::statistics::CallTime;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
 
@@ -30,7 +31,11 @@ fn serve(mut source: Box<dyn CallSource>, calls_max: usize) {
                 let message = invocation.arguments.datums[0].as_int().to_string();
                 source.finish(
                     ticket,
-                    End::Aborted { error: SqlError::new(b"P0001", message), durable_in: 0 },
+                    End::Aborted {
+                        error: SqlError::new(b"P0001", message),
+                        durable_in: 0,
+                        time: CallTime::default(),
+                    },
                 );
                 served += 1;
             }
@@ -41,7 +46,7 @@ fn serve(mut source: Box<dyn CallSource>, calls_max: usize) {
 }
 
 fn mailbox(argument: i64) -> Arc<Mailbox> {
-    let mailbox = Arc::new(Mailbox::default());
+    let mailbox = Arc::new(Mailbox::new(Arc::default()));
     mailbox.invocation.lock().arguments.push_int(argument);
     mailbox
 }
@@ -92,8 +97,14 @@ fn calls_of_a_source_that_goes_are_answered() {
             let Fetch::Ready(ticket) = source.fetch(&mut invocation) else {
                 panic!("four calls wait");
             };
-            source
-                .finish(ticket, End::Aborted { error: SqlError::new(b"P0001", ""), durable_in: 0 });
+            source.finish(
+                ticket,
+                End::Aborted {
+                    error: SqlError::new(b"P0001", ""),
+                    durable_in: 0,
+                    time: CallTime::default(),
+                },
+            );
             assert!(matches!(source.fetch(&mut invocation), Fetch::Ready(_)));
         }
         let mut codes: Vec<_> = clients
@@ -170,7 +181,11 @@ fn calls_of_high_priority_are_taken_first_and_the_others_are_not_forgotten() {
         while order.len() < all.len() {
             let Fetch::Ready(ticket) = source.fetch(&mut invocation) else { panic!("all wait") };
             order.push(all[invocation.arguments.datums[0].as_int() as usize]);
-            let end = End::Aborted { error: SqlError::new(b"P0001", "no"), durable_in: 0 };
+            let end = End::Aborted {
+                error: SqlError::new(b"P0001", "no"),
+                durable_in: 0,
+                time: CallTime::default(),
+            };
             source.finish(ticket, end);
         }
         order
@@ -210,7 +225,11 @@ fn a_call_that_waits_is_withdrawn_and_a_taken_one_is_not() {
         assert_eq!(invocation.arguments.datums[0].as_int(), 2);
         std::thread::sleep(LOOK_EVERY * 3);
         assert!(!taken.is_finished(), "it waits for its end");
-        let end = End::Aborted { error: SqlError::new(b"P0001", "no"), durable_in: 0 };
+        let end = End::Aborted {
+            error: SqlError::new(b"P0001", "no"),
+            durable_in: 0,
+            time: CallTime::default(),
+        };
         source.finish(ticket, end);
         let reply = taken.join().expect("it ends well").expect("it was run");
         assert_eq!(reply.answer.expect_err("it failed").code(), "P0001");

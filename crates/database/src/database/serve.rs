@@ -96,6 +96,7 @@ impl Inner {
         let engine = (entry.start)(self.ground(), options, sources)?;
         self.interactive = engine.interactive();
         self.clients = Some(queue);
+        self.threads = options.threads;
         self.engine = Latch::new(Some(Box::new(Started::new(engine, &self.running))));
         Ok(())
     }

@@ -9,7 +9,7 @@ fn told(claim: Result<Claim, SqlError>) -> String {
     match claim {
         Ok(Claim::Run) => "run".to_owned(),
         Ok(Claim::Running) => "running".to_owned(),
-        Ok(Claim::Ended(Reply { answer, durable_in })) => {
+        Ok(Claim::Ended(Reply { answer, durable_in, .. })) => {
             format!("{} in {durable_in}", answer.expect_err("all end with an error").message)
         }
         Err(error) => error.message,

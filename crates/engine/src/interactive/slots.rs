@@ -252,6 +252,11 @@ impl<L: Locks> Interactive for Slots<L> {
         Ok(Box::new(Transaction::new(self, number)))
     }
 
+    fn places(&self) -> (usize, usize) {
+        let most = self.slots.len();
+        (most - self.free.lock().len(), most)
+    }
+
     fn close(&self) {
         self.close_all();
     }

@@ -282,7 +282,7 @@ impl Compiler<'_> {
                         columns.map(|(name, sql_type)| ((*name).to_owned(), *sql_type, true));
                     (RelationKind::System(full_name), schema, columns.collect())
                 }
-                None if matches!(schema, Some("pg_catalog" | "information_schema")) => {
+                None if matches!(schema, Some("pg_catalog" | "information_schema" | "hotrow")) => {
                     let message = format!("relation \"{}\" does not exist", parts.join("."));
                     return Err(error(b"42P01", place, message));
                 }

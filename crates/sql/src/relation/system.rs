@@ -16,6 +16,7 @@ use std::sync::LazyLock;
 
 use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::program::Procedure;
 
@@ -45,7 +46,12 @@ pub struct SystemContext<'a> {
     pub users: Vec<String>,
     /// the last number that a sequence has given
     pub last_number: &'a dyn Fn(TableId) -> Option<i64>,
+    /// the rows of a view of schema `hotrow`, by its full name
+    pub own: &'a dyn Fn(&str) -> Vec<Fields>,
 }
+
+/// A row being made: names and values; the rest is filled in.
+pub type Fields = Vec<(&'static str, Value)>;
 
 /// A column's name and type.
 pub(super) type SystemColumn = (&'static str, SqlType);
@@ -144,6 +150,23 @@ const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_tablespace", "oid:o spcname:t spcowner:o spcacl:t spcoptions:T"),
     ("pg_catalog.pg_language", "oid:o lanname:t lanowner:o lanispl:b lanpltrusted:b"),
     ("pg_catalog.pg_collation", "oid:o collname:t collnamespace:o collprovider:t"),
+    (
+        "hotrow.engine_status",
+        "engine:t settings:t threads:o durability:t uptime_s:o committed:o failed:o undone:o \
+         replanned:o run_alone:o lock_waits:o messages:o queued:o queue_capacity:o \
+         open_transactions:o open_transactions_max:o statements:o statements_failed:o \
+         session_commits:o session_rollbacks:o session_repeats:o calls_refused:o execute_ms:o \
+         plan_ms:o lock_ms:o wait_ms:o log_ms:o idle_ms:o memory_bytes:o memory_limit_bytes:o \
+         log_bytes:o log_entries:o log_syncs:o log_sync_ms:o log_since_checkpoint_bytes:o \
+         log_failure:t",
+    ),
+    (
+        "hotrow.calls",
+        "procedure:t calls:o failed:o mean_us:f p50_us:f p99_us:f max_us:f queue_us:f plan_us:f \
+         lock_us:f execute_us:f reply_us:f log_us:f",
+    ),
+    ("hotrow.hot_keys", "table_name:t key:t waits:o total_ms:f longest_ms:f"),
+    ("hotrow.waits", "table_name:t key:t waiter:t holder:t waits:o total_ms:f longest_ms:f"),
     // What there is none of:
     ("pg_catalog.pg_description", "objoid:o classoid:o objsubid:i description:t"),
     ("pg_catalog.pg_shdescription", "objoid:o classoid:o description:t"),

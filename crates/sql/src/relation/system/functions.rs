@@ -223,7 +223,7 @@ pub fn system_function(
         F::NextValue | F::CurrentValue | F::LastValue | F::SetValue | F::SetConfig => None,
         F::RelationVisible => {
             let system = id(number, SYSTEM_RELATIONS).and_then(|at| KNOWN.get(at));
-            let is_hidden = system.is_some_and(|known| known.schema == "information_schema");
+            let is_hidden = system.is_some_and(|known| known.schema != "pg_catalog");
             return Value::Bool(!is_hidden);
         }
         // Done by whoever runs the query.

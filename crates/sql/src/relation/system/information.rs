@@ -5,9 +5,9 @@ use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Column, Table};
 
+use super::Fields;
 use super::rows::{
-    Fields, default_text, foreign_keys, identity, indexes, is_function, key_kind, sequences,
-    tables, text,
+    default_text, foreign_keys, identity, indexes, is_function, key_kind, sequences, tables, text,
 };
 use super::{SystemContext, functions};
 
@@ -30,7 +30,7 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
     let mut all = Vec::new();
     match relation {
         "information_schema.schemata" => {
-            for name in ["pg_catalog", "public", "information_schema"] {
+            for name in ["pg_catalog", "public", "information_schema", "hotrow"] {
                 all.push(vec![
                     ("catalog_name", catalog()),
                     ("schema_name", text(name)),

@@ -9,19 +9,17 @@ use hotrow_transaction::catalog::{
 use hotrow_transaction::program::Procedure;
 
 use super::functions::{self, CONSTRAINTS, DEFAULTS, INDEXES, Number, SYSTEM_RELATIONS, TABLES};
-use super::{KNOWN, SystemContext, columns, deparse};
+use super::{Fields, KNOWN, SystemContext, columns, deparse};
 
 const PG_CATALOG: i64 = 11;
 const PUBLIC: i64 = 2200;
 const INFORMATION_SCHEMA: i64 = 13_000;
+const HOTROW: i64 = 13_001;
 const OWNER: i64 = 10;
 const BTREE: i64 = 403;
 const HASH: i64 = 405;
 const PLPGSQL: i64 = 13_500;
 const DATABASE: i64 = 16_383;
-
-/// A row being made: names and values; the rest is filled in.
-pub(super) type Fields = Vec<(&'static str, Value)>;
 
 pub(super) fn text(text: impl Into<String>) -> Value {
     Value::Text(text.into())
@@ -85,12 +83,14 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
             (PG_CATALOG, "pg_catalog"),
             (PUBLIC, "public"),
             (INFORMATION_SCHEMA, "information_schema"),
+            (HOTROW, "hotrow"),
         ]
         .map(|(oid, name)| {
             let (oid, owner) = (Value::BigInt(oid), Value::BigInt(OWNER));
             vec![("oid", oid), ("nspname", text(name)), ("nspowner", owner)]
         })
         .to_vec(),
+        own if own.starts_with("hotrow.") => (context.own)(own),
         "pg_catalog.pg_class" => classes(context),
         "pg_catalog.pg_attribute" => attributes(context),
         "pg_catalog.pg_attrdef" => defaults(context),
@@ -280,6 +280,7 @@ fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
         let mut fields = class(oid, known.name, "v", known.columns.len());
         let schema = match known.schema {
             "information_schema" => INFORMATION_SCHEMA,
+            "hotrow" => HOTROW,
             _ => PG_CATALOG,
         };
         fields.retain(|(name, _)| *name != "relnamespace");

@@ -1,0 +1,147 @@
+//! Calls: into the queue, or alone; and what is told of their ends.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use hotrow_base::clock::{self, Ticks};
+use hotrow_base::interrupt::Interrupt;
+use hotrow_engine::schema::{Purpose, QUIET_WORKER};
+use hotrow_log::error::LogFailure;
+use hotrow_transaction::outcome::SqlError;
+
+use super::Inner;
+use crate::client::{Mailbox, Refused, Reply};
+use crate::definition::unknown_procedure;
+use crate::error::{Error, advised};
+use crate::once::Claim;
+use crate::rows::Rows;
+
+impl Inner {
+    /// Runs the call in `mailbox`, waiting for room in the queue.
+    pub(crate) fn call(
+        &self,
+        mailbox: &Arc<Mailbox>,
+        interrupt: Option<&Arc<Interrupt>>,
+    ) -> Result<Rows, Error> {
+        match &self.clients {
+            None => self.call_alone(mailbox, interrupt),
+            Some(clients) => {
+                let queued = Ticks::now();
+                self.ended(mailbox, queued, clients.call(mailbox, interrupt.map(|arc| &**arc)))
+            }
+        }
+    }
+
+    /// Runs the call in `mailbox`; 53300 when the queue is full.
+    pub(crate) fn try_call(&self, mailbox: &Arc<Mailbox>) -> Result<Rows, Error> {
+        match &self.clients {
+            None => self.call_alone(mailbox, None),
+            Some(clients) => {
+                let queued = Ticks::now();
+                self.ended(mailbox, queued, clients.try_call(mailbox))
+            }
+        }
+    }
+
+    /// Waits until a call's end is durable, tells it, and notes where its time went.
+    fn ended(
+        &self,
+        mailbox: &Mailbox,
+        queued: Ticks,
+        end: Result<Reply, Refused>,
+    ) -> Result<Rows, Error> {
+        if end.is_err() {
+            mailbox.books.refused.increment();
+        }
+        match end {
+            Ok(reply) => {
+                let (woken, spent) = (Ticks::now(), reply.spent);
+                let answer = self.settle(reply);
+                if let Some(spent) = spent {
+                    let at = (queued, woken, Ticks::now());
+                    mailbox.books.note_call(mailbox.procedure(), spent, at, answer.is_err());
+                }
+                answer
+            }
+            Err(Refused::Closed) => Err(Error::Closed),
+            Err(Refused::Interrupted(why)) => Err(SqlError::from(why).into()),
+            Err(Refused::Full) => {
+                let capacity = self.clients.as_ref().map_or(0, |clients| clients.capacity());
+                let message = format!("too many calls: all {capacity} places are taken");
+                Err(advised(b"53300", message, "Try again, or let the call wait.").into())
+            }
+        }
+    }
+
+    fn call_alone(
+        &self,
+        mailbox: &Mailbox,
+        interrupt: Option<&Arc<Interrupt>>,
+    ) -> Result<Rows, Error> {
+        self.refuse_unlogged()?;
+        let reply = {
+            let quiet = self.quiet(Purpose::ALONE)?;
+            let schema = quiet.schema();
+            let invocation = mailbox.invocation.lock();
+            let procedure = schema.procedure(invocation.procedure);
+            let procedure = procedure.ok_or_else(unknown_procedure)?;
+            let mut alone = self.alone.lock();
+            alone.heed(interrupt);
+            let reply = alone.call(&schema, procedure, &invocation);
+            alone.heed(None);
+            drop(alone);
+            if invocation.key.is_empty() {
+                reply
+            } else {
+                let call = mailbox.call.load(Ordering::Relaxed); // this thread's own
+                self.ends(QUIET_WORKER).tell(&invocation.key, call, invocation.now_us, reply)
+            }
+        };
+        self.settle(reply)
+    }
+
+    /// Runs the call in `mailbox`, unless one with this key has run: then tells its outcome.
+    pub(crate) fn call_once(
+        &self,
+        mailbox: &Arc<Mailbox>,
+        key: &[u8],
+        call: u32,
+    ) -> Result<Rows, Error> {
+        mailbox.call.store(call, Ordering::Relaxed); // ordered by the queue
+        loop {
+            match self.outcomes.claim(key, call, clock::now_us())? {
+                Claim::Ended(reply) => return self.settle(reply),
+                Claim::Running => self.outcomes.wait(key),
+                Claim::Run => {
+                    let ended = self.call(mailbox, None);
+                    // If it was not run at all, nobody has told the key's end.
+                    self.outcomes.release(key);
+                    return ended;
+                }
+            }
+        }
+    }
+
+    /// Waits until what `reply` tells is durable, and tells it.
+    pub(crate) fn settle(&self, reply: Reply) -> Result<Rows, Error> {
+        if let Some(log) = self.journal.log()
+            && let Err(failure) = log.wait_for(reply.durable_in)
+        {
+            return Err(unknown_outcome(&failure).into());
+        }
+        let durability = self.durability();
+        let answer = reply.answer.map(|rows| rows.with_durability(durability));
+        answer.map_err(Error::from)
+    }
+}
+
+/// 08007: the call may have taken effect or not; after a restart it is seen which.
+fn unknown_outcome(failure: &LogFailure) -> SqlError {
+    let mut error = advised(
+        b"08007",
+        "whether the call will outlast a restart is unknown".to_owned(),
+        "Restart the database, then look whether the call took effect before repeating it.",
+    );
+    error.detail = Some(failure.to_string());
+    error
+}

@@ -1,0 +1,254 @@
+//! What there is to know of a running database: figures for people, dashboards and alarms.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use hotrow_base::clock::Ticks;
+use hotrow_base::ids::ProcedureId;
+use hotrow_base::sync::Latch;
+use hotrow_engine::schema::Schema;
+use hotrow_engine::statistics::Statistics;
+use hotrow_engine::waits::{self, Awaited, Waited};
+use hotrow_log::log::LogStatistics;
+
+use super::{Database, Inner};
+use crate::books::{LatencyCounts, SessionSums};
+use crate::config::Durability;
+use crate::waits::{name_of, procedure_name};
+
+/// Between two walks over all rows to find out which keys locks stand for.
+const WALK_EVERY: Duration = Duration::from_secs(10);
+
+/// How the database is doing. Sums are since it was opened.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EngineStatus {
+    /// the engine
+    pub engine: String,
+    /// its settings, as `name=value,...`
+    pub settings: String,
+    /// its threads
+    pub threads: usize,
+    /// what a transaction outlives once its end is told
+    pub durability: Durability,
+    /// since it was opened
+    pub uptime: Duration,
+    /// the books of the engine's threads
+    pub statistics: Statistics,
+    /// calls that wait for a thread now
+    pub queued: usize,
+    /// how many of one priority can
+    pub queue_capacity: usize,
+    /// transactions of several statements that are open now
+    pub open_transactions: usize,
+    /// how many can be
+    pub open_transactions_max: usize,
+    /// what sessions have done
+    pub sessions: SessionSums,
+    /// bytes that records and indexes take
+    pub memory_bytes: u64,
+    /// bytes that they may take
+    pub memory_limit_bytes: u64,
+    /// the log; none for a database in memory
+    pub log: Option<LogStatus>,
+    /// it takes no calls any more
+    pub is_closed: bool,
+}
+
+/// How the log is doing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LogStatus {
+    /// what was written since the start
+    pub statistics: LogStatistics,
+    /// the last epoch that is durable
+    pub horizon: u64,
+    /// the epoch that is being filled
+    pub epoch: u64,
+    /// bytes since the last checkpoint: what a restart would have to repeat
+    pub since_checkpoint_bytes: u64,
+    /// why it takes no more; none while it does
+    pub failure: Option<String>,
+}
+
+/// How the calls of one procedure went since the database was opened: those that sessions queued
+/// for an engine, not those inside transactions of several statements.
+#[derive(Clone, Debug)]
+pub struct CallFigures {
+    /// its name
+    pub procedure: String,
+    /// calls that ended
+    pub calls: u64,
+    /// those of them that failed
+    pub failed: u64,
+    /// the time of all of them together, by [`CallPhase`](crate::CallPhase)
+    pub phases: [Duration; 6],
+    /// the longest call
+    pub longest: Duration,
+    /// how many took how long
+    pub latencies: LatencyCounts,
+}
+
+/// A key that was waited for since the engine started.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HotKey {
+    /// the table; empty where nobody knows (yet, or any more)
+    pub table: String,
+    /// the key, or the part of it that is locked, as `column=value, ...`; empty for a table as a
+    /// whole
+    pub key: String,
+    /// times that somebody waited for it
+    pub waits: u64,
+    /// all these waits together
+    pub total: Duration,
+    /// the longest
+    pub longest: Duration,
+}
+
+impl Database {
+    /// How the database is doing now. Cheap: figures that are kept anyway.
+    pub fn status(&self) -> EngineStatus {
+        let inner = &self.inner;
+        inner.status(self.statistics())
+    }
+
+    /// How the calls of each procedure went, the most time-consuming first.
+    pub fn calls(&self) -> Vec<CallFigures> {
+        self.inner.call_figures()
+    }
+
+    /// The keys that were waited for longest in all, at most `most` of them. Engines that lock tell
+    /// them; keys are found by a walk over all rows every ten seconds at most, and new ones are
+    /// nameless before.
+    pub fn hot_keys(&self, most: usize) -> Vec<HotKey> {
+        self.inner.hot_keys(most)
+    }
+}
+
+impl Inner {
+    /// The statistics of the engine that runs, or ran.
+    pub(crate) fn engine_statistics(&self) -> Statistics {
+        let running = self.engine.lock().as_ref().map(|engine| engine.statistics());
+        running.unwrap_or_else(|| self.last_books.lock().clone())
+    }
+
+    pub(crate) fn engine_waits(&self) -> Vec<(Awaited, Waited)> {
+        self.engine.lock().as_ref().map(|engine| engine.waits()).unwrap_or_default()
+    }
+
+    pub(crate) fn status(&self, statistics: Statistics) -> EngineStatus {
+        let (open, open_max) = self.interactive.as_ref().map_or((0, 0), |open| open.places());
+        let budget = self.schema.current();
+        let budget = budget.memory.budget();
+        let settings = self.config.settings.iter().map(|(name, value)| format!("{name}={value}"));
+        EngineStatus {
+            engine: self.config.engine.clone(),
+            settings: settings.collect::<Vec<_>>().join(","),
+            threads: self.threads,
+            durability: self.durability(),
+            uptime: self.opened.elapsed(),
+            statistics,
+            queued: self.clients.as_ref().map_or(0, |clients| clients.len()),
+            queue_capacity: self.clients.as_ref().map_or(0, |clients| clients.capacity()),
+            open_transactions: open,
+            open_transactions_max: open_max,
+            sessions: self.library.sums(),
+            memory_bytes: budget.used(),
+            memory_limit_bytes: budget.limit(),
+            log: self.log_status(),
+            is_closed: self.refuse_closed().is_err(),
+        }
+    }
+
+    fn log_status(&self) -> Option<LogStatus> {
+        let log = self.journal.log()?;
+        let checkpoints = self.checkpoints.lock().clone();
+        Some(LogStatus {
+            statistics: log.statistics(),
+            horizon: log.horizon(),
+            epoch: log.current_epoch(),
+            since_checkpoint_bytes: checkpoints.map_or(0, |checkpoints| checkpoints.growth()),
+            failure: log.failure().map(|failure| failure.to_string()),
+        })
+    }
+
+    /// The tables and keys of locks, in their order; empty where they are not known.
+    pub(crate) fn names_of(
+        &self,
+        schema: &Schema,
+        locks: impl Iterator<Item = u64> + Clone,
+    ) -> Vec<(String, String)> {
+        self.names.of(schema, locks)
+    }
+
+    pub(crate) fn call_figures(&self) -> Vec<CallFigures> {
+        let schema = self.schema.current();
+        let figures = |(id, book): (ProcedureId, crate::books::CallBook)| CallFigures {
+            procedure: procedure_name(&schema, id),
+            calls: book.latencies.count(),
+            failed: book.failed,
+            phases: book.nanos.map(Duration::from_nanos),
+            longest: Duration::from_nanos(book.longest_ns),
+            latencies: book.latencies,
+        };
+        let mut all: Vec<_> = self.library.calls().into_iter().map(figures).collect();
+        all.sort_by_key(|one| std::cmp::Reverse(one.phases.iter().sum::<Duration>()));
+        all
+    }
+
+    pub(crate) fn hot_keys(&self, most: usize) -> Vec<HotKey> {
+        let mut by_lock: HashMap<u64, Waited> = HashMap::new();
+        for (awaited, waited) in self.engine_waits() {
+            by_lock.entry(awaited.lock).or_default().add(waited);
+        }
+        let mut hottest: Vec<_> = by_lock.into_iter().collect();
+        hottest.sort_by_key(|(lock, waited)| (std::cmp::Reverse(waited.total_ns), *lock));
+        hottest.truncate(most);
+        let schema = self.schema.current();
+        let names = self.names_of(&schema, hottest.iter().map(|(lock, _)| *lock));
+        let hot_key = |((_, waited), (table, key)): ((u64, Waited), (String, String))| HotKey {
+            table,
+            key,
+            waits: waited.count,
+            total: Duration::from_nanos(waited.total_ns),
+            longest: Duration::from_nanos(waited.longest_ns),
+        };
+        hottest.into_iter().zip(names).map(hot_key).collect()
+    }
+}
+
+/// What locks are called, as far as it was found out: that takes a walk over all rows.
+#[derive(Default, Debug)]
+pub(crate) struct LockNames {
+    known: Latch<Known>,
+}
+
+#[derive(Default, Debug)]
+struct Known {
+    names: HashMap<u64, (String, String)>,
+    walked: Option<Ticks>,
+}
+
+/// Beyond so many the names are found out anew.
+const NAMES_MAX: usize = 10_000;
+
+impl LockNames {
+    fn of(
+        &self,
+        schema: &Schema,
+        locks: impl Iterator<Item = u64> + Clone,
+    ) -> Vec<(String, String)> {
+        let mut known = self.known.lock();
+        let is_rested = known.walked.is_none_or(|walked| walked.elapsed() >= WALK_EVERY);
+        let unknown: Vec<_> =
+            locks.clone().filter(|lock| !known.names.contains_key(lock)).collect();
+        if is_rested && !unknown.is_empty() {
+            if known.names.len() > NAMES_MAX {
+                known.names.clear();
+            }
+            let found = waits::find_locked(schema, unknown.iter().copied());
+            let named = found.keys().map(|lock| (*lock, name_of(schema, &found, *lock)));
+            known.names.extend(named);
+            known.walked = Some(Ticks::now());
+        }
+        locks.map(|lock| known.names.get(&lock).cloned().unwrap_or_default()).collect()
+    }
+}
