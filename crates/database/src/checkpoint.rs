@@ -94,13 +94,16 @@ impl Checkpoints {
         self.bytes_before.store(bytes, Ordering::Relaxed); // under `turn`
         log.truncate_before(position.epoch)?;
         remove_older(&**self.directory.checkpoint_files(), Some(&written.manifest))?;
-        Ok(CheckpointReport {
+        let report = CheckpointReport {
             rows: written.manifest.rows(),
             bytes: written.manifest.bytes(),
             saved_rows: written.captured.saved_rows,
             quiet,
             duration: started.elapsed(),
-        })
+        };
+        let CheckpointReport { rows, bytes, duration, .. } = report;
+        tracing::info!(rows, bytes, ?duration, "a checkpoint was taken");
+        Ok(report)
     }
 
     fn reach(&self, log: &Log, epoch: u64) -> Result<(), Error> {
@@ -139,7 +142,7 @@ fn look_after(checkpoints: &Checkpoints, news: &News, log_bytes: u64) {
         }
         if let Err(error) = checkpoints.take(&|_| ()) {
             // Nothing is lost: the log goes on. Try again when it has grown once more.
-            eprintln!("hotrow: a checkpoint could not be taken: {error}");
+            tracing::error!(%error, "a checkpoint could not be taken");
             let bytes = checkpoints.log_bytes();
             checkpoints.bytes_before.store(bytes, Ordering::Relaxed); // a figure
         }

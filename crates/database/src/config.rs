@@ -113,6 +113,8 @@ pub struct Config {
     /// how long an interactive transaction may be idle between two statements before it is rolled
     /// back (25P03); none: for ever. 60 s
     pub idle_in_transaction: Option<Duration>,
+    /// statements that take longer are written to the log, with their text; none: no statement is
+    pub slow_statement: Option<Duration>,
     /// records the serial order of commits, for tests: costs memory without bound; off
     pub trace: bool,
 }
@@ -140,6 +142,7 @@ impl Default for Config {
             changes_max: 1 << 24,
             result_bytes_max: 256 << 20,
             idle_in_transaction: Some(Duration::from_secs(60)),
+            slow_statement: None,
             trace: false,
         }
     }
@@ -291,6 +294,13 @@ impl Config {
     #[must_use]
     pub fn idle_in_transaction(mut self, span: Option<Duration>) -> Self {
         self.idle_in_transaction = span;
+        self
+    }
+
+    /// Sets [`Config::slow_statement`].
+    #[must_use]
+    pub fn slow_statement(mut self, span: Option<Duration>) -> Self {
+        self.slow_statement = span;
         self
     }
 

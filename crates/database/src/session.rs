@@ -182,10 +182,19 @@ impl Session {
     /// [`Error::Closed`].
     pub fn call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
         let _running = self.interrupt.begin();
-        let inside = self.call_inside(|session| session.address(name, arguments));
-        let called = inside.and_then(|rows| rows.map_or_else(|| self.call_in_queue(), Ok));
+        let called = self.call_uncounted(name, arguments);
         self.note_statement(called.is_ok());
         called
+    }
+
+    /// A call that is part of a statement.
+    pub(crate) fn call_uncounted(
+        &self,
+        name: &str,
+        arguments: impl IntoArguments,
+    ) -> Result<Rows, Error> {
+        let inside = self.call_inside(|session| session.address(name, arguments))?;
+        inside.map_or_else(|| self.call_in_queue(), Ok)
     }
 
     /// As [`Session::call`], but fails with 53300 when the queue of waiting calls is full.

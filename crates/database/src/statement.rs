@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hotrow_base::clock;
+use hotrow_base::clock::{self, Ticks};
 use hotrow_base::ids::TableId;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
@@ -127,13 +127,32 @@ pub(crate) fn execute(
     values: &[Value],
 ) -> Result<StatementResult, Error> {
     let _running = session.interrupt().begin();
+    let began = Ticks::now();
     let done = execute_in_state(session, prepared, values);
     if done.is_err() {
         session.talk().fail();
     }
     session.note_statement(done.is_ok());
+    tell_if_slow(session, prepared.statement(), began);
     session.settle_limits();
     done.map_err(|error| at(error, prepared.statement().place))
+}
+
+/// Bytes of a slow statement's text that are written to the log.
+const TOLD_BYTES_MAX: usize = 1024;
+
+/// Writes a statement to the log that took too long; values of parameters are not told.
+fn tell_if_slow(session: &Session, statement: &ScriptStatement, began: Ticks) {
+    let Some(span) = session.inner().config.slow_statement else { return };
+    let took = began.elapsed();
+    if took < span {
+        return;
+    }
+    let text = &statement.text[..statement.text.floor_char_boundary(TOLD_BYTES_MAX)];
+    let identity = session.identity();
+    let (number, user) = (identity.number, identity.user.as_str());
+    let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    tracing::warn!(ms, number, user, text, "a slow statement");
 }
 
 fn execute_in_state(
@@ -272,7 +291,7 @@ fn given(arguments: &[Argument], values: &[Value]) -> Vec<Value> {
 fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows, Error> {
     let inner = session.inner();
     if let Work::Call { name, arguments, label, .. } = &*prepared.work() {
-        let rows = session.call(name, given(arguments, values))?;
+        let rows = session.call_uncounted(name, given(arguments, values))?;
         return Ok(match label {
             Some(label) => rows.labelled(label),
             None => rows,

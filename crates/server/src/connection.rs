@@ -39,6 +39,8 @@ pub(crate) enum Ended {
     Idle(Idle),
     /// what came is no message
     Malformed(String),
+    /// the client has said good-bye
+    Left,
     /// the socket failed
     Failed,
 }

@@ -6,7 +6,8 @@
 //!
 //! Reading order: `server` (connections come and go), `connection` (bytes), `frontend` (messages
 //! that come), `startup`, `tls` and `scram` (who is let in), `conversation` (simple and extended
-//! queries), `portal`, `wire` and `numeric` (values), `report` (errors).
+//! queries), `portal`, `wire` and `numeric` (values), `report` (errors); beside them `http` and
+//! `metrics`, for machines that watch.
 //!
 //! A connection is a thread, as a session of the embedded database is: a thread that waits for a
 //! call costs nothing but its stack, and a call goes from the socket to the engine without passing
@@ -22,6 +23,8 @@
 mod connection;
 mod conversation;
 mod frontend;
+mod http;
+mod metrics;
 mod numeric;
 mod portal;
 mod report;

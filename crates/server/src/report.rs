@@ -2,6 +2,7 @@
 
 use hotrow::{Error, SqlError};
 use pgwire::messages::response::{ErrorResponse, NoticeResponse};
+use tracing::{error, warn};
 
 /// How bad it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +35,20 @@ pub(crate) fn sql_error(error: Error) -> SqlError {
         Error::Closed => SqlError::new(b"57P01", "the database was shut down"),
         Error::Log(error) => SqlError::new(b"58030", error.to_string()),
         other => SqlError::new(b"XX000", other.to_string()),
+    }
+}
+
+/// Writes errors to the log that are not the client's doing: whoever runs the server should know.
+fn log(of: &SqlError) {
+    let (code, message) = (of.code(), of.message.as_str());
+    let detail = of.detail.as_deref().unwrap_or_default();
+    match &code[..2] {
+        // The system, the log, or a bug.
+        "58" | "XX" => error!(code, message, detail, "a statement failed"),
+        _ if code == "08007" => error!(code, message, detail, "a statement failed"),
+        // Want of memory or places.
+        "53" => warn!(code, message, detail, "a statement failed"),
+        _ => {}
     }
 }
 
@@ -70,6 +85,7 @@ fn fields(error: &SqlError, severity: Severity, text: &str) -> Vec<(u8, String)>
 
 /// An ErrorResponse.
 pub(crate) fn response(error: &SqlError, severity: Severity, text: &str) -> ErrorResponse {
+    log(error);
     ErrorResponse::new(fields(error, severity, text))
 }
 

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use hotrow::{Canceller, Database};
@@ -21,10 +21,13 @@ use hotrow_base::sync::Latch;
 use hotrow_base::thread::{self, ThreadOptions};
 use rand::TryRngCore;
 use rand::rngs::OsRng;
+use tracing::{debug, info, warn};
 
 use crate::connection::{Ended, Idle, Incoming, Outgoing};
 use crate::conversation::{Conversation, Goes};
 use crate::frontend::{Frontend, Malformed};
+use crate::http::{Answer, Answers, Http, Status};
+use crate::metrics::{self, ConnectionFigures, Counts};
 use crate::startup::{self, Caller, Door, Start, refuse};
 use crate::tls::{Tls, TlsIdentity};
 
@@ -47,6 +50,8 @@ pub struct ServerOptions {
     pub tls: Option<TlsIdentity>,
     /// who may do without encryption
     pub plain: Plain,
+    /// where /metrics, /live and /ready are answered, without passwords; none: nowhere
+    pub http: Option<SocketAddr>,
 }
 
 /// Who may do without encryption.
@@ -72,6 +77,7 @@ impl Default for ServerOptions {
             drain_patience: Duration::from_secs(10),
             tls: None,
             plain: Plain::default(),
+            http: None,
         }
     }
 }
@@ -136,6 +142,7 @@ pub enum ServerError {
 pub struct Server {
     listener: TcpListener,
     shared: Arc<Shared>,
+    http: Option<Http>,
 }
 
 /// Stops a server, from any thread.
@@ -150,6 +157,8 @@ struct Shared {
     options: ServerOptions,
     stopping: AtomicBool,
     next: AtomicI32,
+    refused: AtomicU64,
+    logins_failed: AtomicU64,
     connections: Latch<HashMap<i32, Connection>>,
 }
 
@@ -190,9 +199,22 @@ impl Server {
             options,
             stopping: AtomicBool::new(false),
             next: AtomicI32::new(1),
+            refused: AtomicU64::new(0),
+            logins_failed: AtomicU64::new(0),
             connections: Latch::default(),
         };
-        Ok(Self { listener, shared: Arc::new(shared) })
+        let shared = Arc::new(shared);
+        let http = shared.options.http.map(|address| {
+            let listening = TcpListener::bind(address);
+            let started = listening.and_then(|listener| Http::start(listener, answers(&shared)));
+            started.map_err(|error| ServerError::Listen { address, error })
+        });
+        Ok(Self { listener, http: http.transpose()?, shared })
+    }
+
+    /// Where /metrics, /live and /ready are answered, if they are.
+    pub fn http_address(&self) -> Option<SocketAddr> {
+        self.http.as_ref().map(Http::address)
     }
 
     /// Where it listens.
@@ -224,6 +246,7 @@ impl Server {
         }
         drop(self.listener);
         self.shared.drain();
+        drop(self.http); // until here it tells that nobody is let in
     }
 
     fn accept(&self, stream: TcpStream, from: SocketAddr) {
@@ -240,12 +263,19 @@ impl Server {
             let connections = &mut *shared.connections.lock();
             let (there, most) = (connections.len(), shared.options.connections_max);
             // Those in excess are told so, unless they are a flood.
+            if there >= most {
+                shared.refused.fetch_add(1, Ordering::Relaxed); // a figure
+            }
             if there >= most.saturating_mul(2) {
                 return;
             }
             connections.insert(number, kept);
             there < most
         };
+        match is_allowed {
+            true => debug!(number, %from, "a client has connected"),
+            false => warn!(%from, "a client is refused: there are too many connections"),
+        }
         let own = Arc::clone(shared);
         let thread = ThreadOptions::named(format!("client-{number}"));
         let spawned = thread.spawn(move || {
@@ -254,6 +284,40 @@ impl Server {
         });
         if spawned.is_err() {
             shared.connections.lock().remove(&number);
+        }
+    }
+}
+
+/// What is answered over HTTP. The server, which has the thread that answers, is not kept by it.
+fn answers(shared: &Arc<Shared>) -> Arc<Answers> {
+    let shared = Arc::downgrade(shared);
+    Arc::new(move |path: &str| match (path, shared.upgrade()) {
+        ("/live", _) => Answer::of_text(Status::Ok, "alive"),
+        ("/ready", None) => Answer::of_text(Status::Unavailable, "stopped"),
+        ("/ready", Some(shared)) => match shared.hindrance() {
+            None => Answer::of_text(Status::Ok, "ready"),
+            Some(why) => Answer::of_text(Status::Unavailable, &why),
+        },
+        ("/metrics", _) => match metrics::text(shared.clone()) {
+            Ok(body) => Answer { status: Status::Ok, content_type: metrics::CONTENT_TYPE, body },
+            Err(_) => Answer::of_text(Status::Unavailable, "the figures cannot be written"),
+        },
+        _ => Answer::of_text(Status::NotFound, "there are /metrics, /live and /ready"),
+    })
+}
+
+impl Counts for Shared {
+    fn db(&self) -> &Database {
+        &self.door.db
+    }
+
+    fn connections(&self) -> ConnectionFigures {
+        ConnectionFigures {
+            open: self.connections.lock().len(),
+            most: self.options.connections_max,
+            accepted: u64::from(self.next.load(Ordering::Relaxed).cast_unsigned()) - 1,
+            refused: self.refused.load(Ordering::Relaxed),
+            logins_failed: self.logins_failed.load(Ordering::Relaxed),
         }
     }
 }
@@ -269,6 +333,19 @@ impl Stopper {
 }
 
 impl Shared {
+    /// Why clients had better go elsewhere, if they had.
+    fn hindrance(&self) -> Option<String> {
+        if self.is_stopping() {
+            return Some("it is being stopped".to_owned());
+        }
+        let status = self.door.db.status();
+        if status.is_closed {
+            return Some("the database is closed".to_owned());
+        }
+        let failure = status.log.and_then(|log| log.failure);
+        failure.map(|failure| format!("the log has failed: {failure}"))
+    }
+
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire) // partner: `Stopper::stop`
     }
@@ -295,8 +372,13 @@ impl Shared {
             Ok(Start::Session) => {}
             Ok(Start::Cancel(number, secret)) => return self.cancel(number, secret),
             Ok(Start::Over) => return,
-            Err(ended) => return self.say_good_bye(number, &mut out, ended),
+            Ok(Start::Refused { user }) => {
+                self.logins_failed.fetch_add(1, Ordering::Relaxed); // a figure
+                return warn!(number, %from, user, "a client has not proved its password");
+            }
+            Err(ended) => return self.say_good_bye((number, from), &mut out, ended),
         }
+        debug!(number, %from, is_encrypted = out.is_encrypted(), "a session begins");
         let shared = Arc::downgrade(self);
         session.on_terminate(move || {
             shared.upgrade().inspect(|shared| shared.terminate(number));
@@ -316,14 +398,14 @@ impl Shared {
             match message {
                 Ok(message) => {
                     if conversation.answer(message, is_last) == Goes::Away {
-                        break Ended::Failed; // nobody listens any more
+                        break Ended::Left;
                     }
                 }
                 Err(Malformed(what)) => break Ended::Malformed(what),
             }
         };
         drop(conversation); // what it held is free before its client hears
-        self.say_good_bye(number, &mut out, ended);
+        self.say_good_bye((number, from), &mut out, ended);
     }
 
     /// Ends a connection once its statement has ended.
@@ -345,7 +427,14 @@ impl Shared {
         }
     }
 
-    fn say_good_bye(&self, number: i32, out: &mut Outgoing, ended: Ended) {
+    fn say_good_bye(&self, (number, from): (i32, SocketAddr), out: &mut Outgoing, ended: Ended) {
+        match &ended {
+            Ended::Left | Ended::Closed => debug!(number, %from, "a client has gone"),
+            Ended::Failed => info!(number, %from, "a connection has failed"),
+            Ended::Malformed(what) => warn!(number, %from, what, "a client is cut off"),
+            Ended::TimedOut => info!(number, %from, "a client began no session in time"),
+            Ended::Idle(idle) => info!(number, %from, ?idle, "a client was silent for too long"),
+        }
         let is_terminated = || {
             let connections = self.connections.lock();
             connections.get(&number).is_some_and(|connection| connection.is_terminated)
@@ -367,7 +456,7 @@ impl Shared {
                 let message = "terminating connection due to idle-session timeout";
                 refuse(out, b"57P05", message.to_owned(), "");
             }
-            Ended::Closed | Ended::Failed => {}
+            Ended::Closed | Ended::Left | Ended::Failed => {} // nobody listens any more
         }
     }
 

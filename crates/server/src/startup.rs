@@ -40,6 +40,11 @@ pub(crate) enum Start {
     Cancel(i32, i32),
     /// it has ended: what it asked for is done, or was refused
     Over,
+    /// it has ended: it is not the user that it says it is
+    Refused {
+        /// who that would be
+        user: String,
+    },
 }
 
 /// Who is let in.
@@ -138,7 +143,7 @@ fn begin(
         return Ok(Start::Over);
     };
     if (door.is_locked || door.db.has_passwords()) && !proves(user, incoming, out, door)? {
-        return Ok(Start::Over);
+        return Ok(Start::Refused { user: (*user).to_owned() });
     }
     // As in PostgreSQL, the database is that of the user's name where none is given.
     let database = named("database").map_or(*user, |(_, name)| *name);

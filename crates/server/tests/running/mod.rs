@@ -10,21 +10,35 @@ use postgres::{Client, NoTls};
 /// A server that runs until it is dropped.
 pub struct Running {
     pub address: SocketAddr,
+    #[allow(dead_code, reason = "not all tests ask")]
+    pub http: Option<SocketAddr>,
     stopper: Stopper,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Running {
     /// Starts one, on a port of its own.
+    #[allow(dead_code, reason = "not all tests do")]
     pub fn start(options: ServerOptions) -> Self {
-        let config = Config::default().threads(2).memory_bytes(256 << 20);
+        Self::start_with(Config::default(), options)
+    }
+
+    /// As [`Running::start`], with a database that is configured so.
+    pub fn start_with(config: Config, options: ServerOptions) -> Self {
+        let config = config.threads(2).memory_bytes(256 << 20);
         let db = Database::open_in_memory(config).expect("it opens");
         let options = ServerOptions { address: ([127, 0, 0, 1], 0).into(), ..options };
         let server = Server::bind(db, options).expect("a port is free");
-        let address = server.address().expect("it listens");
+        let (address, http) = (server.address().expect("it listens"), server.http_address());
         let stopper = server.stopper().expect("it listens");
         let thread = ThreadOptions::named("server").spawn(|| server.run());
-        Self { address, stopper, thread: Some(thread.expect("there is room for a thread")) }
+        Self { address, http, stopper, thread: Some(thread.expect("there is room for a thread")) }
+    }
+
+    /// Asks it to stop, and goes on.
+    #[allow(dead_code, reason = "not all tests ask")]
+    pub fn stop(&self) {
+        self.stopper.stop();
     }
 
     /// A client of it.
