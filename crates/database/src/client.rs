@@ -12,11 +12,13 @@
 //! Concurrency  `invocation` -> the session before it submits, the source that took the mailbox
 //!              after (a latch keeps misuse harmless); `reply` -> see `ReplySlot`
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
+use hotrow_base::counters::{Counter, PerWorker};
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::interrupt::{Interrupt, Interruption, LOOK_EVERY};
 use hotrow_base::sync::queue::PushError;
@@ -27,6 +29,7 @@ use hotrow_engine::source::{CallSource, End, Fetch, Ticket};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
 
+use crate::admission::Planner;
 use crate::books::{SessionBooks, Spent};
 use crate::once::{Outcome, Outcomes, encode_refusal, is_outcome};
 use crate::rows::{ColumnNames, Rows};
@@ -50,6 +53,8 @@ pub(crate) struct Mailbox {
     reply: ReplySlot<Reply>,
     /// those of its session
     pub(crate) books: Arc<SessionBooks>,
+    /// what its session plans with, where calls for a key are counted
+    pub(crate) planner: Latch<Planner>,
 }
 
 /// Where a call is.
@@ -75,6 +80,16 @@ impl Mailbox {
             place: AtomicU8::new(Place::Waiting as u8),
             reply: ReplySlot::default(),
             books,
+            planner: Latch::default(),
+        }
+    }
+
+    /// Replaces a mailbox whose call was withdrawn: the queue still has it.
+    pub(crate) fn renew(mailbox: &RefCell<Arc<Self>>) {
+        if mailbox.borrow().is_withdrawn() {
+            let next = Self::new(Arc::clone(&mailbox.borrow().books));
+            next.set_priority(mailbox.borrow().priority());
+            mailbox.replace(Arc::new(next));
         }
     }
 
@@ -104,25 +119,26 @@ impl Mailbox {
     }
 
     /// Whether its call was given up: another mailbox is needed for the next one.
-    pub(crate) fn is_withdrawn(&self) -> bool {
+    fn is_withdrawn(&self) -> bool {
         self.is_at(Place::Withdrawn)
     }
 
     /// Waits for the end of the call, or takes it back while it waits for a thread.
-    fn wait(&self, interrupt: Option<&Interrupt>) -> Result<Reply, Refused> {
-        let Some(interrupt) = interrupt else { return Ok(self.reply.wait()) };
-        loop {
-            if let Some(reply) = self.reply.wait_until(Ticks::from_now(LOOK_EVERY)) {
+    fn wait(&self, patience: Patience<'_>, due: Option<Ticks>) -> Result<Reply, Refused> {
+        while let Some(look_at) = patience.look_at(due) {
+            if let Some(reply) = self.reply.wait_until(look_at) {
                 return Ok(reply);
             }
-            match interrupt.check() {
-                Err(why) if self.leave_queue(Place::Withdrawn) => {
-                    return Err(Refused::Interrupted(why));
-                }
-                _ if self.is_at(Place::Taken) => return Ok(self.reply.wait()),
-                _ => {}
+            if self.is_at(Place::Taken) {
+                break;
+            }
+            if let Err(why) = patience.check(due)
+                && self.leave_queue(Place::Withdrawn)
+            {
+                return Err(why);
             }
         }
+        Ok(self.reply.wait())
     }
 
     /// Has its calls wait in another lane from now on.
@@ -179,13 +195,48 @@ impl Priority {
     }
 }
 
+/// How long a session lets its call wait for a thread. One that a thread has taken is waited for,
+/// since others may have been planned behind it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Patience<'a> {
+    /// says when to give it up
+    pub(crate) interrupt: Option<&'a Interrupt>,
+    /// within which it must be taken
+    pub(crate) deadline: Option<Duration>,
+}
+
+impl Patience<'_> {
+    /// When to look again whether to go on; none: never.
+    fn look_at(self, due: Option<Ticks>) -> Option<Ticks> {
+        let look = self.interrupt.map(|_| Ticks::from_now(LOOK_EVERY));
+        [look, due].into_iter().flatten().min()
+    }
+
+    /// Whether to wait on.
+    fn check(self, due: Option<Ticks>) -> Result<(), Refused> {
+        self.interrupt.map_or(Ok(()), Interrupt::check).map_err(Refused::Interrupted)?;
+        if due.is_some_and(Ticks::has_passed) { Err(Refused::Late) } else { Ok(()) }
+    }
+}
+
 /// Why a call was not queued.
 #[derive(Debug)]
 pub(crate) enum Refused {
     Closed,
     Full,
+    /// no thread has taken it, or would have, by its deadline
+    Late,
     /// before any thread had taken it
     Interrupted(Interruption),
+}
+
+/// What a thread tells of its calls. One writer.
+#[derive(Default)]
+struct ThreadBook {
+    /// nanoseconds that a call has lately taken
+    service: Counter,
+    /// calls that it has taken and not ended
+    running: Counter,
 }
 
 /// The queue between all sessions and all threads of one engine.
@@ -194,17 +245,22 @@ pub(crate) struct ClientQueue {
     calls: BlockingQueue<Arc<Mailbox>, { Priority::COUNT }>,
     /// sources that are not dropped yet
     sources: AtomicUsize,
+    threads: PerWorker<ThreadBook>,
 }
 
 impl ClientQueue {
     /// A queue for `capacity` calls of each priority and the sources of `threads` threads.
     pub(crate) fn new(capacity: usize, ends: Vec<Ends>) -> (Arc<Self>, Vec<Box<dyn CallSource>>) {
         let threads = ends.len();
-        let queue =
-            Self { calls: BlockingQueue::with_lanes(capacity), sources: AtomicUsize::new(threads) };
+        let queue = Self {
+            calls: BlockingQueue::with_lanes(capacity),
+            sources: AtomicUsize::new(threads),
+            threads: PerWorker::with_defaults(threads),
+        };
         let queue = Arc::new(queue);
-        let source = |ends| Box::new(ClientSource::new(&queue, threads, ends));
-        let sources = ends.into_iter().map(|ends| source(ends) as Box<dyn CallSource>).collect();
+        let source = |(number, ends)| Box::new(ClientSource::new(&queue, number, ends));
+        let ends = ends.into_iter().enumerate();
+        let sources = ends.map(|ends| source(ends) as Box<dyn CallSource>).collect();
         (queue, sources)
     }
 
@@ -212,21 +268,32 @@ impl ClientQueue {
     pub(crate) fn call(
         &self,
         mailbox: &Arc<Mailbox>,
-        interrupt: Option<&Interrupt>,
+        patience: Patience<'_>,
     ) -> Result<Reply, Refused> {
         let lane = mailbox.priority() as usize;
+        if patience.deadline.is_some_and(|most| self.expected_wait(lane) > most) {
+            return Err(Refused::Late);
+        }
+        let due = patience.deadline.map(Ticks::from_now);
         mailbox.place.store(Place::Waiting as u8, Ordering::Relaxed); // ordered by the queue
         let mut call = Arc::clone(mailbox);
         loop {
-            let look_at = interrupt.map(|_| Ticks::from_now(LOOK_EVERY));
-            match self.calls.push_to(lane, call, look_at) {
-                Ok(()) => return mailbox.wait(interrupt),
+            match self.calls.push_to(lane, call, patience.look_at(due)) {
+                Ok(()) => return mailbox.wait(patience, due),
                 Err(PushError::Closed(_)) => return Err(Refused::Closed),
                 Err(PushError::Full(again)) => call = again,
             }
-            let go_on = interrupt.map_or(Ok(()), Interrupt::check);
-            go_on.map_err(Refused::Interrupted)?;
+            patience.check(due)?;
         }
+    }
+
+    /// How long a call of a lane would wait for a thread, by what calls have lately taken (Little's
+    /// law): those of its own lane and of lanes before it are before it.
+    fn expected_wait(&self, lane: usize) -> Duration {
+        let before: usize = (0..=lane).map(|lane| self.calls.lane(lane).len()).sum();
+        let threads = self.threads.workers() as u64;
+        let service = self.threads.sum(|thread| thread.service.get()) / threads.max(1);
+        Duration::from_nanos(service.saturating_mul(before as u64) / threads.max(1))
     }
 
     /// As [`ClientQueue::call`], but does not wait for room.
@@ -243,6 +310,11 @@ impl ClientQueue {
     /// How many calls of one priority fit.
     pub(crate) fn capacity(&self) -> usize {
         self.calls.lane(Priority::Normal as usize).capacity()
+    }
+
+    /// How many calls threads have taken and not ended.
+    pub(crate) fn running(&self) -> usize {
+        self.threads.sum(|thread| thread.running.get()) as usize
     }
 
     /// How many calls wait.
@@ -317,7 +389,8 @@ impl Ends {
 /// One thread's end of the queue.
 struct ClientSource {
     queue: Arc<ClientQueue>,
-    threads: usize,
+    /// which of the threads it is
+    number: usize,
     ends: Ends,
     /// taken from the queue while waiting, not yet fetched
     next: Option<Arc<Mailbox>>,
@@ -328,6 +401,8 @@ struct ClientSource {
     /// how many calls to take before the first of them is finished: a thread that took all would
     /// leave nothing for the others
     share: usize,
+    /// calls taken since a moment from which on there always was one
+    busy: (u64, Ticks),
     /// pops so far
     turn: u32,
     /// result columns by procedure, so that an answer allocates no names
@@ -335,16 +410,17 @@ struct ClientSource {
 }
 
 impl ClientSource {
-    fn new(queue: &Arc<ClientQueue>, threads: usize, ends: Ends) -> Self {
+    fn new(queue: &Arc<ClientQueue>, number: usize, ends: Ends) -> Self {
         Self {
             queue: Arc::clone(queue),
-            threads,
+            number,
             ends,
             next: None,
             taken: Vec::new(),
             free: Vec::new(),
             unfinished: 0,
             share: 1,
+            busy: (0, Ticks::now()),
             turn: 0,
             columns: ColumnNames::default(),
         }
@@ -369,16 +445,34 @@ impl ClientSource {
             }
         };
         self.taken[at] = Some(taken);
-        self.unfinished += 1;
+        self.set_unfinished(self.unfinished + 1);
+        self.busy.0 += 1;
         Some(Ticket(at as u64))
+    }
+
+    fn set_unfinished(&mut self, calls: usize) {
+        self.unfinished = calls;
+        self.queue.threads.of(self.number).running.set(calls as u64);
+    }
+
+    /// Notes what calls take, between two turns: the mean of the last one, smoothed.
+    fn note_service(&mut self) {
+        let (calls, since) = std::mem::replace(&mut self.busy, (0, Ticks::now()));
+        if calls > 0 {
+            let own = since.elapsed_nanos() / calls;
+            let book = &self.queue.threads.of(self.number).service;
+            let known = book.get();
+            book.set(if known == 0 { own } else { (7 * known + own) / 8 });
+        }
     }
 }
 
 impl CallSource for ClientSource {
     fn fetch(&mut self, invocation: &mut Invocation) -> Fetch {
         if self.unfinished == 0 {
+            self.note_service();
             let waiting = self.queue.calls.len();
-            self.share = waiting.div_ceil(self.threads).max(1);
+            self.share = waiting.div_ceil(self.queue.threads.workers()).max(1);
         }
         let mut next = self.next.take();
         loop {
@@ -399,7 +493,9 @@ impl CallSource for ClientSource {
 
     fn wait(&mut self) {
         if self.next.is_none() {
+            self.note_service();
             self.next = self.queue.calls.pop_at_most(Some(Ticks::from_now(WAIT))).ok();
+            self.busy.1 = Ticks::now();
         }
     }
 
@@ -412,7 +508,7 @@ impl CallSource for ClientSource {
             return;
         };
         self.free.push(at);
-        self.unfinished -= 1;
+        self.set_unfinished(self.unfinished - 1);
         let (mut reply, time) = match end {
             End::Committed { frame, program, durable_in, time, .. } => {
                 let columns = self.columns.of(procedure, program);

@@ -84,6 +84,13 @@ pub struct Config {
     pub step_budget: u64,
     /// calls that wait for a thread before callers must wait for room; 1024
     pub queue_capacity: usize,
+    /// within which a thread must take a call, else the call fails with 53300 and has done nothing:
+    /// at once, where it can be told from the queue that it would not; none: callers wait. Sessions
+    /// have a setting of their own, `hotrow.call_deadline`
+    pub call_deadline: Option<Duration>,
+    /// calls that may wait for a key that they write, or run, before others that write it fail with
+    /// 53300, so that those for other keys find room in the queue; none: as many as the queue takes
+    pub calls_per_key_max: Option<u32>,
     /// calls a thread plans ahead; 8
     pub in_flight: usize,
     /// pins the engine's threads to cores; off, because an application's threads need cores too
@@ -129,6 +136,8 @@ impl Default for Config {
             split_indexes: 1,
             step_budget: 10_000_000,
             queue_capacity: 1024,
+            call_deadline: None,
+            calls_per_key_max: None,
             in_flight: 8,
             pin_threads: false,
             durability: Durability::Durable,
@@ -203,6 +212,20 @@ impl Config {
     #[must_use]
     pub fn queue_capacity(mut self, calls: usize) -> Self {
         self.queue_capacity = calls;
+        self
+    }
+
+    /// Sets [`Config::call_deadline`].
+    #[must_use]
+    pub fn call_deadline(mut self, span: Option<Duration>) -> Self {
+        self.call_deadline = span;
+        self
+    }
+
+    /// Sets [`Config::calls_per_key_max`].
+    #[must_use]
+    pub fn calls_per_key_max(mut self, calls: Option<u32>) -> Self {
+        self.calls_per_key_max = calls;
         self
     }
 

@@ -34,6 +34,7 @@ use hotrow_log::checkpoint;
 use hotrow_log::log::Log;
 use hotrow_transaction::outcome::SqlError;
 
+use crate::admission::Admission;
 use crate::alone::Alone;
 use crate::books::Library;
 use crate::bulk::BulkLoader;
@@ -106,6 +107,8 @@ pub(crate) struct Inner {
     pub(crate) sequences: Sequences,
     pub(crate) cancellers: Cancellers,
     pub(crate) library: Arc<Library>,
+    /// where calls for a key are counted
+    admission: Option<Admission>,
     opened: Ticks,
     /// of the engine that sessions' calls go to
     threads: usize,
@@ -358,6 +361,7 @@ impl Inner {
         let workers = schema.current().memory.workers();
         let journal = Journal::new(workers, log, trace).with_entries(config.log_entries);
         let journal = Arc::new(journal);
+        let admission = config.calls_per_key_max.map(Admission::new);
         Self {
             schema,
             sources: Arc::new(Latch::new(sources)),
@@ -379,6 +383,7 @@ impl Inner {
             sequences: Sequences::default(),
             cancellers: Cancellers::default(),
             library: Arc::default(),
+            admission,
             opened: Ticks::now(),
             threads: 0,
             names: status::LockNames::default(),

@@ -35,6 +35,7 @@
 
 #![forbid(unsafe_code)]
 
+mod admission;
 mod alone;
 mod arguments;
 mod books;

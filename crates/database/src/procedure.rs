@@ -1,6 +1,6 @@
 //! A handle on one procedure.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::session::address;
 pub struct Procedure {
     inner: Arc<Inner>,
     books: OpenBooks,
-    mailbox: Arc<Mailbox>,
+    mailbox: RefCell<Arc<Mailbox>>,
     id: ProcedureId,
     compiled: Arc<CompiledProcedure>,
     /// a mailbox serves one thread
@@ -38,7 +38,7 @@ impl Procedure {
         compiled: Arc<CompiledProcedure>,
     ) -> Self {
         let books = inner.library.open();
-        let mailbox = Arc::new(Mailbox::new(books.share()));
+        let mailbox = RefCell::new(Arc::new(Mailbox::new(books.share())));
         Self { inner, books, mailbox, id, compiled, not_sync: PhantomData }
     }
 
@@ -54,7 +54,7 @@ impl Procedure {
 
     /// As [`crate::Session::set_priority`], for calls of this procedure.
     pub fn set_priority(&self, priority: Priority) {
-        self.mailbox.set_priority(priority);
+        self.mailbox.borrow().set_priority(priority);
     }
 
     /// Calls it and waits for its end.
@@ -64,7 +64,9 @@ impl Procedure {
     /// As [`crate::Session::call`].
     pub fn call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
         self.address(arguments)?;
-        let called = self.inner.call(&self.mailbox, None);
+        let deadline = self.inner.config.call_deadline;
+        let called = self.inner.call(&self.mailbox.borrow(), None, deadline);
+        Mailbox::renew(&self.mailbox);
         self.books.note_statement(called.is_ok());
         called
     }
@@ -76,18 +78,19 @@ impl Procedure {
     /// As [`crate::Session::try_call`].
     pub fn try_call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
         self.address(arguments)?;
-        let called = self.inner.try_call(&self.mailbox);
+        let called = self.inner.try_call(&self.mailbox.borrow());
         self.books.note_statement(called.is_ok());
         called
     }
 
     fn address(&self, arguments: impl IntoArguments) -> Result<(), Error> {
         let procedure = &self.compiled.procedure;
-        address(&self.mailbox, self.id, &self.compiled, arguments)?;
+        let mailbox = self.mailbox.borrow();
+        address(&mailbox, self.id, &self.compiled, arguments)?;
         if procedure.draws.is_empty() {
             return Ok(());
         }
-        let mut invocation = self.mailbox.invocation.lock();
+        let mut invocation = mailbox.invocation.lock();
         numbers::draw(&self.inner, procedure, &mut invocation.arguments)
     }
 }

@@ -1,9 +1,10 @@
 //! A session: how one thread talks to the database.
 
-use std::cell::{RefCell, RefMut};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotrow_base::clock;
 use hotrow_base::datum::Datum;
@@ -70,6 +71,8 @@ pub struct Session {
     settings: RefCell<Settings>,
     drawn: RefCell<Drawn>,
     books: OpenBooks,
+    /// within which a thread must take its calls
+    pub(crate) call_deadline: Cell<Option<Duration>>,
 }
 
 /// Who a session is, for queries that ask.
@@ -96,6 +99,7 @@ impl Session {
     pub(crate) fn new(inner: Arc<Inner>) -> Self {
         let interrupt: Arc<Interrupt> = Arc::default();
         let books = inner.library.open();
+        let call_deadline = Cell::new(inner.config.call_deadline);
         let talk = RefCell::new(Talk::new(&inner.config, &interrupt, books.share()));
         let mailbox = RefCell::new(Arc::new(Mailbox::new(books.share())));
         Self {
@@ -109,6 +113,7 @@ impl Session {
             settings: RefCell::default(),
             drawn: RefCell::default(),
             books,
+            call_deadline,
         }
     }
 
@@ -431,12 +436,9 @@ impl Session {
     /// Has the call in the mailbox run by the engine. While it waits to be taken it can be
     /// interrupted; later on it cannot, since others may have been planned behind it.
     fn call_in_queue(&self) -> Result<Rows, Error> {
-        let called = self.inner.call(&self.mailbox.borrow(), Some(&self.interrupt));
-        if self.mailbox.borrow().is_withdrawn() {
-            let next = Mailbox::new(self.books.share());
-            next.set_priority(self.mailbox.borrow().priority());
-            self.mailbox.replace(Arc::new(next));
-        }
+        let deadline = self.call_deadline.get();
+        let called = self.inner.call(&self.mailbox.borrow(), Some(&self.interrupt), deadline);
+        Mailbox::renew(&self.mailbox);
         called
     }
 

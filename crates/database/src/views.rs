@@ -59,6 +59,7 @@ fn status(status: &EngineStatus) -> Fields {
         ("run_alone", count(statistics.exclusive)),
         ("lock_waits", count(statistics.waits)),
         ("messages", count(statistics.messages)),
+        ("running", number(status.running)),
         ("queued", number(status.queued)),
         ("queue_capacity", number(status.queue_capacity)),
         ("open_transactions", number(status.open_transactions)),

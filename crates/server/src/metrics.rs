@@ -153,6 +153,7 @@ impl Page<'_> {
             |of: Activity| ([("activity", of.name())], seconds(statistics.nanos[of as usize]));
         let lines = Activity::ALL.map(activity);
         self.counters("thread_seconds", "What the engine's threads did", lines)?;
+        self.gauge("running_calls", "Calls that threads have taken", count(status.running))?;
         self.gauge("queued_calls", "Calls that wait for a thread", count(status.queued))?;
         let capacity = count(status.queue_capacity);
         self.gauge("queue_capacity_calls", "How many of one priority can", capacity)?;

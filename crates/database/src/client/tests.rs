@@ -1,4 +1,6 @@
+use std::cell::RefCell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotrow_base::ids::WorkerId;
 use hotrow_base::interrupt::{Interrupt, Interruption, LOOK_EVERY};
@@ -8,7 +10,7 @@ use hotrow_engine::statistics::CallTime;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
 
-use super::{ClientQueue, Ends, Mailbox, Priority, Refused};
+use super::{ClientQueue, Ends, Mailbox, Patience, Priority, Refused};
 use crate::config::Config;
 
 fn ends(threads: usize) -> Vec<Ends> {
@@ -64,8 +66,9 @@ fn every_caller_gets_its_own_answer() {
                 scope.spawn(move || {
                     for call in 0..500 {
                         let argument = client * 1000 + call;
-                        let answer =
-                            queue.call(&mailbox(argument), None).expect("the queue is open");
+                        let answer = queue
+                            .call(&mailbox(argument), Patience::default())
+                            .expect("the queue is open");
                         let error = answer.answer.expect_err("all are aborted");
                         assert_eq!(error.message, argument.to_string());
                     }
@@ -75,7 +78,7 @@ fn every_caller_gets_its_own_answer() {
         clients.into_iter().for_each(|client| client.join().expect("no client fails"));
         queue.drain();
     });
-    assert!(matches!(queue.call(&mailbox(1), None), Err(Refused::Closed)));
+    assert!(matches!(queue.call(&mailbox(1), Patience::default()), Err(Refused::Closed)));
 }
 
 #[test]
@@ -85,7 +88,7 @@ fn calls_of_a_source_that_goes_are_answered() {
         let clients: Vec<_> = (0..4)
             .map(|client| {
                 let queue = &queue;
-                scope.spawn(move || queue.call(&mailbox(client), None))
+                scope.spawn(move || queue.call(&mailbox(client), Patience::default()))
             })
             .collect();
         while queue.calls.len() < 4 {
@@ -124,7 +127,7 @@ fn a_full_queue_is_told_without_waiting() {
     std::thread::scope(|scope| {
         for client in 0..2 {
             let queue = &queue;
-            scope.spawn(move || queue.call(&mailbox(client), None));
+            scope.spawn(move || queue.call(&mailbox(client), Patience::default()));
         }
         while queue.calls.len() < queue.capacity() {
             std::thread::yield_now();
@@ -142,7 +145,7 @@ fn a_thread_leaves_work_for_the_others() {
     std::thread::scope(|scope| {
         for client in 0..4 {
             let queue = &queue;
-            scope.spawn(move || queue.call(&mailbox(client), None));
+            scope.spawn(move || queue.call(&mailbox(client), Patience::default()));
         }
         while queue.calls.len() < 4 {
             std::thread::yield_now();
@@ -169,7 +172,7 @@ fn calls_of_high_priority_are_taken_first_and_the_others_are_not_forgotten() {
             scope.spawn(move || {
                 let mailbox = mailbox(number as i64);
                 mailbox.set_priority(priority);
-                queue.call(&mailbox, None).map(|_| ()).expect("the queue is open");
+                queue.call(&mailbox, Patience::default()).map(|_| ()).expect("the queue is open");
             });
         }
         while queue.calls.len() < 140 {
@@ -202,9 +205,10 @@ fn a_call_that_waits_is_withdrawn_and_a_taken_one_is_not() {
     let mut source = sources.pop().expect("there is one");
     let interrupt = Arc::new(Interrupt::default());
     let _running = interrupt.begin();
+    let heeding = Patience { interrupt: Some(&interrupt), deadline: None };
     let given_up = mailbox(1);
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| queue.call(&given_up, Some(&interrupt)));
+        let waiting = scope.spawn(|| queue.call(&given_up, heeding));
         while queue.calls.is_empty() {
             std::thread::yield_now();
         }
@@ -215,7 +219,7 @@ fn a_call_that_waits_is_withdrawn_and_a_taken_one_is_not() {
         // The queue still has it, and nobody runs it.
         let mut invocation = Invocation::default();
         assert_eq!(source.fetch(&mut invocation), Fetch::Empty);
-        let taken = scope.spawn(|| queue.call(&mailbox(2), Some(&interrupt)));
+        let taken = scope.spawn(|| queue.call(&mailbox(2), heeding));
         let ticket = loop {
             match source.fetch(&mut invocation) {
                 Fetch::Ready(ticket) => break ticket,
@@ -233,5 +237,75 @@ fn a_call_that_waits_is_withdrawn_and_a_taken_one_is_not() {
         source.finish(ticket, end);
         let reply = taken.join().expect("it ends well").expect("it was run");
         assert_eq!(reply.answer.expect_err("it failed").code(), "P0001");
+    });
+}
+
+#[test]
+fn a_call_that_no_thread_takes_by_its_deadline_is_late_and_is_not_run() {
+    let (queue, mut sources) = ClientQueue::new(4, ends(1));
+    let mut source = sources.pop().expect("there is one");
+    let hurried = Patience { interrupt: None, deadline: Some(Duration::from_millis(20)) };
+    let late = mailbox(1);
+    let ended = queue.call(&late, hurried);
+    assert!(matches!(ended, Err(Refused::Late)), "{ended:?}");
+    let late = RefCell::new(late);
+    Mailbox::renew(&late);
+    assert!(!late.borrow().is_withdrawn(), "its session goes on with another one");
+    let mut invocation = Invocation::default();
+    assert_eq!(source.fetch(&mut invocation), Fetch::Empty);
+    std::thread::scope(|scope| {
+        let taken = scope.spawn(|| queue.call(&mailbox(2), hurried));
+        let ticket = loop {
+            match source.fetch(&mut invocation) {
+                Fetch::Ready(ticket) => break ticket,
+                _ => std::thread::yield_now(),
+            }
+        };
+        std::thread::sleep(Duration::from_millis(60));
+        assert!(!taken.is_finished(), "what was taken is waited for, late as it may be");
+        let error = SqlError::new(b"P0001", "no");
+        source.finish(ticket, End::Aborted { error, durable_in: 0, time: CallTime::default() });
+        taken.join().expect("it ends well").expect("it was run");
+    });
+}
+
+#[test]
+fn a_queue_that_is_too_long_for_a_deadline_is_told_at_once() {
+    let (queue, mut sources) = ClientQueue::new(64, ends(1));
+    let mut source = sources.pop().expect("there is one");
+    let mut invocation = Invocation::default();
+    std::thread::scope(|scope| {
+        let patient = |argument| {
+            let queue = &queue;
+            scope.spawn(move || queue.call(&mailbox(argument), Patience::default()).is_ok())
+        };
+        let waiting: Vec<_> = (0..8).map(patient).collect();
+        while queue.calls.len() < 8 {
+            std::thread::yield_now();
+        }
+        let mut serve = |source: &mut Box<dyn CallSource>| {
+            let Fetch::Ready(ticket) = source.fetch(&mut invocation) else { return false };
+            std::thread::sleep(Duration::from_millis(10));
+            let error = SqlError::new(b"P0001", "no");
+            source.finish(ticket, End::Aborted { error, durable_in: 0, time: CallTime::default() });
+            true
+        };
+        assert!(queue.expected_wait(1).is_zero(), "nobody knows yet how long calls take");
+        // A turn of all eight tells, when the next one begins.
+        (0..8).for_each(|_| assert!(serve(&mut source)));
+        assert!(!serve(&mut source), "there is none");
+        assert!(waiting.into_iter().all(|call| call.join().expect("it ends well")));
+        let more: Vec<_> = (0..4).map(patient).collect();
+        while queue.calls.len() < 4 {
+            std::thread::yield_now();
+        }
+        let expected = queue.expected_wait(1);
+        assert!(expected >= Duration::from_millis(40), "4 calls of 10 ms each: {expected:?}");
+        let deadline = Some(Duration::from_millis(5));
+        let ended = queue.call(&mailbox(9), Patience { interrupt: None, deadline });
+        assert!(matches!(ended, Err(Refused::Late)), "{ended:?}");
+        assert_eq!(queue.calls.len(), 4, "it was not even queued");
+        while serve(&mut source) {}
+        assert!(more.into_iter().all(|call| call.join().expect("it ends well")));
     });
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use hotrow_base::clock::{self, Ticks};
 use hotrow_base::interrupt::Interrupt;
@@ -10,11 +11,14 @@ use hotrow_log::error::LogFailure;
 use hotrow_transaction::outcome::SqlError;
 
 use super::Inner;
-use crate::client::{Mailbox, Refused, Reply};
+use crate::client::{Mailbox, Patience, Refused, Reply};
 use crate::definition::unknown_procedure;
 use crate::error::{Error, advised};
 use crate::once::Claim;
 use crate::rows::Rows;
+
+/// What to do about overload.
+const AGAIN: &str = "Nothing of it was done: repeat it later, with growing pauses.";
 
 impl Inner {
     /// Runs the call in `mailbox`, waiting for room in the queue.
@@ -22,14 +26,41 @@ impl Inner {
         &self,
         mailbox: &Arc<Mailbox>,
         interrupt: Option<&Arc<Interrupt>>,
+        deadline: Option<Duration>,
     ) -> Result<Rows, Error> {
         match &self.clients {
             None => self.call_alone(mailbox, interrupt),
             Some(clients) => {
                 let queued = Ticks::now();
-                self.ended(mailbox, queued, clients.call(mailbox, interrupt.map(|arc| &**arc)))
+                let patience = Patience { interrupt: interrupt.map(|arc| &**arc), deadline };
+                let call = || clients.call(mailbox, patience);
+                self.ended(mailbox, queued, self.admitted(mailbox, call)?)
             }
         }
+    }
+
+    /// Queues a call, unless too many wait for a key that it writes.
+    fn admitted(
+        &self,
+        mailbox: &Mailbox,
+        call: impl FnOnce() -> Result<Reply, Refused>,
+    ) -> Result<Result<Reply, Refused>, Error> {
+        let Some(admission) = &self.admission else { return Ok(call()) };
+        let schema = self.schema.current();
+        let places = {
+            let invocation = mailbox.invocation.lock();
+            let Some(compiled) = schema.procedure(invocation.procedure) else {
+                return Ok(call()); // which tells that
+            };
+            admission.enter(&mailbox.planner, compiled, &invocation, self.config.step_budget)
+        };
+        let Some(_places) = places else {
+            mailbox.books.refused.increment();
+            let most = self.config.calls_per_key_max.unwrap_or_default();
+            let message = format!("too many calls for one key: {most} wait for it already");
+            return Err(advised(b"53300", message, AGAIN).into());
+        };
+        Ok(call())
     }
 
     /// Runs the call in `mailbox`; 53300 when the queue is full.
@@ -38,7 +69,8 @@ impl Inner {
             None => self.call_alone(mailbox, None),
             Some(clients) => {
                 let queued = Ticks::now();
-                self.ended(mailbox, queued, clients.try_call(mailbox))
+                let call = || clients.try_call(mailbox);
+                self.ended(mailbox, queued, self.admitted(mailbox, call)?)
             }
         }
     }
@@ -64,6 +96,10 @@ impl Inner {
                 answer
             }
             Err(Refused::Closed) => Err(Error::Closed),
+            Err(Refused::Late) => {
+                let message = "too many calls: no thread could take this one by its deadline";
+                Err(advised(b"53300", message.to_owned(), AGAIN).into())
+            }
             Err(Refused::Interrupted(why)) => Err(SqlError::from(why).into()),
             Err(Refused::Full) => {
                 let capacity = self.clients.as_ref().map_or(0, |clients| clients.capacity());
@@ -113,7 +149,7 @@ impl Inner {
                 Claim::Ended(reply) => return self.settle(reply),
                 Claim::Running => self.outcomes.wait(key),
                 Claim::Run => {
-                    let ended = self.call(mailbox, None);
+                    let ended = self.call(mailbox, None, None);
                     // If it was not run at all, nobody has told the key's end.
                     self.outcomes.release(key);
                     return ended;

@@ -34,6 +34,8 @@ pub struct EngineStatus {
     pub uptime: Duration,
     /// the books of the engine's threads
     pub statistics: Statistics,
+    /// calls that threads have taken and not ended, now
+    pub running: usize,
     /// calls that wait for a thread now
     pub queued: usize,
     /// how many of one priority can
@@ -146,6 +148,7 @@ impl Inner {
             durability: self.durability(),
             uptime: self.opened.elapsed(),
             statistics,
+            running: self.clients.as_ref().map_or(0, |clients| clients.running()),
             queued: self.clients.as_ref().map_or(0, |clients| clients.len()),
             queue_capacity: self.clients.as_ref().map_or(0, |clients| clients.capacity()),
             open_transactions: open,

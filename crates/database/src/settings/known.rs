@@ -97,6 +97,12 @@ pub(super) const KNOWN: &[Known] = &[
     reported("default_transaction_read_only", "off", May::BeOnOrOff, "Transactions only read."),
     plain("extra_float_digits", "1", May::BeInteger(-15, 3), "Kept: floats are always exact."),
     plain(
+        "hotrow.call_deadline",
+        "0",
+        May::BeDuration,
+        "Within which a thread must take a call; 0: as the server has it.",
+    ),
+    plain(
         "idle_in_transaction_session_timeout",
         "0",
         May::BeDuration,
