@@ -12,6 +12,8 @@ use hotrow_bench::LogSettings;
 
 pub(crate) use figure::FigureArguments;
 
+use crate::settings::Flags;
+
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 a check or SQL failed, or a file could not be read; 2 wrong usage.
 NO_COLOR is respected; output that is not to a terminal is plain.";
@@ -43,7 +45,10 @@ pub(crate) enum Command {
     /// Type SQL against a database, in memory or in a data directory
     Shell(ShellArguments),
     /// Serve a database to PostgreSQL's clients
-    Serve(ServeArguments),
+    Serve(Box<ServeArguments>),
+    /// Look at the settings of the server
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Take a checkpoint of a database that is not open, so that its next start is fast
     Checkpoint(DirectoryArguments),
     /// Check everything in a data directory, and change nothing
@@ -371,8 +376,14 @@ const SERVE_EXAMPLES: &str = "\
 Examples:
   hotrow serve --memory                          gone when it stops
   hotrow serve /var/lib/hotrow                   durable
+  hotrow serve --config /etc/hotrow/hotrow.toml  as a file says
   HOTROW_PASSWORD=... hotrow serve DIR --user ann     nobody without a password
   psql -h 127.0.0.1 -p 5433                      any user, any database
+
+Every flag is a setting, which a variable of the environment and a file can set, too: --tls-cert is
+HOTROW_TLS_CERT and tls_cert = \"...\". A flag goes before the environment, that before the file
+(--config or HOTROW_CONFIG; no other is read), that before the default. hotrow config print tells
+what holds and what says so.
 
 It tells where it listens once it does, and serves until SIGTERM or SIGINT; then connections finish
 the statement they are at. As long as no user has a password, any program of this machine can
@@ -382,43 +393,39 @@ machines need encryption, too: --tls-cert and --tls-key.";
 #[derive(Args, Debug)]
 #[command(after_help = SERVE_EXAMPLES)]
 pub(crate) struct ServeArguments {
-    /// Keep the database in DIR
-    #[arg(value_name = "DIR", required_unless_present = "memory", conflicts_with = "memory")]
-    pub(crate) directory: Option<PathBuf>,
-    /// Keep it in memory only
-    #[arg(long)]
-    pub(crate) memory: bool,
-    /// Where to listen; port 0: any that is free
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5433")]
-    pub(crate) listen: std::net::SocketAddr,
-    /// Encrypt connections: the certificate, as PEM, behind it those that vouch for it
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
-    pub(crate) tls_cert: Option<PathBuf>,
-    /// The certificate's private key, as PEM
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub(crate) tls_key: Option<PathBuf>,
-    /// Refuse connections that are not encrypted, also from this machine
-    #[arg(long, requires = "tls_cert", conflicts_with = "insecure_no_tls")]
-    pub(crate) tls_required: bool,
-    /// Let other machines in without encryption: whoever is on the way reads all, and may change it
-    #[arg(long)]
-    pub(crate) insecure_no_tls: bool,
-    /// Connections at a time
-    #[arg(long, value_name = "N", default_value = "100",
-        value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) connections: u32,
-    /// A user to make, or to give another password: that in --password-file, or in the
-    /// environment as HOTROW_PASSWORD
-    #[arg(long, value_name = "NAME")]
-    pub(crate) user: Option<String>,
-    /// Where the user's password is: the first line of FILE
-    #[arg(long, value_name = "FILE", requires = "user")]
-    pub(crate) password_file: Option<PathBuf>,
-    /// What the end of a call waits for: durable or buffered
-    #[arg(long, value_name = "MODE", default_value = "durable", conflicts_with = "memory")]
-    pub(crate) durability: hotrow::Durability,
+    /// Keep the database in DIR; the same as --data DIR
+    #[arg(value_name = "DIR", conflicts_with = "data")]
+    pub(crate) directory: Option<String>,
+    /// Read settings from a TOML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) choice: EngineChoice,
+    pub(crate) flags: Flags,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum ConfigCommand {
+    /// Show every setting of hotrow serve, its value, and what says so
+    Print(Box<PrintArguments>),
+}
+
+const PRINT_EXAMPLES: &str = "\
+Examples:
+  hotrow config print                                      defaults, and what the environment says
+  hotrow config print --config /etc/hotrow/hotrow.toml     and what the file says
+  hotrow config print --toml /var/lib/hotrow > hotrow.toml     a file to begin with
+
+Takes the arguments of hotrow serve, and opens nothing. Exit code 2: what was said is wrong, or does
+not go together.";
+
+#[derive(Args, Debug)]
+#[command(after_help = PRINT_EXAMPLES)]
+pub(crate) struct PrintArguments {
+    /// Print a file that --config can read, with what each setting is
+    #[arg(long)]
+    pub(crate) toml: bool,
+    #[command(flatten)]
+    pub(crate) serve: ServeArguments,
 }
 
 const SHELL_EXAMPLES: &str = "\

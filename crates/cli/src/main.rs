@@ -1,4 +1,4 @@
-//! The command `hotrow`: benchmarks, SQL scripts, a shell.
+//! The command `hotrow`: benchmarks, SQL scripts, a shell, a server.
 //!
 //! Role         reads arguments, calls `hotrow` and `hotrow-bench`, shows what they give. Results
 //!              go to stdout, everything else to stderr.
@@ -8,6 +8,7 @@
 
 mod arguments;
 mod bench;
+mod configuration;
 mod data;
 mod definitions;
 mod engines;
@@ -16,6 +17,7 @@ mod failure;
 mod figure;
 mod history;
 mod serve;
+mod settings;
 mod shell;
 mod show;
 mod sql;
@@ -26,7 +28,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use crate::arguments::{Arguments, BenchCommand, Command, LogCommand};
+use crate::arguments::{Arguments, BenchCommand, Command, ConfigCommand, LogCommand};
 
 /// Benchmarks allocate while they load; the system's allocator is slower at that.
 #[cfg(not(debug_assertions))]
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         Command::Sql(arguments) => sql::run(&arguments),
         Command::Shell(arguments) => shell::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Config(ConfigCommand::Print(arguments)) => configuration::print(&arguments),
         Command::Checkpoint(arguments) => data::checkpoint(&arguments),
         Command::Verify(arguments) => data::verify(&arguments),
         Command::Log(LogCommand::Dump(arguments)) => data::dump(&arguments),

@@ -12,7 +12,7 @@ use signal_hook::iterator::Signals;
 use crate::arguments::ServeArguments;
 use crate::data;
 use crate::failure::Failure;
-use crate::sql;
+use crate::settings::{PASSWORD, Serving, Settings};
 
 /// Open transactions at a time: few connections have no fewer than an embedded program.
 const OPEN_MIN: usize = 64;
@@ -20,28 +20,29 @@ const OPEN_MIN: usize = 64;
 const OPEN_MAX: usize = 1024;
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
-    let config = sql::config(&arguments.choice)?;
+    let settings = Settings::choose(arguments)?;
+    settings.check()?;
+    let serving = settings.serving;
+    let options = options(&serving)?;
+    let password = match &serving.user {
+        Some(name) => Some((name, password(serving.password_file.as_deref())?)),
+        None => None,
+    };
     // Each connection may have a transaction open, as far as there can be so many.
-    let open_max = (arguments.connections as usize).clamp(OPEN_MIN, OPEN_MAX);
-    let config = config.open_transactions_max(open_max);
-    let db = match &arguments.directory {
-        None => Database::open_in_memory(config)?,
-        Some(path) => data::open(path, config.durability(arguments.durability))?,
+    let open_max = options.connections_max.clamp(OPEN_MIN, OPEN_MAX);
+    let config = serving.config.open_transactions_max(open_max);
+    let db = match (&serving.directory, serving.memory) {
+        (Some(path), _) => data::open(path, config)?,
+        (None, true) => Database::open_in_memory(config)?,
+        (None, false) => {
+            let what = "where is the database? Give DIR or --memory; HOTROW_DATA, or data in a \
+                file of settings, say the same";
+            return Err(Failure::Usage(what.to_owned()));
+        }
     };
-    if let Some(name) = &arguments.user {
-        set_user(&db, name, &password(arguments.password_file.as_deref())?)?;
+    if let Some((name, password)) = password {
+        set_user(&db, name, &password)?;
     }
-    let options = ServerOptions {
-        address: arguments.listen,
-        connections_max: arguments.connections as usize,
-        tls: identity(arguments)?,
-        plain: match (arguments.tls_required, arguments.insecure_no_tls) {
-            (true, _) => Plain::Nobody,
-            (false, true) => Plain::Anybody,
-            (false, false) => Plain::OwnMachine,
-        },
-        ..ServerOptions::default()
-    };
     let failed = |error: io::Error| Failure::Failed(error.to_string());
     let server =
         Server::bind(db.clone(), options).map_err(|error| Failure::Failed(error.to_string()))?;
@@ -75,9 +76,19 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
 }
 
+/// How to serve, certificate and key read.
+fn options(serving: &Serving) -> Result<ServerOptions, Failure> {
+    let plain = match (serving.tls_required, serving.insecure_no_tls) {
+        (true, _) => Plain::Nobody,
+        (false, true) => Plain::Anybody,
+        (false, false) => Plain::OwnMachine,
+    };
+    Ok(ServerOptions { tls: identity(serving)?, plain, ..serving.server.clone() })
+}
+
 /// What to encrypt with.
-fn identity(arguments: &ServeArguments) -> Result<Option<TlsIdentity>, Failure> {
-    let (Some(certificates), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) else {
+fn identity(serving: &Serving) -> Result<Option<TlsIdentity>, Failure> {
+    let (Some(certificates), Some(key)) = (&serving.tls_cert, &serving.tls_key) else {
         return Ok(None);
     };
     Ok(Some(TlsIdentity { certificates: read(certificates)?, key: read(key)? }))
@@ -88,8 +99,8 @@ fn password(file: Option<&Path>) -> Result<String, Failure> {
     let text = match file {
         Some(path) => std::fs::read_to_string(path)
             .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?,
-        None => std::env::var("HOTROW_PASSWORD").map_err(|_| {
-            let what = "--user needs a password, in HOTROW_PASSWORD or --password-file FILE";
+        None => std::env::var(PASSWORD).map_err(|_| {
+            let what = "the user needs a password, in HOTROW_PASSWORD or --password-file FILE";
             Failure::Failed(what.to_owned())
         })?,
     };

@@ -63,22 +63,29 @@ pub(crate) fn open(arguments: &EngineArguments) -> Result<Database, Failure> {
 }
 
 /// A configuration with the engine that was asked for.
-pub(crate) fn config(arguments: &EngineChoice) -> Result<Config, Failure> {
+fn config(arguments: &EngineChoice) -> Result<Config, Failure> {
     let mut config = Config::default();
     if let Some(text) = &arguments.engine {
-        // A name alone is the engine as it is by default, not one of its variants.
-        let named = hotrow::engines().iter().any(|entry| entry.name == text);
-        let exact = if named { format!("{text}:") } else { text.clone() };
-        let mut variants = select_engines(&exact)?;
-        let Some(variant) = variants.pop().filter(|_| variants.is_empty()) else {
-            return Err(Failure::Usage(format!("--engine {text}: choose one engine")));
-        };
-        config.engine = variant.entry.name.to_owned();
-        config.settings = variant.settings;
+        choose_engine(&mut config, text)
+            .map_err(|what| Failure::Usage(format!("--engine: {what}")))?;
     }
     config.threads = arguments.threads.map(usize::from);
     config.split_indexes = arguments.split;
     Ok(config)
+}
+
+/// Sets the engine: NAME or NAME:setting=value,...
+pub(crate) fn choose_engine(config: &mut Config, text: &str) -> Result<(), String> {
+    // A name alone is the engine as it is by default, not one of its variants.
+    let named = hotrow::engines().iter().any(|entry| entry.name == text);
+    let exact = if named { format!("{text}:") } else { text.to_owned() };
+    let mut variants = select_engines(&exact).map_err(|error| error.to_string())?;
+    let Some(variant) = variants.pop().filter(|_| variants.is_empty()) else {
+        return Err(format!("{text}: choose one engine"));
+    };
+    config.engine = variant.entry.name.to_owned();
+    config.settings = variant.settings;
+    Ok(())
 }
 
 /// Reads a script; `-` is stdin.

@@ -200,6 +200,8 @@ fn every_command_has_help() {
         &["sql", "--help"],
         &["shell", "--help"],
         &["explain", "--help"],
+        &["serve", "--help"],
+        &["config", "print", "--help"],
         &["completions", "--help"],
     ] {
         let output = hotrow(words);

@@ -1,0 +1,276 @@
+//! The table of settings.
+
+use std::path::PathBuf;
+
+use hotrow::Durability;
+
+use super::Form::{Size, Span, Switch, Text, Whole};
+use super::Otherwise::{Nothing, Value};
+use super::{Setting, is_not};
+use crate::sql;
+
+const DATABASE: &str = "Database";
+const CONNECTIONS: &str = "Connections and users";
+const ENCRYPTION: &str = "Encryption";
+const LIMITS: &str = "Limits";
+const CHECKPOINTS: &str = "Checkpoints";
+
+const ADDRESS: &str = "an address and a port, such as 127.0.0.1:5433 or [::]:5433";
+const MODE: &str = "durable or buffered";
+const PATH: &str = "a path";
+const NAME: &str = "a name";
+
+const MINUTE_MS: u64 = 60_000;
+const DAY_MS: u64 = 24 * 60 * MINUTE_MS;
+const PIB: u64 = 1 << 50;
+const BILLION: u64 = 1_000_000_000;
+
+/// All settings, under their headings, in the order in which they are shown.
+pub(crate) static SETTINGS: &[Setting] = &[
+    Setting {
+        name: "data",
+        value_name: "DIR",
+        otherwise: Nothing("none; give one, or memory"),
+        heading: DATABASE,
+        about: "Keep the database in this directory, which is made if it is not there",
+        form: Text(PATH, |to, text| path(&mut to.directory, text)),
+    },
+    Setting {
+        name: "memory",
+        value_name: "BOOL",
+        otherwise: Value("false"),
+        heading: DATABASE,
+        about: "Keep the database in memory only: it is gone when the server stops",
+        form: Switch(|to, is_on| to.memory = is_on),
+    },
+    Setting {
+        name: "durability",
+        value_name: "MODE",
+        otherwise: Value("durable"),
+        heading: DATABASE,
+        about: "What the end of a transaction waits for: durable (the disk has it) or buffered \
+            (the system has it)",
+        form: Text(MODE, |to, text| match text.parse() {
+            Ok(mode) if mode != Durability::Memory => {
+                to.config.durability = mode;
+                Ok(())
+            }
+            _ => Err(is_not(text, MODE)),
+        }),
+    },
+    Setting {
+        name: "engine",
+        value_name: "ENGINE",
+        otherwise: Nothing("the one that plans first and locks in order"),
+        heading: DATABASE,
+        about: "What runs calls: NAME or NAME:setting=value,... as `hotrow engines` lists them",
+        form: Text("an engine, NAME or NAME:setting=value,...", |to, text| {
+            sql::choose_engine(&mut to.config, text)
+        }),
+    },
+    Setting {
+        name: "threads",
+        value_name: "N",
+        otherwise: Nothing("one per core, or as many as it can use"),
+        heading: DATABASE,
+        about: "Threads of the engine",
+        form: Whole(1..=1024, |to, threads| to.config.threads = Some(threads as usize)),
+    },
+    Setting {
+        name: "split",
+        value_name: "PARTS",
+        otherwise: Value("1"),
+        heading: DATABASE,
+        about: "Split each index into so many parts, by routing fields that its keys begin with",
+        form: Whole(1..=256, |to, parts| to.config.split_indexes = parts as u16),
+    },
+    Setting {
+        name: "memory-bytes",
+        value_name: "SIZE",
+        otherwise: Value("4GiB"),
+        heading: DATABASE,
+        about: "Memory that rows and indexes may take together; then inserts fail with 53200",
+        form: Size(1 << 20..=PIB, |to, bytes| to.config.memory_bytes = bytes),
+    },
+    Setting {
+        name: "listen",
+        value_name: "ADDRESS",
+        otherwise: Value("127.0.0.1:5433"),
+        heading: CONNECTIONS,
+        about: "Where to listen; port 0: any that is free",
+        form: Text(ADDRESS, |to, text| {
+            to.server.address = text.parse().map_err(|_| is_not(text, ADDRESS))?;
+            Ok(())
+        }),
+    },
+    Setting {
+        name: "connections",
+        value_name: "N",
+        otherwise: Value("100"),
+        heading: CONNECTIONS,
+        about: "Connections at a time; others are refused with 53300",
+        form: Whole(1..=100_000, |to, most| to.server.connections_max = most as usize),
+    },
+    Setting {
+        name: "user",
+        value_name: "NAME",
+        otherwise: Nothing("users stay as they are"),
+        heading: CONNECTIONS,
+        about: "A user to make, or to give another password: that of HOTROW_PASSWORD or \
+            password-file",
+        form: Text(NAME, |to, text| {
+            to.user = Some(text.to_owned());
+            if text.is_empty() { Err(is_not(text, NAME)) } else { Ok(()) }
+        }),
+    },
+    Setting {
+        name: "password-file",
+        value_name: "FILE",
+        otherwise: Nothing("HOTROW_PASSWORD has it"),
+        heading: CONNECTIONS,
+        about: "A file whose first line is the user's password",
+        form: Text(PATH, |to, text| path(&mut to.password_file, text)),
+    },
+    Setting {
+        name: "tls-cert",
+        value_name: "FILE",
+        otherwise: Nothing("nothing is encrypted"),
+        heading: ENCRYPTION,
+        about: "Encrypt connections: the certificate, as PEM, behind it those that vouch for it",
+        form: Text(PATH, |to, text| path(&mut to.tls_cert, text)),
+    },
+    Setting {
+        name: "tls-key",
+        value_name: "FILE",
+        otherwise: Nothing("nothing is encrypted"),
+        heading: ENCRYPTION,
+        about: "The certificate's private key, as PEM",
+        form: Text(PATH, |to, text| path(&mut to.tls_key, text)),
+    },
+    Setting {
+        name: "tls-required",
+        value_name: "BOOL",
+        otherwise: Value("false"),
+        heading: ENCRYPTION,
+        about: "Refuse connections that are not encrypted, also from this machine",
+        form: Switch(|to, is_on| to.tls_required = is_on),
+    },
+    Setting {
+        name: "insecure-no-tls",
+        value_name: "BOOL",
+        otherwise: Value("false"),
+        heading: ENCRYPTION,
+        about: "Let other machines in without encryption: whoever is on the way reads all, and may \
+            change it",
+        form: Switch(|to, is_on| to.insecure_no_tls = is_on),
+    },
+    Setting {
+        name: "message-bytes-max",
+        value_name: "SIZE",
+        otherwise: Value("16MiB"),
+        heading: LIMITS,
+        about: "Bytes of one message of a client: a statement, or a statement's values (08P01)",
+        form: Size(16 << 10..=1 << 30, |to, bytes| to.server.message_bytes_max = bytes as usize),
+    },
+    Setting {
+        name: "result-bytes-max",
+        value_name: "SIZE",
+        otherwise: Value("256MiB"),
+        heading: LIMITS,
+        about: "Bytes of the rows of a statement, and of each step of a query (54000, 53200)",
+        form: Size(64 << 10..=PIB, |to, bytes| to.config.result_bytes_max = bytes as usize),
+    },
+    Setting {
+        name: "changes-max",
+        value_name: "N",
+        otherwise: Value("16777216"),
+        heading: LIMITS,
+        about: "Changes of a transaction of several statements; some 32 bytes each (54000)",
+        form: Whole(1..=10 * BILLION, |to, changes| to.config.changes_max = changes as usize),
+    },
+    Setting {
+        name: "step-budget",
+        value_name: "N",
+        otherwise: Value("10000000"),
+        heading: LIMITS,
+        about: "Turns of loops and visited rows of a call (54000)",
+        form: Whole(1..=1000 * BILLION, |to, steps| to.config.step_budget = steps),
+    },
+    Setting {
+        name: "idle-in-transaction",
+        value_name: "SPAN",
+        otherwise: Value("60s"),
+        heading: LIMITS,
+        about: "How long a transaction may be idle between two statements (25P03); 0s: for ever",
+        form: Span(0..=30 * DAY_MS, |to, span| {
+            to.config.idle_in_transaction = (!span.is_zero()).then_some(span);
+        }),
+    },
+    Setting {
+        name: "startup-patience",
+        value_name: "SPAN",
+        otherwise: Value("10s"),
+        heading: LIMITS,
+        about: "How long a client may take to begin a session, TLS and password included (08006)",
+        form: Span(1..=DAY_MS, |to, span| to.server.startup_patience = span),
+    },
+    Setting {
+        name: "send-patience",
+        value_name: "SPAN",
+        otherwise: Value("60s"),
+        heading: LIMITS,
+        about: "How long a client may leave an answer unread before it is cut off",
+        form: Span(1..=DAY_MS, |to, span| to.server.send_patience = span),
+    },
+    Setting {
+        name: "drain-patience",
+        value_name: "SPAN",
+        otherwise: Value("10s"),
+        heading: LIMITS,
+        about: "How long connections may take to finish what they are at when the server stops",
+        form: Span(1..=DAY_MS, |to, span| to.server.drain_patience = span),
+    },
+    Setting {
+        name: "checkpoint-log-bytes",
+        value_name: "SIZE",
+        otherwise: Value("256MiB"),
+        heading: CHECKPOINTS,
+        about: "Bytes of log after which a checkpoint is taken; 0: only when asked (CHECKPOINT)",
+        form: Size(0..=PIB, |to, bytes| {
+            to.config.checkpoint_log_bytes = (bytes > 0).then_some(bytes);
+        }),
+    },
+    Setting {
+        name: "checkpoint-threads",
+        value_name: "N",
+        otherwise: Value("2"),
+        heading: CHECKPOINTS,
+        about: "Threads that copy rows into a checkpoint",
+        form: Whole(1..=64, |to, threads| to.config.checkpoint_threads = threads as usize),
+    },
+];
+
+/// What cannot stand beside what, or not without what.
+#[derive(Debug)]
+pub(super) enum Rule {
+    /// not both
+    Excludes(&'static str, &'static str),
+    /// the first only with the second
+    Needs(&'static str, &'static str),
+}
+
+/// Rules between settings, whatever said them.
+pub(super) static RULES: &[Rule] = &[
+    Rule::Excludes("memory", "data"),
+    Rule::Excludes("memory", "durability"),
+    Rule::Excludes("tls-required", "insecure-no-tls"),
+    Rule::Needs("tls-cert", "tls-key"),
+    Rule::Needs("tls-key", "tls-cert"),
+    Rule::Needs("tls-required", "tls-cert"),
+    Rule::Needs("password-file", "user"),
+];
+
+fn path(to: &mut Option<PathBuf>, text: &str) -> Result<(), String> {
+    *to = Some(text.into());
+    if text.is_empty() { Err(is_not(text, PATH)) } else { Ok(()) }
+}
