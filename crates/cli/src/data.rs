@@ -11,6 +11,15 @@ use crate::failure::Failure;
 
 /// Opens a database in a directory; tells on stderr what recovery did, if it did anything.
 pub(crate) fn open(path: &Path, config: Config) -> Result<Database, Failure> {
+    let db = recover(path, config)?;
+    if let Some(report) = db.recovery() {
+        tell(report);
+    }
+    Ok(db)
+}
+
+/// As [`open`], for whoever tells what was done by himself.
+pub(crate) fn recover(path: &Path, config: Config) -> Result<Database, Failure> {
     let bar = bar("recovering", io::stderr().is_terminal());
     let engine = hotrow::engines().iter().find(|entry| entry.name == config.engine);
     let opened = match engine {
@@ -18,11 +27,7 @@ pub(crate) fn open(path: &Path, config: Config) -> Result<Database, Failure> {
         None => Database::open(path, config), // which tells that there is no such engine
     };
     bar.finish_and_clear();
-    let db = opened?;
-    if let Some(report) = db.recovery() {
-        tell(report);
-    }
-    Ok(db)
+    Ok(opened?)
 }
 
 fn tell(report: &RecoveryReport) {

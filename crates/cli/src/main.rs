@@ -16,6 +16,7 @@ mod explain;
 mod failure;
 mod figure;
 mod history;
+mod logging;
 mod serve;
 mod settings;
 mod shell;

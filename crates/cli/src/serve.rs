@@ -8,6 +8,7 @@ use hotrow_base::thread::ThreadOptions;
 use hotrow_server::{Plain, Server, ServerOptions, TlsIdentity};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use tracing::{info, warn};
 
 use crate::arguments::ServeArguments;
 use crate::data;
@@ -28,11 +29,12 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
         Some(name) => Some((name, password(serving.password_file.as_deref())?)),
         None => None,
     };
+    serving.logging.start();
     // Each connection may have a transaction open, as far as there can be so many.
     let open_max = options.connections_max.clamp(OPEN_MIN, OPEN_MAX);
     let config = serving.config.open_transactions_max(open_max);
     let db = match (&serving.directory, serving.memory) {
-        (Some(path), _) => data::open(path, config)?,
+        (Some(path), _) => data::recover(path, config)?,
         (None, true) => Database::open_in_memory(config)?,
         (None, false) => {
             let what = "where is the database? Give DIR or --memory; HOTROW_DATA, or data in a \
@@ -40,6 +42,11 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
             return Err(Failure::Usage(what.to_owned()));
         }
     };
+    if let Some(report) = db.recovery() {
+        report.notices.iter().for_each(|notice| warn!("{notice}"));
+        let (rows, transactions) = (report.checkpoint_rows, report.transactions);
+        info!(rows, transactions, duration = ?report.duration, "recovered");
+    }
     if let Some((name, password)) = password {
         set_user(&db, name, &password)?;
     }
@@ -52,23 +59,26 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let thread = ThreadOptions::named("signals").spawn(move || {
         for signal in &mut signals {
             let name = if signal == SIGINT { "SIGINT" } else { "SIGTERM" };
-            eprintln!("hotrow: {name}: connections finish what they are at");
+            info!("{name}: connections finish what they are at");
             stopper.stop();
         }
     });
     let thread = thread.map_err(failed)?;
     if !db.has_passwords() {
-        eprintln!(
-            "hotrow: NOTICE: no user has a password, so any program of this machine is let in as \
-             anybody; CREATE USER name PASSWORD '...' ends that"
+        warn!(
+            "no user has a password, so any program of this machine is let in as anybody; CREATE \
+             USER name PASSWORD '...' ends that"
         );
     }
-    eprintln!("hotrow: listening on {}", server.address().map_err(failed)?);
+    if let Some(address) = server.http_address() {
+        info!("/metrics, /live and /ready on {address}");
+    }
+    info!("listening on {}", server.address().map_err(failed)?);
     server.run();
     db.shutdown();
     handle.close();
     let _ = thread.join(); // it has nothing to tell
-    eprintln!("hotrow: stopped");
+    info!("stopped");
     Ok(())
 }
 

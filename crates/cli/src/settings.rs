@@ -21,6 +21,8 @@ use std::time::Duration;
 use hotrow::Config;
 use hotrow_server::ServerOptions;
 
+use crate::logging::Logging;
+
 pub(crate) use flags::Flags;
 pub(crate) use sources::{Chosen, PASSWORD, Settings};
 use table::SETTINGS;
@@ -72,6 +74,7 @@ pub(crate) enum Form {
 pub(crate) struct Serving {
     pub(crate) directory: Option<PathBuf>,
     pub(crate) memory: bool,
+    pub(crate) logging: Logging,
     pub(crate) user: Option<String>,
     pub(crate) password_file: Option<PathBuf>,
     pub(crate) tls_cert: Option<PathBuf>,

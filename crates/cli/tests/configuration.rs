@@ -222,7 +222,7 @@ fn the_sample_file_is_what_is_generated() {
     // Where a setting has a default, that is what is commented out.
     let said = kept.lines().map(|line| line.strip_prefix('#').unwrap_or(line));
     let values = said.filter(|line| line.contains(" = ") && !line.starts_with(' '));
-    let needs_more = ["engine", "threads", "user", "password_file", "tls_cert", "tls_key"];
+    let needs_more = ["engine", "threads", "user", "password_file", "tls_cert", "tls_key", "http"];
     let simple = values.filter(|line| !needs_more.iter().any(|name| line.starts_with(name)));
     let (_, path) = file("said.toml", &simple.collect::<Vec<_>>().join("\n"));
     let said = stdout(&hotrow(&["config", "print", "--config", &path], &[]));

@@ -458,8 +458,7 @@ impl ClientSource {
     /// Notes what calls take, between two turns: the mean of the last one, smoothed.
     fn note_service(&mut self) {
         let (calls, since) = std::mem::replace(&mut self.busy, (0, Ticks::now()));
-        if calls > 0 {
-            let own = since.elapsed_nanos() / calls;
+        if let Some(own) = since.elapsed_nanos().checked_div(calls) {
             let book = &self.queue.threads.of(self.number).service;
             let known = book.get();
             book.set(if known == 0 { own } else { (7 * known + own) / 8 });

@@ -104,8 +104,8 @@ fn call(call: &CallFigures) -> Fields {
         ("calls", count(call.calls)),
         ("failed", count(call.failed)),
         ("mean_us", mean(call.phases.iter().sum())),
-        ("p50_us", micros(call.latencies.quantile(0.5))),
-        ("p99_us", micros(call.latencies.quantile(0.99))),
+        ("p50_us", micros(call.latencies.quantile(0.5).min(call.longest))),
+        ("p99_us", micros(call.latencies.quantile(0.99).min(call.longest))),
         ("max_us", micros(call.longest)),
     ];
     for phase in CallPhase::ALL {

@@ -3,20 +3,26 @@
 use std::path::PathBuf;
 
 use hotrow::Durability;
+use tracing::level_filters::LevelFilter;
 
 use super::Form::{Size, Span, Switch, Text, Whole};
 use super::Otherwise::{Nothing, Value};
 use super::{Setting, is_not};
+use crate::logging::LogFormat;
 use crate::sql;
 
 const DATABASE: &str = "Database";
 const CONNECTIONS: &str = "Connections and users";
 const ENCRYPTION: &str = "Encryption";
 const LIMITS: &str = "Limits";
+const OVERLOAD: &str = "Overload";
+const WATCHING: &str = "Watching";
 const CHECKPOINTS: &str = "Checkpoints";
 
 const ADDRESS: &str = "an address and a port, such as 127.0.0.1:5433 or [::]:5433";
 const MODE: &str = "durable or buffered";
+const FORMAT: &str = "text or json";
+const LEVEL: &str = "error, warn, info, debug or off";
 const PATH: &str = "a path";
 const NAME: &str = "a name";
 
@@ -229,6 +235,91 @@ pub(crate) static SETTINGS: &[Setting] = &[
         heading: LIMITS,
         about: "How long connections may take to finish what they are at when the server stops",
         form: Span(1..=DAY_MS, |to, span| to.server.drain_patience = span),
+    },
+    Setting {
+        name: "queue-capacity",
+        value_name: "N",
+        otherwise: Value("1024"),
+        heading: OVERLOAD,
+        about: "Calls of one priority that wait for a thread before others wait for room",
+        form: Whole(1..=1 << 20, |to, calls| to.config.queue_capacity = calls as usize),
+    },
+    Setting {
+        name: "call-deadline",
+        value_name: "SPAN",
+        otherwise: Value("0s"),
+        heading: OVERLOAD,
+        about: "Within which a thread must take a call, else it fails with 53300 and has done \
+            nothing; 0s: calls wait. Sessions have their own: SET hotrow.call_deadline",
+        form: Span(0..=DAY_MS, |to, span| {
+            to.config.call_deadline = (!span.is_zero()).then_some(span);
+        }),
+    },
+    Setting {
+        name: "calls-per-key-max",
+        value_name: "N",
+        otherwise: Value("0"),
+        heading: OVERLOAD,
+        about: "Calls that may wait for a key that they write before others fail with 53300; 0: as \
+            many as there are",
+        form: Whole(0..=1 << 20, |to, calls| {
+            to.config.calls_per_key_max = (calls > 0).then_some(calls as u32);
+        }),
+    },
+    Setting {
+        name: "http",
+        value_name: "ADDRESS",
+        otherwise: Nothing("nowhere"),
+        heading: WATCHING,
+        about: "Where /metrics, /live and /ready are answered, to anybody, such as 127.0.0.1:9433",
+        form: Text(ADDRESS, |to, text| {
+            to.server.http = Some(text.parse().map_err(|_| is_not(text, ADDRESS))?);
+            Ok(())
+        }),
+    },
+    Setting {
+        name: "log-format",
+        value_name: "FORMAT",
+        otherwise: Value("text"),
+        heading: WATCHING,
+        about: "How events are told on stderr, a line each: text or json",
+        form: Text(FORMAT, |to, text| {
+            to.logging.format = match text {
+                "text" => LogFormat::Text,
+                "json" => LogFormat::Json,
+                _ => return Err(is_not(text, FORMAT)),
+            };
+            Ok(())
+        }),
+    },
+    Setting {
+        name: "log-level",
+        value_name: "LEVEL",
+        otherwise: Value("info"),
+        heading: WATCHING,
+        about: "Which events: error, warn, info, debug (each connection) or off",
+        form: Text(LEVEL, |to, text| {
+            to.logging.level = match text {
+                "off" => LevelFilter::OFF,
+                "error" => LevelFilter::ERROR,
+                "warn" => LevelFilter::WARN,
+                "info" => LevelFilter::INFO,
+                "debug" => LevelFilter::DEBUG,
+                _ => return Err(is_not(text, LEVEL)),
+            };
+            Ok(())
+        }),
+    },
+    Setting {
+        name: "slow-statement",
+        value_name: "SPAN",
+        otherwise: Value("0s"),
+        heading: WATCHING,
+        about: "Statements that take longer are told, with their text but not their values; \
+            0s: none",
+        form: Span(0..=DAY_MS, |to, span| {
+            to.config.slow_statement = (!span.is_zero()).then_some(span);
+        }),
     },
     Setting {
         name: "checkpoint-log-bytes",

@@ -41,7 +41,9 @@ fn every_setting_goes_somewhere() {
             Form::Span(..) => "7min",
             Form::Text(..) => match setting.name {
                 "durability" => "buffered",
-                "listen" => "[::1]:1",
+                "listen" | "http" => "[::1]:1",
+                "log-format" => "json",
+                "log-level" => "warn",
                 "engine" => hotrow::engines().iter().map(|entry| entry.name).min().expect("some"),
                 _ => "x",
             },
