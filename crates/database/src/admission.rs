@@ -3,7 +3,8 @@
 //! Role         a call that writes a key for which enough others wait already is refused before it
 //!              is queued, so that those who want something else find room in the queue; used only
 //!              where [`Config::calls_per_key_max`](crate::Config) says so
-//! Invariants   I1 a call that was let in holds its places until it has ended, whatever becomes of it
+//! Invariants   I1 a call that was let in holds its places until it has ended, whatever becomes of
+//!                 it
 //!              I2 the bound is exact for each key but where another one shares both of its
 //!                 places: of 4096 in two rows, by different bits of the lock's identity
 //! Concurrency  places -> added to and subtracted from by all callers of a key: a shared counter,

@@ -1,6 +1,7 @@
 //! `/metrics`: the figures of a server, as Prometheus reads them.
 //!
-//! Role         asks the database for what it keeps anyway, when somebody scrapes; nothing is counted here
+//! Role         asks the database for what it keeps anyway, when somebody scrapes; nothing is
+//!              counted here
 //! Format       OpenMetrics text; names and units as Prometheus wants them: seconds, bytes,
 //!              counters that end in `_total`
 //! Invariants   I1 labels are few: procedures, phases, ways to end. Keys of rows are in
