@@ -13,8 +13,8 @@ use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{ColumnFrom, Quiet, Rebuilt, Schema};
 use hotrow_sql::{
-    CatalogChange, Columns, Compiled, Dropped, Filled, ProcedureNames, Truncation, apply, compile,
-    parse_script,
+    CatalogChange, Columns, Compiled, Dropped, Filled, ProcedureNames, Truncation, apply,
+    broken_view, compile, parse_script,
 };
 use hotrow_transaction::actions::{ActionProgram, explain_batch};
 use hotrow_transaction::catalog::Catalog;
@@ -188,7 +188,17 @@ fn change_catalog(
     let schema = quiet.schema();
     let mut catalog = schema.catalog.clone();
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
-    if changes.iter().all(CatalogChange::is_of_users) {
+    if let Some((view, error)) = broken_view(&catalog, &Registered(&schema)) {
+        let is_own = |change: &CatalogChange| match change {
+            CatalogChange::SetView(made) => made.name == view,
+            _ => false,
+        };
+        return Err(match changes.iter().any(is_own) {
+            true => error,
+            false => needed_by_view(&view, error),
+        });
+    }
+    if changes.iter().all(CatalogChange::leaves_procedures) {
         let mut next = (*schema).clone();
         next.catalog = catalog;
         quiet.replace(next);
@@ -292,6 +302,16 @@ fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange
     error
 }
 
+/// 2BP01
+fn needed_by_view(view: &str, error: SqlError) -> SqlError {
+    let message = format!("view \"{view}\" would no longer be what it is");
+    let hint =
+        "Drop the view first, and create it again afterwards; DROP ... CASCADE does the first.";
+    let mut needed = advised(b"2BP01", message, hint);
+    needed.detail = Some(error.message);
+    needed
+}
+
 /// CREATE [OR REPLACE]; that it may replace was checked when it was compiled.
 fn create_procedure(
     quiet: &Quiet<'_>,
@@ -315,6 +335,9 @@ fn create_procedure(
     trees[id.index()] = Some(procedure);
     let mut next = (*schema).clone();
     next.recompile(trees)?;
+    if let Some((view, error)) = broken_view(&next.catalog, &Registered(&next)) {
+        return Err(needed_by_view(&view, error));
+    }
     quiet.replace(next);
     if let Some((old, _)) = old {
         sources.set(old, None);
@@ -359,6 +382,9 @@ fn drop_procedures(
     }
     let mut next = (*schema).clone();
     next.recompile(trees)?;
+    if let Some((view, error)) = broken_view(&next.catalog, &Registered(&next)) {
+        return Err(needed_by_view(&view, error));
+    }
     quiet.replace(next);
     dropped.into_iter().for_each(|id| sources.set(id, None));
     Ok(Defined::Something)

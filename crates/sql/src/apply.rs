@@ -1,7 +1,7 @@
 //! Catalog changes: what CREATE, ALTER and DROP mean, and their application.
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
-use hotrow_transaction::catalog::{Catalog, Check, Column, ForeignKey, IndexDefinition};
+use hotrow_transaction::catalog::{Catalog, Check, Column, ForeignKey, IndexDefinition, View};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Expr, Place, Procedure};
 
@@ -77,6 +77,10 @@ pub enum CatalogChange {
         /// which
         name: String,
     },
+    /// CREATE [OR REPLACE] VIEW
+    SetView(View),
+    /// DROP VIEW
+    DropView(String),
     /// CREATE USER, ALTER USER ... PASSWORD
     SetUser {
         /// its name
@@ -91,9 +95,11 @@ pub enum CatalogChange {
 }
 
 impl CatalogChange {
-    /// Whether it is one of users, which no procedure has to do with.
-    pub fn is_of_users(&self) -> bool {
-        matches!(self, Self::SetUser { .. } | Self::DropUser(_) | Self::Nothing(_))
+    /// Whether it is one of users or views, which no procedure has to do with.
+    pub fn leaves_procedures(&self) -> bool {
+        let is_of_users = matches!(self, Self::SetUser { .. } | Self::DropUser(_));
+        let is_of_views = matches!(self, Self::SetView(_) | Self::DropView(_));
+        is_of_users || is_of_views || matches!(self, Self::Nothing(_))
     }
 }
 
@@ -196,6 +202,17 @@ pub fn apply(catalog: &mut Catalog, change: &CatalogChange) -> Result<()> {
             table.foreign_keys.retain(|key| key.name != *name);
             Ok(())
         }
+        CatalogChange::SetView(view) => {
+            if catalog.view(&view.name).is_none() {
+                free_name(catalog, &view.name)?;
+            }
+            catalog.set_view(view.clone());
+            Ok(())
+        }
+        CatalogChange::DropView(name) => {
+            catalog.drop_view(name);
+            Ok(())
+        }
         CatalogChange::SetUser { name, verifier } => {
             catalog.set_user(name, verifier.as_deref());
             Ok(())
@@ -260,7 +277,8 @@ fn failure(code: &[u8; 5], message: String) -> SqlError {
 }
 
 fn free_name(catalog: &Catalog, name: &str) -> Result<()> {
-    if catalog.table_named(name).is_some() || catalog.index_named(name).is_some() {
+    let is_view = catalog.view(name).is_some();
+    if is_view || catalog.table_named(name).is_some() || catalog.index_named(name).is_some() {
         return Err(failure(b"42P07", format!("relation \"{name}\" already exists")));
     }
     Ok(())

@@ -108,6 +108,12 @@ pub trait ProcedureNames {
     fn procedure(&self, name: &str) -> Option<&Procedure>;
 }
 
+impl<T: ProcedureNames + ?Sized> ProcedureNames for &T {
+    fn procedure(&self, name: &str) -> Option<&Procedure> {
+        (**self).procedure(name)
+    }
+}
+
 impl ProcedureNames for () {
     fn procedure(&self, _: &str) -> Option<&Procedure> {
         None
@@ -256,6 +262,9 @@ fn sql_statement(
         }
         ast::Statement::CreateIndex(index) => {
             Ok(Compiled::Catalog(vec![compiler.create_index(index)?]))
+        }
+        ast::Statement::CreateView(view) => {
+            Ok(Compiled::Catalog(vec![compiler.create_view(view)?]))
         }
         ast::Statement::Drop { object_type, if_exists, names, cascade, .. } => {
             drop_relations(compiler, *object_type, (*if_exists, *cascade), names)
@@ -452,6 +461,10 @@ fn drop_relations(
                     changes.push(CatalogChange::DropTable(table.id));
                     changes.extend(owned_by(table).map(CatalogChange::DropTable));
                 }
+                None if catalog.view(&name).is_some() => {
+                    return Err(error(b"42809", place, format!("\"{name}\" is not a table"))
+                        .hint("Use DROP VIEW to remove a view."));
+                }
                 None if if_exists => changes.push(skipped("table", &name)),
                 None => {
                     return Err(error(b"42P01", place, format!("table \"{name}\" does not exist")));
@@ -485,11 +498,9 @@ fn drop_relations(
                     return Err(error(b"42704", place, format!("index \"{name}\" does not exist")));
                 }
             },
+            ast::ObjectType::View => changes.push(compiler.drop_view((&name, place), if_exists)?),
             // What there is none of is not there.
-            ast::ObjectType::View
-            | ast::ObjectType::MaterializedView
-            | ast::ObjectType::Type
-            | ast::ObjectType::Schema
+            ast::ObjectType::MaterializedView | ast::ObjectType::Type | ast::ObjectType::Schema
                 if if_exists =>
             {
                 let kind = object_type.to_string().to_lowercase();
@@ -499,10 +510,13 @@ fn drop_relations(
                 return Err(unsupported(
                     place,
                     format!("DROP {other}"),
-                    "tables, indexes, sequences, functions and procedures can be dropped",
+                    "tables, views, indexes, sequences, functions and procedures can be dropped",
                 ));
             }
         }
+    }
+    if cascades {
+        changes.extend(compiler.views_lost(&changes)?);
     }
     Ok(Compiled::Catalog(changes))
 }

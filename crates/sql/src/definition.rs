@@ -69,6 +69,7 @@ impl Compiler<'_> {
     pub(crate) fn is_there(&self, name: &str, may_be: bool, place: Place) -> Result<bool> {
         let found = self.catalog.table_named(name).is_some();
         let found = found || self.catalog.index_named(name).is_some();
+        let found = found || self.catalog.view(name).is_some();
         if found && !may_be { Err(taken(name, place)) } else { Ok(found) }
     }
 

@@ -64,6 +64,7 @@ mod transaction_control;
 mod types;
 mod typing;
 mod user;
+mod view;
 
 pub use apply::{CatalogChange, Columns, Filled, Notice, apply};
 pub use call::Argument;
@@ -85,3 +86,4 @@ pub use syntax::ScriptStatement;
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};
 pub use types::BARE_NUMERIC;
+pub use view::broken_view;

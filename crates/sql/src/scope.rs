@@ -15,6 +15,7 @@ use hotrow_transaction::walk::reads_any;
 
 use crate::compile::ProcedureNames;
 use crate::error::{Advice, Result, error, too_complex};
+use crate::view::is_view;
 
 /// Slots a procedure may have.
 const SLOTS_MAX: usize = 30_000;
@@ -129,6 +130,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) ad_hoc: bool,
     /// of a query of any shape: what is in scope, the innermost SELECT last
     pub(crate) levels: Vec<crate::relation::Level>,
+    /// levels around that of a view, which it does not see
+    pub(crate) levels_around: usize,
     /// and its reads of one table
     pub(crate) fetches: Vec<Procedure>,
     /// and how many parts it has so far
@@ -168,6 +171,7 @@ impl<'c> Compiler<'c> {
             returning: Returning::Nothing,
             ad_hoc: false,
             levels: Vec::new(),
+            levels_around: 0,
             fetches: Vec::new(),
             parts: 0,
         }
@@ -374,6 +378,9 @@ impl<'c> Compiler<'c> {
         if found.is_some_and(|table| table.sequence.is_some() && !self.is_own) {
             return Err(error(b"42809", place, format!("\"{name}\" is a sequence"))
                 .hint("ask nextval, currval or the view pg_sequences"));
+        }
+        if self.catalog.view(name).is_some() {
+            return Err(is_view(name, place));
         }
         found.ok_or_else(|| {
             let problem = error(b"42P01", place, format!("relation \"{name}\" does not exist"));

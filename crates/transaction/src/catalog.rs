@@ -1,4 +1,4 @@
-//! The catalog: tables, columns, indexes and constraints, by dense ids; users, by name.
+//! The catalog: tables, columns, indexes and constraints, by dense ids; users and views, by name.
 //!
 //! Role         written by `sql` at a quiet point, read by everybody; immutable while transactions
 //!              run (a change makes a new catalog)
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::{KeyLayout, KeyPart};
 use hotrow_base::row::{ColumnType, Field, RowLayout};
-use hotrow_base::types::DataType;
+use hotrow_base::types::{DataType, SqlType};
 
 use crate::outcome::SqlError;
 use crate::program::Expr;
@@ -173,6 +173,21 @@ impl Table {
     }
 }
 
+/// A view: a query with a name.
+#[derive(Clone, PartialEq, Debug)]
+pub struct View {
+    /// tells it from all others there ever were; given by [`Catalog::set_view`]
+    pub id: u32,
+    /// its name
+    pub name: String,
+    /// names and types of its columns
+    pub columns: Vec<(String, SqlType)>,
+    /// the query, as SQL
+    pub text: String,
+    /// what the query itself calls its columns: it has to go on giving these
+    pub given: Vec<String>,
+}
+
 /// What CREATE INDEX and PRIMARY KEY say.
 #[derive(Clone, Debug)]
 pub struct IndexDefinition {
@@ -197,6 +212,8 @@ pub struct Catalog {
     tables: Vec<Table>,
     indexes: Vec<Index>,
     users: Arc<BTreeMap<String, Option<String>>>,
+    views: Arc<BTreeMap<String, Arc<View>>>,
+    views_made: u32,
 }
 
 impl Catalog {
@@ -393,6 +410,33 @@ impl Catalog {
     pub fn set_user(&mut self, name: &str, verifier: Option<&str>) {
         let verifier = verifier.map(str::to_owned);
         Arc::make_mut(&mut self.users).insert(name.to_owned(), verifier);
+    }
+
+    /// All views, by name.
+    pub fn views(&self) -> impl Iterator<Item = &Arc<View>> {
+        self.views.values()
+    }
+
+    /// The view with this name.
+    pub fn view(&self, name: &str) -> Option<&Arc<View>> {
+        self.views.get(name)
+    }
+
+    /// Adds a view, or puts it in the place, and under the id, of another one with its name.
+    pub fn set_view(&mut self, mut view: View) {
+        view.id = match self.view(&view.name) {
+            Some(old) => old.id,
+            None => {
+                self.views_made += 1;
+                self.views_made
+            }
+        };
+        Arc::make_mut(&mut self.views).insert(view.name.clone(), Arc::new(view));
+    }
+
+    /// Takes a view away.
+    pub fn drop_view(&mut self, name: &str) {
+        Arc::make_mut(&mut self.views).remove(name);
     }
 
     /// Takes a user away.

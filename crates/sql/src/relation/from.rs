@@ -1,6 +1,7 @@
 //! FROM: relations, and how they are joined.
 
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::catalog::View;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place};
 use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 
@@ -266,6 +267,11 @@ impl Compiler<'_> {
             let columns = if columns.is_empty() { common.columns.clone() } else { columns };
             return self.planned(shown, &columns, bound?, place);
         }
+        if matches!(schema, None | Some("public"))
+            && let Some(view) = self.catalog.view(name)
+        {
+            return self.bind_view(view, (shown, columns), place);
+        }
         let (kind, schema, known) = match (schema, self.catalog.table_named(name)) {
             (None | Some("public"), Some(_)) => {
                 let table = self.table(name, place)?;
@@ -307,6 +313,31 @@ impl Compiler<'_> {
             });
         }
         Ok(relation)
+    }
+
+    /// Compiles a view's query where it is named, as if nothing were around it.
+    fn bind_view(
+        &mut self,
+        view: &View,
+        (shown, aliases): (String, Vec<String>),
+        place: Place,
+    ) -> Result<Relation> {
+        let query = self.view_query(view, place)?;
+        let around = std::mem::take(&mut self.levels);
+        self.levels_around += around.len();
+        let bound = self.query_plan(&query);
+        self.levels_around -= around.len();
+        self.levels = around;
+        let bound = bound?;
+        let types = view.columns.iter().map(|(_, sql_type)| *sql_type);
+        let gives = bound.outputs.iter().map(|(name, slot)| (name, self.slot_type(*slot)));
+        if !gives.eq(view.given.iter().zip(types)) {
+            let message = format!("view \"{}\" would have other columns", view.name);
+            return Err(error(b"0A000", place, message).hint("name its columns in place of *"));
+        }
+        let own = view.columns.iter().skip(aliases.len()).map(|(name, _)| name.clone());
+        let names: Vec<_> = aliases.iter().cloned().chain(own).collect();
+        self.planned(shown, &names, bound, place)
     }
 
     /// The query that WITH gave a name to.

@@ -69,6 +69,8 @@ pub enum SystemFunction {
     BackendPid,
     /// format_type(oid, typmod)
     FormatType,
+    /// pg_get_viewdef(oid [, pretty])
+    ViewDefinition,
     /// pg_get_indexdef(oid [, column, pretty])
     IndexDefinition,
     /// pg_get_constraintdef(oid [, pretty])
@@ -162,6 +164,7 @@ pub(crate) const SIGNATURES: &[Signature] = {
         f("current_setting", H::System(S::CurrentSetting), 1, &[TEXT, TRUTH], TEXT),
         f("pg_backend_pid", H::System(S::BackendPid), 0, &[], INT),
         f("format_type", H::System(S::FormatType), 2, &[OID, INT], TEXT),
+        f("pg_get_viewdef", H::System(S::ViewDefinition), 1, &[OID, TRUTH], TEXT),
         f("pg_get_indexdef", H::System(S::IndexDefinition), 1, &[OID, INT, TRUTH], TEXT),
         f("pg_get_constraintdef", H::System(S::ConstraintDefinition), 1, &[OID, TRUTH], TEXT),
         f("pg_get_function_result", H::System(S::FunctionResult), 1, &[OID], TEXT),
@@ -232,7 +235,6 @@ pub(crate) fn known(name: &str) -> Option<Known> {
         | "pg_describe_object"
         | "oidvectortypes"
         | "pg_get_statisticsobjdef_columns"
-        | "pg_get_viewdef"
         | "pg_get_triggerdef"
         | "pg_get_ruledef"
         | "pg_tablespace_location"

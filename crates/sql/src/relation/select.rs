@@ -46,7 +46,7 @@ struct Where {
 impl Compiler<'_> {
     /// Rows of a query and the names of its columns.
     pub(super) fn query_plan(&mut self, query: &ast::Query) -> Result<Bound> {
-        if self.levels.len() >= QUERIES_MAX {
+        if self.levels_around + self.levels.len() >= QUERIES_MAX {
             return Err(crate::error::too_complex(self.place, "queries are nested too deeply")
                 .hint("write parts of it as statements of their own"));
         }

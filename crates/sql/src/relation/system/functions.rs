@@ -2,7 +2,7 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Catalog, Check, Index, IndexKind, Table};
+use hotrow_transaction::catalog::{Catalog, Check, Index, IndexKind, Table, View};
 use hotrow_transaction::program::Procedure;
 
 use super::{KNOWN, SystemContext, deparse};
@@ -18,6 +18,7 @@ pub(super) const TABLES: Number = Number(16_384);
 pub(super) const INDEXES: Number = Number(100_000);
 pub(super) const CONSTRAINTS: Number = Number(200_000);
 pub(super) const PROCEDURES: Number = Number(300_000);
+pub(super) const VIEWS: Number = Number(500_000_000);
 pub(super) const DEFAULTS: Number = Number(1_000_000_000);
 pub(super) const CHECKS: Number = Number(1_200_000_000);
 pub(super) const FOREIGN_KEYS: Number = Number(1_400_000_000);
@@ -161,6 +162,16 @@ pub(super) fn check_text(table: &Table, check: &Check) -> String {
     deparse::text(&check.condition, &name)
 }
 
+fn view<'c>(context: &SystemContext<'c>, number: i64) -> Option<&'c View> {
+    let wanted = id(number, VIEWS)?;
+    context.catalog.views().find(|view| view.id as usize == wanted).map(|view| &**view)
+}
+
+/// A view's query, as it is shown.
+pub(super) fn definition_of(view: &View) -> String {
+    format!(" {};", view.text)
+}
+
 /// The value of a function of catalog or session; NULL for what it does not know.
 pub fn system_function(
     context: &SystemContext<'_>,
@@ -195,6 +206,7 @@ pub fn system_function(
             };
             index_text(context, number, column)
         }
+        F::ViewDefinition => view(context, number).map(definition_of),
         F::ConstraintDefinition => constraint_text(context, number),
         F::FunctionResult => {
             procedure(context, number).map(|(procedure, _)| result_text(procedure))
@@ -350,6 +362,9 @@ fn relation_name(context: &SystemContext<'_>, number: i64) -> String {
     if let Some((_, index)) = index(context, number) {
         return quoted(&index.name);
     }
+    if let Some(view) = view(context, number) {
+        return quoted(&view.name);
+    }
     let system = id(number, SYSTEM_RELATIONS).and_then(|at| KNOWN.get(at));
     match system {
         Some(known) if known.schema == "pg_catalog" => known.name.to_owned(),
@@ -370,6 +385,9 @@ pub(in crate::relation) fn relation_number(catalog: &Catalog, name: &str) -> Opt
     }
     if let Some(index) = catalog.index_named(bare) {
         return Some(INDEXES.of(index.id.index()));
+    }
+    if let Some(view) = catalog.view(bare) {
+        return Some(VIEWS.of(view.id as usize));
     }
     let is_it = |known: &super::SystemRelation| {
         known.full_name == name || known.schema == "pg_catalog" && known.name == name

@@ -1,7 +1,7 @@
 //! Rows of `information_schema`.
 
 use hotrow_base::ids::ColumnId;
-use hotrow_base::types::DataType;
+use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Column, Table};
 
@@ -13,13 +13,14 @@ use super::{SystemContext, functions};
 
 pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
     let catalog = || text(context.database);
-    let of_table = |table: &Table| {
+    let of_relation = |name: &str| {
         vec![
             ("table_catalog", catalog()),
             ("table_schema", text("public")),
-            ("table_name", text(&table.name)),
+            ("table_name", text(name)),
         ]
     };
+    let of_table = |table: &Table| of_relation(&table.name);
     let of_constraint = |name: &str| {
         vec![
             ("constraint_catalog", catalog()),
@@ -46,12 +47,35 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
                 fields.push(("is_typed", text("NO")));
                 all.push(fields);
             }
+            for view in context.catalog.views() {
+                let mut fields = of_relation(&view.name);
+                fields.push(("table_type", text("VIEW")));
+                fields.push(("is_insertable_into", text("NO")));
+                fields.push(("is_typed", text("NO")));
+                all.push(fields);
+            }
+        }
+        "information_schema.views" => {
+            for view in context.catalog.views() {
+                let mut fields = of_relation(&view.name);
+                fields.push(("view_definition", text(functions::definition_of(view))));
+                all.push(fields);
+            }
         }
         "information_schema.columns" => {
             for table in tables(context) {
                 for (at, column) in table.columns.iter().enumerate() {
                     let mut fields = of_table(table);
                     fields.extend(column_information(context, at, column));
+                    all.push(fields);
+                }
+            }
+            for view in context.catalog.views() {
+                for (at, (name, sql_type)) in view.columns.iter().enumerate() {
+                    let mut fields = of_relation(&view.name);
+                    fields.extend(column_information(context, at, &plain(name, *sql_type)));
+                    fields.retain(|(name, _)| *name != "is_updatable");
+                    fields.push(("is_updatable", text("NO")));
                     all.push(fields);
                 }
             }
@@ -146,6 +170,17 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
         _ => {}
     }
     all
+}
+
+/// A column of a view, as one of a table would be.
+fn plain(name: &str, of: SqlType) -> Column {
+    Column {
+        name: name.to_owned(),
+        data_type: functions::data_type_of(of),
+        nullable: true,
+        default: None,
+        draws: None,
+    }
 }
 
 fn column_information(context: &SystemContext<'_>, at: usize, column: &Column) -> Fields {

@@ -1,14 +1,18 @@
 //! Rows of the system catalog.
 
+use std::sync::Arc;
+
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
-    Column, ForeignKey, Index, IndexKind, Numbering, Sequence, Table,
+    Column, ForeignKey, Index, IndexKind, Numbering, Sequence, Table, View,
 };
 use hotrow_transaction::program::Procedure;
 
-use super::functions::{self, CONSTRAINTS, DEFAULTS, INDEXES, Number, SYSTEM_RELATIONS, TABLES};
+use super::functions::{
+    self, CONSTRAINTS, DEFAULTS, INDEXES, Number, SYSTEM_RELATIONS, TABLES, VIEWS,
+};
 use super::{Fields, KNOWN, SystemContext, columns, deparse};
 
 const PG_CATALOG: i64 = 11;
@@ -138,6 +142,17 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
                 ]
             })
             .collect(),
+        "pg_catalog.pg_views" => {
+            let view = |view: &Arc<View>| {
+                vec![
+                    ("schemaname", text("public")),
+                    ("viewname", text(&view.name)),
+                    ("viewowner", text(context.user)),
+                    ("definition", text(functions::definition_of(view))),
+                ]
+            };
+            context.catalog.views().map(view).collect()
+        }
         "pg_catalog.pg_indexes" => indexes(context)
             .map(|(table, index)| {
                 vec![
@@ -269,6 +284,11 @@ fn classes(context: &SystemContext<'_>) -> Vec<Fields> {
     for (table, _) in sequences(context) {
         all.push(class(TABLES.of(table.id.index()), &table.name, "S", 3));
     }
+    for view in context.catalog.views() {
+        let mut fields = class(VIEWS.of(view.id as usize), &view.name, "v", view.columns.len());
+        fields.push(("relhasrules", Value::Bool(true)));
+        all.push(fields);
+    }
     for (_, index) in indexes(context) {
         let oid = INDEXES.of(index.id.index());
         let mut fields = class(oid, &index.name, "i", index.columns.len());
@@ -336,6 +356,11 @@ fn attributes(context: &SystemContext<'_>) -> Vec<Fields> {
             let column = &table.columns[column.index()];
             let of = SqlType::Scalar(column.data_type);
             all.push(attribute(INDEXES.of(index.id.index()), at, &column.name, of));
+        }
+    }
+    for view in context.catalog.views() {
+        for (at, (name, of)) in view.columns.iter().enumerate() {
+            all.push(attribute(VIEWS.of(view.id as usize), at, name, *of));
         }
     }
     for (relation, known) in KNOWN.iter().enumerate() {

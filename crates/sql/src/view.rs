@@ -1,0 +1,175 @@
+//! Views: CREATE VIEW, and a view that FROM names.
+//!
+//! Role         a view is the text of its query, compiled where it is named as a subquery would be
+//! Invariants   I1 every view compiles for the catalog in force: a definition that one would not
+//!                 survive is refused, or takes the view with it (CASCADE)
+//!              I2 a view has the columns that it was made with: where `*` would mean others, the
+//!                 definition that would make it so is refused (I1). PostgreSQL replaces `*` by
+//!                 columns when a view is made
+//!              I3 a view sees nothing of the query that names it, and nests no deeper than
+//!                 subqueries may
+
+use std::sync::Arc;
+
+use hotrow_base::types::SqlType;
+use hotrow_transaction::catalog::{Catalog, View};
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::Place;
+use sqlparser::ast;
+
+use crate::apply::{CatalogChange, Notice, apply};
+use crate::clauses::object_name;
+use crate::compile::{ProcedureNames, compile};
+use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::scope::Compiler;
+use crate::script::parse_script;
+use crate::syntax::Syntax;
+use crate::token::{folded, quoted};
+
+impl Compiler<'_> {
+    /// CREATE [OR REPLACE] VIEW.
+    pub(crate) fn create_view(&mut self, written: &ast::CreateView) -> Result<CatalogChange> {
+        let place = place_in(&written.name, self.place);
+        refuse_clauses(written, place)?;
+        let name = object_name(&written.name, place)?;
+        let old = self.catalog.view(&name).filter(|_| written.or_replace).cloned();
+        if old.is_none() && self.is_there(&name, written.if_not_exists, place)? {
+            return Ok(CatalogChange::Nothing(Notice::is_there(&name)));
+        }
+        let view = self.view(name, written, place)?;
+        if let Some(old) = old {
+            let kept = view.columns.get(..old.columns.len());
+            if kept != Some(old.columns.as_slice()) {
+                let message = "a view that replaces another one begins with the columns of that, \
+                               by name and type";
+                return Err(error(b"42P16", place, message.to_owned())
+                    .hint("drop the view, and create it anew"));
+            }
+        }
+        Ok(CatalogChange::SetView(view))
+    }
+
+    fn view(&mut self, name: String, written: &ast::CreateView, place: Place) -> Result<View> {
+        self.restart(Vec::new());
+        let compiled = self.relational(&written.query)?;
+        if !compiled.parameters.is_empty() {
+            return Err(error(b"42P02", place, "a view has no parameters".to_owned()));
+        }
+        let types = compiled.outputs.iter().map(|slot| compiled.slots[slot.index()].sql_type);
+        let named = compiled.columns.iter().map(|column| column.name.clone());
+        let mut columns: Vec<(String, SqlType)> = named.zip(types).collect();
+        let given = columns.iter().map(|(name, _)| name.clone()).collect();
+        if written.columns.len() > columns.len() {
+            let message = "CREATE VIEW specifies more column names than columns".to_owned();
+            return Err(error(b"42601", place, message));
+        }
+        for (column, given) in columns.iter_mut().zip(&written.columns) {
+            column.0 = folded(&given.name.value, given.name.quote_style.is_some());
+        }
+        for (at, (column, _)) in columns.iter().enumerate() {
+            if columns[..at].iter().any(|(other, _)| other == column) {
+                let message = format!("column \"{column}\" specified more than once");
+                return Err(error(b"42701", place, message));
+            }
+        }
+        // The text of a query that means the same when it is read again.
+        let text = written.query.to_string();
+        let same = query_of(&text).is_some_and(|read| *read == *written.query);
+        if !same {
+            return Err(unsupported(place, "this query in a view", "write it in another way"));
+        }
+        Ok(View { id: 0, name, columns, text, given })
+    }
+
+    /// A view that FROM names.
+    pub(crate) fn view_query(&self, view: &View, place: Place) -> Result<Box<ast::Query>> {
+        query_of(&view.text).ok_or_else(|| {
+            let message = format!("the text of view \"{}\" is no query", view.name);
+            error(b"XX000", place, message)
+        })
+    }
+
+    /// DROP VIEW name, ...
+    pub(crate) fn drop_view(
+        &self,
+        (name, place): (&str, Place),
+        if_exists: bool,
+    ) -> Result<CatalogChange> {
+        if self.catalog.view(name).is_some() {
+            return Ok(CatalogChange::DropView(name.to_owned()));
+        }
+        if self.catalog.table_named(name).is_some() {
+            return Err(error(b"42809", place, format!("\"{name}\" is not a view"))
+                .hint("Use DROP TABLE to remove a table."));
+        }
+        if if_exists {
+            let text = format!("view \"{name}\" does not exist, skipping");
+            return Ok(CatalogChange::Nothing(Notice::new(text)));
+        }
+        Err(error(b"42P01", place, format!("view \"{name}\" does not exist")))
+    }
+
+    /// What goes with these changes by CASCADE: the views that would not survive them.
+    pub(crate) fn views_lost(&self, changes: &[CatalogChange]) -> Result<Vec<CatalogChange>> {
+        let Some(procedures) = self.procedures else { return Ok(Vec::new()) };
+        let mut catalog = self.catalog.clone();
+        changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
+        let mut lost = Vec::new();
+        // One may stand on another.
+        while let Some((name, _)) = broken_view(&catalog, procedures) {
+            catalog.drop_view(&name);
+            lost.push(CatalogChange::DropView(name));
+        }
+        Ok(lost)
+    }
+}
+
+fn query_of(text: &str) -> Option<Box<ast::Query>> {
+    let mut statements = parse_script(text).ok()?;
+    match statements.pop()?.syntax {
+        Syntax::Sql(statement) => match *statement {
+            ast::Statement::Query(query) if statements.is_empty() => Some(query),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A view that does not compile for a catalog, and why (I1).
+pub fn broken_view(
+    catalog: &Catalog,
+    procedures: &dyn ProcedureNames,
+) -> Option<(String, SqlError)> {
+    let broken = |view: &Arc<View>| {
+        let all = format!("SELECT * FROM {}", quoted(&view.name));
+        let compiled = parse_script(&all).and_then(|statements| match statements.as_slice() {
+            [statement] => compile(catalog, &procedures, statement).map(drop),
+            _ => Err(SqlError::new(b"XX000", "a view's name is not one name")),
+        });
+        compiled.err().map(|error| (view.name.clone(), error))
+    };
+    catalog.views().find_map(broken)
+}
+
+fn refuse_clauses(written: &ast::CreateView, place: Place) -> Result<()> {
+    let ast::CreateView { materialized, temporary, or_alter, secure, options, .. } = written;
+    let what = match () {
+        () if *materialized => "CREATE MATERIALIZED VIEW",
+        () if *temporary => "a temporary view",
+        () if *or_alter || *secure || written.to.is_some() || !written.cluster_by.is_empty() => {
+            "this kind of view"
+        }
+        () if !matches!(options, ast::CreateTableOptions::None) => "WITH of a view",
+        () if written.columns.iter().any(|column| column.data_type.is_some()) => {
+            "the type of a view's column"
+        }
+        () => return Ok(()),
+    };
+    Err(unsupported(place, what, "write CREATE VIEW name AS query"))
+}
+
+/// That a name is a view's, where a table's is wanted.
+pub(crate) fn is_view(name: &str, place: Place) -> SqlError {
+    // Whoever asks may be able to compile it as a query, which this code lets it try.
+    unsupported(place, format!("the view \"{name}\" here"), "name the tables that it reads")
+}
