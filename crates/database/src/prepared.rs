@@ -30,6 +30,7 @@ use crate::query::{ChangeWork, QueryWork};
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::session_settings::shown_columns;
+use crate::statement::EXPLAINED;
 use crate::statement::{self, StatementResult};
 use crate::verifier::conceal;
 
@@ -393,6 +394,9 @@ fn columns_of(schema: &Schema, compiled: &Compiled) -> Vec<(String, SqlType)> {
         }
         Compiled::ExplainProcedure { .. } => {
             vec![("plan".to_owned(), SqlType::Scalar(DataType::Text))]
+        }
+        Compiled::Explained(_) => {
+            vec![(EXPLAINED.to_owned(), SqlType::Scalar(DataType::Text))]
         }
         Compiled::Setting(setting) => shown_columns(setting).iter().map(scalar).collect(),
         _ => Vec::new(),

@@ -138,6 +138,8 @@ pub(crate) fn execute(
     done.map_err(|error| at(error, prepared.statement().place))
 }
 
+/// What the only column of EXPLAIN is called, as in PostgreSQL.
+pub(crate) const EXPLAINED: &str = "QUERY PLAN";
 /// Bytes of a slow statement's text that are written to the log.
 const TOLD_BYTES_MAX: usize = 1024;
 
@@ -180,6 +182,10 @@ fn execute_in_state(
             // Behind the run, which compiles again where the schema has changed.
             types = prepared.result_types();
             rows
+        }
+        Some(Compiled::Explained(lines)) => {
+            types.push(SqlType::Scalar(DataType::Text));
+            shown(EXPLAINED, lines.iter().map(String::as_str))
         }
         Some(Compiled::ExplainProcedure { name, arguments }) => {
             let arguments = arguments.map(|written| given(&written, values));
@@ -467,8 +473,13 @@ fn explain(inner: &Inner, name: &str, arguments: Option<Vec<Value>>) -> Result<R
             text + &held + &explain_in_batch(&schema.catalog, &actions, &mut cut)
         }
     };
-    let rows = text.lines().map(|line| vec![Value::from(line)]).collect();
-    Ok(outcome::Rows { columns: vec!["plan".to_owned()], rows, touched: 0 }.into())
+    Ok(shown("plan", text.lines()))
+}
+
+/// Lines of text as rows of one column.
+fn shown<'a>(column: &str, lines: impl Iterator<Item = &'a str>) -> Rows {
+    let rows = lines.map(|line| vec![Value::from(line)]).collect();
+    outcome::Rows { columns: vec![column.to_owned()], rows, touched: 0 }.into()
 }
 
 /// The error, with a place where it has none.

@@ -14,6 +14,7 @@ use crate::clauses::object_name;
 use crate::copy::Copy;
 use crate::create::create_procedure;
 use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::explain::explain;
 use crate::maintenance::{Maintenance, Truncation};
 use crate::parameters::parameters_named;
 use crate::relation::{Change, Query};
@@ -67,6 +68,8 @@ pub enum Compiled {
         /// what to plan a call with
         arguments: Option<Vec<Argument>>,
     },
+    /// EXPLAIN of a statement: the text
+    Explained(Vec<String>),
     /// BEGIN, COMMIT, ROLLBACK and savepoints
     Transaction(TransactionControl),
     /// TRUNCATE
@@ -300,11 +303,16 @@ fn sql_statement(
         }
         ast::Statement::AlterTable(table) => compiler.alter_table(table),
         ast::Statement::Truncate(truncate) => compiler.truncation(truncate).map(Compiled::Truncate),
-        ast::Statement::Explain { .. } | ast::Statement::ExplainTable { .. } => Err(unsupported(
-            place,
-            "EXPLAIN of a statement",
-            "write EXPLAIN PROCEDURE name, or EXPLAIN PROCEDURE name(arguments)",
-        )),
+        ast::Statement::Explain { analyze, statement, options, format, .. } => {
+            refuse_explain_options(*analyze, options.as_deref(), format.as_ref(), place)?;
+            let compiled = sql_statement(compiler, procedures, statement)?;
+            let text = explain(compiler.catalog, &compiled).ok_or_else(|| {
+                let hint = "SELECT, INSERT, UPDATE and DELETE can be explained, and EXPLAIN \
+                            PROCEDURE name(arguments) tells what a call would hold";
+                unsupported(place, "EXPLAIN of this statement", hint)
+            });
+            text.map(Compiled::Explained)
+        }
         other => {
             let text = other.to_string();
             let verb = text.split_whitespace().next().unwrap_or_default();
@@ -315,6 +323,32 @@ fn sql_statement(
             ))
         }
     }
+}
+
+/// Fails where more is wanted of EXPLAIN than the plan as text.
+fn refuse_explain_options(
+    analyze: bool,
+    options: Option<&[ast::UtilityOption]>,
+    format: Option<&ast::AnalyzeFormatKind>,
+    place: Place,
+) -> Result<()> {
+    let is_said = |option: &&ast::UtilityOption| {
+        let argument = option.arg.as_ref().map(ToString::to_string).unwrap_or_default();
+        let is_off = ["false", "off", "0"].contains(&argument.to_lowercase().as_str());
+        let name = option.name.value.to_lowercase();
+        let is_text = name == "format" && argument.eq_ignore_ascii_case("text");
+        // Without them nothing more is told in any case.
+        let is_idle = ["costs", "verbose", "summary", "settings"].contains(&name.as_str());
+        !is_off && !is_text && !is_idle
+    };
+    let said = options.unwrap_or_default().iter().find(is_said);
+    let what = match (analyze, said, format) {
+        (true, ..) => "EXPLAIN ANALYZE".to_owned(),
+        (false, Some(option), _) => format!("EXPLAIN ({option})"),
+        (false, None, Some(_)) => "a format of EXPLAIN".to_owned(),
+        (false, None, None) => return Ok(()),
+    };
+    Err(unsupported(place, what, "EXPLAIN statement; hotrow.calls tells what calls take"))
 }
 
 /// Fails where rows are to be left out, or an error is wanted, in place of waiting for locks.

@@ -36,6 +36,7 @@ mod copy;
 mod create;
 mod definition;
 mod error;
+mod explain;
 mod expression;
 mod foreign_key;
 mod function;

@@ -9,7 +9,7 @@ use crate::compiled::CompiledProcedure;
 use crate::granule::{Granules, LockMode, Space};
 use crate::locks::{self, LockTemplate};
 use crate::plan::Plan;
-use crate::program::{Effect, Path};
+use crate::program::{Effect, Path, Statement};
 use crate::routing::{self, Routing};
 use crate::slice::Knowledge;
 use crate::walk::{self, Site};
@@ -52,6 +52,11 @@ pub fn explain(
     let reach = routing::explain_procedure(catalog, granules, routing, procedure);
     let _ = writeln!(text, "{reach}");
     text
+}
+
+/// The accesses of statements, in their order: of which table, and by which way.
+pub fn accesses(catalog: &Catalog, body: &[Statement]) -> Vec<String> {
+    walk::sites(body).iter().map(|(site, _)| head(catalog, site)).collect()
 }
 
 /// Explains a plan: what the call will hold before it runs.
