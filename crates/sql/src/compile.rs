@@ -301,6 +301,7 @@ fn sql_statement(
                 compiled => compiled,
             }
         }
+        ast::Statement::Grant(grant) => Ok(Compiled::Catalog(vec![compiler.grant(grant)?])),
         ast::Statement::AlterTable(table) => compiler.alter_table(table),
         ast::Statement::Truncate(truncate) => compiler.truncation(truncate).map(Compiled::Truncate),
         ast::Statement::Explain { analyze, statement, options, format, .. } => {

@@ -40,6 +40,7 @@ mod explain;
 mod expression;
 mod foreign_key;
 mod function;
+mod grant;
 mod index;
 mod interval;
 mod leave;

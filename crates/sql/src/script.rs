@@ -139,7 +139,6 @@ fn refuse(cursor: &Cursor<'_>, place: Place) -> Result<()> {
         ("listen", "keep what is new in a table, and ask for it"),
         ("unlisten", "there is nothing that could be listened to: leave it out"),
         ("notify", "keep what is new in a table, which others ask for"),
-        ("grant", "all users may do everything: leave it out"),
         ("revoke", "all users may do everything: keep a user out by DROP USER"),
         ("merge", "write INSERT ... ON CONFLICT DO NOTHING, then UPDATE"),
         ("lock", "the engine locks by itself: leave it out"),
