@@ -25,18 +25,30 @@ impl Totals {
     }
 }
 
-/// Runs the workload's checks.
+/// Rows at rest that checks look at.
+pub(crate) trait AtRest {
+    /// Visits every row of a table: the datums of the named columns and the heap that they point
+    /// into.
+    fn visit(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        visit: &mut dyn FnMut(&[Datum], &[u8]),
+    ) -> Result<(), BenchError>;
+}
+
+/// Runs the workload's checks over rows.
 pub(crate) fn of_workload(
     workload: &dyn Workload,
-    db: &Database,
+    rows: impl AtRest,
     totals: &Totals,
 ) -> Result<Vec<CheckReport>, BenchError> {
-    let mut context = AtRest { db, totals, error: None };
+    let mut context = Context { rows, totals, error: None };
     let mut reports = Vec::new();
     for check in workload.checks() {
         let result = check.result(&mut context);
         if let Some(error) = context.error.take() {
-            return Err(error.into());
+            return Err(error);
         }
         reports.push(CheckReport {
             name: result.name.to_owned(),
@@ -49,10 +61,6 @@ pub(crate) fn of_workload(
 
 /// Whether calls ended as their kinds may, and as the engine says.
 pub(crate) fn of_driver(books: &SourceBooks, engine: &Statistics) -> Vec<CheckReport> {
-    let detail = match &books.first_failure {
-        None => "no call failed unasked".to_owned(),
-        Some(first) => format!("{} calls failed; the first: {first}", books.failures),
-    };
     let ends = books.all();
     let engine_says = (engine.committed, engine.user_aborts);
     let agree = (ends.committed, ends.user_aborts) == engine_says;
@@ -61,45 +69,54 @@ pub(crate) fn of_driver(books: &SourceBooks, engine: &Statistics) -> Vec<CheckRe
     if !agree {
         counts = format!("{counts} and {ends:?}, the engine {engine_says:?}");
     }
-    vec![
-        CheckReport { name: "failures".to_owned(), holds: books.failures == 0, detail },
-        CheckReport { name: "books".to_owned(), holds: agree, detail: counts },
-    ]
+    let agreement = CheckReport { name: "books".to_owned(), holds: agree, detail: counts };
+    vec![of_failures(books), agreement]
+}
+
+/// Whether no call failed though its kind does not.
+pub(crate) fn of_failures(books: &SourceBooks) -> CheckReport {
+    let detail = match &books.first_failure {
+        None => "no call failed unasked".to_owned(),
+        Some(first) => format!("{} calls failed; the first: {first}", books.failures),
+    };
+    CheckReport { name: "failures".to_owned(), holds: books.failures == 0, detail }
 }
 
 /// A database that no engine runs on.
-struct AtRest<'a> {
-    db: &'a Database,
-    totals: &'a Totals,
-    error: Option<hotrow::Error>,
-}
-
-impl AtRest<'_> {
+impl AtRest for &Database {
     fn visit(
-        &self,
+        &mut self,
         table: &str,
         columns: &[&str],
         visit: &mut dyn FnMut(&[Datum], &[u8]),
-    ) -> Result<(), hotrow::Error> {
-        let described = self.db.describe(table)?;
+    ) -> Result<(), BenchError> {
+        let described = self.describe(table)?;
         let place = |name: &&str| {
             let column = described.columns.iter().position(|column| column.name == *name);
             column.expect("checks name columns of their workload's schema")
         };
         let places: Vec<usize> = columns.iter().map(place).collect();
         let mut row = Vec::with_capacity(places.len());
-        self.db.scan_datums(table, |datums, heap| {
+        self.scan_datums(table, |datums, heap| {
             row.clear();
             row.extend(places.iter().map(|&place| datums[place]));
             visit(&row, heap);
-        })
+        })?;
+        Ok(())
     }
 }
 
-impl CheckContext for AtRest<'_> {
+/// What checks look at; the first error ends them.
+struct Context<'a, R> {
+    rows: R,
+    totals: &'a Totals,
+    error: Option<BenchError>,
+}
+
+impl<R: AtRest> CheckContext for Context<'_, R> {
     fn rows(&mut self, table: &str, columns: &[&str], visit: &mut dyn FnMut(&[Datum], &[u8])) {
-        if let Err(error) = self.visit(table, columns, visit) {
-            self.error.get_or_insert(error);
+        if self.error.is_none() {
+            self.error = self.rows.visit(table, columns, visit).err();
         }
     }
 

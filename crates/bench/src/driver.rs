@@ -9,9 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use hotrow::{
-    CallSource, Config, Database, Durability, EngineOptions, ProcedureId, Statistics, Wait,
-};
+use hotrow::{CallSource, Config, Database, EngineOptions, ProcedureId, Statistics, Wait};
 use hotrow_base::clock::Ticks;
 use hotrow_base::thread::{self, available_cores};
 use hotrow_workloads::{Share, Workload};
@@ -37,7 +35,7 @@ const CALL_TIME_US: i64 = 9_497 * 86_400 * 1_000_000;
 const IN_FLIGHT_ROOM: usize = 64;
 
 /// What was waited for longest, as reports tell it.
-const WAITS_TOLD: usize = 10;
+pub(crate) const WAITS_TOLD: usize = 10;
 
 /// One source of calls per thread.
 type Sources = Vec<Box<dyn CallSource>>;
@@ -205,8 +203,10 @@ impl Driver {
         let mut books = SourceBooks::new(&workload.kinds());
         measured.steps.iter().for_each(|step| books.add(&step.books));
         population.totals.add(&books);
+        let engine = variant.entry.name.to_owned();
+        let ran = Ran { engine, options: variant.settings.clone(), threads };
         let report = |(workload, step): (&&dyn Workload, &Step)| {
-            let mut report = measured.report(step, *workload, variant, threads);
+            let mut report = measured.report(step, *workload, &ran);
             report.clients = self.clients.unwrap_or(0);
             report.split_indexes = self.split_indexes;
             report
@@ -313,7 +313,7 @@ impl Driver {
         let log = LogUse::of(db).since(log_before);
         let steps = timed.into_iter().zip(books);
         let steps = steps.map(|((seconds, part), books)| Step { seconds, part, books }).collect();
-        Ok(Measured { steps, whole, waits, log, durability: db.durability() })
+        Ok(Measured { steps, whole, waits, log, durability: db.durability().to_string() })
     }
 
     fn measure_clients(
@@ -364,10 +364,10 @@ impl Driver {
         let (seconds, part) = timed.unwrap_or_else(|| (books.seconds(), whole.clone()));
         let log = LogUse::of(db).since(log_before);
         let steps = vec![Step { seconds, part, books }];
-        Ok(Measured { steps, whole, waits, log, durability: db.durability() })
+        Ok(Measured { steps, whole, waits, log, durability: db.durability().to_string() })
     }
 
-    fn first_phase(&self) -> Phase {
+    pub(crate) fn first_phase(&self) -> Phase {
         match self.length {
             Length::Time { .. } => Phase::WarmUp,
             Length::Calls(_) => Phase::Measure(0),
@@ -427,7 +427,7 @@ impl Driver {
         Ok(((0..of).map(source).collect(), done))
     }
 
-    fn calls_of(&self, worker: Share) -> u64 {
+    pub(crate) fn calls_of(&self, worker: Share) -> u64 {
         match self.length {
             Length::Time { .. } => u64::MAX,
             Length::Calls(calls) => {
@@ -437,7 +437,7 @@ impl Driver {
         }
     }
 
-    fn call_time(&self, worker: Share) -> CallTime {
+    pub(crate) fn call_time(&self, worker: Share) -> CallTime {
         match self.length {
             Length::Time { .. } => CallTime::Clock { at: Ticks::now(), us: CALL_TIME_US },
             Length::Calls(calls) => {
@@ -476,45 +476,46 @@ pub(crate) fn threads_text(threads: usize) -> String {
 }
 
 /// What running gave.
-struct Measured {
+pub(crate) struct Measured {
     /// one for each step of the workload
-    steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// the engine's books
-    whole: Statistics,
+    pub(crate) whole: Statistics,
     /// what was waited for longest, where that was looked at
-    waits: Option<Vec<Wait>>,
+    pub(crate) waits: Option<Vec<Wait>>,
     /// what the log took, from start to end
-    log: LogUse,
-    durability: Durability,
+    pub(crate) log: LogUse,
+    pub(crate) durability: String,
+}
+
+/// What ran: an engine with its settings.
+pub(crate) struct Ran {
+    pub(crate) engine: String,
+    pub(crate) options: BTreeMap<String, String>,
+    pub(crate) threads: usize,
 }
 
 /// What one step of a workload gave.
-struct Step {
-    seconds: f64,
-    books: SourceBooks,
+pub(crate) struct Step {
+    pub(crate) seconds: f64,
+    pub(crate) books: SourceBooks,
     /// the engine's books of the measured part
-    part: Statistics,
+    pub(crate) part: Statistics,
 }
 
 impl Measured {
-    fn report(
-        &self,
-        step: &Step,
-        workload: &dyn Workload,
-        variant: &Variant,
-        threads: usize,
-    ) -> RunReport {
+    pub(crate) fn report(&self, step: &Step, workload: &dyn Workload, ran: &Ran) -> RunReport {
         let Step { seconds, books, part } = step;
         let (seconds, ends) = (*seconds, books.measured());
         let parameters = workload.parameters().list();
         let kinds = workload.kinds();
         let kinds = kinds.iter().zip(&books.kinds);
         RunReport {
-            engine: variant.entry.name.to_owned(),
-            options: variant.settings.clone(),
+            engine: ran.engine.clone(),
+            options: ran.options.clone(),
             workload: workload.name().to_owned(),
             parameters: parameters.into_iter().map(|p| (p.name, p.value)).collect(),
-            threads,
+            threads: ran.threads,
             clients: 0,
             split_indexes: 1,
             seconds,
@@ -530,7 +531,8 @@ impl Measured {
             time_breakdown: TimeBreakdown::of_nanos(part.nanos),
             checks: Vec::new(),
             memory: MemorySummary::default(),
-            durability: self.durability.to_string(),
+            durability: self.durability.clone(),
+            remote: None,
             log: self.log.report(self.whole.committed),
             recovery: None,
             kinds: kinds

@@ -30,6 +30,27 @@ pub enum BenchError {
     /// a file cannot be written
     #[error(transparent)]
     Io(#[from] std::io::Error),
+    /// a server is not there, does not let us in, or refuses something
+    #[error("{what}: {reason}")]
+    Server {
+        /// what was asked of it
+        what: String,
+        /// what it says, or the system
+        reason: String,
+    },
+    /// a server has tables or procedures with the workload's names
+    #[error(
+        "{server} has something that the workload {workload} would overwrite:{names} \
+         with --replace they are dropped, and what is in them is lost"
+    )]
+    Occupied {
+        /// the workload
+        workload: String,
+        /// the server
+        server: String,
+        /// what there is
+        names: String,
+    },
     /// a figure cannot be drawn
     #[error("the figure cannot be drawn: {0}")]
     Drawing(String),
@@ -42,6 +63,10 @@ pub enum BenchError {
 }
 
 impl BenchError {
+    pub(crate) fn server(what: &str, error: &postgres::Error) -> Self {
+        Self::Server { what: what.to_owned(), reason: told(error) }
+    }
+
     pub(crate) fn directory(path: &Path, error: &std::io::Error) -> Self {
         Self::Directory { path: path.display().to_string(), reason: error.to_string() }
     }
@@ -58,4 +83,25 @@ impl BenchError {
             _ => false,
         }
     }
+}
+
+/// What a client's error says, with the server's words or the system's.
+pub(crate) fn told(error: &postgres::Error) -> String {
+    if let Some(refusal) = error.as_db_error() {
+        let more = [("detail", refusal.detail()), ("hint", refusal.hint())];
+        let more = more.into_iter().filter_map(|(word, text)| Some(format!("; {word}: {}", text?)));
+        return format!(
+            "ERROR {}: {}{}",
+            refusal.code().code(),
+            refusal.message(),
+            more.collect::<String>()
+        );
+    }
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(why) = cause {
+        text += &format!(": {why}");
+        cause = why.source();
+    }
+    text
 }

@@ -19,8 +19,8 @@
 //! ```
 //!
 //! Reading order: [`select_engines`], [`Driver`] (what one run does), `source` and `clients` (where
-//! calls come from), `books`, `load`, `check`, [`RunReport`], `table`, [`Figure`]
-//! (experiments of papers, out of such runs), then [`record_history`].
+//! calls come from), `books`, `load`, `check`, [`RunReport`], `table`, `remote` (the same runs at a
+//! server), [`Figure`] (experiments of papers, out of such runs), then [`record_history`].
 //!
 //! Architecture invariants: this crate knows engines only through the engine table; it makes no
 //! transaction of its own but those of recorded histories, which are SQL text like all others.
@@ -38,6 +38,7 @@ mod history;
 mod load;
 mod phase;
 mod progress;
+mod remote;
 mod report;
 mod selection;
 mod source;
@@ -52,6 +53,10 @@ pub use figure::{
 };
 pub use history::{Format, HistoryKind, HistoryOptions, record_history};
 pub use progress::Progress;
+pub use remote::{
+    Existing, RemotePopulation, ServerAddress, ServerCall, ServerLevels, ServerStatus, ServerSums,
+    ServerWait,
+};
 pub use report::{
     CheckReport, KindReport, LatencyReport, LogReport, MemorySummary, RecoveryFigures, RunReport,
     TimeBreakdown, write_json,

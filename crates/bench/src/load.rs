@@ -1,10 +1,13 @@
 //! Loading: a workload's schema, population and procedures into a fresh database.
+//!
+//! Role         the population is made in one place and given to whoever takes rows: parts of a
+//!              bulk loader here, COPY to a server in `remote`
 
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-use hotrow::{BulkPart, Config, Database};
+use hotrow::{BulkPart, Config, Database, Datum};
 use hotrow_base::thread;
 use hotrow_workloads::{Share, Workload};
 use indicatif::ProgressBar;
@@ -49,43 +52,72 @@ fn fill(
     bar: &ProgressBar,
 ) -> Result<(), BenchError> {
     let loader = db.bulk_loader()?;
-    let parts = loader.parts();
-    let of = parts.len() as u32;
+    give(workload, seed, loader.parts(), bar)?;
+    loader.finish()?;
+    Ok(())
+}
+
+/// Takes a part of a population, row by row.
+pub(crate) trait RowTaker: Send {
+    /// Takes a row: one datum per column of the table, and the heap that byte-like ones point into.
+    fn take(&mut self, table: &'static str, row: &[Datum], heap: &[u8]) -> Result<(), BenchError>;
+
+    /// Nothing comes any more.
+    fn finish(self) -> Result<(), BenchError>;
+}
+
+impl RowTaker for BulkPart<'_> {
+    fn take(&mut self, table: &'static str, row: &[Datum], heap: &[u8]) -> Result<(), BenchError> {
+        Ok(self.load(table, row, heap)?)
+    }
+
+    fn finish(self) -> Result<(), BenchError> {
+        Ok(())
+    }
+}
+
+/// Makes a workload's population and gives each taker an equal part of it, each in a thread.
+pub(crate) fn give<T: RowTaker>(
+    workload: &dyn Workload,
+    seed: u64,
+    takers: Vec<T>,
+    bar: &ProgressBar,
+) -> Result<(), BenchError> {
+    let of = takers.len() as u32;
     thread::scope(|scope| {
         let threads: Vec<_> = (0..of)
-            .zip(parts)
-            .map(|(index, part)| {
+            .zip(takers)
+            .map(|(index, taker)| {
                 let share = Share { index, of };
-                scope.spawn(move || fill_part(workload, share, seed, part, bar))
+                scope.spawn(move || give_part(workload, share, seed, taker, bar))
             })
             .collect();
         threads.into_iter().try_for_each(|thread| {
             let joined = thread.join();
             joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
-    })?;
-    loader.finish()?;
-    Ok(())
+    })
 }
 
-fn fill_part(
+fn give_part(
     workload: &dyn Workload,
     share: Share,
     seed: u64,
-    mut part: BulkPart<'_>,
+    mut taker: impl RowTaker,
     bar: &ProgressBar,
-) -> Result<(), hotrow::Error> {
-    let mut refused = None;
+) -> Result<(), BenchError> {
+    let (mut refused, mut rows) = (None, 0_u64);
     // Broken off exactly when `refused` says why.
     let _ = workload.load(share, seed, &mut |table, row, heap| {
-        if let Err(error) = part.load(table, row, heap) {
+        if let Err(error) = taker.take(table, row, heap) {
             refused = Some(error);
             return ControlFlow::Break(());
         }
-        if part.rows().is_multiple_of(ROWS_PER_STEP) {
+        rows += 1;
+        if rows.is_multiple_of(ROWS_PER_STEP) {
             bar.inc(ROWS_PER_STEP);
         }
         ControlFlow::Continue(())
     });
-    refused.map_or(Ok(()), Err)
+    refused.map_or_else(|| taker.finish(), Err)
 }

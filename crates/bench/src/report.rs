@@ -29,6 +29,9 @@ pub struct RunReport {
     /// clients that called through sessions; 0: calls were generated inside the threads
     #[serde(default)]
     pub clients: usize,
+    /// the server that was called over the wire; none: the engine ran in this process
+    #[serde(default)]
+    pub remote: Option<String>,
     /// parts that each index was split into, where it could be
     #[serde(default = "whole")]
     pub split_indexes: u16,
@@ -90,9 +93,9 @@ impl RunReport {
 pub struct LogReport {
     /// entries: one for each transaction that changed something
     pub entries: u64,
-    /// blocks: groups that were committed together
+    /// blocks: groups that were committed together; 0 where a server does not tell
     pub blocks: u64,
-    /// bytes of entries per entry
+    /// bytes of entries per entry; 0 where a server does not tell
     pub bytes_per_entry: f64,
     /// bytes of file, block headers and padding included, per committed call
     pub file_bytes_per_txn: f64,
@@ -131,7 +134,7 @@ impl RecoveryFigures {
 
 /// The log's books at one moment, or between two.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct LogUse(LogStatistics);
+pub(crate) struct LogUse(pub(crate) LogStatistics);
 
 impl LogUse {
     pub(crate) fn of(db: &Database) -> Self {

@@ -66,6 +66,7 @@ fn write_waits(report: &RunReport, style: Style, out: &mut dyn Write) -> io::Res
     let header = ["ms", "times", "longest us", "row", "by", "because of"];
     let row = |wait: &WaitReport| {
         let what = match (wait.table.as_str(), wait.key.as_str()) {
+            ("", _) if report.remote.is_some() => "a key that is not known yet".to_owned(),
             ("", _) => "a key that no row has".to_owned(),
             (table, "") => table.to_owned(),
             (table, key) => format!("{table} ({key})"),
@@ -162,12 +163,13 @@ fn workload_text(report: &RunReport) -> String {
     format!("{}{scale}{}", report.workload, set.collect::<String>())
 }
 
-/// `2`, or `2, 16 clients`.
+/// `2`, `2, 16 clients`, or `2, 16 remote clients`.
 fn threads_and_clients(report: &RunReport) -> String {
+    let remote = if report.remote.is_some() { "remote " } else { "" };
     let clients = match report.clients {
         0 => String::new(),
-        1 => ", 1 client".to_owned(),
-        several => format!(", {several} clients"),
+        1 => format!(", 1 {remote}client"),
+        several => format!(", {several} {remote}clients"),
     };
     format!("{}{clients}", report.threads)
 }
@@ -176,7 +178,10 @@ fn name(report: &RunReport) -> String {
     let options = report.options.iter().map(|(name, value)| format!(" {name}={value}"));
     let options: String = options.collect();
     let threads = crate::driver::threads_text(report.threads);
-    format!("{} on {}{options}, {threads}", workload_text(report), report.engine)
+    let at =
+        report.remote.as_ref().map(|server| format!(" of {server}, {} clients", report.clients));
+    let at = at.unwrap_or_default();
+    format!("{} on {}{options}, {threads}{at}", workload_text(report), report.engine)
 }
 
 /// The shares of the threads' time that are worth a word, the largest first.
@@ -242,7 +247,8 @@ fn remark(reports: &[RunReport]) -> String {
             name(worst)
         );
     } else {
-        text += "\nLook at: txn/s at 1 and at more threads, and where the time goes.";
+        let what = if fastest.remote.is_some() { "clients" } else { "threads" };
+        text += &format!("\nLook at: txn/s at 1 and at more {what}, and where the time goes.");
     }
     text
 }

@@ -1,6 +1,7 @@
 //! The command line: what there is to say, and `--help`.
 
 mod figure;
+mod remote;
 
 use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use clap_complete::Shell;
 use hotrow_bench::LogSettings;
 
 pub(crate) use figure::FigureArguments;
+pub(crate) use remote::RemoteArguments;
 
 use crate::settings::Flags;
 
@@ -77,6 +79,8 @@ Examples:
   hotrow bench ycsb --transactions 100000 --threads 1 --seed 7 --json runs.json
   hotrow bench ycsb --parameters                 what --set can set
   hotrow bench counter --clients 1,2,4,64        one row, bumped through sessions
+  hotrow bench tpcb --remote 'host=127.0.0.1 port=5433' --clients 1,16
+                                                 over the wire, at a server (hotrow serve)
   hotrow bench history --format elle --out history.edn
   hotrow bench figure --list                     experiments of papers, to be run again
 
@@ -136,6 +140,8 @@ pub(crate) struct BenchRunArguments {
     #[arg(long, value_name = "N,...", value_delimiter = ',',
         value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(crate) clients: Vec<u16>,
+    #[command(flatten)]
+    pub(crate) at: RemoteArguments,
     /// TPC-C's numbers of warehouses; short for --set warehouses=N,...
     #[arg(long, value_name = "N,...")]
     pub(crate) warehouses: Option<String>,

@@ -11,6 +11,7 @@ use hotrow_workloads::{Workload, workload_named};
 
 use crate::arguments::BenchRunArguments;
 use crate::failure::Failure;
+use crate::remote;
 use crate::show::Style;
 
 /// One workload with its parameters, on one engine, with so many threads and clients.
@@ -25,6 +26,10 @@ pub(crate) fn run(arguments: &BenchRunArguments) -> Result<(), Failure> {
     let workloads = workloads(arguments)?;
     if arguments.parameters {
         return show_parameters(&*workloads[0]);
+    }
+    if let Some(address) = &arguments.at.remote {
+        let reports = remote::run(arguments, &workloads, address, driver(arguments))?;
+        return conclude(&reports, arguments);
     }
     let variants = variants(&arguments.engine)?;
     let runs = runs(arguments, workloads.len(), &variants)?;
@@ -46,27 +51,36 @@ pub(crate) fn run(arguments: &BenchRunArguments) -> Result<(), Failure> {
             driver.run(workload, variant, run.threads)?
         };
         if !arguments.quiet {
-            tell(number + 1, runs.len(), variant, &report);
+            tell(number + 1, runs.len(), &variant.to_string(), &report);
         }
         reports.push(report);
     }
-    show(&reports, arguments.json.as_deref())?;
+    conclude(&reports, arguments)
+}
+
+/// Shows the reports; a failed check is a failure.
+fn conclude(reports: &[RunReport], arguments: &BenchRunArguments) -> Result<(), Failure> {
+    show(reports, arguments.json.as_deref())?;
     if reports.iter().all(RunReport::checks_hold) { Ok(()) } else { Err(Failure::Told) }
 }
 
 /// One line on stderr per run, because all runs together take a while.
-fn tell(number: usize, of: usize, variant: &Variant, report: &RunReport) {
+pub(crate) fn tell(number: usize, of: usize, engine: &str, report: &RunReport) {
     let held = if report.checks_hold() { "checks hold" } else { "CHECKS FAILED" };
     let threads = report.threads;
     let clients =
         if report.clients > 0 { format!(", clients {}", report.clients) } else { String::new() };
     let rate = report.txn_per_s;
-    eprintln!("[{number}/{of}] {variant}, threads {threads}{clients}: {rate:.0} txn/s, {held}");
+    eprintln!("[{number}/{of}] {engine}, threads {threads}{clients}: {rate:.0} txn/s, {held}");
     if report.log.entries > 0 {
         let log = &report.log;
+        let entry = match &report.remote {
+            None => format!("{:.0} bytes per entry, ", log.bytes_per_entry),
+            Some(_) => String::new(), // servers do not tell
+        };
         eprintln!(
-            "    log ({}): {:.0} bytes per entry, {:.0} of file per transaction, {:.0} us per sync",
-            report.durability, log.bytes_per_entry, log.file_bytes_per_txn, log.sync_us
+            "    log ({}): {entry}{:.0} bytes of file per transaction, {:.0} us per sync",
+            report.durability, log.file_bytes_per_txn, log.sync_us
         );
     }
     if let Some(recovery) = &report.recovery {

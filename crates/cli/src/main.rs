@@ -17,6 +17,7 @@ mod failure;
 mod figure;
 mod history;
 mod logging;
+mod remote;
 mod serve;
 mod settings;
 mod shell;

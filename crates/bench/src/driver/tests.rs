@@ -69,7 +69,7 @@ fn durable_calls_wait_for_a_slow_log() {
     let sync_delay = Duration::from_millis(2);
     let log = LogSettings {
         directory: std::env::temp_dir(),
-        durability: Durability::Durable,
+        durability: hotrow::Durability::Durable,
         entries: hotrow::LogEntries::Commands,
         in_flight: 1,
         sync_delay,
