@@ -1,4 +1,5 @@
-//! What `hotrow serve` tells while it serves: events, a line each, on stderr.
+//! What happens meanwhile, as `hotrow serve` tells it: events, a line each, on stderr. Other commands
+//! tell only of trouble, such as a checkpoint that failed.
 
 use std::io;
 
@@ -28,6 +29,11 @@ impl Default for Logging {
 }
 
 impl Logging {
+    /// What commands tell that a person runs, and that tell their results themselves.
+    pub(crate) fn of_trouble() -> Self {
+        Self { format: LogFormat::Text, level: LevelFilter::WARN }
+    }
+
     /// From now on events are told.
     pub(crate) fn start(self) {
         let lines = tracing_subscriber::fmt()

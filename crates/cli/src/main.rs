@@ -31,6 +31,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use crate::arguments::{Arguments, BenchCommand, Command, ConfigCommand, LogCommand};
+use crate::logging::Logging;
 
 /// Benchmarks allocate while they load; the system's allocator is slower at that.
 #[cfg(not(debug_assertions))]
@@ -38,7 +39,11 @@ use crate::arguments::{Arguments, BenchCommand, Command, ConfigCommand, LogComma
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
+    let command = Arguments::parse().command;
+    if !matches!(command, Command::Serve(_)) {
+        Logging::of_trouble().start();
+    }
+    let done = match command {
         Command::Bench(arguments) => match arguments.command {
             Some(BenchCommand::History(arguments)) => history::run(&arguments),
             Some(BenchCommand::Figure(arguments)) => figure::run(&arguments),

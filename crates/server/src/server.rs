@@ -158,6 +158,9 @@ struct Shared {
     stopping: AtomicBool,
     next: AtomicI32,
     refused: AtomicU64,
+    /// the second, since the start, in which it was last told that clients are refused
+    told: AtomicU64,
+    started: Ticks,
     logins_failed: AtomicU64,
     connections: Latch<HashMap<i32, Connection>>,
 }
@@ -200,6 +203,8 @@ impl Server {
             stopping: AtomicBool::new(false),
             next: AtomicI32::new(1),
             refused: AtomicU64::new(0),
+            told: AtomicU64::new(u64::MAX),
+            started: Ticks::now(),
             logins_failed: AtomicU64::new(0),
             connections: Latch::default(),
         };
@@ -274,7 +279,10 @@ impl Server {
         };
         match is_allowed {
             true => debug!(number, %from, "a client has connected"),
-            false => warn!(%from, "a client is refused: there are too many connections"),
+            false if shared.is_news() => {
+                warn!(%from, "clients are refused: there are too many connections");
+            }
+            false => {}
         }
         let own = Arc::clone(shared);
         let thread = ThreadOptions::named(format!("client-{number}"));
@@ -344,6 +352,12 @@ impl Shared {
         }
         let failure = status.log.and_then(|log| log.failure);
         failure.map(|failure| format!("the log has failed: {failure}"))
+    }
+
+    /// Whether this second nothing was told yet of clients that are refused: they may be many.
+    fn is_news(&self) -> bool {
+        let second = self.started.elapsed().as_secs();
+        self.told.swap(second, Ordering::Relaxed) != second // a hint
     }
 
     fn is_stopping(&self) -> bool {
