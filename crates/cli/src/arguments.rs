@@ -2,6 +2,7 @@
 
 mod figure;
 mod remote;
+mod top;
 
 use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use hotrow_bench::LogSettings;
 
 pub(crate) use figure::FigureArguments;
 pub(crate) use remote::RemoteArguments;
+pub(crate) use top::{Sort, TopArguments};
 
 use crate::settings::Flags;
 
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     /// Look at the settings of the server
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Show what a server does, once a second
+    Top(TopArguments),
     /// Take a checkpoint of a database that is not open, so that its next start is fast
     Checkpoint(DirectoryArguments),
     /// Check everything in a data directory, and change nothing

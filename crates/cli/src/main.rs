@@ -1,4 +1,4 @@
-//! The command `hotrow`: benchmarks, SQL scripts, a shell, a server.
+//! The command `hotrow`: benchmarks, SQL scripts, a shell, a server and a look at one.
 //!
 //! Role         reads arguments, calls `hotrow` and `hotrow-bench`, shows what they give. Results
 //!              go to stdout, everything else to stderr.
@@ -24,6 +24,7 @@ mod shell;
 mod show;
 mod sql;
 mod statement_end;
+mod top;
 
 use std::io;
 use std::process::ExitCode;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Shell(arguments) => shell::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Config(ConfigCommand::Print(arguments)) => configuration::print(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
         Command::Checkpoint(arguments) => data::checkpoint(&arguments),
         Command::Verify(arguments) => data::verify(&arguments),
         Command::Log(LogCommand::Dump(arguments)) => data::dump(&arguments),

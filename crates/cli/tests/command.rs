@@ -203,6 +203,7 @@ fn every_command_has_help() {
         &["serve", "--help"],
         &["config", "print", "--help"],
         &["completions", "--help"],
+        &["top", "--help"],
     ] {
         let output = hotrow(words);
         assert_eq!(output.status.code(), Some(0), "{words:?}");
