@@ -54,7 +54,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Show what a server does, once a second
-    Top(TopArguments),
+    Top(Box<TopArguments>),
     /// Take a checkpoint of a database that is not open, so that its next start is fast
     Checkpoint(DirectoryArguments),
     /// Check everything in a data directory, and change nothing
