@@ -1,5 +1,5 @@
-//! What happens meanwhile, as `hotrow serve` tells it: events, a line each, on stderr. Other commands
-//! tell only of trouble, such as a checkpoint that failed.
+//! What happens meanwhile, as `hotrow serve` tells it: events, a line each, on stderr. Other
+//! commands tell only of trouble, such as a checkpoint that failed.
 
 use std::io;
 

@@ -46,8 +46,8 @@ fn log(of: &SqlError) {
         // The system, the log, or a bug.
         "58" | "XX" => error!(code, message, detail, "a statement failed"),
         _ if code == "08007" => error!(code, message, detail, "a statement failed"),
-        // Want of memory or disk. Calls that are refused for want of room are as many as an overload
-        // makes them, and counted.
+        // Want of memory or disk. Calls that are refused for want of room are counted: they are as
+        // many as an overload makes them.
         "53" if code != "53300" => warn!(code, message, detail, "a statement failed"),
         _ => {}
     }
