@@ -93,6 +93,8 @@ counts! {
     threads,
     /// seconds since the database was opened
     uptime_s,
+    /// calls that threads have taken and not ended
+    running,
     /// calls that wait for a thread
     queued,
     /// how many can

@@ -121,7 +121,8 @@ fn throughput(figures: &Figures) -> Line<'static> {
 fn levels(figures: &Figures) -> Line<'static> {
     let levels = &figures.status.levels;
     Line::from(format!(
-        "queue {} of {}  refused/s {}  open transactions {} of {}  memory {} of {}",
+        "running {}  queue {} of {}  refused/s {}  open transactions {} of {}  memory {} of {}",
+        levels.running,
         levels.queued,
         levels.queue_capacity,
         rate(figures.per_s(figures.sums.calls_refused)),

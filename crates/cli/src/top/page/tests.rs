@@ -57,6 +57,7 @@ pub(crate) fn looks() -> (Look, Look) {
     };
     let levels = ServerLevels {
         uptime_s: 60,
+        running: 16,
         queued: 3,
         queue_capacity: 1_024,
         open_transactions: 1,
@@ -88,7 +89,8 @@ fn a_page_tells_what_was_between_two_looks() {
 hotrow db:5433  fast gear=5, 2 threads, durable, up 1:00  (2.0 s)
 calls/s 12,050  failed/s 50.0  undone/s 0.50  replanned/s 0  statements/s 12,500  \
 commits/s 12,005  rollbacks/s 0
-queue 3 of 1024  refused/s 0  open transactions 1 of 100  memory 2.5 MiB of 16.0 GiB
+running 16  queue 3 of 1024  refused/s 0  open transactions 1 of 100  \
+memory 2.5 MiB of 16.0 GiB
 log 1.5 MiB/s  entries/s 12,000  syncs/s 400 of 0.25 ms  0 B since the last checkpoint
 threads  execute 25 %  plan 0 %  lock 0 %  wait 0 %  log 0 %  idle 75 %
 
