@@ -9,9 +9,7 @@ use std::time::{Duration, Instant};
 use hotrow_server::ServerOptions;
 use postgres::{Client, NoTls};
 use running::Running;
-
-/// What a test waits for at most.
-const LONG: Duration = Duration::from_secs(30);
+use running::raw::{PATIENCE as LONG, Raw, query};
 
 fn code(error: &postgres::Error) -> String {
     error.code().map_or_else(|| format!("{error:?}"), |code| code.code().to_owned())
@@ -168,47 +166,15 @@ fn a_copy_whose_client_is_silent_is_cancelled() {
     assert!(rows.is_empty(), "all rows or none");
 }
 
-/// A connection of bytes, with a session.
-fn raw(server: &Running) -> TcpStream {
-    let mut stream = TcpStream::connect(server.address).expect("it listens");
-    stream.set_read_timeout(Some(LONG)).expect("it can be set");
-    let parameters = b"user\0tester\0\0";
-    let length = (8 + parameters.len() as u32).to_be_bytes();
-    let start = [&length[..], &196_608_u32.to_be_bytes(), parameters].concat();
-    stream.write_all(&start).expect("it reads");
-    read_until_ready(&mut stream);
-    stream
-}
-
-/// Reads messages up to ReadyForQuery.
-fn read_until_ready(stream: &mut TcpStream) {
-    loop {
-        let mut head = [0; 5];
-        stream.read_exact(&mut head).expect("a message");
-        let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
-        let mut body = vec![0; length as usize - 4];
-        stream.read_exact(&mut body).expect("its body");
-        if head[0] == b'Z' {
-            return;
-        }
-    }
-}
-
-fn query(text: &str) -> Vec<u8> {
-    let length = (text.len() as u32 + 5).to_be_bytes();
-    [b"Q", &length[..], text.as_bytes(), b"\0"].concat()
-}
-
 /// A server with one row, which a connection has changed and not committed.
-fn with_a_held_row(options: ServerOptions) -> (Running, Client, TcpStream) {
+fn with_a_held_row(options: ServerOptions) -> (Running, Client, Raw) {
     let server = Running::start(options);
     let mut client = server.client();
     client
         .batch_execute("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 0)")
         .expect("it is made");
-    let mut holder = raw(&server);
-    holder.write_all(&query("BEGIN; UPDATE t SET n = 1 WHERE id = 1")).expect("it reads");
-    read_until_ready(&mut holder);
+    let mut holder = Raw::begin(server.address).expect("it is let in");
+    holder.values("BEGIN; UPDATE t SET n = 1 WHERE id = 1");
     client.batch_execute("SET lock_timeout = '30s'").expect("it is set");
     (server, client, holder)
 }
@@ -229,7 +195,7 @@ fn a_client_that_dies_in_a_transaction_lets_go_of_everything() {
 #[test]
 fn a_client_that_dies_in_a_message_lets_go_of_everything() {
     let (_server, mut client, mut holder) = with_a_held_row(ServerOptions::default());
-    holder.write_all(&query("COMMIT")[..8]).expect("it reads");
+    holder.send(&query("COMMIT")[..8]).expect("it reads");
     drop(holder);
     take_the_row(&mut client);
 }
@@ -237,13 +203,11 @@ fn a_client_that_dies_in_a_message_lets_go_of_everything() {
 #[test]
 fn a_message_that_does_not_end_is_silence() {
     let (_server, mut client, mut holder) = with_a_held_row(ServerOptions::default());
-    holder.write_all(&query("SET idle_in_transaction_session_timeout = 100")).expect("it reads");
-    read_until_ready(&mut holder);
-    let commit = query("COMMIT");
-    holder.write_all(&commit[..8]).expect("it reads");
+    holder.values("SET idle_in_transaction_session_timeout = 100");
+    holder.send(&query("COMMIT")[..8]).expect("it reads");
     take_the_row(&mut client);
     let mut told = Vec::new();
-    holder.read_to_end(&mut told).expect("it is closed");
+    holder.stream.read_to_end(&mut told).expect("it is closed");
     assert!(String::from_utf8_lossy(&told).contains("25P03"), "{told:?}");
 }
 
@@ -255,7 +219,7 @@ fn a_client_that_does_not_read_its_answer_is_cut_off() {
     // 40 MB: more than the system keeps for a socket.
     let long = "x".repeat(400_000);
     let large = format!("SELECT '{long}' FROM generate_series(1, 100)");
-    holder.write_all(&query(&large)).expect("it reads");
+    holder.send(&query(&large)).expect("it reads");
     take_the_row(&mut client);
 }
 

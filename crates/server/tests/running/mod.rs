@@ -1,6 +1,9 @@
 //! A server on a free port, in this process.
 
-use std::net::SocketAddr;
+pub mod raw;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 
 use hotrow::{Config, Database};
 use hotrow_base::thread::{JoinHandle, ThreadOptions};
@@ -35,6 +38,17 @@ impl Running {
         Self { address, http, stopper, thread: Some(thread.expect("there is room for a thread")) }
     }
 
+    /// How many connections it has now; it has to be started with [`ServerOptions::http`].
+    #[allow(dead_code, reason = "not all tests ask")]
+    pub fn connections(&self) -> usize {
+        let mut stream = TcpStream::connect(self.http.expect("it answers")).expect("it listens");
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: hotrow\r\n\r\n").expect("it reads");
+        let mut page = String::new();
+        stream.read_to_string(&mut page).expect("it is text");
+        let found = page.lines().find_map(|line| line.strip_prefix("hotrow_connections "));
+        found.and_then(|figure| figure.parse().ok()).expect("it is told")
+    }
+
     /// Asks it to stop, and goes on.
     #[allow(dead_code, reason = "not all tests ask")]
     pub fn stop(&self) {
@@ -42,11 +56,13 @@ impl Running {
     }
 
     /// A client of it.
+    #[allow(dead_code, reason = "not all tests talk through a driver")]
     pub fn client(&self) -> Client {
         self.try_client().expect("it is let in")
     }
 
     /// A client of it, if it is let in.
+    #[allow(dead_code, reason = "not all tests talk through a driver")]
     pub fn try_client(&self) -> Result<Client, postgres::Error> {
         let port = self.address.port();
         Client::connect(&format!("host=127.0.0.1 port={port} user=tester dbname=app"), NoTls)
