@@ -1,4 +1,4 @@
-//! A crowd: a thousand idle connections, two hundred busy ones at one hot row, and some of these cut
+//! A crowd: a thousand idle connections, and two hundred busy ones at one hot row, some of them cut
 //! off again and again in mid-transaction.
 
 mod running;

@@ -333,7 +333,7 @@ fn direction(cursor: &mut Cursor<'_>) -> Result<Direction> {
     } else if cursor.accept("forward") {
         Direction::By(if has_count(cursor) { count(cursor)? } else { 1 })
     } else if cursor.accept("backward") {
-        Direction::By(if has_count(cursor) { -count(cursor)? } else { -1 })
+        Direction::By(if has_count(cursor) { count(cursor)?.saturating_neg() } else { -1 })
     } else {
         Direction::By(1)
     })

@@ -23,6 +23,9 @@ pub const NESTING_MAX: usize = 64;
 /// Tokens chained without a comma, over all open brackets.
 pub const CHAIN_TOKENS_MAX: usize = 1000;
 
+/// How deep the parser may go.
+const DEPTH_MAX: usize = NESTING_MAX * 2;
+
 /// Splits text into tokens without white space and comments; `origin` is where it starts.
 pub(crate) fn tokenize(text: &str, origin: Place) -> Result<Vec<TokenWithSpan>> {
     if text.len() > TEXT_BYTES_MAX {
@@ -244,40 +247,62 @@ impl<'t> Cursor<'t> {
     }
 }
 
+/// What is open in one bracket.
+#[derive(Clone, Copy, Default)]
+struct Level {
+    /// tokens since its last comma
+    chained: usize,
+    /// JOINs that wait for their ON or USING: `a JOIN b JOIN c ON ... ON ...` nests
+    joins: usize,
+}
+
 /// Refuses ranges whose tree could be deep (I2).
 fn check_depth(tokens: &[TokenWithSpan]) -> Result<()> {
-    let mut open: Vec<usize> = vec![0];
-    let mut chained = 0_usize;
+    let mut open = vec![Level::default()];
+    // of all that are open
+    let mut all = Level::default();
+    let mut last = None;
     for token in tokens {
-        match token.token {
-            Token::LParen | Token::LBracket => open.push(0),
-            Token::RParen | Token::RBracket if open.len() > 1 => {
-                chained -= open.pop().unwrap_or(0);
-                *open.last_mut().expect("the root level is never closed") += 1;
-                chained += 1;
-            }
+        let closes = matches!(token.token, Token::RParen | Token::RBracket) && open.len() > 1;
+        if closes {
+            let closed = open.pop().unwrap_or_default();
+            all.chained -= closed.chained;
+            all.joins -= closed.joins;
+        }
+        let level = open.last_mut().expect("the root level is never closed");
+        match &token.token {
+            Token::LParen | Token::LBracket => open.push(Level::default()),
             Token::Comma => {
-                let level = open.last_mut().expect("the root level is never closed");
-                chained -= std::mem::take(level);
+                let ended = std::mem::take(level);
+                all.chained -= ended.chained;
+                all.joins -= ended.joins;
             }
-            _ => {
-                *open.last_mut().expect("the root level is never closed") += 1;
-                chained += 1;
+            word => {
+                level.chained += 1;
+                all.chained += 1;
+                if is_word(word, "join") && !last.is_some_and(|last| is_word(last, "cross")) {
+                    level.joins += 1;
+                    all.joins += 1;
+                } else if level.joins > 0 && (is_word(word, "on") || is_word(word, "using")) {
+                    level.joins -= 1;
+                    all.joins -= 1;
+                }
             }
         }
-        if open.len() > NESTING_MAX || chained > CHAIN_TOKENS_MAX {
+        if open.len() + all.joins > NESTING_MAX || all.chained > CHAIN_TOKENS_MAX {
             return Err(too_complex(place_of(token.span.start), "expression is too complex")
                 .hint("compute parts of it in variables first"));
         }
+        last = Some(&token.token);
     }
     Ok(())
 }
 
-fn parser_over(tokens: &[TokenWithSpan]) -> Result<Parser<'static>> {
+fn parser_over(tokens: &[TokenWithSpan], depth_max: usize) -> Result<Parser<'static>> {
     static DIALECT: PostgreSqlDialect = PostgreSqlDialect {};
     check_depth(tokens)?;
     Ok(Parser::new(&DIALECT)
-        .with_recursion_limit(NESTING_MAX * 2)
+        .with_recursion_limit(depth_max)
         .with_tokens_with_locations(tokens.to_vec()))
 }
 
@@ -298,21 +323,33 @@ fn finish<T>(
 
 /// Parses all the tokens as one expression; `end` is the place behind them.
 pub(crate) fn parse_expression(tokens: &[TokenWithSpan], end: Place) -> Result<Expr> {
-    let mut parser = parser_over(tokens)?;
+    let mut parser = parser_over(tokens, DEPTH_MAX)?;
     let parsed = parser.parse_expr();
     finish(parser, parsed, end)
 }
 
+/// How deep the parser may go into a statement. Those that may begin with others (EXPLAIN EXPLAIN
+/// ..., IF ... THEN IF ...) nest without brackets, and each level takes some 25 KB of the stack
+/// where an optimiser has done little: a thread's 2 MiB would be gone before [`DEPTH_MAX`].
+fn depth_max(tokens: &[TokenWithSpan]) -> usize {
+    const HOLD_NO_OTHERS: [&str; 9] =
+        ["select", "with", "values", "insert", "update", "delete", "create", "alter", "drop"];
+    let is_flat = tokens.first().is_none_or(|first| {
+        first.token == Token::LParen || HOLD_NO_OTHERS.iter().any(|w| is_word(&first.token, w))
+    });
+    if is_flat { DEPTH_MAX } else { DEPTH_MAX / 8 }
+}
+
 /// Parses all the tokens as one statement.
 pub(crate) fn parse_statement(tokens: &[TokenWithSpan], end: Place) -> Result<Statement> {
-    let mut parser = parser_over(tokens)?;
+    let mut parser = parser_over(tokens, depth_max(tokens))?;
     let parsed = parser.parse_statement();
     finish(parser, parsed, end)
 }
 
 /// Parses all the tokens as a data type.
 pub(crate) fn parse_type(tokens: &[TokenWithSpan], end: Place) -> Result<sqlparser::ast::DataType> {
-    let mut parser = parser_over(tokens)?;
+    let mut parser = parser_over(tokens, DEPTH_MAX)?;
     let parsed = parser.parse_data_type();
     finish(parser, parsed, end)
 }

@@ -138,6 +138,33 @@ fn deep_and_long_text_is_refused() {
     }
 }
 
+/// Its negation has no 64 bits.
+#[test]
+fn the_least_number_backwards_is_a_direction() {
+    Database::default().run("MOVE BACKWARD -9223372036854775808 IN c");
+    Database::default().run("FETCH BACKWARD 9223372036854775807 FROM c");
+}
+
+/// A JOIN whose ON is still to come holds the next one; 600 took all of the stack.
+#[test]
+fn joins_that_wait_for_their_condition_nest() {
+    for levels in [50, 64, 100, 300, 600] {
+        for text in [
+            format!("SELECT 1 FROM t {}", "JOIN ".repeat(levels)),
+            format!("SELECT 1 FROM t {}", "JOIN t ".repeat(levels)),
+            format!("SELECT 1 FROM t {}u {}", "JOIN t ".repeat(levels / 2), "ON true ".repeat(90)),
+            format!("SELECT 1 FROM t {}", "JOIN (SELECT DISTINCT ON (a) 1) x ".repeat(levels / 8)),
+            format!("SELECT 1 FROM {}t", "(t JOIN t JOIN ".repeat(levels / 4)),
+        ] {
+            Database::default().error(&text);
+        }
+    }
+    let mut database = Database::with("CREATE TABLE t (id int PRIMARY KEY)");
+    let next = |n: usize| format!("JOIN t t{n} ON t{n}.id = t0.id ");
+    let joins: String = (1..80).map(next).collect();
+    database.run(&format!("SELECT count(*) FROM t t0 {joins}"));
+}
+
 #[test]
 fn what_nests_less_compiles() {
     let n = NESTING_MAX / 2;
@@ -146,4 +173,27 @@ fn what_nests_less_compiles() {
     database.run(&format!("SELECT {}true", "true AND ".repeat(300)));
     database.run(&format!("SELECT 1 IN ({}1)", "1, ".repeat(20_000)));
     database.run(&format!("SELECT {}1", "1 + ".repeat(150)));
+}
+
+/// Each level of these took the parser 25 KB of the stack; a hundred of them ended the process.
+#[test]
+fn statements_that_begin_with_statements_nest_little() {
+    for levels in [20, 60, 100, 125, 200, 400] {
+        for text in [
+            "EXPLAIN ".repeat(levels) + "SELECT 1",
+            "EXPLAIN ANALYZE ".repeat(levels) + "SELECT 1",
+            "DESCRIBE ".repeat(levels) + "SELECT 1",
+            "PREPARE a AS ".repeat(levels) + "SELECT 1",
+            "EXPLAIN PREPARE a AS ".repeat(levels / 2) + "SELECT 1",
+            "IF true THEN ".repeat(levels / 2),
+            "WHILE true BEGIN ".repeat(levels / 2),
+            "CASE WHEN true THEN ".repeat(levels / 2),
+            "BEGIN ".repeat(levels),
+            "CREATE TRIGGER t ".repeat(levels / 3),
+        ] {
+            if let Err(problem) = Database::default().try_run(&text) {
+                assert!(["54001", "42601", "0A000"].contains(&problem.code()), "{text}: {problem}");
+            }
+        }
+    }
 }
