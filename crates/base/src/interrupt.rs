@@ -9,7 +9,8 @@
 //!              the same reason
 //! Concurrency  word -> stored by the session's thread, moved from running to interrupted by
 //!              anybody's compare-exchange; Relaxed throughout, since nothing else is learnt from
-//!              it. Limits and deadline -> the session's thread alone; atomic so that the whole can
+//!              it. Waits -> stored by the session's thread, read by anybody as a hint, Relaxed for
+//!              the same reason. Limits and deadline -> the session's thread alone; atomic so that the whole can
 //!              be shared
 //! Source       PostgreSQL's CHECK_FOR_INTERRUPTS. We differ: no signal, and a statement is
 //!              interrupted only where it is undone as a whole
@@ -18,7 +19,7 @@
 mod tests;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::clock::Ticks;
@@ -65,6 +66,8 @@ pub struct Interrupt {
     statement_time: AtomicU64,
     /// nanoseconds that it may wait for one lock
     lock_time: AtomicU64,
+    /// the statement that runs waits for a lock
+    waits: AtomicBool,
 }
 
 impl Default for Interrupt {
@@ -74,6 +77,7 @@ impl Default for Interrupt {
             deadline: AtomicU64::new(NONE),
             statement_time: AtomicU64::new(NONE),
             lock_time: AtomicU64::new(NONE),
+            waits: AtomicBool::new(false),
         }
     }
 }
@@ -139,6 +143,17 @@ impl Interrupt {
         (nanos != NONE).then(|| Ticks::from_now(Duration::from_nanos(nanos)))
     }
 
+    /// The statement waits for a lock until the guard is dropped.
+    pub fn wait_for_lock(self: &Arc<Self>) -> WaitingForLock {
+        self.waits.store(true, Ordering::Relaxed);
+        WaitingForLock(Arc::clone(self))
+    }
+
+    /// Whether the statement waits for a lock just now.
+    pub fn is_waiting_for_lock(&self) -> bool {
+        self.waits.load(Ordering::Relaxed)
+    }
+
     /// As [`Interrupt::check`], for who waits for a lock until a [`Interrupt::lock_deadline`].
     ///
     /// # Errors
@@ -189,5 +204,16 @@ impl Drop for Running {
         if let Some(interrupt) = &self.0 {
             interrupt.word.store(IDLE, Ordering::Relaxed);
         }
+    }
+}
+
+/// A statement waits for a lock; see [`Interrupt::wait_for_lock`].
+#[must_use = "the wait ends when this is dropped"]
+#[derive(Debug)]
+pub struct WaitingForLock(Arc<Interrupt>);
+
+impl Drop for WaitingForLock {
+    fn drop(&mut self) {
+        self.0.waits.store(false, Ordering::Relaxed);
     }
 }

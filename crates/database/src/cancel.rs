@@ -67,6 +67,12 @@ impl Cancellers {
         found.map(|(canceller, _)| canceller.cancel()).is_some()
     }
 
+    /// Whether the statement of a session waits for a lock just now; false without such a session.
+    pub(crate) fn is_waiting(&self, number: i32) -> bool {
+        let found = self.by_number.lock().get(&number).cloned();
+        found.is_some_and(|(canceller, _)| canceller.interrupt.is_waiting_for_lock())
+    }
+
     /// Ends a session with its statement; false when there is none that can be ended.
     pub(crate) fn terminate(&self, number: i32) -> bool {
         let found = self.by_number.lock().get(&number).cloned();

@@ -315,6 +315,10 @@ impl Ground for Reads<'_, '_> {
             (SystemFunction::CancelBackend, [Value::Int(number)]) => {
                 return Ok(Value::Bool(self.around.inner.cancellers.cancel(*number)));
             }
+            // Whom it waits for is not asked: see its documentation.
+            (SystemFunction::IsBlocked, [Value::Int(number), ..]) => {
+                return Ok(Value::Bool(self.around.inner.cancellers.is_waiting(*number)));
+            }
             (SystemFunction::TerminateBackend, [Value::Int(number)]) => {
                 return Ok(Value::Bool(self.around.inner.cancellers.terminate(*number)));
             }

@@ -322,7 +322,10 @@ impl Talk {
                 }
                 Err(error) if is_conflict(&error) && repetitions < REPETITIONS_MAX => {
                     self.interrupt.check().map_err(SqlError::from)?;
+                    // It waits for whoever was in its way, though in no queue.
+                    let told = self.interrupt.wait_for_lock();
                     thread::sleep(FIRST_PAUSE * (1 << repetitions.min(DOUBLINGS_MAX)));
+                    drop(told);
                     repetitions += 1;
                     self.books.repeated.increment();
                     transaction.begin_again();

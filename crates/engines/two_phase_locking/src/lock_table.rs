@@ -48,7 +48,7 @@ use std::sync::atomic::Ordering;
 
 use crossbeam_utils::CachePadded;
 use hotrow_base::clock::Ticks;
-use hotrow_base::interrupt::Interrupt;
+use hotrow_base::interrupt::{Interrupt, WaitingForLock};
 use hotrow_base::sync::{Latch, LatchGuard, Spin};
 use hotrow_engine::lock_mode::Mode;
 use hotrow_engine::schema::SharedSchema;
@@ -135,6 +135,11 @@ impl Owner {
     /// From now on its waits end when this says so.
     pub fn heed(&mut self, interrupt: &Arc<Interrupt>) {
         self.heeds = Some(Arc::clone(interrupt));
+    }
+
+    /// Tells whoever asks that its statement waits, until this is dropped.
+    pub fn tell_wait(&self) -> Option<WaitingForLock> {
+        self.heeds.as_ref().map(Interrupt::wait_for_lock)
     }
 
     /// Until when a wait that begins now may last, for who waits.

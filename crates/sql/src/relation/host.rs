@@ -111,6 +111,9 @@ pub enum SystemFunction {
     CancelBackend,
     /// pg_terminate_backend(number)
     TerminateBackend,
+    /// pg_isolation_test_session_is_blocked(number, numbers): whether that session waits for a
+    /// lock, whoever holds it
+    IsBlocked,
 }
 
 /// What a function takes and gives.
@@ -130,6 +133,7 @@ const OID: SqlType = SqlType::Scalar(DataType::BigInt);
 const DOUBLE: SqlType = SqlType::Scalar(DataType::Double);
 const TRUTH: SqlType = SqlType::Scalar(DataType::Boolean);
 const TEXTS: SqlType = SqlType::Array(DataType::Text);
+const INTS: SqlType = SqlType::Array(DataType::Integer);
 
 /// Functions with arguments of fixed types. Arrays are taken whatever their elements are.
 pub(crate) const SIGNATURES: &[Signature] = {
@@ -176,6 +180,7 @@ pub(crate) const SIGNATURES: &[Signature] = {
         f("pg_sleep", H::System(S::Sleep), 1, &[DOUBLE], TEXT),
         f("pg_cancel_backend", H::System(S::CancelBackend), 1, &[INT], TRUTH),
         f("pg_terminate_backend", H::System(S::TerminateBackend), 1, &[INT], TRUTH),
+        f("pg_isolation_test_session_is_blocked", H::System(S::IsBlocked), 2, &[INT, INTS], TRUTH),
         f("pg_relation_size", H::System(S::RelationSize), 1, &[OID], OID),
         f("pg_total_relation_size", H::System(S::RelationSize), 1, &[OID], OID),
         f("pg_database_size", H::System(S::RelationSize), 1, &[OID], OID),

@@ -32,6 +32,7 @@ impl LockTable {
         let deadlocks = &self.deadlocks;
         let is_planned = owner.standing == Standing::Planned;
         let began = Ticks::now();
+        let _told = owner.tell_wait();
         let waited = match deadlocks.policy {
             Policy::Dreadlocks => self.wait_with_digest(owner, lock),
             Policy::WaitForGraph => self.wait_in_graph(owner, lock),
