@@ -10,8 +10,8 @@
 //! Concurrency  word -> stored by the session's thread, moved from running to interrupted by
 //!              anybody's compare-exchange; Relaxed throughout, since nothing else is learnt from
 //!              it. Waits -> stored by the session's thread, read by anybody as a hint, Relaxed for
-//!              the same reason. Limits and deadline -> the session's thread alone; atomic so that the whole can
-//!              be shared
+//!              the same reason. Limits and deadline -> the session's thread alone; atomic so that
+//!              the whole can be shared
 //! Source       PostgreSQL's CHECK_FOR_INTERRUPTS. We differ: no signal, and a statement is
 //!              interrupted only where it is undone as a whole
 

@@ -334,7 +334,10 @@ pub(crate) fn parse_expression(tokens: &[TokenWithSpan], end: Place) -> Result<E
 fn depth_max(tokens: &[TokenWithSpan]) -> usize {
     const HOLD_NO_OTHERS: [&str; 9] =
         ["select", "with", "values", "insert", "update", "delete", "create", "alter", "drop"];
-    let is_flat = tokens.first().is_none_or(|first| {
+    // One EXPLAIN is no nest yet.
+    let is_plain = |token: &Token| !is_word(token, "explain") && !is_word(token, "verbose");
+    let explained = tokens.iter().take(2).position(|token| is_plain(&token.token));
+    let is_flat = tokens.get(explained.unwrap_or_default()).is_none_or(|first| {
         first.token == Token::LParen || HOLD_NO_OTHERS.iter().any(|w| is_word(&first.token, w))
     });
     if is_flat { DEPTH_MAX } else { DEPTH_MAX / 8 }
