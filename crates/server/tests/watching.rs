@@ -100,8 +100,10 @@ fn it_is_alive_and_ready_until_it_is_told_to_stop() {
     assert_eq!(status("/ready?verbose=1"), "HTTP/1.1 200 OK");
     // A statement that goes on keeps the server from ending at once.
     let mut client = server.client();
-    let sleeper =
-        std::thread::spawn(move || client.batch_execute("BEGIN; SELECT pg_sleep(1); COMMIT"));
+    let sleeper = std::thread::spawn(move || {
+        let began = Instant::now();
+        (client.batch_execute("BEGIN; SELECT pg_sleep(1); COMMIT"), began.elapsed())
+    });
     while figures(http)["hotrow_open_transactions"] < 1.0 {
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -110,7 +112,11 @@ fn it_is_alive_and_ready_until_it_is_told_to_stop() {
     assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
     assert!(answer.ends_with("it is being stopped\n"), "{answer}");
     assert_eq!(status("/live"), "HTTP/1.1 200 OK", "it finishes what it is at");
-    sleeper.join().expect("it ends").expect("its statement was finished");
+    let (ended, took) = sleeper.join().expect("it ends");
+    assert!(took >= Duration::from_millis(900), "its statement was finished: {took:?}");
+    // The good-bye behind the answer may come to the client with it.
+    let code = ended.err().and_then(|error| error.code().map(|code| code.code().to_owned()));
+    assert!(code.is_none() || code.as_deref() == Some("57P01"), "{code:?}");
     drop(server);
     assert!(TcpStream::connect(http).is_err(), "nobody listens any more");
 }
