@@ -73,7 +73,7 @@ fn what_would_be_untrue_is_refused() {
     assert_eq!(refused("CREATE USER pg_ann"), "42939");
     assert_eq!(refused("CREATE USER public"), "42939");
     assert_eq!(refused(&format!("CREATE USER {}", "a".repeat(64))), "42622");
-    assert_eq!(refused("GRANT SELECT ON t TO ann"), "0A000");
+    assert_eq!(refused("REVOKE SELECT ON t FROM ann"), "0A000");
     let catalog = &Catalog::default();
     let nothing = compile(catalog, &(), &one("DROP USER IF EXISTS ann")).expect("it is right");
     let Compiled::Catalog(changes) = nothing else { panic!("it is a definition") };
