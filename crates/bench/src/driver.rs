@@ -16,7 +16,7 @@ use hotrow_workloads::{Share, Workload};
 
 use crate::books::SourceBooks;
 use crate::check::{self, Totals};
-use crate::clients::Client;
+use crate::clients::{CallLoop, Client};
 use crate::data::{LogSettings, RunDirectory};
 use crate::error::BenchError;
 use crate::load;
@@ -332,14 +332,14 @@ impl Driver {
         let (books, timed) = thread::scope(|scope| {
             let client = |index: u32| {
                 let share = Share { index, of: clients as u32 };
-                let client = Client {
-                    session: served.session(),
+                let calls = CallLoop {
                     generator: workload.generator(share, self.seed, &|name| ids[name]),
                     kinds: workload.kinds(),
                     phase: Arc::clone(&phase),
                     calls: self.calls_of(share),
-                    time: self.call_time(share),
                 };
+                let time = self.call_time(share);
+                let client = Client { session: served.session(), calls, time };
                 scope.spawn(move || client.run())
             };
             let running: Vec<_> = (0..clients as u32).map(client).collect();

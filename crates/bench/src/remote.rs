@@ -30,6 +30,7 @@ pub use population::{Existing, RemotePopulation};
 
 use crate::books::SourceBooks;
 use crate::check;
+use crate::clients::CallLoop;
 use crate::driver::{Driver, Length, Measured, Ran, Step, WAITS_TOLD};
 use crate::error::BenchError;
 use crate::phase::{Phase, PhaseFlag};
@@ -153,16 +154,15 @@ impl Driver {
         let client = |index: u32| {
             let share = Share { index, of: clients as u32 };
             let mut connection = address.connect()?;
-            Ok(RemoteClient {
-                statements: client::prepare(&mut connection, blueprint)?,
-                connection,
-                blueprint,
+            let statements = client::prepare(&mut connection, blueprint)?;
+            let calls = CallLoop {
                 generator: workload
                     .generator(share, self.seed, &|name| blueprint.procedure(name).id),
                 kinds: workload.kinds(),
                 phase: Arc::clone(phase),
                 calls: self.calls_of(share),
-            })
+            };
+            Ok(RemoteClient { connection, blueprint, statements, calls })
         };
         (0..clients as u32).map(client).collect()
     }

@@ -13,19 +13,14 @@
 //! Which keys a call writes is planned by its session's thread from the arguments alone: rows are
 //! not read, so keys that are only found by reading are not counted.
 
-use std::convert::Infallible;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hotrow_base::datum::Datum;
-use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::sync::Latch;
-use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use hotrow_transaction::access::NoRows;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::granule::LockMode;
 use hotrow_transaction::invocation::Invocation;
-use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::plan::Plan;
 
 const ROWS: usize = 2;
@@ -73,7 +68,7 @@ impl Admission {
         let Planner { plan, frame } = &mut *planner.lock();
         frame.set_step_budget(step_budget);
         // A plan that ends early has fewer keys, and whoever runs the call is told why.
-        let _ = plan.make(&compiled.plan, invocation, frame, &mut Blind);
+        let _ = plan.make(&compiled.plan, invocation, frame, &mut NoRows);
         let granules = plan.footprint().granules().iter();
         let written = granules.filter(|granule| granule.mode == LockMode::Exclusive);
         for granule in written.take(KEYS_MAX) {
@@ -102,57 +97,5 @@ impl Drop for Places<'_> {
                 place.fetch_sub(1, Ordering::Relaxed); // as above
             }
         }
-    }
-}
-
-/// Finds nothing, wherever it looks.
-struct Blind;
-
-impl RecordAccess for Blind {
-    type Record = Infallible;
-    type Row = [u64];
-
-    fn find(&mut self, _: &KeyAt<'_>, _: Intent) -> Result<Option<Infallible>, Stop> {
-        Ok(None)
-    }
-
-    fn row(&self, _: TableId, record: Infallible) -> &[u64] {
-        match record {}
-    }
-
-    fn scan(
-        &mut self,
-        _: &RangeAt<'_>,
-        _: Intent,
-        _: impl FnMut(Infallible, &[u64]) -> ControlFlow<()>,
-    ) -> Result<(), Stop> {
-        Ok(())
-    }
-
-    fn scan_table(
-        &mut self,
-        _: TableId,
-        _: Intent,
-        _: impl FnMut(Infallible, &[u64]) -> ControlFlow<()>,
-    ) -> Result<(), Stop> {
-        Ok(())
-    }
-
-    fn update(
-        &mut self,
-        _: TableId,
-        record: Infallible,
-        _: &[(ColumnId, Datum)],
-        _: &[u8],
-    ) -> Result<Inserted, Stop> {
-        match record {}
-    }
-
-    fn insert(&mut self, _: TableId, _: &[u64], _: Option<&KeyAt<'_>>) -> Result<Inserted, Stop> {
-        Ok(Inserted::Yes) // slices only read
-    }
-
-    fn remove(&mut self, _: TableId, record: Infallible) -> Result<(), Stop> {
-        match record {}
     }
 }

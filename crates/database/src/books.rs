@@ -56,6 +56,8 @@ impl CallPhase {
 /// Where a call's time in the engine went, as its thread tells with the answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spent {
+    /// which procedure was called
+    pub(crate) procedure: ProcedureId,
     /// when a thread took it
     pub(crate) taken: Ticks,
     /// when it had ended
@@ -68,7 +70,7 @@ impl Spent {
     /// at `woken`, and which was durable at `settled`. Where the engine does not tell how it spent
     /// the time, all of it counts as execution.
     fn phases(self, queued: Ticks, woken: Ticks, settled: Ticks) -> [u64; 6] {
-        let Self { taken, ended, time } = self;
+        let Self { taken, ended, time, .. } = self;
         let (queue, time) = match time.sum() {
             0 => {
                 (taken.ticks_since(queued), CallTime { execute: ended.ticks_since(taken), ..time })
@@ -207,7 +209,6 @@ impl SessionBooks {
     /// `settled`.
     pub(crate) fn note_call(
         &self,
-        procedure: ProcedureId,
         spent: Spent,
         (queued, woken, settled): (Ticks, Ticks, Ticks),
         has_failed: bool,
@@ -215,7 +216,7 @@ impl SessionBooks {
         let nanos = spent.phases(queued, woken, settled);
         let all = settled.nanos_since(queued);
         let mut calls = self.calls.lock();
-        let book = line(&mut calls, procedure);
+        let book = line(&mut calls, spent.procedure);
         book.failed += u64::from(has_failed);
         book.nanos.iter_mut().zip(nanos).for_each(|(sum, nanos)| *sum += nanos);
         book.longest_ns = book.longest_ns.max(all);
@@ -364,9 +365,10 @@ mod tests {
         one.statements.add(3);
         other.statements.add(4);
         let now = Ticks::now();
-        let spent = Spent { taken: now, ended: now, time: CallTime::default() };
-        one.note_call(ProcedureId(7), spent, (now, now, now), true);
-        other.note_call(ProcedureId(7), spent, (now, now, now), false);
+        let (procedure, time) = (ProcedureId(7), CallTime::default());
+        let spent = Spent { procedure, taken: now, ended: now, time };
+        one.note_call(spent, (now, now, now), true);
+        other.note_call(spent, (now, now, now), false);
         drop(one);
         assert_eq!(library.sums().statements, 7);
         let calls = library.calls();
@@ -382,10 +384,11 @@ mod tests {
         let (queued, taken, ended) = (at(0), at(10_000_000), at(100_000_000));
         let own = ended.ticks_since(taken) / 3;
         let time = CallTime { plan: own / 2, wait: 0, execute: own - own / 2 };
-        let phases = Spent { taken, ended, time }.phases(queued, ended, ended);
+        let procedure = ProcedureId(7);
+        let phases = Spent { procedure, taken, ended, time }.phases(queued, ended, ended);
         let millis = phases.map(|nanos| nanos / 1_000_000);
         assert_eq!(millis, [70, 15, 0, 15, 0, 0], "60 of 90 ms were spent on others");
-        let silent = Spent { taken, ended, time: CallTime::default() };
+        let silent = Spent { procedure, taken, ended, time: CallTime::default() };
         let millis = silent.phases(queued, ended, ended).map(|nanos| nanos / 1_000_000);
         assert_eq!(millis, [10, 0, 0, 90, 0, 0]);
     }

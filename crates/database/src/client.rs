@@ -14,7 +14,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicIsize, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
@@ -42,8 +42,6 @@ const DRAIN_PAUSE: Duration = Duration::from_micros(100);
 /// A call on its way, and the place for its answer. Belongs to one session, used again and again.
 pub(crate) struct Mailbox {
     pub(crate) invocation: Latch<Invocation>,
-    /// of the last call; this session's thread alone asks
-    procedure: AtomicU32,
     /// of a call with a key: [`call_checksum`](crate::once::call_checksum). Ordered by the queue
     pub(crate) call: AtomicU32,
     /// read and written by the session alone
@@ -74,7 +72,6 @@ impl Mailbox {
     pub(crate) fn new(books: Arc<SessionBooks>) -> Self {
         Self {
             invocation: Latch::default(),
-            procedure: AtomicU32::new(0),
             call: AtomicU32::new(0),
             priority: AtomicU8::new(Priority::default() as u8),
             place: AtomicU8::new(Place::Waiting as u8),
@@ -91,11 +88,6 @@ impl Mailbox {
             next.set_priority(mailbox.borrow().priority());
             mailbox.replace(Arc::new(next));
         }
-    }
-
-    /// Which procedure was called last.
-    pub(crate) fn procedure(&self) -> ProcedureId {
-        ProcedureId(self.procedure.load(Ordering::Relaxed)) // ordered by queue and reply slot
     }
 
     /// In which lane its calls wait.
@@ -243,6 +235,9 @@ struct ThreadBook {
 pub(crate) struct ClientQueue {
     /// a lane for each priority
     calls: BlockingQueue<Arc<Mailbox>, { Priority::COUNT }>,
+    /// of the mailboxes in each lane, those whose call was given up: they take no thread's time.
+    /// Below zero for a moment where a thread comes to one before its session has told
+    withdrawn: [AtomicIsize; Priority::COUNT],
     /// sources that are not dropped yet
     sources: AtomicUsize,
     threads: PerWorker<ThreadBook>,
@@ -254,6 +249,7 @@ impl ClientQueue {
         let threads = ends.len();
         let queue = Self {
             calls: BlockingQueue::with_lanes(capacity),
+            withdrawn: Default::default(),
             sources: AtomicUsize::new(threads),
             threads: PerWorker::with_defaults(threads),
         };
@@ -279,7 +275,13 @@ impl ClientQueue {
         let mut call = Arc::clone(mailbox);
         loop {
             match self.calls.push_to(lane, call, patience.look_at(due)) {
-                Ok(()) => return mailbox.wait(patience, due),
+                Ok(()) => {
+                    let end = mailbox.wait(patience, due);
+                    if end.is_err() {
+                        self.withdrawn[lane].fetch_add(1, Ordering::Relaxed); // a count
+                    }
+                    return end;
+                }
                 Err(PushError::Closed(_)) => return Err(Refused::Closed),
                 Err(PushError::Full(again)) => call = again,
             }
@@ -290,7 +292,7 @@ impl ClientQueue {
     /// How long a call of a lane would wait for a thread, by what calls have lately taken (Little's
     /// law): those of its own lane and of lanes before it are before it.
     fn expected_wait(&self, lane: usize) -> Duration {
-        let before: usize = (0..=lane).map(|lane| self.calls.lane(lane).len()).sum();
+        let before: usize = (0..=lane).map(|lane| self.waiting(lane)).sum();
         let threads = self.threads.workers() as u64;
         let service = self.threads.sum(|thread| thread.service.get()) / threads.max(1);
         Duration::from_nanos(service.saturating_mul(before as u64) / threads.max(1))
@@ -319,7 +321,13 @@ impl ClientQueue {
 
     /// How many calls wait.
     pub(crate) fn len(&self) -> usize {
-        self.calls.len()
+        (0..Priority::COUNT).map(|lane| self.waiting(lane)).sum()
+    }
+
+    /// How many calls wait in a lane.
+    fn waiting(&self, lane: usize) -> usize {
+        let withdrawn = self.withdrawn[lane].load(Ordering::Relaxed).max(0);
+        self.calls.lane(lane).len().saturating_sub(withdrawn as usize)
     }
 
     /// Refuses new calls and waits until all queued ones have ended.
@@ -429,12 +437,13 @@ impl ClientSource {
     /// Takes a call; none when its session has given it up.
     fn take(&mut self, mailbox: Arc<Mailbox>, invocation: &mut Invocation) -> Option<Ticket> {
         if !mailbox.leave_queue(Place::Taken) {
+            let lane = mailbox.priority() as usize;
+            self.queue.withdrawn[lane].fetch_sub(1, Ordering::Relaxed); // a count
             return None;
         }
         // Buffers change places, so that neither side allocates when they have grown.
         std::mem::swap(&mut *mailbox.invocation.lock(), invocation);
         let (procedure, now_us) = (invocation.procedure, invocation.now_us);
-        mailbox.procedure.store(procedure.0, Ordering::Relaxed); // see `Mailbox::procedure`
         let (key, at) = (invocation.key.clone(), Ticks::now());
         let taken = Taken { mailbox, procedure, key, now_us, at };
         let at = match self.free.pop() {
@@ -521,7 +530,7 @@ impl CallSource for ClientSource {
             let call = mailbox.call.load(Ordering::Relaxed); // ordered by the queue
             reply = self.ends.tell(&key, call, now_us, reply);
         }
-        reply.spent = Some(Spent { taken, ended: Ticks::now(), time });
+        reply.spent = Some(Spent { procedure, taken, ended: Ticks::now(), time });
         let answered = mailbox.reply.complete(reply);
         debug_assert!(answered.is_ok(), "I1");
     }

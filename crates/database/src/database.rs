@@ -112,7 +112,7 @@ pub(crate) struct Inner {
     opened: Ticks,
     /// of the engine that sessions' calls go to
     threads: usize,
-    names: status::LockNames,
+    pub(crate) names: status::LockNames,
 }
 
 impl Database {

@@ -302,6 +302,12 @@ fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange
     error
 }
 
+/// Fails where a view would not survive.
+fn refuse_broken_view(next: &Schema) -> Result<(), SqlError> {
+    let broken = broken_view(&next.catalog, &Registered(next));
+    broken.map_or(Ok(()), |(view, error)| Err(needed_by_view(&view, error)))
+}
+
 /// 2BP01
 fn needed_by_view(view: &str, error: SqlError) -> SqlError {
     let message = format!("view \"{view}\" would no longer be what it is");
@@ -335,9 +341,7 @@ fn create_procedure(
     trees[id.index()] = Some(procedure);
     let mut next = (*schema).clone();
     next.recompile(trees)?;
-    if let Some((view, error)) = broken_view(&next.catalog, &Registered(&next)) {
-        return Err(needed_by_view(&view, error));
-    }
+    refuse_broken_view(&next)?;
     quiet.replace(next);
     if let Some((old, _)) = old {
         sources.set(old, None);
@@ -382,9 +386,7 @@ fn drop_procedures(
     }
     let mut next = (*schema).clone();
     next.recompile(trees)?;
-    if let Some((view, error)) = broken_view(&next.catalog, &Registered(&next)) {
-        return Err(needed_by_view(&view, error));
-    }
+    refuse_broken_view(&next)?;
     quiet.replace(next);
     dropped.into_iter().for_each(|id| sources.set(id, None));
     Ok(Defined::Something)

@@ -16,7 +16,7 @@ const ROWS_MAX: usize = 100;
 /// The rows of a view, by its full name.
 pub(crate) fn rows(inner: &Inner, view: &str) -> Vec<Fields> {
     match view {
-        "hotrow.engine_status" => vec![status(&inner.status(inner.engine_statistics()))],
+        "hotrow.engine_status" => vec![status(&inner.status())],
         "hotrow.calls" => inner.call_figures().iter().map(call).collect(),
         "hotrow.hot_keys" => inner.hot_keys(ROWS_MAX).iter().map(hot_key).collect(),
         "hotrow.waits" => inner.waits(ROWS_MAX).iter().map(wait).collect(),

@@ -69,7 +69,7 @@ impl Inner {
         let mut waits = self.engine_waits();
         waits.truncate(most);
         let schema = self.schema.current();
-        let names = self.names_of(&schema, waits.iter().map(|(awaited, _)| awaited.lock));
+        let names = self.names.of(&schema, waits.iter().map(|(awaited, _)| awaited.lock));
         told(&schema, waits, names)
     }
 }

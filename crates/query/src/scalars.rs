@@ -1,16 +1,12 @@
 //! Values computed from rows, by the interpreter that runs procedures.
 
-use std::ops::ControlFlow;
-
-use hotrow_base::datum::Datum;
-use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::value::Value;
 use hotrow_sql::{Scalar, Scalars};
-use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use hotrow_transaction::access::NoRows;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::invocation::Invocation;
-use hotrow_transaction::outcome::{SqlError, Stop};
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 
 use crate::Row;
@@ -119,56 +115,4 @@ impl Calculator {
 pub(crate) fn value_error(error: &hotrow_base::value::ValueError) -> SqlError {
     let code = error.code().as_bytes().try_into().unwrap_or(*b"22000");
     SqlError::new(&code, error.to_string())
-}
-
-/// No records: programs of expressions reach none.
-struct NoRows;
-
-impl RecordAccess for NoRows {
-    type Record = ();
-    type Row = [u64];
-
-    fn find(&mut self, _: &KeyAt<'_>, _: Intent) -> Result<Option<()>, Stop> {
-        Ok(None)
-    }
-
-    fn row(&self, _: TableId, _: ()) -> &[u64] {
-        &[]
-    }
-
-    fn scan(
-        &mut self,
-        _: &RangeAt<'_>,
-        _: Intent,
-        _: impl FnMut((), &[u64]) -> ControlFlow<()>,
-    ) -> Result<(), Stop> {
-        Ok(())
-    }
-
-    fn scan_table(
-        &mut self,
-        _: TableId,
-        _: Intent,
-        _: impl FnMut((), &[u64]) -> ControlFlow<()>,
-    ) -> Result<(), Stop> {
-        Ok(())
-    }
-
-    fn update(
-        &mut self,
-        _: TableId,
-        _: (),
-        _: &[(ColumnId, Datum)],
-        _: &[u8],
-    ) -> Result<Inserted, Stop> {
-        Ok(Inserted::Yes)
-    }
-
-    fn insert(&mut self, _: TableId, _: &[u64], _: Option<&KeyAt<'_>>) -> Result<Inserted, Stop> {
-        Ok(Inserted::Yes)
-    }
-
-    fn remove(&mut self, _: TableId, _: ()) -> Result<(), Stop> {
-        Ok(())
-    }
 }

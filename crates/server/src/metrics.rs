@@ -179,8 +179,8 @@ impl Page<'_> {
         )?;
         self.counter("statement_repeats", "Statements undone and repeated", sessions.repeated)?;
         self.counter("calls_refused", "Calls refused or withdrawn", sessions.refused)?;
-        self.gauge("memory_bytes", "Records and indexes", count_of(status.memory_bytes))?;
-        let limit = count_of(status.memory_limit_bytes);
+        self.gauge("memory_bytes", "Records and indexes", count(status.memory_bytes))?;
+        let limit = count(status.memory_limit_bytes);
         self.gauge("memory_limit_bytes", "What they may take", limit)?;
         let Some(log) = &status.log else { return Ok(()) };
         self.counter("log_bytes", "Written to the log", log.statistics.bytes)?;
@@ -188,7 +188,7 @@ impl Page<'_> {
         self.counter("log_syncs", "Syncs of its file", log.statistics.syncs)?;
         let syncing = seconds(log.statistics.sync_nanos);
         self.counter("log_sync_seconds", "Time spent in them", syncing)?;
-        let behind = count_of(log.since_checkpoint_bytes);
+        let behind = count(log.since_checkpoint_bytes);
         self.gauge("log_since_checkpoint_bytes", "What a restart would repeat", behind)?;
         self.gauge(
             "log_failed",
@@ -198,11 +198,10 @@ impl Page<'_> {
     }
 
     fn calls(&mut self, calls: &[CallFigures]) -> fmt::Result {
-        let failed = |call: &CallFigures| call.failed;
         let lines = calls.iter().flat_map(|call| {
             let name = ("procedure", call.procedure.as_str());
-            let done = call.calls - failed(call);
-            [([name, ("end", "done")], done), ([name, ("end", "failed")], failed(call))]
+            let done = call.calls - call.failed;
+            [([name, ("end", "done")], done), ([name, ("end", "failed")], call.failed)]
         });
         self.counters("calls", "Calls of procedures, from the queue to their ends", lines)?;
         let lines = calls.iter().flat_map(|call| {
@@ -248,10 +247,7 @@ fn buckets(call: &CallFigures) -> Vec<(f64, u64)> {
     buckets
 }
 
-fn count(count: usize) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-fn count_of(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
+/// As a gauge has it.
+fn count(count: impl TryInto<i64>) -> i64 {
+    count.try_into().unwrap_or(i64::MAX)
 }

@@ -7,6 +7,7 @@
 //!              I2 `row` shows the transaction's own changes
 //! Source       DESIGN section 1 ("Access path")
 
+use std::convert::Infallible;
 use std::ops::{Bound, ControlFlow};
 
 use hotrow_base::datum::Datum;
@@ -149,4 +150,58 @@ pub trait RecordAccess {
 
     /// Removes a record found with [`Intent::Write`] from the table and all its indexes.
     fn remove(&mut self, table: TableId, record: Self::Record) -> Result<(), Stop>;
+}
+
+/// An access path to no records at all: for programs of expressions, which reach none, and for
+/// planning from arguments alone.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct NoRows;
+
+impl RecordAccess for NoRows {
+    type Record = Infallible;
+    type Row = [u64];
+
+    fn find(&mut self, _: &KeyAt<'_>, _: Intent) -> Result<Option<Infallible>, Stop> {
+        Ok(None)
+    }
+
+    fn row(&self, _: TableId, record: Infallible) -> &[u64] {
+        match record {}
+    }
+
+    fn scan(
+        &mut self,
+        _: &RangeAt<'_>,
+        _: Intent,
+        _: impl FnMut(Infallible, &[u64]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn scan_table(
+        &mut self,
+        _: TableId,
+        _: Intent,
+        _: impl FnMut(Infallible, &[u64]) -> ControlFlow<()>,
+    ) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn update(
+        &mut self,
+        _: TableId,
+        record: Infallible,
+        _: &[(ColumnId, Datum)],
+        _: &[u8],
+    ) -> Result<Inserted, Stop> {
+        match record {}
+    }
+
+    fn insert(&mut self, _: TableId, _: &[u64], _: Option<&KeyAt<'_>>) -> Result<Inserted, Stop> {
+        Ok(Inserted::Yes)
+    }
+
+    fn remove(&mut self, _: TableId, record: Infallible) -> Result<(), Stop> {
+        match record {}
+    }
 }

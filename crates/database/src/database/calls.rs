@@ -11,6 +11,7 @@ use hotrow_log::error::LogFailure;
 use hotrow_transaction::outcome::SqlError;
 
 use super::Inner;
+use crate::admission::Places;
 use crate::client::{Mailbox, Patience, Refused, Reply};
 use crate::definition::unknown_procedure;
 use crate::error::{Error, advised};
@@ -31,47 +32,48 @@ impl Inner {
         match &self.clients {
             None => self.call_alone(mailbox, interrupt),
             Some(clients) => {
-                let queued = Ticks::now();
                 let patience = Patience { interrupt: interrupt.map(|arc| &**arc), deadline };
-                let call = || clients.call(mailbox, patience);
-                self.ended(mailbox, queued, self.admitted(mailbox, call)?)
+                self.queued(mailbox, || clients.call(mailbox, patience))
             }
         }
     }
 
-    /// Queues a call, unless too many wait for a key that it writes.
-    fn admitted(
+    /// Has a call queued and tells its end, unless too many wait for a key that it writes.
+    fn queued(
         &self,
         mailbox: &Mailbox,
         call: impl FnOnce() -> Result<Reply, Refused>,
-    ) -> Result<Result<Reply, Refused>, Error> {
-        let Some(admission) = &self.admission else { return Ok(call()) };
+    ) -> Result<Rows, Error> {
+        let queued = Ticks::now();
+        let _places = self.admit(mailbox)?;
+        self.ended(mailbox, queued, call())
+    }
+
+    /// Takes places for a call at the keys that it writes, where they are counted.
+    fn admit(&self, mailbox: &Mailbox) -> Result<Option<Places<'_>>, Error> {
+        let Some(admission) = &self.admission else { return Ok(None) };
         let schema = self.schema.current();
-        let places = {
-            let invocation = mailbox.invocation.lock();
-            let Some(compiled) = schema.procedure(invocation.procedure) else {
-                return Ok(call()); // which tells that
-            };
-            admission.enter(&mailbox.planner, compiled, &invocation, self.config.step_budget)
+        // Whoever takes the call wants the latch.
+        let invocation = mailbox.invocation.lock();
+        let Some(compiled) = schema.procedure(invocation.procedure) else {
+            return Ok(None); // it is told so in the queue
         };
-        let Some(_places) = places else {
+        let budget = self.config.step_budget;
+        let places = admission.enter(&mailbox.planner, compiled, &invocation, budget);
+        if places.is_none() {
             mailbox.books.refused.increment();
             let most = self.config.calls_per_key_max.unwrap_or_default();
             let message = format!("too many calls for one key: {most} wait for it already");
             return Err(advised(b"53300", message, AGAIN).into());
-        };
-        Ok(call())
+        }
+        Ok(places)
     }
 
     /// Runs the call in `mailbox`; 53300 when the queue is full.
     pub(crate) fn try_call(&self, mailbox: &Arc<Mailbox>) -> Result<Rows, Error> {
         match &self.clients {
             None => self.call_alone(mailbox, None),
-            Some(clients) => {
-                let queued = Ticks::now();
-                let call = || clients.try_call(mailbox);
-                self.ended(mailbox, queued, self.admitted(mailbox, call)?)
-            }
+            Some(clients) => self.queued(mailbox, || clients.try_call(mailbox)),
         }
     }
 
@@ -91,7 +93,7 @@ impl Inner {
                 let answer = self.settle(reply);
                 if let Some(spent) = spent {
                     let at = (queued, woken, Ticks::now());
-                    mailbox.books.note_call(mailbox.procedure(), spent, at, answer.is_err());
+                    mailbox.books.note_call(spent, at, answer.is_err());
                 }
                 answer
             }

@@ -108,8 +108,7 @@ pub struct HotKey {
 impl Database {
     /// How the database is doing now. Cheap: figures that are kept anyway.
     pub fn status(&self) -> EngineStatus {
-        let inner = &self.inner;
-        inner.status(self.statistics())
+        self.inner.status()
     }
 
     /// How the calls of each procedure went, the most time-consuming first.
@@ -136,7 +135,7 @@ impl Inner {
         self.engine.lock().as_ref().map(|engine| engine.waits()).unwrap_or_default()
     }
 
-    pub(crate) fn status(&self, statistics: Statistics) -> EngineStatus {
+    pub(crate) fn status(&self) -> EngineStatus {
         let (open, open_max) = self.interactive.as_ref().map_or((0, 0), |open| open.places());
         let budget = self.schema.current();
         let budget = budget.memory.budget();
@@ -147,7 +146,7 @@ impl Inner {
             threads: self.threads,
             durability: self.durability(),
             uptime: self.opened.elapsed(),
-            statistics,
+            statistics: self.engine_statistics(),
             running: self.clients.as_ref().map_or(0, |clients| clients.running()),
             queued: self.clients.as_ref().map_or(0, |clients| clients.len()),
             queue_capacity: self.clients.as_ref().map_or(0, |clients| clients.capacity()),
@@ -171,15 +170,6 @@ impl Inner {
             since_checkpoint_bytes: checkpoints.map_or(0, |checkpoints| checkpoints.growth()),
             failure: log.failure().map(|failure| failure.to_string()),
         })
-    }
-
-    /// The tables and keys of locks, in their order; empty where they are not known.
-    pub(crate) fn names_of(
-        &self,
-        schema: &Schema,
-        locks: impl Iterator<Item = u64> + Clone,
-    ) -> Vec<(String, String)> {
-        self.names.of(schema, locks)
     }
 
     pub(crate) fn call_figures(&self) -> Vec<CallFigures> {
@@ -206,7 +196,7 @@ impl Inner {
         hottest.sort_by_key(|(lock, waited)| (std::cmp::Reverse(waited.total_ns), *lock));
         hottest.truncate(most);
         let schema = self.schema.current();
-        let names = self.names_of(&schema, hottest.iter().map(|(lock, _)| *lock));
+        let names = self.names.of(&schema, hottest.iter().map(|(lock, _)| *lock));
         let hot_key = |((_, waited), (table, key)): ((u64, Waited), (String, String))| HotKey {
             table,
             key,
@@ -234,7 +224,8 @@ struct Known {
 const NAMES_MAX: usize = 10_000;
 
 impl LockNames {
-    fn of(
+    /// The tables and keys of locks, in their order; empty where they are not known.
+    pub(crate) fn of(
         &self,
         schema: &Schema,
         locks: impl Iterator<Item = u64> + Clone,
