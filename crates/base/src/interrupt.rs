@@ -5,12 +5,12 @@
 //!              whoever has a handle may cancel
 //! States       idle -> running -> interrupted, for one reason -> idle. A cancel that finds no
 //!              statement does nothing; one that comes between two statements may hit the second
-//! Invariants   I1 what has been interrupted stays so until the statement ends: all its parts see
-//!              the same reason
+//! Invariants   I1 what has been interrupted stays so until the statement ends, or the attempt that
+//!              was given up: all its parts see the same reason
 //! Concurrency  word -> stored by the session's thread, moved from running to interrupted by
 //!              anybody's compare-exchange; Relaxed throughout, since nothing else is learnt from
 //!              it. Waits -> stored by the session's thread, read by anybody as a hint, Relaxed for
-//!              the same reason. Limits and deadline -> the session's thread alone; atomic so that
+//!              the same reason. Limits and deadlines -> the session's thread alone; atomic so that
 //!              the whole can be shared
 //! Source       PostgreSQL's CHECK_FOR_INTERRUPTS. We differ: no signal, and a statement is
 //!              interrupted only where it is undone as a whole
@@ -46,11 +46,14 @@ pub enum Interruption {
     LockTime,
     /// somebody ends its session
     Termination,
+    /// this way of running it takes too long, and its session has another one
+    Attempt,
 }
 
 impl Interruption {
     fn of_word(word: u32) -> Option<Self> {
-        [Self::Request, Self::StatementTime, Self::LockTime, Self::Termination]
+        use Interruption as I;
+        [I::Request, I::StatementTime, I::LockTime, I::Termination, I::Attempt]
             .into_iter()
             .find(|reason| *reason as u32 == word)
     }
@@ -62,6 +65,8 @@ pub struct Interrupt {
     word: AtomicU32,
     /// of the statement that runs, as ticks
     deadline: AtomicU64,
+    /// of the [`Attempt`] that it makes, as ticks
+    attempt_deadline: AtomicU64,
     /// nanoseconds that a statement may take
     statement_time: AtomicU64,
     /// nanoseconds that it may wait for one lock
@@ -75,6 +80,7 @@ impl Default for Interrupt {
         Self {
             word: AtomicU32::new(IDLE),
             deadline: AtomicU64::new(NONE),
+            attempt_deadline: AtomicU64::new(NONE),
             statement_time: AtomicU64::new(NONE),
             lock_time: AtomicU64::new(NONE),
             waits: AtomicBool::new(false),
@@ -130,11 +136,35 @@ impl Interrupt {
     /// Why not.
     #[inline]
     pub fn check(&self) -> Result<(), Interruption> {
-        let deadline = self.deadline.load(Ordering::Relaxed);
-        if deadline != NONE && Ticks::from_word(deadline).has_passed() {
+        let has_passed = |deadline: &AtomicU64| match deadline.load(Ordering::Relaxed) {
+            NONE => false,
+            word => Ticks::from_word(word).has_passed(),
+        };
+        if has_passed(&self.deadline) {
             self.interrupt(Interruption::StatementTime);
+        } else if has_passed(&self.attempt_deadline) {
+            self.interrupt(Interruption::Attempt);
         }
         Interruption::of_word(self.word.load(Ordering::Relaxed)).map_or(Ok(()), Err)
+    }
+
+    /// Has the statement that runs give up after so long, until the guard is dropped: its session
+    /// has another way to run it. For the session's thread.
+    pub fn attempt(self: &Arc<Self>, span: Duration) -> Attempt {
+        self.attempt_deadline.store(Ticks::from_now(span).to_word(), Ordering::Relaxed);
+        Attempt(Arc::clone(self))
+    }
+
+    /// Ends the attempt that the statement makes, if it makes one.
+    ///
+    /// # Errors
+    ///
+    /// It did, or was interrupted before.
+    pub fn give_up_attempt(&self) -> Result<(), Interruption> {
+        if self.attempt_deadline.load(Ordering::Relaxed) != NONE {
+            self.interrupt(Interruption::Attempt);
+        }
+        self.check()
     }
 
     /// Until when a wait for a lock that begins now may last.
@@ -183,10 +213,13 @@ impl Interrupt {
         }
     }
 
-    /// Whether a statement ran that nobody had interrupted (I1).
+    /// Whether a statement ran that nobody had interrupted (I1), be an attempt over or not.
     fn interrupt(&self, why: Interruption) -> bool {
-        let to = why as u32;
-        self.word.compare_exchange(RUNNING, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        let from = |word: u32| {
+            let (word, to) = (&self.word, (word, why as u32));
+            word.compare_exchange(to.0, to.1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        from(RUNNING) || why != Interruption::Attempt && from(Interruption::Attempt as u32)
     }
 }
 
@@ -204,6 +237,28 @@ impl Drop for Running {
         if let Some(interrupt) = &self.0 {
             interrupt.word.store(IDLE, Ordering::Relaxed);
         }
+    }
+}
+
+/// A statement is tried; see [`Interrupt::attempt`].
+#[must_use = "the attempt ends when this is dropped"]
+#[derive(Debug)]
+pub struct Attempt(Arc<Interrupt>);
+
+impl Attempt {
+    /// Whether it was given up.
+    pub fn is_over(&self) -> bool {
+        self.0.word.load(Ordering::Relaxed) == Interruption::Attempt as u32
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        let Interrupt { word, attempt_deadline, .. } = &*self.0;
+        attempt_deadline.store(NONE, Ordering::Relaxed);
+        let given_up = Interruption::Attempt as u32;
+        // Where it was not, or was interrupted for another reason, that stays.
+        let _ = word.compare_exchange(given_up, RUNNING, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 use hotrow::{Config, Database, EngineEntry, Invocation, engines};
 use hotrow_base::clock::Ticks;
 use hotrow_base::thread;
-use hotrow_engine::checkpoint::{self, Destination, Written};
+use hotrow_engine::checkpoint::{self, Destination, Turn, Written};
 use hotrow_engine::contract::{EngineOptions, Ground, OptionError, RunningEngine};
 use hotrow_engine::source::{CallSource, End, Fetch, Ticket};
 use hotrow_log::checkpoint::{Identity, Reader, find, remove_older, verify};
@@ -99,8 +99,9 @@ impl Place {
         self.epoch += 1;
         let begun = Ticks::now();
         let capture = {
-            let quiet = ground.schema.quiet();
-            checkpoint::begin(&quiet).expect("no other is under way")
+            let memory = Arc::clone(&ground.schema.current().memory);
+            let turn = Turn::wait(&memory, None).expect("no other is under way");
+            checkpoint::begin(&ground.schema.quiet(), turn)
         };
         let quiet_for = begun.elapsed();
         let identity = Identity { log_id: 1, epoch: self.epoch };

@@ -193,6 +193,8 @@ pub(crate) struct SessionBooks {
     pub(crate) rollbacks: Counter,
     /// times that a statement alone was undone because of others and executed again
     pub(crate) repeated: Counter,
+    /// statements that ran on a snapshot
+    pub(crate) snapshots: Counter,
     /// calls that were refused for want of room, or withdrawn from the queue
     pub(crate) refused: Counter,
     calls: Latch<CallLines>,
@@ -237,6 +239,8 @@ pub struct SessionSums {
     pub rollbacks: u64,
     /// times that a statement alone was undone because of others and executed again
     pub repeated: u64,
+    /// statements that ran on a snapshot
+    pub snapshots: u64,
     /// calls that were refused for want of room, or withdrawn from the queue
     pub refused: u64,
 }
@@ -248,6 +252,7 @@ impl SessionSums {
         self.commits += books.commits.get();
         self.rollbacks += books.rollbacks.get();
         self.repeated += books.repeated.get();
+        self.snapshots += books.snapshots.get();
         self.refused += books.refused.get();
     }
 }

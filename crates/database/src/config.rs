@@ -117,6 +117,12 @@ pub struct Config {
     /// bytes that the rows of a session's statement may take before it fails with 54000, or with
     /// 53200 in between; 256 MiB
     pub result_bytes_max: usize,
+    /// how long a report (a statement that only reads and visits whole tables) is tried under locks,
+    /// before it runs on a snapshot and is in nobody's way; zero: not at all. 10 ms
+    pub report_attempt: Duration,
+    /// bytes that the snapshots of reports may take, all together; a report for which there is no
+    /// room runs under locks. 1 GiB
+    pub snapshot_bytes_max: u64,
     /// how long an interactive transaction may be idle between two statements before it is rolled
     /// back (25P03); none: for ever. 60 s
     pub idle_in_transaction: Option<Duration>,
@@ -150,6 +156,8 @@ impl Default for Config {
             open_transactions_max: 64,
             changes_max: 1 << 24,
             result_bytes_max: 256 << 20,
+            report_attempt: Duration::from_millis(10),
+            snapshot_bytes_max: 1 << 30,
             idle_in_transaction: Some(Duration::from_secs(60)),
             slow_statement: None,
             trace: false,
@@ -310,6 +318,20 @@ impl Config {
     #[must_use]
     pub fn result_bytes_max(mut self, bytes: usize) -> Self {
         self.result_bytes_max = bytes;
+        self
+    }
+
+    /// Sets [`Config::report_attempt`].
+    #[must_use]
+    pub fn report_attempt(mut self, span: Duration) -> Self {
+        self.report_attempt = span;
+        self
+    }
+
+    /// Sets [`Config::snapshot_bytes_max`].
+    #[must_use]
+    pub fn snapshot_bytes_max(mut self, bytes: u64) -> Self {
+        self.snapshot_bytes_max = bytes;
         self
     }
 

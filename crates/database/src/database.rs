@@ -32,6 +32,7 @@ use hotrow_engine::trace::SerialTrace;
 use hotrow_engine::waits::{Awaited, Waited};
 use hotrow_log::checkpoint;
 use hotrow_log::log::Log;
+use hotrow_log::position::Position;
 use hotrow_transaction::outcome::SqlError;
 
 use crate::admission::Admission;
@@ -49,6 +50,7 @@ use crate::error::{Error, advised};
 use crate::numbers::Sequences;
 use crate::once::Outcomes;
 use crate::recovery::{self, RecoveryProgress, RecoveryReport};
+use crate::reports::Snapshots;
 use crate::session::Session;
 use crate::verifier::Verifier;
 
@@ -113,6 +115,7 @@ pub(crate) struct Inner {
     /// of the engine that sessions' calls go to
     threads: usize,
     pub(crate) names: status::LockNames,
+    pub(crate) snapshots: Snapshots,
 }
 
 impl Database {
@@ -387,6 +390,7 @@ impl Inner {
             opened: Ticks::now(),
             threads: 0,
             names: status::LockNames::default(),
+            snapshots: Snapshots::default(),
         }
     }
 
@@ -461,6 +465,11 @@ impl Inner {
         let quiet = self.schema.quiet_for(why);
         self.refuse_closed()?;
         Ok(quiet)
+    }
+
+    /// See [`Journal::cut`].
+    pub(crate) fn cut(&self) -> Position {
+        self.journal.cut()
     }
 
     /// As [`Inner::quiet`], but lets interactive transactions be; 55P03 when that cannot be.

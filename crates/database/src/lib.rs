@@ -60,6 +60,7 @@ mod prepared;
 mod procedure;
 mod query;
 mod recovery;
+mod reports;
 mod rows;
 mod scan;
 mod session;

@@ -310,6 +310,11 @@ impl Prepared {
         }
     }
 
+    /// See [`Work::is_report`].
+    pub(crate) fn is_report(&self) -> bool {
+        self.work().is_report() && !self.draws()
+    }
+
     /// Whether it is a query that reads no table, but perhaps the system catalog.
     pub(crate) fn reads_no_tables(&self) -> bool {
         matches!(&*self.work(), Work::Query(work) if work.query.fetches.is_empty())

@@ -48,6 +48,11 @@ impl QueryWork {
         Ok(Self { query, fetches, columns })
     }
 
+    /// Its reads of tables, and the procedures that it calls.
+    pub(crate) fn reads(&self) -> &[StatementProgram] {
+        &self.fetches
+    }
+
     /// Whether it calls procedures that change something.
     pub(crate) fn writes(&self) -> bool {
         self.fetches.iter().any(|read| read.uses.iter().any(|(_, usage)| usage.written))
@@ -271,6 +276,7 @@ const SLEEP_SECONDS_MAX: f64 = 1e9;
 impl Reads<'_, '_> {
     fn sleep(&self, seconds: f64) -> Result<Value, SqlError> {
         if self.around.is_alone {
+            self.around.session.interrupt().give_up_attempt()?;
             let message = "pg_sleep beside tables would hold everybody up on this engine";
             return Err(advised(b"0A000", message.to_owned(), "SELECT pg_sleep(...) alone."));
         }

@@ -357,6 +357,12 @@ impl Session {
         self.books.note_statement(is_done);
     }
 
+    /// Counts a statement that ran on a snapshot.
+    pub(crate) fn note_report(&self) {
+        self.books.commits.increment();
+        self.books.snapshots.increment();
+    }
+
     /// The numbers it has drawn from sequences.
     pub(crate) fn drawn(&self) -> RefMut<'_, Drawn> {
         self.drawn.borrow_mut()

@@ -29,6 +29,7 @@ use crate::definition::{self, Defined, Registered, Sources};
 use crate::error::{Error, advised};
 use crate::prepared::{Prepared, Work};
 use crate::query::{self, Around, QueryWork};
+use crate::reports;
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::transaction::TransactionState;
@@ -310,6 +311,29 @@ fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows,
     if prepared.reads_no_tables() {
         return query::run_without_tables(session, prepared, values);
     }
+    if prepared.is_report() {
+        let span = inner.config.report_attempt;
+        if !span.is_zero() {
+            let attempt = session.interrupt().attempt(span);
+            let done = run_beside_others(session, prepared, values);
+            if done.is_ok() || !attempt.is_over() {
+                return done;
+            }
+        }
+        if let Some(rows) = reports::run(session, prepared, values)? {
+            return Ok(rows);
+        }
+    }
+    run_beside_others(session, prepared, values)
+}
+
+/// Runs a statement outside transactions as one that locks what it touches, or at a quiet point.
+fn run_beside_others(
+    session: &Session,
+    prepared: &Prepared,
+    values: &[Value],
+) -> Result<Rows, Error> {
+    let inner = session.inner();
     let Some(interactive) = &inner.interactive else {
         if prepared.has_parts() {
             return Err(inner.no_transactions().into());

@@ -353,8 +353,8 @@ fn ending(open: Option<&OpenTransaction>, verb: &str) -> Option<SqlError> {
     }
 }
 
-/// A transaction, as a statement of several parts uses it.
-trait Parts {
+/// A transaction, or what stands for one, as a statement of several parts uses it.
+pub(crate) trait Parts {
     /// Executes a part; none when it must be compiled again.
     fn execute(
         &mut self,
@@ -416,7 +416,7 @@ impl Parts for Box<dyn InteractiveTransaction> {
 }
 
 /// Runs what a statement does in a transaction.
-fn run_in(
+pub(crate) fn run_in(
     inner: &Inner,
     (prepared, values): (&Prepared, &[Value]),
     (session, now_us): (&Session, i64),

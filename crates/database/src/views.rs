@@ -69,6 +69,8 @@ fn status(status: &EngineStatus) -> Fields {
         ("session_commits", count(sessions.commits)),
         ("session_rollbacks", count(sessions.rollbacks)),
         ("session_repeats", count(sessions.repeated)),
+        ("snapshots", count(sessions.snapshots)),
+        ("snapshot_bytes", count(status.snapshot_bytes)),
         ("calls_refused", count(sessions.refused)),
         ("memory_bytes", count(status.memory_bytes)),
         ("memory_limit_bytes", count(status.memory_limit_bytes)),

@@ -33,8 +33,8 @@ mod load;
 mod rows;
 mod saved;
 
-pub use capture::{Capture, Captured, Progress, TableRows, UnderWay, begin};
+pub use capture::{Capture, Captured, Progress, TableRows, begin, begin_of};
 pub use files::{Destination, Written, restore, write};
 pub use load::{LoadError, Loaded, load};
 pub use rows::{BatchFault, BatchHead, RowBatch, RowSink, RowSource};
-pub use saved::SavedRows;
+pub use saved::{SavedRows, Turn};

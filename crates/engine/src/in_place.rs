@@ -16,6 +16,7 @@ mod cell;
 mod change;
 mod finish;
 mod key_ranges;
+mod prior;
 mod visit;
 mod walk;
 

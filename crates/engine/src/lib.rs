@@ -5,11 +5,12 @@
 //! run them on ([`schema`]) with a gate for quiet points, records changed in place with
 //! undo ([`in_place`]), lock modes ([`lock_mode`]), trial reads ([`reconnaissance`]), looks into
 //! indexes that note what they saw ([`probe`]), transactions of several statements
-//! ([`interactive`]), images of it all ([`checkpoint`]) and the books to keep ([`statistics`]).
+//! ([`interactive`]), images of it all ([`checkpoint`]) and of some tables ([`snapshot`]), and the
+//! books to keep ([`statistics`]).
 //!
 //! Reading order: [`contract`], [`settings`], [`source`], [`schema`], [`worker`], [`protection`],
 //! [`in_place`], [`interactive`], [`reconnaissance`], [`planning`], [`probe`], [`statistics`],
-//! [`trace`], [`checkpoint`], [`recovery`], [`values`], [`waits`].
+//! [`trace`], [`checkpoint`], [`snapshot`], [`recovery`], [`values`], [`waits`].
 //!
 //! Architecture invariants: no engine's name occurs here; nothing here knows SQL text, files or
 //! the network.
@@ -32,6 +33,7 @@ pub mod reconnaissance;
 pub mod recovery;
 pub mod schema;
 pub mod settings;
+pub mod snapshot;
 pub mod source;
 pub mod statistics;
 pub mod trace;

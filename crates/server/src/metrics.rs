@@ -178,10 +178,12 @@ impl Page<'_> {
             ],
         )?;
         self.counter("statement_repeats", "Statements undone and repeated", sessions.repeated)?;
+        self.counter("snapshots", "Statements that ran on a snapshot", sessions.snapshots)?;
         self.counter("calls_refused", "Calls refused or withdrawn", sessions.refused)?;
         self.gauge("memory_bytes", "Records and indexes", count(status.memory_bytes))?;
         let limit = count(status.memory_limit_bytes);
         self.gauge("memory_limit_bytes", "What they may take", limit)?;
+        self.gauge("snapshot_bytes", "Snapshots of reports", count(status.snapshot_bytes))?;
         let Some(log) = &status.log else { return Ok(()) };
         self.counter("log_bytes", "Written to the log", log.statistics.bytes)?;
         self.counter("log_entries", "Entries written to it", log.statistics.entries)?;

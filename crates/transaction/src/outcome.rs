@@ -112,7 +112,10 @@ impl SqlError {
 impl From<Interruption> for SqlError {
     fn from(why: Interruption) -> Self {
         match why {
-            Interruption::Request => Self::new(b"57014", "canceling statement due to user request"),
+            // A session whose attempt is over makes another one, unless a request has come.
+            Interruption::Request | Interruption::Attempt => {
+                Self::new(b"57014", "canceling statement due to user request")
+            }
             Interruption::StatementTime => {
                 Self::new(b"57014", "canceling statement due to statement timeout")
             }

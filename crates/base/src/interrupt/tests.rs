@@ -44,6 +44,32 @@ fn limits_interrupt_and_the_first_reason_stays() {
 }
 
 #[test]
+fn an_attempt_is_given_up_and_the_statement_goes_on() {
+    let interrupt = Arc::new(Interrupt::default());
+    let _running = interrupt.begin();
+    {
+        let attempt = interrupt.attempt(Duration::from_millis(2));
+        assert_eq!(interrupt.check(), Ok(()));
+        assert_eq!(interrupt.sleep(Duration::from_secs(60)), Err(Interruption::Attempt));
+        assert!(attempt.is_over());
+    }
+    assert_eq!(interrupt.give_up_attempt(), Ok(()), "another way begins");
+    {
+        let attempt = interrupt.attempt(Duration::from_secs(60));
+        assert_eq!(interrupt.give_up_attempt(), Err(Interruption::Attempt));
+        assert!(attempt.is_over());
+    }
+    {
+        let attempt = interrupt.attempt(Duration::ZERO);
+        assert_eq!(interrupt.check(), Err(Interruption::Attempt));
+        assert!(interrupt.cancel(), "the statement as a whole runs on");
+        assert!(!attempt.is_over());
+        assert!(!interrupt.cancel(), "once is enough");
+    }
+    assert_eq!(interrupt.check(), Err(Interruption::Request), "and it ends with the request");
+}
+
+#[test]
 fn a_sleeper_is_woken_by_a_cancel() {
     let interrupt = Arc::new(Interrupt::default());
     let running = interrupt.begin();

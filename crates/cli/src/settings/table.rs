@@ -187,6 +187,23 @@ pub(crate) static SETTINGS: &[Setting] = &[
         form: Size(64 << 10..=PIB, |to, bytes| to.config.result_bytes_max = bytes as usize),
     },
     Setting {
+        name: "report-attempt",
+        value_name: "SPAN",
+        otherwise: Value("10ms"),
+        heading: LIMITS,
+        about: "How long a statement that reads whole tables is tried under locks, before it runs on \
+                a snapshot",
+        form: Span(0..=DAY_MS, |to, span| to.config.report_attempt = span),
+    },
+    Setting {
+        name: "snapshot-bytes-max",
+        value_name: "SIZE",
+        otherwise: Value("1GiB"),
+        heading: LIMITS,
+        about: "Bytes of all snapshots together; beyond them reports run under locks",
+        form: Size(0..=PIB, |to, bytes| to.config.snapshot_bytes_max = bytes),
+    },
+    Setting {
         name: "changes-max",
         value_name: "N",
         otherwise: Value("16777216"),

@@ -50,6 +50,8 @@ pub struct EngineStatus {
     pub memory_bytes: u64,
     /// bytes that they may take
     pub memory_limit_bytes: u64,
+    /// bytes that snapshots of reports take
+    pub snapshot_bytes: u64,
     /// the log; none for a database in memory
     pub log: Option<LogStatus>,
     /// it takes no calls any more
@@ -155,6 +157,7 @@ impl Inner {
             sessions: self.library.sums(),
             memory_bytes: budget.used(),
             memory_limit_bytes: budget.limit(),
+            snapshot_bytes: self.snapshots.bytes(),
             log: self.log_status(),
             is_closed: self.refuse_closed().is_err(),
         }

@@ -9,13 +9,8 @@ use hotrow_storage::slab::Piece;
 
 use super::copier::Copier;
 use super::rows::RowSink;
-use super::saved::Amount;
+use super::saved::{Amount, Turn};
 use crate::schema::{Quiet, Schema};
-
-/// Another capture is under way: one at a time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("another checkpoint is being taken; wait until it is complete")]
-pub struct UnderWay;
 
 /// An image that has begun. Dropped, it is given up: the walk is made all the same, as the next
 /// one relies on it, and its rows are thrown away.
@@ -24,6 +19,8 @@ pub struct Capture {
     schema: Arc<Schema>,
     tables: Vec<TableId>,
     walked: bool,
+    /// given back when all else is over
+    _turn: Turn,
 }
 
 /// How far a capture is.
@@ -65,21 +62,20 @@ impl Captured {
 /// Begins an image of all tables as they are now. Takes a microsecond or so: it flips one bit per
 /// table. What else belongs to the moment (the log's epoch) the caller settles before the quiet
 /// point ends.
-///
-/// # Errors
-///
-/// [`UnderWay`].
-pub fn begin(quiet: &Quiet<'_>) -> Result<Capture, UnderWay> {
+pub fn begin(quiet: &Quiet<'_>, turn: Turn) -> Capture {
     let schema = quiet.schema();
-    if !schema.memory.saved_rows().begin() {
-        return Err(UnderWay);
-    }
     let tables = schema.catalog.tables().iter().filter(|table| !table.dropped);
-    let tables: Vec<TableId> = tables.map(|table| table.id).collect();
+    let tables = tables.map(|table| table.id).collect();
+    begin_of(quiet, turn, tables)
+}
+
+/// As [`begin`], of some tables, each named once.
+pub fn begin_of(quiet: &Quiet<'_>, turn: Turn, tables: Vec<TableId>) -> Capture {
+    let schema = quiet.schema();
     for &table in &tables {
         schema.table(table).records().begin_capture();
     }
-    Ok(Capture { schema, tables, walked: false })
+    Capture { schema, tables, walked: false, _turn: turn }
 }
 
 impl Capture {
@@ -148,7 +144,6 @@ impl Drop for Capture {
         if !self.walked {
             self.give_up();
         }
-        self.schema.memory.saved_rows().end();
     }
 }
 

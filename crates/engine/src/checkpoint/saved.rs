@@ -1,4 +1,4 @@
-//! Rows that transactions were about to change before the walk of a checkpoint came by.
+//! Rows that transactions were about to change before the walk of an image came by.
 //!
 //! Role         transactions put rows in, those who copy take them out
 //! Invariants   I1 a row is in its buffer before its record counts as captured. So who takes all
@@ -8,15 +8,19 @@
 //! Concurrency  `rows` -> latched: by its worker for each row saved, by who copies for a swap;
 //!              `words` -> written under the latch, read by anybody as a hint
 
+use std::sync::Arc;
 use std::sync::atomic::{
     AtomicBool, AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
 };
 
+use hotrow_base::clock::Ticks;
 use hotrow_base::counters::PerWorker;
 use hotrow_base::ids::{TableId, WorkerId};
 use hotrow_base::sync::{EventCount, Latch};
 use hotrow_storage::record::Record;
+
+use crate::schema::Memory;
 
 /// Bytes of saved rows that a worker begins no turn above.
 const BYTES_MAX: usize = 4 << 20;
@@ -29,8 +33,15 @@ const BYTES_WORTHWHILE: usize = 256 << 10;
 pub struct SavedRows {
     workers: PerWorker<Saved>,
     room: EventCount,
-    /// a capture is under way
+    /// somebody has the turn to make an image
     in_use: AtomicBool,
+    free: EventCount,
+}
+
+/// The turn to make an image: one is made at a time. Given back when dropped.
+#[must_use = "others wait for it"]
+pub struct Turn {
+    memory: Arc<Memory>,
 }
 
 #[derive(Debug, Default)]
@@ -47,6 +58,7 @@ impl SavedRows {
             workers: PerWorker::with_defaults(workers),
             room: EventCount::new(),
             in_use: AtomicBool::new(false),
+            free: EventCount::new(),
         }
     }
 
@@ -55,12 +67,36 @@ impl SavedRows {
     pub fn save(&self, worker: WorkerId, table: TableId, record: Record<'_>) {
         let Some(claimed) = record.claim() else { return };
         let Some(row) = claimed.row() else { return };
+        self.push(worker, table, (row.len(), row.iter().map(|word| word.load(Relaxed))));
+        // `claimed`, which is what others wait for, is let go last: I1.
+    }
+
+    /// As [`SavedRows::save`], with the row as it was once, if it was there: for who has changed
+    /// the record before the image began.
+    pub fn save_prior(
+        &self,
+        worker: WorkerId,
+        table: TableId,
+        record: Record<'_>,
+        prior: Option<&[u64]>,
+    ) {
+        let Some(_claimed) = record.claim() else { return };
+        if let Some(row) = prior {
+            self.push(worker, table, (row.len(), row.iter().copied()));
+        }
+    }
+
+    fn push(
+        &self,
+        worker: WorkerId,
+        table: TableId,
+        (length, words): (usize, impl Iterator<Item = u64>),
+    ) {
         let saved = self.workers.of(worker.index());
         let mut rows = saved.rows.lock();
-        rows.push(header(table, row.len()));
-        rows.extend(row.iter().map(|word| word.load(Relaxed)));
+        rows.push(header(table, length));
+        rows.extend(words);
         saved.words.store(rows.len(), Relaxed);
-        // `rows` is let go before `claimed`, which is what others wait for: I1.
     }
 
     /// Waits while the worker's saved rows take too much memory. To be called with nothing held:
@@ -114,16 +150,26 @@ impl SavedRows {
             spare.clear();
         }
     }
+}
 
-    /// Whether the buffers were free, and are in use from now on. At a quiet point.
-    pub(super) fn begin(&self) -> bool {
-        !self.in_use.swap(true, Acquire) // partner: the Release in `end`
+impl Turn {
+    /// Waits for it; none when the time is over.
+    pub fn wait(memory: &Arc<Memory>, until: Option<Ticks>) -> Option<Self> {
+        let saved = memory.saved_rows();
+        // Acquire; partner: the Release in the drop of the turn before.
+        let take = || (!saved.in_use.swap(true, Acquire)).then_some(());
+        saved.free.sleep_for(until, take)?;
+        Some(Self { memory: Arc::clone(memory) })
     }
+}
 
-    /// Gives the buffers, which are empty, and their memory back.
-    pub(super) fn end(&self) {
-        self.workers.iter().for_each(|saved| saved.rows.lock().shrink_to_fit());
-        self.in_use.store(false, Release); // partner: the Acquire in `begin`
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let saved = self.memory.saved_rows();
+        // They are empty: who made an image has taken all.
+        saved.workers.iter().for_each(|saved| saved.rows.lock().shrink_to_fit());
+        saved.in_use.store(false, Release); // partner: the Acquire in `wait`
+        saved.free.notify_all();
     }
 }
 

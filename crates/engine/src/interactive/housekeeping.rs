@@ -9,7 +9,7 @@ use hotrow_base::thread::{self, BackgroundThread, News};
 use hotrow_transaction::outcome::{Conflict, SqlError};
 
 use super::Locks;
-use super::slots::{Phase, Slots, Work};
+use super::slots::{Phase, Slot, Slots, Work};
 use super::transaction::conflict_error;
 use crate::schema::{Bystanders, Clearance, Purpose, Schema};
 
@@ -50,9 +50,23 @@ impl<L: Locks> Bystanders for Slots<L> {
             slot.end_quietly(schema, ended_for(why));
         }
     }
+
+    fn changes(&self) -> usize {
+        self.changed_slots().map(|slot| slot.work.lock().scratch.changes()).sum()
+    }
+
+    fn keep_prior_rows(&self, schema: &Schema) {
+        for slot in self.changed_slots() {
+            slot.work.lock().scratch.keep_prior_rows(schema);
+        }
+    }
 }
 
 impl<L: Locks> Slots<L> {
+    fn changed_slots(&self) -> impl Iterator<Item = &Slot<L>> {
+        self.slots.iter().filter(|slot| slot.phase() == Phase::Changed)
+    }
+
     /// Waits while a quiet point is wanted.
     pub(super) fn wait_while_held_back(&self) {
         if self.held_back.load(Ordering::Relaxed) > 0 {
@@ -71,7 +85,7 @@ impl<L: Locks> Slots<L> {
     }
 
     /// Ends a slot's transaction; whether it holds nothing any more.
-    fn close(&self, slot: &super::slots::Slot<L>) -> bool {
+    fn close(&self, slot: &Slot<L>) -> bool {
         if slot.phase() != Phase::Empty
             && let Some(mut inside) = self.enter_parked(slot, &self.gate().keep_open())
         {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::{TableId, WorkerId};
-use hotrow_base::interrupt::Interrupt;
+use hotrow_base::interrupt::{Interrupt, Interruption};
 use hotrow_base::sync::gate::{Gate, Open};
 use hotrow_base::sync::{EventCount, Latch, LatchGuard};
 use hotrow_base::thread::BackgroundThread;
@@ -174,13 +174,17 @@ impl<L: Locks> Slots<L> {
 
     /// Makes uses of tables known to planned calls: I3. Calls that wait for the very transaction
     /// that asks would never let the moment come: after a while it gives way to them, so that the
-    /// uses are known when it is repeated.
+    /// uses are known when it is repeated. `go_on` says whether the statement is to wait on.
     pub(super) fn open_for(
         &self,
         number: usize,
         uses: &[(TableId, TableUse)],
+        go_on: impl Fn() -> Result<(), Interruption>,
     ) -> Result<(), SqlError> {
         let give_way = |missed| {
+            if go_on().is_err() {
+                return ControlFlow::Break(());
+            }
             if missed >= MISSES_BEFORE_WAY
                 && let Ok(mut inside) = self.enter(number)
                 && inside.work.locks.is_awaited()
@@ -189,7 +193,9 @@ impl<L: Locks> Slots<L> {
             }
             ControlFlow::Continue(())
         };
-        let quiet = self.schema.quiet_beside(give_way).ok_or_else(in_the_way)?;
+        let Some(quiet) = self.schema.quiet_beside(give_way) else {
+            return Err(go_on().map_or_else(SqlError::from, |()| in_the_way()));
+        };
         let mut next = (*quiet.schema()).clone();
         next.open_for(uses)?;
         quiet.replace(next);

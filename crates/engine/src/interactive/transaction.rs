@@ -57,7 +57,8 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
             let schema = &inside.schema;
             if !schema.interactive || !schema.granules.know(statement.uses) {
                 drop(inside);
-                let opened = self.slots.open_for(self.number, statement.uses);
+                let go_on = || frame.check_interrupt();
+                let opened = self.slots.open_for(self.number, statement.uses, go_on);
                 opened.map_err(|error| Failure::Statement(Box::new(error)))?;
                 return Err(Failure::Outdated); // for what was just made of it
             }

@@ -78,6 +78,13 @@ pub trait Bystanders: Send + Sync {
 
     /// At a quiet point: ends those that it must be clear of.
     fn end_rest(&self, schema: &Schema, why: Purpose);
+
+    /// At a quiet point: how many changes there are that are not committed.
+    fn changes(&self) -> usize;
+
+    /// At a quiet point: keeps the rows that they have changed, as they were before, for the image
+    /// that has just begun.
+    fn keep_prior_rows(&self, schema: &Schema);
 }
 
 impl SharedSchema {
@@ -160,6 +167,19 @@ impl Quiet<'_> {
     /// The schema in force.
     pub fn schema(&self) -> Arc<Schema> {
         self.shared.current()
+    }
+
+    /// How many changes of interactive transactions there are that are not committed.
+    pub fn open_changes(&self) -> usize {
+        self.shared.bystanders().map_or(0, |bystanders| bystanders.changes())
+    }
+
+    /// Keeps the rows that interactive transactions have changed, as they were before, for an image
+    /// that has just begun. Takes time for each change.
+    pub fn keep_prior_rows(&self) {
+        if let Some(bystanders) = self.shared.bystanders() {
+            bystanders.keep_prior_rows(&self.schema());
+        }
     }
 
     /// Puts another schema in force.

@@ -1,0 +1,231 @@
+//! Reports: statements that only read, and visit whole tables. One that takes long runs on a
+//! snapshot, so that it neither holds anybody up nor waits for anybody.
+//!
+//! Role         what statements outside transactions are tried as, under locks or at a quiet point,
+//!              for a moment; and, when that is over, how they run on a [`Snapshot`] of the tables
+//!              that they name
+//! States       tried for `Config::report_attempt` -> waits for whoever makes an image, for room and for a quiet
+//!              point -> tables are copied while transactions run -> runs, in nobody's way. Where
+//!              there is no room, or no quiet point to be had: runs as it was tried, to its end
+//! Invariants   I1 a report's rows are those of one moment between its beginning and its end: the
+//!              quiet point of its last snapshot. So it is serializable, and sees what was
+//!              committed before it began
+//!              I2 its end is told when all it saw is durable
+//!              I3 all snapshots together are no larger than `Config::snapshot_bytes_max`
+//! Concurrency  one session's thread; `bytes` -> added to and subtracted from by each report
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use hotrow_base::clock::{self, Ticks};
+use hotrow_base::ids::TableId;
+use hotrow_base::interrupt::LOOK_EVERY;
+use hotrow_base::value::Value;
+use hotrow_engine::checkpoint::{Turn, begin_of};
+use hotrow_engine::interactive::Statement;
+use hotrow_engine::schema::Schema;
+use hotrow_engine::snapshot::Snapshot;
+use hotrow_engine::worker::error_of;
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::interpret::{self, NoHook};
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::SqlError;
+
+use crate::client::Reply;
+use crate::error::Error;
+use crate::prepared::{Prepared, StatementProgram, Work};
+use crate::rows::Rows;
+use crate::session::Session;
+use crate::talk::{Parts, run_in};
+
+/// How often a quiet point is tried, 0.1 s in all: calls that wait for an open transaction keep it
+/// from coming.
+const TRIES: u32 = 6;
+/// Changes of open transactions that are taken back on copies at a quiet point, which lasts some
+/// 0.1 us longer for each.
+const OPEN_CHANGES_MAX: usize = 100_000;
+
+/// The snapshots of all sessions.
+#[derive(Default)]
+pub(crate) struct Snapshots {
+    /// that there are now, by the tables' sizes
+    bytes: AtomicU64,
+}
+
+/// A part of what snapshots may take, until it is dropped.
+struct Room<'a> {
+    snapshots: &'a Snapshots,
+    bytes: u64,
+}
+
+impl Snapshots {
+    /// Bytes that they take now.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    fn room(&self, bytes: u64, most: u64) -> Option<Room<'_>> {
+        let fits = |taken: u64| taken.checked_add(bytes).filter(|sum| *sum <= most);
+        self.bytes.fetch_update(Relaxed, Relaxed, fits).ok()?; // a count, which orders nothing
+        Some(Room { snapshots: self, bytes })
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        self.snapshots.bytes.fetch_sub(self.bytes, Relaxed); // as above
+    }
+}
+
+impl Work {
+    /// The programs that read tables for it.
+    fn reads(&self) -> &[StatementProgram] {
+        match self {
+            Self::Program(work) => std::slice::from_ref(work),
+            Self::Query(work) => work.reads(),
+            Self::Call { .. } | Self::Change(_) => &[],
+        }
+    }
+
+    /// Whether it is a report: it changes nothing and visits a table as a whole.
+    pub(crate) fn is_report(&self) -> bool {
+        let mut uses = self.reads().iter().flat_map(|read| &read.uses).map(|(_, usage)| usage);
+        uses.clone().any(|usage| usage.coarse) && !uses.any(|usage| usage.written)
+    }
+
+    /// The tables that it reads.
+    fn tables(&self) -> Vec<TableId> {
+        let uses = self.reads().iter().flat_map(|read| &read.uses);
+        let mut tables: Vec<TableId> = uses.map(|(table, _)| *table).collect();
+        tables.sort_unstable();
+        tables.dedup();
+        tables
+    }
+}
+
+/// Runs a report on a snapshot; none when there is none to be had.
+pub(crate) fn run(
+    session: &Session,
+    prepared: &Prepared,
+    values: &[Value],
+) -> Result<Option<Rows>, Error> {
+    let inner = session.inner();
+    let mut frame = Frame::new();
+    // Its steps are nobody's concern: it is in nobody's way, and can be interrupted.
+    frame.set_step_budget(u64::MAX);
+    frame.set_rows_max(inner.config.result_bytes_max);
+    frame.set_interrupt(Some(Arc::clone(session.interrupt())));
+    let mut report = Report { session, prepared, taken: None, has_none: false };
+    let facts = (session, clock::now_us());
+    let rows = run_in(inner, (prepared, values), facts, &mut frame, &mut report);
+    if report.has_none {
+        return Ok(None);
+    }
+    let durable_in = report.taken.map_or(0, |taken| taken.durable_in);
+    match rows {
+        Ok(rows) => {
+            session.note_report();
+            inner.settle(Reply::new(Ok(rows), durable_in)).map(Some)
+        }
+        Err(Error::Sql(error)) => inner.settle(Reply::new(Err(error), durable_in)).map(Some),
+        Err(error) => Err(error),
+    }
+}
+
+/// A report that is being run.
+struct Report<'a> {
+    session: &'a Session,
+    prepared: &'a Prepared,
+    taken: Option<Taken<'a>>,
+    /// no snapshot could be had
+    has_none: bool,
+}
+
+/// A snapshot that was taken.
+struct Taken<'a> {
+    generation: u64,
+    schema: Arc<Schema>,
+    snapshot: Snapshot,
+    durable_in: u64,
+    _room: Room<'a>,
+}
+
+/// What came of taking one.
+enum Taking<'a> {
+    Done(Taken<'a>),
+    /// the schema has changed
+    Outdated,
+    NoRoom,
+}
+
+impl<'a> Report<'a> {
+    /// Copies the tables that the report reads.
+    fn take(&self, generation: u64) -> Result<Taking<'a>, Error> {
+        let (inner, interrupt) = (self.session.inner(), self.session.interrupt());
+        let tables = self.prepared.work().tables();
+        let memory = Arc::clone(&inner.schema.current().memory);
+        let turn = loop {
+            interrupt.check().map_err(SqlError::from)?;
+            let turn = Turn::wait(&memory, Some(Ticks::from_now(LOOK_EVERY)));
+            if let Some(turn) = turn {
+                break turn;
+            }
+        };
+        let wanted = Ticks::now();
+        let missed = |times| match times < TRIES {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        };
+        let Some(quiet) = inner.schema.quiet_beside(missed) else { return Ok(Taking::NoRoom) };
+        inner.refuse_closed()?;
+        if inner.schema.generation() != generation {
+            return Ok(Taking::Outdated);
+        }
+        let schema = quiet.schema();
+        let bytes = tables.iter().map(|table| schema.table(*table).records().bytes_used()).sum();
+        let room = inner.snapshots.room(bytes, inner.config.snapshot_bytes_max);
+        let Some(room) = room.filter(|_| quiet.open_changes() <= OPEN_CHANGES_MAX) else {
+            return Ok(Taking::NoRoom);
+        };
+        let durable_in = inner.cut().epoch;
+        let capture = begin_of(&quiet, turn, tables);
+        quiet.keep_prior_rows();
+        drop(quiet);
+        let quiet = wanted.elapsed();
+        let snapshot = Snapshot::of(capture, interrupt).map_err(SqlError::from)?;
+        let (rows, took) = (snapshot.rows(), wanted.elapsed());
+        tracing::debug!(rows, bytes, ?quiet, ?took, "a snapshot was taken");
+        Ok(Taking::Done(Taken { generation, schema, snapshot, durable_in, _room: room }))
+    }
+}
+
+impl Parts for Report<'_> {
+    fn execute(
+        &mut self,
+        part: Statement<'_>,
+        invocation: &Invocation,
+        frame: &mut Frame,
+    ) -> Result<Option<()>, Error> {
+        if self.taken.as_ref().is_none_or(|taken| taken.generation != part.generation) {
+            self.taken = None; // its room, before another one is taken
+            match self.take(part.generation)? {
+                Taking::Done(taken) => self.taken = Some(taken),
+                Taking::Outdated => return Ok(None),
+                Taking::NoRoom => self.has_none = true,
+            }
+        }
+        let Some(Taken { schema, snapshot, .. }) = &mut self.taken else {
+            return Err(SqlError::new(b"53200", "there is no room for a snapshot").into());
+        };
+        frame.begin(part.program, invocation);
+        let ended = interpret::run(part.program, 0, frame, snapshot, &mut NoHook);
+        ended.map(Some).map_err(|stop| error_of(stop, schema, frame).into())
+    }
+
+    fn begin(&mut self) -> Result<usize, Error> {
+        Ok(0)
+    }
+
+    fn end(&mut self, _: usize, _: &Result<Option<Rows>, Error>) {}
+}
