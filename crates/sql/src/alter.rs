@@ -405,6 +405,7 @@ fn definition_of(catalog: &Catalog, table: &Table) -> TableDefinition {
         child_columns: key.child_columns.clone(),
         parent: Some(key.parent).filter(|parent: &TableId| *parent != table.id),
         parent_columns: catalog.index(key.parent_index).columns.clone(),
+        actions: [key.on_delete, key.on_update],
     };
     TableDefinition {
         name: table.name.clone(),

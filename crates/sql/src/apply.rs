@@ -269,7 +269,8 @@ fn foreign_key(
         key.child_columns[at]
     });
     let (name, child_columns) = (key.name.clone(), in_order.collect());
-    Ok(ForeignKey { name, child, child_columns, parent, parent_index })
+    let [on_delete, on_update] = key.actions;
+    Ok(ForeignKey { name, child, child_columns, parent, parent_index, on_delete, on_update })
 }
 
 fn failure(code: &[u8; 5], message: String) -> SqlError {

@@ -13,6 +13,7 @@ use crate::clauses::object_name;
 use crate::conflict::{Duplicate, OnConflict};
 use crate::consume::{Sink, no_values};
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
+use crate::key_change::Updated;
 use crate::path::{choose, conjuncts};
 use crate::query::Source;
 use crate::scope::Compiler;
@@ -265,7 +266,11 @@ impl<'c> Compiler<'c> {
     }
 
     /// Where RETURNING goes.
-    fn receiver(&mut self, into: Receiver<'_>, columns: &[(String, Expr)]) -> Result<Sink> {
+    pub(crate) fn receiver(
+        &mut self,
+        into: Receiver<'_>,
+        columns: &[(String, Expr)],
+    ) -> Result<Sink> {
         match into {
             Some(_) => self.sink_of(into, columns),
             None if self.ad_hoc => Ok(Sink::Result),
@@ -303,11 +308,9 @@ impl<'c> Compiler<'c> {
         let columns = self.returning(update.returning.as_deref(), into)?;
         let row = self.row.take().expect("set above");
         let chosen = choose(self.catalog, &row, conjuncts(condition), &[]);
-        let (set, late) = self.check_parents_of_update(out, table, &row, set)?;
         let source = Source { row, path: chosen.path, filter: chosen.filter };
-        let make = |consume| Effect::Update { set, consume };
-        self.change(out, source, make, update.returning.is_some(), columns, into)?;
-        self.emit_late_checks(out, late)
+        let updated = Updated { source, set, sure: None };
+        self.update_rows(out, updated, (update.returning.is_some(), columns), into)
     }
 
     pub(crate) fn assignments(
@@ -331,7 +334,6 @@ impl<'c> Compiler<'c> {
                     format!("multiple assignments to same column \"{name}\""),
                 ));
             }
-            self.refuse_key_change(table, column, at)?;
             let described = &table.columns[column.index()];
             self.refuse_given(described, false, at)?;
             let value = if is_default(&assignment.value) {
@@ -346,19 +348,6 @@ impl<'c> Compiler<'c> {
             set.push((column, value));
         }
         Ok(set)
-    }
-
-    fn refuse_key_change(&self, table: &Table, column: ColumnId, at: Place) -> Result<()> {
-        let in_primary =
-            table.primary.is_some_and(|id| self.catalog.index(id).columns.contains(&column));
-        if in_primary {
-            return Err(unsupported(
-                at,
-                "an UPDATE of a primary-key column",
-                "DELETE the row (RETURNING its values INTO variables) and INSERT it anew",
-            ));
-        }
-        Ok(())
     }
 
     /// DELETE.
@@ -396,6 +385,10 @@ impl<'c> Compiler<'c> {
         let row = self.row.take().expect("set above");
         let chosen = choose(self.catalog, &row, conjuncts(condition), &[]);
         let mut source = Source { row, path: chosen.path, filter: chosen.filter };
+        if self.keys_to(id).iter().any(|key| key.on_delete.changes_children()) {
+            let returning = (delete.returning.is_some(), columns);
+            return self.delete_with_children(out, source, returning, into);
+        }
         self.check_children_of_delete(out, table, &mut source)?;
         let make = |consume| Effect::Delete { consume };
         self.change(out, source, make, delete.returning.is_some(), columns, into)

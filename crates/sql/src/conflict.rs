@@ -16,6 +16,7 @@ use crate::change::Receiver;
 use crate::clauses::object_name;
 use crate::comparison::negated;
 use crate::error::{Advice, Result, error, unsupported};
+use crate::key_change::Updated;
 use crate::path::{choose, conjuncts};
 use crate::query::Source;
 use crate::scope::{Compiler, Names, Variable};
@@ -196,11 +197,9 @@ impl Compiler<'_> {
         let columns = self.returning(duplicate.returning, into)?;
         let row = self.row.take().expect("an UPDATE is being compiled");
         let chosen = choose(self.catalog, &row, wanted, &[]);
-        let (set, late) = self.check_parents_of_update(out, table, &row, set)?;
         let source = Source { row, path: chosen.path, filter: chosen.filter };
-        let make = |consume| Effect::Update { set, consume };
-        self.change(out, source, make, duplicate.returning.is_some(), columns, into)?;
-        self.emit_late_checks(out, late)
+        let updated = Updated { source, set, sure: None };
+        self.update_rows(out, updated, (duplicate.returning.is_some(), columns), into)
     }
 
     /// `column = value` for each column of an index, of the row that is being compiled for.

@@ -1,7 +1,9 @@
 //! Constraints and defaults of CREATE TABLE.
 
 use hotrow_base::ids::{ColumnId, TableId};
-use hotrow_transaction::catalog::{Check, Column, IndexDefinition, IndexKind, Numbering};
+use hotrow_transaction::catalog::{
+    Check, Column, IndexDefinition, IndexKind, Numbering, ReferentialAction,
+};
 use hotrow_transaction::program::{Expr, NOW, Place, SlotId};
 use hotrow_transaction::walk::{self, reads_any};
 use sqlparser::ast::{self, ColumnOption, TableConstraint};
@@ -216,7 +218,7 @@ impl Compiler<'_> {
         columns: Vec<ColumnId>,
         place: Place,
     ) -> Result<()> {
-        refuse_actions(written, place)?;
+        let actions = referential_actions(written, place)?;
         let at = place_in(&written.foreign_table, place);
         let parent_name = object_name(&written.foreign_table, at)?;
         let own = parent_name == draft.table.name;
@@ -307,6 +309,7 @@ impl Compiler<'_> {
             child_columns: columns,
             parent: parent.map(|table| table.id),
             parent_columns,
+            actions,
         });
         Ok(())
     }
@@ -336,17 +339,19 @@ pub(crate) fn primary_key(
     Ok(())
 }
 
-pub(crate) fn refuse_actions(key: &ast::ForeignKeyConstraint, place: Place) -> Result<()> {
-    use ast::ReferentialAction as A;
-    for action in key.on_delete.iter().chain(&key.on_update) {
-        if !matches!(action, A::NoAction | A::Restrict) {
-            return Err(unsupported(
-                place,
-                format!("ON DELETE or ON UPDATE {action}"),
-                "write NO ACTION, and change the children in the procedure that deletes the parent",
-            ));
-        }
-    }
+/// ON DELETE and ON UPDATE.
+fn referential_actions(
+    key: &ast::ForeignKeyConstraint,
+    place: Place,
+) -> Result<[ReferentialAction; 2]> {
+    use ast::ReferentialAction as Written;
+    let action = |written: Option<Written>| match written {
+        None | Some(Written::NoAction) => ReferentialAction::NoAction,
+        Some(Written::Restrict) => ReferentialAction::Restrict,
+        Some(Written::Cascade) => ReferentialAction::Cascade,
+        Some(Written::SetNull) => ReferentialAction::SetNull,
+        Some(Written::SetDefault) => ReferentialAction::SetDefault,
+    };
     if matches!(
         key.match_kind,
         Some(ast::ConstraintReferenceMatchKind::Full | ast::ConstraintReferenceMatchKind::Partial)
@@ -357,5 +362,5 @@ pub(crate) fn refuse_actions(key: &ast::ForeignKeyConstraint, place: Place) -> R
     if deferred {
         return Err(unsupported(place, "DEFERRABLE", "insert parents before children"));
     }
-    Ok(())
+    Ok([action(key.on_delete), action(key.on_update)])
 }

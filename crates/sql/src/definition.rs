@@ -5,7 +5,9 @@
 
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
-use hotrow_transaction::catalog::{Check, Column, Draws, IndexDefinition, IndexKind, Numbering};
+use hotrow_transaction::catalog::{
+    Check, Column, Draws, IndexDefinition, IndexKind, Numbering, ReferentialAction,
+};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self};
 
@@ -53,6 +55,8 @@ pub struct ForeignKeyDefinition {
     pub parent: Option<TableId>,
     /// referenced columns, one per referencing column
     pub parent_columns: Vec<ColumnId>,
+    /// ON DELETE and ON UPDATE
+    pub actions: [ReferentialAction; 2],
 }
 
 /// A table while its definition is read.

@@ -53,20 +53,21 @@ impl Compiler<'_> {
         Ok(late)
     }
 
-    /// Prepares the checks of an UPDATE that changes referencing columns, and refuses one that
-    /// changes referenced columns. Returns the new values and the checks that follow the update.
+    /// Prepares the checks of an UPDATE that changes referencing columns; `sure`: a foreign key
+    /// that needs none. Returns the new values and the checks that follow the update.
     pub(crate) fn check_parents_of_update(
         &mut self,
         out: &mut Vec<Statement>,
         table: &Table,
         row: &Row,
-        mut set: Vec<(ColumnId, Expr)>,
+        (mut set, sure): (NewValues, Option<&str>),
     ) -> Result<(NewValues, Vec<Statement>)> {
-        self.refuse_referenced_change(table, &set)?;
         let mut late = Vec::new();
         for key in &table.foreign_keys {
-            let changed = |c: &ColumnId| set.iter().any(|(column, _)| column == c);
-            if !key.child_columns.iter().any(changed) {
+            let mut new = set.iter().filter(|(column, _)| key.child_columns.contains(column));
+            let is_null = |value: &Expr| matches!(value.kind, ExprKind::Constant(Value::Null));
+            let is_left = new.clone().next().is_none() || sure == Some(key.name.as_str());
+            if is_left || new.any(|(_, value)| is_null(value)) {
                 continue;
             }
             let mut values = Vec::new();
@@ -80,8 +81,8 @@ impl Compiler<'_> {
                     _ => {
                         return Err(unsupported(
                             self.place,
-                            format!("an UPDATE of part of foreign key \"{}\"", key.name),
-                            "set all its columns, to values computed in variables before",
+                            format!("this UPDATE of foreign key \"{}\"", key.name),
+                            "set all its columns to values, or give the table a primary key",
                         ));
                     }
                 }
@@ -89,20 +90,6 @@ impl Compiler<'_> {
             self.check_parent(&mut late, table, key, &values);
         }
         Ok((set, late))
-    }
-
-    fn refuse_referenced_change(&self, table: &Table, set: &[(ColumnId, Expr)]) -> Result<()> {
-        for key in self.keys_to(table) {
-            let referenced = &self.catalog.index(key.parent_index).columns;
-            if set.iter().any(|(column, _)| referenced.contains(column)) {
-                return Err(unsupported(
-                    self.place,
-                    format!("an UPDATE of columns that foreign key \"{}\" refers to", key.name),
-                    "INSERT a new row, move the children, DELETE the old row",
-                ));
-            }
-        }
-        Ok(())
     }
 
     /// Checks that follow an UPDATE: only when it touched a row, and leaving FOUND and the row
@@ -128,7 +115,7 @@ impl Compiler<'_> {
     }
 
     /// Reads the parent with this key; raises 23503 when there is none.
-    fn check_parent(
+    pub(crate) fn check_parent(
         &self,
         out: &mut Vec<Statement>,
         table: &Table,
@@ -165,7 +152,12 @@ impl Compiler<'_> {
     }
 
     /// Runs `check` only when no value is NULL.
-    fn guarded(&self, out: &mut Vec<Statement>, values: &[Expr], mut check: Vec<Statement>) {
+    pub(crate) fn guarded(
+        &self,
+        out: &mut Vec<Statement>,
+        values: &[Expr],
+        mut check: Vec<Statement>,
+    ) {
         let mut present = Vec::new();
         for value in values {
             match &value.kind {
@@ -185,15 +177,6 @@ impl Compiler<'_> {
         }
     }
 
-    fn keys_to<'t>(&'t self, parent: &'t Table) -> impl Iterator<Item = &'t ForeignKey> {
-        self.catalog
-            .tables()
-            .iter()
-            .filter(|table| !table.dropped)
-            .flat_map(|table| &table.foreign_keys)
-            .filter(move |key| key.parent == parent.id)
-    }
-
     /// Looks for children of the rows about to be deleted; raises 23503 when there is one.
     pub(crate) fn check_children_of_delete(
         &mut self,
@@ -201,7 +184,7 @@ impl Compiler<'_> {
         table: &Table,
         source: &mut Source,
     ) -> Result<()> {
-        let keys: Vec<ForeignKey> = self.keys_to(table).cloned().collect();
+        let keys: Vec<ForeignKey> = self.keys_to(table.id).into_iter().cloned().collect();
         if keys.is_empty() {
             return Ok(());
         }
@@ -264,7 +247,7 @@ impl Compiler<'_> {
     }
 
     /// Looks for one child of a parent key. `values` are in the order of the parent's index.
-    fn check_child(
+    pub(crate) fn check_child(
         &mut self,
         out: &mut Vec<Statement>,
         table: &Table,
@@ -272,27 +255,12 @@ impl Compiler<'_> {
         values: &[Expr],
     ) -> Result<()> {
         let child = self.catalog.table(key.child);
-        let path = self.child_path(key, values)?;
-        let mut bind = Vec::new();
-        let mut filter = None;
-        if matches!(path, Path::Whole) {
-            let mut equal = Vec::new();
-            for (column, value) in key.child_columns.iter().zip(values) {
-                let described = &child.columns[column.index()];
-                let slot = self.temporary("child", described.data_type)?;
-                bind.push((*column, slot));
-                let sides = (self.slot_expr(slot), cast(value.clone(), described.data_type));
-                let op = hotrow_transaction::program::CompareOp::Equal;
-                let kind = ExprKind::Compare(op, Box::new(sides.0), Box::new(sides.1));
-                equal.push(scalar(kind, DataType::Boolean));
-            }
-            filter = joined(equal, ExprKind::And);
-        }
+        let source = self.children(key, values)?;
         // the first child is enough
         let consume =
             Consume::First { into: vec![], strict: false, order_by: vec![], offset: None };
         let effect = Effect::Read(consume);
-        let access = Access { table: key.child, path, bind, filter, effect };
+        let access = source.access(effect);
         let mut check = Vec::new();
         self.emit(&mut check, StatementKind::Access(Box::new(access)));
         let message = format!(
@@ -310,6 +278,25 @@ impl Compiler<'_> {
         self.emit(&mut check, StatementKind::If { condition, then, otherwise: Vec::new() });
         self.guarded(out, values, check);
         Ok(())
+    }
+
+    /// The children of a key.
+    pub(crate) fn children(&mut self, key: &ForeignKey, values: &[Expr]) -> Result<Source> {
+        let child = self.catalog.table(key.child);
+        let path = self.child_path(key, values)?;
+        let mut source = Source { row: self.row_of(child.id, &child.name), path, filter: None };
+        if matches!(source.path, Path::Whole) {
+            let mut equal = Vec::new();
+            for (column, value) in key.child_columns.iter().zip(values) {
+                let stored = self.bind_in(&mut source, *column)?;
+                let wanted = cast(value.clone(), stored.data_type());
+                let op = hotrow_transaction::program::CompareOp::Equal;
+                let kind = ExprKind::Compare(op, Box::new(stored), Box::new(wanted));
+                equal.push(scalar(kind, DataType::Boolean));
+            }
+            source.filter = joined(equal, ExprKind::And);
+        }
+        Ok(source)
     }
 
     /// How the children of a key are found: an index that starts with the referencing columns.
@@ -343,8 +330,8 @@ impl Compiler<'_> {
         Err(unsupported(
             self.place,
             format!(
-                "a DELETE from a table that foreign key \"{}\" of table \"{}\" refers to, without \
-                 an index to find the children by",
+                "a change of keys that foreign key \"{}\" of table \"{}\" refers to, without an \
+                 index to find the children by",
                 key.name, child.name
             ),
             format!("CREATE INDEX ON {} ({}) first", child.name, columns.join(", ")),
@@ -353,7 +340,7 @@ impl Compiler<'_> {
 }
 
 /// A key value in a column's type where that cannot lose anything.
-fn key_of(value: Expr, column: DataType) -> Expr {
+pub(crate) fn key_of(value: Expr, column: DataType) -> Expr {
     let same_family = value.data_type().is_integer() && column.is_integer()
         || value.data_type().is_text() && column.is_text();
     if same_family { value } else { cast(value, column) }

@@ -110,7 +110,7 @@ impl Compiler<'_> {
     }
 
     /// Loads a column of a query that has been compiled already.
-    fn bind_in(&mut self, source: &mut Source, column: ColumnId) -> Result<Expr> {
+    pub(crate) fn bind_in(&mut self, source: &mut Source, column: ColumnId) -> Result<Expr> {
         let outer = self.row.replace(source.row.clone());
         let value = self.bind_column(column);
         if let Some(row) = std::mem::replace(&mut self.row, outer) {

@@ -118,6 +118,10 @@ pub(crate) struct Compiler<'c> {
     /// set while a select list is compiled in which aggregates may stand
     pub(crate) aggregates: Option<Vec<Aggregate>>,
     pub(crate) row_sets: u16,
+    /// loops over deleted rows around the current statement
+    pub(crate) deleting: Vec<crate::cascade::Deleting>,
+    /// tables whose keys the statement around changes
+    pub(crate) changing: Vec<TableId>,
     /// expressions being compiled right now, one in the other
     pub(crate) depth: usize,
     /// statement being compiled, for errors without a better place
@@ -164,6 +168,8 @@ impl<'c> Compiler<'c> {
             row: None,
             aggregates: None,
             row_sets: 0,
+            deleting: Vec::new(),
+            changing: Vec::new(),
             depth: 0,
             place: Place::default(),
             loops: 0,

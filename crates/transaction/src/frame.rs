@@ -7,6 +7,7 @@
 //!                 during a call, but for the bytes of rows that a visit did not keep
 
 mod result;
+mod row_set;
 mod slots;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use crate::outcome::SqlError;
 use crate::program::{FIRST_PARAMETER, FOUND, NOW, ROW_COUNT, SlotId};
 
 pub use result::RowStore;
+pub(crate) use row_set::RowSet;
 pub use slots::{SLOTS_MAX, Slots};
 
 /// Loop iterations and visited rows that one call may use, unless said otherwise.
@@ -75,13 +77,6 @@ pub(crate) struct Keys {
     pub(crate) key: KeyBuffer,
     pub(crate) lower: KeyBuffer,
     pub(crate) upper: KeyBuffer,
-}
-
-/// The rows of a FOR loop's query.
-#[derive(Default, Debug)]
-pub(crate) struct RowSet {
-    pub(crate) datums: Vec<Datum>,
-    pub(crate) next: usize,
 }
 
 /// What a visit gathers.

@@ -165,11 +165,12 @@ pub enum StatementKind {
         /// body
         body: Vec<Statement>,
     },
-    /// `FOR row IN query`: `query` must be a read that consumes [`Consume::Rows`] into `rows`
+    /// `FOR row IN query`: `query` must consume [`Consume::Rows`] into `rows`. One that changes
+    /// its rows has changed them all before the body runs
     ForQuery {
         /// where the rows are kept
         rows: RowSetId,
-        /// the read
+        /// what gives the rows
         query: Box<Access>,
         /// slots that receive the columns of each row
         into: Vec<SlotId>,
@@ -342,6 +343,14 @@ impl Consume {
 pub enum RowsTo {
     /// the row set of a FOR loop
     Loop(RowSetId),
+    /// behind the rows of the FOR loop that this stands in, those that it has not had yet. The
+    /// loop puts its columns into `into` and the slots that follow it
+    More {
+        /// the loop's
+        rows: RowSetId,
+        /// its first slot
+        into: SlotId,
+    },
     /// the procedure's result (RETURN QUERY)
     Result,
 }

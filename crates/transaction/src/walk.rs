@@ -4,7 +4,7 @@
 //!              actions, EXPLAIN); changes nothing
 
 use crate::program::{
-    Access, Consume, Effect, Expr, ExprKind, Insert, Path, RangeEnd, SlotId, Statement,
+    Access, Consume, Effect, Expr, ExprKind, Insert, Path, RangeEnd, RowsTo, SlotId, Statement,
     StatementKind,
 };
 
@@ -268,6 +268,9 @@ pub fn access_defines(access: &Access, visit: &mut impl FnMut(SlotId)) {
     match access.effect.consume() {
         Consume::First { into, .. } | Consume::Aggregate { into, .. } => {
             into.iter().for_each(|&(slot, _)| visit(slot));
+        }
+        Consume::Rows { to: RowsTo::More { into, .. }, columns, .. } => {
+            (into.0..).zip(columns).for_each(|(slot, _)| visit(SlotId(slot)));
         }
         Consume::Discard | Consume::Rows { .. } => {}
     }

@@ -114,7 +114,9 @@ pub(super) fn decides(catalog: &Catalog, statement: &Statement) -> bool {
 /// Whether anything in a statement changes records.
 pub(super) fn may_write(statement: &Statement) -> bool {
     any(statement, |inner| match &inner.kind {
-        StatementKind::Access(access) => !matches!(access.effect, Effect::Read(_)),
+        StatementKind::Access(access) | StatementKind::ForQuery { query: access, .. } => {
+            !matches!(access.effect, Effect::Read(_))
+        }
         StatementKind::Insert(_) => true,
         _ => false,
     })

@@ -150,7 +150,7 @@ impl<'a> Sink<'a> {
                 machine.slots[row.slots()].copy_from_slice(values);
                 true
             }
-            Gather::Rows { to, row, .. } => {
+            Gather::Rows { to, row, distinct, .. } => {
                 self.arrange(machine, gathered);
                 let rows = (gathered.datums.len() / row.width().max(1)) as u64;
                 frame.touched = rows;
@@ -158,7 +158,12 @@ impl<'a> Sink<'a> {
                     RowsTo::Loop(set) => {
                         let set = &mut frame.row_sets[set.0 as usize];
                         std::mem::swap(&mut set.datums, &mut gathered.datums);
-                        set.next = 0;
+                        set.begin();
+                    }
+                    RowsTo::More { rows: set, .. } => {
+                        let set = &mut frame.row_sets[set.0 as usize];
+                        set.append(&gathered.datums, distinct, &machine.heap);
+                        machine.check_rows(&set.datums)?;
                     }
                     RowsTo::Result => {
                         frame.result.extend_from_slice(&gathered.datums);

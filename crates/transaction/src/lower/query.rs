@@ -5,7 +5,7 @@ use hotrow_base::types::{DataType, SqlType};
 use super::Lowerer;
 use crate::bytecode::{AggregateCode, AggregateKind, CompareKind, Gather, Op, OrderCode, RowRun};
 use crate::program::{
-    Access, Aggregate, AggregateFunction, Consume, Effect, Expr, OrderKey, RowsTo,
+    Access, Aggregate, AggregateFunction, Consume, Effect, Expr, OrderKey, RowsTo, SlotId,
 };
 
 impl Lowerer<'_> {
@@ -153,6 +153,9 @@ impl Lowerer<'_> {
     ) -> SqlType {
         let wanted = match to {
             RowsTo::Loop(_) => types.and_then(|types| types.get(i)).copied(),
+            RowsTo::More { into, .. } => {
+                Some(self.slot_type(SlotId(into.0 + i as u16), value.sql_type))
+            }
             RowsTo::Result => {
                 self.procedure.result.get(i).map(|column| SqlType::Scalar(column.data_type))
             }

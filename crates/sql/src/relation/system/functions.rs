@@ -2,7 +2,9 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::catalog::{Catalog, Check, Index, IndexKind, Table, View};
+use hotrow_transaction::catalog::{
+    Catalog, Check, Index, IndexKind, ReferentialAction, Table, View,
+};
 use hotrow_transaction::program::Procedure;
 
 use super::{KNOWN, SystemContext, deparse};
@@ -317,12 +319,19 @@ fn constraint_text(context: &SystemContext<'_>, number: i64) -> Option<String> {
             if FOREIGN_KEYS.of_part(at, part) == number {
                 let parent = context.catalog.table(key.parent);
                 let columns = &context.catalog.index(key.parent_index).columns;
-                return Some(format!(
+                let actions = [("UPDATE", key.on_update), ("DELETE", key.on_delete)];
+                let mut text = format!(
                     "FOREIGN KEY ({}) REFERENCES {}({})",
                     column_list(table, &key.child_columns),
                     quoted(&parent.name),
                     column_list(parent, columns)
-                ));
+                );
+                for (event, action) in actions {
+                    if action != ReferentialAction::NoAction {
+                        text.push_str(&format!(" ON {event} {}", action.name()));
+                    }
+                }
+                return Some(text);
             }
         }
     }

@@ -111,8 +111,8 @@ pub(super) fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields>
                 fields.push(("unique_constraint_schema", text("public")));
                 fields.push(("unique_constraint_name", text(&parent.name)));
                 fields.push(("match_option", text("NONE")));
-                fields.push(("update_rule", text("NO ACTION")));
-                fields.push(("delete_rule", text("NO ACTION")));
+                fields.push(("update_rule", text(key.on_update.name())));
+                fields.push(("delete_rule", text(key.on_delete.name())));
                 all.push(fields);
             }
         }

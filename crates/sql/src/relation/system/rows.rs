@@ -6,7 +6,7 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
-    Column, ForeignKey, Index, IndexKind, Numbering, Sequence, Table, View,
+    Column, ForeignKey, Index, IndexKind, Numbering, ReferentialAction, Sequence, Table, View,
 };
 use hotrow_transaction::program::Procedure;
 
@@ -527,14 +527,24 @@ fn constraints(context: &SystemContext<'_>) -> Vec<Fields> {
             let parents = &context.catalog.index(key.parent_index).columns;
             fields.push(("conindid", Value::BigInt(INDEXES.of(key.parent_index.index()))));
             fields.push(("confrelid", Value::BigInt(TABLES.of(key.parent.index()))));
-            fields.push(("confupdtype", text("a")));
-            fields.push(("confdeltype", text("a")));
+            fields.push(("confupdtype", text(action_letter(key.on_update))));
+            fields.push(("confdeltype", text(action_letter(key.on_delete))));
             fields.push(("confmatchtype", text("s")));
             fields.push(("confkey", smalls(parents)));
             all.push(fields);
         }
     }
     all
+}
+
+fn action_letter(action: ReferentialAction) -> &'static str {
+    match action {
+        ReferentialAction::NoAction => "a",
+        ReferentialAction::Restrict => "r",
+        ReferentialAction::Cascade => "c",
+        ReferentialAction::SetNull => "n",
+        ReferentialAction::SetDefault => "d",
+    }
 }
 
 pub(super) fn is_function(procedure: &Procedure) -> bool {

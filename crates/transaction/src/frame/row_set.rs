@@ -1,0 +1,63 @@
+//! The rows of a loop.
+
+use std::collections::HashSet;
+
+use hotrow_base::datum::Datum;
+
+use crate::bytecode::CompareKind;
+
+/// The rows of a FOR loop's query.
+#[derive(Default, Debug)]
+pub(crate) struct RowSet {
+    pub(crate) datums: Vec<Datum>,
+    pub(crate) next: usize,
+    /// of rows that are appended to: which there have been
+    had: HashSet<Box<[u8]>>,
+}
+
+impl RowSet {
+    /// Rows have been put into it: the loop begins.
+    pub(crate) fn begin(&mut self) {
+        self.next = 0;
+        self.had.clear();
+    }
+
+    /// Appends the rows that there have not been. `kinds`: of their columns.
+    pub(crate) fn append(&mut self, rows: &[Datum], kinds: &[CompareKind], heap: &[u8]) {
+        let identity = |row: &[Datum]| {
+            let mut bytes = Vec::new();
+            row.iter()
+                .zip(kinds)
+                .for_each(|(&datum, &kind)| identify(datum, kind, heap, &mut bytes));
+            bytes.into_boxed_slice()
+        };
+        if self.had.is_empty() {
+            self.had.extend(self.datums.chunks(kinds.len()).map(identity));
+        }
+        for row in rows.chunks(kinds.len()) {
+            if self.had.insert(identity(row)) {
+                self.datums.extend_from_slice(row);
+            }
+        }
+    }
+}
+
+/// Appends what tells a value from those that it differs from.
+fn identify(datum: Datum, kind: CompareKind, heap: &[u8], out: &mut Vec<u8>) {
+    out.push(u8::from(datum.is_null()));
+    if datum.is_null() {
+        return;
+    }
+    match kind {
+        CompareKind::Int => out.extend(datum.as_int().to_le_bytes()),
+        CompareKind::Numeric => out.extend(datum.as_numeric().to_le_bytes()),
+        CompareKind::Float if datum.as_float().is_nan() => out.extend(f64::NAN.to_le_bytes()),
+        // -0 + 0 is 0
+        CompareKind::Float => out.extend((datum.as_float() + 0.0).to_le_bytes()),
+        CompareKind::Bytes => {
+            let bytes = &heap[datum.as_range().range()];
+            out.extend((bytes.len() as u64).to_le_bytes());
+            out.extend(bytes);
+        }
+    }
+}
