@@ -69,6 +69,11 @@ fn keys_that_change() {
 }
 
 #[test]
+fn windows() {
+    everywhere(include_str!("answers/windows.sql"));
+}
+
+#[test]
 fn changes_of_rows_that_a_query_gives() {
     interactive(include_str!("answers/of_queries.sql"));
 }

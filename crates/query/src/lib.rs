@@ -16,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+mod frame;
 mod group;
 mod host;
 mod join;

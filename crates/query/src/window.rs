@@ -1,13 +1,53 @@
 //! Window functions.
 
+use std::ops::Range;
+
 use hotrow_base::value::Value;
-use hotrow_sql::{SortKey, Window, WindowFunction};
+use hotrow_sql::{Aggregation, GroupAggregate, SortKey, Window, WindowFunction};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 
+use crate::frame::{Peers, frames};
 use crate::group::Total;
 use crate::order::key_of;
 use crate::{Ground, Row, Runner, Table, compare_rows, place, sort, sort_places};
+
+/// The rows of a partition, in order.
+pub(crate) struct Partition<'r> {
+    pub(crate) rows: &'r [Row],
+    pub(crate) layout: &'r [SlotId],
+    /// values of rows around
+    pub(crate) around: &'r [Value],
+}
+
+impl Partition<'_> {
+    /// The value of a slot in a row.
+    pub(crate) fn value(&self, at: usize, slot: SlotId) -> &Value {
+        match place(self.layout, slot) {
+            Ok(column) => &self.rows[at][column],
+            Err(slot) => &self.around[slot.index()],
+        }
+    }
+
+    /// The value of a slot that is the same for all rows.
+    pub(crate) fn offset(&self, slot: SlotId) -> &Value {
+        self.value(0, slot)
+    }
+
+    fn integer(&self, at: usize, slot: SlotId) -> Option<i64> {
+        match self.value(at, slot) {
+            Value::Int(n) => Some(i64::from(*n)),
+            Value::BigInt(n) => Some(*n),
+            _ => None,
+        }
+    }
+
+    fn peers(&self, order: &[SortKey]) -> Peers {
+        let places = sort_places(self.layout, order);
+        let differ = |at: usize| compare_rows(&self.rows[at - 1], &self.rows[at], &places).is_ne();
+        Peers::new(self.rows.len(), differ)
+    }
+}
 
 impl<G: Ground> Runner<'_, G> {
     pub(crate) fn windowed(&mut self, window: &Window) -> Result<Vec<Row>, G::Error> {
@@ -27,9 +67,9 @@ impl<G: Ground> Runner<'_, G> {
             partitions[at].push(row);
         }
         for (function, output) in &window.functions {
-            for partition in &mut partitions {
-                let values = values(function, partition, &layout, &window.order)?;
-                for (row, value) in partition.iter_mut().zip(values) {
+            for rows in &mut partitions {
+                let values = self.window_values(function, rows, &layout, window)?;
+                for (row, value) in rows.iter_mut().zip(values) {
                     row.push(value);
                 }
             }
@@ -37,64 +77,159 @@ impl<G: Ground> Runner<'_, G> {
         }
         Ok(partitions.into_iter().flatten().collect())
     }
+
+    /// The values of a function for the rows of a partition, which are in order.
+    fn window_values(
+        &mut self,
+        function: &WindowFunction,
+        rows: &[Row],
+        layout: &[SlotId],
+        window: &Window,
+    ) -> Result<Vec<Value>, G::Error> {
+        let around = std::mem::take(&mut self.calculator.around);
+        let partition = Partition { rows, layout, around: &around };
+        let peers = partition.peers(&window.order);
+        let values = match function {
+            WindowFunction::First(_)
+            | WindowFunction::Last(_)
+            | WindowFunction::Nth { .. }
+            | WindowFunction::Running(_) => frames(&partition, window, &peers)
+                .map_err(G::Error::from)
+                .and_then(|frames| self.framed(function, &partition, &frames)),
+            _ => ranked(function, &partition, &peers).map_err(G::Error::from),
+        };
+        self.calculator.around = around;
+        values
+    }
+
+    /// The values of a function of each row's frame.
+    fn framed(
+        &mut self,
+        function: &WindowFunction,
+        partition: &Partition<'_>,
+        frames: &[Range<usize>],
+    ) -> Result<Vec<Value>, G::Error> {
+        let of = |at: Option<usize>, slot: SlotId| {
+            at.map_or(Value::Null, |at| partition.value(at, slot).clone())
+        };
+        let mut values = Vec::with_capacity(frames.len());
+        match function {
+            WindowFunction::First(slot) => {
+                values.extend(frames.iter().map(|frame| of(frame.clone().next(), *slot)));
+            }
+            WindowFunction::Last(slot) => {
+                values.extend(frames.iter().map(|frame| of(frame.clone().next_back(), *slot)));
+            }
+            WindowFunction::Nth { value, at } => {
+                for (row, frame) in frames.iter().enumerate() {
+                    let nth = match partition.integer(row, *at) {
+                        None => None,
+                        Some(nth) if nth > 0 => frame.clone().nth(nth as usize - 1),
+                        Some(_) => {
+                            let message = "argument of nth_value must be greater than zero";
+                            return Err(SqlError::new(b"22016", message).into());
+                        }
+                    };
+                    values.push(of(nth, *value));
+                }
+            }
+            WindowFunction::Running(aggregate) => {
+                return self.running(aggregate, partition, frames);
+            }
+            _ => {}
+        }
+        Ok(values)
+    }
+
+    /// An aggregate of each frame: rows are added to the frame before where it only grows.
+    fn running(
+        &mut self,
+        aggregate: &GroupAggregate,
+        partition: &Partition<'_>,
+        frames: &[Range<usize>],
+    ) -> Result<Vec<Value>, G::Error> {
+        // Towards the partition's end, frames grow from the last row on.
+        let has_order = matches!(aggregate.function, Aggregation::Text(_) | Aggregation::Array);
+        let end = partition.rows.len();
+        let backwards = !has_order
+            && frames.windows(2).any(|pair| pair[0].start != pair[1].start)
+            && frames.iter().all(|frame| frame.end == end);
+        let mut values = vec![Value::Null; frames.len()];
+        let mut total = Total::new(aggregate);
+        let mut added = 0..0;
+        for turn in 0..frames.len() {
+            let at = if backwards { frames.len() - 1 - turn } else { turn };
+            let frame = frames[at].clone();
+            let (keeps, new) = match backwards {
+                true => {
+                    (added.end == frame.end && frame.start <= added.start, frame.start..added.start)
+                }
+                false => {
+                    (added.start == frame.start && added.end <= frame.end, added.end..frame.end)
+                }
+            };
+            let new = if keeps && turn > 0 { new } else { frame.clone() };
+            if !keeps || turn == 0 {
+                total = Total::new(aggregate);
+            }
+            for row in new {
+                total.add(&partition.rows[row], partition.layout)?;
+                self.tick()?;
+            }
+            added = frame;
+            values[at] = total.result(partition.layout)?;
+        }
+        Ok(values)
+    }
 }
 
-/// The values of a function for the rows of a partition, which are in order.
-fn values(
+/// The values of a function that looks at the whole partition.
+fn ranked(
     function: &WindowFunction,
-    rows: &[Row],
-    layout: &[SlotId],
-    order: &[SortKey],
+    partition: &Partition<'_>,
+    peers: &Peers,
 ) -> Result<Vec<Value>, SqlError> {
-    let places = sort_places(layout, order);
-    let is_peer = |at: usize| at > 0 && compare_rows(&rows[at - 1], &rows[at], &places).is_eq();
-    let of = |at: usize, slot: SlotId| {
-        place(layout, slot).ok().map_or(Value::Null, |column| rows[at][column].clone())
-    };
-    // Where the peers of each row end.
-    let mut ends = vec![rows.len(); rows.len()];
-    for at in (1..rows.len()).rev() {
-        ends[at - 1] = if is_peer(at) { ends[at] } else { at };
-    }
-    let all = 0..rows.len();
+    let count = partition.rows.len();
+    let all = 0..count;
+    let number = |number: usize| Value::BigInt(number as i64);
+    let share = |part: usize, of: usize| Value::Double(part as f64 / of as f64);
     Ok(match function {
-        WindowFunction::RowNumber => all.map(|at| Value::BigInt(at as i64 + 1)).collect(),
-        WindowFunction::Rank | WindowFunction::DenseRank => {
-            let (mut rank, mut dense) = (0, 0);
-            let mut ranks = Vec::with_capacity(rows.len());
-            for at in all {
-                if !is_peer(at) {
-                    (rank, dense) = (at as i64 + 1, dense + 1);
-                }
-                let is_dense = matches!(function, WindowFunction::DenseRank);
-                ranks.push(Value::BigInt(if is_dense { dense } else { rank }));
+        WindowFunction::RowNumber => all.map(|at| number(at + 1)).collect(),
+        WindowFunction::Rank => all.map(|at| number(peers.of(at).start + 1)).collect(),
+        WindowFunction::DenseRank => all.map(|at| number(peers.group(at) + 1)).collect(),
+        WindowFunction::PercentRank if count == 1 => vec![Value::Double(0.0)],
+        WindowFunction::PercentRank => all.map(|at| share(peers.of(at).start, count - 1)).collect(),
+        WindowFunction::CumeDist => all.map(|at| share(peers.of(at).end, count)).collect(),
+        WindowFunction::Buckets(slot) => match partition.integer(0, *slot) {
+            None => vec![Value::Null; count],
+            Some(buckets) if buckets > 0 => {
+                let buckets = usize::try_from(buckets).unwrap_or(usize::MAX);
+                // The first ones have one row more, where it does not come out even.
+                let (least, more) = (count / buckets, count % buckets);
+                let bucket = |at: usize| match at.checked_sub(more * (least + 1)) {
+                    Some(behind) => more + behind / least.max(1),
+                    None => at / (least + 1),
+                };
+                all.map(|at| Value::Int(bucket(at) as i32 + 1)).collect()
             }
-            ranks
-        }
-        WindowFunction::Lag { value, by } => {
-            let before = |at: usize| {
-                let at = (at as i64).checked_sub(*by).and_then(|at| usize::try_from(at).ok());
-                at.filter(|at| *at < rows.len()).map_or(Value::Null, |at| of(at, *value))
+            Some(_) => {
+                let message = "argument of ntile must be greater than zero";
+                return Err(SqlError::new(b"22014", message));
+            }
+        },
+        WindowFunction::Lag { value, by, ahead, otherwise } => {
+            let shifted = |at: usize| {
+                let by = partition.integer(at, *by)?;
+                let by = if *ahead { by.checked_neg() } else { Some(by) };
+                let from = by.and_then(|by| (at as i64).checked_sub(by));
+                let from = from.and_then(|from| usize::try_from(from).ok());
+                match from.filter(|from| *from < count) {
+                    Some(from) => Some(partition.value(from, *value).clone()),
+                    None => otherwise.map(|slot| partition.value(at, slot).clone()),
+                }
             };
-            all.map(before).collect()
+            all.map(|at| shifted(at).unwrap_or_default()).collect()
         }
-        WindowFunction::First(slot) => all.map(|_| of(0, *slot)).collect(),
-        WindowFunction::Last(slot) => all.map(|at| of(ends[at] - 1, *slot)).collect(),
-        WindowFunction::Running(aggregate) => {
-            let mut total = Total::new(aggregate);
-            let (mut added, mut values) = (0, Vec::with_capacity(rows.len()));
-            for end in ends {
-                if end > added {
-                    for row in &rows[added..end] {
-                        total.add(row, layout)?;
-                    }
-                    added = end;
-                    values.push(total.result(layout)?);
-                } else {
-                    values.push(values.last().cloned().unwrap_or_default());
-                }
-            }
-            values
-        }
+        _ => Vec::new(),
     })
 }

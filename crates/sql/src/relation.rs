@@ -37,9 +37,9 @@ use crate::scope::{Compiler, Row, RowColumn};
 pub use change::Change;
 pub use host::{HostFunction, SystemFunction};
 pub use plan::{
-    Aggregation, Expanding, Group, GroupAggregate, Join, JoinKind, Plan, Query, Scalar,
-    ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind, SubqueryKind, Window,
-    WindowFunction,
+    Aggregation, Expanding, Frame, FrameBound, FrameUnits, Group, GroupAggregate, Join, JoinKind,
+    Plan, Query, Scalar, ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind,
+    SubqueryKind, Window, WindowFunction,
 };
 pub(crate) use system::short_name as short_type_name;
 pub use system::{
@@ -64,6 +64,8 @@ pub(crate) struct Level {
     aggregates: Option<group::Asked>,
     /// none: window functions may not
     windows: Option<Vec<window::Asked>>,
+    /// WINDOW: definitions that OVER names
+    named_windows: Vec<(String, ast::WindowSpec)>,
     /// functions in a select list that give rows, as written, and their columns
     expansions: Vec<(String, Vec<SlotId>)>,
     /// and what they are

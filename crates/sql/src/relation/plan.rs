@@ -266,11 +266,49 @@ pub struct Window {
     pub partition: Vec<SlotId>,
     /// ORDER BY
     pub order: Vec<SortKey>,
+    /// none: from the first row to the current one's last peer
+    pub frame: Option<Frame>,
     /// which, and the slots of their results
     pub functions: Vec<(WindowFunction, SlotId)>,
 }
 
-/// A window function.
+/// The rows of a partition that a function sees at one of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// what offsets count
+    pub units: FrameUnits,
+    /// where it begins
+    pub start: FrameBound,
+    /// where it ends
+    pub end: FrameBound,
+}
+
+/// What the offsets of a frame count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameUnits {
+    /// rows; CURRENT ROW is the row itself, elsewhere its peers as well
+    Rows,
+    /// differences of the value that orders the rows
+    Range,
+    /// groups of peers
+    Groups,
+}
+
+/// An end of a frame. Offsets are slots with one value in all rows: bigint, and for RANGE of the
+/// kind of the value that orders the rows.
+#[derive(Clone, Copy, Debug)]
+pub enum FrameBound {
+    /// of the partition
+    Unbounded,
+    /// CURRENT ROW
+    Current,
+    /// PRECEDING
+    Before(SlotId),
+    /// FOLLOWING
+    After(SlotId),
+}
+
+/// A window function. Slots are of the row where it is asked, unless said otherwise.
 #[derive(Clone, Debug)]
 pub enum WindowFunction {
     /// 1, 2, 3 ...
@@ -279,18 +317,35 @@ pub enum WindowFunction {
     Rank,
     /// without gaps
     DenseRank,
-    /// the value of a slot so many rows before (behind where negative)
+    /// the rank, from 0 to 1
+    PercentRank,
+    /// the share of rows up to the last peer
+    CumeDist,
+    /// ntile: so many buckets of rows, as its value in the first row says
+    Buckets(SlotId),
+    /// lag, lead: a value of another row
     Lag {
+        /// of this slot there
+        value: SlotId,
+        /// rows; bigint
+        by: SlotId,
+        /// lead
+        ahead: bool,
+        /// where there is no such row; none: NULL
+        otherwise: Option<SlotId>,
+    },
+    /// the value of a slot in the frame's first row
+    First(SlotId),
+    /// in its last one
+    Last(SlotId),
+    /// nth_value
+    Nth {
         /// of this slot
         value: SlotId,
-        /// rows
-        by: i64,
+        /// in this row of the frame, from 1; bigint
+        at: SlotId,
     },
-    /// the value of a slot in the partition's first row
-    First(SlotId),
-    /// the value of a slot in the last row up to the current one's peers
-    Last(SlotId),
-    /// an aggregate over the partition up to the current row's peers; all of it without ORDER BY
+    /// an aggregate of the frame
     Running(GroupAggregate),
 }
 

@@ -20,7 +20,7 @@ use crate::typing::{cast, common_type, scalar};
 use super::expression::ident_name;
 use super::from::Tree;
 use super::group::{Asked, Keys, sort_key};
-use super::plan::{Group, Plan, SortKey, Step, Window};
+use super::plan::{Group, Plan, SortKey, Step};
 use super::{Bound, Common, Level, Relation, RelationColumn, RelationKind};
 
 /// Queries one in the other.
@@ -134,6 +134,7 @@ impl Compiler<'_> {
         wanted.steps.splice(0..0, on_steps);
         self.level().aggregates = Some(Asked::default());
         self.level().windows = Some(Vec::new());
+        self.named_windows(&select.named_window, place)?;
         let mut columns = self.listed_columns(&select.projection)?;
         let mut having: Vec<Expr> = match &select.having {
             Some(written) => conjuncts(Some(self.condition(written, "HAVING")?)),
@@ -550,21 +551,6 @@ impl Compiler<'_> {
         Ok(Plan::Group(Box::new(Group { input, keys, aggregates: asked.aggregates })))
     }
 
-    fn windowed(&mut self, input: Plan, asked: super::window::Asked) -> Result<Plan> {
-        let (values, outputs): (Vec<_>, Vec<_>) = asked.computed.into_iter().unzip();
-        let mut input = input;
-        if !values.is_empty() {
-            let scalars = self.scalars(&values)?;
-            input = Plan::Compute { input: Box::new(input), scalars, outputs };
-        }
-        Ok(Plan::Window(Box::new(Window {
-            input,
-            partition: asked.partition,
-            order: asked.order,
-            functions: vec![(asked.function, asked.output)],
-        })))
-    }
-
     fn distinct_on(
         &mut self,
         select: &ast::Select,
@@ -679,9 +665,6 @@ fn around(query: &ast::Query, place: Place) -> Result<Around<'_>> {
 }
 
 fn refuse(select: &ast::Select, place: Place) -> Result<()> {
-    if !select.named_window.is_empty() {
-        return Err(unsupported(place, "WINDOW", "write OVER (...) where it is used"));
-    }
     if select.into.is_some() {
         return Err(unsupported(place, "SELECT INTO", "write CREATE TABLE and INSERT ... SELECT"));
     }

@@ -1,21 +1,24 @@
-//! Window functions.
+//! Window functions, named windows and frames.
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_base::value::Value;
-use hotrow_transaction::program::{Expr, ExprKind, Place, SlotId};
+use hotrow_transaction::program::{Expr, Place, SlotId};
+use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
 
-use crate::error::{Result, error, unsupported};
+use crate::error::{Advice, Result, error, ident_place, unsupported};
 use crate::function::arguments;
 use crate::scope::Compiler;
+use crate::typing::{Coercion, assign, bigint, cast, common_type};
 
+use super::expression::ident_name;
 use super::group::sort_key;
-use super::plan::{SortKey, WindowFunction};
+use super::plan::{Frame, FrameBound, FrameUnits, Plan, SortKey, Window, WindowFunction};
 
 /// A window function of a select list or of ORDER BY.
 pub(super) struct Asked {
     pub(super) partition: Vec<SlotId>,
     pub(super) order: Vec<SortKey>,
+    frame: Option<Frame>,
     pub(super) function: WindowFunction,
     pub(super) output: SlotId,
     /// what is to be computed first, and its slots
@@ -27,10 +30,24 @@ impl Asked {
     pub(super) fn reads(&self) -> Vec<SlotId> {
         let order = self.order.iter().map(|key| key.slot);
         let mut all: Vec<_> = self.partition.iter().copied().chain(order).collect();
+        for bound in self.frame.iter().flat_map(|frame| [frame.start, frame.end]) {
+            if let FrameBound::Before(by) | FrameBound::After(by) = bound {
+                all.push(by);
+            }
+        }
         match &self.function {
-            WindowFunction::RowNumber | WindowFunction::Rank | WindowFunction::DenseRank => {}
-            WindowFunction::Lag { value, .. } => all.push(*value),
-            WindowFunction::First(value) | WindowFunction::Last(value) => all.push(*value),
+            WindowFunction::RowNumber
+            | WindowFunction::Rank
+            | WindowFunction::DenseRank
+            | WindowFunction::PercentRank
+            | WindowFunction::CumeDist => {}
+            WindowFunction::Lag { value, by, otherwise, .. } => {
+                all.extend([*value, *by].into_iter().chain(*otherwise));
+            }
+            WindowFunction::First(value)
+            | WindowFunction::Last(value)
+            | WindowFunction::Buckets(value) => all.push(*value),
+            WindowFunction::Nth { value, at } => all.extend([*value, *at]),
             WindowFunction::Running(aggregate) => {
                 all.extend(aggregate.argument.iter().chain(&aggregate.filter));
             }
@@ -39,7 +56,66 @@ impl Asked {
     }
 }
 
+/// Values that are computed before a window function, with their slots.
+type Computed = Vec<(Expr, SlotId)>;
+
 impl Compiler<'_> {
+    /// WINDOW: definitions that OVER names.
+    pub(super) fn named_windows(
+        &mut self,
+        written: &[ast::NamedWindowDefinition],
+        place: Place,
+    ) -> Result<()> {
+        for ast::NamedWindowDefinition(ident, definition) in written {
+            let place = ident_place(ident, place);
+            let name = ident_name(ident);
+            if self.level().named_windows.iter().any(|(known, _)| *known == name) {
+                let message = format!("window \"{name}\" is already defined");
+                return Err(error(b"42P20", place, message));
+            }
+            let ast::NamedWindowExpr::WindowSpec(spec) = definition else {
+                return Err(unsupported(place, "a window that is another one", "write w AS (...)"));
+            };
+            let spec = self.whole_window(spec, place)?;
+            self.level().named_windows.push((name, spec));
+        }
+        Ok(())
+    }
+
+    /// A window with what it takes from the one that it names.
+    fn whole_window(&mut self, spec: &ast::WindowSpec, place: Place) -> Result<ast::WindowSpec> {
+        let Some(name) = &spec.window_name else { return Ok(spec.clone()) };
+        let place = ident_place(name, place);
+        let mut whole = self.named_window(name, place)?;
+        let name = ident_name(name);
+        let refused = |what: &str| {
+            let message = format!("cannot override {what} clause of window \"{name}\"");
+            Err(error(b"42P20", place, message))
+        };
+        if whole.window_frame.is_some() {
+            let message = format!("cannot copy window \"{name}\" because it has a frame clause");
+            return Err(error(b"42P20", place, message));
+        }
+        if !spec.partition_by.is_empty() {
+            return refused("PARTITION BY");
+        }
+        if !spec.order_by.is_empty() {
+            if !whole.order_by.is_empty() {
+                return refused("ORDER BY");
+            }
+            whole.order_by.clone_from(&spec.order_by);
+        }
+        whole.window_frame.clone_from(&spec.window_frame);
+        Ok(whole)
+    }
+
+    fn named_window(&mut self, name: &ast::Ident, place: Place) -> Result<ast::WindowSpec> {
+        let name = ident_name(name);
+        let known = self.level().named_windows.iter().find(|(known, _)| *known == name);
+        let known = known.map(|(_, spec)| spec.clone());
+        known.ok_or_else(|| error(b"42704", place, format!("window \"{name}\" does not exist")))
+    }
+
     pub(super) fn window_function(
         &mut self,
         name: &str,
@@ -67,16 +143,13 @@ impl Compiler<'_> {
         over: &ast::WindowType,
         place: Place,
     ) -> Result<Asked> {
-        let ast::WindowType::WindowSpec(spec) = over else {
-            return Err(unsupported(place, "WINDOW", "write OVER (...) where it is used"));
+        let spec = match over {
+            ast::WindowType::WindowSpec(spec) => self.whole_window(spec, place)?,
+            ast::WindowType::NamedWindow(name) => {
+                let place = ident_place(name, place);
+                self.named_window(name, place)?
+            }
         };
-        if spec.window_name.is_some() {
-            return Err(unsupported(place, "WINDOW", "write OVER (...) where it is used"));
-        }
-        if spec.window_frame.is_some() {
-            let advice = "leave it out: with ORDER BY a window ends at the current row's peers";
-            return Err(unsupported(place, "a window frame", advice));
-        }
         self.part()?;
         let mut computed = Vec::new();
         let (mut partition, mut order) = (Vec::new(), Vec::new());
@@ -89,53 +162,253 @@ impl Compiler<'_> {
             let slot = self.slot_of(value, &mut computed)?;
             order.push(sort_key(slot, key, place)?);
         }
-        let (function, gives) = match name {
-            "row_number" => (WindowFunction::RowNumber, SqlType::Scalar(DataType::BigInt)),
-            "rank" => (WindowFunction::Rank, SqlType::Scalar(DataType::BigInt)),
-            "dense_rank" => (WindowFunction::DenseRank, SqlType::Scalar(DataType::BigInt)),
-            "lag" | "lead" | "first_value" | "last_value" => {
-                let (_, written) = arguments(written, place)?;
-                let (value, by) = match written.as_slice() {
-                    [value] => (*value, 1),
-                    [value, by] if name.starts_with('l') && name != "last_value" => {
-                        let by = self.expr(by)?;
-                        (*value, constant_of(&by, place)?)
-                    }
-                    _ => {
-                        let message =
-                            format!("function {name} with these arguments does not exist");
-                        return Err(error(b"42883", place, message));
-                    }
-                };
-                let value = self.expr(value)?;
-                let gives = value.sql_type;
-                let value = self.slot_of(value, &mut computed)?;
-                let function = match name {
-                    "lag" => WindowFunction::Lag { value, by },
-                    "lead" => WindowFunction::Lag { value, by: -by },
-                    "first_value" => WindowFunction::First(value),
-                    _ => WindowFunction::Last(value),
-                };
-                (function, gives)
-            }
-            name => {
-                let aggregate = self.compiled_aggregate(name, written, &mut computed, place)?;
-                let gives = self.slot_type(aggregate.output);
-                (WindowFunction::Running(aggregate), gives)
-            }
+        let frame = match &spec.window_frame {
+            None => None,
+            Some(frame) => Some(self.frame(frame, &order, &mut computed, place)?),
         };
+        let (function, gives) = self.window_kind(name, written, &mut computed, place)?;
         let output = match &function {
             WindowFunction::Running(aggregate) => aggregate.output,
             _ => self.slot(&format!("${name}"), gives)?,
         };
-        Ok(Asked { partition, order, function, output, computed })
+        Ok(Asked { partition, order, frame, function, output, computed })
+    }
+
+    /// Which function it is, and what it gives.
+    fn window_kind(
+        &mut self,
+        name: &str,
+        written: &ast::Function,
+        computed: &mut Computed,
+        place: Place,
+    ) -> Result<(WindowFunction, SqlType)> {
+        let is_aggregate = !matches!(
+            name,
+            "row_number"
+                | "rank"
+                | "dense_rank"
+                | "percent_rank"
+                | "cume_dist"
+                | "ntile"
+                | "lag"
+                | "lead"
+                | "first_value"
+                | "last_value"
+                | "nth_value"
+        );
+        if is_aggregate {
+            let aggregate = self.compiled_aggregate(name, written, computed, place)?;
+            let gives = self.slot_type(aggregate.output);
+            return Ok((WindowFunction::Running(aggregate), gives));
+        }
+        let (_, written) = arguments(written, place)?;
+        let plain = |function, gives| Ok((function, SqlType::Scalar(gives)));
+        match (name, written.as_slice()) {
+            ("row_number", []) => plain(WindowFunction::RowNumber, DataType::BigInt),
+            ("rank", []) => plain(WindowFunction::Rank, DataType::BigInt),
+            ("dense_rank", []) => plain(WindowFunction::DenseRank, DataType::BigInt),
+            ("percent_rank", []) => plain(WindowFunction::PercentRank, DataType::Double),
+            ("cume_dist", []) => plain(WindowFunction::CumeDist, DataType::Double),
+            ("ntile", [buckets]) => {
+                let buckets = self.whole_number(buckets, "ntile", computed)?;
+                plain(WindowFunction::Buckets(buckets), DataType::Integer)
+            }
+            ("first_value" | "last_value", [value]) => {
+                let (value, gives) = self.windowed_value(value, computed)?;
+                let is_first = name == "first_value";
+                let function = if is_first {
+                    WindowFunction::First(value)
+                } else {
+                    WindowFunction::Last(value)
+                };
+                Ok((function, gives))
+            }
+            ("nth_value", [value, at]) => {
+                let (value, gives) = self.windowed_value(value, computed)?;
+                let at = self.whole_number(at, "nth_value", computed)?;
+                Ok((WindowFunction::Nth { value, at }, gives))
+            }
+            ("lag" | "lead", [value, rest @ ..]) if rest.len() < 3 => {
+                let ahead = name == "lead";
+                let by = match rest.first() {
+                    Some(by) => self.whole_number(by, name, computed)?,
+                    None => self.slot_of(bigint(1), computed)?,
+                };
+                let Some(otherwise) = rest.get(1) else {
+                    let (value, gives) = self.windowed_value(value, computed)?;
+                    return Ok((WindowFunction::Lag { value, by, ahead, otherwise: None }, gives));
+                };
+                let value = self.expr(value)?;
+                let of = self.scalar_type(&value, place)?;
+                let operand = self.operand(otherwise)?;
+                let otherwise = self.settle(operand, of, place)?;
+                let Some(gives) = common_type(of, self.scalar_type(&otherwise, place)?) else {
+                    return Err(no_function(name, place));
+                };
+                let value = self.slot_of(cast(value, gives), computed)?;
+                let otherwise = Some(self.slot_of(cast(otherwise, gives), computed)?);
+                let function = WindowFunction::Lag { value, by, ahead, otherwise };
+                Ok((function, SqlType::Scalar(gives)))
+            }
+            _ => Err(no_function(name, place)),
+        }
+    }
+
+    fn windowed_value(
+        &mut self,
+        written: &ast::Expr,
+        computed: &mut Computed,
+    ) -> Result<(SlotId, SqlType)> {
+        let value = self.expr(written)?;
+        let gives = value.sql_type;
+        Ok((self.slot_of(value, computed)?, gives))
+    }
+
+    /// An argument that is an integer.
+    fn whole_number(
+        &mut self,
+        written: &ast::Expr,
+        name: &str,
+        computed: &mut Computed,
+    ) -> Result<SlotId> {
+        let place = crate::error::place_in(written, self.place);
+        let operand = self.operand(written)?;
+        let value = self.settle(operand, DataType::Integer, place)?;
+        if !self.scalar_type(&value, place)?.is_integer() {
+            return Err(no_function(name, place));
+        }
+        self.slot_of(cast(value, DataType::BigInt), computed)
+    }
+
+    /// ROWS, RANGE or GROUPS.
+    fn frame(
+        &mut self,
+        written: &ast::WindowFrame,
+        order: &[SortKey],
+        computed: &mut Computed,
+        place: Place,
+    ) -> Result<Frame> {
+        use ast::WindowFrameBound as Written;
+        let units = match written.units {
+            ast::WindowFrameUnits::Rows => FrameUnits::Rows,
+            ast::WindowFrameUnits::Range => FrameUnits::Range,
+            ast::WindowFrameUnits::Groups => FrameUnits::Groups,
+        };
+        let end = written.end_bound.as_ref().unwrap_or(&Written::CurrentRow);
+        let start = &written.start_bound;
+        let refused = |message: &str| Err(error(b"42P20", place, message));
+        match (start, end) {
+            (Written::Following(None), _) => {
+                return refused("frame start cannot be UNBOUNDED FOLLOWING");
+            }
+            (_, Written::Preceding(None)) => {
+                return refused("frame end cannot be UNBOUNDED PRECEDING");
+            }
+            (Written::CurrentRow, Written::Preceding(_)) => {
+                return refused("frame starting from current row cannot have preceding rows");
+            }
+            (Written::Following(_), Written::Preceding(_) | Written::CurrentRow) => {
+                return refused("frame starting from following row cannot have preceding rows");
+            }
+            _ => {}
+        }
+        if units == FrameUnits::Groups && order.is_empty() {
+            return refused("GROUPS mode requires an ORDER BY clause");
+        }
+        let mut bound = |written: &Written| -> Result<FrameBound> {
+            Ok(match written {
+                Written::CurrentRow => FrameBound::Current,
+                Written::Preceding(None) | Written::Following(None) => FrameBound::Unbounded,
+                Written::Preceding(Some(by)) => {
+                    FrameBound::Before(self.frame_offset(by, units, order, computed)?)
+                }
+                Written::Following(Some(by)) => {
+                    FrameBound::After(self.frame_offset(by, units, order, computed)?)
+                }
+            })
+        };
+        Ok(Frame { units, start: bound(start)?, end: bound(end)? })
+    }
+
+    fn frame_offset(
+        &mut self,
+        written: &ast::Expr,
+        units: FrameUnits,
+        order: &[SortKey],
+        computed: &mut Computed,
+    ) -> Result<SlotId> {
+        let place = crate::error::place_in(written, self.place);
+        let operand = self.operand(written)?;
+        let name = match units {
+            FrameUnits::Rows => "ROWS",
+            FrameUnits::Range => "RANGE",
+            FrameUnits::Groups => "GROUPS",
+        };
+        let value = if units == FrameUnits::Range {
+            let [key] = order else {
+                let message = "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER \
+                               BY column";
+                return Err(error(b"42P20", place, message));
+            };
+            let of = super::scalar_of(self.slot_type(key.slot));
+            let wanted = match of {
+                of if of.is_integer() => DataType::BigInt,
+                DataType::Real | DataType::Double => DataType::Double,
+                of => of,
+            };
+            let value = self.settle(operand, wanted, place)?;
+            let given = self.scalar_type(&value, place)?;
+            let is_number = |of: DataType| {
+                of.is_integer()
+                    || matches!(of, DataType::Numeric { .. } | DataType::Real | DataType::Double)
+            };
+            let fits = is_number(of) && is_number(given) && of.is_integer() <= given.is_integer();
+            let is_exact = matches!(of, DataType::Numeric { .. });
+            if !fits || is_exact && matches!(given, DataType::Real | DataType::Double) {
+                let message = format!(
+                    "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {of} \
+                     and offset type {given}"
+                );
+                return Err(error(b"0A000", place, message)
+                    .hint("order by a number, or count rows: write ROWS"));
+            }
+            match is_exact && given.is_integer() {
+                true => cast(value, common_type(of, given).unwrap_or(of)),
+                false if is_exact => value,
+                false => cast(value, wanted),
+            }
+        } else {
+            let operand = self.settle(operand, DataType::BigInt, place)?;
+            let message = || format!("argument of {name}");
+            assign(operand, DataType::BigInt, Coercion::Assignment, place, message)?
+        };
+        let slots: Vec<SlotId> =
+            self.level().relations.iter().flat_map(super::Relation::slots).collect();
+        if reads_any(&value, |slot| slots.contains(&slot)) {
+            let message = format!("argument of {name} must not contain variables");
+            return Err(error(b"42P10", place, message));
+        }
+        self.slot_of(value, computed)
+    }
+
+    /// The operator of a window function.
+    pub(super) fn windowed(&mut self, input: Plan, asked: Asked) -> Result<Plan> {
+        let (values, outputs): (Vec<_>, Vec<_>) = asked.computed.into_iter().unzip();
+        let mut input = input;
+        if !values.is_empty() {
+            let scalars = self.scalars(&values)?;
+            input = Plan::Compute { input: Box::new(input), scalars, outputs };
+        }
+        Ok(Plan::Window(Box::new(Window {
+            input,
+            partition: asked.partition,
+            order: asked.order,
+            frame: asked.frame,
+            functions: vec![(asked.function, asked.output)],
+        })))
     }
 }
 
-fn constant_of(by: &Expr, place: Place) -> Result<i64> {
-    match &by.kind {
-        ExprKind::Constant(Value::Int(by)) => Ok(i64::from(*by)),
-        ExprKind::Constant(Value::BigInt(by)) => Ok(*by),
-        _ => Err(unsupported(place, "an offset that is no constant", "write a number")),
-    }
+fn no_function(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
+    error(b"42883", place, format!("function {name} with these arguments does not exist"))
 }

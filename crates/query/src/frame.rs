@@ -1,0 +1,252 @@
+//! Frames of windows: which rows of a partition a function sees at a row.
+//!
+//! Source       PostgreSQL's documentation, section "Window Function Calls": offsets of RANGE are
+//!              added to the value that orders the rows; where that leaves the type's range, the
+//!              bound is beyond all rows. NULLs, and NaN, have their peers only
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use hotrow_base::decimal::Decimal;
+use hotrow_base::value::Value;
+use hotrow_sql::{FrameBound, FrameUnits, SortKey, Window};
+use hotrow_transaction::outcome::SqlError;
+
+use crate::order::compare;
+use crate::window::Partition;
+
+/// Rows that the order of a partition leaves equal.
+pub(crate) struct Peers {
+    /// the first row of each group, and the end
+    starts: Vec<usize>,
+    /// by row
+    groups: Vec<usize>,
+}
+
+impl Peers {
+    /// `differs`: whether a row, which is not the first, differs from the one before.
+    pub(crate) fn new(rows: usize, differs: impl Fn(usize) -> bool) -> Self {
+        let (mut starts, mut groups) = (Vec::new(), Vec::with_capacity(rows));
+        for at in 0..rows {
+            if at == 0 || differs(at) {
+                starts.push(at);
+            }
+            groups.push(starts.len() - 1);
+        }
+        starts.push(rows);
+        Self { starts, groups }
+    }
+
+    /// The number of a row's group.
+    pub(crate) fn group(&self, at: usize) -> usize {
+        self.groups[at]
+    }
+
+    /// A row's peers, itself among them.
+    pub(crate) fn of(&self, at: usize) -> Range<usize> {
+        let group = self.groups[at];
+        self.starts[group]..self.starts[group + 1]
+    }
+
+    /// Where a group begins; the end of the rows for one behind the last.
+    fn start(&self, group: usize) -> usize {
+        let end = self.starts.len() - 1;
+        self.starts[group.min(end)]
+    }
+}
+
+/// An end of a frame, its offset computed.
+#[derive(Clone, Copy)]
+enum End<'r> {
+    Unbounded,
+    Current,
+    /// rows, groups or values away, towards the partition's beginning
+    Before(&'r Value),
+    After(&'r Value),
+}
+
+/// The frame of each row.
+///
+/// # Errors
+///
+/// 22004 and 22013 for an offset that is NULL or negative.
+pub(crate) fn frames(
+    partition: &Partition<'_>,
+    window: &Window,
+    peers: &Peers,
+) -> Result<Vec<Range<usize>>, SqlError> {
+    let count = partition.rows.len();
+    let Some(frame) = &window.frame else {
+        return Ok((0..count).map(|at| 0..peers.of(at).end).collect());
+    };
+    let start = end_of(partition, frame.start, "starting")?;
+    let end = end_of(partition, frame.end, "ending")?;
+    let keys = window.order.first().map(|key| Keys::new(partition, key));
+    let bound = |at: usize, end: End<'_>, is_start: bool| match (frame.units, end) {
+        (_, End::Unbounded) => {
+            if is_start {
+                0
+            } else {
+                count
+            }
+        }
+        (FrameUnits::Rows, End::Current) => at + usize::from(!is_start),
+        (_, End::Current) => {
+            let peers = peers.of(at);
+            if is_start { peers.start } else { peers.end }
+        }
+        (FrameUnits::Rows, End::Before(by)) => {
+            (at + usize::from(!is_start)).saturating_sub(steps(by))
+        }
+        (FrameUnits::Rows, End::After(by)) => {
+            at.saturating_add(steps(by)).saturating_add(usize::from(!is_start)).min(count)
+        }
+        (FrameUnits::Groups, End::Before(by)) => {
+            let group = peers.group(at) + usize::from(!is_start);
+            peers.start(group.saturating_sub(steps(by)))
+        }
+        (FrameUnits::Groups, End::After(by)) => {
+            let group = peers.group(at) + usize::from(!is_start);
+            peers.start(group.saturating_add(steps(by)))
+        }
+        (FrameUnits::Range, End::Before(_) | End::After(_)) => {
+            let keys = keys.as_ref();
+            keys.map_or(at, |keys| keys.bound(partition, peers, (at, end), is_start))
+        }
+    };
+    let frame = |at| {
+        let (start, end) = (bound(at, start, true), bound(at, end, false));
+        start..end.max(start)
+    };
+    Ok((0..count).map(frame).collect())
+}
+
+fn end_of<'r>(
+    partition: &'r Partition<'_>,
+    bound: FrameBound,
+    which: &str,
+) -> Result<End<'r>, SqlError> {
+    let (slot, before) = match bound {
+        FrameBound::Unbounded => return Ok(End::Unbounded),
+        FrameBound::Current => return Ok(End::Current),
+        FrameBound::Before(slot) => (slot, true),
+        FrameBound::After(slot) => (slot, false),
+    };
+    let by = partition.offset(slot);
+    if by.is_null() {
+        let message = format!("frame {which} offset must not be null");
+        return Err(SqlError::new(b"22004", message));
+    }
+    let is_negative = match by {
+        Value::Double(by) => *by < 0.0 || by.is_nan(),
+        by => compare(by, &Value::Int(0)).is_lt(),
+    };
+    if is_negative {
+        let message = format!("frame {which} offset must not be negative");
+        return Err(SqlError::new(b"22013", message));
+    }
+    Ok(if before { End::Before(by) } else { End::After(by) })
+}
+
+fn steps(by: &Value) -> usize {
+    match by {
+        Value::BigInt(by) => usize::try_from(*by).unwrap_or(usize::MAX),
+        _ => 0,
+    }
+}
+
+/// The values that order a partition's rows.
+struct Keys<'w> {
+    key: &'w SortKey,
+    /// rows whose value may be computed with: neither NULL nor NaN
+    known: Range<usize>,
+}
+
+impl<'w> Keys<'w> {
+    fn new(partition: &Partition<'_>, key: &'w SortKey) -> Self {
+        let is_known = |at: &usize| match partition.value(*at, key.slot) {
+            Value::Null => false,
+            Value::Real(value) => !value.is_nan(),
+            Value::Double(value) => !value.is_nan(),
+            _ => true,
+        };
+        let start = (0..partition.rows.len()).find(is_known).unwrap_or_default();
+        let known = (start..partition.rows.len()).take_while(is_known).count();
+        Self { key, known: start..start + known }
+    }
+
+    /// Where the rows begin, or end, that are so far from a row's value.
+    fn bound(
+        &self,
+        partition: &Partition<'_>,
+        peers: &Peers,
+        (at, end): (usize, End<'_>),
+        is_start: bool,
+    ) -> usize {
+        if !self.known.contains(&at) {
+            let peers = peers.of(at);
+            return if is_start { peers.start } else { peers.end };
+        }
+        let (by, before) = match end {
+            End::Before(by) => (by, true),
+            End::After(by) => (by, false),
+            End::Unbounded | End::Current => return at,
+        };
+        let base = partition.value(at, self.key.slot);
+        let limit = shifted(base, by, before != self.key.descending);
+        // Rows that come before the limit, in the partition's order.
+        let is_outside = |row: usize| {
+            let value = partition.value(row, self.key.slot);
+            let ordering = match &limit {
+                Ok(limit) => compare(value, limit),
+                Err(beyond) => beyond.reverse(),
+            };
+            let ordering = if self.key.descending { ordering.reverse() } else { ordering };
+            if is_start { ordering.is_lt() } else { ordering.is_le() }
+        };
+        let (mut from, mut to) = (self.known.start, self.known.end);
+        while from < to {
+            let middle = from.midpoint(to);
+            if is_outside(middle) { from = middle + 1 } else { to = middle }
+        }
+        from
+    }
+}
+
+/// A value less or more an offset; else on which side of all values it would be.
+fn shifted(base: &Value, by: &Value, less: bool) -> Result<Value, Ordering> {
+    let beyond = if less { Ordering::Less } else { Ordering::Greater };
+    let integer = |value: &Value| match value {
+        Value::SmallInt(n) => Some(i64::from(*n)),
+        Value::Int(n) => Some(i64::from(*n)),
+        Value::BigInt(n) => Some(*n),
+        _ => None,
+    };
+    let float = |value: &Value| match value {
+        Value::Real(x) => Some(f64::from(*x)),
+        Value::Double(x) => Some(*x),
+        _ => None,
+    };
+    match (base, by) {
+        (Value::Numeric(base), Value::Numeric(by)) => {
+            let scale = base.scale().max(by.scale());
+            let sum = (|| {
+                let (base, by) = (base.with_scale(scale)?.units(), by.with_scale(scale)?.units());
+                let sum = if less { base.checked_sub(by)? } else { base.checked_add(by)? };
+                Decimal::new(sum, scale)
+            })();
+            sum.map(Value::Numeric).ok_or(beyond)
+        }
+        _ => match (integer(base), integer(by), float(base), float(by)) {
+            (Some(base), Some(by), ..) => {
+                let sum = if less { base.checked_sub(by) } else { base.checked_add(by) };
+                sum.map(Value::BigInt).ok_or(beyond)
+            }
+            (_, _, Some(base), Some(by)) => {
+                let sum = if less { base - by } else { base + by };
+                if sum.is_nan() { Err(beyond) } else { Ok(Value::Double(sum)) }
+            }
+            _ => Err(beyond),
+        },
+    }
+}
