@@ -74,6 +74,11 @@ fn windows() {
 }
 
 #[test]
+fn recursion() {
+    everywhere(include_str!("answers/recursion.sql"));
+}
+
+#[test]
 fn changes_of_rows_that_a_query_gives() {
     interactive(include_str!("answers/of_queries.sql"));
 }

@@ -134,7 +134,15 @@ fn wrong_queries_are_refused_with_reasons() {
         ("SELECT id FROM emp WHERE id IN (SELECT id, name FROM emp)", "42601: subquery has too"),
         ("SELECT sum(sum(id)) FROM emp GROUP BY id", "42803: aggregate functions are not"),
         ("SELECT id FROM emp e JOIN dept d USING (nope)", "42703: column \"nope\" specified in"),
-        ("WITH RECURSIVE t AS (SELECT 1) SELECT * FROM t", "0A000: WITH RECURSIVE"),
+        (
+            "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT max(n) FROM t) SELECT * FROM t",
+            "42P19: aggregate functions are not allowed in a recursive query's recursive term",
+        ),
+        (
+            "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT g FROM t, generate_series(1, 1000) g) \
+             SELECT count(*) FROM t",
+            "53200: the query needs more than",
+        ),
         ("SELECT name ~ '(' FROM emp e, dept d", "42702"),
         ("SELECT e.name ~ '(' FROM emp e, dept d", "2201B: invalid regular expression"),
         ("SELECT * FROM generate_series(1, 2, 0)", "22023: step size cannot equal zero"),
@@ -144,6 +152,17 @@ fn wrong_queries_are_refused_with_reasons() {
         let error = refused(&session, query);
         assert!(error.starts_with(expected), "{query}: {error}");
     }
+}
+
+#[test]
+fn a_recursion_without_an_end_is_interrupted() {
+    let db = hotrow::Database::open_in_memory(hotrow::Config::default().threads(1)).expect("opens");
+    let session = db.session();
+    session.execute("SET statement_timeout = '50ms'").expect("it is a setting");
+    let query =
+        "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n FROM t) SELECT count(*) FROM t";
+    assert!(refused(&session, query).starts_with("57014"));
+    session.execute("SELECT 1").expect("the next statement is another one");
 }
 
 #[test]

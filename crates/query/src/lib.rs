@@ -21,6 +21,7 @@ mod group;
 mod host;
 mod join;
 mod order;
+mod recursion;
 mod scalars;
 mod subquery;
 mod window;
@@ -108,7 +109,8 @@ pub fn run<G: Ground>(
     for (slot, value) in query.parameters.iter().zip(parameters) {
         calculator.around[slot.index()].clone_from(value);
     }
-    let mut runner = Runner { ground, calculator, limits, ticks: 0, known: HashMap::default() };
+    let (known, rounds) = (HashMap::default(), HashMap::default());
+    let mut runner = Runner { ground, calculator, limits, ticks: 0, known, rounds, wanted: None };
     let rows = runner.rows(&query.plan)?;
     let layout = query.plan.layout();
     let places: Vec<_> = query.outputs.iter().map(|slot| place(&layout, *slot)).collect();
@@ -136,6 +138,10 @@ struct Runner<'g, G> {
     ticks: u32,
     /// what subqueries gave, by what they read of the rows around them
     known: HashMap<*const Plan, Table<subquery::Known>, foldhash::fast::RandomState>,
+    /// of recursions that are running: the rows of the last round
+    rounds: HashMap<usize, Vec<Row>, foldhash::fast::RandomState>,
+    /// how many rows of a recursion are enough
+    wanted: Option<usize>,
 }
 
 impl<G: Ground> Runner<'_, G> {
@@ -196,6 +202,8 @@ impl<G: Ground> Runner<'_, G> {
                 }
                 Ok(kept)
             }
+            Plan::Recursion(recursion) => self.recursive(recursion),
+            Plan::Round { table, .. } => Ok(self.rounds.get(table).cloned().unwrap_or_default()),
             Plan::Join(join) => self.joined(join),
             Plan::Group(group) => self.grouped(group),
             Plan::Window(window) => self.windowed(window),
@@ -219,6 +227,8 @@ impl<G: Ground> Runner<'_, G> {
             Plan::Limit { input, limit, offset } => {
                 let limit = self.count(limit.as_ref(), ("LIMIT", b"2201W"))?;
                 let offset = self.count(offset.as_ref(), ("OFFSET", b"2201X"))?.unwrap_or(0);
+                let enough = limit.map(|limit| limit.saturating_add(offset));
+                self.wanted = enough.filter(|_| recursion::is_of_recursion(input));
                 let rows = self.rows(input)?.into_iter().skip(offset);
                 Ok(rows.take(limit.unwrap_or(usize::MAX)).collect())
             }

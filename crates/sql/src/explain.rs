@@ -134,6 +134,15 @@ impl Page<'_> {
             }
             Plan::Distinct { input, on } => over(self, format!("distinct {}", names(on)), input),
             Plan::Limit { input, .. } => over(self, "limit".to_owned(), input),
+            Plan::Round { .. } => self.line("rows of the last round"),
+            Plan::Recursion(recursion) => {
+                let all = if recursion.all { " all" } else { "" };
+                self.line(format!("recursion, union{all}, until a round gives nothing new"));
+                self.below(|page| {
+                    page.plan(query, &recursion.start.0);
+                    page.plan(query, &recursion.next.0);
+                });
+            }
             Plan::Set { operation, all, left, right, .. } => {
                 let operation = match operation {
                     SetOperation::Union => "union",

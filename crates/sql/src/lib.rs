@@ -79,9 +79,9 @@ pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{
     Aggregation, Change, Expanding, Fields, Frame, FrameBound, FrameUnits, Group, GroupAggregate,
-    HostFunction, Join, JoinKind, Plan, Query, Scalar, ScalarProgram, Scalars, SetOperation,
-    SortKey, Step, StepKind, SubqueryKind, SystemContext, SystemFunction, Window, WindowFunction,
-    sequence_named, system_function, system_rows, table_number,
+    HostFunction, Join, JoinKind, Plan, Query, Recursion, Scalar, ScalarProgram, Scalars,
+    SetOperation, SortKey, Step, StepKind, SubqueryKind, SystemContext, SystemFunction, Window,
+    WindowFunction, sequence_named, system_function, system_rows, table_number,
 };
 pub use script::parse_script;
 pub use sequence::SequenceDefinition;

@@ -19,6 +19,7 @@ mod from;
 mod group;
 mod host;
 mod plan;
+mod recursion;
 mod select;
 mod set;
 mod subquery;
@@ -38,7 +39,7 @@ pub use change::Change;
 pub use host::{HostFunction, SystemFunction};
 pub use plan::{
     Aggregation, Expanding, Frame, FrameBound, FrameUnits, Group, GroupAggregate, Join, JoinKind,
-    Plan, Query, Scalar, ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind,
+    Plan, Query, Recursion, Scalar, ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind,
     SubqueryKind, Window, WindowFunction,
 };
 pub(crate) use system::short_name as short_type_name;
@@ -81,6 +82,10 @@ struct Common {
     /// where it is declared: the level, and the number in it; it sees what is before that
     depth: usize,
     number: usize,
+    /// WITH RECURSIVE
+    recursive: bool,
+    /// what its name means while it is compiled itself
+    within: Option<recursion::Within>,
 }
 
 /// What FROM names.

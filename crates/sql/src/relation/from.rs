@@ -263,7 +263,10 @@ impl Compiler<'_> {
         if schema.is_none()
             && let Some(common) = self.common_named(name)
         {
-            let bound = self.common_plan(&common);
+            let bound = match &common.within {
+                Some(within) => self.own_rows(&common, within, place),
+                None => self.common_plan(&common),
+            };
             let columns = if columns.is_empty() { common.columns.clone() } else { columns };
             return self.planned(shown, &columns, bound?, place);
         }
@@ -351,7 +354,10 @@ impl Compiler<'_> {
     fn common_plan(&mut self, common: &super::Common) -> Result<Bound> {
         let later = self.levels.split_off(common.depth + 1);
         let rest = self.level().common.split_off(common.number);
-        let bound = self.query_plan(&common.query);
+        let bound = match common.recursive {
+            true => self.recursive_plan(common),
+            false => self.query_plan(&common.query),
+        };
         self.level().common.extend(rest);
         self.levels.extend(later);
         bound

@@ -147,6 +147,30 @@ pub enum Plan {
         /// columns of the result
         outputs: Vec<SlotId>,
     },
+    /// WITH RECURSIVE
+    Recursion(Box<Recursion>),
+    /// in a recursion: the rows of its last round
+    Round {
+        /// whose
+        table: usize,
+        /// its columns
+        outputs: Vec<SlotId>,
+    },
+}
+
+/// A query that reads what it gave before, until there is nothing new.
+#[derive(Debug)]
+pub struct Recursion {
+    /// its number in the query
+    pub table: usize,
+    /// duplicates stay
+    pub all: bool,
+    /// rows of the first round and their columns
+    pub start: (Plan, Vec<SlotId>),
+    /// rows of each further one, made of those of the one before
+    pub next: (Plan, Vec<SlotId>),
+    /// columns of the result
+    pub outputs: Vec<SlotId>,
 }
 
 /// Values computed from a row: slots as they are, and those that a program computes.
@@ -444,7 +468,15 @@ impl Plan {
     pub fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Self)) {
         visit(self);
         match self {
-            Self::One | Self::Fetch { .. } | Self::System { .. } | Self::Values { .. } => {}
+            Self::One
+            | Self::Fetch { .. }
+            | Self::System { .. }
+            | Self::Values { .. }
+            | Self::Round { .. } => {}
+            Self::Recursion(recursion) => {
+                recursion.start.0.walk(visit);
+                recursion.next.0.walk(visit);
+            }
             Self::Compute { input, .. }
             | Self::Filter { input, .. }
             | Self::Sort { input, .. }
@@ -480,7 +512,9 @@ impl Plan {
             Self::One => Vec::new(),
             Self::Fetch { outputs, .. }
             | Self::Values { outputs, .. }
-            | Self::Set { outputs, .. } => outputs.clone(),
+            | Self::Set { outputs, .. }
+            | Self::Round { outputs, .. } => outputs.clone(),
+            Self::Recursion(recursion) => recursion.outputs.clone(),
             Self::System { outputs, .. } => outputs.iter().map(|(_, slot)| *slot).collect(),
             Self::Compute { input, outputs, .. } => [&*input.layout(), outputs].concat(),
             Self::Extend { input, step } => [&*input.layout(), &*step.outputs].concat(),
@@ -553,7 +587,15 @@ impl Plan {
             Self::Limit { limit, offset, .. } => {
                 limit.iter().chain(offset).for_each(|count| count.note_inputs(read));
             }
-            Self::Set { outputs, .. } => made.extend(outputs),
+            Self::Set { left, right, outputs, .. } => {
+                read.extend(left.1.iter().chain(&right.1));
+                made.extend(outputs);
+            }
+            Self::Round { outputs, .. } => made.extend(outputs),
+            Self::Recursion(recursion) => {
+                read.extend(recursion.start.1.iter().chain(&recursion.next.1));
+                made.extend(&recursion.outputs);
+            }
             Self::One | Self::Sort { .. } | Self::Distinct { .. } => {}
         }
     }

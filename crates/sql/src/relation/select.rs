@@ -72,11 +72,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn with(&mut self, with: &ast::With, place: Place) -> Result<()> {
-        if with.recursive {
-            let advice = "loop in a procedure, or compute the closure in the client";
-            return Err(unsupported(place, "WITH RECURSIVE", advice));
-        }
+    pub(super) fn with(&mut self, with: &ast::With, place: Place) -> Result<()> {
         for cte in &with.cte_tables {
             if matches!(
                 &*cte.query.body,
@@ -94,7 +90,9 @@ impl Compiler<'_> {
                 let message = format!("WITH query name \"{name}\" specified more than once");
                 return Err(error(b"42712", place, message));
             }
-            self.level().common.push(Common { name, columns, query, depth, number });
+            let recursive = with.recursive;
+            let known = Common { name, columns, query, depth, number, recursive, within: None };
+            self.level().common.push(known);
         }
         Ok(())
     }

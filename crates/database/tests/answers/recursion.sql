@@ -1,0 +1,92 @@
+CREATE TABLE edge (a int, b int, w numeric(6,2), PRIMARY KEY (a, b));
+--> CREATE TABLE
+CREATE TABLE node (id int PRIMARY KEY, up int, name text);
+--> CREATE TABLE
+INSERT INTO edge VALUES (1, 2, 1.5), (2, 3, 2.25), (3, 1, 0.5), (3, 4, 10), (4, 5, 1), (6, 6, 1), (7, 8, 3);
+--> INSERT 0 7
+INSERT INTO node VALUES (1, NULL, 'root'), (2, 1, 'left'), (3, 1, 'right'), (4, 2, 'leaf'), (5, 4, 'tip'), (6, NULL, 'other');
+--> INSERT 0 6
+WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t WHERE n < 100) SELECT sum(n), count(*), max(n) FROM t;
+--> SELECT 1 5050|100|100
+WITH RECURSIVE t AS (SELECT 1 AS n, 1 AS f UNION ALL SELECT n + 1, f * (n + 1) FROM t WHERE n < 10) SELECT n, f FROM t ORDER BY n;
+--> SELECT 10 1|1 2|2 3|6 4|24 5|120 6|720 7|5040 8|40320 9|362880 10|3628800
+WITH RECURSIVE reach(b) AS (SELECT 1 UNION SELECT edge.b FROM edge JOIN reach ON edge.a = reach.b) SELECT b FROM reach ORDER BY b;
+--> SELECT 5 1 2 3 4 5
+WITH RECURSIVE reach(a, b, hops) AS (SELECT a, b, 1 FROM edge UNION SELECT r.a, e.b, hops + 1 FROM reach r, edge e WHERE e.a = r.b AND hops < 4) SELECT a, b, min(hops) FROM reach GROUP BY a, b ORDER BY a, b;
+--> SELECT 18 1|1|3 1|2|1 1|3|2 1|4|3 1|5|4 2|1|2 2|2|3 2|3|1 2|4|2 2|5|3 3|1|1 3|2|2 3|3|3 3|4|1 3|5|2 4|5|1 6|6|1 7|8|1
+WITH RECURSIVE tree AS (SELECT id, name, name AS path, 0 AS depth FROM node WHERE up IS NULL UNION ALL SELECT n.id, n.name, t.path || '/' || n.name, depth + 1 FROM tree t JOIN node n ON n.up = t.id) SELECT id, path, depth FROM tree ORDER BY path;
+--> SELECT 6 6|other|0 1|root|0 2|root/left|1 4|root/left/leaf|2 5|root/left/leaf/tip|3 3|root/right|1
+WITH RECURSIVE up AS (SELECT id, up FROM node WHERE id = 5 UNION ALL SELECT n.id, n.up FROM node n JOIN up u ON n.id = u.up) SELECT count(*), array_agg(id ORDER BY id) FROM up;
+--> SELECT 1 4|{1,2,4,5}
+-- LIMIT ends what has no end.
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT n FROM t LIMIT 5;
+--> SELECT 5 1 2 3 4 5
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT n * 2 FROM t LIMIT 3 OFFSET 4;
+--> SELECT 3 10 12 14
+WITH RECURSIVE fib(a, b) AS (SELECT 0::bigint, 1::bigint UNION ALL SELECT b, a + b FROM fib) SELECT a FROM fib LIMIT 20;
+--> SELECT 20 0 1 1 13 144 1597 2 21 233 2584 3 34 377 4181 5 55 610 8 89 987
+-- Of several columns, duplicates, NULLs, no rows.
+WITH RECURSIVE t(n, m) AS (SELECT 1, NULL::int UNION SELECT n % 3 + 1, m FROM t) SELECT * FROM t ORDER BY n;
+--> SELECT 3 1| 2| 3|
+WITH RECURSIVE t(n) AS (SELECT 1 WHERE false UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t;
+--> SELECT 1 0
+WITH RECURSIVE t(n) AS ((VALUES (1), (1), (2)) UNION SELECT n + 1 FROM t WHERE n < 3) SELECT n FROM t ORDER BY n;
+--> SELECT 3 1 2 3
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL (SELECT n + 1 FROM t WHERE n < 3 UNION ALL SELECT 100 FROM node WHERE false)) SELECT n FROM t ORDER BY n;
+--> SELECT 3 1 2 3
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM (SELECT n FROM t WHERE n < 4) AS u) SELECT n FROM t ORDER BY n;
+--> SELECT 4 1 2 3 4
+WITH RECURSIVE t(n, g) AS (SELECT 1, 'a' UNION ALL SELECT n + 1, g || 'b' FROM t WHERE n < (SELECT count(*) FROM node)) SELECT * FROM t ORDER BY n;
+--> SELECT 6 1|a 2|ab 3|abb 4|abbb 5|abbbb 6|abbbbb
+SELECT id, (SELECT max(x) FROM (SELECT 1) one, LATERAL (SELECT n.id AS x UNION ALL SELECT n.up) two) FROM node n ORDER BY id;
+--> SELECT 6 1|1 2|2 3|3 4|4 5|5 6|6
+SELECT id, (SELECT n.up UNION SELECT n.up) FROM node n ORDER BY id;
+--> SELECT 6 1| 2|1 3|1 4|2 5|4 6|
+-- Others beside it, in it and around it.
+WITH RECURSIVE base AS (SELECT 2 AS b), t(n) AS (SELECT b FROM base UNION ALL SELECT n * b FROM t, base WHERE n < 100), u AS (SELECT max(n) AS head FROM t) SELECT t.n, u.head FROM t, u ORDER BY n;
+--> SELECT 7 2|128 4|128 8|128 16|128 32|128 64|128 128|128
+WITH RECURSIVE plain AS (SELECT 1 AS n UNION SELECT 2) SELECT n FROM plain ORDER BY n;
+--> SELECT 2 1 2
+SELECT id, (WITH RECURSIVE a(i, u) AS (SELECT n.id, n.up UNION ALL SELECT m.id, m.up FROM a JOIN node m ON m.id = a.u) SELECT count(*) FROM a) FROM node n ORDER BY id;
+--> SELECT 6 1|1 2|2 3|2 4|3 5|4 6|1
+WITH RECURSIVE a(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM a WHERE n < 3), b(n) AS (SELECT n FROM a UNION ALL SELECT n + 10 FROM b WHERE n < 20) SELECT n FROM b ORDER BY n;
+--> SELECT 9 1 2 3 11 12 13 21 22 23
+SELECT x.n, y.n FROM (WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 2) SELECT n FROM t) x, (WITH RECURSIVE t(n) AS (SELECT 5 UNION ALL SELECT n + 1 FROM t WHERE n < 6) SELECT n FROM t) y ORDER BY 1, 2;
+--> SELECT 4 1|5 1|6 2|5 2|6
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 3) SELECT a.n, b.n FROM t a JOIN t b ON a.n < b.n ORDER BY 1, 2;
+--> SELECT 3 1|2 1|3 2|3
+CREATE VIEW below AS WITH RECURSIVE t AS (SELECT id, id AS head FROM node UNION ALL SELECT n.id, t.head FROM t JOIN node n ON n.up = t.id) SELECT head, id FROM t;
+--> CREATE VIEW
+SELECT head, count(*) FROM below GROUP BY head ORDER BY head;
+--> SELECT 6 1|5 2|3 3|1 4|2 5|1 6|1
+-- Errors
+WITH RECURSIVE t(n) AS (SELECT n FROM t) SELECT * FROM t;
+--> 42P19
+WITH RECURSIVE t(n) AS (SELECT n FROM t UNION ALL SELECT 1) SELECT * FROM t;
+--> 42P19
+WITH RECURSIVE t(n) AS (SELECT 1 INTERSECT SELECT n FROM t) SELECT * FROM t;
+--> 42P19
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT a.n FROM t a, t b) SELECT * FROM t;
+--> 42P19
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT 2 WHERE EXISTS (SELECT 1 FROM t)) SELECT * FROM t;
+--> 42P19
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT node.id FROM node LEFT JOIN t ON t.n = node.id) SELECT * FROM t;
+--> 42P19
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT max(n) + 1 FROM t) SELECT * FROM t;
+--> 42P19
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL (SELECT 5 EXCEPT SELECT n FROM t)) SELECT * FROM t;
+--> 42P19
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n, 2 FROM t) SELECT * FROM t;
+--> 42601
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1::bigint FROM t) SELECT * FROM t;
+--> 42804
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT 'x'::text FROM t) SELECT * FROM t;
+--> 42804
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t ORDER BY 1) SELECT * FROM t;
+--> 0A000
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 + 0 / (3 - n) FROM t) SELECT * FROM t;
+--> 22012
+WITH t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT * FROM t;
+--> 42P01
+WITH RECURSIVE t(n, m) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT * FROM t;
+--> 42P10
