@@ -79,6 +79,11 @@ fn recursion() {
 }
 
 #[test]
+fn groupings() {
+    everywhere(include_str!("answers/groupings.sql"));
+}
+
+#[test]
 fn changes_of_rows_that_a_query_gives() {
     interactive(include_str!("answers/of_queries.sql"));
 }

@@ -137,28 +137,32 @@ impl<G: Ground> Runner<'_, G> {
         let places: Vec<_> = group.keys.iter().map(|slot| place(&layout, *slot)).collect();
         let totals = || group.aggregates.iter().map(Total::new).collect::<Vec<_>>();
         let mut groups: Vec<(Row, Vec<Total<'_>>)> = Vec::new();
-        let mut known: Table<usize> = Table::default();
-        if group.keys.is_empty() {
-            groups.push((Row::new(), totals()));
-        }
-        for row in &rows {
-            let at = if group.keys.is_empty() {
-                0
-            } else {
-                let key = places.iter().map(|place| match place {
+        let all: Vec<Vec<usize>> = vec![(0..places.len()).collect()];
+        for set in group.sets.as_ref().unwrap_or(&all) {
+            let mut known: Table<usize> = Table::default();
+            let first = groups.len();
+            if set.is_empty() {
+                groups.push((group.key(set, &[]), totals()));
+            }
+            for row in &rows {
+                let value = |key: &usize| match &places[*key] {
                     Ok(at) => &row[*at],
                     Err(slot) => &self.calculator.around[slot.index()],
-                });
-                let values: Vec<&Value> = key.collect();
-                *known.entry(key_of(values.iter().copied())).or_insert_with(|| {
-                    groups.push((values.into_iter().cloned().collect(), totals()));
-                    groups.len() - 1
-                })
-            };
-            for total in &mut groups[at].1 {
-                total.add(row, &layout)?;
+                };
+                let values: Vec<&Value> = set.iter().map(value).collect();
+                let at = match set.is_empty() {
+                    true => first,
+                    false => *known.entry(key_of(values.iter().copied())).or_insert_with(|| {
+                        groups.push((group.key(set, &values), totals()));
+                        groups.len() - 1
+                    }),
+                };
+                for total in &mut groups[at].1 {
+                    total.add(row, &layout)?;
+                }
+                self.tick()?;
             }
-            self.tick()?;
+            self.check_size(groups.len(), (places.len() + 1) * size_of::<Value>())?;
         }
         let mut results = Vec::with_capacity(groups.len());
         for (mut key, totals) in groups {
@@ -168,5 +172,24 @@ impl<G: Ground> Runner<'_, G> {
             results.push(key);
         }
         Ok(results)
+    }
+}
+
+/// The keys of a group, and what GROUPING says of it.
+trait GroupKey {
+    fn key(&self, set: &[usize], values: &[&Value]) -> Row;
+}
+
+impl GroupKey for Group {
+    fn key(&self, set: &[usize], values: &[&Value]) -> Row {
+        let value = |key: usize| match set.iter().position(|at| *at == key) {
+            Some(at) => values[at].clone(),
+            None => Value::Null,
+        };
+        let left_out = |keys: &[usize]| {
+            keys.iter().fold(0, |bits, key| bits << 1 | i32::from(!set.contains(key)))
+        };
+        let groupings = self.groupings.iter().map(|(keys, _)| Value::Int(left_out(keys)));
+        (0..self.keys.len()).map(value).chain(groupings).collect()
     }
 }

@@ -112,6 +112,10 @@ impl Page<'_> {
                     [] => "one group".to_owned(),
                     keys => format!("group by {}", names(keys)),
                 };
+                let by = match &group.sets {
+                    Some(sets) => format!("{by} in {} groupings", sets.len()),
+                    None => by,
+                };
                 let count = group.aggregates.len();
                 let aggregates = if count == 1 { "aggregate" } else { "aggregates" };
                 over(self, format!("{by}, {count} {aggregates}"), &group.input);

@@ -10,7 +10,10 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::typing::cast;
 
-use super::plan::{Aggregation, GroupAggregate, SortKey, Step};
+use super::expression::ident_name;
+use super::plan::{Aggregation, Group, GroupAggregate, Plan, SortKey, Step};
+use super::select::extended;
+use super::window::Asked as WindowAsked;
 use super::{RelationKind, scalar_of};
 
 /// Aggregates that were asked for while a select list, HAVING and ORDER BY were compiled.
@@ -21,14 +24,40 @@ pub(super) struct Asked {
     pub(super) computed: Vec<(Expr, SlotId)>,
     /// what those need first
     pub(super) steps: Vec<Step>,
+    /// GROUPING: of which keys, and its slot
+    groupings: Vec<(Vec<Expr>, SlotId)>,
 }
 
+impl Asked {
+    /// Whether there are groups for its sake.
+    pub(super) fn groups(&self) -> bool {
+        !self.aggregates.is_empty() || !self.groupings.is_empty()
+    }
+}
+
+/// GROUP BY as it is written.
+pub(super) struct Grouping {
+    exprs: Vec<Expr>,
+    /// several groupings at once: the keys of each; none: one by all keys
+    sets: Option<Vec<Vec<usize>>>,
+}
+
+impl Grouping {
+    /// Whether there are groups for its sake.
+    pub(super) fn groups(&self) -> bool {
+        !self.exprs.is_empty() || self.sets.is_some()
+    }
+}
+
+/// Groupings that one query may have at once, as in PostgreSQL.
+const SETS_MAX: usize = 4096;
+
 /// The groups of a SELECT.
-pub(super) struct Keys {
+struct Keys {
     /// values that are equal within a group, as they are written
-    pub(super) exprs: Vec<Expr>,
+    exprs: Vec<Expr>,
     /// and their slots
-    pub(super) slots: Vec<SlotId>,
+    slots: Vec<SlotId>,
 }
 
 impl Compiler<'_> {
@@ -39,6 +68,9 @@ impl Compiler<'_> {
         written: &ast::Function,
         place: Place,
     ) -> Result<Option<Expr>> {
+        if name == "grouping" {
+            return self.grouping(written, place).map(Some);
+        }
         let is_one = aggregate_named(name).is_some()
             || matches!(name, "bool_and" | "bool_or" | "every" | "string_agg" | "array_agg");
         if !is_one {
@@ -172,9 +204,200 @@ impl Compiler<'_> {
         Ok(slot)
     }
 
+    /// GROUP BY.
+    pub(super) fn group_keys(
+        &mut self,
+        written: &ast::GroupByExpr,
+        columns: &[(String, Expr)],
+        place: Place,
+    ) -> Result<Grouping> {
+        let ast::GroupByExpr::Expressions(keys, modifiers) = written else {
+            return Err(unsupported(place, "GROUP BY ALL", "name the columns"));
+        };
+        if !modifiers.is_empty() {
+            return Err(unsupported(place, "this form of GROUP BY", "name the columns"));
+        }
+        let mut grouping = Grouping { exprs: Vec::new(), sets: None };
+        // Each element multiplies the groupings.
+        let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
+        for key in keys {
+            let place = place_in(key, place);
+            let mut parts = |lists: &[Vec<ast::Expr>]| {
+                let mut part = |list: &Vec<ast::Expr>| {
+                    let key = |key| self.group_key(key, columns, &mut grouping.exprs, place);
+                    list.iter().map(key).collect::<Result<Vec<usize>>>()
+                };
+                lists.iter().map(&mut part).collect::<Result<Vec<_>>>()
+            };
+            let own: Vec<Vec<usize>> = match key {
+                ast::Expr::GroupingSets(lists) => parts(lists)?,
+                ast::Expr::Rollup(lists) => {
+                    let parts = parts(lists)?;
+                    (0..=parts.len()).rev().map(|count| parts[..count].concat()).collect()
+                }
+                ast::Expr::Cube(lists) => {
+                    let parts = parts(lists)?;
+                    if parts.len() > 12 {
+                        let message = "CUBE is limited to 12 elements";
+                        return Err(error(b"54011", place, message));
+                    }
+                    let chosen = |mask: usize| {
+                        let parts = parts.iter().enumerate();
+                        let left = parts.filter(|(at, _)| mask & (1 << at) == 0);
+                        left.flat_map(|(_, part)| part.iter().copied()).collect()
+                    };
+                    (0..1 << parts.len()).map(chosen).collect()
+                }
+                ast::Expr::Tuple(list) if list.is_empty() => vec![Vec::new()],
+                key => {
+                    let key = parts(&[vec![key.clone()]])?;
+                    sets.iter_mut().for_each(|set| set.extend(&key[0]));
+                    continue;
+                }
+            };
+            grouping.sets = Some(Vec::new());
+            if sets.len().saturating_mul(own.len()) > SETS_MAX {
+                let message = format!("too many grouping sets present (maximum {SETS_MAX})");
+                return Err(crate::error::too_complex(place, message));
+            }
+            let pair = |set: &Vec<usize>| {
+                let set = set.clone();
+                own.iter().map(move |own| [&*set, own].concat()).collect::<Vec<_>>()
+            };
+            sets = sets.iter().flat_map(pair).collect();
+        }
+        if let Some(all) = &mut grouping.sets {
+            *all = sets;
+        }
+        Ok(grouping)
+    }
+
+    /// The number of a key, which joins the others if it is not among them.
+    fn group_key(
+        &mut self,
+        key: &ast::Expr,
+        columns: &[(String, Expr)],
+        known: &mut Vec<Expr>,
+        place: Place,
+    ) -> Result<usize> {
+        if let ast::Expr::Function(function) = key
+            && matches!(crate::function::function_name(function).as_str(), "rollup" | "cube")
+        {
+            let advice = "write the groupings that it stands for";
+            return Err(unsupported(place, "ROLLUP or CUBE in GROUPING SETS", advice));
+        }
+        // A column of FROM goes before a name of the select list.
+        let own = match key {
+            ast::Expr::Identifier(ident) => self.own_column(&ident_name(ident), place)?,
+            _ => None,
+        };
+        let value = match own {
+            Some(value) => value,
+            None => match self.listed(key, columns, "GROUP BY", place)? {
+                Some(value) => value,
+                None => self.expr(key)?,
+            },
+        };
+        let text = format!("{value:?}");
+        let at = known.iter().position(|known| format!("{known:?}") == text);
+        Ok(at.unwrap_or_else(|| {
+            known.push(value);
+            known.len() - 1
+        }))
+    }
+
+    /// GROUPING(...): which of these keys a row's grouping leaves out, a bit each.
+    fn grouping(&mut self, written: &ast::Function, place: Place) -> Result<Expr> {
+        let Some(mut asked) = self.level().aggregates.take() else {
+            let message = "grouping operations are not allowed here";
+            return Err(error(b"42803", place, message));
+        };
+        let compiled = (|| {
+            let (_, written) = crate::function::arguments(written, place)?;
+            if written.is_empty() || written.len() > 31 {
+                let message = "GROUPING must have fewer than 32 arguments";
+                return Err(error(b"54023", place, message));
+            }
+            let mut keys = Vec::new();
+            for key in written {
+                keys.push(self.expr(key)?);
+            }
+            let slot = self.temporary("grouping", DataType::Integer)?;
+            asked.groupings.push((keys, slot));
+            Ok(self.slot_expr(slot))
+        })();
+        self.level().aggregates = Some(asked);
+        compiled
+    }
+
+    /// A column of the innermost level.
+    fn own_column(&mut self, name: &str, place: Place) -> Result<Option<Expr>> {
+        let level = self.levels.last().expect("a query is being compiled");
+        let is_own = level.relations.iter().any(|relation| relation.column(name).is_some());
+        if is_own { self.relation_column(name, place) } else { Ok(None) }
+    }
+
+    /// Groups, of which `exprs`, the steps and the windows are computed then.
+    pub(super) fn grouped(
+        &mut self,
+        input: Plan,
+        Grouping { exprs, sets }: Grouping,
+        asked: Asked,
+        (after, steps, windows): (&mut Vec<Expr>, &[Step], &mut [WindowAsked]),
+    ) -> Result<Plan> {
+        let input = extended(input, asked.steps);
+        let (input, slots) = self.computed(input, &exprs)?;
+        let mut input = input;
+        if !asked.computed.is_empty() {
+            let (values, outputs): (Vec<_>, Vec<_>) = asked.computed.into_iter().unzip();
+            let scalars = self.scalars(&values)?;
+            input = Plan::Compute { input: Box::new(input), scalars, outputs };
+        }
+        let mut keys = Keys { exprs, slots };
+        let mut results: Vec<_> = asked.aggregates.iter().map(|a| a.output).collect();
+        results.extend(asked.groupings.iter().map(|(_, slot)| *slot));
+        let groupings = grouping_keys(&asked.groupings, &keys, self.place)?;
+        let own = keys.slots.len();
+        let steps_give = steps.iter().flat_map(|step| step.outputs.iter().copied());
+        results.extend(steps_give);
+        results.extend(windows.iter().map(|window| window.output));
+        let count = after.len();
+        for window in &mut *windows {
+            after.extend(window.computed.iter().map(|(value, _)| value.clone()));
+            results.extend(window.computed.iter().map(|(_, slot)| *slot));
+        }
+        let computed = after.len();
+        let read: Vec<_> = windows.iter().flat_map(WindowAsked::reads).collect();
+        after.extend(read.into_iter().map(|slot| self.slot_expr(slot)));
+        self.of_groups(after, steps, &mut keys, &results)?;
+        after.truncate(computed);
+        let mut replaced = after.split_off(count).into_iter();
+        for window in windows {
+            for ((value, _), new) in window.computed.iter_mut().zip(&mut replaced) {
+                *value = new;
+            }
+        }
+        if sets.is_some() && keys.slots.len() > own {
+            // What the primary key decides differs where a grouping leaves the key out.
+            let message =
+                "a column must appear in GROUPING SETS or be used in an aggregate function";
+            return Err(error(b"42803", self.place, message));
+        }
+        let mut seen = Vec::new();
+        keys.slots.retain(|slot| {
+            let is_new = !seen.contains(slot);
+            seen.push(*slot);
+            is_new
+        });
+        let has_keys = !keys.exprs.is_empty();
+        let keys = if has_keys { keys.slots } else { Vec::new() };
+        let aggregates = asked.aggregates;
+        Ok(Plan::Group(Box::new(Group { input, keys, sets, groupings, aggregates })))
+    }
+
     /// Puts the slots of groups where their values are written, and fails with 42803 where a
     /// column is read that differs within a group. One that the primary key decides joins the keys.
-    pub(super) fn of_groups(
+    fn of_groups(
         &mut self,
         exprs: &mut [Expr],
         steps: &[Step],
@@ -225,6 +448,28 @@ impl Compiler<'_> {
         }
         Ok(())
     }
+}
+
+/// The numbers of the keys that GROUPING asks for.
+fn grouping_keys(
+    asked: &[(Vec<Expr>, SlotId)],
+    keys: &Keys,
+    place: Place,
+) -> Result<Vec<(Vec<usize>, SlotId)>> {
+    let written: Vec<_> = keys.exprs.iter().map(|key| format!("{key:?}")).collect();
+    let number = |key: &Expr| {
+        let text = format!("{key:?}");
+        let at = written.iter().position(|known| *known == text);
+        at.ok_or_else(|| {
+            let message =
+                "arguments to GROUPING must be grouping expressions of the associated query level";
+            error(b"42803", place, message)
+        })
+    };
+    let one = |(asked, slot): &(Vec<Expr>, SlotId)| {
+        Ok((asked.iter().map(number).collect::<Result<Vec<_>>>()?, *slot))
+    };
+    asked.iter().map(one).collect()
 }
 
 /// Puts slots where expressions stand that are written so.

@@ -241,6 +241,11 @@ pub struct Group {
     /// what the groups have in common, and what remains of the rows; without keys there is exactly
     /// one group
     pub keys: Vec<SlotId>,
+    /// GROUPING SETS: groups of several kinds, by the keys with these numbers; the others are NULL.
+    /// None: by all keys
+    pub sets: Option<Vec<Vec<usize>>>,
+    /// GROUPING: a bit for each of these keys, the last one's lowest, that is left out
+    pub groupings: Vec<(Vec<usize>, SlotId)>,
     /// what is computed of each
     pub aggregates: Vec<GroupAggregate>,
 }
@@ -525,8 +530,9 @@ impl Plan {
             | Self::Limit { input, .. } => input.layout(),
             Self::Join(join) => [join.left.layout(), join.right.layout()].concat(),
             Self::Group(group) => {
+                let groupings = group.groupings.iter().map(|(_, slot)| *slot);
                 let results = group.aggregates.iter().map(|aggregate| aggregate.output);
-                group.keys.iter().copied().chain(results).collect()
+                group.keys.iter().copied().chain(groupings).chain(results).collect()
             }
             Self::Window(window) => {
                 let results = window.functions.iter().map(|(_, slot)| *slot);
@@ -581,6 +587,7 @@ impl Plan {
                 join.condition.iter().for_each(|condition| condition.note_inputs(read));
             }
             Self::Group(group) => {
+                made.extend(group.groupings.iter().map(|(_, slot)| *slot));
                 made.extend(group.aggregates.iter().map(|aggregate| aggregate.output));
             }
             Self::Window(window) => made.extend(window.functions.iter().map(|(_, slot)| *slot)),

@@ -19,8 +19,8 @@ use crate::typing::{cast, common_type, scalar};
 
 use super::expression::ident_name;
 use super::from::Tree;
-use super::group::{Asked, Keys, sort_key};
-use super::plan::{Group, Plan, SortKey, Step};
+use super::group::{Asked, sort_key};
+use super::plan::{Plan, SortKey, Step};
 use super::{Bound, Common, Level, Relation, RelationColumn, RelationKind};
 
 /// Queries one in the other.
@@ -152,8 +152,7 @@ impl Compiler<'_> {
             true => Vec::new(),
             false => vec![self.expansion_step(&expanding)?],
         };
-        let is_grouped =
-            !keys.is_empty() || !asked.aggregates.is_empty() || select.having.is_some();
+        let is_grouped = keys.groups() || asked.groups() || select.having.is_some();
         let mut order_exprs: Vec<Expr> = order.iter().map(|(value, _)| value.clone()).collect();
         let mut list: Vec<Expr> = columns.iter().map(|(_, value)| value.clone()).collect();
         let mut distinct_on = distinct_on;
@@ -429,7 +428,7 @@ impl Compiler<'_> {
     }
 
     /// What a name or number of the select list stands for.
-    fn listed(
+    pub(super) fn listed(
         &self,
         written: &ast::Expr,
         columns: &[(String, Expr)],
@@ -455,98 +454,6 @@ impl Compiler<'_> {
             }
             _ => Ok(None),
         }
-    }
-
-    fn group_keys(
-        &mut self,
-        written: &ast::GroupByExpr,
-        columns: &[(String, Expr)],
-        place: Place,
-    ) -> Result<Vec<Expr>> {
-        let ast::GroupByExpr::Expressions(keys, modifiers) = written else {
-            return Err(unsupported(place, "GROUP BY ALL", "name the columns"));
-        };
-        if !modifiers.is_empty() {
-            return Err(unsupported(place, "this form of GROUP BY", "name the columns"));
-        }
-        let mut all = Vec::new();
-        for key in keys {
-            let place = place_in(key, place);
-            if matches!(key, ast::Expr::Rollup(_) | ast::Expr::Cube(_) | ast::Expr::GroupingSets(_))
-            {
-                let advice = "write one query per grouping, joined by UNION ALL";
-                return Err(unsupported(place, "ROLLUP, CUBE and GROUPING SETS", advice));
-            }
-            // A column of FROM goes before a name of the select list.
-            let own = match key {
-                ast::Expr::Identifier(ident) => self.own_column(&ident_name(ident), place)?,
-                _ => None,
-            };
-            let value = match own {
-                Some(value) => value,
-                None => match self.listed(key, columns, "GROUP BY", place)? {
-                    Some(value) => value,
-                    None => self.expr(key)?,
-                },
-            };
-            all.push(value);
-        }
-        Ok(all)
-    }
-
-    /// A column of the innermost level.
-    fn own_column(&mut self, name: &str, place: Place) -> Result<Option<Expr>> {
-        let level = self.levels.last().expect("a query is being compiled");
-        let is_own = level.relations.iter().any(|relation| relation.column(name).is_some());
-        if is_own { self.relation_column(name, place) } else { Ok(None) }
-    }
-
-    /// Groups, of which `exprs`, the steps and the windows are computed then.
-    fn grouped(
-        &mut self,
-        input: Plan,
-        exprs: Vec<Expr>,
-        asked: Asked,
-        (after, steps, windows): (&mut Vec<Expr>, &[Step], &mut [super::window::Asked]),
-    ) -> Result<Plan> {
-        let input = extended(input, asked.steps);
-        let (input, slots) = self.computed(input, &exprs)?;
-        let mut input = input;
-        if !asked.computed.is_empty() {
-            let (values, outputs): (Vec<_>, Vec<_>) = asked.computed.into_iter().unzip();
-            let scalars = self.scalars(&values)?;
-            input = Plan::Compute { input: Box::new(input), scalars, outputs };
-        }
-        let mut keys = Keys { exprs, slots };
-        let mut results: Vec<_> = asked.aggregates.iter().map(|a| a.output).collect();
-        let steps_give = steps.iter().flat_map(|step| step.outputs.iter().copied());
-        results.extend(steps_give);
-        results.extend(windows.iter().map(|window| window.output));
-        let count = after.len();
-        for window in &mut *windows {
-            after.extend(window.computed.iter().map(|(value, _)| value.clone()));
-            results.extend(window.computed.iter().map(|(_, slot)| *slot));
-        }
-        let computed = after.len();
-        let read: Vec<_> = windows.iter().flat_map(super::window::Asked::reads).collect();
-        after.extend(read.into_iter().map(|slot| self.slot_expr(slot)));
-        self.of_groups(after, steps, &mut keys, &results)?;
-        after.truncate(computed);
-        let mut replaced = after.split_off(count).into_iter();
-        for window in windows {
-            for ((value, _), new) in window.computed.iter_mut().zip(&mut replaced) {
-                *value = new;
-            }
-        }
-        let mut seen = Vec::new();
-        keys.slots.retain(|slot| {
-            let is_new = !seen.contains(slot);
-            seen.push(*slot);
-            is_new
-        });
-        let has_keys = !keys.exprs.is_empty();
-        let keys = if has_keys { keys.slots } else { Vec::new() };
-        Ok(Plan::Group(Box::new(Group { input, keys, aggregates: asked.aggregates })))
     }
 
     fn distinct_on(
@@ -622,7 +529,7 @@ enum Distinct {
     On,
 }
 
-fn extended(mut plan: Plan, steps: Vec<Step>) -> Plan {
+pub(super) fn extended(mut plan: Plan, steps: Vec<Step>) -> Plan {
     for step in steps {
         plan = Plan::Extend { input: Box::new(plan), step: Box::new(step) };
     }
