@@ -235,7 +235,7 @@ fn large_queries_run_or_are_refused() {
         let from = list(count, &|at| format!("one o{at}"));
         format!("SELECT count(*), sum(o1.id) FROM {from}")
     };
-    assert_eq!(rows(&session, &joined(200)), ["1|7"]);
+    assert_eq!(rows(&session, &joined(249)), ["1|7"]);
     assert!(refused(&session, &joined(2000)).starts_with("54001"));
     let subqueries = |count| {
         let columns = list(count, &|_| "(SELECT max(id) FROM one)".to_owned());
@@ -250,6 +250,57 @@ fn large_queries_run_or_are_refused() {
     assert_eq!(rows(&session, &nested(40)), ["7"]);
     assert!(refused(&session, &nested(500)).starts_with("54001"));
     let union = |count: usize| vec!["SELECT id FROM one"; count].join(" UNION ALL ");
-    assert_eq!(rows(&session, &union(100)).len(), 100);
+    assert_eq!(rows(&session, &union(120)), ["7"; 120]);
     assert!(refused(&session, &union(5000)).starts_with("54001"));
+    // Each level with operators of its own, one over the other.
+    let levels = |count: usize| {
+        let (open, close) = ("SELECT DISTINCT id + 1 AS id FROM (", ") AS o WHERE id > 0 LIMIT 9");
+        format!("{}SELECT id FROM one{}", open.repeat(count), close.repeat(count))
+    };
+    assert_eq!(rows(&session, &levels(50)), ["57"]);
+}
+
+/// Rows go from operator to operator, and only what must be kept is.
+#[test]
+fn what_nobody_keeps_takes_no_memory_and_what_nobody_wants_no_time() {
+    let config = hotrow::Config::default().threads(1).result_bytes_max(64 << 10);
+    let db = hotrow::Database::open_in_memory(config).expect("opens");
+    let session = db.session();
+    session.execute("CREATE TABLE t (id int PRIMARY KEY, tenth int)").unwrap();
+    session.execute("INSERT INTO t SELECT n, n / 10 FROM generate_series(1, 300) n").unwrap();
+    for (query, expected) in [
+        // A pair of each row with each, and again: 27 million of them would be.
+        ("SELECT count(*) FROM t a, t b WHERE a.id < b.id", "44850"),
+        ("SELECT a.id FROM t a, t b, t c WHERE a.id + b.id + c.id = 5 LIMIT 1", "1"),
+        ("SELECT max(a.id) FROM t a JOIN t b ON b.tenth = a.tenth", "300"),
+        ("SELECT count(DISTINCT a.tenth) FROM t a, t b", "31"),
+        ("SELECT sum(n) FROM generate_series(1, 100000) n WHERE n % 2 = 0", "2500050000"),
+        ("SELECT n FROM generate_series(1, 1000000000) n OFFSET 5 LIMIT 1", "6"),
+        ("SELECT n FROM generate_series(1, 50000) n ORDER BY n % 7, n DESC LIMIT 1", "49994"),
+        ("SELECT EXISTS (SELECT 1 FROM generate_series(1, 1000000000))", "t"),
+        ("SELECT count(*) FROM (SELECT a.tenth FROM t a, t b INTERSECT SELECT id FROM t) x", "30"),
+        (
+            "SELECT count(*) FROM (SELECT n % 9 FROM generate_series(1, 50000) n
+                UNION SELECT 3 UNION SELECT 77) x",
+            "10",
+        ),
+    ] {
+        assert_eq!(rows(&session, query), [expected], "{query}");
+    }
+    // What has to be kept is limited.
+    for query in [
+        "SELECT a.id FROM t a, t b",
+        "SELECT count(*) FROM (SELECT a.id FROM t a, t b ORDER BY b.id) x",
+        "SELECT count(*) FROM (SELECT DISTINCT a.id, b.id FROM t a, t b) x",
+        "SELECT count(*) FROM (SELECT a.id FROM t a, t b GROUP BY a.id, b.id) x",
+        "SELECT array_agg(a.id) FROM t a, t b",
+        "SELECT string_agg('abcdefgh', ',') FROM t a, t b",
+        "SELECT count(DISTINCT a.id * 1000 + b.id) FROM t a, t b",
+        "SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY a.id) FROM t a, t b) x",
+        "SELECT count(*) FROM t c JOIN (SELECT a.id FROM t a, t b) x ON x.id = c.tenth",
+        "SELECT count(*) FROM (SELECT id FROM t EXCEPT SELECT a.id * 1000 + b.id FROM t a, t b) x",
+    ] {
+        let error = refused(&session, query);
+        assert!(error.starts_with("53200"), "{query}: {error}");
+    }
 }

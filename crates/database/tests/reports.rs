@@ -259,7 +259,7 @@ fn errors_and_limits_are_those_of_any_statement() {
     let session = db.session();
     for (query, code) in [
         ("SELECT 1 / (id - 50) FROM savings WHERE cents = 0", "22012"),
-        ("SELECT count(*) FROM savings a, savings b, savings c", "53200"),
+        ("SELECT a.id FROM savings a, savings b", "53200"),
     ] {
         let error = session.execute(query).unwrap_err();
         assert_eq!(error.sqlstate(), Some(code), "{query}: {error}");

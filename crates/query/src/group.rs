@@ -1,5 +1,7 @@
 //! GROUP BY and aggregates.
 
+use std::ops::ControlFlow;
+
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_sql::{Aggregation, Group, GroupAggregate};
@@ -9,7 +11,13 @@ use hotrow_transaction::program::SlotId;
 
 use crate::order::key_of;
 use crate::scalars::value_error;
-use crate::{Ground, Row, Runner, Set, Table, compare_rows, place, sort_places};
+use crate::{
+    Flow, Ground, MORE, Row, Runner, Set, Table, Take, bytes_of, bytes_of_key, bytes_of_value,
+    compare_rows, place, sort_places,
+};
+
+/// What an aggregate takes.
+const TOTAL_BYTES: usize = size_of::<Total<'_>>() + size_of::<Running>();
 
 /// An aggregate while rows are added to it.
 pub(crate) struct Total<'q> {
@@ -44,35 +52,40 @@ impl<'q> Total<'q> {
         Self { aggregate, seen: Set::default(), state, rows: Vec::new() }
     }
 
-    /// Adds a row.
-    pub(crate) fn add(&mut self, row: &Row, layout: &[SlotId]) -> Result<(), SqlError> {
+    /// Adds a row; how many bytes are kept of it.
+    pub(crate) fn add(&mut self, row: &Row, layout: &[SlotId]) -> Result<usize, SqlError> {
         if !self.aggregate.order.is_empty() {
             self.rows.push(row.clone());
-            return Ok(());
+            return Ok(bytes_of(row));
         }
         self.take(row, layout)
     }
 
-    fn take(&mut self, row: &[Value], layout: &[SlotId]) -> Result<(), SqlError> {
+    fn take(&mut self, row: &[Value], layout: &[SlotId]) -> Result<usize, SqlError> {
         let at = |slot: SlotId| place(layout, slot).ok().and_then(|at| row.get(at));
         if let Some(filter) = self.aggregate.filter
             && !matches!(at(filter), Some(Value::Bool(true)))
         {
-            return Ok(());
+            return Ok(0);
         }
         let Some(argument) = self.aggregate.argument else {
             if let State::Running(running) = &mut self.state {
                 running.add_row();
             }
-            return Ok(());
+            return Ok(0);
         };
         let value = at(argument).unwrap_or(&Value::Null);
         let counts_nulls = matches!(self.state, State::Array(_));
         if value.is_null() && !counts_nulls {
-            return Ok(());
+            return Ok(0);
         }
-        if self.aggregate.distinct && !self.seen.insert(key_of([value])) {
-            return Ok(());
+        let mut kept = 0;
+        if self.aggregate.distinct {
+            let key = key_of([value]);
+            kept = bytes_of_key(&key);
+            if !self.seen.insert(key) {
+                return Ok(0);
+            }
         }
         match (&mut self.state, value) {
             (State::Running(running), value) => {
@@ -93,8 +106,10 @@ impl<'q> Total<'q> {
                     Aggregation::Text(separator) => at(separator),
                     _ => None,
                 };
+                kept += value.len();
                 match (text, separator) {
                     (Some(text), Some(Value::Text(separator))) => {
+                        kept += separator.len();
                         text.push_str(separator);
                         text.push_str(value);
                     }
@@ -102,10 +117,13 @@ impl<'q> Total<'q> {
                     (none, _) => *none = Some(value.clone()),
                 }
             }
-            (State::Array(values), value) => values.push(value.clone()),
+            (State::Array(values), value) => {
+                kept += bytes_of_value(value);
+                values.push(value.clone());
+            }
             _ => {}
         }
-        Ok(())
+        Ok(kept)
     }
 
     /// The value of all rows so far.
@@ -130,48 +148,61 @@ impl<'q> Total<'q> {
     }
 }
 
-impl<G: Ground> Runner<'_, G> {
-    pub(crate) fn grouped(&mut self, group: &Group) -> Result<Vec<Row>, G::Error> {
-        let rows = self.rows(&group.input)?;
+/// The groups of one set of keys.
+struct Groups<'q> {
+    set: &'q [usize],
+    known: Table<usize>,
+    groups: Vec<(Row, Vec<Total<'q>>)>,
+}
+
+impl<'g, G: Ground> Runner<'g, G> {
+    pub(crate) fn grouped(&mut self, group: &Group, take: Take<'_, 'g, G>) -> Flow<G::Error> {
         let layout = group.input.layout();
         let places: Vec<_> = group.keys.iter().map(|slot| place(&layout, *slot)).collect();
         let totals = || group.aggregates.iter().map(Total::new).collect::<Vec<_>>();
-        let mut groups: Vec<(Row, Vec<Total<'_>>)> = Vec::new();
         let all: Vec<Vec<usize>> = vec![(0..places.len()).collect()];
-        for set in group.sets.as_ref().unwrap_or(&all) {
-            let mut known: Table<usize> = Table::default();
-            let first = groups.len();
-            if set.is_empty() {
-                groups.push((group.key(set, &[]), totals()));
-            }
-            for row in &rows {
+        let sets = group.sets.as_ref().unwrap_or(&all).iter();
+        let mut sets: Vec<Groups<'_>> = sets
+            .map(|set| {
+                // What is not grouped by anything is one group, whatever there is.
+                let groups = set.is_empty().then(|| (group.key(set, &[]), totals()));
+                Groups { set, known: Table::default(), groups: groups.into_iter().collect() }
+            })
+            .collect();
+        let mut bytes = 0;
+        let _ = self.each(&group.input, &mut |runner, row| {
+            runner.tick()?;
+            for Groups { set, known, groups } in &mut sets {
                 let value = |key: &usize| match &places[*key] {
                     Ok(at) => &row[*at],
-                    Err(slot) => &self.calculator.around[slot.index()],
+                    Err(slot) => &runner.calculator.around[slot.index()],
                 };
                 let values: Vec<&Value> = set.iter().map(value).collect();
                 let at = match set.is_empty() {
-                    true => first,
+                    true => 0,
                     false => *known.entry(key_of(values.iter().copied())).or_insert_with(|| {
-                        groups.push((group.key(set, &values), totals()));
+                        let key = group.key(set, &values);
+                        bytes += 2 * bytes_of(&key) + group.aggregates.len() * TOTAL_BYTES;
+                        groups.push((key, totals()));
                         groups.len() - 1
                     }),
                 };
                 for total in &mut groups[at].1 {
-                    total.add(row, &layout)?;
+                    bytes += total.add(&row, &layout)?;
                 }
-                self.tick()?;
             }
-            self.check_size(groups.len(), (places.len() + 1) * size_of::<Value>())?;
-        }
-        let mut results = Vec::with_capacity(groups.len());
-        for (mut key, totals) in groups {
+            runner.check_bytes(bytes)?;
+            Ok(MORE)
+        })?;
+        for (mut key, totals) in sets.into_iter().flat_map(|set| set.groups) {
             for mut total in totals {
                 key.push(total.result(&layout)?);
             }
-            results.push(key);
+            if take(self, key)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
-        Ok(results)
+        Ok(MORE)
     }
 }
 

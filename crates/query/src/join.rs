@@ -1,156 +1,202 @@
 //! Joins: by hash table where values must be equal, by key where an index helps and few rows ask,
 //! else each with each.
 
+use std::ops::ControlFlow;
+
 use hotrow_base::value::Value;
 use hotrow_sql::{Join, JoinKind, Plan};
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::SlotId;
 
 use crate::order::join_key;
 use crate::scalars::Reader;
-use crate::{Ground, Row, Runner, Table};
+use crate::{Flow, Ground, MORE, Row, Runner, Table, Take};
 
 /// Rows of the left side up to which the right one is read by their keys, if an index does that.
 const KEYED_MAX: usize = 10_000;
 
-/// The rows that a row of the left side is tried with.
-enum Partners {
-    /// by the key of their values
-    ByKey(Table<Vec<usize>>),
-    All,
+/// How the right side of a join is read.
+enum Right<'q> {
+    /// it is not decided yet: these rows of the left side wait
+    Undecided(Vec<Row>),
+    /// for each row of the left side
+    ByRow(&'q Plan),
+    /// once
+    AtOnce(Rights),
 }
 
-impl<G: Ground> Runner<'_, G> {
-    pub(crate) fn joined(&mut self, join: &Join) -> Result<Vec<Row>, G::Error> {
-        let lefts = self.rows(&join.left)?;
-        let by_row = match &join.keyed {
-            Some(keyed) if lefts.len() <= KEYED_MAX => Some(keyed),
-            _ if join.lateral => Some(&join.right),
-            _ => None,
-        };
-        match by_row {
-            Some(right) => self.joined_by_row(join, lefts, right),
-            None => self.joined_at_once(join, lefts),
-        }
-    }
+/// The rows of the right side.
+struct Rights {
+    rows: Vec<Row>,
+    /// by the values that must be equal
+    by_key: Option<Table<Vec<usize>>>,
+    /// which of them had a partner, where that matters
+    found: Vec<bool>,
+}
 
-    /// The right side is read for each row of the left one.
-    fn joined_by_row(
-        &mut self,
-        join: &Join,
-        lefts: Vec<Row>,
-        right: &Plan,
-    ) -> Result<Vec<Row>, G::Error> {
-        let (left_layout, right_layout) = (join.left.layout(), right.layout());
+/// A join, and where in rows its inputs are.
+struct Joiner<'q> {
+    join: &'q Join,
+    left_layout: Vec<SlotId>,
+    right_width: usize,
+    equal: Option<(Reader<'q>, Reader<'q>)>,
+    condition: Option<Reader<'q>>,
+}
+
+impl<'q> Joiner<'q> {
+    fn new(join: &'q Join) -> Self {
+        let (left_layout, right_layout) = (join.left.layout(), join.right.layout());
         let layout = [&*left_layout, &*right_layout].concat();
-        let condition = join.condition.as_ref().map(|scalars| Reader::new(scalars, &layout));
         let equal = join.equal.as_ref();
         let equal =
             equal.map(|(l, r)| (Reader::new(l, &left_layout), Reader::new(r, &right_layout)));
-        let mut rows = Vec::new();
-        for left in lefts {
-            self.around(&left_layout, &left);
-            let key = match &equal {
-                None => None,
-                Some((reader, _)) => match join_key(&self.calculator.values(reader, &left)?) {
-                    Some(key) => Some(key),
-                    None => {
-                        self.missing(join.kind, left, right_layout.len(), &mut rows);
-                        continue;
-                    }
-                },
-            };
-            let mut has_partner = false;
-            for partner in self.rows(right)? {
-                if let (Some(key), Some((_, reader))) = (&key, &equal) {
-                    let own = join_key(&self.calculator.values(reader, &partner)?);
-                    if own.as_ref() != Some(key) {
-                        continue;
+        let condition = join.condition.as_ref().map(|scalars| Reader::new(scalars, &layout));
+        Self { join, left_layout, right_width: right_layout.len(), equal, condition }
+    }
+}
+
+impl<'g, G: Ground> Runner<'g, G> {
+    pub(crate) fn joined(&mut self, join: &Join, take: Take<'_, 'g, G>) -> Flow<G::Error> {
+        let joiner = Joiner::new(join);
+        let mut right = match (&join.keyed, join.lateral) {
+            (None, true) => Right::ByRow(&join.right),
+            _ => Right::Undecided(Vec::new()),
+        };
+        let flow = self.each(&join.left, &mut |runner, left| {
+            if let Right::Undecided(waiting) = &mut right {
+                if join.keyed.is_some() && waiting.len() < KEYED_MAX {
+                    waiting.push(left);
+                    return Ok(MORE);
+                }
+                let waiting = std::mem::take(waiting);
+                right = match join.lateral {
+                    true => Right::ByRow(&join.right),
+                    false => Right::AtOnce(runner.rights(&joiner)?),
+                };
+                for left in waiting {
+                    if runner.joined_row(&joiner, &mut right, left, take)?.is_break() {
+                        return Ok(ControlFlow::Break(()));
                     }
                 }
-                let row = paired(&left, &partner);
-                if let Some(condition) = &condition
-                    && !self.calculator.is_true(condition, &row)?
-                {
-                    continue;
-                }
-                has_partner = true;
-                rows.push(row);
             }
-            if !has_partner {
-                self.missing(join.kind, left, right_layout.len(), &mut rows);
-            }
-            self.tick()?;
-            self.check_size(rows.len(), layout.len() * size_of::<Value>())?;
+            runner.joined_row(&joiner, &mut right, left, take)
+        })?;
+        if flow.is_break() {
+            return Ok(flow);
         }
-        Ok(rows)
+        if let (Right::Undecided(waiting), Some(keyed)) = (&mut right, &join.keyed) {
+            let waiting = std::mem::take(waiting);
+            right = Right::ByRow(keyed);
+            for left in waiting {
+                if self.joined_row(&joiner, &mut right, left, take)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        if join.kind != JoinKind::Full {
+            return Ok(MORE);
+        }
+        let rights = match right {
+            Right::AtOnce(rights) => rights,
+            _ => self.rights(&joiner)?, // no row came from the left side
+        };
+        let nulls = vec![Value::Null; joiner.left_layout.len()];
+        let alone = rights.rows.iter().zip(&rights.found).filter(|(_, found)| !**found);
+        self.give(alone.map(|(right, _)| paired(&nulls, right)), take)
     }
 
-    /// Both sides are read once.
-    fn joined_at_once(&mut self, join: &Join, lefts: Vec<Row>) -> Result<Vec<Row>, G::Error> {
-        let (left_layout, right_layout) = (join.left.layout(), join.right.layout());
-        let rights = self.rows(&join.right)?;
-        let layout = [&*left_layout, &*right_layout].concat();
-        let condition = join.condition.as_ref().map(|scalars| Reader::new(scalars, &layout));
-        let (partners, left_keys) = match &join.equal {
-            None => (Partners::All, None),
-            Some((left, right)) => {
-                let reader = Reader::new(right, &right_layout);
+    /// Gives a row of the left side on with each of its partners.
+    fn joined_row(
+        &mut self,
+        joiner: &Joiner<'_>,
+        right: &mut Right<'_>,
+        left: Row,
+        take: Take<'_, 'g, G>,
+    ) -> Flow<G::Error> {
+        self.tick()?;
+        let key = match &joiner.equal {
+            None => None,
+            Some((reader, _)) => match join_key(&self.calculator.values(reader, &left)?) {
+                Some(key) => Some(key),
+                None => return self.alone(joiner, left, take),
+            },
+        };
+        let mut has_partner = false;
+        let flow = match right {
+            Right::AtOnce(Rights { rows, by_key, found }) => {
+                let partners = by_key.as_ref().zip(key).map(|(by_key, key)| by_key.get(&key));
+                let partners = partners.map(|found| found.map_or(&[][..], Vec::as_slice));
+                let mut flow = MORE;
+                for number in 0..partners.map_or(rows.len(), <[usize]>::len) {
+                    self.tick()?;
+                    let at = partners.map_or(number, |partners| partners[number]);
+                    let row = paired(&left, &rows[at]);
+                    if !self.is_pair(joiner, &row)? {
+                        continue;
+                    }
+                    has_partner = true;
+                    if let Some(found) = found.get_mut(at) {
+                        *found = true;
+                    }
+                    flow = take(self, row)?;
+                    if flow.is_break() {
+                        break;
+                    }
+                }
+                flow
+            }
+            Right::ByRow(plan) => {
+                self.around(&joiner.left_layout, &left);
+                self.each(plan, &mut |runner, partner| {
+                    if let (Some(key), Some((_, reader))) = (&key, &joiner.equal) {
+                        let own = join_key(&runner.calculator.values(reader, &partner)?);
+                        if own.as_ref() != Some(key) {
+                            return Ok(MORE);
+                        }
+                    }
+                    let row = paired(&left, &partner);
+                    if !runner.is_pair(joiner, &row)? {
+                        return Ok(MORE);
+                    }
+                    has_partner = true;
+                    take(runner, row)
+                })?
+            }
+            Right::Undecided(_) => MORE,
+        };
+        if has_partner { Ok(flow) } else { self.alone(joiner, left, take) }
+    }
+
+    /// Reads the right side.
+    fn rights(&mut self, joiner: &Joiner<'_>) -> Result<Rights, G::Error> {
+        let rows = self.rows(&joiner.join.right)?;
+        let by_key = match &joiner.equal {
+            None => None,
+            Some((_, reader)) => {
                 let mut table: Table<Vec<usize>> = Table::default();
-                for (at, row) in rights.iter().enumerate() {
-                    if let Some(key) = join_key(&self.calculator.values(&reader, row)?) {
+                for (at, row) in rows.iter().enumerate() {
+                    if let Some(key) = join_key(&self.calculator.values(reader, row)?) {
                         table.entry(key).or_default().push(at);
                     }
                     self.tick()?;
                 }
-                (Partners::ByKey(table), Some(Reader::new(left, &left_layout)))
+                Some(table)
             }
         };
-        let mut found = vec![false; if join.kind == JoinKind::Full { rights.len() } else { 0 }];
-        let every: Vec<usize> = match partners {
-            Partners::All => (0..rights.len()).collect(),
-            Partners::ByKey(_) => Vec::new(),
-        };
-        let none = Vec::new();
-        let width = layout.len() * size_of::<Value>();
-        let mut rows = Vec::new();
-        for left in lefts {
-            let candidates = match (&partners, &left_keys) {
-                (Partners::ByKey(table), Some(reader)) => {
-                    let key = join_key(&self.calculator.values(reader, &left)?);
-                    key.and_then(|key| table.get(&key)).unwrap_or(&none)
-                }
-                _ => &every,
-            };
-            let mut has_partner = false;
-            for &at in candidates {
-                let row = paired(&left, &rights[at]);
-                self.tick()?;
-                if let Some(condition) = &condition
-                    && !self.calculator.is_true(condition, &row)?
-                {
-                    continue;
-                }
-                has_partner = true;
-                if join.kind == JoinKind::Full {
-                    found[at] = true;
-                }
-                rows.push(row);
-            }
-            if !has_partner {
-                self.missing(join.kind, left, right_layout.len(), &mut rows);
-            }
-            self.check_size(rows.len(), width)?;
-        }
-        for (right, _) in rights.into_iter().zip(found).filter(|(_, found)| !found) {
-            let nulls = vec![Value::Null; left_layout.len()];
-            rows.push(paired(&nulls, &right));
-        }
-        Ok(rows)
+        let found = vec![false; if joiner.join.kind == JoinKind::Full { rows.len() } else { 0 }];
+        Ok(Rights { rows, by_key, found })
+    }
+
+    fn is_pair(&mut self, joiner: &Joiner<'_>, row: &Row) -> Result<bool, SqlError> {
+        let condition = joiner.condition.as_ref();
+        condition.map_or(Ok(true), |condition| self.calculator.is_true(condition, row))
     }
 
     /// A row of the left side that has no partner.
-    fn missing(&self, kind: JoinKind, left: Row, width: usize, rows: &mut Vec<Row>) {
-        if kind != JoinKind::Inner {
-            rows.push(paired(&left, &vec![Value::Null; width]));
+    fn alone(&mut self, joiner: &Joiner<'_>, left: Row, take: Take<'_, 'g, G>) -> Flow<G::Error> {
+        match joiner.join.kind {
+            JoinKind::Inner => Ok(MORE),
+            _ => take(self, paired(&left, &vec![Value::Null; joiner.right_width])),
         }
     }
 }

@@ -5,7 +5,8 @@
 //!
 //! Role         runs a [`Query`]: the reads of tables go to a [`Ground`], which is the session's
 //!              transaction, so that all of it is serializable with everything else; the rest is
-//!              done here, operator by operator, each with all its rows in memory
+//!              done here. An operator pushes its rows, one by one, to the one that asked for them:
+//!              what sorts, groups or joins keeps what it must, others keep nothing
 //! Invariants   I1 expressions are programs that the interpreter of procedures runs: they give the
 //!              same values and the same errors
 //!              I2 no operator holds more than the memory it may ([`Limits`]); more is 53200
@@ -28,6 +29,7 @@ mod window;
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 
 use hotrow_base::value::Value;
 use hotrow_sql::{Plan, Query, Scalars, SetOperation, SortKey, SystemFunction};
@@ -36,9 +38,13 @@ use hotrow_transaction::program::SlotId;
 
 use order::{compare_nulls, key_of};
 use scalars::{Calculator, Reader};
+use subquery::Stepper;
 
 /// The values of one row.
 pub type Row = Vec<Value>;
+
+/// Rows that are sorted at once where only the first few are wanted, at least.
+const SORTED_AT_ONCE: usize = 1024;
 
 /// A hash table by bytes.
 type Table<V> = HashMap<Vec<u8>, V, foldhash::fast::RandomState>;
@@ -110,19 +116,14 @@ pub fn run<G: Ground>(
         calculator.around[slot.index()].clone_from(value);
     }
     let (known, rounds) = (HashMap::default(), HashMap::default());
-    let mut runner = Runner { ground, calculator, limits, ticks: 0, known, rounds, wanted: None };
-    let rows = runner.rows(&query.plan)?;
-    let layout = query.plan.layout();
-    let places: Vec<_> = query.outputs.iter().map(|slot| place(&layout, *slot)).collect();
-    let mut values = Vec::with_capacity(rows.len() * places.len());
-    for row in rows {
-        for place in &places {
-            values.push(match place {
-                Ok(at) => row[*at].clone(),
-                Err(slot) => runner.calculator.around[slot.index()].clone(),
-            });
-        }
-    }
+    let mut runner = Runner { ground, calculator, limits, ticks: 0, known, rounds };
+    let (mut values, mut bytes) = (Vec::new(), 0);
+    let _ = runner.each_of(&query.plan, &query.outputs, &mut |runner, row| {
+        bytes += bytes_of(&row);
+        runner.check_bytes(bytes)?;
+        values.extend(row);
+        Ok(MORE)
+    })?;
     Ok(values)
 }
 
@@ -140,104 +141,139 @@ struct Runner<'g, G> {
     known: HashMap<*const Plan, Table<subquery::Known>, foldhash::fast::RandomState>,
     /// of recursions that are running: the rows of the last round
     rounds: HashMap<usize, Vec<Row>, foldhash::fast::RandomState>,
-    /// how many rows of a recursion are enough
-    wanted: Option<usize>,
 }
 
-impl<G: Ground> Runner<'_, G> {
-    /// The rows of an operator.
-    fn rows(&mut self, plan: &Plan) -> Result<Vec<Row>, G::Error> {
-        let rows = self.rows_unchecked(plan)?;
-        self.check(&rows)?;
-        Ok(rows)
-    }
+/// Whether more rows are wanted.
+type Flow<E> = Result<ControlFlow<()>, E>;
+const MORE: ControlFlow<()> = ControlFlow::Continue(());
 
-    fn rows_unchecked(&mut self, plan: &Plan) -> Result<Vec<Row>, G::Error> {
+/// Takes the rows of an operator, one after the other.
+type Take<'t, 'g, G> = &'t mut dyn FnMut(&mut Runner<'g, G>, Row) -> Flow<<G as Ground>::Error>;
+
+impl<'g, G: Ground> Runner<'g, G> {
+    /// Gives the rows of an operator to another one, as long as that wants them.
+    fn each(&mut self, plan: &Plan, take: Take<'_, 'g, G>) -> Flow<G::Error> {
         match plan {
-            Plan::One => Ok(vec![Row::new()]),
-            Plan::Fetch { fetch, inputs, outputs } => self.fetched(*fetch, inputs, outputs.len()),
+            Plan::One => take(self, Row::new()),
+            Plan::Fetch { fetch, inputs, outputs } => {
+                self.fetched(*fetch, inputs, outputs.len(), take)
+            }
             Plan::System { relation, outputs } => {
                 let rows = self.ground.system_rows(relation).into_iter();
                 let wanted = |row: Row| outputs.iter().map(|(at, _)| row[*at].clone()).collect();
-                Ok(rows.map(wanted).collect())
+                self.give(rows.map(wanted), take)
             }
             Plan::Values { rows, .. } => {
-                let values =
-                    rows.iter().map(|row| self.calculator.values(&Reader::new(row, &[]), &[]));
-                Ok(values.collect::<Result<_, _>>()?)
+                for row in rows {
+                    let row = self.calculator.values(&Reader::new(row, &[]), &[])?;
+                    if take(self, row)?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+                Ok(MORE)
             }
             Plan::Compute { input, scalars, .. } => {
-                let mut rows = self.rows(input)?;
                 let reader = Reader::new(scalars, &input.layout());
-                for row in &mut rows {
-                    let mut values = std::mem::take(row);
-                    let computed = self.calculator.values(&reader, &values)?;
-                    values.extend(computed);
-                    *row = values;
-                    self.tick()?;
-                }
-                Ok(rows)
+                self.each(input, &mut |runner, mut row| {
+                    runner.tick()?;
+                    let computed = runner.calculator.values(&reader, &row)?;
+                    row.extend(computed);
+                    take(runner, row)
+                })
             }
             Plan::Extend { input, step } => {
-                let rows = self.rows(input)?;
-                self.extended(rows, &input.layout(), step)
+                let stepper = Stepper::new(step, &input.layout());
+                self.each(input, &mut |runner, row| runner.extended(row, &stepper, take))
             }
             Plan::Given { steps, input } => {
                 for step in steps {
-                    let mut rows = self.extended(vec![Row::new()], &[], step)?;
-                    let row = rows.pop().unwrap_or_default();
-                    self.around(&step.outputs, &row);
+                    let mut given = Row::new();
+                    let _ =
+                        self.extended(Row::new(), &Stepper::new(step, &[]), &mut |_, row| {
+                            given = row;
+                            Ok(MORE)
+                        })?;
+                    self.around(&step.outputs, &given);
                 }
-                self.rows(input)
+                self.each(input, take)
             }
             Plan::Filter { input, condition } => {
-                let rows = self.rows(input)?;
                 let reader = Reader::new(condition, &input.layout());
-                let mut kept = Vec::new();
-                for row in rows {
-                    if self.calculator.is_true(&reader, &row)? {
-                        kept.push(row);
+                self.each(input, &mut |runner, row| {
+                    runner.tick()?;
+                    match runner.calculator.is_true(&reader, &row)? {
+                        true => take(runner, row),
+                        false => Ok(MORE),
                     }
-                    self.tick()?;
-                }
-                Ok(kept)
+                })
             }
-            Plan::Recursion(recursion) => self.recursive(recursion),
-            Plan::Round { table, .. } => Ok(self.rounds.get(table).cloned().unwrap_or_default()),
-            Plan::Join(join) => self.joined(join),
-            Plan::Group(group) => self.grouped(group),
-            Plan::Window(window) => self.windowed(window),
+            Plan::Recursion(recursion) => self.recursive(recursion, take),
+            Plan::Round { table, .. } => {
+                let rows = self.rounds.get(table).cloned().unwrap_or_default();
+                self.give(rows, take)
+            }
+            Plan::Join(join) => self.joined(join, take),
+            Plan::Group(group) => self.grouped(group, take),
+            Plan::Window(window) => {
+                let rows = self.windowed(window)?;
+                self.give(rows, take)
+            }
             Plan::Sort { input, keys } => {
-                let mut rows = self.rows(input)?;
-                sort(&mut rows, &input.layout(), keys);
-                Ok(rows)
+                let rows = self.sorted(input, keys, None)?;
+                self.give(rows, take)
             }
             Plan::Distinct { input, on } => {
-                let mut rows = self.rows(input)?;
                 let layout = input.layout();
                 let places: Vec<_> = on.iter().map(|slot| place(&layout, *slot)).collect();
-                let mut seen = Set::default();
-                rows.retain(|row| {
+                let mut seen = Seen::default();
+                self.each(input, &mut |runner, row| {
+                    runner.tick()?;
                     // What is no part of the rows is the same for all.
                     let values = places.iter().filter_map(|place| row.get(*place.as_ref().ok()?));
-                    seen.insert(key_of(values))
-                });
-                Ok(rows)
+                    match seen.insert(values, &runner.limits)? {
+                        true => take(runner, row),
+                        false => Ok(MORE),
+                    }
+                })
             }
             Plan::Limit { input, limit, offset } => {
                 let limit = self.count(limit.as_ref(), ("LIMIT", b"2201W"))?;
                 let offset = self.count(offset.as_ref(), ("OFFSET", b"2201X"))?.unwrap_or(0);
-                let enough = limit.map(|limit| limit.saturating_add(offset));
-                self.wanted = enough.filter(|_| recursion::is_of_recursion(input));
-                let rows = self.rows(input)?.into_iter().skip(offset);
-                Ok(rows.take(limit.unwrap_or(usize::MAX)).collect())
+                self.limited(input, limit.unwrap_or(usize::MAX), offset, take)
             }
-            Plan::Set { operation, all, left, right, .. } => {
-                let lefts = self.columns(&left.0, &left.1)?;
-                let rights = self.columns(&right.0, &right.1)?;
-                Ok(combined(*operation, *all, lefts, rights))
+            Plan::Set { operation, all, left, right, .. } => self.combined(
+                *operation,
+                *all,
+                [left, right].map(|(plan, slots)| (&**plan, &**slots)),
+                take,
+            ),
+        }
+    }
+
+    /// Gives rows on.
+    fn give(
+        &mut self,
+        rows: impl IntoIterator<Item = Row>,
+        take: Take<'_, 'g, G>,
+    ) -> Flow<G::Error> {
+        for row in rows {
+            if take(self, row)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
+        Ok(MORE)
+    }
+
+    /// All rows of an operator, for who needs them at once.
+    fn rows(&mut self, plan: &Plan) -> Result<Vec<Row>, G::Error> {
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        let _ = self.each(plan, &mut |runner, row| {
+            bytes += bytes_of(&row);
+            runner.check_bytes(bytes)?;
+            rows.push(row);
+            Ok(MORE)
+        })?;
+        Ok(rows)
     }
 
     fn fetched(
@@ -245,30 +281,165 @@ impl<G: Ground> Runner<'_, G> {
         fetch: usize,
         inputs: &[SlotId],
         width: usize,
-    ) -> Result<Vec<Row>, G::Error> {
+        take: Take<'_, 'g, G>,
+    ) -> Flow<G::Error> {
         let values: Row =
             inputs.iter().map(|slot| self.calculator.around[slot.index()].clone()).collect();
         let mut values = self.ground.fetch(fetch, &values)?.into_iter();
-        let mut rows = Vec::with_capacity(values.len() / width.max(1));
         loop {
             let row: Row = values.by_ref().take(width).collect();
             if row.len() < width || width == 0 {
-                return Ok(rows);
+                return Ok(MORE);
             }
-            rows.push(row);
+            if take(self, row)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
+    }
+
+    /// Sorts an operator's rows; those that are equal stay in their order. Of `most` rows the rest
+    /// is forgotten as soon as may be.
+    fn sorted(
+        &mut self,
+        input: &Plan,
+        keys: &[SortKey],
+        most: Option<usize>,
+    ) -> Result<Vec<Row>, G::Error> {
+        let layout = input.layout();
+        let Some(most) = most else {
+            let mut rows = self.rows(input)?;
+            sort(&mut rows, &layout, keys);
+            return Ok(rows);
+        };
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        let room = most.saturating_mul(2).max(SORTED_AT_ONCE);
+        let _ = self.each(input, &mut |runner, row| {
+            bytes += bytes_of(&row);
+            rows.push(row);
+            let is_much = bytes > runner.limits.bytes_max && rows.len() > most;
+            if rows.len() >= room || is_much {
+                sort(&mut rows, &layout, keys);
+                rows.truncate(most);
+                bytes = rows.iter().map(bytes_of).sum();
+            }
+            runner.check_bytes(bytes)?;
+            Ok(MORE)
+        })?;
+        sort(&mut rows, &layout, keys);
+        rows.truncate(most);
+        Ok(rows)
+    }
+
+    /// The rows behind the first `offset`, at most `limit`. No more are computed than it takes.
+    fn limited(
+        &mut self,
+        input: &Plan,
+        limit: usize,
+        offset: usize,
+        take: Take<'_, 'g, G>,
+    ) -> Flow<G::Error> {
+        if limit == 0 {
+            return Ok(MORE);
+        }
+        if let Plan::Sort { input, keys } = input
+            && let Some(most) = limit.checked_add(offset)
+        {
+            let rows = self.sorted(input, keys, Some(most))?;
+            return self.give(rows.into_iter().skip(offset), take);
+        }
+        let (mut before, mut left, mut flow) = (offset, limit, MORE);
+        let _ = self.each(input, &mut |runner, row| {
+            if before > 0 {
+                before -= 1;
+                return Ok(MORE);
+            }
+            left -= 1;
+            flow = take(runner, row)?;
+            Ok(if left == 0 { ControlFlow::Break(()) } else { flow })
+        })?;
+        Ok(flow)
+    }
+
+    /// Gives some columns of an operator's rows on.
+    fn each_of(&mut self, plan: &Plan, slots: &[SlotId], take: Take<'_, 'g, G>) -> Flow<G::Error> {
+        let layout = plan.layout();
+        let places: Vec<_> = slots.iter().map(|slot| place(&layout, *slot)).collect();
+        self.each(plan, &mut |runner, row| {
+            let value = |place: &Result<usize, SlotId>| match place {
+                Ok(at) => row[*at].clone(),
+                Err(slot) => runner.calculator.around[slot.index()].clone(),
+            };
+            let row = places.iter().map(value).collect();
+            take(runner, row)
+        })
     }
 
     /// Some columns of an operator's rows.
     fn columns(&mut self, plan: &Plan, slots: &[SlotId]) -> Result<Vec<Row>, G::Error> {
-        let rows = self.rows(plan)?;
-        let layout = plan.layout();
-        let places: Vec<_> = slots.iter().map(|slot| place(&layout, *slot)).collect();
-        let value = |row: &Row, place: &Result<usize, SlotId>| match place {
-            Ok(at) => row[*at].clone(),
-            Err(slot) => self.calculator.around[slot.index()].clone(),
+        self.first_columns(plan, slots, usize::MAX)
+    }
+
+    /// Some columns of an operator's first rows, of which at least one is wanted.
+    fn first_columns(
+        &mut self,
+        plan: &Plan,
+        slots: &[SlotId],
+        most: usize,
+    ) -> Result<Vec<Row>, G::Error> {
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        let _ = self.each_of(plan, slots, &mut |runner, row| {
+            bytes += bytes_of(&row);
+            runner.check_bytes(bytes)?;
+            rows.push(row);
+            Ok(if rows.len() < most { MORE } else { ControlFlow::Break(()) })
+        })?;
+        Ok(rows)
+    }
+
+    /// UNION, INTERSECT and EXCEPT.
+    fn combined(
+        &mut self,
+        operation: SetOperation,
+        all: bool,
+        [left, right]: [(&Plan, &[SlotId]); 2],
+        take: Take<'_, 'g, G>,
+    ) -> Flow<G::Error> {
+        let mut counts: Table<usize> = Table::default();
+        let mut bytes = 0;
+        if operation != SetOperation::Union {
+            let _ = self.each_of(right.0, right.1, &mut |runner, row| {
+                runner.tick()?;
+                let key = key_of(&row);
+                bytes += bytes_of_key(&key);
+                runner.check_bytes(bytes)?;
+                *counts.entry(key).or_default() += 1;
+                Ok(MORE)
+            })?;
+        }
+        let keeps = operation == SetOperation::Intersect;
+        let mut seen = Seen::default();
+        let mut add = |runner: &mut Self, row: Row| {
+            runner.tick()?;
+            let is_kept = operation == SetOperation::Union
+                || match counts.get_mut(&key_of(&row)) {
+                    // Each of ALL's duplicates answers for one.
+                    Some(count) if all && *count > 0 => {
+                        *count -= 1;
+                        keeps
+                    }
+                    Some(_) if !all => keeps,
+                    _ => !keeps,
+                };
+            match is_kept && (all || seen.insert(&row, &runner.limits)?) {
+                true => take(runner, row),
+                false => Ok(MORE),
+            }
         };
-        Ok(rows.iter().map(|row| places.iter().map(|place| value(row, place)).collect()).collect())
+        let flow = self.each_of(left.0, left.1, &mut add)?;
+        if flow.is_break() || operation != SetOperation::Union {
+            return Ok(flow);
+        }
+        self.each_of(right.0, right.1, &mut add)
     }
 
     fn count(
@@ -298,31 +469,72 @@ impl<G: Ground> Runner<'_, G> {
         if self.ticks.is_multiple_of(1024) { self.ground.go_on() } else { Ok(()) }
     }
 
-    fn check(&self, rows: &[Row]) -> Result<(), SqlError> {
-        let of_text = |value: &Value| match value {
-            Value::Text(text) => text.len(),
-            Value::Bytea(bytes) => bytes.len(),
-            Value::Array(values) => values.len() * size_of::<Value>(),
-            _ => 0,
-        };
-        // All rows of an operator are of one kind: the texts of some say how long the rest is.
-        let sampled = rows.iter().step_by(1 + rows.len() / 64).collect::<Vec<_>>();
-        let texts: usize = sampled.iter().flat_map(|row| row.iter()).map(of_text).sum();
-        let texts = texts / sampled.len().max(1);
-        let width = rows.first().map_or(0, Vec::len);
-        self.check_size(rows.len(), width * size_of::<Value>() + texts)
+    fn check_bytes(&self, bytes: usize) -> Result<(), SqlError> {
+        self.limits.check(bytes)
     }
 
     fn check_size(&self, rows: usize, bytes: usize) -> Result<(), SqlError> {
-        if rows.saturating_mul(bytes + size_of::<Row>()) <= self.limits.bytes_max {
+        self.limits.check(rows.saturating_mul(bytes + size_of::<Row>()))
+    }
+}
+
+impl Limits {
+    /// Fails where an operator keeps so much.
+    fn check(&self, bytes: usize) -> Result<(), SqlError> {
+        if bytes <= self.bytes_max {
             return Ok(());
         }
-        let mebibytes = self.limits.bytes_max >> 20;
+        let mebibytes = self.bytes_max >> 20;
         let message = format!("the query needs more than {mebibytes} MiB for rows in between");
         let mut error = SqlError::new(b"53200", message);
         error.hint = Some("Narrow it with WHERE, or compute it in parts.".to_owned());
         Err(error)
     }
+}
+
+/// Rows that were met before, by their values.
+#[derive(Default)]
+struct Seen {
+    keys: Set,
+    bytes: usize,
+}
+
+impl Seen {
+    /// Whether values are new.
+    fn insert<'v>(
+        &mut self,
+        values: impl IntoIterator<Item = &'v Value>,
+        limits: &Limits,
+    ) -> Result<bool, SqlError> {
+        let key = key_of(values);
+        let bytes = bytes_of_key(&key);
+        let is_new = self.keys.insert(key);
+        if is_new {
+            self.bytes += bytes;
+            limits.check(self.bytes)?;
+        }
+        Ok(is_new)
+    }
+}
+
+/// What a row takes.
+fn bytes_of(row: &Row) -> usize {
+    size_of::<Row>() + row.iter().map(bytes_of_value).sum::<usize>()
+}
+
+fn bytes_of_value(value: &Value) -> usize {
+    size_of::<Value>()
+        + match value {
+            Value::Text(text) => text.len(),
+            Value::Bytea(bytes) => bytes.len(),
+            Value::Array(values) => values.iter().map(bytes_of_value).sum(),
+            _ => 0,
+        }
+}
+
+/// What a key takes in a hash table.
+fn bytes_of_key(key: &[u8]) -> usize {
+    size_of::<(Vec<u8>, usize)>() + key.len()
 }
 
 /// Sorts rows; those that are equal stay in their order.
@@ -347,32 +559,4 @@ fn compare_rows(a: &[Value], b: &[Value], places: &[(usize, SortKey)]) -> Orderi
         }
     }
     Ordering::Equal
-}
-
-fn combined(operation: SetOperation, all: bool, left: Vec<Row>, right: Vec<Row>) -> Vec<Row> {
-    let mut rows = left;
-    match operation {
-        SetOperation::Union => rows.extend(right),
-        SetOperation::Intersect | SetOperation::Except => {
-            let mut counts: Table<usize> = Table::default();
-            for row in &right {
-                *counts.entry(key_of(row)).or_default() += 1;
-            }
-            let keeps = operation == SetOperation::Intersect;
-            rows.retain(|row| match counts.get_mut(&key_of(row)) {
-                // Each of ALL's duplicates answers for one.
-                Some(count) if all && *count > 0 => {
-                    *count -= 1;
-                    keeps
-                }
-                Some(_) if !all => keeps,
-                _ => !keeps,
-            });
-        }
-    }
-    if !all {
-        let mut seen = Set::default();
-        rows.retain(|row| seen.insert(key_of(row)));
-    }
-    rows
 }

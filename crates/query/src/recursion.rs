@@ -1,28 +1,41 @@
 //! WITH RECURSIVE, round by round.
 //!
 //! Role         each round is made of the rows that the one before gave anew. Rounds end when one
-//!              gives nothing, when LIMIT has what it wants, or with 53200; in between it is asked
+//!              gives nothing, when nobody wants more, or with 53200; in between it is asked
 //!              whether to go on
 
-use hotrow_sql::{Plan, Recursion, StepKind};
+use hotrow_sql::Recursion;
 
-use crate::order::key_of;
-use crate::{Ground, Row, Runner, Set};
+use crate::{Flow, Ground, MORE, Runner, Seen, Take, bytes_of};
 
-impl<G: Ground> Runner<'_, G> {
-    pub(crate) fn recursive(&mut self, recursion: &Recursion) -> Result<Vec<Row>, G::Error> {
-        let wanted = self.wanted.take().unwrap_or(usize::MAX);
+impl<'g, G: Ground> Runner<'g, G> {
+    pub(crate) fn recursive(
+        &mut self,
+        recursion: &Recursion,
+        take: Take<'_, 'g, G>,
+    ) -> Flow<G::Error> {
         let Recursion { table, all, start, next, .. } = recursion;
         let outer = self.rounds.remove(table);
-        let (mut rows, mut seen) = (Vec::new(), Set::default());
+        let (mut seen, mut bytes, mut flow) = (Seen::default(), 0, MORE);
         let mut new = self.columns(&start.0, &start.1)?;
         loop {
             if !all {
-                new.retain(|row| seen.insert(key_of(row)));
+                let mut kept = Vec::with_capacity(new.len());
+                for row in new {
+                    if seen.insert(&row, &self.limits)? {
+                        kept.push(row);
+                    }
+                }
+                new = kept;
             }
-            rows.extend(new.iter().cloned());
-            self.check(&rows)?;
-            if new.is_empty() || rows.len() >= wanted {
+            // A recursion without an end shall have one, whoever counts its rows.
+            bytes += new.iter().map(bytes_of).sum::<usize>();
+            self.check_bytes(bytes)?;
+            if new.is_empty() {
+                break;
+            }
+            flow = self.give(new.iter().cloned(), take)?;
+            if flow.is_break() {
                 break;
             }
             self.ground.go_on()?;
@@ -33,19 +46,6 @@ impl<G: Ground> Runner<'_, G> {
             Some(outer) => self.rounds.insert(*table, outer),
             None => self.rounds.remove(table),
         };
-        Ok(rows)
-    }
-}
-
-/// Whether an operator gives just the rows of a recursion, so that a limit of it is one of rounds.
-pub(crate) fn is_of_recursion(plan: &Plan) -> bool {
-    match plan {
-        Plan::Recursion(_) => true,
-        Plan::Compute { input, .. } => is_of_recursion(input),
-        Plan::Extend { input, step } => {
-            let expands = matches!(step.kind, StepKind::Expand(_) | StepKind::CallRows { .. });
-            !expands && is_of_recursion(input)
-        }
-        _ => false,
+        Ok(flow)
     }
 }

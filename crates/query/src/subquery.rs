@@ -1,5 +1,7 @@
 //! Steps: what programs do not compute of a row.
 
+use std::ops::ControlFlow;
+
 use hotrow_base::value::Value;
 use hotrow_sql::{HostFunction, Plan, Step, StepKind, SubqueryKind};
 use hotrow_transaction::outcome::SqlError;
@@ -7,7 +9,7 @@ use hotrow_transaction::program::SlotId;
 
 use crate::order::{holds, key_of};
 use crate::scalars::Reader;
-use crate::{Ground, Row, Runner, place};
+use crate::{Flow, Ground, MORE, Row, Runner, Take, place};
 
 /// The column of a subquery's rows.
 pub(crate) type Known = std::rc::Rc<[Value]>;
@@ -15,90 +17,101 @@ pub(crate) type Known = std::rc::Rc<[Value]>;
 /// Different values of the rows around for which a subquery's rows are kept.
 const KNOWN_MAX: usize = 10_000;
 
-impl<G: Ground> Runner<'_, G> {
-    /// Rows with what a step gives.
+/// A step, and where in rows of a layout its inputs are.
+pub(crate) struct Stepper<'q> {
+    step: &'q Step,
+    reader: Reader<'q>,
+    layout: Vec<SlotId>,
+}
+
+impl<'q> Stepper<'q> {
+    pub(crate) fn new(step: &'q Step, layout: &[SlotId]) -> Self {
+        Self { step, reader: Reader::new(&step.arguments, layout), layout: layout.to_vec() }
+    }
+}
+
+impl<'g, G: Ground> Runner<'g, G> {
+    /// Gives a row with what a step adds to it on; a step that gives rows gives one for each.
     pub(crate) fn extended(
         &mut self,
-        rows: Vec<Row>,
-        layout: &[SlotId],
-        step: &Step,
-    ) -> Result<Vec<Row>, G::Error> {
-        let reader = Reader::new(&step.arguments, layout);
-        let mut extended = Vec::with_capacity(rows.len());
-        for mut row in rows {
-            self.tick()?;
-            let arguments = self.calculator.values(&reader, &row)?;
-            match &step.kind {
-                StepKind::Function(HostFunction::System(function)) => {
-                    row.push(self.ground.system_function(*function, &arguments)?);
-                    extended.push(row);
+        mut row: Row,
+        Stepper { step, reader, layout }: &Stepper<'_>,
+        take: Take<'_, 'g, G>,
+    ) -> Flow<G::Error> {
+        self.tick()?;
+        let arguments = self.calculator.values(reader, &row)?;
+        match &step.kind {
+            StepKind::Function(HostFunction::System(function)) => {
+                row.push(self.ground.system_function(*function, &arguments)?);
+                take(self, row)
+            }
+            StepKind::Function(function) => {
+                row.push(crate::host::value(*function, &arguments)?);
+                take(self, row)
+            }
+            StepKind::Call { fetch } => {
+                let values = self.ground.fetch(*fetch, &arguments)?;
+                row.push(values.into_iter().next().unwrap_or_default());
+                take(self, row)
+            }
+            StepKind::CallRows { fetch } => {
+                let values = self.ground.fetch(*fetch, &arguments)?;
+                self.check_size(values.len(), size_of::<Value>())?;
+                let own = values.chunks(step.outputs.len());
+                self.give(own.map(|own| [&*row, own].concat()), take)
+            }
+            StepKind::Expand(all) => {
+                let mut given = arguments.as_slice();
+                let mut sides = Vec::with_capacity(all.len());
+                for one in all {
+                    let (own, rest) = given.split_at(one.arguments);
+                    sides.push((crate::host::rows(one.function, own)?, one.columns));
+                    given = rest;
                 }
-                StepKind::Function(function) => {
-                    row.push(crate::host::value(*function, &arguments)?);
-                    extended.push(row);
-                }
-                StepKind::Call { fetch } => {
-                    let values = self.ground.fetch(*fetch, &arguments)?;
-                    row.push(values.into_iter().next().unwrap_or_default());
-                    extended.push(row);
-                }
-                StepKind::CallRows { fetch } => {
-                    let values = self.ground.fetch(*fetch, &arguments)?;
-                    self.check_size(values.len(), size_of::<Value>())?;
-                    for own in values.chunks(step.outputs.len()) {
-                        self.tick()?;
-                        extended.push([&*row, own].concat());
-                    }
-                }
-                StepKind::Expand(all) => {
-                    let width = size_of::<Value>() * (layout.len() + step.outputs.len());
-                    let mut given = arguments.as_slice();
-                    let mut sides = Vec::with_capacity(all.len());
-                    for one in all {
-                        let (own, rest) = given.split_at(one.arguments);
-                        sides.push((crate::host::rows(one.function, own)?, one.columns));
-                        given = rest;
-                    }
-                    for number in 1.. {
-                        let mut next = row.clone();
-                        let mut is_there = false;
-                        for (side, columns) in &mut sides {
-                            match side.next() {
-                                Some(values) => {
-                                    is_there = true;
-                                    next.extend(values);
-                                }
-                                None => next.extend(std::iter::repeat_n(Value::Null, *columns)),
+                for number in 1.. {
+                    self.tick()?;
+                    let mut next = row.clone();
+                    let mut is_there = false;
+                    for (side, columns) in &mut sides {
+                        match side.next() {
+                            Some(values) => {
+                                is_there = true;
+                                next.extend(values);
                             }
-                        }
-                        if !is_there {
-                            break;
-                        }
-                        // WITH ORDINALITY
-                        if next.len() < layout.len() + step.outputs.len() {
-                            next.push(Value::BigInt(number));
-                        }
-                        extended.push(next);
-                        self.tick()?;
-                        if extended.len().is_multiple_of(1024) {
-                            self.check_size(extended.len(), width)?;
+                            None => next.extend(std::iter::repeat_n(Value::Null, *columns)),
                         }
                     }
+                    if !is_there {
+                        break;
+                    }
+                    // WITH ORDINALITY
+                    if next.len() < layout.len() + step.outputs.len() {
+                        next.push(Value::BigInt(number));
+                    }
+                    if take(self, next)?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
                 }
-                StepKind::Subquery { plan, kind, column, inputs } => {
-                    let values = self.subquery((plan, *column), inputs, layout, &row)?;
-                    row.push(made_of(*kind, &values, arguments.first())?);
-                    extended.push(row);
-                }
+                Ok(MORE)
+            }
+            StepKind::Subquery { plan, kind, column, inputs } => {
+                // More rows would tell no more: two of a scalar are one too many.
+                let most = match kind {
+                    SubqueryKind::Exists => 1,
+                    SubqueryKind::Scalar => 2,
+                    _ => usize::MAX,
+                };
+                let values = self.subquery((plan, *column, most), inputs, layout, &row)?;
+                row.push(made_of(*kind, &values, arguments.first())?);
+                take(self, row)
             }
         }
-        Ok(extended)
     }
 
-    /// The column of a subquery's rows, for a row around it.
+    /// The column of a subquery's first rows, for a row around it.
     fn subquery(
         &mut self,
-        (plan, column): (&Plan, SlotId),
+        (plan, column, most): (&Plan, SlotId, usize),
         inputs: &[SlotId],
         layout: &[SlotId],
         row: &[Value],
@@ -114,7 +127,7 @@ impl<G: Ground> Runner<'_, G> {
         if let Some(known) = self.known.get(&address).and_then(|known| known.get(&key)) {
             return Ok(known.clone());
         }
-        let rows = self.columns(plan, &[column])?;
+        let rows = self.first_columns(plan, &[column], most)?;
         let values: Known = rows.into_iter().flatten().collect();
         let known = self.known.entry(address).or_default();
         if known.len() < KNOWN_MAX {
