@@ -139,7 +139,7 @@ fn wrong_queries_are_refused_with_reasons() {
             "42P19: aggregate functions are not allowed in a recursive query's recursive term",
         ),
         (
-            "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT g FROM t, generate_series(1, 1000) g) \
+            "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT g FROM t, generate_series(1, 1000) g)
              SELECT count(*) FROM t",
             "53200: the query needs more than",
         ),

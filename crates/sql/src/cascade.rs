@@ -18,7 +18,7 @@ use hotrow_transaction::program::{
 
 use crate::change::Receiver;
 use crate::consume::Sink;
-use crate::error::Result;
+use crate::error::{Result, unsupported};
 use crate::foreign_key::key_of;
 use crate::key_change::Updated;
 use crate::query::Source;
@@ -270,6 +270,14 @@ impl<'c> Compiler<'c> {
     ) -> Result<()> {
         let child = self.catalog.table(key.child);
         let source = self.children(key, values)?;
+        let is_drawn = |column: &ColumnId| child.columns[column.index()].draws.is_some();
+        if action == ReferentialAction::SetDefault && key.child_columns.iter().any(is_drawn) {
+            return Err(unsupported(
+                self.place,
+                format!("SET DEFAULT of a numbered column, as foreign key \"{}\" says,", key.name),
+                "give the column a constant for its default",
+            ));
+        }
         let set = key.child_columns.iter().enumerate().map(|(at, column)| {
             let described = &child.columns[column.index()];
             let nothing = null(described.data_type);

@@ -3,8 +3,8 @@
 //! Role         compiles `start UNION [ALL] next`, where `next` names the query itself: there that
 //!              means the rows of the last round. Where the name means no more than another query,
 //!              it is one
-//! Invariants   I1 `next` names it once, where each of its rows counts by itself: not in a subquery of
-//!              an expression, not under an aggregate, not where an outer join fills up
+//! Invariants   I1 `next` names it once, where each of its rows counts by itself: not in a subquery
+//!              of an expression, not under an aggregate, not where an outer join fills up
 //!              I2 types are those of `start`; of numerics, those that a second look gives
 
 use hotrow_base::types::{DataType, SqlType};
