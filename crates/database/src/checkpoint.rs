@@ -78,7 +78,8 @@ impl Checkpoints {
         let bytes = self.log_bytes();
         let memory = Arc::clone(&self.schema.current().memory);
         let turn = Turn::wait(&memory, None).expect("it waits as long as it takes");
-        let quiet = self.schema.quiet_for(Purpose::CHECKPOINT);
+        let beside = self.schema.quiet_for_image();
+        let quiet = beside.unwrap_or_else(|| self.schema.quiet_for(Purpose::CHECKPOINT));
         let closed = Ticks::now();
         let position = self.journal.cut();
         let history = self.sources.lock().history().to_vec();

@@ -117,8 +117,8 @@ pub struct Config {
     /// bytes that the rows of a session's statement may take before it fails with 54000, or with
     /// 53200 in between; 256 MiB
     pub result_bytes_max: usize,
-    /// how long a report (a statement that only reads and visits whole tables) is tried under locks,
-    /// before it runs on a snapshot and is in nobody's way; zero: not at all. 10 ms
+    /// how long a report (a statement that only reads and visits whole tables) is tried under
+    /// locks, before it runs on a snapshot and is in nobody's way; zero: not at all. 10 ms
     pub report_attempt: Duration,
     /// bytes that the snapshots of reports may take, all together; a report for which there is no
     /// room runs under locks. 1 GiB

@@ -4,9 +4,10 @@
 //! Role         what statements outside transactions are tried as, under locks or at a quiet point,
 //!              for a moment; and, when that is over, how they run on a [`Snapshot`] of the tables
 //!              that they name
-//! States       tried for `Config::report_attempt` -> waits for whoever makes an image, for room and for a quiet
-//!              point -> tables are copied while transactions run -> runs, in nobody's way. Where
-//!              there is no room, or no quiet point to be had: runs as it was tried, to its end
+//! States       tried for `Config::report_attempt` -> waits for whoever makes an image, for room and
+//!              for a quiet point -> tables are copied while transactions run -> runs, in nobody's
+//!              way. Where there is no room, or no quiet point to be had: runs as it was tried, to
+//!              its end
 //! Invariants   I1 a report's rows are those of one moment between its beginning and its end: the
 //!              quiet point of its last snapshot. So it is serializable, and sees what was
 //!              committed before it began
@@ -14,7 +15,6 @@
 //!              I3 all snapshots together are no larger than `Config::snapshot_bytes_max`
 //! Concurrency  one session's thread; `bytes` -> added to and subtracted from by each report
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -38,13 +38,6 @@ use crate::prepared::{Prepared, StatementProgram, Work};
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::talk::{Parts, run_in};
-
-/// How often a quiet point is tried, 0.1 s in all: calls that wait for an open transaction keep it
-/// from coming.
-const TRIES: u32 = 6;
-/// Changes of open transactions that are taken back on copies at a quiet point, which lasts some
-/// 0.1 us longer for each.
-const OPEN_CHANGES_MAX: usize = 100_000;
 
 /// The snapshots of all sessions.
 #[derive(Default)]
@@ -173,11 +166,7 @@ impl<'a> Report<'a> {
             }
         };
         let wanted = Ticks::now();
-        let missed = |times| match times < TRIES {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        };
-        let Some(quiet) = inner.schema.quiet_beside(missed) else { return Ok(Taking::NoRoom) };
+        let Some(quiet) = inner.schema.quiet_for_image() else { return Ok(Taking::NoRoom) };
         inner.refuse_closed()?;
         if inner.schema.generation() != generation {
             return Ok(Taking::Outdated);
@@ -185,12 +174,9 @@ impl<'a> Report<'a> {
         let schema = quiet.schema();
         let bytes = tables.iter().map(|table| schema.table(*table).records().bytes_used()).sum();
         let room = inner.snapshots.room(bytes, inner.config.snapshot_bytes_max);
-        let Some(room) = room.filter(|_| quiet.open_changes() <= OPEN_CHANGES_MAX) else {
-            return Ok(Taking::NoRoom);
-        };
+        let Some(room) = room else { return Ok(Taking::NoRoom) };
         let durable_in = inner.cut().epoch;
         let capture = begin_of(&quiet, turn, tables);
-        quiet.keep_prior_rows();
         drop(quiet);
         let quiet = wanted.elapsed();
         let snapshot = Snapshot::of(capture, interrupt).map_err(SqlError::from)?;

@@ -247,6 +247,53 @@ fn after_a_checkpoint_only_what_came_later_is_repeated() {
     }
 }
 
+/// An open transaction outlives a checkpoint, which has its rows as they were before.
+#[test]
+fn an_open_transaction_is_no_part_of_a_checkpoint() {
+    let names: Vec<_> =
+        engines().iter().filter(|entry| entry.interactive).map(|entry| entry.name).collect();
+    for (config, name) in every_engine().filter(|(config, _)| names.contains(&&*config.engine)) {
+        for end in ["COMMIT", "ROLLBACK", ""] {
+            let name = format!("{name}, {end}");
+            let directory = Directory::new("beside");
+            let config = config.clone().log_file_bytes(1 << 16).checkpoint_log_bytes(None);
+            work(&directory.0, &config, 10);
+            let db = Database::open(&directory.0, config.clone()).expect("it opens again");
+            let (writer, other) = (db.session(), db.session());
+            let long = "long ".repeat(90);
+            let changes = format!(
+                "BEGIN;
+                 UPDATE account SET note = '{long}', cents = cents - 1 WHERE id = 10;
+                 UPDATE account SET cents = cents + 1 WHERE id = 11;
+                 DELETE FROM account WHERE id = 12;
+                 INSERT INTO account VALUES (50, 0, 'new');
+                 UPDATE account SET note = '{long}' WHERE id = 50;
+                 DELETE FROM account WHERE id = 13;
+                 INSERT INTO account VALUES (13, 1000 - 350, 'another');"
+            );
+            writer.execute(&changes).expect("nobody is in the way");
+            let report = db.checkpoint().expect("it is taken").expect("there is a directory");
+            assert_eq!(report.rows, 5, "{name}: {report:?}");
+            if !end.is_empty() {
+                writer.execute(end).unwrap_or_else(|error| panic!("{name}: {error}"));
+                // What the checkpoint has not is found as it is by calls that are repeated.
+                other.call("move_money", (10_i64, 11_i64, 3_i64)).expect("both are there");
+                other.call("move_money", (11_i64, 13_i64, 4_i64)).expect("both are there");
+                other.call("open_account", (14_i64, 5_i64, "later")).expect("it is new");
+            }
+            drop((writer, other));
+            let after = rows(&db);
+            assert_eq!(after.len(), if end.is_empty() { 5 } else { 6 }, "{name}");
+            drop(db);
+            for _ in 0..2 {
+                let db = Database::open(&directory.0, config.clone()).expect("it opens again");
+                assert_eq!(db.recovery().expect("there is one").checkpoint_rows, 5, "{name}");
+                assert_eq!(rows(&db), after, "{name}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_checkpoint_is_taken_when_the_log_has_grown() {
     let directory = Directory::new("growing");

@@ -297,7 +297,7 @@ fn what_nobody_keeps_takes_no_memory_and_what_nobody_wants_no_time() {
         "SELECT string_agg('abcdefgh', ',') FROM t a, t b",
         "SELECT count(DISTINCT a.id * 1000 + b.id) FROM t a, t b",
         "SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY a.id) FROM t a, t b) x",
-        "SELECT count(*) FROM t c JOIN (SELECT a.id FROM t a, t b) x ON x.id = c.tenth",
+        "SELECT count(*) FROM t c LEFT JOIN (SELECT a.id FROM t a, t b) x ON x.id = c.tenth",
         "SELECT count(*) FROM (SELECT id FROM t EXCEPT SELECT a.id * 1000 + b.id FROM t a, t b) x",
     ] {
         let error = refused(&session, query);

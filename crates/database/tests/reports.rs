@@ -41,7 +41,8 @@ fn bank(config: Config) -> Database {
     session.execute(BANK).unwrap();
     for id in 0..ACCOUNTS {
         let insert = format!(
-            "INSERT INTO checking VALUES ({id}, {CENTS}); INSERT INTO savings VALUES ({id}, 0, NULL)"
+            "INSERT INTO checking VALUES ({id}, {CENTS});
+             INSERT INTO savings VALUES ({id}, 0, NULL)"
         );
         session.execute(&insert).unwrap();
     }
@@ -281,7 +282,8 @@ fn reports_checkpoints_and_definitions_side_by_side() -> Result<(), Error> {
     session.execute(BANK)?;
     for id in 0..ACCOUNTS {
         let insert = format!(
-            "INSERT INTO checking VALUES ({id}, {CENTS}); INSERT INTO savings VALUES ({id}, 0, NULL)"
+            "INSERT INTO checking VALUES ({id}, {CENTS});
+             INSERT INTO savings VALUES ({id}, 0, NULL)"
         );
         session.execute(&insert)?;
     }

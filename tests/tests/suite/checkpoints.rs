@@ -8,7 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use hotrow::Database;
-use hotrow_engine::checkpoint::{self, Capture, Captured, Destination, Progress, Written};
+use hotrow_base::clock::Ticks;
+use hotrow_engine::checkpoint::{self, Capture, Captured, Destination, Progress, Turn, Written};
 use hotrow_engine::contract::Ground;
 use hotrow_log::checkpoint::{self as files, CheckpointError, Identity};
 use hotrow_log::files::simulated::{Fault, SimulatedDisk};
@@ -106,11 +107,22 @@ fn disturb(db: &Database, seed: u64, client: u64, stop: &AtomicBool, calls: &Ato
     }
 }
 
+/// The turn to make an image, unless one is under way.
+fn turn(ground: &Ground) -> Option<Turn> {
+    Turn::wait(&ground.schema.current().memory, Some(Ticks::from_now(Duration::from_millis(1))))
+}
+
+fn begin(ground: &Ground) -> Capture {
+    let turn = turn(ground).expect("none is under way");
+    checkpoint::begin(&ground.schema.quiet(), turn)
+}
+
 /// Takes an image and compares it with the rows that were there at its quiet point.
 fn take_image(ground: &Ground, copiers: usize) -> (Image, Captured) {
     let (capture, expected) = {
+        let turn = turn(ground).expect("no other is under way");
         let quiet = ground.schema.quiet();
-        (checkpoint::begin(&quiet).expect("no other is under way"), rows_at(&quiet))
+        (checkpoint::begin(&quiet, turn), rows_at(&quiet))
     };
     let mut sinks: Vec<_> = (0..copiers).map(|_| MemorySink::default()).collect();
     // The tables are small: without a pause the walk would be over before a call had begun.
@@ -205,9 +217,8 @@ fn after_a_failed_or_dropped_image_the_next_one_is_right() {
                 scope.spawn(move || disturb(db, 23, client, stop, calls));
             }
             for round in 0..4 {
-                let capture = checkpoint::begin(&ground.schema.quiet()).expect("none is under way");
-                let second = checkpoint::begin(&ground.schema.quiet());
-                assert!(second.is_err(), "one at a time");
+                let capture = begin(&ground);
+                assert!(turn(&ground).is_none(), "one at a time");
                 if round % 2 == 0 {
                     drop(capture);
                 } else {
@@ -231,7 +242,7 @@ fn definitions_go_on_during_an_image() {
     session
         .execute("CREATE TABLE old (id bigint PRIMARY KEY); INSERT INTO old VALUES (1), (2)")
         .expect("the definition is right");
-    let capture = checkpoint::begin(&ground.schema.quiet()).expect("none is under way");
+    let capture = begin(&ground);
     session
         .execute(
             "CREATE TABLE late (id bigint PRIMARY KEY); INSERT INTO late VALUES (1);
@@ -270,8 +281,9 @@ fn saved_rows_are_bounded() {
         session.call("put", (id, text.clone())).expect("there is room");
     }
     let (capture, expected) = {
+        let turn = turn(&ground).expect("no other is under way");
         let quiet = ground.schema.quiet();
-        (checkpoint::begin(&quiet).expect("no other is under way"), rows_at(&quiet))
+        (checkpoint::begin(&quiet, turn), rows_at(&quiet))
     };
     let memory = ground.schema.current().memory.clone();
     let stop = AtomicBool::new(false);
@@ -329,8 +341,7 @@ fn an_image_goes_to_files_and_comes_back() {
     let schema = SCHEMA.replace("CREATE TABLE gone (id bigint PRIMARY KEY);\nDROP TABLE gone;", "");
     assert_ne!(schema, SCHEMA);
     let disk = SimulatedDisk::new();
-    let begin = || checkpoint::begin(&ground.schema.quiet()).expect("none is under way");
-    let written = write_to(&disk, begin()).expect("nothing fails");
+    let written = write_to(&disk, begin(&ground)).expect("nothing fails");
     assert_eq!(written.manifest.rows(), 2 * ACCOUNTS as u64);
 
     let found = files::find(&disk).expect("it is whole").newest.expect("there is one");
@@ -348,7 +359,7 @@ fn an_image_goes_to_files_and_comes_back() {
     for nth in 1.. {
         let disk = disk.copy();
         disk.fail(nth, Fault::Full);
-        let failed = write_to(&disk, begin());
+        let failed = write_to(&disk, begin(&ground));
         if !disk.has_failed() {
             break;
         }
@@ -363,7 +374,7 @@ fn rows_of_tables_that_nobody_defined_are_refused() {
     let (db, ground) = grounded(&matrix::reference());
     fill(&db);
     let disk = SimulatedDisk::new();
-    let capture = checkpoint::begin(&ground.schema.quiet()).expect("none is under way");
+    let capture = begin(&ground);
     let manifest = write_to(&disk, capture).expect("nothing fails").manifest;
     let reader = files::Reader::open(&disk, manifest).expect("it is whole");
     let (_other, ground) = grounded(&matrix::reference());

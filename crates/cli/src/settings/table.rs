@@ -191,8 +191,8 @@ pub(crate) static SETTINGS: &[Setting] = &[
         value_name: "SPAN",
         otherwise: Value("10ms"),
         heading: LIMITS,
-        about: "How long a statement that reads whole tables is tried under locks, before it runs on \
-                a snapshot",
+        about: "How long a statement that reads whole tables is tried under locks, before it runs \
+            on a snapshot",
         form: Span(0..=DAY_MS, |to, span| to.config.report_attempt = span),
     },
     Setting {

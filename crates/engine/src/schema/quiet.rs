@@ -36,6 +36,11 @@ const DOUBLINGS_BESIDE: u32 = 5;
 /// for whom somebody waits.
 const TRIES_AMONG_ALL: u32 = 4;
 
+/// The same for an image, 0.1 s in all.
+const TRIES_FOR_IMAGE: u32 = 6;
+/// Changes of open transactions at a quiet point for an image, which lasts 10 ms longer for them.
+const OPEN_CHANGES_MAX: usize = 100_000;
+
 /// What a quiet point must be clear of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Clearance {
@@ -59,7 +64,7 @@ impl Purpose {
     pub const DEFINITION: Self = Self { clear_of: Clearance::Locks, what: "a definition" };
     /// A transaction that runs without locks.
     pub const ALONE: Self = Self { clear_of: Clearance::Locks, what: "work that runs alone" };
-    /// The beginning of a checkpoint.
+    /// The beginning of a checkpoint that could not begin beside open transactions.
     pub const CHECKPOINT: Self = Self { clear_of: Clearance::Changes, what: "a checkpoint" };
     /// Reading whole tables.
     pub const SCAN: Self = Self { clear_of: Clearance::Changes, what: "a scan of a table" };
@@ -152,6 +157,17 @@ impl SharedSchema {
         ended.break_value().flatten()
     }
 
+    /// A quiet point for an image to begin at, beside open transactions; none when that does not
+    /// work out within 0.1 s, or when they have made so many changes that taking those back on
+    /// copies would take long.
+    pub fn quiet_for_image(&self) -> Option<Quiet<'_>> {
+        let missed = |times| match times < TRIES_FOR_IMAGE {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        };
+        self.quiet_beside(missed).filter(|quiet| quiet.open_changes() <= OPEN_CHANGES_MAX)
+    }
+
     fn bystanders(&self) -> Option<Arc<dyn Bystanders>> {
         self.bystanders.lock().as_ref()?.upgrade()
     }
@@ -170,13 +186,13 @@ impl Quiet<'_> {
     }
 
     /// How many changes of interactive transactions there are that are not committed.
-    pub fn open_changes(&self) -> usize {
+    fn open_changes(&self) -> usize {
         self.shared.bystanders().map_or(0, |bystanders| bystanders.changes())
     }
 
     /// Keeps the rows that interactive transactions have changed, as they were before, for an image
     /// that has just begun. Takes time for each change.
-    pub fn keep_prior_rows(&self) {
+    pub(crate) fn keep_prior_rows(&self) {
         if let Some(bystanders) = self.shared.bystanders() {
             bystanders.keep_prior_rows(&self.schema());
         }
