@@ -143,6 +143,15 @@ fn wrong_queries_are_refused_with_reasons() {
              SELECT count(*) FROM t",
             "53200: the query needs more than",
         ),
+        (
+            "SELECT sum(id) OVER (ORDER BY id ROWS 1 PRECEDING EXCLUDE TIES) FROM emp",
+            "0A000: EXCLUDE of a window frame is not supported",
+        ),
+        (
+            "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n FROM t) CYCLE n SET c USING p \
+             SELECT n FROM t",
+            "0A000: CYCLE of WITH RECURSIVE is not supported",
+        ),
         ("SELECT name ~ '(' FROM emp e, dept d", "42702"),
         ("SELECT e.name ~ '(' FROM emp e, dept d", "2201B: invalid regular expression"),
         ("SELECT * FROM generate_series(1, 2, 0)", "22023: step size cannot equal zero"),

@@ -80,6 +80,25 @@ pub(crate) fn ident_place(ident: &sqlparser::ast::Ident, otherwise: Place) -> Pl
     if place.line == 0 { otherwise } else { place }
 }
 
+/// What the parser stops at that PostgreSQL has: its message, what it is, and what to do instead.
+const UNPARSED: [(&str, &str, &str); 3] = [
+    (
+        "Expected: ), found: EXCLUDE",
+        "EXCLUDE of a window frame",
+        "compute the rows that it leaves out apart, and take them away",
+    ),
+    (
+        "Expected: SELECT, VALUES, or a subquery in the query body, found: SEARCH",
+        "SEARCH of WITH RECURSIVE",
+        "keep the path in a column, and order by it",
+    ),
+    (
+        "Expected: SELECT, VALUES, or a subquery in the query body, found: CYCLE",
+        "CYCLE of WITH RECURSIVE",
+        "write UNION, or count the rounds in a column",
+    ),
+];
+
 /// An error of the SQL parser. It only tells its place inside the message; `end` is where the
 /// text handed to it ended.
 pub(crate) fn from_parser(parser_error: ParserError, end: Place) -> SqlError {
@@ -100,7 +119,11 @@ pub(crate) fn from_parser(parser_error: ParserError, end: Place) -> SqlError {
                 line: numbers.next().unwrap_or(end.line),
                 column: numbers.next().unwrap_or(end.column),
             };
-            syntax(place, &message[..start]).or_at(end)
+            let unparsed = UNPARSED.iter().find(|(found, ..)| message[..start] == **found);
+            match unparsed {
+                Some((_, what, advice)) => unsupported(place, what, *advice),
+                None => syntax(place, &message[..start]).or_at(end),
+            }
         }
     }
 }

@@ -61,3 +61,6 @@ fn identify(datum: Datum, kind: CompareKind, heap: &[u8], out: &mut Vec<u8>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
