@@ -14,7 +14,7 @@
 /// | boolean, integers, date, timestamps | the value as `i64` | 0 |
 /// | real, double precision | the bits of the `f64` | 0 |
 /// | numeric | low half of the scaled `i128` | high half |
-/// | text, varchar, char, bytea, uuid | start (low 32 bits) and length (high 32) in a heap | 0 |
+/// | texts, bytea, uuid, json | start (low 32 bits) and length (high 32) in a heap | 0 |
 /// | array | start and count in an element list | 0 |
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(16))]

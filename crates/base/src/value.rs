@@ -55,6 +55,10 @@ pub enum Value {
     Date(i32),
     /// `uuid`
     Uuid([u8; 16]),
+    /// `json`, which has been checked
+    Json(String),
+    /// `jsonb`, in its normal form
+    Jsonb(String),
     /// an array of values of one type, none of them an array
     Array(Vec<Value>),
 }
@@ -64,7 +68,7 @@ impl Value {
     pub fn bytes(&self) -> usize {
         size_of::<Self>()
             + match self {
-                Self::Text(text) => text.len(),
+                Self::Text(text) | Self::Json(text) | Self::Jsonb(text) => text.len(),
                 Self::Bytea(bytes) => bytes.len(),
                 Self::Array(values) => values.iter().map(Self::bytes).sum(),
                 _ => 0,
@@ -103,6 +107,8 @@ impl Value {
             DataType::TimestampTz => Self::TimestampTz(int),
             DataType::Date => Self::Date(int as i32),
             DataType::Uuid => Self::Uuid(bytes().try_into().unwrap_or_default()),
+            DataType::Json => Self::Json(text()),
+            DataType::Jsonb => Self::Jsonb(text()),
         }
     }
 
@@ -123,6 +129,8 @@ impl Value {
             Self::TimestampTz(_) => "timestamp with time zone",
             Self::Date(_) => "date",
             Self::Uuid(_) => "uuid",
+            Self::Json(_) => "json",
+            Self::Jsonb(_) => "jsonb",
             Self::Array(_) => "array",
         }
     }

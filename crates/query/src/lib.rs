@@ -289,7 +289,7 @@ impl<G: Ground> Runner<'_, G> {
 
     fn check(&self, rows: &[Row]) -> Result<(), SqlError> {
         let of_text = |value: &Value| match value {
-            Value::Text(text) => text.len(),
+            Value::Text(text) | Value::Json(text) | Value::Jsonb(text) => text.len(),
             Value::Bytea(bytes) => bytes.len(),
             Value::Array(values) => values.len() * size_of::<Value>(),
             _ => 0,

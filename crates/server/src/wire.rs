@@ -4,7 +4,7 @@
 //! Source       PostgreSQL 15, pg_type.dat and the send and recv functions of each type
 
 use bytes::{BufMut, BytesMut};
-use hotrow::{DataType, SqlError, SqlType, Value};
+use hotrow::{DataType, SqlError, SqlType, Value, known_type};
 
 use crate::numeric;
 
@@ -33,29 +33,11 @@ impl Format {
     }
 }
 
-/// The identifiers of a type and of arrays of it, and the bytes of a value, -1 for any number.
-fn numbers(data_type: DataType) -> (u32, u32, i16) {
-    match data_type {
-        DataType::Boolean => (16, 1000, 1),
-        DataType::Bytea => (17, 1001, -1),
-        DataType::BigInt => (20, 1016, 8),
-        DataType::SmallInt => (21, 1005, 2),
-        DataType::Integer => (23, 1007, 4),
-        DataType::Text => (25, 1009, -1),
-        DataType::Real => (700, 1021, 4),
-        DataType::Double => (701, 1022, 8),
-        DataType::Char(_) => (1042, 1014, -1),
-        DataType::Varchar(_) => (1043, 1015, -1),
-        DataType::Date => (1082, 1182, 4),
-        DataType::Timestamp => (1114, 1115, 8),
-        DataType::TimestampTz => (1184, 1185, 8),
-        DataType::Numeric { .. } => (1700, 1231, -1),
-        DataType::Uuid => (2950, 2951, 16),
-    }
-}
+/// What the binary form of a jsonb begins with.
+const JSONB_VERSION: u8 = 1;
 
 /// The types that identifiers name. Lengths and digits are not part of a parameter's type.
-const KNOWN: [DataType; 15] = [
+const KNOWN: [DataType; 17] = [
     DataType::Boolean,
     DataType::Bytea,
     DataType::BigInt,
@@ -71,20 +53,22 @@ const KNOWN: [DataType; 15] = [
     DataType::TimestampTz,
     DataType::Numeric { precision: 38, scale: 10 },
     DataType::Uuid,
+    DataType::Json,
+    DataType::Jsonb,
 ];
 
 /// The identifier of a type.
 pub(crate) fn oid(sql_type: SqlType) -> u32 {
     match sql_type {
-        SqlType::Scalar(data_type) => numbers(data_type).0,
-        SqlType::Array(data_type) => numbers(data_type).1,
+        SqlType::Scalar(data_type) => known_type(data_type).oid as u32,
+        SqlType::Array(data_type) => known_type(data_type).array as u32,
     }
 }
 
 /// The bytes of a value of a type, -1 for any number.
 pub(crate) fn size(sql_type: SqlType) -> i16 {
     match sql_type {
-        SqlType::Scalar(data_type) => numbers(data_type).2,
+        SqlType::Scalar(data_type) => known_type(data_type).length,
         SqlType::Array(_) => -1,
     }
 }
@@ -119,15 +103,14 @@ pub(crate) fn parameter_type(oid: u32) -> Result<Option<SqlType>, SqlError> {
         return Ok(Some(SqlType::Scalar(DataType::Text)));
     }
     for data_type in KNOWN {
-        let (scalar, array, _) = numbers(data_type);
         let of = match data_type {
             DataType::Char(_) | DataType::Varchar(_) => DataType::Text,
             other => other,
         };
-        if oid == scalar {
+        if oid == self::oid(SqlType::Scalar(data_type)) {
             return Ok(Some(SqlType::Scalar(of)));
         }
-        if oid == array {
+        if oid == self::oid(SqlType::Array(data_type)) {
             return Ok(Some(SqlType::Array(of)));
         }
     }
@@ -152,7 +135,11 @@ pub(crate) fn write(value: &Value, format: Format, data_type: DataType, out: &mu
         Value::Real(value) => out.put_slice(&value.to_be_bytes()),
         Value::Double(value) => out.put_slice(&value.to_be_bytes()),
         Value::Numeric(value) => numeric::write(*value, out),
-        Value::Text(value) => out.put_slice(value.as_bytes()),
+        Value::Text(value) | Value::Json(value) => out.put_slice(value.as_bytes()),
+        Value::Jsonb(value) => {
+            out.put_u8(JSONB_VERSION);
+            out.put_slice(value.as_bytes());
+        }
         Value::Bytea(value) => out.put_slice(value),
         Value::Uuid(value) => out.put_slice(value),
         Value::Array(elements) => write_array(elements, data_type, out),
@@ -164,7 +151,7 @@ fn write_array(elements: &[Value], element: DataType, out: &mut BytesMut) {
     let has_nulls = elements.iter().any(Value::is_null);
     out.put_slice(&i32::from(!elements.is_empty()).to_be_bytes());
     out.put_slice(&i32::from(has_nulls).to_be_bytes());
-    out.put_slice(&numbers(element).0.to_be_bytes());
+    out.put_slice(&oid(SqlType::Scalar(element)).to_be_bytes());
     if elements.is_empty() {
         return;
     }
@@ -201,10 +188,7 @@ pub(crate) fn read(bytes: &[u8], format: Format, sql_type: SqlType) -> Result<Va
                 SqlType::Scalar(data_type) => Value::parse(data_type, text),
                 SqlType::Array(element) => Value::parse_array(element, text),
             };
-            value.map_err(|error| {
-                let code = error.code().as_bytes().try_into().unwrap_or(*b"22P02");
-                SqlError::new(&code, error.message())
-            })
+            Ok(value?)
         }
         (Format::Binary, SqlType::Scalar(data_type)) => read_binary(bytes, data_type),
         (Format::Binary, SqlType::Array(element)) => read_array(bytes, element),
@@ -235,6 +219,19 @@ fn read_binary(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
         DataType::Text | DataType::Varchar(_) | DataType::Char(_) => {
             Value::Text(text(bytes)?.to_owned())
         }
+        DataType::Json => {
+            return read(bytes, Format::Text, SqlType::Scalar(data_type));
+        }
+        DataType::Jsonb => match bytes.split_first() {
+            Some((&JSONB_VERSION, text)) => {
+                return read(text, Format::Text, SqlType::Scalar(data_type));
+            }
+            Some((version, _)) => {
+                let message = format!("unsupported jsonb version number {version}");
+                return Err(SqlError::new(b"XX000", message));
+            }
+            None => return Err(incorrect()),
+        },
         DataType::Numeric { .. } => {
             let written = numeric::read(bytes).ok_or_else(incorrect)?;
             return read(written.as_bytes(), Format::Text, SqlType::Scalar(data_type));
@@ -249,11 +246,11 @@ fn read_array(bytes: &[u8], element: DataType) -> Result<Value, SqlError> {
         rest = after;
         Ok::<_, SqlError>(i32::from_be_bytes(*taken))
     };
-    let (dimensions, _has_nulls, oid) = (int()?, int()?, int()?);
-    let (scalar, ..) = numbers(element);
-    let is_text = element.is_text() && matches!(oid, 25 | 1042 | 1043 | 705);
-    if oid as u32 != scalar && !is_text {
-        let message = format!("the array's elements have the type with OID {oid}, not {scalar}");
+    let (dimensions, _has_nulls, given) = (int()?, int()?, int()?);
+    let wanted = oid(SqlType::Scalar(element));
+    let is_text = element.is_text() && matches!(given, 25 | 1042 | 1043 | 705);
+    if given as u32 != wanted && !is_text {
+        let message = format!("the array's elements have the type with OID {given}, not {wanted}");
         return Err(SqlError::new(b"42804", message));
     }
     if dimensions == 0 {

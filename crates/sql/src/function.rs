@@ -9,7 +9,7 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::expression::Operand;
 use crate::operator::numbers;
 use crate::scope::Compiler;
-use crate::typing::{Coercion, cast, integer, scalar};
+use crate::typing::{Coercion, cast, comparable, integer, scalar};
 
 pub(crate) type Arguments = Vec<(Operand, Place)>;
 
@@ -226,7 +226,11 @@ impl Compiler<'_> {
                 }
             }
             ("date_trunc", [unit, value]) => return self.date_trunc(unit, value, place),
-            _ => {}
+            _ => {
+                if let Some(changed) = self.json_change(&name, &written, place)? {
+                    return Ok(changed);
+                }
+            }
         }
         let arguments = self.operands(&written)?;
         self.named(&name, arguments, place)
@@ -308,6 +312,10 @@ impl Compiler<'_> {
             let arguments = self.converted(arguments, name, &[DataType::Double; 2])?;
             return Ok(call(*function, arguments, DataType::Double));
         }
+        if name.contains("json") {
+            let found = self.json_function(name, arguments, place)?;
+            return found.ok_or_else(|| unknown_function(name, place));
+        }
         if arguments.is_empty()
             && let Some(expr) = self.time_keyword(name)
         {
@@ -322,6 +330,7 @@ impl Compiler<'_> {
             ("least", 1..) => self.extreme(Function::Least, "LEAST", arguments, place),
             ("nullif", 2) => {
                 let (values, data_type) = self.unified(arguments, "NULLIF", place)?;
+                comparable(data_type, "=", place)?;
                 Ok(call(Function::NullIf, values, data_type))
             }
             ("concat", 1..) => {
@@ -356,6 +365,7 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Expr> {
         let (values, data_type) = self.unified(arguments, name, place)?;
+        comparable(data_type, "<", place)?;
         Ok(call(function, values, data_type))
     }
 

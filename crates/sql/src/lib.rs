@@ -43,6 +43,7 @@ mod function;
 mod grant;
 mod index;
 mod interval;
+mod json;
 mod leave;
 mod loops;
 mod maintenance;
@@ -77,9 +78,9 @@ pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{
     Aggregation, Change, Expanding, Fields, Group, GroupAggregate, HostFunction, Join, JoinKind,
-    Plan, Query, Scalar, ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind,
-    SubqueryKind, SystemContext, SystemFunction, Window, WindowFunction, sequence_named,
-    system_function, system_rows, table_number,
+    KnownType, Plan, Query, Scalar, ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind,
+    SubqueryKind, SystemContext, SystemFunction, Window, WindowFunction, known_type,
+    sequence_named, system_function, system_rows, table_number,
 };
 pub use script::parse_script;
 pub use sequence::SequenceDefinition;

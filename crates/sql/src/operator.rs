@@ -34,7 +34,12 @@ impl Compiler<'_> {
     ) -> Result<Operand> {
         let place = place_in(written, self.place);
         let op = match op {
-            BinaryOperator::StringConcat => return self.concat(left, right).map(Operand::Typed),
+            BinaryOperator::StringConcat => {
+                return match self.json_arithmetic(left, op, right)? {
+                    Some(json) => Ok(Operand::Typed(json)),
+                    None => self.concat(left, right).map(Operand::Typed),
+                };
+            }
             BinaryOperator::Plus => ArithmeticOp::Add,
             BinaryOperator::Minus => ArithmeticOp::Subtract,
             BinaryOperator::Multiply => ArithmeticOp::Multiply,
@@ -45,6 +50,9 @@ impl Compiler<'_> {
                 return Err(unsupported(place, format!("operator {op}"), "use LIKE"));
             }
             other => {
+                if let Some(json) = self.json_operator(left, other, right)? {
+                    return Ok(Operand::Typed(json));
+                }
                 return Err(unsupported(
                     place,
                     format!("operator {other}"),
@@ -52,6 +60,11 @@ impl Compiler<'_> {
                 ));
             }
         };
+        if op == ArithmeticOp::Subtract
+            && let Some(json) = self.json_arithmetic(left, &BinaryOperator::Minus, right)?
+        {
+            return Ok(Operand::Typed(json));
+        }
         let (left_place, right_place) = (place_in(left, place), place_in(right, place));
         let (left, right) = (self.operand(left)?, self.operand(right)?);
         self.combined(op, (left, left_place), (right, right_place))

@@ -62,6 +62,8 @@ pub(crate) fn data_type(written: &Written, place: Place) -> Result<DataType> {
         },
         W::Bytea => DataType::Bytea,
         W::Uuid => DataType::Uuid,
+        W::JSON => DataType::Json,
+        W::JSONB => DataType::Jsonb,
         W::Date => DataType::Date,
         W::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => DataType::Timestamp,
         W::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => DataType::TimestampTz,
@@ -82,8 +84,6 @@ fn unknown(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
         ("serial", "write integer and pass the value, or keep a counter in a row"),
         ("bigserial", "write bigint and pass the value, or keep a counter in a row"),
         ("smallserial", "write smallint and pass the value, or keep a counter in a row"),
-        ("json", "write text"),
-        ("jsonb", "write text"),
         ("money", "write numeric(19,2)"),
         ("name", "write text"),
         ("citext", "write text, and lower() where it is compared"),
@@ -101,7 +101,7 @@ fn unknown(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
     }
     error(b"42704", place, format!("type \"{name}\" does not exist")).hint(
         "types are boolean, smallint, integer, bigint, real, double precision, numeric(p,s), \
-         text, varchar(n), char(n), bytea, timestamp, timestamptz, date and uuid",
+         text, varchar(n), char(n), bytea, timestamp, timestamptz, date, uuid, json and jsonb",
     )
 }
 

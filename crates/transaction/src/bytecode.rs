@@ -33,7 +33,7 @@ pub enum CompareKind {
     Numeric,
     /// floats: NaN equals itself and is greatest
     Float,
-    /// texts, bytea, uuid: by bytes
+    /// texts, bytea, uuid, jsonb: by bytes
     Bytes,
 }
 

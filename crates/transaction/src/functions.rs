@@ -3,9 +3,10 @@
 //! Role         called by the interpreter for everything that is not arithmetic or comparison;
 //!              semantics are PostgreSQL 15's, differences are said at each function
 //! Invariants   I1 results lie at the end of the machine's heap; nothing is allocated but the
-//!                 heap's growth and errors (exceptions: casts from text, lower, upper)
+//!                 heap's growth and errors (exceptions: casts from text, lower, upper, json)
 
 pub mod cast;
+mod json;
 mod like;
 mod number;
 pub mod raise;
@@ -32,6 +33,7 @@ pub fn call(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Concat => return text::concat_all(machine, code),
         Function::NullIf => return Ok(null_if(machine, code)),
         Function::Position => return Ok(text::position(machine, code)),
+        Function::Json(function) => return json::call(machine, code, function),
         _ => {}
     }
     let mut arguments = [Datum::NULL; 3];

@@ -9,6 +9,7 @@
 //!              I3 loops are bounded: integer ranges, arrays, materialised query results
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
+use hotrow_base::json::JsonFunction;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
@@ -574,4 +575,6 @@ pub enum Function {
     TimestampAdd,
     /// elements in an array: 0 for an empty one
     Cardinality,
+    /// of json and jsonb
+    Json(JsonFunction),
 }

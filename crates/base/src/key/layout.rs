@@ -169,6 +169,8 @@ fn compile(part: &KeyPart) -> Part {
         DataType::Real => PartKind::F32,
         DataType::Double => PartKind::F64,
         DataType::Text | DataType::Varchar(_) | DataType::Bytea => PartKind::Escaped,
+        // Of no key that SQL makes.
+        DataType::Json | DataType::Jsonb => PartKind::Escaped,
         DataType::Char(_) => PartKind::Char,
         DataType::Uuid => PartKind::Bytes16,
     };
@@ -190,6 +192,7 @@ fn width(data_type: DataType) -> Option<usize> {
         DataType::Numeric { .. } | DataType::Uuid => 16,
         DataType::Char(n) => n as usize,
         DataType::Text | DataType::Varchar(_) | DataType::Bytea => return None,
+        DataType::Json | DataType::Jsonb => return None,
     })
 }
 

@@ -128,7 +128,7 @@ to_rust! {
     bool: Value::Bool(value) => value;
     f32: Value::Real(value) => value;
     f64: Value::Double(value) => value, Value::Real(value) => value.into();
-    String: Value::Text(text) => text;
+    String: Value::Text(text) => text, Value::Json(text) => text, Value::Jsonb(text) => text;
     Vec<u8>: Value::Bytea(bytes) => bytes;
     [u8; 16]: Value::Uuid(bytes) => bytes;
     Decimal:

@@ -2,6 +2,7 @@
 
 use super::{Value, ValueError, cast};
 use crate::decimal::{Decimal, DecimalError, parse_units};
+use crate::json;
 use crate::temporal::{TemporalError, parse_date, parse_timestamp, parse_timestamp_tz};
 use crate::types::DataType;
 use std::num::IntErrorKind;
@@ -32,6 +33,8 @@ impl Value {
             }
             DataType::Date => parse_date(bare).map(Self::Date).map_err(temporal),
             DataType::Uuid => parse_uuid(bare).map(Self::Uuid),
+            DataType::Json => json::check(text).map(|()| Self::Json(text.to_owned())),
+            DataType::Jsonb => json::normal(text).map(Self::Jsonb),
         }
     }
 }

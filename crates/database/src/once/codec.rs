@@ -89,6 +89,8 @@ fn encode_value(out: &mut Vec<u8>, value: &Value) {
             out.push(13);
             out.extend(value);
         }
+        Value::Json(value) => bytes(out, 15, value.as_bytes()),
+        Value::Jsonb(value) => bytes(out, 16, value.as_bytes()),
         Value::Array(values) => {
             out.push(14);
             put(out, values.len() as u64);
@@ -140,6 +142,8 @@ fn decode_scalar(reader: &mut ByteReader<'_>, tag: u8) -> Option<Value> {
         11 => Value::TimestampTz(reader.signed()?),
         12 => Value::Date(reader.signed()?.try_into().ok()?),
         13 => Value::Uuid(reader.array()?),
+        15 => Value::Json(text(reader)?),
+        16 => Value::Jsonb(text(reader)?),
         _ => return None,
     })
 }

@@ -44,3 +44,5 @@ INSERT INTO t3 VALUES (6, 0, 4.5, '2024-04-18', NULL);
 INSERT INTO t3 VALUES (7, 7, 7.5, '2024-05-13', true);
 INSERT INTO t3 VALUES (8, 6, 10.0, '2024-03-17', true);
 INSERT INTO t3 VALUES (9, 4, 3.5, '2024-05-13', false);
+CREATE TABLE doc (id int PRIMARY KEY, j json, b jsonb);
+INSERT INTO doc VALUES (1, '{"a" : [1,  2], "t": "x"}', '{"b": 1, "a": [1, 2]}'), (2, '[1, {"k" : null}]', '["a", "b"]'), (3, NULL, NULL), (4, '"s"', '{"a": {"c": 2.50}}');

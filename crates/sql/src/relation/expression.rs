@@ -1,6 +1,7 @@
 //! Expressions that only queries of any shape have: functions beside programs, arrays, patterns,
 //! the names of the system catalog.
 
+use hotrow_base::json::JsonRows;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
@@ -43,7 +44,7 @@ impl Compiler<'_> {
         Ok(self.slot_expr(output))
     }
 
-    pub(super) fn host(
+    pub(crate) fn host(
         &mut self,
         function: HostFunction,
         of: &[Expr],
@@ -309,26 +310,6 @@ impl Compiler<'_> {
                 },
             }));
         }
-        if matches!(name.as_str(), "json_build_object" | "jsonb_build_object") {
-            if written.len() % 2 == 1 {
-                return Err(error(
-                    b"22023",
-                    place,
-                    "argument list must have even number of elements",
-                )
-                .hint("names and values take turns"));
-            }
-            let mut values = Vec::new();
-            for value in written {
-                let operand = self.operand(value)?;
-                values.push(match operand {
-                    Operand::Typed(typed) => typed,
-                    other => self.settle(other, DataType::Text, place_in(value, place))?,
-                });
-            }
-            let json = SqlType::Scalar(DataType::Text);
-            return self.host(HostFunction::JsonObject, &values, json).map(Some);
-        }
         if name == "current_schemas" {
             let schemas = ["pg_catalog", "public"]
                 .map(|schema| constant(Value::Text(schema.to_owned()), DataType::Text));
@@ -483,6 +464,22 @@ impl Compiler<'_> {
                 let columns = vec![(name, SqlType::Scalar(DataType::BigInt))];
                 (HostFunction::Itself, vec![relation], columns)
             }
+            (name, 1) if json_rows(name).is_some() => {
+                let (function, of) = json_rows(name).expect("it was asked");
+                let json = self.fixed_argument(written[0], SqlType::Scalar(of), place)?;
+                if json.sql_type != SqlType::Scalar(of) {
+                    return Ok(None);
+                }
+                let text = SqlType::Scalar(DataType::Text);
+                let columns = match function {
+                    JsonRows::Elements => vec![("value", SqlType::Scalar(of))],
+                    JsonRows::ElementsText => vec![("value", text)],
+                    JsonRows::Each => vec![("key", text), ("value", SqlType::Scalar(of))],
+                    JsonRows::EachText => vec![("key", text), ("value", text)],
+                    JsonRows::Keys => vec![(name, text)],
+                };
+                (HostFunction::JsonRows(function), vec![json], columns)
+            }
             ("generate_subscripts", 2 | 3) => {
                 let array = self.expr(written[0])?;
                 (HostFunction::Subscripts, vec![array], vec![(name, integer)])
@@ -541,7 +538,9 @@ impl Compiler<'_> {
         };
         let to = match name.as_str() {
             "text" | "name" | "char" | "varchar" | "bpchar" | "cstring" | "regproc"
-            | "regnamespace" | "regrole" | "json" | "jsonb" => DataType::Text,
+            | "regnamespace" | "regrole" => DataType::Text,
+            "json" => DataType::Json,
+            "jsonb" => DataType::Jsonb,
             "oid" | "int8" | "xid" => DataType::BigInt,
             "int4" => DataType::Integer,
             "int2" => DataType::SmallInt,
@@ -637,7 +636,24 @@ fn is_expansion(name: &str) -> bool {
         "_pg_expandarray",
         "pg_partition_ancestors",
     ];
-    ALL.contains(&name)
+    ALL.contains(&name) || json_rows(name).is_some()
+}
+
+/// A function of json or jsonb that gives rows, and which of the two it takes.
+fn json_rows(name: &str) -> Option<(JsonRows, DataType)> {
+    let (of, rest) = match name.strip_prefix("jsonb_") {
+        Some(rest) => (DataType::Jsonb, rest),
+        None => (DataType::Json, name.strip_prefix("json_")?),
+    };
+    let function = match rest {
+        "array_elements" => JsonRows::Elements,
+        "array_elements_text" => JsonRows::ElementsText,
+        "each" => JsonRows::Each,
+        "each_text" => JsonRows::EachText,
+        "object_keys" => JsonRows::Keys,
+        _ => return None,
+    };
+    Some((function, of))
 }
 
 pub(super) fn compare_op(op: &BinaryOperator) -> Option<CompareOp> {

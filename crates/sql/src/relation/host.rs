@@ -3,6 +3,7 @@
 //! Role         names and types; `hotrow-query` evaluates those of values alone, and asks whoever
 //!              runs it for those of catalog and session
 
+use hotrow_base::json::{JsonFunction, JsonRows};
 use hotrow_base::types::{DataType, SqlType};
 
 /// A function that is evaluated beside programs.
@@ -34,8 +35,10 @@ pub enum HostFunction {
     SplitPart,
     /// integer & integer
     BitAnd,
-    /// json_build_object(name, value, ...), as text
-    JsonObject,
+    /// a function of json or jsonb with arrays among its arguments, and what it gives
+    Json(JsonFunction, DataType),
+    /// a function of json or jsonb that gives rows
+    JsonRows(JsonRows),
     /// pg_size_pretty(bytes)
     SizePretty,
     /// quote_ident(text)

@@ -8,6 +8,7 @@ use sqlparser::ast;
 use crate::error::{Result, error, unsupported};
 use crate::function::arguments;
 use crate::scope::Compiler;
+use crate::typing::check_equality;
 
 use super::group::sort_key;
 use super::plan::{SortKey, WindowFunction};
@@ -82,12 +83,14 @@ impl Compiler<'_> {
         let (mut partition, mut order) = (Vec::new(), Vec::new());
         for value in &spec.partition_by {
             let value = self.expr(value)?;
+            check_equality(value.sql_type, place)?;
             partition.push(self.slot_of(value, &mut computed)?);
         }
         for key in &spec.order_by {
             let value = self.expr(&key.expr)?;
+            let of = value.sql_type;
             let slot = self.slot_of(value, &mut computed)?;
-            order.push(sort_key(slot, key, place)?);
+            order.push(sort_key(slot, of, key, place)?);
         }
         let (function, gives) = match name {
             "row_number" => (WindowFunction::RowNumber, SqlType::Scalar(DataType::BigInt)),
