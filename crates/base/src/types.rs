@@ -41,6 +41,8 @@ pub enum DataType {
     TimestampTz,
     /// `date`: days since 2000-01-01
     Date,
+    /// `interval`: months, days and microseconds
+    Interval,
     /// `uuid`
     Uuid,
     /// `json`, as it was written
@@ -103,6 +105,7 @@ impl fmt::Display for DataType {
             Self::Timestamp => f.write_str("timestamp"),
             Self::TimestampTz => f.write_str("timestamptz"),
             Self::Date => f.write_str("date"),
+            Self::Interval => f.write_str("interval"),
             Self::Uuid => f.write_str("uuid"),
             Self::Json => f.write_str("json"),
             Self::Jsonb => f.write_str("jsonb"),

@@ -21,6 +21,7 @@ pub use error::ValueError;
 
 use crate::datum::Datum;
 use crate::decimal::Decimal;
+use crate::temporal::Interval;
 use crate::types::DataType;
 
 /// One SQL value, owned.
@@ -53,6 +54,8 @@ pub enum Value {
     TimestampTz(i64),
     /// `date`: days since 2000-01-01
     Date(i32),
+    /// `interval`
+    Interval(Interval),
     /// `uuid`
     Uuid([u8; 16]),
     /// `json`, which has been checked
@@ -106,6 +109,7 @@ impl Value {
             DataType::Timestamp => Self::Timestamp(int),
             DataType::TimestampTz => Self::TimestampTz(int),
             DataType::Date => Self::Date(int as i32),
+            DataType::Interval => Self::Interval(datum.as_interval()),
             DataType::Uuid => Self::Uuid(bytes().try_into().unwrap_or_default()),
             DataType::Json => Self::Json(text()),
             DataType::Jsonb => Self::Jsonb(text()),
@@ -128,6 +132,7 @@ impl Value {
             Self::Timestamp(_) => "timestamp without time zone",
             Self::TimestampTz(_) => "timestamp with time zone",
             Self::Date(_) => "date",
+            Self::Interval(_) => "interval",
             Self::Uuid(_) => "uuid",
             Self::Json(_) => "json",
             Self::Jsonb(_) => "jsonb",

@@ -102,6 +102,7 @@ pub use waits::Wait;
 pub use hotrow_base::datum::Datum;
 pub use hotrow_base::decimal::Decimal;
 pub use hotrow_base::ids::ProcedureId;
+pub use hotrow_base::temporal::Interval;
 pub use hotrow_base::types::{DataType, SqlType};
 pub use hotrow_base::value::{FromValue, Value, ValueError};
 pub use hotrow_engine::contract::{

@@ -25,6 +25,7 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
             first.unwrap_or_else(|| a.len().cmp(&b.len()))
         }
         (V::Numeric(a), V::Numeric(b)) => a.cmp(b),
+        (V::Interval(a), V::Interval(b)) => a.span().cmp(&b.span()),
         _ => match (integer(left), integer(right)) {
             (Some(a), Some(b)) => a.cmp(&b),
             _ => numbers(left, right),
@@ -117,6 +118,10 @@ pub(crate) fn encode(value: &Value, key: &mut Vec<u8>) {
             }
             key.extend([6, scale]);
             key.extend(units.to_le_bytes());
+        }
+        Value::Interval(interval) => {
+            key.push(10);
+            key.extend(interval.span().to_le_bytes());
         }
         Value::Array(values) => {
             key.push(7);

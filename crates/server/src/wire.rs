@@ -4,7 +4,7 @@
 //! Source       PostgreSQL 15, pg_type.dat and the send and recv functions of each type
 
 use bytes::{BufMut, BytesMut};
-use hotrow::{DataType, SqlError, SqlType, Value, known_type};
+use hotrow::{DataType, Interval, SqlError, SqlType, Value, known_type};
 
 use crate::numeric;
 
@@ -37,7 +37,7 @@ impl Format {
 const JSONB_VERSION: u8 = 1;
 
 /// The types that identifiers name. Lengths and digits are not part of a parameter's type.
-const KNOWN: [DataType; 17] = [
+const KNOWN: [DataType; 18] = [
     DataType::Boolean,
     DataType::Bytea,
     DataType::BigInt,
@@ -52,6 +52,7 @@ const KNOWN: [DataType; 17] = [
     DataType::Timestamp,
     DataType::TimestampTz,
     DataType::Numeric { precision: 38, scale: 10 },
+    DataType::Interval,
     DataType::Uuid,
     DataType::Json,
     DataType::Jsonb,
@@ -141,6 +142,11 @@ pub(crate) fn write(value: &Value, format: Format, data_type: DataType, out: &mu
             out.put_slice(value.as_bytes());
         }
         Value::Bytea(value) => out.put_slice(value),
+        Value::Interval(value) => {
+            out.put_slice(&value.micros.to_be_bytes());
+            out.put_slice(&value.days.to_be_bytes());
+            out.put_slice(&value.months.to_be_bytes());
+        }
         Value::Uuid(value) => out.put_slice(value),
         Value::Array(elements) => write_array(elements, data_type, out),
     }
@@ -214,6 +220,15 @@ fn read_binary(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
         DataType::Date => Value::Date(i32::from_be_bytes(exactly(bytes)?)),
         DataType::Timestamp => Value::Timestamp(i64::from_be_bytes(exactly(bytes)?)),
         DataType::TimestampTz => Value::TimestampTz(i64::from_be_bytes(exactly(bytes)?)),
+        DataType::Interval => {
+            let bytes: [u8; 16] = exactly(bytes)?;
+            let part = |at: usize| exactly(&bytes[at..at + 4]).map(i32::from_be_bytes);
+            let micros = i64::from_be_bytes(exactly(&bytes[..8])?);
+            let interval = Interval::new(part(12)?.into(), part(8)?.into(), micros);
+            Value::Interval(
+                interval.ok_or_else(|| SqlError::new(b"22008", "interval out of range"))?,
+            )
+        }
         DataType::Uuid => Value::Uuid(exactly(bytes)?),
         DataType::Bytea => Value::Bytea(bytes.to_vec()),
         DataType::Text | DataType::Varchar(_) | DataType::Char(_) => {

@@ -95,10 +95,10 @@ pub(crate) fn check_key(all: &[Column], columns: &[ColumnId], place: Place) -> R
             return Err(error(b"42704", place, message)
                 .hint("keep what is looked for in a column of its own"));
         }
-        if described.data_type == DataType::Jsonb {
+        if matches!(described.data_type, DataType::Jsonb | DataType::Interval) {
             return Err(unsupported(
                 place,
-                "jsonb as a key",
+                format!("{} as a key", described.data_type),
                 "keep what is looked for in a column of its own",
             ));
         }

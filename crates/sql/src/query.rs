@@ -379,6 +379,7 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
             named => named,
         },
         ast::Expr::Case { .. } => "case".to_owned(),
+        ast::Expr::Interval(_) => "interval".to_owned(),
         ast::Expr::Extract { .. } => "extract".to_owned(),
         ast::Expr::Substring { .. } => "substring".to_owned(),
         ast::Expr::Position { .. } => "position".to_owned(),

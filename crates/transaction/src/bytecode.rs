@@ -35,6 +35,8 @@ pub enum CompareKind {
     Float,
     /// texts, bytea, uuid, jsonb: by bytes
     Bytes,
+    /// intervals, with months of 30 days
+    Interval,
 }
 
 impl CompareKind {
@@ -43,6 +45,7 @@ impl CompareKind {
         match data_type {
             DataType::Numeric { .. } => Self::Numeric,
             DataType::Real | DataType::Double => Self::Float,
+            DataType::Interval => Self::Interval,
             _ if data_type.is_bytes() => Self::Bytes,
             _ => Self::Int,
         }

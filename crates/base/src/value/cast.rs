@@ -33,6 +33,7 @@ impl Value {
             (Self::Text(text), _) => Self::parse(data_type, text)?.to_datum(data_type, heap),
             (Self::Bool(value), DataType::Boolean) => Ok(Datum::bool(*value)),
             (Self::Bytea(bytes), DataType::Bytea) => Ok(Datum::of_bytes(bytes, heap)),
+            (Self::Interval(interval), DataType::Interval) => Ok(Datum::interval(*interval)),
             (Self::Uuid(bytes), DataType::Uuid) => Ok(Datum::of_bytes(bytes, heap)),
             (_, DataType::SmallInt | DataType::Integer | DataType::BigInt) => {
                 self.to_integer(data_type).map(Datum::int)

@@ -35,7 +35,9 @@ impl ValueError {
     /// invalid_text_representation; invalid_datetime_format for dates and timestamps
     pub(super) fn syntax(data_type: DataType, text: &str) -> Self {
         let code = match data_type {
-            DataType::Date | DataType::Timestamp | DataType::TimestampTz => "22007",
+            DataType::Date | DataType::Timestamp | DataType::TimestampTz | DataType::Interval => {
+                "22007"
+            }
             _ => "22P02",
         };
         let name = name(data_type);
@@ -86,6 +88,12 @@ impl ValueError {
     pub(super) fn date_out_of_range(text: &str) -> Self {
         let text = text.escape_debug();
         Self::new("22008", format!("date/time field value out of range: \"{text}\""))
+    }
+
+    /// interval_field_overflow
+    pub(super) fn interval_out_of_range(text: &str) -> Self {
+        let text = text.escape_debug();
+        Self::new("22015", format!("interval field value out of range: \"{text}\""))
     }
 
     /// datetime_field_overflow of a value
@@ -187,6 +195,7 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::Timestamp => "timestamp",
         DataType::TimestampTz => "timestamp with time zone",
         DataType::Date => "date",
+        DataType::Interval => "interval",
         DataType::Uuid => "uuid",
         DataType::Json => "json",
         DataType::Jsonb => "jsonb",

@@ -60,6 +60,11 @@ impl ToSql for Parameter {
                 out.put_slice(value.as_bytes());
             }
             Value::Bytea(value) => out.put_slice(value),
+            Value::Interval(value) => {
+                out.put_i64(value.micros);
+                out.put_i32(value.days);
+                out.put_i32(value.months);
+            }
             Value::Uuid(value) => out.put_slice(value),
             Value::Array(values) => {
                 let values: Vec<_> = values.iter().cloned().map(Parameter).collect();

@@ -75,6 +75,7 @@ fn values_come_back_in_both_formats() {
         (Value::Timestamp(86_400_000_001), DataType::Timestamp),
         (Value::TimestampTz(-1), DataType::TimestampTz),
         (Value::Uuid(uuid), DataType::Uuid),
+        (Value::Interval(Interval { months: -1, days: 2, micros: -3 }), DataType::Interval),
         (Value::Json("{\"a\" : 1.50}".to_owned()), DataType::Json),
         (Value::Jsonb("{\"a\": 1.50}".to_owned()), DataType::Jsonb),
     ] {

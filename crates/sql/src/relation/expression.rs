@@ -298,6 +298,10 @@ impl Compiler<'_> {
             let ast::FunctionArguments::Subquery(query) = &function.args else { return Ok(None) };
             return self.subquery(query, SubqueryKind::Array, None, place).map(Some);
         }
+        // Its arguments may have names.
+        if name == "make_interval" {
+            return Ok(None);
+        }
         let (_, written) = arguments(function, place)?;
         if let Some(known) = known(&name) {
             return Ok(Some(match known {
