@@ -38,6 +38,7 @@
 mod admission;
 mod alone;
 mod arguments;
+pub mod binary;
 mod books;
 mod bulk;
 mod cancel;

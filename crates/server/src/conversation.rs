@@ -249,7 +249,7 @@ impl<'a> Conversation<'a> {
         text: &str,
         rest: Option<std::vec::IntoIter<Prepared>>,
     ) {
-        say_copy(self.out, b'G', copy.columns());
+        say_copy(self.out, b'G', copy.columns(), Format::of_copy(copy.is_binary()));
         self.copying = Some(Copying { copy, text: text.to_owned(), rest });
     }
 
@@ -625,18 +625,18 @@ fn say_result(out: &mut Outgoing, result: &StatementResult, origins: &[(u32, i16
 }
 
 /// CopyInResponse or CopyOutResponse: all columns are text.
-fn say_copy(out: &mut Outgoing, kind: u8, columns: usize) {
+fn say_copy(out: &mut Outgoing, kind: u8, columns: usize, format: Format) {
     out.say_by(kind, |body| {
-        body.put_u8(0);
+        body.put_u8(format.code() as u8);
         body.put_u16(columns as u16); // a table has fewer than 2,000
-        (0..columns).for_each(|_| body.put_u16(0));
+        (0..columns).for_each(|_| body.put_i16(format.code()));
     });
 }
 
 /// The rows of a COPY TO STDOUT, and what was done.
 fn say_rows(out: &mut Outgoing, copy: CopyOut) {
-    say_copy(out, b'H', copy.columns());
-    copy.for_each_line(|line| out.say_by(b'd', |body| body.put_slice(line)));
+    say_copy(out, b'H', copy.columns(), Format::of_copy(copy.is_binary()));
+    copy.for_each_piece(|line| out.say_by(b'd', |body| body.put_slice(line)));
     out.say_by(b'c', |_| ());
     out.say(&CommandComplete::new(copy.finish().tag));
 }

@@ -4,9 +4,7 @@
 //! Source       PostgreSQL 15, pg_type.dat and the send and recv functions of each type
 
 use bytes::{BufMut, BytesMut};
-use hotrow::{DataType, Interval, SqlError, SqlType, Value, known_type};
-
-use crate::numeric;
+use hotrow::{DataType, SqlError, SqlType, Value, binary, known_type};
 
 /// How a value is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +23,11 @@ impl Format {
         }
     }
 
+    /// Of the rows of a COPY.
+    pub(crate) fn of_copy(is_binary: bool) -> Self {
+        if is_binary { Self::Binary } else { Self::Text }
+    }
+
     pub(crate) fn code(self) -> i16 {
         match self {
             Self::Text => 0,
@@ -32,9 +35,6 @@ impl Format {
         }
     }
 }
-
-/// What the binary form of a jsonb begins with.
-const JSONB_VERSION: u8 = 1;
 
 /// The types that identifiers name. Lengths and digits are not part of a parameter's type.
 const KNOWN: [DataType; 18] = [
@@ -122,49 +122,9 @@ pub(crate) fn parameter_type(oid: u32) -> Result<Option<SqlType>, SqlError> {
 
 /// Appends a value that is not NULL.
 pub(crate) fn write(value: &Value, format: Format, data_type: DataType, out: &mut BytesMut) {
-    if format == Format::Text {
-        return out.put_slice(value.to_string().as_bytes());
-    }
-    match value {
-        Value::Null => {}
-        Value::Bool(value) => out.put_u8(u8::from(*value)),
-        Value::SmallInt(value) => out.put_slice(&value.to_be_bytes()),
-        Value::Int(value) | Value::Date(value) => out.put_slice(&value.to_be_bytes()),
-        Value::BigInt(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
-            out.put_slice(&value.to_be_bytes());
-        }
-        Value::Real(value) => out.put_slice(&value.to_be_bytes()),
-        Value::Double(value) => out.put_slice(&value.to_be_bytes()),
-        Value::Numeric(value) => numeric::write(*value, out),
-        Value::Text(value) | Value::Json(value) => out.put_slice(value.as_bytes()),
-        Value::Jsonb(value) => {
-            out.put_u8(JSONB_VERSION);
-            out.put_slice(value.as_bytes());
-        }
-        Value::Bytea(value) => out.put_slice(value),
-        Value::Interval(value) => {
-            out.put_slice(&value.micros.to_be_bytes());
-            out.put_slice(&value.days.to_be_bytes());
-            out.put_slice(&value.months.to_be_bytes());
-        }
-        Value::Uuid(value) => out.put_slice(value),
-        Value::Array(elements) => write_array(elements, data_type, out),
-    }
-}
-
-/// One dimension, counted from 1.
-fn write_array(elements: &[Value], element: DataType, out: &mut BytesMut) {
-    let has_nulls = elements.iter().any(Value::is_null);
-    out.put_slice(&i32::from(!elements.is_empty()).to_be_bytes());
-    out.put_slice(&i32::from(has_nulls).to_be_bytes());
-    out.put_slice(&oid(SqlType::Scalar(element)).to_be_bytes());
-    if elements.is_empty() {
-        return;
-    }
-    out.put_slice(&(elements.len() as i32).to_be_bytes());
-    out.put_slice(&1_i32.to_be_bytes());
-    for value in elements {
-        write_with_length(value, Format::Binary, element, out);
+    match format {
+        Format::Text => out.put_slice(value.to_string().as_bytes()),
+        Format::Binary => binary::write(value, data_type, out),
     }
 }
 
@@ -189,114 +149,15 @@ pub(crate) fn write_with_length(
 pub(crate) fn read(bytes: &[u8], format: Format, sql_type: SqlType) -> Result<Value, SqlError> {
     match (format, sql_type) {
         (Format::Text, sql_type) => {
-            let text = text(bytes)?;
+            let text = binary::text(bytes)?;
             let value = match sql_type {
                 SqlType::Scalar(data_type) => Value::parse(data_type, text),
                 SqlType::Array(element) => Value::parse_array(element, text),
             };
             Ok(value?)
         }
-        (Format::Binary, SqlType::Scalar(data_type)) => read_binary(bytes, data_type),
-        (Format::Binary, SqlType::Array(element)) => read_array(bytes, element),
+        (Format::Binary, sql_type) => binary::read(bytes, sql_type),
     }
-}
-
-fn text(bytes: &[u8]) -> Result<&str, SqlError> {
-    let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
-    text.ok_or_else(|| SqlError::new(b"22021", "invalid byte sequence for encoding \"UTF8\""))
-}
-
-fn read_binary(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
-    fn exactly<const N: usize>(bytes: &[u8]) -> Result<[u8; N], SqlError> {
-        bytes.try_into().map_err(|_| incorrect())
-    }
-    Ok(match data_type {
-        DataType::Boolean => Value::Bool(exactly::<1>(bytes)? != [0]),
-        DataType::SmallInt => Value::SmallInt(i16::from_be_bytes(exactly(bytes)?)),
-        DataType::Integer => Value::Int(i32::from_be_bytes(exactly(bytes)?)),
-        DataType::BigInt => Value::BigInt(i64::from_be_bytes(exactly(bytes)?)),
-        DataType::Real => Value::Real(f32::from_be_bytes(exactly(bytes)?)),
-        DataType::Double => Value::Double(f64::from_be_bytes(exactly(bytes)?)),
-        DataType::Date => Value::Date(i32::from_be_bytes(exactly(bytes)?)),
-        DataType::Timestamp => Value::Timestamp(i64::from_be_bytes(exactly(bytes)?)),
-        DataType::TimestampTz => Value::TimestampTz(i64::from_be_bytes(exactly(bytes)?)),
-        DataType::Interval => {
-            let bytes: [u8; 16] = exactly(bytes)?;
-            let part = |at: usize| exactly(&bytes[at..at + 4]).map(i32::from_be_bytes);
-            let micros = i64::from_be_bytes(exactly(&bytes[..8])?);
-            let interval = Interval::new(part(12)?.into(), part(8)?.into(), micros);
-            Value::Interval(
-                interval.ok_or_else(|| SqlError::new(b"22008", "interval out of range"))?,
-            )
-        }
-        DataType::Uuid => Value::Uuid(exactly(bytes)?),
-        DataType::Bytea => Value::Bytea(bytes.to_vec()),
-        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => {
-            Value::Text(text(bytes)?.to_owned())
-        }
-        DataType::Json => {
-            return read(bytes, Format::Text, SqlType::Scalar(data_type));
-        }
-        DataType::Jsonb => match bytes.split_first() {
-            Some((&JSONB_VERSION, text)) => {
-                return read(text, Format::Text, SqlType::Scalar(data_type));
-            }
-            Some((version, _)) => {
-                let message = format!("unsupported jsonb version number {version}");
-                return Err(SqlError::new(b"XX000", message));
-            }
-            None => return Err(incorrect()),
-        },
-        DataType::Numeric { .. } => {
-            let written = numeric::read(bytes).ok_or_else(incorrect)?;
-            return read(written.as_bytes(), Format::Text, SqlType::Scalar(data_type));
-        }
-    })
-}
-
-fn read_array(bytes: &[u8], element: DataType) -> Result<Value, SqlError> {
-    let mut rest = bytes;
-    let mut int = || {
-        let (taken, after) = rest.split_first_chunk::<4>().ok_or_else(incorrect)?;
-        rest = after;
-        Ok::<_, SqlError>(i32::from_be_bytes(*taken))
-    };
-    let (dimensions, _has_nulls, given) = (int()?, int()?, int()?);
-    let wanted = oid(SqlType::Scalar(element));
-    let is_text = element.is_text() && matches!(given, 25 | 1042 | 1043 | 705);
-    if given as u32 != wanted && !is_text {
-        let message = format!("the array's elements have the type with OID {given}, not {wanted}");
-        return Err(SqlError::new(b"42804", message));
-    }
-    if dimensions == 0 {
-        return Ok(Value::Array(Vec::new()));
-    }
-    if dimensions != 1 {
-        return Err(SqlError::new(b"0A000", "arrays have one dimension"));
-    }
-    let (count, _first) = (int()?, int()?);
-    // Each element has a length of four bytes.
-    let count = usize::try_from(count).ok().filter(|count| *count <= rest.len() / 4);
-    let count = count.ok_or_else(incorrect)?;
-    let mut elements = Vec::with_capacity(count);
-    for _ in 0..count {
-        let (length, after) = rest.split_first_chunk::<4>().ok_or_else(incorrect)?;
-        rest = after;
-        let length = i32::from_be_bytes(*length);
-        if length == -1 {
-            elements.push(Value::Null);
-            continue;
-        }
-        let length = usize::try_from(length).map_err(|_| incorrect())?;
-        let (value, after) = rest.split_at_checked(length).ok_or_else(incorrect)?;
-        rest = after;
-        elements.push(read_binary(value, element)?);
-    }
-    if rest.is_empty() { Ok(Value::Array(elements)) } else { Err(incorrect()) }
-}
-
-fn incorrect() -> SqlError {
-    SqlError::new(b"22P03", "incorrect binary data format")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use hotrow::Decimal;
+use hotrow::{Decimal, Interval};
 
 use super::*;
 
