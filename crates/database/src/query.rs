@@ -205,7 +205,10 @@ impl Reads<'_, '_> {
             setting: &setting,
             settings: settings.collect(),
             users: schema.catalog.users().keys().cloned().collect(),
-            own: &|view| views::rows(inner, view),
+            own: &|view| match view {
+                "pg_catalog.pg_prepared_statements" => session.named_statements(),
+                view => views::rows(inner, view),
+            },
         })
     }
 }

@@ -24,6 +24,7 @@ use crate::client::{Mailbox, Priority};
 use crate::database::Inner;
 use crate::definition::procedure_named;
 use crate::error::Error;
+use crate::named::Names;
 use crate::numbers::Drawn;
 use crate::once;
 use crate::prepared::Prepared;
@@ -70,6 +71,7 @@ pub struct Session {
     identity: RefCell<Arc<Identity>>,
     settings: RefCell<Settings>,
     drawn: RefCell<Drawn>,
+    names: RefCell<Names>,
     books: OpenBooks,
     /// within which a thread must take its calls
     pub(crate) call_deadline: Cell<Option<Duration>>,
@@ -112,6 +114,7 @@ impl Session {
             identity: RefCell::default(),
             settings: RefCell::default(),
             drawn: RefCell::default(),
+            names: RefCell::default(),
             books,
             call_deadline,
         }
@@ -390,6 +393,11 @@ impl Session {
 
     pub(crate) fn identity(&self) -> Arc<Identity> {
         self.identity.borrow().clone()
+    }
+
+    /// Names of statements, for a moment.
+    pub(crate) fn names(&self) -> RefMut<'_, Names> {
+        self.names.borrow_mut()
     }
 
     /// Its settings, for a moment.

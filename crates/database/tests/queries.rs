@@ -7,10 +7,11 @@ use every_engine::{every_engine, open};
 use hotrow::{Error, Session, Value};
 
 const SETUP: &str = include_str!("queries/setup.sql");
-const EXPECTED: [&str; 3] = [
+const EXPECTED: [&str; 4] = [
     include_str!("queries/expected.txt"),
     include_str!("queries/json.txt"),
     include_str!("queries/interval.txt"),
+    include_str!("queries/catalog.txt"),
 ];
 
 fn text(value: &Value) -> String {

@@ -176,6 +176,7 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
         H::ArrayOf
         | H::Json(..)
         | H::JsonRows(_)
+        | H::Keywords
         | H::Itself
         | H::System(_)
         | H::Series
@@ -244,6 +245,9 @@ pub(crate) fn rows(
     function: HostFunction,
     arguments: &[Value],
 ) -> Result<Box<dyn Iterator<Item = Row>>, SqlError> {
+    if function == HostFunction::Keywords {
+        return Ok(Box::new(hotrow_sql::keywords().into_iter()));
+    }
     let [first, rest @ ..] = arguments else { return Ok(Box::new(std::iter::empty())) };
     let values = array(first).unwrap_or_default().to_vec();
     Ok(match function {

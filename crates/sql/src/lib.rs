@@ -79,7 +79,7 @@ pub use parameters::{with_literals, without_parameters};
 pub use relation::{
     Aggregation, Change, Expanding, Fields, Group, GroupAggregate, HostFunction, Join, JoinKind,
     KnownType, Plan, Query, Scalar, ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind,
-    SubqueryKind, SystemContext, SystemFunction, Window, WindowFunction, known_type,
+    SubqueryKind, SystemContext, SystemFunction, Window, WindowFunction, keywords, known_type,
     sequence_named, system_function, system_rows, table_number,
 };
 pub use script::parse_script;

@@ -484,6 +484,17 @@ impl Compiler<'_> {
                 };
                 (HostFunction::JsonRows(function), vec![json], columns)
             }
+            ("pg_get_keywords", 0) => {
+                let [text, truth] = [DataType::Text, DataType::Boolean].map(SqlType::Scalar);
+                let columns = vec![
+                    ("word", text),
+                    ("catcode", text),
+                    ("barelabel", truth),
+                    ("catdesc", text),
+                    ("baredesc", text),
+                ];
+                (HostFunction::Keywords, vec![], columns)
+            }
             ("generate_subscripts", 2 | 3) => {
                 let array = self.expr(written[0])?;
                 (HostFunction::Subscripts, vec![array], vec![(name, integer)])
@@ -639,6 +650,7 @@ fn is_expansion(name: &str) -> bool {
         "generate_subscripts",
         "_pg_expandarray",
         "pg_partition_ancestors",
+        "pg_get_keywords",
     ];
     ALL.contains(&name) || json_rows(name).is_some()
 }

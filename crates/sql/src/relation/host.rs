@@ -47,6 +47,8 @@ pub enum HostFunction {
     QuoteLiteral,
     /// what the session or the catalog knows
     System(SystemFunction),
+    /// pg_get_keywords()
+    Keywords,
     /// generate_series(from, to [, step])
     Series,
     /// unnest(array): its elements
