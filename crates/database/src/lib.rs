@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod advisory;
 mod alone;
 mod arguments;
 pub mod binary;

@@ -12,11 +12,13 @@ use hotrow_base::ids::ProcedureId;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
+use hotrow_sql::AdvisoryLevel;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::invocation::{Arguments, Invocation};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Procedure as Tree;
 
+use crate::advisory::AdvisoryOwner;
 use crate::arguments::{IntoArguments, bind_all};
 use crate::books::OpenBooks;
 use crate::cancel::{Canceller, Listed};
@@ -72,6 +74,7 @@ pub struct Session {
     settings: RefCell<Settings>,
     drawn: RefCell<Drawn>,
     names: RefCell<Names>,
+    advisory: AdvisoryOwner,
     books: OpenBooks,
     /// within which a thread must take its calls
     pub(crate) call_deadline: Cell<Option<Duration>>,
@@ -104,6 +107,7 @@ impl Session {
         let call_deadline = Cell::new(inner.config.call_deadline);
         let talk = RefCell::new(Talk::new(&inner.config, &interrupt, books.share()));
         let mailbox = RefCell::new(Arc::new(Mailbox::new(books.share())));
+        let advisory = AdvisoryOwner::new(&inner.advisory);
         Self {
             inner,
             mailbox,
@@ -115,6 +119,7 @@ impl Session {
             settings: RefCell::default(),
             drawn: RefCell::default(),
             names: RefCell::default(),
+            advisory,
             books,
             call_deadline,
         }
@@ -332,6 +337,7 @@ impl Session {
     /// What COMMIT says.
     pub fn end_batch(&self, stays: bool) -> Result<(), Error> {
         let Some(ended) = self.talk().end_batch(&self.inner, stays) else { return Ok(()) };
+        self.settle_advisory();
         if self.transaction_state() == TransactionState::Idle {
             self.settings().step(match ended {
                 Ok(true) => TransactionStep::Committed,
@@ -393,6 +399,18 @@ impl Session {
 
     pub(crate) fn identity(&self) -> Arc<Identity> {
         self.identity.borrow().clone()
+    }
+
+    pub(crate) fn advisory(&self) -> &AdvisoryOwner {
+        &self.advisory
+    }
+
+    /// Gives back advisory locks of a transaction, where none is open any more.
+    pub(crate) fn settle_advisory(&self) {
+        let has_any = self.advisory.has_of_transaction();
+        if has_any && self.transaction_state() == TransactionState::Idle {
+            self.advisory.release(AdvisoryLevel::Transaction);
+        }
     }
 
     /// Names of statements, for a moment.

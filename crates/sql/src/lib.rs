@@ -77,10 +77,11 @@ pub use definition::{ForeignKeyDefinition, TableDefinition};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{
-    Aggregation, Change, Expanding, Fields, Group, GroupAggregate, HostFunction, Join, JoinKind,
-    KnownType, Plan, Query, Scalar, ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind,
-    SubqueryKind, SystemContext, SystemFunction, Window, WindowFunction, keywords, known_type,
-    sequence_named, system_function, system_rows, table_number,
+    Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, Aggregation, Change, Expanding, Fields,
+    Group, GroupAggregate, HostFunction, Join, JoinKind, KnownType, Plan, Query, Scalar,
+    ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind, SubqueryKind, SystemContext,
+    SystemFunction, Window, WindowFunction, keywords, known_type, sequence_named, system_function,
+    system_rows, table_number,
 };
 pub use script::parse_script;
 pub use sequence::SequenceDefinition;

@@ -11,6 +11,7 @@
 //!              I2 what is compiled while a level is the innermost one registers its steps there
 //!              ([`Level::steps`]); who compiles an expression takes them and puts them below it
 
+mod advisory;
 mod assemble;
 mod change;
 mod element;
@@ -35,7 +36,7 @@ use crate::error::{Advice, Result, error};
 use crate::scope::{Compiler, Row, RowColumn};
 
 pub use change::Change;
-pub use host::{HostFunction, SystemFunction};
+pub use host::{Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, HostFunction, SystemFunction};
 pub use plan::{
     Aggregation, Expanding, Group, GroupAggregate, Join, JoinKind, Plan, Query, Scalar,
     ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind, SubqueryKind, Window,

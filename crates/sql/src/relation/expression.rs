@@ -15,6 +15,7 @@ use crate::scope::Compiler;
 use crate::token::folded;
 use crate::typing::{cast, common_type, constant, null};
 
+use super::advisory::advisory;
 use super::host::{HostFunction, Known, SIGNATURES, Signature, SystemFunction, known};
 use super::plan::{Expanding, Step, StepKind, SubqueryKind};
 
@@ -331,6 +332,14 @@ impl Compiler<'_> {
         }
         if is_expansion(&name) {
             return self.expanded(function, &name, &written, place).map(Some);
+        }
+        if let Some((function, takes, gives)) = advisory(&name, written.len()) {
+            let mut values = Vec::new();
+            for (written, to) in written.iter().zip(takes) {
+                values.push(self.fixed_argument(written, *to, place)?);
+            }
+            let function = HostFunction::System(SystemFunction::Advisory(function));
+            return self.host(function, &values, gives).map(Some);
         }
         let fits =
             |s: &&Signature| s.name == name && (s.least..=s.takes.len()).contains(&written.len());

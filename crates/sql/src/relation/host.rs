@@ -116,9 +116,53 @@ pub enum SystemFunction {
     CancelBackend,
     /// pg_terminate_backend(number)
     TerminateBackend,
+    /// pg_advisory_lock(key) and its kin
+    Advisory(Advisory),
     /// pg_isolation_test_session_is_blocked(number, numbers): whether that session waits for a
     /// lock, whoever holds it
     IsBlocked,
+}
+
+/// A function of advisory locks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Advisory {
+    /// what it does
+    pub step: AdvisoryStep,
+    /// who else may have the lock
+    pub mode: AdvisoryMode,
+    /// what it ends with
+    pub level: AdvisoryLevel,
+}
+
+/// What is done with an advisory lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AdvisoryStep {
+    /// taken, when it is free
+    Lock,
+    /// taken, if it is free
+    Try,
+    /// given back
+    Unlock,
+    /// all of the session's are given back
+    UnlockAll,
+}
+
+/// Who may have an advisory lock at the same time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AdvisoryMode {
+    /// others that share it
+    Shared,
+    /// nobody
+    Exclusive,
+}
+
+/// How long an advisory lock is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AdvisoryLevel {
+    /// until it is given back, or the session ends
+    Session,
+    /// until the transaction ends
+    Transaction,
 }
 
 /// What a function takes and gives.

@@ -250,7 +250,9 @@ pub fn system_function(
             return Value::Bool(!is_hidden);
         }
         // Done by whoever runs the query.
-        F::Sleep | F::CancelBackend | F::TerminateBackend | F::IsBlocked => return Value::Null,
+        F::Sleep | F::CancelBackend | F::TerminateBackend | F::IsBlocked | F::Advisory(_) => {
+            return Value::Null;
+        }
     };
     found.map_or(Value::Null, Value::Text)
 }
