@@ -3,9 +3,11 @@
 //! Role         what slots hold and expressions compute on; its type is static, known to the
 //!              program, and never stored with it
 //! Invariants   I1 NULL is `hi == i64::MIN`, `lo == 0`: no other datum has that `hi`, because
-//!              integers, floats and ranges keep `hi == 0` and a numeric's magnitude stays below
-//!              10^38 < 2^127
+//!              integers, floats and ranges keep `hi == 0`, a numeric's magnitude stays below
+//!              10^38 < 2^127, and an interval has more than `i32::MIN` months
 //!              I2 a byte range or array range is only valid with the heap it was made for
+
+use crate::temporal::Interval;
 
 /// One SQL value: 16 bytes, `Copy`.
 ///
@@ -14,7 +16,8 @@
 /// | boolean, integers, date, timestamps | the value as `i64` | 0 |
 /// | real, double precision | the bits of the `f64` | 0 |
 /// | numeric | low half of the scaled `i128` | high half |
-/// | text, varchar, char, bytea, uuid | start (low 32 bits) and length (high 32) in a heap | 0 |
+/// | texts, bytea, uuid, json | start (low 32 bits) and length (high 32) in a heap | 0 |
+/// | interval | microseconds | months (high 32 bits) and days (low) |
 /// | array | start and count in an element list | 0 |
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(16))]
@@ -138,6 +141,20 @@ impl Datum {
         ((self.hi as i128) << 64) | self.lo as i128
     }
 
+    /// An interval.
+    #[inline]
+    pub const fn interval(interval: Interval) -> Self {
+        let Interval { months, days, micros } = interval;
+        Self { lo: micros as u64, hi: (months as u32 as u64) << 32 | days as u32 as u64 }
+    }
+
+    /// The interval. Meaningless for NULL.
+    #[inline]
+    pub const fn as_interval(self) -> Interval {
+        let (months, days) = ((self.hi >> 32) as i32, self.hi as i32);
+        Interval { months, days, micros: self.lo as i64 }
+    }
+
     /// The numeric's scaled units, if they fit 64 bits and this is not NULL.
     #[inline]
     pub const fn as_small_numeric(self) -> Option<i64> {
@@ -186,7 +203,7 @@ const _: () = assert!(size_of::<Datum>() == 16);
 
 #[cfg(test)]
 mod tests {
-    use super::Datum;
+    use super::{Datum, Interval};
 
     #[test]
     fn forms_round_trip_and_only_null_is_null() {
@@ -195,6 +212,13 @@ mod tests {
             assert!(!Datum::numeric(units).is_null());
             let small = i64::try_from(units).ok();
             assert_eq!(Datum::numeric(units).as_small_numeric(), small);
+        }
+        for months in [0, 1, -1, i32::MIN + 1, i32::MAX] {
+            for (days, micros) in [(0, 0), (-1, -1), (i32::MIN, i64::MIN), (i32::MAX, i64::MAX)] {
+                let interval = Interval { months, days, micros };
+                assert_eq!(Datum::interval(interval).as_interval(), interval);
+                assert!(!Datum::interval(interval).is_null());
+            }
         }
         for value in [0, 1, -1, i64::MIN, i64::MAX] {
             assert_eq!(Datum::int(value).as_int(), value);

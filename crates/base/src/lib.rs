@@ -12,6 +12,7 @@ pub mod datum;
 pub mod decimal;
 pub mod ids;
 pub mod interrupt;
+pub mod json;
 pub mod key;
 pub mod numbering;
 pub mod pool;

@@ -61,6 +61,7 @@ pub(crate) fn data_type() -> impl Strategy<Value = DataType> {
         Just(DataType::Timestamp),
         Just(DataType::Date),
         Just(DataType::Uuid),
+        Just(DataType::Jsonb),
     ]
 }
 
@@ -83,6 +84,9 @@ pub(crate) fn plain(data_type: DataType, nullable: bool) -> BoxedStrategy<Plain>
         DataType::Char(n) => vec(prop_oneof![Just(b' '), b'a'..=b'z'], 0..=n as usize)
             .prop_map(|bytes| Plain::Bytes(trim_blanks(&bytes).to_vec()))
             .boxed(),
+        DataType::Jsonb => {
+            any::<i64>().prop_map(|number| Plain::Bytes(number.to_string().into_bytes())).boxed()
+        }
         DataType::Uuid => vec(any::<u8>(), 16).prop_map(Plain::Bytes).boxed(),
         _ => any::<i64>().prop_map(Plain::Int).boxed(),
     };

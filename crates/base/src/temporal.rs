@@ -1,8 +1,9 @@
-//! Dates and timestamps: days and microseconds since 2000-01-01, proleptic Gregorian calendar.
+//! Dates and timestamps: days and microseconds since 2000-01-01, proleptic Gregorian calendar; and
+//! intervals between them.
 //!
-//! Role         text, fields and truncation of the types date, timestamp and timestamptz; knows no
-//!              clock and one time zone, UTC: a timestamptz is shown in it, and a text without an
-//!              offset is taken to be in it
+//! Role         text, fields and truncation of the types date, timestamp, timestamptz and interval;
+//!              knows no clock and one time zone, UTC: a timestamptz is shown in it, and a text
+//!              without an offset is taken to be in it
 //! Invariants   I1 every i32 of days and every i64 of microseconds can be formatted and taken apart
 //!              I2 parsing admits PostgreSQL's range: from 4713-01-01 BC to the year 5874897 (date)
 //!                 or 294276 (timestamps); infinity is refused
@@ -11,6 +12,8 @@
 mod calendar;
 mod extract;
 mod format;
+mod interval;
+mod interval_text;
 mod parse;
 
 #[cfg(test)]
@@ -19,6 +22,8 @@ mod tests;
 pub use calendar::{Civil, civil_from_days, days_from_civil};
 pub use extract::{ExtractField, TruncateUnit, date_trunc, extract};
 pub use format::{write_date, write_timestamp, write_timestamp_tz};
+pub use interval::{Interval, add_interval, age, difference};
+pub use interval_text::{parse_interval, write_interval};
 pub use parse::{TemporalError, parse_date, parse_timestamp, parse_timestamp_tz};
 
 /// Microseconds in a second.

@@ -41,8 +41,14 @@ pub enum DataType {
     TimestampTz,
     /// `date`: days since 2000-01-01
     Date,
+    /// `interval`: months, days and microseconds
+    Interval,
     /// `uuid`
     Uuid,
+    /// `json`, as it was written
+    Json,
+    /// `jsonb`, in its normal form
+    Jsonb,
 }
 
 impl DataType {
@@ -61,9 +67,19 @@ impl DataType {
         matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
     }
 
-    /// Whether a datum of this type points into a byte heap (text, bytea, uuid).
+    /// json or jsonb.
+    pub const fn is_json(self) -> bool {
+        matches!(self, Self::Json | Self::Jsonb)
+    }
+
+    /// Whether a datum of this type points into a byte heap (text, bytea, uuid, json).
     pub const fn is_bytes(self) -> bool {
-        self.is_text() || matches!(self, Self::Bytea | Self::Uuid)
+        self.is_text() || self.is_json() || matches!(self, Self::Bytea | Self::Uuid)
+    }
+
+    /// Whether its values lie behind a row's fixed part: text, varchar, bytea, json, jsonb.
+    pub const fn is_variable(self) -> bool {
+        self.is_bytes() && !matches!(self, Self::Char(_) | Self::Uuid)
     }
 
     /// Any of the numeric types: integers, floats, numeric.
@@ -89,7 +105,10 @@ impl fmt::Display for DataType {
             Self::Timestamp => f.write_str("timestamp"),
             Self::TimestampTz => f.write_str("timestamptz"),
             Self::Date => f.write_str("date"),
+            Self::Interval => f.write_str("interval"),
             Self::Uuid => f.write_str("uuid"),
+            Self::Json => f.write_str("json"),
+            Self::Jsonb => f.write_str("jsonb"),
         }
     }
 }

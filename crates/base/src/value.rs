@@ -21,6 +21,7 @@ pub use error::ValueError;
 
 use crate::datum::Datum;
 use crate::decimal::Decimal;
+use crate::temporal::Interval;
 use crate::types::DataType;
 
 /// One SQL value, owned.
@@ -53,8 +54,14 @@ pub enum Value {
     TimestampTz(i64),
     /// `date`: days since 2000-01-01
     Date(i32),
+    /// `interval`
+    Interval(Interval),
     /// `uuid`
     Uuid([u8; 16]),
+    /// `json`, which has been checked
+    Json(String),
+    /// `jsonb`, in its normal form
+    Jsonb(String),
     /// an array of values of one type, none of them an array
     Array(Vec<Value>),
 }
@@ -64,7 +71,7 @@ impl Value {
     pub fn bytes(&self) -> usize {
         size_of::<Self>()
             + match self {
-                Self::Text(text) => text.len(),
+                Self::Text(text) | Self::Json(text) | Self::Jsonb(text) => text.len(),
                 Self::Bytea(bytes) => bytes.len(),
                 Self::Array(values) => values.iter().map(Self::bytes).sum(),
                 _ => 0,
@@ -102,7 +109,10 @@ impl Value {
             DataType::Timestamp => Self::Timestamp(int),
             DataType::TimestampTz => Self::TimestampTz(int),
             DataType::Date => Self::Date(int as i32),
+            DataType::Interval => Self::Interval(datum.as_interval()),
             DataType::Uuid => Self::Uuid(bytes().try_into().unwrap_or_default()),
+            DataType::Json => Self::Json(text()),
+            DataType::Jsonb => Self::Jsonb(text()),
         }
     }
 
@@ -122,7 +132,10 @@ impl Value {
             Self::Timestamp(_) => "timestamp without time zone",
             Self::TimestampTz(_) => "timestamp with time zone",
             Self::Date(_) => "date",
+            Self::Interval(_) => "interval",
             Self::Uuid(_) => "uuid",
+            Self::Json(_) => "json",
+            Self::Jsonb(_) => "jsonb",
             Self::Array(_) => "array",
         }
     }

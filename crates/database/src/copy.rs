@@ -7,8 +7,9 @@
 //!              own nothing remains of one that fails, or is dropped with its session
 //! Invariants   I1 beside the rows themselves, memory grows with the longest row, and no row is
 //!                 longer than [`ROW_BYTES_MAX`]
-//! Source       PostgreSQL 15, COPY. We differ: no binary format
+//! Source       PostgreSQL 15, COPY
 
+mod binary;
 mod form;
 mod read;
 
@@ -21,6 +22,7 @@ use hotrow_sql::{Copied, Copy, CopyForm, quoted};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 
+use self::binary::{BinaryRows, Broken};
 use self::form::write_row;
 use self::read::{Cell, Cells, Rows as RowBytes};
 use crate::error::Error;
@@ -43,7 +45,7 @@ pub struct CopyIn {
     table: String,
     columns: Vec<Column>,
     form: CopyForm,
-    bytes: RowBytes,
+    data: Data,
     cells: Cells,
     values: Vec<Value>,
     /// of the client's data, from 1
@@ -53,6 +55,12 @@ pub struct CopyIn {
     place: Place,
     /// the statement lasts as long as this: it can be cancelled while its client is silent
     _running: Running,
+}
+
+/// What has come of the client's data, by its format.
+enum Data {
+    Lines(RowBytes),
+    Binary(BinaryRows),
 }
 
 struct Column {
@@ -68,6 +76,7 @@ struct Column {
 pub struct CopyOut {
     form: CopyForm,
     columns: Vec<String>,
+    types: Vec<DataType>,
     rows: Rows,
     place: Place,
 }
@@ -121,7 +130,7 @@ impl Session {
             return Err(no_copy("COPY ... TO STDOUT"));
         };
         let mut written = Ok(());
-        copy.for_each_line(|line| {
+        copy.for_each_piece(|line| {
             if written.is_ok() {
                 written = out.write_all(line);
             }
@@ -151,8 +160,10 @@ pub(crate) fn begin(
         Copied::Out { query } => {
             let prepared = session.prepare(&query, &[])?;
             let columns = prepared.columns().map(|(name, _)| name.to_owned()).collect();
-            let rows = session.execute_prepared(&prepared, &[])?.rows;
-            Ok(Outcome::CopyOut(Box::new(CopyOut { form, columns, rows, place })))
+            let result = session.execute_prepared(&prepared, &[])?;
+            let types = result.types.iter().map(scalar).collect();
+            let copy = CopyOut { form, columns, types, rows: result.rows, place };
+            Ok(Outcome::CopyOut(Box::new(copy)))
         }
     }
 }
@@ -170,9 +181,7 @@ impl CopyIn {
         let text = format!("INSERT INTO {} ({list}) VALUES ({places})", quoted(&table));
         // Of its own: it gives columns values that are GENERATED ALWAYS.
         let insert = session.prepare_own(&text)?;
-        let types = insert.parameters().iter().map(|of| match of {
-            SqlType::Scalar(data_type) | SqlType::Array(data_type) => *data_type,
-        });
+        let types = insert.parameters().iter().map(scalar);
         let columns = names.into_iter().zip(types).map(|(name, data_type)| Column {
             never_null: form.force_not_null.has(&name),
             null_if_quoted: form.force_null.has(&name),
@@ -181,7 +190,10 @@ impl CopyIn {
         });
         let columns = columns.collect();
         let is_own = session.talk().begin_unless_open(session.inner(), session)?;
-        let bytes = RowBytes::new(&form);
+        let data = match form.is_binary {
+            true => Data::Binary(BinaryRows::default()),
+            false => Data::Lines(RowBytes::new(&form)),
+        };
         let (cells, values) = (Cells::default(), Vec::new());
         let (line, rows) = (0, 0);
         Ok(Self {
@@ -189,7 +201,7 @@ impl CopyIn {
             table,
             columns,
             form,
-            bytes,
+            data,
             cells,
             values,
             line,
@@ -205,17 +217,28 @@ impl CopyIn {
         self.columns.len()
     }
 
+    /// Whether rows come in the binary format.
+    pub fn is_binary(&self) -> bool {
+        self.form.is_binary
+    }
+
     /// Takes some of the data.
     ///
     /// # Errors
     ///
     /// As [`Session::copy_in`]; then there is nothing more to do with it.
     pub fn write(&mut self, session: &Session, data: &[u8]) -> Result<(), Error> {
-        let mut bytes = std::mem::take(&mut self.bytes);
-        bytes.push(data);
+        let mut come = std::mem::take(&mut self.data);
+        match &mut come {
+            Data::Lines(lines) => lines.push(data),
+            Data::Binary(rows) => rows.push(data),
+        }
         let go_on = session.interrupt().check().map_err(|why| SqlError::from(why).into());
-        let done = go_on.and_then(|()| self.rows_of(session, &mut bytes));
-        self.bytes = bytes;
+        let done = go_on.and_then(|()| match &mut come {
+            Data::Lines(lines) => self.rows_of(session, lines),
+            Data::Binary(rows) => self.binary_rows_of(session, rows),
+        });
+        self.data = come;
         done.map_err(|error| self.failed(session, error))
     }
 
@@ -237,20 +260,27 @@ impl CopyIn {
     }
 
     fn rows_of_finish(mut self, session: &Session) -> Result<u64, Error> {
-        let mut bytes = std::mem::take(&mut self.bytes);
-        bytes.end();
-        if let Err(error) = self.rows_of(session, &mut bytes) {
-            return Err(self.failed(session, error));
-        }
-        if bytes.is_inside_quotes() {
-            let error = SqlError::new(b"22P04", "unterminated CSV quoted field");
-            let error = self.at_line(error, None).into();
+        let ended = match std::mem::take(&mut self.data) {
+            Data::Lines(lines) => self.end_lines(session, lines),
+            Data::Binary(rows) => rows.end().map_err(|broken| self.at_column(broken).into()),
+        };
+        if let Err(error) = ended {
             return Err(self.failed(session, error));
         }
         if self.is_own {
             session.talk().commit_own(session.inner())?;
         }
         Ok(self.rows)
+    }
+
+    fn end_lines(&mut self, session: &Session, mut lines: RowBytes) -> Result<(), Error> {
+        lines.end();
+        self.rows_of(session, &mut lines)?;
+        if lines.is_inside_quotes() {
+            let error = SqlError::new(b"22P04", "unterminated CSV quoted field");
+            return Err(self.at_line(error, None).into());
+        }
+        Ok(())
     }
 
     fn failed(&self, session: &Session, error: Error) -> Error {
@@ -278,15 +308,41 @@ impl CopyIn {
         Ok(())
     }
 
+    /// The same of binary ones.
+    fn binary_rows_of(&mut self, session: &Session, rows: &mut BinaryRows) -> Result<(), Error> {
+        loop {
+            self.line += 1;
+            let is_whole = rows.next(self.columns.len());
+            if !is_whole.map_err(|broken| self.at_column(broken))? {
+                self.line -= 1;
+                return Ok(());
+            }
+            self.values.clear();
+            for (at, column) in self.columns.iter().enumerate() {
+                let read = |bytes| crate::binary::read(bytes, SqlType::Scalar(column.data_type));
+                match rows.value(at).map_or(Ok(Value::Null), read) {
+                    Ok(value) => self.values.push(value),
+                    Err(error) => return Err(self.at_column((error, Some(at))).into()),
+                }
+            }
+            self.insert(session, None)?;
+        }
+    }
+
     fn row(&mut self, session: &Session, row: &[u8]) -> Result<(), Error> {
         if self.line == 1 && self.form.header {
             return self.header(row).map_err(Error::from);
         }
         self.take_cells(row)?;
+        self.insert(session, Some(row))
+    }
+
+    /// Inserts the values of a row.
+    fn insert(&mut self, session: &Session, row: Option<&[u8]>) -> Result<(), Error> {
         let insert = (&self.insert, self.values.as_slice());
         if let Some(done) = session.talk().statement(session.inner(), insert, session) {
             done.map_err(|error| match error {
-                Error::Sql(error) => self.at_line(*error, Some(row)).into(),
+                Error::Sql(error) => self.at_line(*error, row).into(),
                 other => other,
             })?;
         }
@@ -338,6 +394,16 @@ impl CopyIn {
         Ok(())
     }
 
+    /// An error of a binary row, which is nothing to show.
+    fn at_column(&self, (error, column): Broken) -> SqlError {
+        let (table, line) = (&self.table, self.line.max(1));
+        let mut context = format!("COPY {table}, line {line}");
+        if let Some(column) = column.and_then(|at| self.columns.get(at)) {
+            context += &format!(", column {}", column.name);
+        }
+        SqlError { context: Some(context), ..error }
+    }
+
     fn at_line(&self, error: SqlError, row: Option<&[u8]>) -> SqlError {
         let (table, line) = (&self.table, self.line);
         let mut context = format!("COPY {table}, line {line}");
@@ -361,10 +427,19 @@ impl Column {
             let text = "invalid byte sequence for encoding \"UTF8\": 0x00";
             return Err(SqlError::new(b"22021", text));
         }
-        Value::parse(self.data_type, cell.text).map_err(|error| {
-            let code = error.code().as_bytes().try_into().unwrap_or(*b"22P02");
-            SqlError::new(&code, error.message())
-        })
+        Ok(Value::parse(self.data_type, cell.text)?)
+    }
+}
+
+impl Default for Data {
+    fn default() -> Self {
+        Self::Lines(RowBytes::default())
+    }
+}
+
+fn scalar(sql_type: &SqlType) -> DataType {
+    match sql_type {
+        SqlType::Scalar(data_type) | SqlType::Array(data_type) => *data_type,
     }
 }
 
@@ -390,9 +465,25 @@ impl CopyOut {
         self.rows.len() as u64
     }
 
-    /// Writes the header, if there is to be one, and each row, its end of line included.
-    pub fn for_each_line(&self, mut tell: impl FnMut(&[u8])) {
+    /// Whether they are written in the binary format.
+    pub fn is_binary(&self) -> bool {
+        self.form.is_binary
+    }
+
+    /// Writes the header, if there is to be one, and each row, its end of line included. In the
+    /// binary format the first row comes with the header, as clients expect it.
+    pub fn for_each_piece(&self, mut tell: impl FnMut(&[u8])) {
         let mut line = Vec::new();
+        if self.form.is_binary {
+            binary::write_header(&mut line);
+            for row in self.rows.iter() {
+                binary::write_row(row, &self.types, &mut line);
+                tell(&line);
+                line.clear();
+            }
+            binary::write_trailer(&mut line);
+            return tell(&line);
+        }
         if self.form.header {
             let names = self.columns.iter().map(|name| Value::Text(name.clone()));
             let names: Vec<Value> = names.collect();

@@ -36,6 +36,7 @@ use hotrow_log::position::Position;
 use hotrow_transaction::outcome::SqlError;
 
 use crate::admission::Admission;
+use crate::advisory::AdvisoryLocks;
 use crate::alone::Alone;
 use crate::books::Library;
 use crate::bulk::BulkLoader;
@@ -108,6 +109,7 @@ pub(crate) struct Inner {
     expects_writers: AtomicBool,
     pub(crate) sequences: Sequences,
     pub(crate) cancellers: Cancellers,
+    pub(crate) advisory: Arc<AdvisoryLocks>,
     pub(crate) library: Arc<Library>,
     /// where calls for a key are counted
     admission: Option<Admission>,
@@ -385,6 +387,7 @@ impl Inner {
             expects_writers: AtomicBool::new(false),
             sequences: Sequences::default(),
             cancellers: Cancellers::default(),
+            advisory: Arc::default(),
             library: Arc::default(),
             admission,
             opened: Ticks::now(),

@@ -36,8 +36,10 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod advisory;
 mod alone;
 mod arguments;
+pub mod binary;
 mod books;
 mod bulk;
 mod cancel;
@@ -54,6 +56,7 @@ mod engine_table;
 mod error;
 mod inspect;
 mod memory;
+mod named;
 mod numbers;
 mod once;
 mod prepared;
@@ -90,6 +93,7 @@ pub use engine_table::engines;
 pub use error::Error;
 pub use inspect::{LogLine, VerifyReport, dump_log, verify};
 pub use memory::{IndexMemory, MemoryReport, TableMemory};
+pub use named::NamedBy;
 pub use prepared::Prepared;
 pub use procedure::Procedure;
 pub use recovery::{RecoveryProgress, RecoveryReport};
@@ -103,6 +107,7 @@ pub use waits::Wait;
 pub use hotrow_base::datum::Datum;
 pub use hotrow_base::decimal::Decimal;
 pub use hotrow_base::ids::ProcedureId;
+pub use hotrow_base::temporal::Interval;
 pub use hotrow_base::types::{DataType, SqlType};
 pub use hotrow_base::value::{FromValue, Value, ValueError};
 pub use hotrow_engine::contract::{
@@ -112,6 +117,6 @@ pub use hotrow_engine::journal::LogEntries;
 pub use hotrow_engine::source::CallSource;
 pub use hotrow_engine::statistics::{Activity, CallTime, Statistics};
 pub use hotrow_engine::trace::{SerialTrace, Traced};
-pub use hotrow_sql::{Direction, Naming, without_parameters};
+pub use hotrow_sql::{Direction, KnownType, Naming, known_type, without_parameters};
 pub use hotrow_transaction::invocation::{Arguments, Invocation};
 pub use hotrow_transaction::outcome::SqlError;

@@ -14,7 +14,8 @@ use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
 use hotrow_query::{Ground, Limits, Row};
 use hotrow_sql::{
-    Change, Query, SystemContext, SystemFunction, sequence_named, system_function, system_rows,
+    Advisory, AdvisoryStep, Change, Query, SystemContext, SystemFunction, sequence_named,
+    system_function, system_rows,
 };
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::invocation::Invocation;
@@ -210,7 +211,10 @@ impl Reads<'_, '_> {
             setting: &setting,
             settings: settings.collect(),
             users: schema.catalog.users().keys().cloned().collect(),
-            own: &|view| views::rows(inner, view),
+            own: &|view| match view {
+                "pg_catalog.pg_prepared_statements" => session.named_statements(),
+                view => views::rows(inner, view),
+            },
         })
     }
 }
@@ -224,6 +228,9 @@ impl Reads<'_, '_> {
     ) -> Result<Option<Value>, SqlError> {
         use SystemFunction as F;
         let Around { schema, session, .. } = self.around;
+        if let F::Advisory(function) = function {
+            return self.advisory(function, arguments).map(Some);
+        }
         if function == F::LastValue {
             return session.last_number().map(|number| Some(Value::BigInt(number)));
         }
@@ -274,6 +281,17 @@ fn as_sql(error: Error) -> SqlError {
 const SLEEP_SECONDS_MAX: f64 = 1e9;
 
 impl Reads<'_, '_> {
+    fn advisory(&self, function: Advisory, arguments: &[Value]) -> Result<Value, SqlError> {
+        if self.around.is_alone && function.step == AdvisoryStep::Lock {
+            let message = "an advisory lock beside tables would hold everybody up on this engine";
+            let advice = "SELECT pg_advisory_lock(...) alone.";
+            return Err(advised(b"0A000", message.to_owned(), advice));
+        }
+        let session = self.around.session;
+        let given = session.advisory().call(function, arguments, session.interrupt())?;
+        Ok(given.unwrap_or_default())
+    }
+
     fn sleep(&self, seconds: f64) -> Result<Value, SqlError> {
         if self.around.is_alone {
             self.around.session.interrupt().give_up_attempt()?;

@@ -4,7 +4,7 @@
 //! Role         what statements outside transactions are tried as, under locks or at a quiet point,
 //!              for a moment; and, when that is over, how they run on a [`Snapshot`] of the tables
 //!              that they name
-//! States       tried for `Config::report_attempt` -> waits for whoever makes an image, for room, for
+//! States       tried for `Config::report_attempt` -> waits for whoever makes an image, room and
 //!              a quiet point -> tables are copied while transactions run -> runs, in nobody's
 //!              way. Where there is no room, or no quiet point to be had: runs as it was tried, to
 //!              its end

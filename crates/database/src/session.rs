@@ -12,11 +12,13 @@ use hotrow_base::ids::ProcedureId;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
+use hotrow_sql::AdvisoryLevel;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::invocation::{Arguments, Invocation};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Procedure as Tree;
 
+use crate::advisory::AdvisoryOwner;
 use crate::arguments::{IntoArguments, bind_all};
 use crate::books::OpenBooks;
 use crate::cancel::{Canceller, Listed};
@@ -24,6 +26,7 @@ use crate::client::{Mailbox, Priority};
 use crate::database::Inner;
 use crate::definition::procedure_named;
 use crate::error::Error;
+use crate::named::Names;
 use crate::numbers::Drawn;
 use crate::once;
 use crate::prepared::Prepared;
@@ -70,6 +73,8 @@ pub struct Session {
     identity: RefCell<Arc<Identity>>,
     settings: RefCell<Settings>,
     drawn: RefCell<Drawn>,
+    names: RefCell<Names>,
+    advisory: AdvisoryOwner,
     books: OpenBooks,
     /// within which a thread must take its calls
     pub(crate) call_deadline: Cell<Option<Duration>>,
@@ -102,6 +107,7 @@ impl Session {
         let call_deadline = Cell::new(inner.config.call_deadline);
         let talk = RefCell::new(Talk::new(&inner.config, &interrupt, books.share()));
         let mailbox = RefCell::new(Arc::new(Mailbox::new(books.share())));
+        let advisory = AdvisoryOwner::new(&inner.advisory);
         Self {
             inner,
             mailbox,
@@ -112,6 +118,8 @@ impl Session {
             identity: RefCell::default(),
             settings: RefCell::default(),
             drawn: RefCell::default(),
+            names: RefCell::default(),
+            advisory,
             books,
             call_deadline,
         }
@@ -329,6 +337,7 @@ impl Session {
     /// What COMMIT says.
     pub fn end_batch(&self, stays: bool) -> Result<(), Error> {
         let Some(ended) = self.talk().end_batch(&self.inner, stays) else { return Ok(()) };
+        self.settle_advisory();
         if self.transaction_state() == TransactionState::Idle {
             self.settings().step(match ended {
                 Ok(true) => TransactionStep::Committed,
@@ -396,6 +405,23 @@ impl Session {
 
     pub(crate) fn identity(&self) -> Arc<Identity> {
         self.identity.borrow().clone()
+    }
+
+    pub(crate) fn advisory(&self) -> &AdvisoryOwner {
+        &self.advisory
+    }
+
+    /// Gives back advisory locks of a transaction, where none is open any more.
+    pub(crate) fn settle_advisory(&self) {
+        let has_any = self.advisory.has_of_transaction();
+        if has_any && self.transaction_state() == TransactionState::Idle {
+            self.advisory.release(AdvisoryLevel::Transaction);
+        }
+    }
+
+    /// Names of statements, for a moment.
+    pub(crate) fn names(&self) -> RefMut<'_, Names> {
+        self.names.borrow_mut()
     }
 
     /// Its settings, for a moment.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_sql::{Setting, TransactionAccess, TransactionControl, TransactionModes};
+use hotrow_sql::{AdvisoryLevel, Setting, TransactionAccess, TransactionControl, TransactionModes};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::ResultColumn;
 
@@ -56,6 +56,7 @@ impl Session {
         refused.inspect_err(|_| self.talk().fail())?;
         self.settings().reset_all();
         self.drawn().forget();
+        self.advisory().release(AdvisoryLevel::Session);
         self.settle_limits();
         Ok(())
     }

@@ -136,6 +136,7 @@ pub(crate) fn execute(
     session.note_statement(done.is_ok());
     tell_if_slow(session, prepared.statement(), began);
     session.settle_limits();
+    session.settle_advisory();
     done.map_err(|error| at(error, prepared.statement().place))
 }
 

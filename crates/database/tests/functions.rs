@@ -49,6 +49,13 @@ fn functions_stand_where_values_and_relations_do() -> Result<(), Error> {
         for (statement, expected) in [
             // Alone it is a planned call, under whatever name.
             ("SELECT twice(4)", "twice: 8"),
+            (
+                "SELECT proname, array_to_string(proargnames, ' ') AS names, \
+                 array_to_string(proargmodes, '') AS modes, \
+                 array_to_string(proallargtypes, ' ') AS types FROM pg_proc \
+                 WHERE proname IN ('twice', 'upto', 'nothing') ORDER BY 1",
+                "proname,names,modes,types: nothing,,-,- twice,x,-,- upto,most i m,itt,23 23 23",
+            ),
             ("SELECT twice(4) AS x", "x: 8"),
             ("SELECT * FROM twice(4) AS x", "x: 8"),
             ("SELECT * FROM upto(2)", "i,m: 1,10 2,20"),

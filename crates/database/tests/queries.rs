@@ -9,7 +9,12 @@ use every_engine::{every_engine, open};
 use hotrow::{Config, Error, Session, Value};
 
 const SETUP: &str = include_str!("queries/setup.sql");
-const EXPECTED: &str = include_str!("queries/expected.txt");
+const EXPECTED: [&str; 4] = [
+    include_str!("queries/expected.txt"),
+    include_str!("queries/json.txt"),
+    include_str!("queries/interval.txt"),
+    include_str!("queries/catalog.txt"),
+];
 
 fn text(value: &Value) -> String {
     match value {
@@ -38,6 +43,13 @@ fn refused(session: &Session, query: &str) -> String {
     }
 }
 
+/// Whether a line of what is expected is a SQLSTATE and a message.
+fn is_error(line: &str) -> bool {
+    let code = line.as_bytes();
+    code.get(5..7) == Some(b": ")
+        && code[..5].iter().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
+}
+
 #[test]
 fn rows_are_those_that_postgresql_gives() {
     every_engine(|config| as_postgresql(config).map(drop));
@@ -58,12 +70,20 @@ fn as_postgresql(config: Config) -> Result<u64, Error> {
     let session = db.session();
     session.execute(SETUP)?;
     let mut queries = 0;
-    for block in EXPECTED.trim_end_matches('\n').split("\n== ").skip(1) {
+    let blocks = |file: &'static str| file.trim_end_matches('\n').split("\n== ").skip(1);
+    for block in EXPECTED.into_iter().flat_map(blocks) {
         let mut lines = block.split('\n');
         let query = lines.next().unwrap_or_default();
         let mut found = rows(&session, query);
         found.sort_unstable();
-        assert_eq!(found, lines.collect::<Vec<_>>(), "{query}");
+        let expected: Vec<_> = lines.collect();
+        match (expected.as_slice(), found.as_slice()) {
+            // Of errors the code is told alike, and often the words.
+            ([expected], [found]) if is_error(expected) => {
+                assert_eq!(expected[..5], found[..5], "{query}: {found}");
+            }
+            _ => assert_eq!(found, expected, "{query}"),
+        }
         queries += 1;
     }
     assert!(queries > 150, "{queries} queries");

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use hotrow_base::json;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_sql::{Aggregation, Group, GroupAggregate};
@@ -10,7 +11,6 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 
 use crate::order::key_of;
-use crate::scalars::value_error;
 use crate::{
     Flow, Ground, MORE, Row, Runner, Set, Table, Take, bytes_of, bytes_of_key, bytes_of_value,
     compare_rows, place, sort_places,
@@ -34,6 +34,7 @@ enum State {
     Truth(Option<bool>),
     Text(Option<String>),
     Array(Vec<Value>),
+    Pairs(Vec<(Value, Value)>),
 }
 
 impl<'q> Total<'q> {
@@ -47,7 +48,8 @@ impl<'q> Total<'q> {
             }
             Aggregation::All | Aggregation::Any => State::Truth(None),
             Aggregation::Text(_) => State::Text(None),
-            Aggregation::Array => State::Array(Vec::new()),
+            Aggregation::Array | Aggregation::JsonArray(_) => State::Array(Vec::new()),
+            Aggregation::JsonObject(..) => State::Pairs(Vec::new()),
         };
         Self { aggregate, seen: Set::default(), state, rows: Vec::new() }
     }
@@ -75,7 +77,7 @@ impl<'q> Total<'q> {
             return Ok(0);
         };
         let value = at(argument).unwrap_or(&Value::Null);
-        let counts_nulls = matches!(self.state, State::Array(_));
+        let counts_nulls = matches!(self.state, State::Array(_) | State::Pairs(_));
         if value.is_null() && !counts_nulls {
             return Ok(0);
         }
@@ -94,7 +96,7 @@ impl<'q> Total<'q> {
                     Value::Array(_) => &Value::Int(0),
                     value => value,
                 };
-                running.add(value).map_err(|error| value_error(&error))?;
+                running.add(value)?;
             }
             (State::Truth(truth), Value::Bool(value)) => {
                 let all = self.aggregate.function == Aggregation::All;
@@ -121,6 +123,17 @@ impl<'q> Total<'q> {
                 kept += bytes_of_value(value);
                 values.push(value.clone());
             }
+            (State::Pairs(pairs), value) => {
+                let Aggregation::JsonObject(_, key) = self.aggregate.function else {
+                    return Ok(0);
+                };
+                let key = at(key).unwrap_or(&Value::Null);
+                if key.is_null() {
+                    return Err(SqlError::new(b"22023", "field name must not be null"));
+                }
+                kept += bytes_of_value(key) + bytes_of_value(value);
+                pairs.push((key.clone(), value.clone()));
+            }
             _ => {}
         }
         Ok(kept)
@@ -143,6 +156,14 @@ impl<'q> Total<'q> {
             State::Truth(truth) => truth.map_or(Value::Null, Value::Bool),
             State::Text(text) => text.clone().map_or(Value::Null, Value::Text),
             State::Array(values) if values.is_empty() => Value::Null,
+            State::Pairs(pairs) if pairs.is_empty() => Value::Null,
+            State::Array(values) if self.aggregate.function != Aggregation::Array => {
+                json::array_of(values, self.aggregate.data_type)?
+            }
+            State::Pairs(pairs) => {
+                let pairs = pairs.iter().map(|(key, value)| (key, value));
+                json::object_of(pairs, ["{ ", " }"], self.aggregate.data_type)?
+            }
             State::Array(values) => Value::Array(values.clone()),
         })
     }

@@ -1,5 +1,7 @@
 //! Functions of arrays, patterns and names.
 
+use hotrow_base::json::{self, JsonFunction};
+use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_sql::HostFunction;
 use hotrow_transaction::outcome::SqlError;
@@ -38,10 +40,30 @@ fn integer(value: &Value) -> Option<i64> {
 pub(crate) fn value(function: HostFunction, arguments: &[Value]) -> Result<Value, SqlError> {
     match function {
         HostFunction::ArrayOf => return Ok(Value::Array(arguments.to_vec())),
-        HostFunction::JsonObject => return Ok(Value::Text(json_object(arguments))),
+        HostFunction::Json(function, gives) => return json_value(function, arguments, gives),
         _ => {}
     }
     Ok(computed(function, arguments)?.unwrap_or_default())
+}
+
+/// A function of json; an array stands for its elements, but where it becomes a json itself.
+fn json_value(
+    function: JsonFunction,
+    arguments: &[Value],
+    gives: DataType,
+) -> Result<Value, SqlError> {
+    use JsonFunction as F;
+    if matches!(function, F::BuildObject | F::BuildArray | F::ToJson) {
+        return Ok(json::call(function, arguments, gives)?);
+    }
+    let mut flat = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        match argument {
+            Value::Array(values) => flat.extend(values.iter().cloned()),
+            value => flat.push(value.clone()),
+        }
+    }
+    Ok(json::call(function, &flat, gives)?)
 }
 
 fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>, SqlError> {
@@ -152,7 +174,9 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
             text(first).map(|text| Value::Text(format!("'{}'", text.replace('\'', "''"))))
         }
         H::ArrayOf
-        | H::JsonObject
+        | H::Json(..)
+        | H::JsonRows(_)
+        | H::Keywords
         | H::Itself
         | H::System(_)
         | H::Series
@@ -161,49 +185,6 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
         | H::ExpandArray => None,
     };
     Ok(found)
-}
-
-/// Names and values in turn, as PostgreSQL writes them.
-fn json_object(arguments: &[Value]) -> String {
-    let pairs = arguments.chunks(2).map(|pair| {
-        let value = pair.get(1).unwrap_or(&Value::Null);
-        format!("{} : {}", json_text(&pair[0].to_string()), json(value))
-    });
-    format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
-}
-
-fn json(value: &Value) -> String {
-    match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(truth) => truth.to_string(),
-        Value::SmallInt(_) | Value::Int(_) | Value::BigInt(_) | Value::Numeric(_) => {
-            value.to_string()
-        }
-        Value::Real(number) if number.is_finite() => value.to_string(),
-        Value::Double(number) if number.is_finite() => value.to_string(),
-        Value::Array(values) => {
-            format!("[{}]", values.iter().map(json).collect::<Vec<_>>().join(","))
-        }
-        other => json_text(&other.to_string()),
-    }
-}
-
-fn json_text(text: &str) -> String {
-    let mut written = String::with_capacity(text.len() + 2);
-    written.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => written.push_str("\\\""),
-            '\\' => written.push_str("\\\\"),
-            '\n' => written.push_str("\\n"),
-            '\r' => written.push_str("\\r"),
-            '\t' => written.push_str("\\t"),
-            c if c < ' ' => written.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => written.push(c),
-        }
-    }
-    written.push('"');
-    written
 }
 
 /// A number of bytes, rounded half up, in the unit that leaves fewer than five digits.
@@ -264,9 +245,13 @@ pub(crate) fn rows(
     function: HostFunction,
     arguments: &[Value],
 ) -> Result<Box<dyn Iterator<Item = Row>>, SqlError> {
+    if function == HostFunction::Keywords {
+        return Ok(Box::new(hotrow_sql::keywords().into_iter()));
+    }
     let [first, rest @ ..] = arguments else { return Ok(Box::new(std::iter::empty())) };
     let values = array(first).unwrap_or_default().to_vec();
     Ok(match function {
+        HostFunction::JsonRows(function) => Box::new(json::rows(function, first)?.into_iter()),
         HostFunction::Itself => Box::new(std::iter::once(vec![first.clone()])),
         HostFunction::Series => {
             let step = rest.get(1).map_or(Some(1), integer);

@@ -525,7 +525,7 @@ fn bytes_of(row: &Row) -> usize {
 fn bytes_of_value(value: &Value) -> usize {
     size_of::<Value>()
         + match value {
-            Value::Text(text) => text.len(),
+            Value::Text(text) | Value::Json(text) | Value::Jsonb(text) => text.len(),
             Value::Bytea(bytes) => bytes.len(),
             Value::Array(values) => values.iter().map(bytes_of_value).sum(),
             _ => 0,

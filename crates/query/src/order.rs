@@ -14,7 +14,9 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
     use Value as V;
     match (left, right) {
         (V::Bool(a), V::Bool(b)) => a.cmp(b),
-        (V::Text(a), V::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
+        (V::Text(a), V::Text(b)) | (V::Jsonb(a), V::Jsonb(b)) | (V::Json(a), V::Json(b)) => {
+            a.as_bytes().cmp(b.as_bytes())
+        }
         (V::Bytea(a), V::Bytea(b)) => a.cmp(b),
         (V::Uuid(a), V::Uuid(b)) => a.cmp(b),
         (V::Array(a), V::Array(b)) => {
@@ -23,6 +25,7 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
             first.unwrap_or_else(|| a.len().cmp(&b.len()))
         }
         (V::Numeric(a), V::Numeric(b)) => a.cmp(b),
+        (V::Interval(a), V::Interval(b)) => a.span().cmp(&b.span()),
         _ => match (integer(left), integer(right)) {
             (Some(a), Some(b)) => a.cmp(&b),
             _ => numbers(left, right),
@@ -99,6 +102,7 @@ pub(crate) fn encode(value: &Value, key: &mut Vec<u8>) {
         Value::Text(text) => encode_bytes(2, text.as_bytes(), key),
         Value::Bytea(bytes) => encode_bytes(3, bytes, key),
         Value::Uuid(bytes) => encode_bytes(4, bytes, key),
+        Value::Json(text) | Value::Jsonb(text) => encode_bytes(9, text.as_bytes(), key),
         Value::Real(_) | Value::Double(_) => {
             let number = float(value);
             // 0 and -0 are equal, and all that is no number.
@@ -114,6 +118,10 @@ pub(crate) fn encode(value: &Value, key: &mut Vec<u8>) {
             }
             key.extend([6, scale]);
             key.extend(units.to_le_bytes());
+        }
+        Value::Interval(interval) => {
+            key.push(10);
+            key.extend(interval.span().to_le_bytes());
         }
         Value::Array(values) => {
             key.push(7);

@@ -72,8 +72,7 @@ impl Calculator {
                     From::Row(at) => &row[at],
                     From::Around(slot) => &self.around[slot.index()],
                 };
-                let pushed = arguments.push_value(*sql_type, value);
-                pushed.map_err(|error| value_error(&error))?;
+                arguments.push_value(*sql_type, value)?;
             }
             self.frame.begin(&program.program, &self.invocation);
             let ran =
@@ -110,9 +109,4 @@ impl Calculator {
     pub(crate) fn is_true(&mut self, reader: &Reader<'_>, row: &[Value]) -> Result<bool, SqlError> {
         Ok(matches!(self.values(reader, row)?.as_slice(), [Value::Bool(true)]))
     }
-}
-
-pub(crate) fn value_error(error: &hotrow_base::value::ValueError) -> SqlError {
-    let code = error.code().as_bytes().try_into().unwrap_or(*b"22000");
-    SqlError::new(&code, error.to_string())
 }

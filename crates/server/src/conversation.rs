@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use bytes::BufMut;
 use hotrow::{
-    CopyIn, CopyOut, Direction, Naming, Outcome, Prepared, Session, SqlError, SqlType,
+    CopyIn, CopyOut, Direction, NamedBy, Naming, Outcome, Prepared, Session, SqlError, SqlType,
     StatementResult, TransactionState, Value,
 };
 use pgwire::messages::data::{FieldDescription, NoData, ParameterDescription, RowDescription};
@@ -32,7 +32,7 @@ use pgwire::messages::startup::ParameterStatus;
 
 use crate::connection::{Ended, Idle, Outgoing};
 use crate::frontend::{Bind, Frontend, Target};
-use crate::portal::{Portal, Progress, Statement, travelled};
+use crate::portal::{Portal, Progress, Statement, Statements, travelled};
 use crate::report::{Severity, notice, response, sql_error};
 use crate::wire::{self, Format};
 
@@ -48,7 +48,7 @@ const COPY_LOOKS_EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct Conversation<'a> {
     session: Session,
     out: &'a mut Outgoing,
-    statements: HashMap<String, Rc<Statement>>,
+    statements: Statements,
     portals: HashMap<String, Portal>,
     /// until the next Sync
     skips: bool,
@@ -75,7 +75,7 @@ pub(crate) enum Goes {
 impl<'a> Conversation<'a> {
     /// A conversation in a session.
     pub(crate) fn new(session: Session, out: &'a mut Outgoing) -> Self {
-        let (statements, portals) = (HashMap::new(), HashMap::new());
+        let (statements, portals) = (Statements::default(), HashMap::new());
         Self { session, out, statements, portals, skips: false, copying: None }
     }
 
@@ -158,7 +158,7 @@ impl<'a> Conversation<'a> {
             }
             Frontend::Close(target) => {
                 match target {
-                    Target::Statement(name) => drop(self.statements.remove(name)),
+                    Target::Statement(name) => self.statements.remove(&self.session, name),
                     Target::Portal(name) => drop(self.portals.remove(name)),
                 }
                 self.out.say(&CloseComplete::new());
@@ -196,7 +196,7 @@ impl<'a> Conversation<'a> {
 
     /// A script, answered statement by statement.
     fn query(&mut self, script: &str) {
-        self.statements.remove("");
+        self.statements.remove(&self.session, "");
         self.portals.remove("");
         match self.session.parse(script) {
             Ok(statements) if statements.is_empty() => {
@@ -249,7 +249,7 @@ impl<'a> Conversation<'a> {
         text: &str,
         rest: Option<std::vec::IntoIter<Prepared>>,
     ) {
-        say_copy(self.out, b'G', copy.columns());
+        say_copy(self.out, b'G', copy.columns(), Format::of_copy(copy.is_binary()));
         self.copying = Some(Copying { copy, text: text.to_owned(), rest });
     }
 
@@ -320,7 +320,7 @@ impl<'a> Conversation<'a> {
             false => Some(self.session.prepare(text, &types).map_err(sql_error)?),
         };
         let statement = Statement { text: text.to_owned(), named, prepared };
-        self.statements.insert(name.to_owned(), Rc::new(statement));
+        self.statements.insert(&self.session, name, statement, NamedBy::Protocol);
         self.out.say(&ParseComplete::new());
         Ok(())
     }
@@ -332,8 +332,8 @@ impl<'a> Conversation<'a> {
             Naming::Prepare { name, types, text } => {
                 self.refuse_name(&name, text.len())?;
                 let prepared = Some(self.session.prepare(&text, &types)?);
-                let named = Vec::new();
-                self.statements.insert(name, Rc::new(Statement { text, named, prepared }));
+                let statement = Statement { text, named: Vec::new(), prepared };
+                self.statements.insert(&self.session, name, statement, NamedBy::Sql);
                 "PREPARE"
             }
             Naming::Execute { name, values } => {
@@ -345,11 +345,11 @@ impl<'a> Conversation<'a> {
             }
             Naming::Deallocate(Some(name)) => {
                 self.statement(&name)?;
-                self.statements.remove(&name);
+                self.statements.remove(&self.session, &name);
                 "DEALLOCATE"
             }
             Naming::Deallocate(None) => {
-                self.statements.clear();
+                self.statements.clear(&self.session);
                 "DEALLOCATE ALL"
             }
             Naming::Declare { name, holds, is_binary, text } => {
@@ -372,7 +372,7 @@ impl<'a> Conversation<'a> {
                 self.session.discard_all()?;
                 let is_cursor = |portal: &Portal| matches!(portal.progress, Progress::Cursor(..));
                 self.portals.retain(|_, portal| !is_cursor(portal));
-                self.statements.clear();
+                self.statements.clear(&self.session);
                 "DISCARD ALL"
             }
         };
@@ -625,18 +625,18 @@ fn say_result(out: &mut Outgoing, result: &StatementResult, origins: &[(u32, i16
 }
 
 /// CopyInResponse or CopyOutResponse: all columns are text.
-fn say_copy(out: &mut Outgoing, kind: u8, columns: usize) {
+fn say_copy(out: &mut Outgoing, kind: u8, columns: usize, format: Format) {
     out.say_by(kind, |body| {
-        body.put_u8(0);
+        body.put_u8(format.code() as u8);
         body.put_u16(columns as u16); // a table has fewer than 2,000
-        (0..columns).for_each(|_| body.put_u16(0));
+        (0..columns).for_each(|_| body.put_i16(format.code()));
     });
 }
 
 /// The rows of a COPY TO STDOUT, and what was done.
 fn say_rows(out: &mut Outgoing, copy: CopyOut) {
-    say_copy(out, b'H', copy.columns());
-    copy.for_each_line(|line| out.say_by(b'd', |body| body.put_slice(line)));
+    say_copy(out, b'H', copy.columns(), Format::of_copy(copy.is_binary()));
+    copy.for_each_piece(|line| out.say_by(b'd', |body| body.put_slice(line)));
     out.say_by(b'c', |_| ());
     out.say(&CommandComplete::new(copy.finish().tag));
 }

@@ -6,7 +6,7 @@
 //!
 //! Reading order: `server` (connections come and go), `connection` (bytes), `frontend` (messages
 //! that come), `startup`, `tls` and `scram` (who is let in), `conversation` (simple and extended
-//! queries), `portal`, `wire` and `numeric` (values), `report` (errors); beside them `http` and
+//! queries), `portal`, `wire` (values), `report` (errors); beside them `http` and
 //! `metrics`, for machines that watch.
 //!
 //! A connection is a thread, as a session of the embedded database is: a thread that waits for a
@@ -25,7 +25,6 @@ mod conversation;
 mod frontend;
 mod http;
 mod metrics;
-mod numeric;
 mod portal;
 mod report;
 mod scram;

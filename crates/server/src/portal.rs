@@ -1,8 +1,10 @@
 //! Prepared statements and portals of a connection.
 
+use std::collections::HashMap;
+use std::ops::Deref;
 use std::rc::Rc;
 
-use hotrow::{Direction, Prepared, SqlError, SqlType, StatementResult, Value};
+use hotrow::{Direction, NamedBy, Prepared, Session, SqlError, SqlType, StatementResult, Value};
 
 use crate::frontend::Bind;
 use crate::wire::{self, Format};
@@ -35,6 +37,42 @@ impl Statement {
     pub(crate) fn columns(&self) -> Vec<(String, SqlType)> {
         let columns = self.prepared.iter().flat_map(Prepared::columns);
         columns.map(|(name, of)| (name.to_owned(), of)).collect()
+    }
+}
+
+/// The prepared statements of a connection, whose session knows the names.
+#[derive(Default)]
+pub(crate) struct Statements(HashMap<String, Rc<Statement>>);
+
+impl Statements {
+    pub(crate) fn insert(
+        &mut self,
+        session: &Session,
+        name: impl Into<String>,
+        new: Statement,
+        by: NamedBy,
+    ) {
+        let name = name.into();
+        session.note_name(&name, &new.text, new.parameters(), by);
+        self.0.insert(name, Rc::new(new));
+    }
+
+    pub(crate) fn remove(&mut self, session: &Session, name: &str) {
+        session.forget_name(Some(name));
+        self.0.remove(name);
+    }
+
+    pub(crate) fn clear(&mut self, session: &Session) {
+        session.forget_name(None);
+        self.0.clear();
+    }
+}
+
+impl Deref for Statements {
+    type Target = HashMap<String, Rc<Statement>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
 }
 

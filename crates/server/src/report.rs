@@ -72,16 +72,36 @@ fn fields(error: &SqlError, severity: Severity, text: &str) -> Vec<(u8, String)>
     add(b't', &error.table);
     add(b'c', &error.column);
     add(b'n', &error.constraint);
-    // Drivers prepare a statement anew where PostgreSQL's routine says so.
-    if error.code() == "0A000" && error.message == "cached plan must not change result type" {
-        fields.push((b'R', "RevalidateCachedQuery".to_owned()));
-    }
+    fields.push((b'R', routine(error).to_owned()));
     // Of what is wrong with the text itself; a statement's own failure has no place in it.
     let is_of_text = ["42", "0A", "54"].iter().any(|class| error.code().starts_with(class));
     if is_of_text && let Some(position) = position(text, error.place.line, error.place.column) {
         fields.push((b'P', position.to_string()));
     }
     fields
+}
+
+/// The routine of PostgreSQL's that says this; of what several say, the one that all of them call.
+fn routine(error: &SqlError) -> &'static str {
+    match error.code() {
+        // Drivers prepare a statement anew where this is told.
+        "0A000" if error.message == "cached plan must not change result type" => {
+            "RevalidateCachedQuery"
+        }
+        "22003" if error.message.starts_with("numeric field") => "apply_typmod",
+        "22012" => "int4div",
+        "23502" | "23514" => "ExecConstraints",
+        "23503" => "ri_ReportViolation",
+        "23505" => "_bt_check_unique",
+        "25P02" => "exec_simple_query",
+        "42601" if error.message.starts_with("syntax error") => "scanner_yyerror",
+        "42703" => "errorMissingColumn",
+        "42883" => "ParseFuncOrColumn",
+        "42P01" => "parserOpenTable",
+        "57014" => "ProcessInterrupts",
+        "P0001" => "exec_stmt_raise",
+        _ => "errfinish",
+    }
 }
 
 /// An ErrorResponse.

@@ -4,9 +4,7 @@
 //! Source       PostgreSQL 15, pg_type.dat and the send and recv functions of each type
 
 use bytes::{BufMut, BytesMut};
-use hotrow::{DataType, SqlError, SqlType, Value};
-
-use crate::numeric;
+use hotrow::{DataType, SqlError, SqlType, Value, binary, known_type};
 
 /// How a value is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +23,11 @@ impl Format {
         }
     }
 
+    /// Of the rows of a COPY.
+    pub(crate) fn of_copy(is_binary: bool) -> Self {
+        if is_binary { Self::Binary } else { Self::Text }
+    }
+
     pub(crate) fn code(self) -> i16 {
         match self {
             Self::Text => 0,
@@ -33,29 +36,8 @@ impl Format {
     }
 }
 
-/// The identifiers of a type and of arrays of it, and the bytes of a value, -1 for any number.
-fn numbers(data_type: DataType) -> (u32, u32, i16) {
-    match data_type {
-        DataType::Boolean => (16, 1000, 1),
-        DataType::Bytea => (17, 1001, -1),
-        DataType::BigInt => (20, 1016, 8),
-        DataType::SmallInt => (21, 1005, 2),
-        DataType::Integer => (23, 1007, 4),
-        DataType::Text => (25, 1009, -1),
-        DataType::Real => (700, 1021, 4),
-        DataType::Double => (701, 1022, 8),
-        DataType::Char(_) => (1042, 1014, -1),
-        DataType::Varchar(_) => (1043, 1015, -1),
-        DataType::Date => (1082, 1182, 4),
-        DataType::Timestamp => (1114, 1115, 8),
-        DataType::TimestampTz => (1184, 1185, 8),
-        DataType::Numeric { .. } => (1700, 1231, -1),
-        DataType::Uuid => (2950, 2951, 16),
-    }
-}
-
 /// The types that identifiers name. Lengths and digits are not part of a parameter's type.
-const KNOWN: [DataType; 15] = [
+const KNOWN: [DataType; 18] = [
     DataType::Boolean,
     DataType::Bytea,
     DataType::BigInt,
@@ -70,21 +52,24 @@ const KNOWN: [DataType; 15] = [
     DataType::Timestamp,
     DataType::TimestampTz,
     DataType::Numeric { precision: 38, scale: 10 },
+    DataType::Interval,
     DataType::Uuid,
+    DataType::Json,
+    DataType::Jsonb,
 ];
 
 /// The identifier of a type.
 pub(crate) fn oid(sql_type: SqlType) -> u32 {
     match sql_type {
-        SqlType::Scalar(data_type) => numbers(data_type).0,
-        SqlType::Array(data_type) => numbers(data_type).1,
+        SqlType::Scalar(data_type) => known_type(data_type).oid as u32,
+        SqlType::Array(data_type) => known_type(data_type).array as u32,
     }
 }
 
 /// The bytes of a value of a type, -1 for any number.
 pub(crate) fn size(sql_type: SqlType) -> i16 {
     match sql_type {
-        SqlType::Scalar(data_type) => numbers(data_type).2,
+        SqlType::Scalar(data_type) => known_type(data_type).length,
         SqlType::Array(_) => -1,
     }
 }
@@ -119,15 +104,14 @@ pub(crate) fn parameter_type(oid: u32) -> Result<Option<SqlType>, SqlError> {
         return Ok(Some(SqlType::Scalar(DataType::Text)));
     }
     for data_type in KNOWN {
-        let (scalar, array, _) = numbers(data_type);
         let of = match data_type {
             DataType::Char(_) | DataType::Varchar(_) => DataType::Text,
             other => other,
         };
-        if oid == scalar {
+        if oid == self::oid(SqlType::Scalar(data_type)) {
             return Ok(Some(SqlType::Scalar(of)));
         }
-        if oid == array {
+        if oid == self::oid(SqlType::Array(data_type)) {
             return Ok(Some(SqlType::Array(of)));
         }
     }
@@ -138,40 +122,9 @@ pub(crate) fn parameter_type(oid: u32) -> Result<Option<SqlType>, SqlError> {
 
 /// Appends a value that is not NULL.
 pub(crate) fn write(value: &Value, format: Format, data_type: DataType, out: &mut BytesMut) {
-    if format == Format::Text {
-        return out.put_slice(value.to_string().as_bytes());
-    }
-    match value {
-        Value::Null => {}
-        Value::Bool(value) => out.put_u8(u8::from(*value)),
-        Value::SmallInt(value) => out.put_slice(&value.to_be_bytes()),
-        Value::Int(value) | Value::Date(value) => out.put_slice(&value.to_be_bytes()),
-        Value::BigInt(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
-            out.put_slice(&value.to_be_bytes());
-        }
-        Value::Real(value) => out.put_slice(&value.to_be_bytes()),
-        Value::Double(value) => out.put_slice(&value.to_be_bytes()),
-        Value::Numeric(value) => numeric::write(*value, out),
-        Value::Text(value) => out.put_slice(value.as_bytes()),
-        Value::Bytea(value) => out.put_slice(value),
-        Value::Uuid(value) => out.put_slice(value),
-        Value::Array(elements) => write_array(elements, data_type, out),
-    }
-}
-
-/// One dimension, counted from 1.
-fn write_array(elements: &[Value], element: DataType, out: &mut BytesMut) {
-    let has_nulls = elements.iter().any(Value::is_null);
-    out.put_slice(&i32::from(!elements.is_empty()).to_be_bytes());
-    out.put_slice(&i32::from(has_nulls).to_be_bytes());
-    out.put_slice(&numbers(element).0.to_be_bytes());
-    if elements.is_empty() {
-        return;
-    }
-    out.put_slice(&(elements.len() as i32).to_be_bytes());
-    out.put_slice(&1_i32.to_be_bytes());
-    for value in elements {
-        write_with_length(value, Format::Binary, element, out);
+    match format {
+        Format::Text => out.put_slice(value.to_string().as_bytes()),
+        Format::Binary => binary::write(value, data_type, out),
     }
 }
 
@@ -196,95 +149,15 @@ pub(crate) fn write_with_length(
 pub(crate) fn read(bytes: &[u8], format: Format, sql_type: SqlType) -> Result<Value, SqlError> {
     match (format, sql_type) {
         (Format::Text, sql_type) => {
-            let text = text(bytes)?;
+            let text = binary::text(bytes)?;
             let value = match sql_type {
                 SqlType::Scalar(data_type) => Value::parse(data_type, text),
                 SqlType::Array(element) => Value::parse_array(element, text),
             };
-            value.map_err(|error| {
-                let code = error.code().as_bytes().try_into().unwrap_or(*b"22P02");
-                SqlError::new(&code, error.message())
-            })
+            Ok(value?)
         }
-        (Format::Binary, SqlType::Scalar(data_type)) => read_binary(bytes, data_type),
-        (Format::Binary, SqlType::Array(element)) => read_array(bytes, element),
+        (Format::Binary, sql_type) => binary::read(bytes, sql_type),
     }
-}
-
-fn text(bytes: &[u8]) -> Result<&str, SqlError> {
-    let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
-    text.ok_or_else(|| SqlError::new(b"22021", "invalid byte sequence for encoding \"UTF8\""))
-}
-
-fn read_binary(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
-    fn exactly<const N: usize>(bytes: &[u8]) -> Result<[u8; N], SqlError> {
-        bytes.try_into().map_err(|_| incorrect())
-    }
-    Ok(match data_type {
-        DataType::Boolean => Value::Bool(exactly::<1>(bytes)? != [0]),
-        DataType::SmallInt => Value::SmallInt(i16::from_be_bytes(exactly(bytes)?)),
-        DataType::Integer => Value::Int(i32::from_be_bytes(exactly(bytes)?)),
-        DataType::BigInt => Value::BigInt(i64::from_be_bytes(exactly(bytes)?)),
-        DataType::Real => Value::Real(f32::from_be_bytes(exactly(bytes)?)),
-        DataType::Double => Value::Double(f64::from_be_bytes(exactly(bytes)?)),
-        DataType::Date => Value::Date(i32::from_be_bytes(exactly(bytes)?)),
-        DataType::Timestamp => Value::Timestamp(i64::from_be_bytes(exactly(bytes)?)),
-        DataType::TimestampTz => Value::TimestampTz(i64::from_be_bytes(exactly(bytes)?)),
-        DataType::Uuid => Value::Uuid(exactly(bytes)?),
-        DataType::Bytea => Value::Bytea(bytes.to_vec()),
-        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => {
-            Value::Text(text(bytes)?.to_owned())
-        }
-        DataType::Numeric { .. } => {
-            let written = numeric::read(bytes).ok_or_else(incorrect)?;
-            return read(written.as_bytes(), Format::Text, SqlType::Scalar(data_type));
-        }
-    })
-}
-
-fn read_array(bytes: &[u8], element: DataType) -> Result<Value, SqlError> {
-    let mut rest = bytes;
-    let mut int = || {
-        let (taken, after) = rest.split_first_chunk::<4>().ok_or_else(incorrect)?;
-        rest = after;
-        Ok::<_, SqlError>(i32::from_be_bytes(*taken))
-    };
-    let (dimensions, _has_nulls, oid) = (int()?, int()?, int()?);
-    let (scalar, ..) = numbers(element);
-    let is_text = element.is_text() && matches!(oid, 25 | 1042 | 1043 | 705);
-    if oid as u32 != scalar && !is_text {
-        let message = format!("the array's elements have the type with OID {oid}, not {scalar}");
-        return Err(SqlError::new(b"42804", message));
-    }
-    if dimensions == 0 {
-        return Ok(Value::Array(Vec::new()));
-    }
-    if dimensions != 1 {
-        return Err(SqlError::new(b"0A000", "arrays have one dimension"));
-    }
-    let (count, _first) = (int()?, int()?);
-    // Each element has a length of four bytes.
-    let count = usize::try_from(count).ok().filter(|count| *count <= rest.len() / 4);
-    let count = count.ok_or_else(incorrect)?;
-    let mut elements = Vec::with_capacity(count);
-    for _ in 0..count {
-        let (length, after) = rest.split_first_chunk::<4>().ok_or_else(incorrect)?;
-        rest = after;
-        let length = i32::from_be_bytes(*length);
-        if length == -1 {
-            elements.push(Value::Null);
-            continue;
-        }
-        let length = usize::try_from(length).map_err(|_| incorrect())?;
-        let (value, after) = rest.split_at_checked(length).ok_or_else(incorrect)?;
-        rest = after;
-        elements.push(read_binary(value, element)?);
-    }
-    if rest.is_empty() { Ok(Value::Array(elements)) } else { Err(incorrect()) }
-}
-
-fn incorrect() -> SqlError {
-    SqlError::new(b"22P03", "incorrect binary data format")
 }
 
 #[cfg(test)]

@@ -189,6 +189,10 @@ fn statements_with_names_are_those_of_the_protocol() {
         )
         .expect("they are right");
     assert_eq!(one(&mut client, "EXECUTE get(1)"), "a");
+    let named = "SELECT string_agg(name || ' ' || from_sql || ' ' || \
+                 array_to_string(parameter_types, ','), ';' ORDER BY name) \
+                 FROM pg_prepared_statements WHERE prepare_time <= now() + interval '1 minute'";
+    assert_eq!(one(&mut client, named), "get true integer;put true integer,text");
     for (statement, code) in [
         ("PREPARE get AS SELECT 1", "42P05"),
         ("EXECUTE nobody", "26000"),
@@ -200,7 +204,10 @@ fn statements_with_names_are_those_of_the_protocol() {
     }
     let kept = client.prepare("SELECT id FROM item").expect("prepared");
     assert_eq!(client.query(&kept, &[]).expect("rows").len(), 2);
+    let all = "SELECT count(*) || ' ' || bool_and(from_sql) FROM pg_prepared_statements";
+    assert_eq!(one(&mut client, all), "3 false");
     client.batch_execute("DEALLOCATE get; DEALLOCATE ALL").expect("forgotten");
+    assert_eq!(one(&mut client, "SELECT count(*)::text FROM pg_prepared_statements"), "0");
     let error = client.query(&kept, &[]).expect_err("it was forgotten, too");
     assert_eq!(error.code(), Some(&SqlState::INVALID_SQL_STATEMENT_NAME));
 }

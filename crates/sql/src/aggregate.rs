@@ -3,6 +3,7 @@
 //! | aggregate | of | gives |
 //! |---|---|---|
 //! | count | anything | bigint |
+//! | sum, avg | interval | interval |
 //! | sum | smallint, integer / bigint / numeric(p,s) / real / double | bigint / numeric(38,0) / numeric(38,s) / real / double |
 //! | avg | integers / numeric(p,s) / floats | numeric(38,16) / numeric(38, max(s,16)) / double |
 //! | min, max | any | the same |
@@ -14,6 +15,7 @@ use sqlparser::ast;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::function::arguments;
 use crate::scope::Compiler;
+use crate::typing::check_equality;
 
 /// The aggregate with this name.
 pub(crate) fn aggregate_named(name: &str) -> Option<AggregateFunction> {
@@ -32,8 +34,9 @@ pub(crate) fn result_type(function: AggregateFunction, of: DataType) -> Option<D
     use DataType as T;
     Some(match (function, of) {
         (F::Count, _) => T::BigInt,
-        (F::Min | F::Max, T::Boolean | T::Uuid | T::Bytea) => return None,
+        (F::Min | F::Max, T::Boolean | T::Uuid | T::Bytea | T::Json | T::Jsonb) => return None,
         (F::Min | F::Max, of) => of,
+        (F::Sum | F::Avg, T::Interval) => T::Interval,
         (F::Sum, T::SmallInt | T::Integer) => T::BigInt,
         (F::Sum, T::BigInt) => T::Numeric { precision: 38, scale: 0 },
         (F::Sum, T::Numeric { scale, .. }) => T::Numeric { precision: 38, scale },
@@ -105,6 +108,9 @@ impl Compiler<'_> {
         let result = result_type(function, of).ok_or_else(|| {
             error(b"42883", place, format!("function {name}({of}) does not exist"))
         })?;
+        if distinct {
+            check_equality(argument.sql_type, argument_place)?;
+        }
         let distinct =
             distinct && !matches!(function, AggregateFunction::Min | AggregateFunction::Max);
         Ok((distinct, Some(argument), result))

@@ -11,7 +11,7 @@ use sqlparser::ast::{self, BinaryOperator};
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::expression::Operand;
 use crate::scope::Compiler;
-use crate::typing::{cast, common_type, constant, joined, scalar};
+use crate::typing::{cast, common_type, comparable, constant, joined, scalar};
 
 impl Compiler<'_> {
     pub(crate) fn is_null(&mut self, written: &ast::Expr) -> Result<Expr> {
@@ -166,6 +166,7 @@ impl Compiler<'_> {
             )
             .hint("You might need to add explicit type casts.")
         })?;
+        comparable(common, sign, left_place)?;
         let common = match common {
             DataType::Char(_) | DataType::Varchar(_) => DataType::Text,
             DataType::Numeric { scale, .. } => {

@@ -43,7 +43,10 @@ impl Compiler<'_> {
                         Some(self.default_value(expr, &draft.table.columns[id.index()])?);
                 }
                 ColumnOption::PrimaryKey(_) => primary_key(draft, given, vec![id], place)?,
-                ColumnOption::Unique(_) => self.unique(draft, given, vec![id]),
+                ColumnOption::Unique(_) => {
+                    check_key(&draft.table.columns, &[id], place)?;
+                    self.unique(draft, given, vec![id]);
+                }
                 ColumnOption::Check(check) => {
                     self.check(draft, given, &check.expr, place)?;
                 }

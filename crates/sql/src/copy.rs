@@ -3,10 +3,11 @@
 //! ```text
 //! COPY table [(column, ...)] FROM STDIN [options]
 //! COPY {table [(column, ...)] | (query)} TO STDOUT [options]
-//!   options   [WITH] (FORMAT text | csv, DELIMITER 'c', NULL 's', HEADER [bool], QUOTE 'c',
-//!             ESCAPE 'c', FORCE_QUOTE {(column, ...) | *}, FORCE_NOT_NULL (...),
+//!   options   [WITH] (FORMAT text | csv | binary, DELIMITER 'c', NULL 's', HEADER [bool],
+//!             QUOTE 'c', ESCAPE 'c', FORCE_QUOTE {(column, ...) | *}, FORCE_NOT_NULL (...),
 //!             FORCE_NULL (...), ENCODING 'UTF8', FREEZE [bool])
-//!             | [WITH] [CSV] [HEADER] [DELIMITER [AS] 'c'] [NULL [AS] 's'] [QUOTE [AS] 'c'] ...
+//!             | [WITH] [BINARY] [CSV] [HEADER] [DELIMITER [AS] 'c'] [NULL [AS] 's']
+//!             [QUOTE [AS] 'c'] ...
 //! ```
 
 use hotrow_transaction::program::Place;
@@ -45,6 +46,8 @@ pub enum Copied {
 /// How rows are written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CopyForm {
+    /// PostgreSQL's binary format, of which all that follows says nothing
+    pub is_binary: bool,
     /// comma-separated values; else PostgreSQL's text format
     pub is_csv: bool,
     /// between columns
@@ -109,6 +112,7 @@ enum Source {
 #[derive(Default)]
 struct Given {
     csv: bool,
+    binary: bool,
     delimiter: Option<u8>,
     null: Option<String>,
     header: bool,
@@ -241,15 +245,12 @@ impl Given {
 
     fn format(&mut self, format: &str, place: Place) -> Result<()> {
         match format {
-            "text" => self.csv = false,
-            "csv" => self.csv = true,
-            "binary" => {
-                let hint = "write FORMAT text or FORMAT csv";
-                return Err(unsupported(place, "COPY in binary", hint));
-            }
+            "text" => (self.csv, self.binary) = (false, false),
+            "csv" => (self.csv, self.binary) = (true, false),
+            "binary" => (self.csv, self.binary) = (false, true),
             other => {
                 let text = format!("COPY format \"{other}\" not recognized");
-                return Err(error(b"22023", place, text).hint("write text or csv"));
+                return Err(error(b"22023", place, text).hint("write text, csv or binary"));
             }
         }
         Ok(())
@@ -283,6 +284,18 @@ impl Given {
     }
 
     fn into_form(self, place: Place) -> Result<CopyForm> {
+        if self.binary {
+            let refused = [
+                (self.delimiter.is_some(), b"42601", "DELIMITER"),
+                (self.null.is_some(), b"42601", "NULL"),
+                (self.header, b"0A000", "HEADER"),
+            ];
+            if let Some((_, code, what)) = refused.into_iter().find(|(given, ..)| *given) {
+                let text = format!("cannot specify {what} in BINARY mode");
+                return Err(error(code, place, text).hint("leave it out"));
+            }
+        }
+        let is_binary = self.binary;
         let Self { csv, delimiter, null, header, header_matches, quote, escape, .. } = self;
         let quote_given = quote.is_some() || escape.is_some();
         let forced = [&self.force_quote, &self.force_not_null, &self.force_null];
@@ -313,6 +326,7 @@ impl Given {
             return Err(error(b"22023", place, text));
         }
         Ok(CopyForm {
+            is_binary,
             is_csv: csv,
             delimiter,
             null,

@@ -33,8 +33,6 @@ pub(crate) enum Operand {
     Unknown(Option<String>),
     /// a parameter of a statement, by its place among them, that has had no type yet
     Parameter(usize),
-    /// an interval: microseconds as bigint
-    Interval(Expr),
 }
 
 impl Compiler<'_> {
@@ -91,11 +89,6 @@ impl Compiler<'_> {
                 }
                 wanted => parse_literal(&text, wanted, place),
             },
-            Operand::Interval(_) => Err(unsupported(
-                place,
-                "an interval as a value",
-                "add it to a timestamp, or keep bigint seconds",
-            )),
         }
     }
 
@@ -162,10 +155,8 @@ impl Compiler<'_> {
                 self.settle(operand, to, place)?
             }
             E::Interval(literal) => {
-                return Ok(Operand::Interval(interval::literal(
-                    literal,
-                    place_in(written, place),
-                )?));
+                let place = place_in(written, place);
+                return Ok(Operand::Typed(interval::literal(literal, place)?));
             }
             E::CompoundFieldAccess { root, access_chain } => {
                 self.element(root, access_chain, place_in(written, place))?
@@ -312,15 +303,7 @@ impl Compiler<'_> {
                     "pass the array as a parameter",
                 ));
             }
-            Err(problem) => {
-                // '1 day'::interval
-                if let (ast::DataType::Interval { .. }, Operand::Unknown(Some(text))) =
-                    (to, self.operand(expr)?)
-                {
-                    return Ok(Operand::Interval(interval::parse(&text, place)?));
-                }
-                return Err(problem);
-            }
+            Err(problem) => return Err(problem),
         };
         let operand = self.operand(expr)?;
         let place = place_in(expr, place);
@@ -405,9 +388,8 @@ impl Compiler<'_> {
                     return Ok(Operand::Typed(number(&format!("-{digits}"), place)?));
                 }
                 let operand = self.operand(written)?;
-                if let Operand::Interval(micros) = operand {
-                    let negative = ExprKind::Negate(Box::new(micros));
-                    return Ok(Operand::Interval(scalar(negative, DataType::BigInt)));
+                if let Some(negative) = self.negative_interval(&operand) {
+                    return Ok(Operand::Typed(negative));
                 }
                 let expr = self.settle(operand, DataType::Double, place)?;
                 let data_type = self.scalar_type(&expr, place)?;

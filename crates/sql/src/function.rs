@@ -1,6 +1,5 @@
 //! Scalar functions: names and arguments to [`Function`], with the types PostgreSQL gives them.
 
-use hotrow_base::temporal::{ExtractField, TruncateUnit};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, NOW, Place};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
@@ -9,7 +8,7 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::expression::Operand;
 use crate::operator::numbers;
 use crate::scope::Compiler;
-use crate::typing::{Coercion, cast, integer, scalar};
+use crate::typing::{Coercion, cast, comparable, integer, scalar};
 
 pub(crate) type Arguments = Vec<(Operand, Place)>;
 
@@ -206,6 +205,9 @@ impl Compiler<'_> {
                  a parameter (for time, now() is decided once per call)",
             ));
         }
+        if name == "make_interval" {
+            return self.make_interval(function, place);
+        }
         let (distinct, written) = arguments(function, place)?;
         if distinct {
             return Err(error(
@@ -226,7 +228,11 @@ impl Compiler<'_> {
                 }
             }
             ("date_trunc", [unit, value]) => return self.date_trunc(unit, value, place),
-            _ => {}
+            _ => {
+                if let Some(changed) = self.json_change(&name, &written, place)? {
+                    return Ok(changed);
+                }
+            }
         }
         let arguments = self.operands(&written)?;
         self.named(&name, arguments, place)
@@ -258,43 +264,6 @@ impl Compiler<'_> {
         Ok(scalar(ExprKind::ArrayLength(slot), DataType::Integer))
     }
 
-    fn timestamp_argument(&mut self, value: &ast::Expr, place: Place) -> Result<Expr> {
-        let operand = self.operand(value)?;
-        let expr = self.settle(operand, DataType::Timestamp, place)?;
-        match self.scalar_type(&expr, place)? {
-            DataType::Date => Ok(cast(expr, DataType::Timestamp)),
-            DataType::Timestamp | DataType::TimestampTz => Ok(expr),
-            other => Err(error(b"42883", place, format!("{other} has no date and time fields"))),
-        }
-    }
-
-    fn extract(&mut self, field: &str, value: &ast::Expr, place: Place) -> Result<Expr> {
-        let field = ExtractField::from_name(field).ok_or_else(|| {
-            error(b"22023", place, format!("unit \"{field}\" not recognized for type timestamp"))
-        })?;
-        let value = self.timestamp_argument(value, place)?;
-        let arguments = vec![value, integer(field as i32)];
-        let result = DataType::Numeric { precision: 20, scale: field.scale() };
-        Ok(call(Function::Extract, arguments, result))
-    }
-
-    fn date_trunc(&mut self, unit: &ast::Expr, value: &ast::Expr, place: Place) -> Result<Expr> {
-        let unit = match unit {
-            ast::Expr::Value(v) => match &v.value {
-                ast::Value::SingleQuotedString(name) => TruncateUnit::from_name(name),
-                _ => None,
-            },
-            _ => None,
-        };
-        let unit = unit.ok_or_else(|| {
-            error(b"22023", place, "date_trunc needs a unit in quotes")
-                .hint("write for example date_trunc('day', x)")
-        })?;
-        let value = self.timestamp_argument(value, place)?;
-        let data_type = value.data_type();
-        Ok(call(Function::DateTrunc, vec![integer(unit as i32), value], data_type))
-    }
-
     /// Functions called in the ordinary way.
     pub(crate) fn named(&mut self, name: &str, arguments: Arguments, place: Place) -> Result<Expr> {
         if let Some(row) = TEXT.iter().find(|row| row.0 == name)
@@ -307,6 +276,10 @@ impl Compiler<'_> {
         {
             let arguments = self.converted(arguments, name, &[DataType::Double; 2])?;
             return Ok(call(*function, arguments, DataType::Double));
+        }
+        if name.contains("json") {
+            let found = self.json_function(name, arguments, place)?;
+            return found.ok_or_else(|| unknown_function(name, place));
         }
         if arguments.is_empty()
             && let Some(expr) = self.time_keyword(name)
@@ -322,6 +295,7 @@ impl Compiler<'_> {
             ("least", 1..) => self.extreme(Function::Least, "LEAST", arguments, place),
             ("nullif", 2) => {
                 let (values, data_type) = self.unified(arguments, "NULLIF", place)?;
+                comparable(data_type, "=", place)?;
                 Ok(call(Function::NullIf, values, data_type))
             }
             ("concat", 1..) => {
@@ -332,6 +306,9 @@ impl Compiler<'_> {
                     texts.push(cast(expr, DataType::Text));
                 }
                 Ok(call(Function::Concat, texts, DataType::Text))
+            }
+            ("justify_hours" | "justify_days" | "justify_interval", 1) | ("age", 1 | 2) => {
+                self.interval_function(name, arguments, place)
             }
             ("octet_length", 1) => self.octet_length(arguments, place),
             ("mod", 2) => {
@@ -356,10 +333,11 @@ impl Compiler<'_> {
         place: Place,
     ) -> Result<Expr> {
         let (values, data_type) = self.unified(arguments, name, place)?;
+        comparable(data_type, "<", place)?;
         Ok(call(function, values, data_type))
     }
 
-    fn converted(
+    pub(crate) fn converted(
         &mut self,
         arguments: Arguments,
         name: &str,

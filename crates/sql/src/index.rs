@@ -89,6 +89,19 @@ pub(crate) fn check_key(all: &[Column], columns: &[ColumnId], place: Place) -> R
                 format!("column \"{}\" appears twice in the key", described.name),
             ));
         }
+        if described.data_type == DataType::Json {
+            let message =
+                "data type json has no default operator class for access method \"btree\"";
+            return Err(error(b"42704", place, message)
+                .hint("keep what is looked for in a column of its own"));
+        }
+        if matches!(described.data_type, DataType::Jsonb | DataType::Interval) {
+            return Err(unsupported(
+                place,
+                format!("{} as a key", described.data_type),
+                "keep what is looked for in a column of its own",
+            ));
+        }
         if let DataType::Char(n) = described.data_type {
             bytes += n as usize;
         }

@@ -1,35 +1,21 @@
-//! Interval literals: a fixed number of microseconds. Months and years have no fixed length and
-//! are refused.
+//! Intervals: their literals, their arithmetic with dates and timestamps, and their functions.
 
+use hotrow_base::temporal::{ExtractField, Interval, TruncateUnit};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
-use hotrow_transaction::program::{Expr, Place};
+use hotrow_transaction::program::{
+    ArithmeticOp, Expr, ExprKind, Function, IntervalFunction, Place,
+};
 use sqlparser::ast;
 
-use crate::error::{Advice, Result, error, unsupported};
-use crate::typing::constant;
+use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::expression::Operand;
+use crate::function::{Arguments, call, unknown_function};
+use crate::operator::no_operator;
+use crate::scope::Compiler;
+use crate::typing::{cast, constant, integer, parse_literal, scalar};
 
-const UNITS: &[(&str, i64)] = &[
-    ("microsecond", 1),
-    ("us", 1),
-    ("millisecond", 1_000),
-    ("ms", 1_000),
-    ("second", 1_000_000),
-    ("sec", 1_000_000),
-    ("s", 1_000_000),
-    ("minute", 60_000_000),
-    ("min", 60_000_000),
-    ("m", 60_000_000),
-    ("hour", 3_600_000_000),
-    ("hr", 3_600_000_000),
-    ("h", 3_600_000_000),
-    ("day", 86_400_000_000),
-    ("d", 86_400_000_000),
-    ("week", 604_800_000_000),
-    ("w", 604_800_000_000),
-];
-
-/// `INTERVAL '2 hours'`, `INTERVAL '2' HOUR`.
+/// `INTERVAL '2 hours'`, `INTERVAL '2' HOUR`, `INTERVAL '2:30' HOUR TO MINUTE`.
 pub(crate) fn literal(literal: &ast::Interval, place: Place) -> Result<Expr> {
     let ast::Expr::Value(value) = &*literal.value else {
         return Err(unsupported(
@@ -42,94 +28,251 @@ pub(crate) fn literal(literal: &ast::Interval, place: Place) -> Result<Expr> {
         ast::Value::SingleQuotedString(text) | ast::Value::Number(text, _) => text.clone(),
         _ => return Err(error(b"22007", place, "invalid input syntax for type interval")),
     };
-    match &literal.leading_field {
-        None => parse(&text, place),
-        Some(field) => parse(&format!("{text} {}", field.to_string().to_lowercase()), place),
+    if literal.leading_precision.is_some() || literal.fractional_seconds_precision.is_some() {
+        return Err(precision(place));
     }
-}
-
-/// `'1 day 02:30:00'`, `'90 minutes'`, `'-1.5 hours'`: microseconds as bigint.
-pub(crate) fn parse(text: &str, place: Place) -> Result<Expr> {
-    let invalid = || {
-        error(b"22007", place, format!("invalid input syntax for type interval: \"{text}\""))
-            .hint("write for example '2 days', '90 minutes' or '01:30:00'")
-    };
-    let mut total: i64 = 0;
-    let mut words = text.split_whitespace().peekable();
-    if words.peek().is_none() {
-        return Err(invalid());
-    }
-    while let Some(word) = words.next() {
-        let micros = if word.contains(':') {
-            clock(word).ok_or_else(invalid)?
-        } else {
-            let split = word.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.len());
-            let (amount, glued) = word.split_at(split);
-            let unit = match glued {
-                "" => words.next().ok_or_else(invalid)?,
-                unit => unit,
-            };
-            let unit = unit.to_ascii_lowercase();
-            let unit = unit.trim_end_matches(',');
-            if unit.starts_with("mon") || unit.starts_with("year") || unit.starts_with('y') {
-                return Err(unsupported(
-                    place,
-                    "an interval of months or years",
-                    "months differ in length: write days",
-                ));
-            }
-            let singular = if unit.len() > 2 { unit.trim_end_matches('s') } else { unit };
-            let per = UNITS
-                .iter()
-                .find(|(name, _)| *name == unit || *name == singular)
-                .ok_or_else(invalid)?
-                .1;
-            scaled(amount, per).ok_or_else(invalid)?
-        };
-        total = total.checked_add(micros).ok_or_else(invalid)?;
-    }
-    Ok(constant(Value::BigInt(total), DataType::BigInt))
-}
-
-/// `[-]hours:minutes[:seconds]` in microseconds.
-fn clock(text: &str) -> Option<i64> {
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text),
-    };
-    let mut micros: i64 = 0;
-    let mut per: i64 = 3_600_000_000;
-    let mut parts = 0;
-    for part in digits.split(':') {
-        parts += 1;
-        if parts > 3 || part.starts_with('-') {
-            return None;
+    let is_bare =
+        text.trim_start_matches(['+', '-']).bytes().all(|c| matches!(c, b'0'..=b'9' | b'.'));
+    let text = match (&literal.leading_field, &literal.last_field) {
+        (Some(field), None) if is_bare => format!("{text} {}", field.to_string().to_lowercase()),
+        (Some(_), Some(_)) if text.contains(':') && !text.contains(' ') => text,
+        (None, None) => text,
+        _ => {
+            return Err(unsupported(
+                place,
+                "these fields of an interval",
+                "write the units in the text: interval '2 hours 30 minutes'",
+            ));
         }
-        micros = micros.checked_add(scaled(part, per)?)?;
-        per /= 60;
-    }
-    Some(if negative { -micros } else { micros })
+    };
+    parse_literal(&text, DataType::Interval, place)
 }
 
-/// A decimal amount of units.
-fn scaled(amount: &str, per: i64) -> Option<i64> {
-    let (negative, digits) = match amount.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, amount.strip_prefix('+').unwrap_or(amount)),
+/// interval(p), and interval with fields
+pub(crate) fn precision(place: Place) -> hotrow_transaction::outcome::SqlError {
+    unsupported(place, "interval with fields or precision", "write interval alone")
+}
+
+/// A function of intervals.
+pub(crate) fn interval(function: IntervalFunction, arguments: Vec<Expr>) -> Expr {
+    call(Function::Interval(function), arguments, DataType::Interval)
+}
+
+fn is_time(data_type: DataType) -> bool {
+    matches!(data_type, DataType::Date | DataType::Timestamp | DataType::TimestampTz)
+}
+
+/// Arithmetic of dates, timestamps and intervals.
+pub(crate) fn temporal(op: ArithmeticOp, left: Expr, right: Expr, place: Place) -> Result<Expr> {
+    use ArithmeticOp as A;
+    use DataType as T;
+    use IntervalFunction as I;
+    let double = |number: Expr| cast(number, T::Double);
+    match (op, left.data_type(), right.data_type()) {
+        (A::Add, T::Interval, T::Interval) => Ok(interval(I::Add, vec![left, right])),
+        (A::Subtract, T::Interval, T::Interval) => Ok(interval(I::Subtract, vec![left, right])),
+        (A::Multiply, T::Interval, n) if n.is_number() => {
+            Ok(interval(I::Multiply, vec![left, double(right)]))
+        }
+        (A::Multiply, n, T::Interval) if n.is_number() => {
+            Ok(interval(I::Multiply, vec![right, double(left)]))
+        }
+        (A::Divide, T::Interval, n) if n.is_number() => {
+            Ok(interval(I::Divide, vec![left, double(right)]))
+        }
+        (A::Add, of, T::Interval) if is_time(of) => Ok(moved(left, right)),
+        (A::Add, T::Interval, of) if is_time(of) => Ok(moved(right, left)),
+        (A::Subtract, of, T::Interval) if is_time(of) => {
+            Ok(moved(left, interval(I::Negate, vec![right])))
+        }
+        (A::Add, T::Date, T::SmallInt | T::Integer) => Ok(date_add(left, right)),
+        (A::Add, T::SmallInt | T::Integer, T::Date) => Ok(date_add(right, left)),
+        (A::Subtract, T::Date, T::SmallInt | T::Integer) => {
+            let days = cast(right, T::Integer);
+            let days = match days.kind {
+                ExprKind::Constant(Value::Int(n)) if n != i32::MIN => integer(-n),
+                _ => scalar(ExprKind::Negate(Box::new(days)), T::Integer),
+            };
+            Ok(date_add(left, days))
+        }
+        (A::Subtract, T::Date, T::Date) => {
+            Ok(call(Function::DateDiff, vec![left, right], T::Integer))
+        }
+        (A::Subtract, one, other) if is_time(one) && is_time(other) => {
+            let sides = vec![cast(left, T::Timestamp), cast(right, T::Timestamp)];
+            Ok(call(Function::TimestampDiff, sides, T::Interval))
+        }
+        (op, l, r) => Err(no_operator(op, &l.to_string(), &r.to_string(), place)
+            .hint("You might need to add explicit type casts.")),
+    }
+}
+
+fn moved(time: Expr, by: Expr) -> Expr {
+    let result = match time.data_type() {
+        DataType::Date => DataType::Timestamp,
+        other => other,
     };
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    if whole.is_empty() && fraction.is_empty() || fraction.len() > 12 {
-        return None;
+    call(Function::TimestampAdd, vec![cast(time, result), by], result)
+}
+
+fn date_add(date: Expr, days: Expr) -> Expr {
+    call(Function::DateAdd, vec![date, cast(days, DataType::Integer)], DataType::Date)
+}
+
+/// The type that a literal or a parameter has beside an operand; none: that of the operand.
+pub(crate) fn beside(op: ArithmeticOp, typed: DataType) -> Option<DataType> {
+    match (op, typed) {
+        (ArithmeticOp::Add, DataType::Timestamp | DataType::TimestampTz) => {
+            Some(DataType::Interval)
+        }
+        (ArithmeticOp::Multiply | ArithmeticOp::Divide, DataType::Interval) => {
+            Some(DataType::Double)
+        }
+        _ => None,
     }
-    if !digits.chars().all(|c| c.is_ascii_digit() || c == '.') {
-        return None;
+}
+
+impl Compiler<'_> {
+    /// A value with fields: a date is the timestamp of its midnight.
+    fn timed(&mut self, value: &ast::Expr, name: &str, place: Place) -> Result<Expr> {
+        let operand = self.operand(value)?;
+        let expr = self.settle(operand, DataType::Timestamp, place)?;
+        match self.scalar_type(&expr, place)? {
+            DataType::Date => Ok(cast(expr, DataType::Timestamp)),
+            DataType::Timestamp | DataType::TimestampTz | DataType::Interval => Ok(expr),
+            other => {
+                let message = format!("function {name}(unknown, {other}) does not exist");
+                Err(error(b"42883", place, message))
+            }
+        }
     }
-    let whole: i64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    let mut micros = i128::from(whole) * i128::from(per);
-    if !fraction.is_empty() {
-        let units: i128 = fraction.parse().ok()?;
-        micros += units * i128::from(per) / 10_i128.pow(fraction.len() as u32);
+
+    pub(crate) fn extract(&mut self, field: &str, value: &ast::Expr, place: Place) -> Result<Expr> {
+        let known = ExtractField::from_name(field);
+        let value = self.timed(value, "extract", place)?;
+        let of = value.data_type();
+        let known = known.ok_or_else(|| {
+            let message = format!("unit \"{field}\" not recognized for type {of}");
+            error(b"22023", place, message)
+        })?;
+        if of == DataType::Interval && Interval::default().extract(known).is_none() {
+            return Err(not_of_intervals(field, place));
+        }
+        let arguments = vec![value, integer(known as i32)];
+        let result = DataType::Numeric { precision: 20, scale: known.scale() };
+        Ok(call(Function::Extract, arguments, result))
     }
-    let micros = i64::try_from(micros).ok()?;
-    Some(if negative { -micros } else { micros })
+
+    pub(crate) fn date_trunc(
+        &mut self,
+        unit: &ast::Expr,
+        value: &ast::Expr,
+        place: Place,
+    ) -> Result<Expr> {
+        let named = match unit {
+            ast::Expr::Value(v) => match &v.value {
+                ast::Value::SingleQuotedString(name) => {
+                    TruncateUnit::from_name(name).map(|unit| (unit, name))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        let (unit, name) = named.ok_or_else(|| {
+            error(b"22023", place, "date_trunc needs a unit in quotes")
+                .hint("write for example date_trunc('day', x)")
+        })?;
+        let value = self.timed(value, "date_trunc", place)?;
+        let data_type = value.data_type();
+        if data_type == DataType::Interval && Interval::default().truncated(unit).is_none() {
+            return Err(
+                not_of_intervals(name, place).detail("Months usually have fractional weeks.")
+            );
+        }
+        Ok(call(Function::DateTrunc, vec![integer(unit as i32), value], data_type))
+    }
+
+    /// A function of intervals or of times that gives one; none: it is another.
+    pub(crate) fn interval_function(
+        &mut self,
+        name: &str,
+        arguments: Arguments,
+        place: Place,
+    ) -> Result<Expr> {
+        let function = match name {
+            "justify_hours" => IntervalFunction::JustifyHours,
+            "justify_days" => IntervalFunction::JustifyDays,
+            "justify_interval" => IntervalFunction::Justify,
+            _ => return self.age(arguments, place),
+        };
+        let values = self.converted(arguments, name, &[DataType::Interval])?;
+        Ok(interval(function, values))
+    }
+
+    /// age(one, other); age(one) is that of today's midnight.
+    fn age(&mut self, arguments: Arguments, place: Place) -> Result<Expr> {
+        let mut times = Vec::new();
+        for (operand, place) in arguments {
+            let time = self.settle(operand, DataType::TimestampTz, place)?;
+            let of = self.scalar_type(&time, place)?;
+            if !is_time(of) {
+                return Err(error(b"42883", place, format!("function age({of}) does not exist")));
+            }
+            times.push(cast(time, DataType::Timestamp));
+        }
+        if times.len() == 1 {
+            let today = self.time_keyword("current_date");
+            let today = today.ok_or_else(|| unknown_function("age", place))?;
+            times.insert(0, cast(today, DataType::Timestamp));
+        }
+        Ok(call(Function::Age, times, DataType::Interval))
+    }
+
+    /// make_interval(...), whose arguments may be named.
+    pub(crate) fn make_interval(&mut self, written: &ast::Function, place: Place) -> Result<Expr> {
+        const NAMES: [&str; 7] = ["years", "months", "weeks", "days", "hours", "mins", "secs"];
+        let ast::FunctionArguments::List(list) = &written.args else {
+            return Ok(constant(Value::Interval(Interval::default()), DataType::Interval));
+        };
+        let of = |at: usize| if at == 6 { DataType::Double } else { DataType::Integer };
+        let mut parts: [Option<Expr>; 7] = Default::default();
+        for (at, argument) in list.args.iter().enumerate() {
+            let (at, value) = match argument {
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(value)) => (Some(at), value),
+                ast::FunctionArg::ExprNamed {
+                    name: ast::Expr::Identifier(name),
+                    arg: ast::FunctionArgExpr::Expr(value),
+                    ..
+                } => (NAMES.iter().position(|known| *known == name.value), value),
+                _ => return Err(unknown_function("make_interval", place)),
+            };
+            let at = at.filter(|at| *at < NAMES.len() && parts[*at].is_none());
+            let at = at.ok_or_else(|| unknown_function("make_interval", place))?;
+            let value =
+                self.operand(value).map(|operand| vec![(operand, place_in(value, place))])?;
+            parts[at] = self.converted(value, "make_interval", &[of(at)])?.pop();
+        }
+        let none = |at: usize| match of(at) {
+            DataType::Double => constant(Value::Double(0.0), DataType::Double),
+            _ => integer(0),
+        };
+        let parts = parts.into_iter().enumerate();
+        let parts = parts.map(|(at, part)| part.unwrap_or_else(|| none(at))).collect();
+        Ok(interval(IntervalFunction::Make, parts))
+    }
+
+    /// `- interval`; none: it is no interval.
+    pub(crate) fn negative_interval(&self, operand: &Operand) -> Option<Expr> {
+        match operand {
+            Operand::Typed(expr) if expr.data_type() == DataType::Interval => {
+                Some(interval(IntervalFunction::Negate, vec![expr.clone()]))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn not_of_intervals(unit: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
+    let unit = unit.to_lowercase();
+    error(b"0A000", place, format!("unit \"{unit}\" not supported for type interval"))
 }

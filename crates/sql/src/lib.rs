@@ -44,6 +44,7 @@ mod function;
 mod grant;
 mod index;
 mod interval;
+mod json;
 mod key_change;
 mod leave;
 mod loops;
@@ -78,10 +79,11 @@ pub use definition::{ForeignKeyDefinition, TableDefinition};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{
-    Aggregation, Change, Expanding, Fields, Frame, FrameBound, FrameUnits, Group, GroupAggregate,
-    HostFunction, Join, JoinKind, Plan, Query, Recursion, Scalar, ScalarProgram, Scalars,
-    SetOperation, SortKey, Step, StepKind, SubqueryKind, SystemContext, SystemFunction, Window,
-    WindowFunction, sequence_named, system_function, system_rows, table_number,
+    Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, Aggregation, Change, Expanding, Fields,
+    Frame, FrameBound, FrameUnits, Group, GroupAggregate, HostFunction, Join, JoinKind, KnownType,
+    Plan, Query, Recursion, Scalar, ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind,
+    SubqueryKind, SystemContext, SystemFunction, Window, WindowFunction, keywords, known_type,
+    sequence_named, system_function, system_rows, table_number,
 };
 pub use script::parse_script;
 pub use sequence::SequenceDefinition;

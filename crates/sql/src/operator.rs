@@ -7,15 +7,14 @@
 //! | a float | double (real with real: real) | same | same | refused |
 
 use hotrow_base::types::DataType;
-use hotrow_base::value::Value;
 use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::expression::Operand;
-use crate::interval;
+use crate::interval::{beside, temporal};
 use crate::scope::Compiler;
-use crate::typing::{bigint, cast, constant, digits, scalar, wider};
+use crate::typing::{cast, digits, scalar, wider};
 
 /// Digits behind the point that a quotient has at least.
 const QUOTIENT_SCALE_MIN: u8 = 16;
@@ -34,7 +33,12 @@ impl Compiler<'_> {
     ) -> Result<Operand> {
         let place = place_in(written, self.place);
         let op = match op {
-            BinaryOperator::StringConcat => return self.concat(left, right).map(Operand::Typed),
+            BinaryOperator::StringConcat => {
+                return match self.json_arithmetic(left, op, right)? {
+                    Some(json) => Ok(Operand::Typed(json)),
+                    None => self.concat(left, right).map(Operand::Typed),
+                };
+            }
             BinaryOperator::Plus => ArithmeticOp::Add,
             BinaryOperator::Minus => ArithmeticOp::Subtract,
             BinaryOperator::Multiply => ArithmeticOp::Multiply,
@@ -45,6 +49,9 @@ impl Compiler<'_> {
                 return Err(unsupported(place, format!("operator {op}"), "use LIKE"));
             }
             other => {
+                if let Some(json) = self.json_operator(left, other, right)? {
+                    return Ok(Operand::Typed(json));
+                }
                 return Err(unsupported(
                     place,
                     format!("operator {other}"),
@@ -52,6 +59,11 @@ impl Compiler<'_> {
                 ));
             }
         };
+        if op == ArithmeticOp::Subtract
+            && let Some(json) = self.json_arithmetic(left, &BinaryOperator::Minus, right)?
+        {
+            return Ok(Operand::Typed(json));
+        }
         let (left_place, right_place) = (place_in(left, place), place_in(right, place));
         let (left, right) = (self.operand(left)?, self.operand(right)?);
         self.combined(op, (left, left_place), (right, right_place))
@@ -65,36 +77,21 @@ impl Compiler<'_> {
     ) -> Result<Operand> {
         use Operand as O;
         match (left, right) {
-            (O::Interval(left), O::Interval(right)) => {
-                if !matches!(op, ArithmeticOp::Add | ArithmeticOp::Subtract) {
-                    return Err(no_operator(op, "interval", "interval", left_place));
-                }
-                let kind = ExprKind::Arithmetic(op, Box::new(left), Box::new(right));
-                Ok(O::Interval(scalar(kind, DataType::BigInt)))
-            }
-            (O::Interval(micros), other) => {
-                let other = self.settle(other, DataType::BigInt, right_place)?;
-                self.with_interval(op, micros, other, right_place, Side::Left)
-            }
-            (other, O::Interval(micros)) => {
-                let other = self.settle(other, DataType::BigInt, left_place)?;
-                self.with_interval(op, micros, other, left_place, Side::Right)
-            }
             (O::Typed(left), O::Typed(right)) => {
                 let left_type = self.scalar_type(&left, left_place)?;
                 let right_type = self.scalar_type(&right, right_place)?;
                 if left_type.is_number() && right_type.is_number() {
                     numbers(op, left, right, left_place).map(O::Typed)
                 } else {
-                    dates(op, left, right, left_place).map(O::Typed)
+                    temporal(op, left, right, left_place).map(O::Typed)
                 }
             }
             (O::Typed(left), open) => {
-                let right = self.open_beside(&left, open, right_place)?;
+                let right = self.open_beside(op, &left, open, right_place)?;
                 self.combined(op, (O::Typed(left), left_place), (right, right_place))
             }
             (open, O::Typed(right)) => {
-                let left = self.open_beside(&right, open, left_place)?;
+                let left = self.open_beside(op, &right, open, left_place)?;
                 self.combined(op, (left, left_place), (O::Typed(right), right_place))
             }
             // PostgreSQL cannot choose an operator either.
@@ -105,45 +102,17 @@ impl Compiler<'_> {
         }
     }
 
-    /// What has no type takes that of the operand beside it; a literal beside a timestamp is an
-    /// interval.
-    fn open_beside(&mut self, typed: &Expr, open: Operand, place: Place) -> Result<Operand> {
-        let data_type = self.scalar_type(typed, place)?;
-        if let (Operand::Unknown(Some(text)), DataType::Timestamp | DataType::TimestampTz) =
-            (&open, data_type)
-        {
-            return Ok(Operand::Interval(interval::parse(text, place)?));
-        }
-        self.settle(open, data_type, place).map(Operand::Typed)
-    }
-
-    fn with_interval(
+    /// What has no type takes that of the operand beside it, where there is such an operator.
+    fn open_beside(
         &mut self,
         op: ArithmeticOp,
-        micros: Expr,
-        other: Expr,
+        typed: &Expr,
+        open: Operand,
         place: Place,
-        side: Side,
     ) -> Result<Operand> {
-        let data_type = self.scalar_type(&other, place)?;
-        let multiplies =
-            op == ArithmeticOp::Multiply || op == ArithmeticOp::Divide && side == Side::Right;
-        if data_type.is_integer() && multiplies && op == ArithmeticOp::Multiply {
-            let count = cast(other, DataType::BigInt);
-            let kind = ExprKind::Arithmetic(op, Box::new(count), Box::new(micros));
-            return Ok(Operand::Interval(scalar(kind, DataType::BigInt)));
-        }
-        let shifts = op == ArithmeticOp::Add || op == ArithmeticOp::Subtract && side == Side::Right;
-        if shifts
-            && matches!(data_type, DataType::Date | DataType::Timestamp | DataType::TimestampTz)
-        {
-            let result = if data_type == DataType::Date { DataType::Timestamp } else { data_type };
-            let micros = if op == ArithmeticOp::Subtract { negative(micros) } else { micros };
-            let arguments = vec![cast(other, result), micros];
-            let kind = ExprKind::Call(Function::TimestampAdd, arguments);
-            return Ok(Operand::Typed(scalar(kind, result)));
-        }
-        Err(no_operator(op, &data_type.to_string(), "interval", place))
+        let data_type = self.scalar_type(typed, place)?;
+        let wanted = beside(op, data_type).unwrap_or(data_type);
+        self.settle(open, wanted, place).map(Operand::Typed)
     }
 
     fn concat(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<Expr> {
@@ -193,13 +162,6 @@ impl Compiler<'_> {
     }
 }
 
-/// Which side of the operator the interval stands on.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Left,
-    Right,
-}
-
 fn symbol(op: ArithmeticOp) -> &'static str {
     match op {
         ArithmeticOp::Add => "+",
@@ -210,23 +172,13 @@ fn symbol(op: ArithmeticOp) -> &'static str {
     }
 }
 
-fn no_operator(
+pub(crate) fn no_operator(
     op: ArithmeticOp,
     left: &str,
     right: &str,
     place: Place,
 ) -> hotrow_transaction::outcome::SqlError {
     error(b"42883", place, format!("operator does not exist: {left} {} {right}", symbol(op)))
-}
-
-fn negative(micros: Expr) -> Expr {
-    match micros.kind {
-        ExprKind::Constant(Value::BigInt(value)) if value != i64::MIN => bigint(-value),
-        kind => {
-            let inner = scalar(kind, DataType::BigInt);
-            scalar(ExprKind::Negate(Box::new(inner)), DataType::BigInt)
-        }
-    }
 }
 
 /// Arithmetic on two numbers, with the types of the table above.
@@ -274,42 +226,4 @@ fn numeric_result(op: ArithmeticOp, left: (u8, u8), right: (u8, u8)) -> DataType
         ArithmeticOp::Modulo => (whole + larger, larger),
     };
     DataType::Numeric { precision: precision.min(38), scale }
-}
-
-/// date + integer, date - integer, date - date.
-fn dates(op: ArithmeticOp, left: Expr, right: Expr, place: Place) -> Result<Expr> {
-    use ArithmeticOp as A;
-    use DataType as T;
-    let types = (op, left.data_type(), right.data_type());
-    match types {
-        (A::Add, T::Date, T::SmallInt | T::Integer) => Ok(date_add(left, right)),
-        (A::Add, T::SmallInt | T::Integer, T::Date) => Ok(date_add(right, left)),
-        (A::Subtract, T::Date, T::SmallInt | T::Integer) => {
-            let days = cast(right, T::Integer);
-            let days = match days.kind {
-                ExprKind::Constant(Value::Int(n)) if n != i32::MIN => {
-                    constant(Value::Int(-n), T::Integer)
-                }
-                _ => scalar(ExprKind::Negate(Box::new(days)), T::Integer),
-            };
-            Ok(date_add(left, days))
-        }
-        (A::Subtract, T::Date, T::Date) => {
-            Ok(scalar(ExprKind::Call(Function::DateDiff, vec![left, right]), T::Integer))
-        }
-        (A::Subtract, T::Timestamp | T::TimestampTz, T::Timestamp | T::TimestampTz) => {
-            Err(unsupported(
-                place,
-                "the difference of two timestamps (an interval)",
-                "write extract(epoch from a) - extract(epoch from b), in seconds",
-            ))
-        }
-        (op, l, r) => Err(no_operator(op, &l.to_string(), &r.to_string(), place)
-            .hint("You might need to add explicit type casts.")),
-    }
-}
-
-fn date_add(date: Expr, days: Expr) -> Expr {
-    let days = cast(days, DataType::Integer);
-    scalar(ExprKind::Call(Function::DateAdd, vec![date, days]), DataType::Date)
 }

@@ -20,7 +20,7 @@ use crate::path::{ColumnOrder, choose, conjuncts};
 use crate::row_order::is_ordered;
 use crate::scope::{Compiler, Row};
 use crate::token::folded;
-use crate::typing::scalar;
+use crate::typing::{check_equality, check_order, scalar};
 
 /// How a query finds its rows.
 pub(crate) struct Source {
@@ -296,6 +296,7 @@ impl Compiler<'_> {
                 ast::Expr::Value(v) => self.ordinal(&v.value, columns, place)?,
                 other => self.expr(other)?,
             };
+            check_order(value.sql_type, place)?;
             let nulls_first = key.options.nulls_first.unwrap_or(descending);
             all.push(OrderKey { value, descending, nulls_first });
         }
@@ -325,6 +326,9 @@ impl Compiler<'_> {
     ) -> Result<bool> {
         if !matches!(select.distinct, Some(ast::Distinct::Distinct)) {
             return Ok(false);
+        }
+        for (_, value) in columns {
+            check_equality(value.sql_type, self.place)?;
         }
         let listed = |key: &OrderKey| {
             columns.iter().any(|(_, value)| format!("{value:?}") == format!("{:?}", key.value))
@@ -375,6 +379,7 @@ pub(crate) fn column_name(written: &ast::Expr) -> String {
             named => named,
         },
         ast::Expr::Case { .. } => "case".to_owned(),
+        ast::Expr::Interval(_) => "interval".to_owned(),
         ast::Expr::Extract { .. } => "extract".to_owned(),
         ast::Expr::Substring { .. } => "substring".to_owned(),
         ast::Expr::Position { .. } => "position".to_owned(),

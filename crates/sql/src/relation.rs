@@ -11,6 +11,7 @@
 //!              I2 what is compiled while a level is the innermost one registers its steps there
 //!              ([`Level::steps`]); who compiles an expression takes them and puts them below it
 
+mod advisory;
 mod assemble;
 mod change;
 mod element;
@@ -36,7 +37,7 @@ use crate::error::{Advice, Result, error};
 use crate::scope::{Compiler, Row, RowColumn};
 
 pub use change::Change;
-pub use host::{HostFunction, SystemFunction};
+pub use host::{Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, HostFunction, SystemFunction};
 pub use plan::{
     Aggregation, Expanding, Frame, FrameBound, FrameUnits, Group, GroupAggregate, Join, JoinKind,
     Plan, Query, Recursion, Scalar, ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind,
@@ -46,6 +47,7 @@ pub(crate) use system::short_name as short_type_name;
 pub use system::{
     Fields, SystemContext, sequence_named, system_function, system_rows, table_number,
 };
+pub use system::{KnownType, keywords, known_type};
 
 /// Relations, subqueries, set operations, window functions and functions beside programs of one
 /// query.

@@ -99,10 +99,11 @@ impl Compiler<'_> {
         };
         for column in columns {
             let value = self.bind_in(source, column)?;
-            let is_float = matches!(value.data_type(), DataType::Real | DataType::Double);
+            let has_equals =
+                matches!(value.data_type(), DataType::Real | DataType::Double | DataType::Interval);
             keys.push(value.clone());
-            if table.primary.is_none() && is_float {
-                // 0 and -0 are equal and still not the same
+            if table.primary.is_none() && has_equals {
+                // 0 and -0 are equal and still not the same, and so are 1 month and 30 days
                 keys.push(cast(value, DataType::Text));
             }
         }

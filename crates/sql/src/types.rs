@@ -62,6 +62,10 @@ pub(crate) fn data_type(written: &Written, place: Place) -> Result<DataType> {
         },
         W::Bytea => DataType::Bytea,
         W::Uuid => DataType::Uuid,
+        W::Interval { fields: None, precision: None } => DataType::Interval,
+        W::Interval { .. } => return Err(crate::interval::precision(place)),
+        W::JSON => DataType::Json,
+        W::JSONB => DataType::Jsonb,
         W::Date => DataType::Date,
         W::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => DataType::Timestamp,
         W::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => DataType::TimestampTz,
@@ -82,8 +86,6 @@ fn unknown(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
         ("serial", "write integer and pass the value, or keep a counter in a row"),
         ("bigserial", "write bigint and pass the value, or keep a counter in a row"),
         ("smallserial", "write smallint and pass the value, or keep a counter in a row"),
-        ("json", "write text"),
-        ("jsonb", "write text"),
         ("money", "write numeric(19,2)"),
         ("name", "write text"),
         ("citext", "write text, and lower() where it is compared"),
@@ -91,17 +93,14 @@ fn unknown(name: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
     if let Some((_, hint)) = KNOWN_ELSEWHERE.iter().find(|(known, _)| name == *known) {
         return unsupported(place, format!("type {name}"), *hint);
     }
-    for (start, hint) in [
-        ("interval", "keep bigint seconds; interval literals work in timestamp arithmetic"),
-        ("time", "keep a timestamp, or integer seconds"),
-    ] {
-        if name.starts_with(start) {
-            return unsupported(place, format!("type {name}"), hint);
-        }
+    if name.starts_with("time") {
+        let hint = "keep a timestamp, or integer seconds";
+        return unsupported(place, format!("type {name}"), hint);
     }
     error(b"42704", place, format!("type \"{name}\" does not exist")).hint(
         "types are boolean, smallint, integer, bigint, real, double precision, numeric(p,s), \
-         text, varchar(n), char(n), bytea, timestamp, timestamptz, date and uuid",
+         text, varchar(n), char(n), bytea, timestamp, timestamptz, date, interval, uuid, json \
+         and jsonb",
     )
 }
 

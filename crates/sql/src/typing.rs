@@ -9,7 +9,7 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{Expr, ExprKind, Function, Place};
 
-use crate::error::{Advice, Result, error};
+use crate::error::{Advice, Result, error, unsupported};
 
 /// How far a conversion may go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,18 +91,58 @@ pub(crate) fn wider(left: DataType, right: DataType) -> DataType {
     if rank(left) >= rank(right) { left } else { right }
 }
 
+/// Refuses an operator of types that have no equality, or no order.
+pub(crate) fn comparable(data_type: DataType, sign: &str, place: Place) -> Result<()> {
+    match data_type {
+        DataType::Json => {
+            let message = format!("operator does not exist: json {sign} json");
+            Err(error(b"42883", place, message).hint("You might need to add explicit type casts."))
+        }
+        DataType::Jsonb if !matches!(sign, "=" | "<>") => Err(unsupported(
+            place,
+            format!("operator {sign} of jsonb"),
+            "compare a part of it: (value ->> 'key')::integer",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses values whose duplicates nobody could find: DISTINCT, GROUP BY, UNION.
+pub(crate) fn check_equality(sql_type: SqlType, place: Place) -> Result<()> {
+    if sql_type != SqlType::Scalar(DataType::Json) {
+        return Ok(());
+    }
+    Err(error(b"42883", place, "could not identify an equality operator for type json"))
+}
+
+/// Refuses values that nobody could sort.
+pub(crate) fn check_order(sql_type: SqlType, place: Place) -> Result<()> {
+    match sql_type {
+        SqlType::Scalar(DataType::Json) => {
+            Err(error(b"42883", place, "could not identify an ordering operator for type json")
+                .hint("Use an explicit ordering operator or modify the query."))
+        }
+        SqlType::Scalar(DataType::Jsonb) => {
+            Err(unsupported(place, "an order of jsonb", "order by a part of it: value ->> 'key'"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn allowed(from: DataType, to: DataType, coercion: Coercion) -> bool {
     use DataType as T;
     let temporal = |t| matches!(t, T::Date | T::Timestamp | T::TimestampTz);
     if from == to
         || from.is_number() && to.is_number()
         || to.is_text()
+        || from.is_json() && to.is_json()
         || temporal(from) && temporal(to)
     {
         return true;
     }
     coercion == Coercion::Explicit
         && (from.is_text()
+            || from == T::Jsonb && (to.is_number() || to == T::Boolean)
             || matches!((from, to), (T::Boolean, T::Integer) | (T::Integer, T::Boolean)))
 }
 
@@ -201,8 +241,8 @@ pub(crate) fn value_error(
     problem: &hotrow_base::value::ValueError,
     place: Place,
 ) -> hotrow_transaction::outcome::SqlError {
-    let code = <[u8; 5]>::try_from(problem.code().as_bytes()).unwrap_or(*b"22P02");
-    error(&code, place, problem.message())
+    let error = hotrow_transaction::outcome::SqlError::from(problem.clone());
+    hotrow_transaction::outcome::SqlError { place, ..error }
 }
 
 /// Joins expressions with AND or OR in a balanced tree, so that long lists stay shallow.

@@ -153,15 +153,22 @@ fn times() {
         ("date '2026-01-31' + 1", "2026-02-01"),
         ("date '2026-03-01' - date '2026-02-01'", "28"),
         ("timestamp '2026-01-01 10:00' + interval '1 day 02:30:00'", "2026-01-02 12:30:00"),
-        ("timestamp '2026-01-01 10:00' - '90 minutes'", "2026-01-01 08:30:00"),
+        ("timestamp '2026-01-01 10:00' + '-90 minutes'", "2026-01-01 08:30:00"),
+        ("timestamp '2026-01-31' - interval '1 mon'", "2025-12-31 00:00:00"),
+        ("timestamp '2026-01-02 01:00' - timestamp '2026-01-01'", "1 day 01:00:00"),
+        ("interval '1 month'", "1 mon"),
+        ("- interval '1 day' * 1.5", "-1 days -12:00:00"),
+        ("make_interval(days => 10)", "10 days"),
         ("timestamp '2026-01-01' + 3 * interval '1 hour'", "2026-01-01 03:00:00"),
         ("extract(year from date '2026-11-21')", "2026"),
         ("extract(epoch from timestamp '2000-01-01 00:00:01.5')", "946684801.500000"),
         ("date_trunc('hour', timestamp '2026-01-01 10:20:30')", "2026-01-01 10:00:00"),
     ]);
     check_errors(&[
-        ("interval '1 month'", "0A000"),
-        ("timestamp '2026-01-01' - timestamp '2025-01-01'", "0A000"),
+        ("timestamp '2026-01-01' - '1 day'", "22007"),
+        ("extract(dow from interval '1 day')", "0A000"),
+        ("date_trunc('week', interval '1 day')", "0A000"),
+        ("interval '1 day' + 1", "42883"),
         ("date 'nonsense'", "22007"),
     ]);
 }

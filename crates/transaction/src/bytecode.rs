@@ -33,8 +33,10 @@ pub enum CompareKind {
     Numeric,
     /// floats: NaN equals itself and is greatest
     Float,
-    /// texts, bytea, uuid: by bytes
+    /// texts, bytea, uuid, jsonb: by bytes
     Bytes,
+    /// intervals, with months of 30 days
+    Interval,
 }
 
 impl CompareKind {
@@ -43,6 +45,7 @@ impl CompareKind {
         match data_type {
             DataType::Numeric { .. } => Self::Numeric,
             DataType::Real | DataType::Double => Self::Float,
+            DataType::Interval => Self::Interval,
             _ if data_type.is_bytes() => Self::Bytes,
             _ => Self::Int,
         }

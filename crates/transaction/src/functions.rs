@@ -3,9 +3,10 @@
 //! Role         called by the interpreter for everything that is not arithmetic or comparison;
 //!              semantics are PostgreSQL 15's, differences are said at each function
 //! Invariants   I1 results lie at the end of the machine's heap; nothing is allocated but the
-//!                 heap's growth and errors (exceptions: casts from text, lower, upper)
+//!                 heap's growth and errors (exceptions: casts from text, lower, upper, json)
 
 pub mod cast;
+mod json;
 mod like;
 mod number;
 pub mod raise;
@@ -21,7 +22,7 @@ use hotrow_base::types::DataType;
 use crate::bytecode::{CallCode, CompareKind};
 use crate::frame::Machine;
 use crate::interpret::{Fault, compare};
-use crate::program::Function;
+use crate::program::{Function, IntervalFunction};
 
 /// Calls a function on slots.
 #[inline(never)]
@@ -32,6 +33,8 @@ pub fn call(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Concat => return text::concat_all(machine, code),
         Function::NullIf => return Ok(null_if(machine, code)),
         Function::Position => return Ok(text::position(machine, code)),
+        Function::Interval(IntervalFunction::Make) => return time::make_interval(machine, code),
+        Function::Json(function) => return json::call(machine, code, function),
         _ => {}
     }
     let mut arguments = [Datum::NULL; 3];
@@ -59,7 +62,10 @@ pub fn call(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         | Function::DateTrunc
         | Function::DateAdd
         | Function::DateDiff
-        | Function::TimestampAdd => time::call(code, arguments),
+        | Function::TimestampAdd
+        | Function::TimestampDiff
+        | Function::Age => time::call(code, arguments),
+        Function::Interval(function) => time::interval(function, arguments),
         Function::Cardinality => Ok(Datum::int(i64::from(arguments[0].as_range().len))),
         Function::Like => {
             like::like(machine.bytes(arguments[0]), machine.bytes(arguments[1])).map(Datum::bool)

@@ -4,7 +4,7 @@
 //!              An abort is an outcome, not an error of the system.
 
 use hotrow_base::interrupt::Interruption;
-use hotrow_base::value::Value;
+use hotrow_base::value::{Value, ValueError};
 
 use crate::program::Place;
 
@@ -106,6 +106,14 @@ impl SqlError {
     /// The code as text.
     pub fn code(&self) -> &str {
         std::str::from_utf8(&self.sqlstate).unwrap_or("XX000")
+    }
+}
+
+impl From<ValueError> for SqlError {
+    fn from(error: ValueError) -> Self {
+        let code = error.code().as_bytes().first_chunk().copied().unwrap_or(*b"22000");
+        let detail = error.detail().map(str::to_owned);
+        Self { detail, ..Self::new(&code, error.message()) }
     }
 }
 

@@ -9,6 +9,7 @@
 //!              I3 loops are bounded: integer ranges, arrays, materialised query results
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
+use hotrow_base::json::JsonFunction;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
@@ -504,6 +505,29 @@ pub enum CompareOp {
     GreaterOrEqual,
 }
 
+/// Functions of intervals.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum IntervalFunction {
+    /// - interval
+    Negate,
+    /// interval + interval
+    Add,
+    /// interval - interval
+    Subtract,
+    /// interval * double precision
+    Multiply,
+    /// interval / double precision
+    Divide,
+    /// justify_hours(interval)
+    JustifyHours,
+    /// justify_days(interval)
+    JustifyDays,
+    /// justify_interval(interval)
+    Justify,
+    /// make_interval(years, months, weeks, days, hours, mins, secs): integers and a double
+    Make,
+}
+
 /// Scalar functions, each with argument and result types already fixed by the compiler.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Function {
@@ -579,8 +603,16 @@ pub enum Function {
     DateAdd,
     /// date - date, in days
     DateDiff,
-    /// timestamp + microseconds (an interval without months)
+    /// timestamp + interval
     TimestampAdd,
+    /// timestamp - timestamp, an interval
+    TimestampDiff,
+    /// age(timestamp, timestamp)
+    Age,
+    /// of intervals alone
+    Interval(IntervalFunction),
     /// elements in an array: 0 for an empty one
     Cardinality,
+    /// of json and jsonb
+    Json(JsonFunction),
 }

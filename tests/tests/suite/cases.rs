@@ -30,4 +30,7 @@ macro_rules! files {
     };
 }
 
-files! { statements constraints control indexes reconnaissance concurrency definitions order }
+files! {
+    statements constraints control indexes reconnaissance concurrency definitions order json
+    interval
+}

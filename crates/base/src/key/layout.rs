@@ -169,6 +169,9 @@ fn compile(part: &KeyPart) -> Part {
         DataType::Real => PartKind::F32,
         DataType::Double => PartKind::F64,
         DataType::Text | DataType::Varchar(_) | DataType::Bytea => PartKind::Escaped,
+        // Of no key that SQL makes.
+        DataType::Json | DataType::Jsonb => PartKind::Escaped,
+        DataType::Interval => PartKind::N128,
         DataType::Char(_) => PartKind::Char,
         DataType::Uuid => PartKind::Bytes16,
     };
@@ -187,9 +190,10 @@ fn width(data_type: DataType) -> Option<usize> {
         DataType::Integer | DataType::Date | DataType::Real => 4,
         DataType::BigInt | DataType::Timestamp | DataType::TimestampTz | DataType::Double => 8,
         DataType::Numeric { precision, .. } if precision <= NUMERIC_DIGITS_IN_WORD => 8,
-        DataType::Numeric { .. } | DataType::Uuid => 16,
+        DataType::Numeric { .. } | DataType::Uuid | DataType::Interval => 16,
         DataType::Char(n) => n as usize,
         DataType::Text | DataType::Varchar(_) | DataType::Bytea => return None,
+        DataType::Json | DataType::Jsonb => return None,
     })
 }
 

@@ -25,6 +25,8 @@ pub enum FieldKind {
     N64,
     /// numeric in 16 bytes, low word first
     N128,
+    /// both words as they are
+    Interval,
     /// 16 bytes: uuid
     Bytes16,
     /// char(n), n <= 8, in a cell of 1, 2, 4 or 8 bytes
@@ -131,7 +133,11 @@ impl Field {
     pub(super) const fn takes_words(self) -> bool {
         matches!(
             self.kind,
-            FieldKind::N128 | FieldKind::Bytes16 | FieldKind::CharWords | FieldKind::Var
+            FieldKind::N128
+                | FieldKind::Interval
+                | FieldKind::Bytes16
+                | FieldKind::CharWords
+                | FieldKind::Var
         )
     }
 
@@ -232,6 +238,10 @@ fn read_cell<W: Words + ?Sized>(field: Field, row: &W, heap: &mut Vec<u8>) -> Da
         }
         FieldKind::Bytes16 => append_bytes(row, field.word(), 16, heap),
         FieldKind::N128 => Datum::numeric(field.wide(row) as i128),
+        FieldKind::Interval => {
+            let wide = field.wide(row);
+            Datum::from_words((wide as u64, (wide >> 64) as u64))
+        }
         FieldKind::F32 => Datum::float(f64::from(f32::from_bits(field.cell(row) as u32))),
         _ => Datum::float(f64::from_bits(field.cell(row))),
     }

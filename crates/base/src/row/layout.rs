@@ -126,7 +126,7 @@ impl RowLayout {
             _ if field.is_null(row) => 0,
             FieldKind::Var => field.descriptor(row).1,
             FieldKind::CharCell | FieldKind::CharWords => field.limit(),
-            FieldKind::N128 | FieldKind::Bytes16 => 16,
+            FieldKind::N128 | FieldKind::Interval | FieldKind::Bytes16 => 16,
             _ => usize::from(field.bits) / 8,
         };
         self.fields.iter().map(bytes).sum()
@@ -172,8 +172,10 @@ fn kind(data_type: DataType) -> FieldKind {
         }
         DataType::Numeric { .. } => FieldKind::N128,
         DataType::Text | DataType::Varchar(_) | DataType::Bytea => FieldKind::Var,
+        DataType::Json | DataType::Jsonb => FieldKind::Var,
         DataType::Char(..=8) => FieldKind::CharCell,
         DataType::Char(_) => FieldKind::CharWords,
+        DataType::Interval => FieldKind::Interval,
         DataType::Uuid => FieldKind::Bytes16,
     }
 }
@@ -193,7 +195,7 @@ fn byte_width(data_type: DataType) -> usize {
         FieldKind::I16 => 2,
         FieldKind::I32 | FieldKind::F32 => 4,
         FieldKind::I64 | FieldKind::F64 | FieldKind::N64 | FieldKind::Var => 8,
-        FieldKind::N128 | FieldKind::Bytes16 => 16,
+        FieldKind::N128 | FieldKind::Interval | FieldKind::Bytes16 => 16,
         FieldKind::CharCell => (limit(data_type) as usize).max(1).next_power_of_two(),
         FieldKind::CharWords => (limit(data_type) as usize).next_multiple_of(8),
     }

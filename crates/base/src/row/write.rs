@@ -78,7 +78,7 @@ impl RowLayout {
         }
         match field.kind {
             FieldKind::Var => return self.write_variable(field, value, heap, row, store),
-            FieldKind::N128 | FieldKind::Bytes16 | FieldKind::CharWords => {
+            FieldKind::N128 | FieldKind::Interval | FieldKind::Bytes16 | FieldKind::CharWords => {
                 clear_null(field, row, &mut store);
                 for_each_word(field, value, heap, |i, word| store(field.word() + i, word))?;
             }
@@ -329,6 +329,11 @@ fn for_each_word(
             let units = numeric(field, value).ok_or(out_of_range)?;
             store(0, units as u64);
             store(1, (units >> 64) as u64);
+        }
+        FieldKind::Interval => {
+            let (low, high) = value.to_words();
+            store(0, low);
+            store(1, high);
         }
         FieldKind::CharWords => {
             for_each_padded_word(char_bytes(field, value, heap)?, field.limit(), store);

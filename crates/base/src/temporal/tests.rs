@@ -178,3 +178,131 @@ fn dates_and_timestamps_convert() {
     let last = date_of_timestamp(i64::MAX);
     assert!(date(last).starts_with("294277-01-"));
 }
+
+#[test]
+fn intervals_are_read_and_written_as_postgresql_does() {
+    let shown = |interval| {
+        let mut out = String::new();
+        write_interval(interval, &mut out).expect("a text takes it");
+        out
+    };
+    for (text, expected) in [
+        ("1 day 02:03:04", "1 day 02:03:04"),
+        ("-1 mon", "-1 mons"),
+        ("1.5 years", "1 year 6 mons"),
+        ("1.5 mons", "1 mon 15 days"),
+        ("1.5 weeks", "10 days 12:00:00"),
+        ("1.5 days", "1 day 12:00:00"),
+        ("1 year 2 mons -3 days 04:05:06.789", "1 year 2 mons -3 days +04:05:06.789"),
+        ("P1DT2H", "1 day 02:00:00"),
+        ("P1Y2M3W4DT5H6M7.8S", "1 year 2 mons 25 days 05:06:07.8"),
+        ("P0001-02-03T04:05:06", "1 year 2 mons 3 days 04:05:06"),
+        ("P-1DT-2H", "-1 days -02:00:00"),
+        ("30", "00:00:30"),
+        ("3 4:05:06", "3 days 04:05:06"),
+        ("1-2", "1 year 2 mons"),
+        ("-1-2", "-1 years -2 mons"),
+        ("@ 1 hour ago", "-01:00:00"),
+        ("1d2h3m4s", "1 day 02:03:04"),
+        ("2 hours 30 minutes", "02:30:00"),
+        ("-02:03:04.5", "-02:03:04.5"),
+        ("+1 day -02:03", "1 day -02:03:00"),
+        ("100:00:00", "100:00:00"),
+        ("1 day ago", "-1 days"),
+        ("2 decades", "20 years"),
+        ("1 century 1 millennium", "1100 years"),
+        ("500 ms", "00:00:00.5"),
+        ("1.0000005 s", "00:00:01"),
+        ("1.123456789 sec", "00:00:01.123457"),
+        (".5 day", "12:00:00"),
+        ("- 1 day", "-1 days"),
+        ("1 w", "7 days"),
+        ("P1W", "7 days"),
+        ("PT36H", "36:00:00"),
+        ("0.1 mon", "3 days"),
+        ("1.999999 days", "1 day 23:59:59.9136"),
+        ("- 2:30", "-02:30:00"),
+        ("1 day, 2 hours", "1 day 02:00:00"),
+        ("0", "00:00:00"),
+        ("-0.5 years", "-6 mons"),
+        ("12:30", "12:30:00"),
+        ("1 YEAR 1 Mon", "1 year 1 mon"),
+        ("1.25 hours", "01:15:00"),
+        ("1.2345 months", "1 mon 7 days 00:50:24"),
+        ("PT", "00:00:00"),
+        ("1 day 2", "1 day 00:00:02"),
+    ] {
+        let interval = parse_interval(text).expect(text);
+        assert_eq!(shown(interval), expected, "{text}");
+        assert_eq!(parse_interval(expected), Ok(interval), "what is written is read back");
+    }
+    use TemporalError::{OutOfRange, Syntax};
+    for (text, error) in [
+        ("", Syntax),
+        ("1 day 1 day", Syntax),
+        ("1 foo", Syntax),
+        ("1 hour 02:03", Syntax),
+        ("P", Syntax),
+        ("P1D2H", Syntax),
+        ("1 2 days", Syntax),
+        ("infinity", Syntax),
+        ("day", Syntax),
+        ("1:2:3:4", Syntax),
+        ("- day", Syntax),
+        ("1\u{e9}", Syntax),
+        ("P1\u{e9}", Syntax),
+        ("12:60", OutOfRange),
+        ("1-13", OutOfRange),
+        ("99999999999 days", OutOfRange),
+        ("300000000 years", OutOfRange),
+        ("178956970 years 8 mons ago", OutOfRange),
+        ("99999999999999999999 s", OutOfRange),
+        ("9223372036854775807 hours", OutOfRange),
+    ] {
+        assert_eq!(parse_interval(text), Err(error), "{text}");
+    }
+}
+
+#[test]
+fn months_end_where_their_days_do() {
+    let at = |text| parse_timestamp(text).expect(text);
+    let by = |text| parse_interval(text).expect(text);
+    for (from, interval, expected) in [
+        ("2020-01-31 10:00", "1 mon", "2020-02-29 10:00"),
+        ("2020-03-31", "-1 mon", "2020-02-29"),
+        ("2019-12-31", "2 mons 1 day", "2020-03-01"),
+        ("2020-02-29", "-1 year", "2019-02-28"),
+        ("0001-01-01", "-1 mon", "0001-12-01 BC"),
+    ] {
+        assert_eq!(add_interval(at(from), by(interval)), Some(at(expected)), "{from} {interval}");
+    }
+    assert_eq!(add_interval(at("294276-12-31"), by("1 mon")), None);
+    assert_eq!(add_interval(at("4713-01-01 BC"), by("-1 year")), None);
+    assert_eq!(add_interval(i64::MAX, by("178000000 years")), None);
+    assert_eq!(add_interval(i64::MIN, by("-178000000 years -2000000000 days")), None);
+}
+
+proptest::proptest! {
+    #[test]
+    fn intervals_are_read_back(months in -i32::MAX.., days: i32, micros in -i64::MAX..) {
+        let interval = Interval { months, days, micros };
+        let mut out = String::new();
+        write_interval(interval, &mut out).expect("a text takes it");
+        proptest::prop_assert_eq!(parse_interval(&out), Ok(interval));
+    }
+
+    #[test]
+    fn no_text_makes_parsing_intervals_panic(text in "[-+0-9.:PTYMWDHSpt a-zé@,]{0,40}") {
+        let _ = parse_interval(&text);
+    }
+
+    #[test]
+    fn no_interval_makes_arithmetic_panic(
+        months in -i32::MAX.., days: i32, micros: i64, other: i64, factor: f64,
+    ) {
+        let interval = Interval { months, days, micros };
+        let _ = (interval.times(factor), interval.divided(factor), interval.justify());
+        let _ = (interval.justify_days(), interval.justify_hours(), interval.negated());
+        let _ = (add_interval(other, interval), age(other, micros), difference(other, micros));
+    }
+}

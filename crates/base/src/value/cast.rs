@@ -4,6 +4,7 @@ use super::error::name;
 use super::{Value, ValueError};
 use crate::datum::Datum;
 use crate::decimal::{self, POWERS_OF_TEN};
+use crate::json;
 use crate::row::{fit_characters, trim_blanks};
 use crate::temporal::{date_of_timestamp, timestamp_of_date};
 use crate::types::DataType;
@@ -19,9 +20,20 @@ impl Value {
             (_, DataType::Text | DataType::Varchar(_) | DataType::Char(_)) => {
                 self.to_text(data_type, heap)
             }
+            (Self::Json(text), DataType::Json)
+            | (Self::Jsonb(text), DataType::Json | DataType::Jsonb) => {
+                Ok(Datum::of_bytes(text.as_bytes(), heap))
+            }
+            (Self::Json(text), DataType::Jsonb) => {
+                Self::parse(data_type, text)?.to_datum(data_type, heap)
+            }
+            (Self::Jsonb(text), _) if data_type.is_number() || data_type == DataType::Boolean => {
+                json::scalar_of(text, data_type)?.to_datum(data_type, heap)
+            }
             (Self::Text(text), _) => Self::parse(data_type, text)?.to_datum(data_type, heap),
             (Self::Bool(value), DataType::Boolean) => Ok(Datum::bool(*value)),
             (Self::Bytea(bytes), DataType::Bytea) => Ok(Datum::of_bytes(bytes, heap)),
+            (Self::Interval(interval), DataType::Interval) => Ok(Datum::interval(*interval)),
             (Self::Uuid(bytes), DataType::Uuid) => Ok(Datum::of_bytes(bytes, heap)),
             (_, DataType::SmallInt | DataType::Integer | DataType::BigInt) => {
                 self.to_integer(data_type).map(Datum::int)

@@ -2,6 +2,7 @@
 
 use super::{Value, ValueError};
 use crate::decimal::Decimal;
+use crate::temporal::Interval;
 
 macro_rules! from_rust {
     ($($rust:ty => $variant:ident),* $(,)?) => {
@@ -21,6 +22,7 @@ from_rust! {
     f32 => Real,
     f64 => Double,
     Decimal => Numeric,
+    Interval => Interval,
     String => Text,
 }
 
@@ -128,9 +130,10 @@ to_rust! {
     bool: Value::Bool(value) => value;
     f32: Value::Real(value) => value;
     f64: Value::Double(value) => value, Value::Real(value) => value.into();
-    String: Value::Text(text) => text;
+    String: Value::Text(text) => text, Value::Json(text) => text, Value::Jsonb(text) => text;
     Vec<u8>: Value::Bytea(bytes) => bytes;
     [u8; 16]: Value::Uuid(bytes) => bytes;
+    Interval: Value::Interval(interval) => interval;
     Decimal:
         Value::Numeric(value) => value,
         Value::SmallInt(value) => i64::from(value).into(),
@@ -166,4 +169,4 @@ macro_rules! try_from_value {
     };
 }
 
-try_from_value!(bool, i16, i32, i64, f32, f64, String, Vec<u8>, [u8; 16], Decimal);
+try_from_value!(bool, i16, i32, i64, f32, f64, String, Vec<u8>, [u8; 16], Decimal, Interval);

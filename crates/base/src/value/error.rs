@@ -9,6 +9,7 @@ use std::fmt;
 pub struct ValueError {
     code: &'static str,
     message: String,
+    detail: Option<String>,
 }
 
 impl ValueError {
@@ -22,14 +23,21 @@ impl ValueError {
         &self.message
     }
 
+    /// More about it, if there is more.
+    pub fn detail(&self) -> Option<&str> {
+        self.detail.as_deref()
+    }
+
     fn new(code: &'static str, message: String) -> Self {
-        Self { code, message }
+        Self { code, message, detail: None }
     }
 
     /// invalid_text_representation; invalid_datetime_format for dates and timestamps
     pub(super) fn syntax(data_type: DataType, text: &str) -> Self {
         let code = match data_type {
-            DataType::Date | DataType::Timestamp | DataType::TimestampTz => "22007",
+            DataType::Date | DataType::Timestamp | DataType::TimestampTz | DataType::Interval => {
+                "22007"
+            }
             _ => "22P02",
         };
         let name = name(data_type);
@@ -82,6 +90,12 @@ impl ValueError {
         Self::new("22008", format!("date/time field value out of range: \"{text}\""))
     }
 
+    /// interval_field_overflow
+    pub(super) fn interval_out_of_range(text: &str) -> Self {
+        let text = text.escape_debug();
+        Self::new("22015", format!("interval field value out of range: \"{text}\""))
+    }
+
     /// datetime_field_overflow of a value
     pub(super) fn timestamp_out_of_range() -> Self {
         Self::new("22008", "timestamp out of range".to_owned())
@@ -96,6 +110,53 @@ impl ValueError {
     /// character_not_in_repertoire
     pub(super) fn zero_byte() -> Self {
         Self::new("22021", "invalid byte sequence for encoding \"UTF8\": 0x00".to_owned())
+    }
+
+    /// invalid_text_representation of a json, and where
+    pub(crate) fn json(problem: &serde_json::Error) -> Self {
+        let error = Self::new("22P02", "invalid input syntax for type json".to_owned());
+        let mut detail = problem.to_string();
+        detail.get_mut(..1).map(str::make_ascii_uppercase);
+        Self { detail: Some(detail + "."), ..error }
+    }
+
+    /// untranslatable_character: `\u0000`, which no text holds
+    pub(crate) fn json_zero() -> Self {
+        let error = Self::new("22P05", "unsupported Unicode escape sequence".to_owned());
+        Self { detail: Some("\\u0000 cannot be converted to text.".to_owned()), ..error }
+    }
+
+    /// statement_too_complex: arrays and objects within each other
+    pub(crate) fn json_too_deep(depth_max: usize) -> Self {
+        Self::new("54001", format!("json is nested more than {depth_max} levels deep"))
+    }
+
+    /// program_limit_exceeded
+    pub(crate) fn json_too_long(bytes_max: usize) -> Self {
+        let mebibytes = bytes_max >> 20;
+        Self::new("54000", format!("jsonb is longer than {mebibytes} MiB"))
+    }
+
+    /// numeric_value_out_of_range: a number of a jsonb
+    pub(crate) fn numeric_format() -> Self {
+        Self::new("22003", "value overflows numeric format".to_owned())
+    }
+
+    /// invalid_parameter_value: a function or an operator does not take such a json
+    pub(crate) fn json_use(message: String) -> Self {
+        Self::new("22023", message)
+    }
+
+    /// invalid_parameter_value: jsonb_insert of a key that is there
+    pub(crate) fn json_key_exists() -> Self {
+        let error = Self::new("22023", "cannot replace existing key".to_owned());
+        let advice = "Try using the function jsonb_set to replace key value.";
+        Self { detail: Some(advice.to_owned()), ..error }
+    }
+
+    /// invalid_text_representation: a step of a path
+    pub(crate) fn json_path(message: String) -> Self {
+        Self::new("22P02", message)
     }
 
     /// cannot_coerce
@@ -134,6 +195,9 @@ pub(super) fn name(data_type: DataType) -> &'static str {
         DataType::Timestamp => "timestamp",
         DataType::TimestampTz => "timestamp with time zone",
         DataType::Date => "date",
+        DataType::Interval => "interval",
         DataType::Uuid => "uuid",
+        DataType::Json => "json",
+        DataType::Jsonb => "jsonb",
     }
 }

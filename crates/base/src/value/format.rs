@@ -1,7 +1,7 @@
 //! Values as PostgreSQL's text.
 
 use super::{Value, array};
-use crate::temporal::{write_date, write_timestamp, write_timestamp_tz};
+use crate::temporal::{write_date, write_interval, write_timestamp, write_timestamp_tz};
 use std::fmt;
 
 impl fmt::Display for Value {
@@ -16,7 +16,7 @@ impl fmt::Display for Value {
             Self::Real(value) => write_float(&format!("{value:e}"), 6, f),
             Self::Double(value) => write_float(&format!("{value:e}"), 15, f),
             Self::Numeric(value) => write!(f, "{value}"),
-            Self::Text(text) => f.write_str(text),
+            Self::Text(text) | Self::Json(text) | Self::Jsonb(text) => f.write_str(text),
             Self::Bytea(bytes) => {
                 f.write_str("\\x")?;
                 bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -24,6 +24,7 @@ impl fmt::Display for Value {
             Self::Timestamp(micros) => write_timestamp(*micros, f),
             Self::TimestampTz(micros) => write_timestamp_tz(*micros, f),
             Self::Date(days) => write_date(*days, f),
+            Self::Interval(value) => write_interval(*value, f),
             Self::Uuid(bytes) => write_uuid(*bytes, f),
             Self::Array(elements) => array::write_array(elements, f),
         }

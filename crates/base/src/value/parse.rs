@@ -2,7 +2,10 @@
 
 use super::{Value, ValueError, cast};
 use crate::decimal::{Decimal, DecimalError, parse_units};
-use crate::temporal::{TemporalError, parse_date, parse_timestamp, parse_timestamp_tz};
+use crate::json;
+use crate::temporal::{
+    TemporalError, parse_date, parse_interval, parse_timestamp, parse_timestamp_tz,
+};
 use crate::types::DataType;
 use std::num::IntErrorKind;
 use std::str::FromStr;
@@ -31,7 +34,10 @@ impl Value {
                 parse_timestamp_tz(bare).map(Self::TimestampTz).map_err(temporal)
             }
             DataType::Date => parse_date(bare).map(Self::Date).map_err(temporal),
+            DataType::Interval => parse_interval(bare).map(Self::Interval).map_err(temporal),
             DataType::Uuid => parse_uuid(bare).map(Self::Uuid),
+            DataType::Json => json::check(text).map(|()| Self::Json(text.to_owned())),
+            DataType::Jsonb => json::normal(text).map(Self::Jsonb),
         }
     }
 }
@@ -100,6 +106,9 @@ fn parse_numeric(text: &str, precision: u8, scale: u8) -> Result<Decimal, ValueE
 fn temporal_error(data_type: DataType, text: &str, error: TemporalError) -> ValueError {
     match error {
         TemporalError::Syntax => ValueError::syntax(data_type, text),
+        TemporalError::OutOfRange if data_type == DataType::Interval => {
+            ValueError::interval_out_of_range(text)
+        }
         TemporalError::OutOfRange => ValueError::date_out_of_range(text),
         TemporalError::Infinity => ValueError::unsupported(data_type, text),
     }

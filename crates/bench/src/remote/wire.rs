@@ -54,8 +54,17 @@ impl ToSql for Parameter {
             Value::Real(value) => out.put_f32(*value),
             Value::Double(value) => out.put_f64(*value),
             Value::Numeric(value) => write!(out, "{value}")?,
-            Value::Text(value) => out.put_slice(value.as_bytes()),
+            Value::Text(value) | Value::Json(value) => out.put_slice(value.as_bytes()),
+            Value::Jsonb(value) => {
+                out.put_u8(1); // the version of its binary form
+                out.put_slice(value.as_bytes());
+            }
             Value::Bytea(value) => out.put_slice(value),
+            Value::Interval(value) => {
+                out.put_i64(value.micros);
+                out.put_i32(value.days);
+                out.put_i32(value.months);
+            }
             Value::Uuid(value) => out.put_slice(value),
             Value::Array(values) => {
                 let values: Vec<_> = values.iter().cloned().map(Parameter).collect();

@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use hotrow_base::decimal::Decimal;
+use hotrow_base::temporal::Interval;
 use hotrow_base::value::Value;
 use hotrow_base::varint::{ByteReader, put, put_bytes, put_signed, put_wide};
 use hotrow_transaction::outcome::SqlError;
@@ -89,6 +90,13 @@ fn encode_value(out: &mut Vec<u8>, value: &Value) {
             out.push(13);
             out.extend(value);
         }
+        Value::Interval(value) => {
+            signed(out, 17, value.months.into());
+            put_signed(out, value.days.into());
+            put_signed(out, value.micros);
+        }
+        Value::Json(value) => bytes(out, 15, value.as_bytes()),
+        Value::Jsonb(value) => bytes(out, 16, value.as_bytes()),
         Value::Array(values) => {
             out.push(14);
             put(out, values.len() as u64);
@@ -140,6 +148,12 @@ fn decode_scalar(reader: &mut ByteReader<'_>, tag: u8) -> Option<Value> {
         11 => Value::TimestampTz(reader.signed()?),
         12 => Value::Date(reader.signed()?.try_into().ok()?),
         13 => Value::Uuid(reader.array()?),
+        17 => {
+            let (months, days) = (reader.signed()?, reader.signed()?);
+            Value::Interval(Interval::new(months, days, reader.signed()?)?)
+        }
+        15 => Value::Json(text(reader)?),
+        16 => Value::Jsonb(text(reader)?),
         _ => return None,
     })
 }

@@ -44,3 +44,7 @@ INSERT INTO t3 VALUES (6, 0, 4.5, '2024-04-18', NULL);
 INSERT INTO t3 VALUES (7, 7, 7.5, '2024-05-13', true);
 INSERT INTO t3 VALUES (8, 6, 10.0, '2024-03-17', true);
 INSERT INTO t3 VALUES (9, 4, 3.5, '2024-05-13', false);
+CREATE TABLE doc (id int PRIMARY KEY, j json, b jsonb);
+INSERT INTO doc VALUES (1, '{"a" : [1,  2], "t": "x"}', '{"b": 1, "a": [1, 2]}'), (2, '[1, {"k" : null}]', '["a", "b"]'), (3, NULL, NULL), (4, '"s"', '{"a": {"c": 2.50}}');
+CREATE TABLE span (id int PRIMARY KEY, i interval, at timestamp, tz timestamptz, d date);
+INSERT INTO span VALUES (1, '1 mon', '2020-01-31 10:00', '2020-01-31 10:00+00', '2020-01-31'), (2, '30 days', '2020-02-29', '2021-01-01 00:00:01+00', '1999-12-31'), (3, NULL, NULL, NULL, NULL), (4, '-1 day +02:03:04.5', '1957-06-13', '1957-06-13 12:00+00', '2024-02-29'), (5, '25 hours', '2001-04-10 23:59', '2001-04-10 00:00+00', '2001-04-10');

@@ -14,7 +14,8 @@
 //!             boolean, integers, date, timestamps   signed varint
 //!             real, double precision                8 bytes
 //!             numeric                               wide signed varint, units of the scale
-//!             text, bytea, uuid                     bytes behind their length
+//!             interval                              the same: months, days, microseconds
+//!             text, bytea, uuid, json, jsonb        bytes behind their length
 //!             array                                 count varint, then as arguments
 //! ```
 
@@ -102,7 +103,7 @@ fn put_datum(out: &mut Vec<u8>, datum: Datum, data_type: DataType, heap: &[u8]) 
         DataType::Real | DataType::Double => {
             out.extend_from_slice(&datum.as_float().to_bits().to_le_bytes());
         }
-        DataType::Numeric { .. } => put_wide(out, datum.as_numeric()),
+        DataType::Numeric { .. } | DataType::Interval => put_wide(out, datum.as_numeric()),
         _ if data_type.is_bytes() => put_bytes(out, &heap[datum.as_range().range()]),
         _ => put_signed(out, datum.as_int()),
     }
@@ -191,6 +192,7 @@ fn take_datum(
             }
             Datum::numeric(units)
         }
+        DataType::Interval => Some(Datum::numeric(reader.wide()?)).filter(|d| !d.is_null())?,
         _ if data_type.is_bytes() => {
             let bytes = reader.bytes()?;
             let fits = match data_type {

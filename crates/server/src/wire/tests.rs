@@ -1,4 +1,4 @@
-use hotrow::Decimal;
+use hotrow::{Decimal, Interval};
 
 use super::*;
 
@@ -75,6 +75,9 @@ fn values_come_back_in_both_formats() {
         (Value::Timestamp(86_400_000_001), DataType::Timestamp),
         (Value::TimestampTz(-1), DataType::TimestampTz),
         (Value::Uuid(uuid), DataType::Uuid),
+        (Value::Interval(Interval { months: -1, days: 2, micros: -3 }), DataType::Interval),
+        (Value::Json("{\"a\" : 1.50}".to_owned()), DataType::Json),
+        (Value::Jsonb("{\"a\": 1.50}".to_owned()), DataType::Jsonb),
     ] {
         for format in [Format::Text, Format::Binary] {
             let mut out = BytesMut::new();
@@ -100,6 +103,24 @@ fn values_come_back_in_both_formats() {
 }
 
 #[test]
+fn a_jsonb_tells_its_version() {
+    let jsonb = SqlType::Scalar(DataType::Jsonb);
+    let mut out = BytesMut::new();
+    write(&Value::Jsonb("[1, 2]".to_owned()), Format::Binary, DataType::Jsonb, &mut out);
+    assert_eq!(&out[..], b"\x01[1, 2]");
+    let back = read(b"\x01[1 ,2]", Format::Binary, jsonb);
+    assert_eq!(back, Ok(Value::Jsonb("[1, 2]".to_owned())));
+    let error = read(b"\x02[]", Format::Binary, jsonb).expect_err("no such version");
+    assert_eq!(
+        (error.code(), error.message.as_str()),
+        ("XX000", "unsupported jsonb version number 2")
+    );
+    let error = read(b"\x01[", Format::Binary, jsonb).expect_err("no JSON");
+    assert_eq!(error.code(), "22P02");
+    assert!(error.detail.is_some());
+}
+
+#[test]
 fn hostile_bytes_are_refused() {
     for bytes in [&[][..], &[0; 3], &[255; 8], &[0xff; 40]] {
         for data_type in KNOWN {
@@ -121,10 +142,11 @@ fn hostile_bytes_are_refused() {
 #[test]
 fn types_are_known_by_their_numbers() {
     for data_type in KNOWN {
-        let (scalar, array, _) = numbers(data_type);
+        let [scalar, array] = [SqlType::Scalar(data_type), SqlType::Array(data_type)].map(oid);
         assert!(matches!(parameter_type(scalar), Ok(Some(SqlType::Scalar(_)))), "{scalar}");
         assert!(matches!(parameter_type(array), Ok(Some(SqlType::Array(_)))), "{array}");
     }
     assert_eq!(parameter_type(0), Ok(None));
-    assert_eq!(parameter_type(114).expect_err("json").code(), "42704");
+    assert_eq!(parameter_type(3802), Ok(Some(SqlType::Scalar(DataType::Jsonb))));
+    assert_eq!(parameter_type(600).expect_err("point").code(), "42704");
 }

@@ -1,6 +1,7 @@
 //! Expressions that only queries of any shape have: functions beside programs, arrays, patterns,
 //! the names of the system catalog.
 
+use hotrow_base::json::JsonRows;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
@@ -14,6 +15,7 @@ use crate::scope::Compiler;
 use crate::token::folded;
 use crate::typing::{cast, common_type, constant, null};
 
+use super::advisory::advisory;
 use super::host::{HostFunction, Known, SIGNATURES, Signature, SystemFunction, known};
 use super::plan::{Expanding, Step, StepKind, SubqueryKind};
 
@@ -43,7 +45,7 @@ impl Compiler<'_> {
         Ok(self.slot_expr(output))
     }
 
-    pub(super) fn host(
+    pub(crate) fn host(
         &mut self,
         function: HostFunction,
         of: &[Expr],
@@ -297,6 +299,10 @@ impl Compiler<'_> {
             let ast::FunctionArguments::Subquery(query) = &function.args else { return Ok(None) };
             return self.subquery(query, SubqueryKind::Array, None, place).map(Some);
         }
+        // Its arguments may have names.
+        if name == "make_interval" {
+            return Ok(None);
+        }
         let (_, written) = arguments(function, place)?;
         if let Some(known) = known(&name) {
             return Ok(Some(match known {
@@ -308,26 +314,6 @@ impl Compiler<'_> {
                     None => null(DataType::Text),
                 },
             }));
-        }
-        if matches!(name.as_str(), "json_build_object" | "jsonb_build_object") {
-            if written.len() % 2 == 1 {
-                return Err(error(
-                    b"22023",
-                    place,
-                    "argument list must have even number of elements",
-                )
-                .hint("names and values take turns"));
-            }
-            let mut values = Vec::new();
-            for value in written {
-                let operand = self.operand(value)?;
-                values.push(match operand {
-                    Operand::Typed(typed) => typed,
-                    other => self.settle(other, DataType::Text, place_in(value, place))?,
-                });
-            }
-            let json = SqlType::Scalar(DataType::Text);
-            return self.host(HostFunction::JsonObject, &values, json).map(Some);
         }
         if name == "current_schemas" {
             let schemas = ["pg_catalog", "public"]
@@ -346,6 +332,14 @@ impl Compiler<'_> {
         }
         if is_expansion(&name) {
             return self.expanded(function, &name, &written, place).map(Some);
+        }
+        if let Some((function, takes, gives)) = advisory(&name, written.len()) {
+            let mut values = Vec::new();
+            for (written, to) in written.iter().zip(takes) {
+                values.push(self.fixed_argument(written, *to, place)?);
+            }
+            let function = HostFunction::System(SystemFunction::Advisory(function));
+            return self.host(function, &values, gives).map(Some);
         }
         let fits =
             |s: &&Signature| s.name == name && (s.least..=s.takes.len()).contains(&written.len());
@@ -483,6 +477,33 @@ impl Compiler<'_> {
                 let columns = vec![(name, SqlType::Scalar(DataType::BigInt))];
                 (HostFunction::Itself, vec![relation], columns)
             }
+            (name, 1) if json_rows(name).is_some() => {
+                let (function, of) = json_rows(name).expect("it was asked");
+                let json = self.fixed_argument(written[0], SqlType::Scalar(of), place)?;
+                if json.sql_type != SqlType::Scalar(of) {
+                    return Ok(None);
+                }
+                let text = SqlType::Scalar(DataType::Text);
+                let columns = match function {
+                    JsonRows::Elements => vec![("value", SqlType::Scalar(of))],
+                    JsonRows::ElementsText => vec![("value", text)],
+                    JsonRows::Each => vec![("key", text), ("value", SqlType::Scalar(of))],
+                    JsonRows::EachText => vec![("key", text), ("value", text)],
+                    JsonRows::Keys => vec![(name, text)],
+                };
+                (HostFunction::JsonRows(function), vec![json], columns)
+            }
+            ("pg_get_keywords", 0) => {
+                let [text, truth] = [DataType::Text, DataType::Boolean].map(SqlType::Scalar);
+                let columns = vec![
+                    ("word", text),
+                    ("catcode", text),
+                    ("barelabel", truth),
+                    ("catdesc", text),
+                    ("baredesc", text),
+                ];
+                (HostFunction::Keywords, vec![], columns)
+            }
             ("generate_subscripts", 2 | 3) => {
                 let array = self.expr(written[0])?;
                 (HostFunction::Subscripts, vec![array], vec![(name, integer)])
@@ -541,7 +562,9 @@ impl Compiler<'_> {
         };
         let to = match name.as_str() {
             "text" | "name" | "char" | "varchar" | "bpchar" | "cstring" | "regproc"
-            | "regnamespace" | "regrole" | "json" | "jsonb" => DataType::Text,
+            | "regnamespace" | "regrole" => DataType::Text,
+            "json" => DataType::Json,
+            "jsonb" => DataType::Jsonb,
             "oid" | "int8" | "xid" => DataType::BigInt,
             "int4" => DataType::Integer,
             "int2" => DataType::SmallInt,
@@ -636,8 +659,26 @@ fn is_expansion(name: &str) -> bool {
         "generate_subscripts",
         "_pg_expandarray",
         "pg_partition_ancestors",
+        "pg_get_keywords",
     ];
-    ALL.contains(&name)
+    ALL.contains(&name) || json_rows(name).is_some()
+}
+
+/// A function of json or jsonb that gives rows, and which of the two it takes.
+fn json_rows(name: &str) -> Option<(JsonRows, DataType)> {
+    let (of, rest) = match name.strip_prefix("jsonb_") {
+        Some(rest) => (DataType::Jsonb, rest),
+        None => (DataType::Json, name.strip_prefix("json_")?),
+    };
+    let function = match rest {
+        "array_elements" => JsonRows::Elements,
+        "array_elements_text" => JsonRows::ElementsText,
+        "each" => JsonRows::Each,
+        "each_text" => JsonRows::EachText,
+        "object_keys" => JsonRows::Keys,
+        _ => return None,
+    };
+    Some((function, of))
 }
 
 pub(super) fn compare_op(op: &BinaryOperator) -> Option<CompareOp> {

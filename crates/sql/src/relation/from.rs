@@ -9,7 +9,7 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::expression::dotted;
 use crate::scope::Compiler;
 use crate::token::folded;
-use crate::typing::{cast, common_type, scalar};
+use crate::typing::{cast, common_type, comparable, scalar};
 
 use super::plan::{Step, StepKind};
 use super::{Bound, JoinKind, Level, Relation, RelationColumn, RelationKind, scalar_of, system};
@@ -156,6 +156,7 @@ impl Compiler<'_> {
                 let message = format!("JOIN/USING types {one} and {two} cannot be matched");
                 return Err(error(b"42804", place, message));
             };
+            comparable(common, "=", place)?;
             let (first, second) = (Box::new(cast(first, common)), Box::new(cast(second, common)));
             let equal = ExprKind::Compare(CompareOp::Equal, first, second);
             on.push(scalar(equal, DataType::Boolean));

@@ -8,7 +8,7 @@ use sqlparser::ast;
 use crate::aggregate::{aggregate_named, result_type};
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
-use crate::typing::cast;
+use crate::typing::{cast, check_equality, check_order};
 
 use super::expression::ident_name;
 use super::plan::{Aggregation, Group, GroupAggregate, Plan, SortKey, Step};
@@ -72,7 +72,8 @@ impl Compiler<'_> {
             return self.grouping(written, place).map(Some);
         }
         let is_one = aggregate_named(name).is_some()
-            || matches!(name, "bool_and" | "bool_or" | "every" | "string_agg" | "array_agg");
+            || matches!(name, "bool_and" | "bool_or" | "every" | "string_agg" | "array_agg")
+            || json_aggregate(name).is_some();
         if !is_one {
             return Ok(None);
         }
@@ -113,8 +114,9 @@ impl Compiler<'_> {
             };
             for key in keys {
                 let value = self.expr(&key.expr)?;
+                let of = value.sql_type;
                 let slot = self.slot_of(value, computed)?;
-                order.push(sort_key(slot, key, place)?);
+                order.push(sort_key(slot, of, key, place)?);
             }
         }
         if !written.within_group.is_empty() {
@@ -143,7 +145,7 @@ impl Compiler<'_> {
             }
         }
         let takes = match name {
-            "string_agg" => 2,
+            "string_agg" | "json_object_agg" | "jsonb_object_agg" => 2,
             "count" if counts_all => 0,
             _ => 1,
         };
@@ -161,6 +163,22 @@ impl Compiler<'_> {
                 .hint("You might need to add explicit type casts.")
         };
         let (function, gives) = match (name, of) {
+            (name, _) if json_aggregate(name).is_some() => {
+                let (to, is_object) = json_aggregate(name).expect("it was asked");
+                let gives = SqlType::Scalar(to);
+                match (is_object, separator) {
+                    (true, Some(_)) if distinct => {
+                        let advice = "take the duplicates out in a subquery";
+                        return Err(unsupported(place, "DISTINCT here", advice));
+                    }
+                    (true, Some(value)) => {
+                        let key = argument.replace(value).map(|(key, _)| cast(key, DataType::Text));
+                        let key = key.ok_or_else(|| no_function(of))?;
+                        (Aggregation::JsonObject(to, self.slot_of(key, computed)?), gives)
+                    }
+                    _ => (Aggregation::JsonArray(to), gives),
+                }
+            }
             ("array_agg", SqlType::Scalar(of)) => (Aggregation::Array, SqlType::Array(of)),
             ("bool_and" | "every", SqlType::Scalar(DataType::Boolean)) => (Aggregation::All, of),
             ("bool_or", SqlType::Scalar(DataType::Boolean)) => (Aggregation::Any, of),
@@ -179,6 +197,9 @@ impl Compiler<'_> {
                 (Aggregation::Plain(plain), SqlType::Scalar(gives))
             }
         };
+        if let (true, Some((value, place))) = (distinct, &argument) {
+            check_equality(value.sql_type, *place)?;
+        }
         let argument = match argument {
             None => None,
             Some((value, _)) => Some(self.slot_of(value, computed)?),
@@ -298,6 +319,7 @@ impl Compiler<'_> {
                 None => self.expr(key)?,
             },
         };
+        check_equality(value.sql_type, place)?;
         let text = format!("{value:?}");
         let at = known.iter().position(|known| format!("{known:?}") == text);
         Ok(at.unwrap_or_else(|| {
@@ -484,8 +506,25 @@ fn replace(expr: &mut Expr, written: &[String], slots: &[SlotId]) {
     operands_mut(expr, &mut |operand| replace(operand, written, slots));
 }
 
+/// Whether an aggregate makes a json or a jsonb of its rows, and whether that is an object.
+fn json_aggregate(name: &str) -> Option<(DataType, bool)> {
+    Some(match name {
+        "json_agg" => (DataType::Json, false),
+        "jsonb_agg" => (DataType::Jsonb, false),
+        "json_object_agg" => (DataType::Json, true),
+        "jsonb_object_agg" => (DataType::Jsonb, true),
+        _ => return None,
+    })
+}
+
 /// A key of an order.
-pub(super) fn sort_key(slot: SlotId, key: &ast::OrderByExpr, place: Place) -> Result<SortKey> {
+pub(super) fn sort_key(
+    slot: SlotId,
+    of: SqlType,
+    key: &ast::OrderByExpr,
+    place: Place,
+) -> Result<SortKey> {
+    check_order(of, place)?;
     if matches!(key.options.sort, Some(ast::OrderBySort::Using(_))) {
         return Err(unsupported(place, "ORDER BY ... USING", "write ASC or DESC"));
     }

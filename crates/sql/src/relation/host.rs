@@ -3,6 +3,7 @@
 //! Role         names and types; `hotrow-query` evaluates those of values alone, and asks whoever
 //!              runs it for those of catalog and session
 
+use hotrow_base::json::{JsonFunction, JsonRows};
 use hotrow_base::types::{DataType, SqlType};
 
 /// A function that is evaluated beside programs.
@@ -34,8 +35,10 @@ pub enum HostFunction {
     SplitPart,
     /// integer & integer
     BitAnd,
-    /// json_build_object(name, value, ...), as text
-    JsonObject,
+    /// a function of json or jsonb with arrays among its arguments, and what it gives
+    Json(JsonFunction, DataType),
+    /// a function of json or jsonb that gives rows
+    JsonRows(JsonRows),
     /// pg_size_pretty(bytes)
     SizePretty,
     /// quote_ident(text)
@@ -44,6 +47,8 @@ pub enum HostFunction {
     QuoteLiteral,
     /// what the session or the catalog knows
     System(SystemFunction),
+    /// pg_get_keywords()
+    Keywords,
     /// generate_series(from, to [, step])
     Series,
     /// unnest(array): its elements
@@ -111,9 +116,53 @@ pub enum SystemFunction {
     CancelBackend,
     /// pg_terminate_backend(number)
     TerminateBackend,
+    /// pg_advisory_lock(key) and its kin
+    Advisory(Advisory),
     /// pg_isolation_test_session_is_blocked(number, numbers): whether that session waits for a
     /// lock, whoever holds it
     IsBlocked,
+}
+
+/// A function of advisory locks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Advisory {
+    /// what it does
+    pub step: AdvisoryStep,
+    /// who else may have the lock
+    pub mode: AdvisoryMode,
+    /// what it ends with
+    pub level: AdvisoryLevel,
+}
+
+/// What is done with an advisory lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AdvisoryStep {
+    /// taken, when it is free
+    Lock,
+    /// taken, if it is free
+    Try,
+    /// given back
+    Unlock,
+    /// all of the session's are given back
+    UnlockAll,
+}
+
+/// Who may have an advisory lock at the same time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AdvisoryMode {
+    /// others that share it
+    Shared,
+    /// nobody
+    Exclusive,
+}
+
+/// How long an advisory lock is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AdvisoryLevel {
+    /// until it is given back, or the session ends
+    Session,
+    /// until the transaction ends
+    Transaction,
 }
 
 /// What a function takes and gives.

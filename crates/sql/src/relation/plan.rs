@@ -284,6 +284,10 @@ pub enum Aggregation {
     Text(SlotId),
     /// array_agg
     Array,
+    /// json_agg, jsonb_agg
+    JsonArray(DataType),
+    /// json_object_agg, jsonb_object_agg, with the slot of the key
+    JsonObject(DataType, SlotId),
 }
 
 /// Window functions of one definition.

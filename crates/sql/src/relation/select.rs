@@ -15,7 +15,7 @@ use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::path::conjuncts;
 use crate::query::column_name;
 use crate::scope::Compiler;
-use crate::typing::{cast, common_type, scalar};
+use crate::typing::{cast, check_equality, common_type, scalar};
 
 use super::expression::ident_name;
 use super::from::Tree;
@@ -191,6 +191,7 @@ impl Compiler<'_> {
             Distinct::No => sorted(plan, order),
             Distinct::All => {
                 let on: Vec<SlotId> = slots[..count].to_vec();
+                on.iter().try_for_each(|slot| check_equality(self.slot_type(*slot), place))?;
                 if order.iter().any(|key| !on.contains(&key.slot)) {
                     let message =
                         "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
@@ -422,7 +423,8 @@ impl Compiler<'_> {
                 Some(value) => value,
                 None => self.expr(&key.expr)?,
             };
-            all.push((value, sort_key(SlotId(0), key, place)?));
+            let of = value.sql_type;
+            all.push((value, sort_key(SlotId(0), of, key, place)?));
         }
         Ok(all)
     }
@@ -491,7 +493,7 @@ impl Compiler<'_> {
                 return Err(unsupported(place, "an expression in ORDER BY here", advice));
             };
             if let ExprKind::Slot(slot) = value.kind {
-                order.push(sort_key(slot, key, place)?);
+                order.push(sort_key(slot, value.sql_type, key, place)?);
             }
         }
         let plan = self.limited(sorted(plan, order), around)?;

@@ -7,7 +7,7 @@ use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 use crate::error::{Result, error, place_in, unsupported};
 use crate::expression::Operand;
 use crate::scope::Compiler;
-use crate::typing::{cast, common_type};
+use crate::typing::{cast, check_equality, common_type};
 
 use super::plan::{Plan, SetOperation};
 use super::{Bound, scalar_of};
@@ -51,6 +51,9 @@ impl Compiler<'_> {
                     return Err(error(b"42804", place, message));
                 }
             };
+            if !(all && operation == SetOperation::Union) {
+                check_equality(SqlType::Scalar(common), place)?;
+            }
             let to = |expr: Expr| match expr.sql_type {
                 SqlType::Scalar(_) => cast(expr, common),
                 SqlType::Array(_) => expr,

@@ -6,7 +6,7 @@ use sqlparser::ast;
 
 use crate::error::{Result, error, place_in};
 use crate::scope::Compiler;
-use crate::typing::{cast, common_type};
+use crate::typing::{cast, common_type, comparable};
 
 use super::plan::{StepKind, SubqueryKind};
 use super::{Bound, Plan, scalar_of};
@@ -40,6 +40,7 @@ impl Compiler<'_> {
             let common = common_type(left_type, of).ok_or_else(|| {
                 error(b"42883", place, format!("operator does not exist: {left_type} = {of}"))
             })?;
+            comparable(common, "=", place)?;
             arguments.push(cast(left, common));
             if of != common {
                 let value = cast(self.slot_expr(column), common);

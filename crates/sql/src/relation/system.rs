@@ -10,6 +10,7 @@
 mod deparse;
 mod functions;
 mod information;
+mod keywords;
 mod rows;
 
 use std::sync::LazyLock;
@@ -23,7 +24,9 @@ use hotrow_transaction::program::Procedure;
 pub(super) use functions::relation_number;
 pub(crate) use functions::short_name;
 pub use functions::table_number;
+pub use functions::{KnownType, known_type};
 pub use functions::{sequence_named, system_function};
+pub use keywords::keywords;
 pub use rows::system_rows;
 
 /// What the system catalog is made up from.
@@ -109,8 +112,8 @@ const RELATIONS: &[(&str, &str)] = &[
         "pg_catalog.pg_proc",
         "oid:o proname:t pronamespace:o proowner:o prolang:o procost:f prorows:f provariadic:o \
          prokind:t prosecdef:b proleakproof:b proisstrict:b proretset:b provolatile:t \
-         proparallel:t pronargs:s pronargdefaults:s prorettype:o proargtypes:O proargmodes:T \
-         proargnames:T prosrc:t proacl:t",
+         proparallel:t pronargs:s pronargdefaults:s prorettype:o proargtypes:O \
+         proallargtypes:O proargmodes:T proargnames:T prosrc:t proacl:t",
     ),
     ("pg_catalog.pg_am", "oid:o amname:t amhandler:t amtype:t"),
     (
@@ -146,6 +149,11 @@ const RELATIONS: &[(&str, &str)] = &[
         "pg_catalog.pg_settings",
         "name:t setting:t unit:t category:t short_desc:t extra_desc:t context:t vartype:t \
          source:t min_val:t max_val:t enumvals:T boot_val:t reset_val:t pending_restart:b",
+    ),
+    (
+        "pg_catalog.pg_prepared_statements",
+        "name:t statement:t prepare_time:z parameter_types:T from_sql:b generic_plans:o \
+         custom_plans:o",
     ),
     ("pg_catalog.pg_tablespace", "oid:o spcname:t spcowner:o spcacl:t spcoptions:T"),
     ("pg_catalog.pg_language", "oid:o lanname:t lanowner:o lanispl:b lanpltrusted:b"),

@@ -8,7 +8,7 @@ use sqlparser::ast;
 use crate::error::{Advice, Result, error, ident_place, unsupported};
 use crate::function::arguments;
 use crate::scope::Compiler;
-use crate::typing::{Coercion, assign, bigint, cast, common_type};
+use crate::typing::{Coercion, assign, bigint, cast, check_equality, common_type};
 
 use super::expression::ident_name;
 use super::group::sort_key;
@@ -155,12 +155,14 @@ impl Compiler<'_> {
         let (mut partition, mut order) = (Vec::new(), Vec::new());
         for value in &spec.partition_by {
             let value = self.expr(value)?;
+            check_equality(value.sql_type, place)?;
             partition.push(self.slot_of(value, &mut computed)?);
         }
         for key in &spec.order_by {
             let value = self.expr(&key.expr)?;
+            let of = value.sql_type;
             let slot = self.slot_of(value, &mut computed)?;
-            order.push(sort_key(slot, key, place)?);
+            order.push(sort_key(slot, of, key, place)?);
         }
         let frame = match &spec.window_frame {
             None => None,

@@ -191,6 +191,8 @@ pub enum AggregateKind {
     Float,
     /// texts, bytea, uuid
     Bytes,
+    /// intervals
+    Interval,
 }
 
 /// One aggregate.
@@ -216,6 +218,7 @@ impl AggregateKind {
         match data_type {
             DataType::Numeric { scale, .. } => Self::Numeric { scale },
             DataType::Real | DataType::Double => Self::Float,
+            DataType::Interval => Self::Interval,
             _ if data_type.is_bytes() => Self::Bytes,
             _ => Self::Int,
         }

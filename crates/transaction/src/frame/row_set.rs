@@ -51,6 +51,7 @@ fn identify(datum: Datum, kind: CompareKind, heap: &[u8], out: &mut Vec<u8>) {
     match kind {
         CompareKind::Int => out.extend(datum.as_int().to_le_bytes()),
         CompareKind::Numeric => out.extend(datum.as_numeric().to_le_bytes()),
+        CompareKind::Interval => out.extend(datum.as_interval().span().to_le_bytes()),
         CompareKind::Float if datum.as_float().is_nan() => out.extend(f64::NAN.to_le_bytes()),
         // -0 + 0 is 0
         CompareKind::Float => out.extend((datum.as_float() + 0.0).to_le_bytes()),

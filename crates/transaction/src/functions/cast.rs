@@ -28,11 +28,16 @@ pub fn cast(
         return Ok(value);
     }
     if to.is_text() {
-        let text = if from.is_text() { value } else { to_text(machine, value, from) };
+        let text =
+            if from.is_text() || from.is_json() { value } else { to_text(machine, value, from) };
         return limit_text(machine, text, to);
     }
-    if from.is_text() {
+    if from.is_text() || to == DataType::Jsonb {
         return parse(machine, value, to);
+    }
+    if from == DataType::Jsonb && to != DataType::Json {
+        let json = Value::from_datum(value, from, &machine.heap);
+        return json.to_datum(to, &mut machine.heap).map_err(value_error);
     }
     match to {
         DataType::SmallInt => to_int(value, from, 16),
@@ -187,8 +192,7 @@ fn parse(machine: &mut Machine, value: Datum, to: DataType) -> Result<Datum, Fau
 
 /// A base error as an SQL error.
 pub(crate) fn value_error(error: hotrow_base::value::ValueError) -> Fault {
-    let code = error.code().as_bytes().first_chunk().copied().unwrap_or(*b"XX000");
-    Fault::new(&code, error.message())
+    SqlError::from(error).into()
 }
 
 /// How a value lies among the values of another type.

@@ -5,6 +5,7 @@
 
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal;
+use hotrow_base::temporal::Interval;
 use hotrow_base::types::DataType;
 use hotrow_base::value::{Value, ValueError};
 
@@ -14,6 +15,7 @@ use super::order::compare_nulls_equal;
 use super::pure::{compare, numeric_of};
 use crate::bytecode::{AggregateCode, AggregateKind, CompareKind};
 use crate::frame::Machine;
+use crate::functions::time::interval_out_of_range;
 use crate::program::AggregateFunction;
 
 /// The state of one aggregate, reused from call to call.
@@ -25,6 +27,8 @@ pub struct Totals {
     /// how often `sum` wrapped, with the sign
     wraps: i64,
     floats: ExactSum,
+    /// months, days and microseconds of intervals
+    spans: [i128; 3],
     best: Datum,
     best_bytes: Vec<u8>,
     /// every value, for DISTINCT
@@ -38,6 +42,7 @@ impl Default for Totals {
             sum: 0,
             wraps: 0,
             floats: ExactSum::default(),
+            spans: [0; 3],
             best: Datum::NULL,
             best_bytes: Vec::new(),
             values: Vec::new(),
@@ -51,6 +56,7 @@ const fn compare_kind(kind: AggregateKind) -> CompareKind {
         AggregateKind::Numeric { .. } => CompareKind::Numeric,
         AggregateKind::Float => CompareKind::Float,
         AggregateKind::Bytes => CompareKind::Bytes,
+        AggregateKind::Interval => CompareKind::Interval,
     }
 }
 
@@ -60,6 +66,7 @@ impl Totals {
         self.sum = 0;
         self.wraps = 0;
         self.floats.clear();
+        self.spans = [0; 3];
         self.best = Datum::NULL;
         self.values.clear();
     }
@@ -91,6 +98,7 @@ impl Totals {
             AggregateFunction::Count => {}
             AggregateFunction::Sum | AggregateFunction::Avg => match code.kind {
                 AggregateKind::Float => self.floats.add(value.as_float()),
+                AggregateKind::Interval => self.add_span(value.as_interval()),
                 AggregateKind::Numeric { .. } => self.add_units(value.as_numeric()),
                 _ => self.add_units(i128::from(value.as_int())),
             },
@@ -104,6 +112,24 @@ impl Totals {
         if wrapped {
             self.wraps += units.signum() as i64;
         }
+    }
+
+    /// 2^64 rows of 64 bits each fit.
+    fn add_span(&mut self, interval: Interval) {
+        let Interval { months, days, micros } = interval;
+        let parts = [i64::from(months), i64::from(days), micros];
+        for (sum, part) in self.spans.iter_mut().zip(parts) {
+            *sum += i128::from(part);
+        }
+    }
+
+    /// The sum, if an interval can hold it.
+    fn span(&self) -> Result<Interval, Fault> {
+        let [months, days, micros] = self.spans.map(i64::try_from);
+        let parts = months.ok().zip(days.ok()).zip(micros.ok());
+        parts
+            .and_then(|((months, days), micros)| Interval::new(months, days, micros))
+            .ok_or_else(interval_out_of_range)
     }
 
     /// The sum, if a numeric can hold it.
@@ -123,6 +149,11 @@ impl Totals {
                 let ordering = compare(CompareKind::Float, value, self.best, &[]);
                 // 0 and -0 are equal and still not the same
                 Some(ordering.then_with(|| value.as_float().total_cmp(&self.best.as_float())))
+            }
+            (false, AggregateKind::Interval) => {
+                let ordering = compare(CompareKind::Interval, value, self.best, &[]);
+                // 1 month and 30 days, too
+                Some(ordering.then_with(|| value.as_interval().cmp(&self.best.as_interval())))
             }
             (false, kind) => Some(compare(compare_kind(kind), value, self.best, &[])),
         };
@@ -172,6 +203,7 @@ impl Totals {
 
     fn sum(&self, code: &AggregateCode) -> Result<Datum, Fault> {
         match (code.kind, code.result_type) {
+            (AggregateKind::Interval, _) => self.span().map(Datum::interval),
             (AggregateKind::Float, DataType::Real) => {
                 Ok(Datum::float(f64::from(self.floats.value() as f32)))
             }
@@ -192,6 +224,10 @@ impl Totals {
 
     fn average(&self, code: &AggregateCode) -> Result<Datum, Fault> {
         match (code.kind, code.result_type) {
+            (AggregateKind::Interval, _) => {
+                let average = self.span()?.divided(self.count as f64);
+                average.map(Datum::interval).ok_or_else(interval_out_of_range)
+            }
             (AggregateKind::Float, _) => Ok(Datum::float(self.floats.value() / self.count as f64)),
             (kind, DataType::Numeric { scale, .. }) => {
                 decimal::div(self.units()?, scale_of(kind), i128::from(self.count), 0, scale)

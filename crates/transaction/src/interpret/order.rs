@@ -60,16 +60,20 @@ pub(super) fn dedup(
             .find(|ordering| ordering.is_ne())
             .unwrap_or(Ordering::Equal)
     };
-    // 0 and -0 are equal and still not the same: which one stays must not depend on arrival.
+    // 0 and -0 are equal and still not the same, and so are 1 month and 30 days: which one stays
+    // must not depend on arrival.
     let compare_bits = |a: u32, b: u32| {
-        let floats = kinds.iter().zip(values(a).iter().zip(values(b)));
-        let mut floats = floats
-            .filter(|(kind, (a, b))| **kind == CompareKind::Float && !a.is_null() && !b.is_null());
-        floats
-            .find_map(|(_, (a, b))| {
-                Some(a.as_float().total_cmp(&b.as_float())).filter(|ordering| ordering.is_ne())
-            })
-            .unwrap_or(Ordering::Equal)
+        let mut all = kinds.iter().zip(values(a).iter().zip(values(b)));
+        all.find_map(|(kind, (a, b))| {
+            let ordering = match kind {
+                _ if a.is_null() || b.is_null() => return None,
+                CompareKind::Float => a.as_float().total_cmp(&b.as_float()),
+                CompareKind::Interval => a.as_interval().cmp(&b.as_interval()),
+                _ => return None,
+            };
+            Some(ordering).filter(|ordering| ordering.is_ne())
+        })
+        .unwrap_or(Ordering::Equal)
     };
     order.sort_unstable_by(|&a, &b| {
         compare_values(a, b).then_with(|| compare_bits(a, b)).then(a.cmp(&b))

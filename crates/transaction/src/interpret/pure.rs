@@ -385,6 +385,7 @@ pub(crate) fn compare(kind: CompareKind, a: Datum, b: Datum, heap: &[u8]) -> Ord
         CompareKind::Int => a.as_int().cmp(&b.as_int()),
         CompareKind::Numeric => a.as_numeric().cmp(&b.as_numeric()),
         CompareKind::Float => compare_floats(a.as_float(), b.as_float()),
+        CompareKind::Interval => a.as_interval().span().cmp(&b.as_interval().span()),
         CompareKind::Bytes => heap[a.as_range().range()].cmp(&heap[b.as_range().range()]),
     }
 }

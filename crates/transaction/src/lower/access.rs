@@ -353,10 +353,7 @@ impl Lowerer<'_> {
         self.update_checks(access, code, &sets);
         let is_set = |column: &ColumnId| sets.iter().any(|set| set.column == *column);
         let long_keys = self.long_keys(access.table, is_set);
-        let is_variable = |set: &SetCode| {
-            let data_type = table.columns[set.column.index()].data_type;
-            matches!(data_type, DataType::Text | DataType::Varchar(_) | DataType::Bytea)
-        };
+        let is_variable = |set: &SetCode| table.columns[set.column.index()].data_type.is_variable();
         let has_variable = !long_keys.is_empty() || sets.iter().any(is_variable);
         UpdateCode { sets: sets.into(), has_variable, long_keys }
     }

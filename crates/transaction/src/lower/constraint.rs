@@ -1,7 +1,6 @@
 //! Constraints compiled in wherever a checked column is written.
 
 use hotrow_base::ids::{ColumnId, TableId};
-use hotrow_base::types::DataType;
 
 use super::Lowerer;
 use crate::bytecode::{AccessCode, Bind, CheckCode, Op, SetCode};
@@ -90,10 +89,10 @@ impl Lowerer<'_> {
     ) -> Box<[u16]> {
         let owner = self.catalog.table(table);
         let is_long = |index: &Index| {
-            index.entry_columns.iter().any(|column| {
-                let data_type = owner.columns[column.index()].data_type;
-                matches!(data_type, DataType::Text | DataType::Varchar(_) | DataType::Bytea)
-            })
+            index
+                .entry_columns
+                .iter()
+                .any(|column| owner.columns[column.index()].data_type.is_variable())
         };
         owner
             .indexes()

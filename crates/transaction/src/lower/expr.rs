@@ -418,7 +418,8 @@ pub(super) fn is_same_datum(from: DataType, to: DataType) -> bool {
         (DataType::Real, DataType::Double)
         | (DataType::Timestamp, DataType::TimestampTz)
         | (DataType::TimestampTz, DataType::Timestamp) => true,
-        (from, DataType::Text) => from.is_text(),
+        (from, DataType::Text) => from.is_text() || from.is_json(),
+        (DataType::Jsonb, DataType::Json) => true,
         (DataType::Varchar(from), DataType::Varchar(to)) => from <= to,
         // n bytes are at most n characters.
         (DataType::Char(from), DataType::Varchar(to)) => from <= to,

@@ -28,7 +28,7 @@ impl Noted<'_> {
         let inside = match place {
             Place::Anywhere => true,
             Place::Partition(partition) => self.named.contains(partition),
-            Place::Everywhere => self.named.len() == self.routing.partition_count().into(),
+            Place::Everywhere => self.named.len() == usize::from(self.routing.partition_count()),
         };
         if !inside {
             self.outside.push(format!("{} at {place:?}", what()));

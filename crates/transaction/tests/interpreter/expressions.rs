@@ -378,8 +378,20 @@ fn times() {
     check(call(DateAdd, DataType::Date, vec![day(), int(2)]), "2026-03-01");
     check(call(DateAdd, DataType::Date, vec![day(), int(i32::MAX)]), "22008: date out of range");
     check(call(DateDiff, INT, vec![day(), parsed(DataType::Date, "2026-02-01")]), "26");
-    let hour = big(3_600_000_000);
-    check(call(TimestampAdd, DataType::Timestamp, vec![stamp(), hour]), "2026-11-21 11:20:30.5");
+    let interval = |text: &str| parsed(DataType::Interval, text);
+    let later = vec![stamp(), interval("3 mons 10 days 01:00")];
+    check(call(TimestampAdd, DataType::Timestamp, later), "2027-03-03 11:20:30.5");
+    let twice = vec![
+        interval("1 mon 1 day"),
+        typed(ExprKind::Constant(Value::Double(2.0)), DataType::Double),
+    ];
+    check(call(Interval(IntervalFunction::Multiply), DataType::Interval, twice), "2 mons 2 days");
+    let never =
+        vec![interval("1 day"), typed(ExprKind::Constant(Value::Double(0.0)), DataType::Double)];
+    check(
+        call(Interval(IntervalFunction::Divide), DataType::Interval, never),
+        "22012: division by zero",
+    );
     let now = typed(ExprKind::Slot(NOW), DataType::TimestampTz);
     check(now, "2000-01-01 00:00:01+00");
 }

@@ -16,7 +16,7 @@ fn a_pin_holds_back_what_is_retired_under_it() {
     retired.retire(epochs.retire_epoch(), 7);
     epochs.advance();
     epochs.advance();
-    assert_eq!(drained(&mut retired, epochs.safe_epoch()), []);
+    assert_eq!(drained(&mut retired, epochs.safe_epoch()), [0_u32; 0]);
     drop(guard);
     assert_eq!(drained(&mut retired, epochs.safe_epoch()), [7]);
 }
@@ -53,7 +53,7 @@ fn an_epoch_out_of_order_waits_for_the_newest() {
     let mut retired = Retired::default();
     retired.retire(new, 1);
     retired.retire(old, 2);
-    assert_eq!(drained(&mut retired, new), []);
+    assert_eq!(drained(&mut retired, new), [0_u32; 0]);
     assert_eq!(drained(&mut retired, epochs.advance()), [1, 2]);
 }
 

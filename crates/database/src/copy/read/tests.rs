@@ -4,6 +4,7 @@ use super::{Cells, Rows};
 
 fn form(is_csv: bool) -> CopyForm {
     CopyForm {
+        is_binary: false,
         is_csv,
         delimiter: if is_csv { b',' } else { b'\t' },
         null: if is_csv { String::new() } else { "\\N".to_owned() },

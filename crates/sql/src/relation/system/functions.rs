@@ -26,13 +26,17 @@ pub(super) const CHECKS: Number = Number(1_200_000_000);
 pub(super) const FOREIGN_KEYS: Number = Number(1_400_000_000);
 
 /// A type, as PostgreSQL numbers it.
-pub(super) struct KnownType {
-    pub(super) oid: i64,
-    pub(super) name: &'static str,
+pub struct KnownType {
+    /// its number
+    pub oid: i64,
+    /// as the catalog writes it
+    pub name: &'static str,
     /// as the standard writes it
-    pub(super) standard: &'static str,
-    pub(super) array: i64,
-    pub(super) length: i16,
+    pub standard: &'static str,
+    /// the number of the type of arrays of it
+    pub array: i64,
+    /// bytes of a value, -1 for any number
+    pub length: i16,
     pub(super) category: &'static str,
 }
 
@@ -62,8 +66,11 @@ pub(super) const TYPES: &[KnownType] = {
         t(1082, "date", "date", 1182, 4, "D"),
         t(1114, "timestamp", "timestamp without time zone", 1115, 8, "D"),
         t(1184, "timestamptz", "timestamp with time zone", 1185, 8, "D"),
+        t(1186, "interval", "interval", 1187, 16, "T"),
         t(1700, "numeric", "numeric", 1231, -1, "N"),
         t(2950, "uuid", "uuid", 2951, 16, "U"),
+        t(114, "json", "json", 199, -1, "U"),
+        t(3802, "jsonb", "jsonb", 3807, -1, "U"),
         // Of no column, but of what PostgreSQL's catalog says, which some clients look up.
         t(18, "char", "\"char\"", 1002, 1, "Z"),
         t(19, "name", "name", 1003, 64, "S"),
@@ -76,7 +83,8 @@ pub(super) const TYPES: &[KnownType] = {
     ]
 };
 
-fn known(data_type: DataType) -> &'static KnownType {
+/// What PostgreSQL's catalog says of a type.
+pub fn known_type(data_type: DataType) -> &'static KnownType {
     let name = match data_type {
         DataType::Boolean => "bool",
         DataType::SmallInt => "int2",
@@ -92,21 +100,24 @@ fn known(data_type: DataType) -> &'static KnownType {
         DataType::Timestamp => "timestamp",
         DataType::TimestampTz => "timestamptz",
         DataType::Date => "date",
+        DataType::Interval => "interval",
         DataType::Uuid => "uuid",
+        DataType::Json => "json",
+        DataType::Jsonb => "jsonb",
     };
     TYPES.iter().find(|known| known.name == name).expect("every type is listed")
 }
 
 pub(crate) fn short_name(data_type: DataType) -> &'static str {
-    known(data_type).name
+    known_type(data_type).name
 }
 
 pub(super) fn standard_name(data_type: DataType) -> &'static str {
-    known(data_type).standard
+    known_type(data_type).standard
 }
 
 pub(super) fn type_length(data_type: DataType) -> i16 {
-    known(data_type).length
+    known_type(data_type).length
 }
 
 pub(super) fn data_type_of(sql_type: SqlType) -> DataType {
@@ -117,8 +128,8 @@ pub(super) fn data_type_of(sql_type: SqlType) -> DataType {
 
 pub(super) fn type_number(sql_type: SqlType) -> i64 {
     match sql_type {
-        SqlType::Scalar(data_type) => known(data_type).oid,
-        SqlType::Array(data_type) => known(data_type).array,
+        SqlType::Scalar(data_type) => known_type(data_type).oid,
+        SqlType::Array(data_type) => known_type(data_type).array,
     }
 }
 
@@ -241,7 +252,9 @@ pub fn system_function(
             return Value::Bool(!is_hidden);
         }
         // Done by whoever runs the query.
-        F::Sleep | F::CancelBackend | F::TerminateBackend | F::IsBlocked => return Value::Null,
+        F::Sleep | F::CancelBackend | F::TerminateBackend | F::IsBlocked | F::Advisory(_) => {
+            return Value::Null;
+        }
     };
     found.map_or(Value::Null, Value::Text)
 }

@@ -8,7 +8,7 @@ use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{
     Column, ForeignKey, Index, IndexKind, Numbering, ReferentialAction, Sequence, Table, View,
 };
-use hotrow_transaction::program::Procedure;
+use hotrow_transaction::program::{Procedure, ResultColumn};
 
 use super::functions::{
     self, CONSTRAINTS, DEFAULTS, INDEXES, Number, SYSTEM_RELATIONS, TABLES, VIEWS,
@@ -73,6 +73,7 @@ fn is_of(value: &Value, sql_type: SqlType) -> bool {
         | (Value::Int(_), SqlType::Scalar(DataType::Integer))
         | (Value::SmallInt(_), SqlType::Scalar(DataType::SmallInt))
         | (Value::Real(_), SqlType::Scalar(DataType::Real))
+        | (Value::TimestampTz(_), SqlType::Scalar(DataType::TimestampTz))
         | (Value::Text(_), SqlType::Scalar(DataType::Text)) => true,
         (Value::Array(values), SqlType::Array(of)) => {
             values.iter().all(|value| is_of(value, SqlType::Scalar(of)))
@@ -95,6 +96,7 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
         })
         .to_vec(),
         own if own.starts_with("hotrow.") => (context.own)(own),
+        own @ "pg_catalog.pg_prepared_statements" => (context.own)(own),
         "pg_catalog.pg_class" => classes(context),
         "pg_catalog.pg_attribute" => attributes(context),
         "pg_catalog.pg_attrdef" => defaults(context),
@@ -559,6 +561,21 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
             .result
             .first()
             .map_or(2278, |column| functions::type_number(SqlType::Scalar(column.data_type)));
+        let mut names: Vec<_> = parameters.iter().map(|p| text(&p.name)).collect();
+        let mut all_types: Vec<_> = types.clone().collect();
+        let mut modes = vec![text("i"); names.len()];
+        // A value has its function's name; what has names of its own is a parameter, too.
+        let is_value = |column: &ResultColumn| column.name == procedure.name;
+        if !procedure.result.iter().all(is_value) {
+            for column in &procedure.result {
+                names.push(text(&column.name));
+                let of = SqlType::Scalar(column.data_type);
+                all_types.push(Value::BigInt(functions::type_number(of)));
+                modes.push(text(if procedure.returns_set { "t" } else { "o" }));
+            }
+        }
+        let has_more = names.len() > parameters.len();
+        let or_null = |all: Vec<Value>| if has_more { Value::Array(all) } else { Value::Null };
         vec![
             ("oid", Value::BigInt(functions::PROCEDURES.of(*number as usize))),
             ("proname", text(&procedure.name)),
@@ -572,7 +589,9 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
             ("pronargs", small(parameters.len())),
             ("prorettype", Value::BigInt(result)),
             ("proargtypes", Value::Array(types.collect())),
-            ("proargnames", Value::Array(parameters.iter().map(|p| text(&p.name)).collect())),
+            ("proallargtypes", or_null(all_types)),
+            ("proargmodes", or_null(modes)),
+            ("proargnames", Value::Array(names)),
             ("prosrc", text(*source)),
         ]
     };

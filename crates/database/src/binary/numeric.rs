@@ -3,8 +3,9 @@
 //! Source       PostgreSQL 15, numeric_send and numeric_recv: digits in base 10,000, the weight of
 //!              the first one, sign, and the number of decimal digits behind the point
 
-use bytes::{BufMut, BytesMut};
-use hotrow::Decimal;
+use hotrow_base::decimal::Decimal;
+
+use super::Buffer;
 
 const POSITIVE: u16 = 0;
 const NEGATIVE: u16 = 0x4000;
@@ -12,7 +13,7 @@ const NEGATIVE: u16 = 0x4000;
 const GROUPS_MAX: usize = 20;
 
 /// Appends a number's binary form.
-pub(crate) fn write(number: Decimal, out: &mut BytesMut) {
+pub(super) fn write(number: Decimal, out: &mut impl Buffer) {
     let scale = u32::from(number.scale());
     let units = number.units();
     // Groups begin at the point, so the part behind it is filled up to whole groups.
@@ -47,7 +48,7 @@ pub(crate) fn write(number: Decimal, out: &mut BytesMut) {
 
 /// Reads a number's binary form as text, which is then read as a numeric of any type is; none if
 /// it is no number.
-pub(crate) fn read(bytes: &[u8]) -> Option<String> {
+pub(super) fn read(bytes: &[u8]) -> Option<String> {
     let (head, digits) = bytes.split_first_chunk::<8>()?;
     let field = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
     let (count, weight, sign, scale) =

@@ -1,0 +1,203 @@
+//! JSON: texts checked, taken apart and brought into normal form; the functions and operators of
+//! the types json and jsonb.
+//!
+//! Role         `value` reads and writes the types by it; programs and queries call its functions
+//! Invariants   I1 a json is kept as it was written, a jsonb in PostgreSQL's normal form: a key
+//!                 once, with its last value; keys by length, then by bytes; numbers with the
+//!                 digits that they were written with and without exponents
+//!              I2 no value is deeper than [`DEPTH_MAX`], no normal form longer than
+//!                 [`BYTES_MAX`]: recursion and memory are bounded
+//!
+//! serde_json reads and writes: `RawValue` tells where a value begins and ends, so that numbers
+//! keep their digits and a part of a json its blanks, which serde_json's own values do not. A value
+//! is read once for each level that it lies below, which I2 bounds.
+
+mod call;
+mod change;
+mod node;
+mod number;
+mod rows;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use call::scalar_of;
+pub use call::{JsonFunction, call};
+pub use rows::{JsonRows, rows};
+pub use write::{array_of, json_of, object_of};
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::fmt;
+
+use crate::value::ValueError;
+
+/// Arrays and objects within each other. PostgreSQL's limit is its stack, some thousands.
+pub const DEPTH_MAX: usize = 128;
+/// The longest normal form: exponents make short texts long.
+const BYTES_MAX: usize = 1 << 26;
+
+type Result<T> = std::result::Result<T, ValueError>;
+
+/// Checks a text of type json.
+pub fn check(text: &str) -> Result<()> {
+    check_depth(text)?;
+    let found = serde_json::from_str::<&RawValue>(text);
+    found.map(|_| ()).map_err(|problem| ValueError::json(&problem))
+}
+
+/// The normal form of a text: what a jsonb is.
+pub fn normal(text: &str) -> Result<String> {
+    check_depth(text)?;
+    let mut out = String::with_capacity(text.len());
+    write_normal(raw(text)?, &mut out)?;
+    Ok(out)
+}
+
+/// What a value is, by its first byte.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Object,
+    Array,
+    Text,
+    Number,
+    Boolean,
+    Null,
+}
+
+impl Kind {
+    /// Of a value that has been checked.
+    pub(crate) fn of(raw: &str) -> Self {
+        match raw.trim_ascii_start().as_bytes().first() {
+            Some(b'{') => Self::Object,
+            Some(b'[') => Self::Array,
+            Some(b'"') => Self::Text,
+            Some(b't' | b'f') => Self::Boolean,
+            Some(b'n') => Self::Null,
+            _ => Self::Number,
+        }
+    }
+
+    pub(crate) fn is_container(self) -> bool {
+        matches!(self, Self::Object | Self::Array)
+    }
+}
+
+/// Counts brackets outside of texts; whether they are in order is serde_json's to say.
+fn check_depth(text: &str) -> Result<()> {
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            _ if in_text => {}
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > DEPTH_MAX {
+                    return Err(ValueError::json_too_deep(DEPTH_MAX));
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A value without the blanks around it.
+fn raw(text: &str) -> Result<&str> {
+    let found: serde_json::Result<&RawValue> = serde_json::from_str(text);
+    found.map(RawValue::get).map_err(|problem| ValueError::json(&problem))
+}
+
+/// The elements of an array, as they are written.
+pub(crate) fn elements(array: &str) -> Result<Vec<&str>> {
+    let all: Vec<&RawValue> =
+        serde_json::from_str(array).map_err(|problem| ValueError::json(&problem))?;
+    Ok(all.into_iter().map(RawValue::get).collect())
+}
+
+/// The keys and values of an object, as they are written, each as often as it stands there.
+pub(crate) fn fields(object: &str) -> Result<Vec<(String, &str)>> {
+    let fields: Fields<'_> =
+        serde_json::from_str(object).map_err(|problem| ValueError::json(&problem))?;
+    let has_zero = fields.0.iter().any(|(key, _)| key.contains('\0'));
+    if has_zero { Err(ValueError::json_zero()) } else { Ok(fields.0) }
+}
+
+/// What a text says.
+pub(crate) fn text_of(raw: &str) -> Result<String> {
+    let text: String = serde_json::from_str(raw).map_err(|problem| ValueError::json(&problem))?;
+    if text.contains('\0') { Err(ValueError::json_zero()) } else { Ok(text) }
+}
+
+/// Appends a text in quotes, as PostgreSQL escapes it.
+pub(crate) fn write_text(text: &str, out: &mut String) {
+    // A text always can be written.
+    out.push_str(&serde_json::to_string(text).unwrap_or_default());
+}
+
+fn write_normal(raw: &str, out: &mut String) -> Result<()> {
+    match Kind::of(raw) {
+        Kind::Object => {
+            out.push('{');
+            for (at, (key, value)) in normal_fields(fields(raw)?).into_iter().enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                write_text(&key, out);
+                out.push_str(": ");
+                write_normal(value, out)?;
+            }
+            out.push('}');
+        }
+        Kind::Array => {
+            out.push('[');
+            for (at, value) in elements(raw)?.into_iter().enumerate() {
+                out.push_str(if at > 0 { ", " } else { "" });
+                write_normal(value, out)?;
+            }
+            out.push(']');
+        }
+        Kind::Text => write_text(&text_of(raw)?, out),
+        Kind::Number => number::write_normal(raw, out)?,
+        Kind::Boolean | Kind::Null => out.push_str(raw),
+    }
+    if out.len() > BYTES_MAX { Err(ValueError::json_too_long(BYTES_MAX)) } else { Ok(()) }
+}
+
+/// Keys in their order (I1), each with its last value.
+pub(crate) fn normal_fields<V>(mut fields: Vec<(String, V)>) -> Vec<(String, V)> {
+    // Backwards and stable, so that of equal keys the last comes first.
+    fields.reverse();
+    fields.sort_by(|(a, _), (b, _)| (a.len(), a.as_str()).cmp(&(b.len(), b.as_str())));
+    fields.dedup_by(|(later, _), (kept, _)| later == kept);
+    fields
+}
+
+struct Fields<'a>(Vec<(String, &'a str)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        struct Visit;
+        impl<'de> Visitor<'de> for Visit {
+            type Value = Vec<(String, &'de str)>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> std::result::Result<Self::Value, A::Error> {
+                let mut fields = Vec::new();
+                while let Some((key, value)) = map.next_entry::<String, &RawValue>()? {
+                    fields.push((key, value.get()));
+                }
+                Ok(fields)
+            }
+        }
+        from.deserialize_map(Visit).map(Self)
+    }
+}

@@ -1,0 +1,366 @@
+//! Intervals from text, and as text in PostgreSQL's style.
+//!
+//! ```text
+//! units       [@] { [sign] n [.n] unit | [sign] H...:MM[:SS[.n]] } [ago]
+//!             a number without a unit: days before a time, seconds at the end
+//!             Y-M: years and months
+//! ISO 8601    P [nY] [nM] [nW] [nD] [T [nH] [nM] [nS]], or P Y-M-D [T H:M:S]; signs before numbers
+//! ```
+
+use super::interval::{Interval, MICROS_PER_HOUR, MICROS_PER_MINUTE};
+use super::{MICROS_PER_DAY, MICROS_PER_SECOND, TemporalError};
+use std::fmt;
+
+type Result<T> = std::result::Result<T, TemporalError>;
+
+/// Writes `1 year 2 mons -3 days +04:05:06.7`; nothing at all is `00:00:00`.
+pub fn write_interval(interval: Interval, out: &mut impl fmt::Write) -> fmt::Result {
+    let (years, months) = interval.years();
+    let (mut is_first, mut is_negative) = (true, false);
+    for (value, unit) in [(years, "year"), (months, "mon"), (interval.days, "day")] {
+        if value != 0 {
+            let blank = if is_first { "" } else { " " };
+            let plus = if is_negative && value > 0 { "+" } else { "" };
+            let plural = if value == 1 { "" } else { "s" };
+            write!(out, "{blank}{plus}{value} {unit}{plural}")?;
+            (is_first, is_negative) = (false, value < 0);
+        }
+    }
+    if !is_first && interval.micros == 0 {
+        return Ok(());
+    }
+    let sign = match interval.micros {
+        ..0 => "-",
+        _ if is_negative => "+",
+        _ => "",
+    };
+    let micros = interval.micros.unsigned_abs();
+    let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    let blank = if is_first { "" } else { " " };
+    write!(out, "{blank}{sign}{hours:02}:{minutes:02}:{seconds:02}")?;
+    if fraction > 0 {
+        write!(out, ".{}", format!("{fraction:06}").trim_end_matches('0'))?;
+    }
+    Ok(())
+}
+
+/// Parses an interval.
+pub fn parse_interval(text: &str) -> Result<Interval> {
+    let text = text.trim_ascii();
+    match text.strip_prefix(['P', 'p']) {
+        Some(rest) => parse_iso(rest),
+        None => parse_units(text),
+    }
+}
+
+/// What is added up.
+#[derive(Default)]
+struct Sum {
+    months: i64,
+    days: i64,
+    micros: i64,
+    /// units that have been told: each may be once
+    told: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Microsecond,
+    Millisecond,
+    Second,
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+    Year,
+    Decade,
+    Century,
+    Millennium,
+}
+
+impl Unit {
+    fn named(name: &str) -> Option<Self> {
+        Some(match name.to_ascii_lowercase().as_str() {
+            "us" | "usec" | "usecs" | "useconds" | "usecond" | "microsecond" | "microseconds"
+            | "microsecon" => Self::Microsecond,
+            "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds"
+            | "millisecon" => Self::Millisecond,
+            "s" | "sec" | "secs" | "second" | "seconds" => Self::Second,
+            "m" | "min" | "mins" | "minute" | "minutes" => Self::Minute,
+            "h" | "hr" | "hrs" | "hour" | "hours" => Self::Hour,
+            "d" | "day" | "days" => Self::Day,
+            "w" | "week" | "weeks" => Self::Week,
+            "mon" | "mons" | "month" | "months" => Self::Month,
+            "y" | "yr" | "yrs" | "year" | "years" => Self::Year,
+            "dec" | "decs" | "decade" | "decades" => Self::Decade,
+            "c" | "cent" | "century" | "centuries" => Self::Century,
+            "mil" | "mils" | "millennium" | "millennia" => Self::Millennium,
+            _ => return None,
+        })
+    }
+}
+
+/// A number: its whole part and what is behind the point, both with its sign.
+#[derive(Clone, Copy)]
+struct Number {
+    whole: i64,
+    fraction: f64,
+}
+
+impl Number {
+    fn parse(text: &str) -> Result<Self> {
+        let (is_negative, digits) = match text.as_bytes().first() {
+            Some(b'-') => (true, text[1..].trim_ascii_start()),
+            Some(b'+') => (false, text[1..].trim_ascii_start()),
+            _ => (false, text),
+        };
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_digits(whole) || !is_digits(fraction) || whole.is_empty() && fraction.is_empty() {
+            return Err(TemporalError::Syntax);
+        }
+        let whole: i64 = match whole {
+            "" => 0,
+            digits => digits.parse().map_err(|_| TemporalError::OutOfRange)?,
+        };
+        let fraction: f64 = match fraction {
+            "" => 0.0,
+            digits => format!("0.{digits}").parse().map_err(|_| TemporalError::Syntax)?,
+        };
+        Ok(match is_negative {
+            true => Self { whole: -whole, fraction: -fraction },
+            false => Self { whole, fraction },
+        })
+    }
+}
+
+impl Sum {
+    fn tell(&mut self, bit: u32) -> Result<()> {
+        if self.told & bit != 0 {
+            return Err(TemporalError::Syntax);
+        }
+        self.told |= bit;
+        Ok(())
+    }
+
+    fn add(&mut self, number: Number, unit: Unit) -> Result<()> {
+        self.tell(1 << unit as u32)?;
+        let Number { whole, fraction } = number;
+        match unit {
+            Unit::Microsecond => self.add_time(whole, fraction, 1),
+            Unit::Millisecond => self.add_time(whole, fraction, 1_000),
+            Unit::Second => self.add_time(whole, fraction, MICROS_PER_SECOND),
+            Unit::Minute => self.add_time(whole, fraction, MICROS_PER_MINUTE),
+            Unit::Hour => self.add_time(whole, fraction, MICROS_PER_HOUR),
+            Unit::Day => {
+                self.days = sum(self.days, Some(whole))?;
+                self.add_time(0, fraction, MICROS_PER_DAY)
+            }
+            Unit::Week => {
+                self.days = sum(self.days, whole.checked_mul(7))?;
+                self.add_days(fraction * 7.0)
+            }
+            Unit::Month => {
+                self.months = sum(self.months, Some(whole))?;
+                self.add_days(fraction * 30.0)
+            }
+            Unit::Year => self.add_years(number, 1),
+            Unit::Decade => self.add_years(number, 10),
+            Unit::Century => self.add_years(number, 100),
+            Unit::Millennium => self.add_years(number, 1_000),
+        }
+    }
+
+    fn add_years(&mut self, Number { whole, fraction }: Number, years: i64) -> Result<()> {
+        let months = (fraction * years as f64 * 12.0).round_ties_even() as i64;
+        self.months = sum(self.months, whole.checked_mul(years * 12))?;
+        self.months = sum(self.months, Some(months))?;
+        Ok(())
+    }
+
+    /// A part of a week or a month.
+    fn add_days(&mut self, days: f64) -> Result<()> {
+        self.days = sum(self.days, Some(days as i64))?;
+        self.add_time(0, days - days.trunc(), MICROS_PER_DAY)
+    }
+
+    fn add_time(&mut self, whole: i64, fraction: f64, per: i64) -> Result<()> {
+        let part = fraction * per as f64;
+        let micros = part as i64;
+        let rest = part - micros as f64;
+        let rounded = i64::from(rest > 0.5) - i64::from(rest < -0.5);
+        self.micros = sum(self.micros, whole.checked_mul(per))?;
+        self.micros = sum(self.micros, Some(micros + rounded))?;
+        Ok(())
+    }
+
+    /// `H:M`, `H:M:S`, with a sign or without.
+    fn add_clock(&mut self, text: &str) -> Result<()> {
+        for unit in [Unit::Hour, Unit::Minute, Unit::Second] {
+            self.tell(1 << unit as u32)?;
+        }
+        let (sign, digits) = match text.as_bytes().first() {
+            Some(b'-') => (-1, text[1..].trim_ascii_start()),
+            Some(b'+') => (1, text[1..].trim_ascii_start()),
+            _ => (1, text),
+        };
+        let mut parts = digits.split(':');
+        let mut part = || parts.next().map(Number::parse).transpose();
+        let (hours, minutes) = (part()?, part()?);
+        let seconds = part()?.unwrap_or(Number { whole: 0, fraction: 0.0 });
+        let (Some(hours), Some(minutes), None) = (hours, minutes, part()?) else {
+            return Err(TemporalError::Syntax);
+        };
+        if digits.contains(['-', '+']) || hours.fraction != 0.0 || minutes.fraction != 0.0 {
+            return Err(TemporalError::Syntax);
+        }
+        if minutes.whole > 59 || seconds.whole > 60 {
+            return Err(TemporalError::OutOfRange);
+        }
+        let fraction = (seconds.fraction * 1e6).round_ties_even() as i64;
+        let time = hours.whole.checked_mul(MICROS_PER_HOUR).and_then(|micros| {
+            let rest = minutes.whole * MICROS_PER_MINUTE + seconds.whole * MICROS_PER_SECOND;
+            micros.checked_add(rest + fraction)
+        });
+        self.micros = sum(self.micros, time.map(|time| sign * time))?;
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Interval> {
+        Interval::new(self.months, self.days, self.micros).ok_or(TemporalError::OutOfRange)
+    }
+}
+
+fn sum(one: i64, other: Option<i64>) -> Result<i64> {
+    other.and_then(|other| one.checked_add(other)).ok_or(TemporalError::OutOfRange)
+}
+
+/// Numbers with their signs, times, words.
+fn tokens(text: &str) -> Result<Vec<&str>> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == ',');
+        let Some(first) = rest.chars().next() else { return Ok(tokens) };
+        let end = match first {
+            '@' => 1,
+            '+' | '-' | '.' | '0'..='9' => {
+                let sign = usize::from(matches!(first, '+' | '-'));
+                let blanks = rest[sign..].len() - rest[sign..].trim_ascii_start().len();
+                let start = sign + blanks;
+                let digits = rest[start..]
+                    .find(|c: char| !matches!(c, '0'..='9' | '.' | ':' | '-'))
+                    .unwrap_or(rest.len() - start);
+                if digits == 0 {
+                    return Err(TemporalError::Syntax);
+                }
+                start + digits
+            }
+            c if c.is_ascii_alphabetic() => {
+                rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len())
+            }
+            _ => return Err(TemporalError::Syntax),
+        };
+        let (token, behind) = rest.split_at(end);
+        tokens.push(token);
+        rest = behind;
+    }
+}
+
+/// From the end to the beginning, so that a unit is known before its number.
+fn parse_units(text: &str) -> Result<Interval> {
+    let mut sum = Sum::default();
+    let (mut unit, mut is_ago) = (None, false);
+    for token in tokens(text)?.into_iter().rev() {
+        let first = token.as_bytes().first().copied().unwrap_or_default();
+        if token == "@" {
+        } else if token.eq_ignore_ascii_case("ago") {
+            is_ago = true;
+        } else if first.is_ascii_alphabetic() {
+            unit = Some(Unit::named(token).ok_or(TemporalError::Syntax)?);
+        } else if token.contains(':') {
+            sum.add_clock(token)?;
+            // What stands before a time are days.
+            unit = Some(Unit::Day);
+        } else if let Some((years, months)) = token[1..].find('-').map(|at| token.split_at(at + 1))
+        {
+            let (years, months) = (Number::parse(years)?, Number::parse(&months[1..])?);
+            if months.whole >= 12 || years.fraction != 0.0 || months.fraction != 0.0 {
+                return Err(TemporalError::OutOfRange);
+            }
+            let sign = if first == b'-' { -1 } else { 1 };
+            let whole =
+                years.whole.checked_mul(12).and_then(|y| y.checked_add(sign * months.whole));
+            let whole = whole.ok_or(TemporalError::OutOfRange)?;
+            sum.add(Number { whole, fraction: 0.0 }, Unit::Month)?;
+            unit = Some(Unit::Month);
+        } else {
+            let of = *unit.get_or_insert(Unit::Second);
+            sum.add(Number::parse(token)?, of)?;
+        }
+    }
+    if sum.told == 0 {
+        return Err(TemporalError::Syntax);
+    }
+    let interval = sum.finish()?;
+    if is_ago { interval.negated().ok_or(TemporalError::OutOfRange) } else { Ok(interval) }
+}
+
+/// What follows the P.
+fn parse_iso(text: &str) -> Result<Interval> {
+    let mut sum = Sum::default();
+    let (date, time) = match text.find(['T', 't']) {
+        Some(at) => (&text[..at], Some(&text[at + 1..])),
+        None => (text, None),
+    };
+    if date.is_empty() && time.is_none() {
+        return Err(TemporalError::Syntax);
+    }
+    let is_dashed =
+        date.get(1..).is_some_and(|rest| rest.contains('-')) && !date.contains(is_letter);
+    if is_dashed {
+        let mut parts = date.splitn(3, '-').map(Number::parse);
+        for unit in [Unit::Year, Unit::Month, Unit::Day] {
+            if let Some(number) = parts.next() {
+                sum.add(number?, unit)?;
+            }
+        }
+    } else {
+        designated(
+            date,
+            &mut sum,
+            &[('Y', Unit::Year), ('M', Unit::Month), ('W', Unit::Week), ('D', Unit::Day)],
+        )?;
+    }
+    match time {
+        Some(time) if time.contains(':') => sum.add_clock(time)?,
+        Some(time) => {
+            designated(
+                time,
+                &mut sum,
+                &[('H', Unit::Hour), ('M', Unit::Minute), ('S', Unit::Second)],
+            )?;
+        }
+        None => {}
+    }
+    sum.finish()
+}
+
+fn is_letter(c: char) -> bool {
+    c.is_ascii_alphabetic()
+}
+
+/// Numbers, each with a letter behind it.
+fn designated(mut text: &str, sum: &mut Sum, units: &[(char, Unit)]) -> Result<()> {
+    while !text.is_empty() {
+        let end = text.find(is_letter).ok_or(TemporalError::Syntax)?;
+        let letter = text[end..].chars().next().unwrap_or_default().to_ascii_uppercase();
+        let known = units.iter().find(|(known, _)| *known == letter);
+        let (_, unit) = known.ok_or(TemporalError::Syntax)?;
+        sum.add(Number::parse(&text[..end])?, *unit)?;
+        text = &text[end + 1..];
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! Values in binary, as PostgreSQL's protocol and its COPY have them.
+//!
+//! Role         the server's for parameters and rows, COPY's for files; knows no message
+//! Invariants   I1 no length in what is read is believed: memory is taken for bytes that are there
+//! Source       PostgreSQL 15, the send and recv functions of each type
+
+mod numeric;
+
+use std::ops::DerefMut;
+
+use bytes::BufMut;
+use hotrow_base::temporal::Interval;
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+use hotrow_sql::known_type;
+use hotrow_transaction::outcome::SqlError;
+
+/// What the binary form of a jsonb begins with.
+const JSONB_VERSION: u8 = 1;
+
+/// Memory that bytes are appended to, and changed in afterwards.
+pub trait Buffer: BufMut + DerefMut<Target = [u8]> {}
+
+impl<B: BufMut + DerefMut<Target = [u8]>> Buffer for B {}
+
+/// Appends a value that is not NULL.
+pub fn write(value: &Value, data_type: DataType, out: &mut impl Buffer) {
+    match value {
+        Value::Null => {}
+        Value::Bool(value) => out.put_u8(u8::from(*value)),
+        Value::SmallInt(value) => out.put_slice(&value.to_be_bytes()),
+        Value::Int(value) | Value::Date(value) => out.put_slice(&value.to_be_bytes()),
+        Value::BigInt(value) | Value::Timestamp(value) | Value::TimestampTz(value) => {
+            out.put_slice(&value.to_be_bytes());
+        }
+        Value::Real(value) => out.put_slice(&value.to_be_bytes()),
+        Value::Double(value) => out.put_slice(&value.to_be_bytes()),
+        Value::Numeric(value) => numeric::write(*value, out),
+        Value::Text(value) | Value::Json(value) => out.put_slice(value.as_bytes()),
+        Value::Jsonb(value) => {
+            out.put_u8(JSONB_VERSION);
+            out.put_slice(value.as_bytes());
+        }
+        Value::Bytea(value) => out.put_slice(value),
+        Value::Interval(value) => {
+            out.put_slice(&value.micros.to_be_bytes());
+            out.put_slice(&value.days.to_be_bytes());
+            out.put_slice(&value.months.to_be_bytes());
+        }
+        Value::Uuid(value) => out.put_slice(value),
+        Value::Array(elements) => write_array(elements, data_type, out),
+    }
+}
+
+/// One dimension, counted from 1.
+fn write_array(elements: &[Value], element: DataType, out: &mut impl Buffer) {
+    let has_nulls = elements.iter().any(Value::is_null);
+    out.put_slice(&i32::from(!elements.is_empty()).to_be_bytes());
+    out.put_slice(&i32::from(has_nulls).to_be_bytes());
+    out.put_slice(&(known_type(element).oid as u32).to_be_bytes());
+    if elements.is_empty() {
+        return;
+    }
+    out.put_slice(&(elements.len() as i32).to_be_bytes());
+    out.put_slice(&1_i32.to_be_bytes());
+    for value in elements {
+        write_with_length(value, element, out);
+    }
+}
+
+/// Appends a value's length and the value; NULL has the length -1.
+pub fn write_with_length(value: &Value, data_type: DataType, out: &mut impl Buffer) {
+    if value.is_null() {
+        return out.put_slice(&(-1_i32).to_be_bytes());
+    }
+    let start = out.len();
+    out.put_slice(&[0; 4]);
+    write(value, data_type, out);
+    let length = (out.len() - start - 4) as i32;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// Reads a value that is not NULL.
+///
+/// # Errors
+///
+/// 22P03 and the like: it is none of the type.
+pub fn read(bytes: &[u8], sql_type: SqlType) -> Result<Value, SqlError> {
+    match sql_type {
+        SqlType::Scalar(data_type) => read_scalar(bytes, data_type),
+        SqlType::Array(element) => read_array(bytes, element),
+    }
+}
+
+/// The text that bytes are.
+///
+/// # Errors
+///
+/// 22021: they are none.
+pub fn text(bytes: &[u8]) -> Result<&str, SqlError> {
+    let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+    text.ok_or_else(|| SqlError::new(b"22021", "invalid byte sequence for encoding \"UTF8\""))
+}
+
+fn read_scalar(bytes: &[u8], data_type: DataType) -> Result<Value, SqlError> {
+    fn exactly<const N: usize>(bytes: &[u8]) -> Result<[u8; N], SqlError> {
+        bytes.try_into().map_err(|_| incorrect())
+    }
+    Ok(match data_type {
+        DataType::Boolean => Value::Bool(exactly::<1>(bytes)? != [0]),
+        DataType::SmallInt => Value::SmallInt(i16::from_be_bytes(exactly(bytes)?)),
+        DataType::Integer => Value::Int(i32::from_be_bytes(exactly(bytes)?)),
+        DataType::BigInt => Value::BigInt(i64::from_be_bytes(exactly(bytes)?)),
+        DataType::Real => Value::Real(f32::from_be_bytes(exactly(bytes)?)),
+        DataType::Double => Value::Double(f64::from_be_bytes(exactly(bytes)?)),
+        DataType::Date => Value::Date(i32::from_be_bytes(exactly(bytes)?)),
+        DataType::Timestamp => Value::Timestamp(i64::from_be_bytes(exactly(bytes)?)),
+        DataType::TimestampTz => Value::TimestampTz(i64::from_be_bytes(exactly(bytes)?)),
+        DataType::Interval => {
+            let bytes: [u8; 16] = exactly(bytes)?;
+            let part = |at: usize| exactly(&bytes[at..at + 4]).map(i32::from_be_bytes);
+            let micros = i64::from_be_bytes(exactly(&bytes[..8])?);
+            let interval = Interval::new(part(12)?.into(), part(8)?.into(), micros);
+            Value::Interval(
+                interval.ok_or_else(|| SqlError::new(b"22008", "interval out of range"))?,
+            )
+        }
+        DataType::Uuid => Value::Uuid(exactly(bytes)?),
+        DataType::Bytea => Value::Bytea(bytes.to_vec()),
+        DataType::Text | DataType::Varchar(_) | DataType::Char(_) => {
+            Value::Text(text(bytes)?.to_owned())
+        }
+        DataType::Json => {
+            return Ok(Value::parse(data_type, text(bytes)?)?);
+        }
+        DataType::Jsonb => match bytes.split_first() {
+            Some((&JSONB_VERSION, json)) => return Ok(Value::parse(data_type, text(json)?)?),
+            Some((version, _)) => {
+                let message = format!("unsupported jsonb version number {version}");
+                return Err(SqlError::new(b"XX000", message));
+            }
+            None => return Err(incorrect()),
+        },
+        DataType::Numeric { .. } => {
+            let written = numeric::read(bytes).ok_or_else(incorrect)?;
+            return Ok(Value::parse(data_type, &written)?);
+        }
+    })
+}
+
+fn read_array(bytes: &[u8], element: DataType) -> Result<Value, SqlError> {
+    let mut rest = bytes;
+    let mut int = || {
+        let (taken, after) = rest.split_first_chunk::<4>().ok_or_else(incorrect)?;
+        rest = after;
+        Ok::<_, SqlError>(i32::from_be_bytes(*taken))
+    };
+    let (dimensions, _has_nulls, given) = (int()?, int()?, int()?);
+    let wanted = known_type(element).oid as u32;
+    let is_text = element.is_text() && matches!(given, 25 | 1042 | 1043 | 705);
+    if given as u32 != wanted && !is_text {
+        let message = format!("the array's elements have the type with OID {given}, not {wanted}");
+        return Err(SqlError::new(b"42804", message));
+    }
+    if dimensions == 0 {
+        return Ok(Value::Array(Vec::new()));
+    }
+    if dimensions != 1 {
+        return Err(SqlError::new(b"0A000", "arrays have one dimension"));
+    }
+    let (count, _first) = (int()?, int()?);
+    // Each element has a length of four bytes.
+    let count = usize::try_from(count).ok().filter(|count| *count <= rest.len() / 4);
+    let count = count.ok_or_else(incorrect)?;
+    let mut elements = Vec::with_capacity(count);
+    for _ in 0..count {
+        let (length, after) = rest.split_first_chunk::<4>().ok_or_else(incorrect)?;
+        rest = after;
+        let length = i32::from_be_bytes(*length);
+        if length == -1 {
+            elements.push(Value::Null);
+            continue;
+        }
+        let length = usize::try_from(length).map_err(|_| incorrect())?;
+        let (value, after) = rest.split_at_checked(length).ok_or_else(incorrect)?;
+        rest = after;
+        elements.push(read_scalar(value, element)?);
+    }
+    if rest.is_empty() { Ok(Value::Array(elements)) } else { Err(incorrect()) }
+}
+
+fn incorrect() -> SqlError {
+    SqlError::new(b"22P03", "incorrect binary data format")
+}

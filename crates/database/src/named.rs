@@ -1,0 +1,76 @@
+//! Statements that a client has given names, as `pg_prepared_statements` tells them.
+//!
+//! Role         a protocol keeps what was prepared, and tells a session the names; queries read
+//!              them
+
+use std::collections::BTreeMap;
+
+use hotrow_base::clock;
+use hotrow_base::types::SqlType;
+use hotrow_base::value::Value;
+use hotrow_sql::{Fields, known_type};
+
+use crate::session::Session;
+
+/// Who has named a statement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NamedBy {
+    /// PREPARE
+    Sql,
+    /// a message of the protocol
+    Protocol,
+}
+
+#[derive(Debug)]
+struct Named {
+    text: String,
+    types: Vec<SqlType>,
+    by: NamedBy,
+    /// since 2000-01-01 UTC
+    at_us: i64,
+}
+
+/// The names of a session.
+#[derive(Default, Debug)]
+pub(crate) struct Names(BTreeMap<String, Named>);
+
+impl Session {
+    /// Notes a statement's name; one without a name is not told.
+    pub fn note_name(&self, name: &str, text: &str, types: &[SqlType], by: NamedBy) {
+        if name.is_empty() {
+            return;
+        }
+        let (text, types) = (text.to_owned(), types.to_vec());
+        let named = Named { text, types, by, at_us: clock::now_us() };
+        self.names().0.insert(name.to_owned(), named);
+    }
+
+    /// Forgets a statement's name, or all of them.
+    pub fn forget_name(&self, name: Option<&str>) {
+        match name {
+            Some(name) => drop(self.names().0.remove(name)),
+            None => self.names().0.clear(),
+        }
+    }
+
+    /// The rows of `pg_prepared_statements`.
+    pub(crate) fn named_statements(&self) -> Vec<Fields> {
+        let type_name = |of: &SqlType| {
+            let (SqlType::Scalar(data_type) | SqlType::Array(data_type)) = of;
+            let brackets = if matches!(of, SqlType::Array(_)) { "[]" } else { "" };
+            Value::Text(format!("{}{brackets}", known_type(*data_type).standard))
+        };
+        let row = |(name, named): (&String, &Named)| {
+            vec![
+                ("name", Value::Text(name.clone())),
+                ("statement", Value::Text(named.text.clone())),
+                ("prepare_time", Value::TimestampTz(named.at_us)),
+                ("parameter_types", Value::Array(named.types.iter().map(type_name).collect())),
+                ("from_sql", Value::Bool(named.by == NamedBy::Sql)),
+                ("generic_plans", Value::BigInt(0)),
+                ("custom_plans", Value::BigInt(0)),
+            ]
+        };
+        self.names().0.iter().map(row).collect()
+    }
+}

@@ -1,0 +1,346 @@
+//! json and jsonb: their operators and functions.
+//!
+//! Role         types arguments as PostgreSQL does; what they compute is `hotrow_base::json`'s.
+//!              A path, or a list of keys, becomes one argument for each of its steps. Programs
+//!              take literals and ARRAY[...] for one; queries any array of texts
+
+use hotrow_base::json::JsonFunction as F;
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+use hotrow_transaction::program::{Expr, Function, Place};
+use sqlparser::ast::{self, BinaryOperator};
+
+use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::expression::Operand;
+use crate::function::{Arguments, call};
+use crate::relation::HostFunction;
+use crate::scope::Compiler;
+use crate::typing::{cast, constant, null, value_error};
+
+const TEXT: DataType = DataType::Text;
+
+/// Functions of one value: name, function, and what they give; none: what they take.
+const OF_ONE: &[(&str, F, Option<DataType>)] = &[
+    ("json_typeof", F::TypeOf, Some(TEXT)),
+    ("jsonb_typeof", F::TypeOf, Some(TEXT)),
+    ("json_array_length", F::ArrayLength, Some(DataType::Integer)),
+    ("jsonb_array_length", F::ArrayLength, Some(DataType::Integer)),
+    ("json_strip_nulls", F::StripNulls, None),
+    ("jsonb_strip_nulls", F::StripNulls, None),
+    ("jsonb_pretty", F::Pretty, Some(TEXT)),
+];
+
+impl Compiler<'_> {
+    /// An operator that only json and jsonb have here; none: it is another.
+    pub(crate) fn json_operator(
+        &mut self,
+        left: &ast::Expr,
+        op: &BinaryOperator,
+        right: &ast::Expr,
+    ) -> Result<Option<Expr>> {
+        use BinaryOperator as B;
+        // `json->-1`, which is read as one sign.
+        if let Some((op, negative)) = with_sign(op, right) {
+            return self.json_operator(left, &op, &negative);
+        }
+        let (function, either) = match op {
+            B::Arrow => (F::Get, true),
+            B::LongArrow => (F::GetText, true),
+            B::HashArrow => (F::Path, true),
+            B::HashLongArrow => (F::PathText, true),
+            B::AtArrow | B::ArrowAt => (F::Contains, false),
+            B::Question => (F::HasKey, false),
+            B::QuestionPipe => (F::HasAnyKey, false),
+            B::QuestionAnd => (F::HasAllKeys, false),
+            B::HashMinus => (F::DeletePath, false),
+            _ => return Ok(None),
+        };
+        let (left, right) = if *op == B::ArrowAt { (right, left) } else { (left, right) };
+        let place = place_in(left, self.place);
+        let operand = self.operand(left)?;
+        let own = self.settle(operand, DataType::Jsonb, place)?;
+        let of = self.scalar_type(&own, place)?;
+        if of != DataType::Jsonb && !(either && of == DataType::Json) {
+            return Err(no_operator(&of.to_string(), op, "unknown", place));
+        }
+        let gives = match function {
+            F::Get | F::Path | F::DeletePath => of,
+            F::GetText | F::PathText => TEXT,
+            _ => DataType::Boolean,
+        };
+        let right_place = place_in(right, place);
+        let rest = match function {
+            F::Path | F::PathText | F::DeletePath | F::HasAnyKey | F::HasAllKeys => {
+                self.texts(right)?
+            }
+            F::Contains => {
+                let operand = self.operand(right)?;
+                let other = self.settle(operand, DataType::Jsonb, right_place)?;
+                if other.sql_type != SqlType::Scalar(DataType::Jsonb) {
+                    return Err(no_operator("jsonb", op, &other.sql_type.to_string(), place));
+                }
+                vec![other]
+            }
+            _ => {
+                let operand = self.operand(right)?;
+                let step = self.settle(operand, TEXT, right_place)?;
+                let step = self.step_of(step, function != F::HasKey, right_place)?;
+                vec![step.ok_or_else(|| no_operator(&of.to_string(), op, "this type", place))?]
+            }
+        };
+        self.json_call(function, std::iter::once(own).chain(rest).collect(), gives).map(Some)
+    }
+
+    /// A key, or an index; none: it is neither.
+    fn step_of(&mut self, step: Expr, takes_index: bool, place: Place) -> Result<Option<Expr>> {
+        let data_type = self.scalar_type(&step, place)?;
+        Ok(match data_type {
+            DataType::SmallInt | DataType::Integer if takes_index => {
+                Some(cast(step, DataType::Integer))
+            }
+            _ if data_type.is_text() => Some(cast(step, TEXT)),
+            _ => None,
+        })
+    }
+
+    /// `jsonb || jsonb`, `jsonb - key`; none: no jsonb stands there.
+    pub(crate) fn json_arithmetic(
+        &mut self,
+        left: &ast::Expr,
+        op: &BinaryOperator,
+        right: &ast::Expr,
+    ) -> Result<Option<Expr>> {
+        let is_jsonb = |operand: &Operand| match operand {
+            Operand::Typed(expr) => expr.sql_type == SqlType::Scalar(DataType::Jsonb),
+            _ => false,
+        };
+        let is_open =
+            |operand: &Operand| matches!(operand, Operand::Unknown(_) | Operand::Parameter(_));
+        let (left_place, right_place) = (place_in(left, self.place), place_in(right, self.place));
+        let first = self.operand(left)?;
+        if *op == BinaryOperator::Minus {
+            if !is_jsonb(&first) {
+                return Ok(None);
+            }
+            let own = self.settle(first, DataType::Jsonb, left_place)?;
+            if matches!(crate::comparison::bare(right), ast::Expr::Array(_)) || is_text_array(right)
+            {
+                let keys = self.texts(right)?;
+                let arguments = std::iter::once(own).chain(keys).collect();
+                return self.json_call(F::DeleteKeys, arguments, DataType::Jsonb).map(Some);
+            }
+            let operand = self.operand(right)?;
+            let step = self.settle(operand, TEXT, right_place)?;
+            let of = step.sql_type;
+            let step = self.step_of(step, true, right_place)?;
+            let step = step.ok_or_else(|| no_operator("jsonb", op, &of.to_string(), left_place))?;
+            return self.json_call(F::Delete, vec![own, step], DataType::Jsonb).map(Some);
+        }
+        let second = self.operand(right)?;
+        let fits = is_jsonb(&first) && (is_jsonb(&second) || is_open(&second))
+            || is_jsonb(&second) && is_open(&first);
+        if !fits {
+            return Ok(None);
+        }
+        let sides = vec![
+            self.settle(first, DataType::Jsonb, left_place)?,
+            self.settle(second, DataType::Jsonb, right_place)?,
+        ];
+        self.json_call(F::Concat, sides, DataType::Jsonb).map(Some)
+    }
+
+    /// The texts of a path or of a list of keys, or an array of them in one.
+    fn texts(&mut self, written: &ast::Expr) -> Result<Vec<Expr>> {
+        let place = place_in(written, self.place);
+        match crate::comparison::bare(written) {
+            ast::Expr::Array(array) => {
+                let mut all = Vec::new();
+                for element in &array.elem {
+                    let operand = self.operand(element)?;
+                    let element = self.settle(operand, TEXT, place)?;
+                    self.scalar_type(&element, place)?;
+                    all.push(cast(element, TEXT));
+                }
+                return Ok(all);
+            }
+            ast::Expr::Cast { expr, .. } if is_text_array(written) => return self.texts(expr),
+            _ => {}
+        }
+        match self.operand(written)? {
+            Operand::Unknown(Some(text)) => {
+                let parsed = Value::parse_array(TEXT, &text).map_err(|e| value_error(&e, place))?;
+                let Value::Array(steps) = parsed else { return Ok(Vec::new()) };
+                Ok(steps.into_iter().map(|step| constant(step, TEXT)).collect())
+            }
+            Operand::Unknown(None) => Ok(vec![null(TEXT)]),
+            Operand::Parameter(at) => {
+                self.give(at, SqlType::Array(TEXT));
+                Ok(vec![self.slot_expr(self.parameters[at])])
+            }
+            Operand::Typed(expr) if matches!(expr.sql_type, SqlType::Array(of) if of.is_text()) => {
+                Ok(vec![expr])
+            }
+            _ => Err(error(b"42883", place, "an array of texts is needed here")
+                .hint("write '{a,b}' or ARRAY['a', 'b']")),
+        }
+    }
+
+    /// A call; arrays among its arguments are taken apart when it runs.
+    fn json_call(&mut self, function: F, arguments: Vec<Expr>, gives: DataType) -> Result<Expr> {
+        let has_array =
+            arguments.iter().any(|argument| matches!(argument.sql_type, SqlType::Array(_)));
+        match has_array {
+            false => Ok(call(Function::Json(function), arguments, gives)),
+            true if self.is_relational() => {
+                let host = HostFunction::Json(function, gives);
+                self.host(host, &arguments, SqlType::Scalar(gives))
+            }
+            true => Err(unsupported(
+                self.place,
+                "an array here",
+                "write the path as '{a,b}' or ARRAY['a', b]",
+            )),
+        }
+    }
+
+    /// A function of json or jsonb; none: there is none of this name.
+    pub(crate) fn json_function(
+        &mut self,
+        name: &str,
+        arguments: Arguments,
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        let of = match name {
+            name if name.starts_with("jsonb_") || name == "to_jsonb" => DataType::Jsonb,
+            name if name.starts_with("json_") || name == "to_json" => DataType::Json,
+            "array_to_json" => DataType::Json,
+            _ => return Ok(None),
+        };
+        if let Some((_, function, gives)) = OF_ONE.iter().find(|row| row.0 == name) {
+            let own = self.converted_json(arguments, name, of, &[], place)?;
+            return self.json_call(*function, own, gives.unwrap_or(of)).map(Some);
+        }
+        let count = arguments.len();
+        let function = match name {
+            "json_build_object" | "jsonb_build_object" => {
+                if count % 2 == 1 {
+                    let message = "argument list must have even number of elements";
+                    return Err(error(b"22023", place, message).hint(format!(
+                        "The arguments of {name}() must consist of alternating keys and values."
+                    )));
+                }
+                F::BuildObject
+            }
+            "json_build_array" | "jsonb_build_array" => F::BuildArray,
+            "to_json" | "to_jsonb" | "array_to_json" if count == 1 => F::ToJson,
+            "json_extract_path" | "jsonb_extract_path" if count > 1 => F::Path,
+            "json_extract_path_text" | "jsonb_extract_path_text" if count > 1 => F::PathText,
+            _ => return Ok(None),
+        };
+        if matches!(function, F::Path | F::PathText) {
+            let steps = vec![TEXT; count - 1];
+            let values = self.converted_json(arguments, name, of, &steps, place)?;
+            let gives = if function == F::Path { of } else { TEXT };
+            return self.json_call(function, values, gives).map(Some);
+        }
+        let mut values = Vec::new();
+        for (operand, place) in arguments {
+            if function == F::ToJson && matches!(operand, Operand::Unknown(_)) {
+                let message = "could not determine polymorphic type because input has type unknown";
+                return Err(error(b"42804", place, message).hint("cast it: value::text"));
+            }
+            values.push(self.settle(operand, TEXT, place)?);
+        }
+        let is_array = |value: &Expr| matches!(value.sql_type, SqlType::Array(_));
+        if name == "array_to_json" && !values.iter().all(is_array) {
+            return Ok(None);
+        }
+        self.json_call(function, values, of).map(Some)
+    }
+
+    /// Arguments of which the first is a json or jsonb, and the others have these types.
+    fn converted_json(
+        &mut self,
+        arguments: Arguments,
+        name: &str,
+        of: DataType,
+        rest: &[DataType],
+        place: Place,
+    ) -> Result<Vec<Expr>> {
+        if arguments.len() != rest.len() + 1 {
+            return Err(crate::function::unknown_function(name, place));
+        }
+        let mut values = Vec::new();
+        for (at, (operand, place)) in arguments.into_iter().enumerate() {
+            let wanted = if at == 0 { of } else { rest[at - 1] };
+            let value = self.settle(operand, wanted, place)?;
+            let found = self.scalar_type(&value, place)?;
+            if found != wanted && !(found.is_text() && wanted.is_text()) {
+                let message = format!("function {name} does not take {found} here, but {wanted}");
+                return Err(error(b"42883", place, message)
+                    .hint("You might need to add explicit type casts."));
+            }
+            values.push(cast(value, wanted));
+        }
+        Ok(values)
+    }
+
+    /// jsonb_set and jsonb_insert, whose path is the second of their arguments; none: it is
+    /// neither of them.
+    pub(crate) fn json_change(
+        &mut self,
+        name: &str,
+        written: &[&ast::Expr],
+        place: Place,
+    ) -> Result<Option<Expr>> {
+        let (function, flag) = match name {
+            "jsonb_set" => (F::Set, true),
+            "jsonb_insert" => (F::Insert, false),
+            _ => return Ok(None),
+        };
+        let (own, path, new, given) = match written {
+            [own, path, new] => (own, path, new, None),
+            [own, path, new, flag] => (own, path, new, Some(flag)),
+            _ => return Err(crate::function::unknown_function(name, place)),
+        };
+        let values = self.operands(&[own, new])?;
+        let mut arguments =
+            self.converted_json(values, name, DataType::Jsonb, &[DataType::Jsonb], place)?;
+        arguments.push(match given {
+            None => constant(Value::Bool(flag), DataType::Boolean),
+            Some(flag) => self.condition(flag, name)?,
+        });
+        arguments.extend(self.texts(path)?);
+        self.json_call(function, arguments, DataType::Jsonb).map(Some)
+    }
+}
+
+/// An operator and the negative number behind it.
+fn with_sign(op: &BinaryOperator, right: &ast::Expr) -> Option<(BinaryOperator, ast::Expr)> {
+    let op = match op {
+        BinaryOperator::Custom(sign) if sign == "->-" => BinaryOperator::Arrow,
+        BinaryOperator::Custom(sign) if sign == "->>-" => BinaryOperator::LongArrow,
+        _ => return None,
+    };
+    let expr = Box::new(right.clone());
+    Some((op, ast::Expr::UnaryOp { op: ast::UnaryOperator::Minus, expr }))
+}
+
+/// `x::text[]`
+fn is_text_array(written: &ast::Expr) -> bool {
+    let ast::Expr::Cast { data_type, .. } = crate::comparison::bare(written) else { return false };
+    matches!(
+        crate::types::sql_type(data_type, Place::default()),
+        Ok(SqlType::Array(of)) if of.is_text()
+    )
+}
+
+fn no_operator(
+    left: &str,
+    op: &BinaryOperator,
+    right: &str,
+    place: Place,
+) -> hotrow_transaction::outcome::SqlError {
+    error(b"42883", place, format!("operator does not exist: {left} {op} {right}"))
+        .hint("You might need to add explicit type casts.")
+}
