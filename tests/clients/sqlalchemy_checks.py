@@ -412,15 +412,17 @@ def references(_):
     sa.Table("sa_leaf", metadata, sa.Column("id", sa.Integer, primary_key=True), sa.Column("node", sa.ForeignKey("sa_node.id", ondelete="SET NULL", onupdate="CASCADE")),
              sa.Column("other", sa.ForeignKey("sa_node.id", deferrable=True, initially="DEFERRED")))
     metadata.drop_all(bind)
-    metadata.create_all(bind)
-    with bind.begin() as conn:
-        conn.execute(sa.insert(node), [{"id": 1, "up": None}, {"id": 2, "up": 1}, {"id": 3, "up": 2}])
-        conn.execute(sa.delete(node).where(node.c.id == 1))
-        equal(conn.scalar(select(func.count()).select_from(node)), 0)
-    inspector = sa.inspect(bind)
-    equal(inspector.get_table_comment("sa_node"), {"text": "a tree"})
-    equal([key["options"] for key in inspector.get_foreign_keys("sa_node")], [{"ondelete": "CASCADE"}])
-    metadata.drop_all(bind)
+    try:
+        metadata.create_all(bind)
+        with bind.begin() as conn:
+            conn.execute(sa.insert(node), [{"id": 1, "up": None}, {"id": 2, "up": 1}, {"id": 3, "up": 2}])
+            conn.execute(sa.delete(node).where(node.c.id == 1))
+            equal(conn.scalar(select(func.count()).select_from(node)), 0)
+        inspector = sa.inspect(bind)
+        equal(inspector.get_table_comment("sa_node"), {"text": "a tree"})
+        equal([key["options"] for key in inspector.get_foreign_keys("sa_node")], [{"ondelete": "CASCADE"}])
+    finally:
+        metadata.drop_all(bind)
 
 
 @check

@@ -4,7 +4,7 @@ use hotrow_base::temporal::{ExtractField, Interval, TruncateUnit};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{
-    ArithmeticOp, Expr, ExprKind, Function, IntervalFunction, Place,
+    ArithmeticOp, CompareOp, Expr, ExprKind, Function, IntervalFunction, Place,
 };
 use sqlparser::ast;
 
@@ -14,6 +14,24 @@ use crate::function::{Arguments, call, unknown_function};
 use crate::operator::no_operator;
 use crate::scope::Compiler;
 use crate::typing::{cast, constant, integer, parse_literal, scalar};
+
+/// The code of a unit whose name is known when it runs only; NULL stays NULL, and what is no unit
+/// has a code of none.
+fn unit_code(unit: Expr) -> Expr {
+    let lower = call(Function::Lower, vec![unit.clone()], DataType::Text);
+    let arm = |(name, unit): &(&str, TruncateUnit)| {
+        let name = constant(Value::from(*name), DataType::Text);
+        let sides = (Box::new(lower.clone()), Box::new(name));
+        let is_it = ExprKind::Compare(CompareOp::Equal, sides.0, sides.1);
+        (scalar(is_it, DataType::Boolean), integer(*unit as i32))
+    };
+    let is_null = scalar(ExprKind::IsNull(Box::new(unit)), DataType::Boolean);
+    let null = constant(Value::Null, DataType::Integer);
+    let mut arms = vec![(is_null, null)];
+    arms.extend(TruncateUnit::NAMES.iter().map(arm));
+    let otherwise = Some(Box::new(integer(-1)));
+    scalar(ExprKind::Case { arms, otherwise }, DataType::Integer)
+}
 
 /// `INTERVAL '2 hours'`, `INTERVAL '2' HOUR`, `INTERVAL '2:30' HOUR TO MINUTE`.
 pub(crate) fn literal(literal: &ast::Interval, place: Place) -> Result<Expr> {
@@ -169,27 +187,27 @@ impl Compiler<'_> {
         value: &ast::Expr,
         place: Place,
     ) -> Result<Expr> {
-        let named = match unit {
-            ast::Expr::Value(v) => match &v.value {
-                ast::Value::SingleQuotedString(name) => {
-                    TruncateUnit::from_name(name).map(|unit| (unit, name))
-                }
-                _ => None,
-            },
-            _ => None,
-        };
-        let (unit, name) = named.ok_or_else(|| {
-            error(b"22023", place, "date_trunc needs a unit in quotes")
-                .hint("write for example date_trunc('day', x)")
-        })?;
+        let unit_place = place_in(unit, place);
+        let unit = self.operand(unit)?;
+        let unit = self.settle(unit, DataType::Text, unit_place)?;
         let value = self.timed(value, "date_trunc", place)?;
         let data_type = value.data_type();
-        if data_type == DataType::Interval && Interval::default().truncated(unit).is_none() {
-            return Err(
-                not_of_intervals(name, place).detail("Months usually have fractional weeks.")
-            );
-        }
-        Ok(call(Function::DateTrunc, vec![integer(unit as i32), value], data_type))
+        let code = match &unit.kind {
+            ExprKind::Constant(Value::Text(name)) => {
+                let Some(unit) = TruncateUnit::from_name(name) else {
+                    let message = format!("unit \"{name}\" not recognized for type {data_type}");
+                    return Err(error(b"22023", unit_place, message));
+                };
+                let of_intervals = data_type == DataType::Interval;
+                if of_intervals && Interval::default().truncated(unit).is_none() {
+                    return Err(not_of_intervals(name, place)
+                        .detail("Months usually have fractional weeks."));
+                }
+                integer(unit as i32)
+            }
+            _ => unit_code(unit),
+        };
+        Ok(call(Function::DateTrunc, vec![code, value], data_type))
     }
 
     /// A function of intervals or of times that gives one; none: it is another.

@@ -159,24 +159,29 @@ pub enum TruncateUnit {
 }
 
 impl TruncateUnit {
+    /// All units by their names, in small letters.
+    pub const NAMES: [(&str, Self); 15] = [
+        ("microseconds", Self::Microseconds),
+        ("microsecond", Self::Microseconds),
+        ("milliseconds", Self::Milliseconds),
+        ("millisecond", Self::Milliseconds),
+        ("second", Self::Second),
+        ("minute", Self::Minute),
+        ("hour", Self::Hour),
+        ("day", Self::Day),
+        ("week", Self::Week),
+        ("month", Self::Month),
+        ("quarter", Self::Quarter),
+        ("year", Self::Year),
+        ("decade", Self::Decade),
+        ("century", Self::Century),
+        ("millennium", Self::Millennium),
+    ];
+
     /// The unit of that name, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
-        Some(match name.to_ascii_lowercase().as_str() {
-            "microseconds" | "microsecond" => Self::Microseconds,
-            "milliseconds" | "millisecond" => Self::Milliseconds,
-            "second" => Self::Second,
-            "minute" => Self::Minute,
-            "hour" => Self::Hour,
-            "day" => Self::Day,
-            "week" => Self::Week,
-            "month" => Self::Month,
-            "quarter" => Self::Quarter,
-            "year" => Self::Year,
-            "decade" => Self::Decade,
-            "century" => Self::Century,
-            "millennium" => Self::Millennium,
-            _ => return None,
-        })
+        let mut names = Self::NAMES.iter();
+        names.find(|(known, _)| name.eq_ignore_ascii_case(known)).map(|(_, unit)| *unit)
     }
 }
 

@@ -17,6 +17,9 @@ use super::{Fields, KNOWN, SystemContext, columns, deparse};
 
 const PG_CATALOG: i64 = 11;
 const PUBLIC: i64 = 2200;
+/// Numbers of types that only functions have: of what gives nothing, and of what gives rows.
+const VOID: i64 = 2278;
+const RECORD: i64 = 2249;
 const INFORMATION_SCHEMA: i64 = 13_000;
 const HOTROW: i64 = 13_001;
 const OWNER: i64 = 10;
@@ -557,10 +560,11 @@ fn procedures(context: &SystemContext<'_>) -> Vec<Fields> {
     let one = |(number, procedure, source): &(u32, &Procedure, &str)| {
         let parameters = procedure.given();
         let types = parameters.iter().map(|p| Value::BigInt(functions::type_number(p.sql_type)));
-        let result = procedure
-            .result
-            .first()
-            .map_or(2278, |column| functions::type_number(SqlType::Scalar(column.data_type)));
+        let result = match procedure.result.as_slice() {
+            [] => VOID,
+            [column] => functions::type_number(SqlType::Scalar(column.data_type)),
+            _ => RECORD,
+        };
         let mut names: Vec<_> = parameters.iter().map(|p| text(&p.name)).collect();
         let mut all_types: Vec<_> = types.clone().collect();
         let mut modes = vec![text("i"); names.len()];
