@@ -448,7 +448,7 @@ fn types() -> Vec<Fields> {
                 ("typnamespace", Value::BigInt(PG_CATALOG)),
                 ("typowner", Value::BigInt(OWNER)),
                 ("typlen", Value::SmallInt(length)),
-                ("typtype", text("b")),
+                ("typtype", text(if category == "P" { "p" } else { "b" })),
                 ("typcategory", text(category)),
                 ("typisdefined", Value::Bool(true)),
                 ("typdelim", text(",")),
