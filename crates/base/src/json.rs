@@ -43,8 +43,7 @@ type Result<T> = std::result::Result<T, ValueError>;
 /// Checks a text of type json.
 pub fn check(text: &str) -> Result<()> {
     check_depth(text)?;
-    let found = serde_json::from_str::<&RawValue>(text);
-    found.map(|_| ()).map_err(|problem| ValueError::json(&problem))
+    raw(text).map(drop)
 }
 
 /// The normal form of a text: what a jsonb is.
@@ -108,28 +107,29 @@ fn check_depth(text: &str) -> Result<()> {
 
 /// A value without the blanks around it.
 fn raw(text: &str) -> Result<&str> {
-    let found: serde_json::Result<&RawValue> = serde_json::from_str(text);
-    found.map(RawValue::get).map_err(|problem| ValueError::json(&problem))
+    read::<&RawValue>(text).map(RawValue::get)
+}
+
+fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
+    serde_json::from_str(text).map_err(|problem| ValueError::json(&problem))
 }
 
 /// The elements of an array, as they are written.
 pub(crate) fn elements(array: &str) -> Result<Vec<&str>> {
-    let all: Vec<&RawValue> =
-        serde_json::from_str(array).map_err(|problem| ValueError::json(&problem))?;
+    let all: Vec<&RawValue> = read(array)?;
     Ok(all.into_iter().map(RawValue::get).collect())
 }
 
 /// The keys and values of an object, as they are written, each as often as it stands there.
 pub(crate) fn fields(object: &str) -> Result<Vec<(String, &str)>> {
-    let fields: Fields<'_> =
-        serde_json::from_str(object).map_err(|problem| ValueError::json(&problem))?;
+    let fields: Fields<'_> = read(object)?;
     let has_zero = fields.0.iter().any(|(key, _)| key.contains('\0'));
     if has_zero { Err(ValueError::json_zero()) } else { Ok(fields.0) }
 }
 
 /// What a text says.
 pub(crate) fn text_of(raw: &str) -> Result<String> {
-    let text: String = serde_json::from_str(raw).map_err(|problem| ValueError::json(&problem))?;
+    let text: String = read(raw)?;
     if text.contains('\0') { Err(ValueError::json_zero()) } else { Ok(text) }
 }
 

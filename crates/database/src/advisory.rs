@@ -13,15 +13,13 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use hotrow_base::interrupt::Interrupt;
+use hotrow_base::interrupt::{Interrupt, LOOK_EVERY};
 use hotrow_base::value::Value;
 use hotrow_sql::{Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep};
 use hotrow_transaction::outcome::SqlError;
 use parking_lot::{Condvar, Mutex};
 
-const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Locks of all sessions: each takes some 100 bytes.
 const LOCKS_MAX: usize = 1 << 16;
 
@@ -236,7 +234,9 @@ impl AdvisoryOwner {
         let Some(held) = own else { return false };
         held.count -= 1;
         all.retain(|held| held.count > 0);
-        locks.held.retain(|_, all| !all.is_empty());
+        if all.is_empty() {
+            locks.held.remove(&key);
+        }
         self.all.freed.notify_all();
         true
     }

@@ -310,9 +310,12 @@ impl Prepared {
         }
     }
 
-    /// See [`Work::is_report`].
+    /// Whether it may be begun anew on a snapshot; see [`Work::is_report`].
     pub(crate) fn is_report(&self) -> bool {
-        self.work().is_report() && !self.draws()
+        let has_effects =
+            |work: &Work| matches!(work, Work::Query(work) if work.query.has_effects());
+        let work = self.work();
+        work.is_report() && !has_effects(&work) && !self.draws()
     }
 
     /// Whether it is a query that reads no table, but perhaps the system catalog.

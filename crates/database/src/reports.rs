@@ -208,10 +208,4 @@ impl Parts for Report<'_> {
         let ended = interpret::run(part.program, 0, frame, snapshot, &mut NoHook);
         ended.map(Some).map_err(|stop| error_of(stop, schema, frame).into())
     }
-
-    fn begin(&mut self) -> Result<usize, Error> {
-        Ok(0)
-    }
-
-    fn end(&mut self, _: usize, _: &Result<Option<Rows>, Error>) {}
 }

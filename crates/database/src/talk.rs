@@ -364,10 +364,12 @@ pub(crate) trait Parts {
     ) -> Result<Option<()>, Error>;
 
     /// Begins a statement of which several parts change something.
-    fn begin(&mut self) -> Result<usize, Error>;
+    fn begin(&mut self) -> Result<usize, Error> {
+        Ok(0)
+    }
 
     /// It has ended: what was done since it began stays, or is taken back.
-    fn end(&mut self, began: usize, ended: &Result<Option<Rows>, Error>);
+    fn end(&mut self, _began: usize, _ended: &Result<Option<Rows>, Error>) {}
 }
 
 impl Parts for OpenTransaction {
@@ -402,10 +404,6 @@ impl Parts for Box<dyn InteractiveTransaction> {
             Err(Failure::Outdated) => Ok(None),
             Err(Failure::Statement(error) | Failure::Ended(error)) => Err(error.into()),
         }
-    }
-
-    fn begin(&mut self) -> Result<usize, Error> {
-        Ok(0)
     }
 
     fn end(&mut self, _: usize, ended: &Result<Option<Rows>, Error>) {

@@ -241,6 +241,21 @@ fn a_short_report_takes_no_snapshot_and_a_long_one_does() {
     assert_eq!(db.status().sessions.snapshots, 1);
 }
 
+/// What a session keeps is done once, so such a statement is not begun anew.
+#[test]
+fn a_statement_that_acts_is_no_report() {
+    for span in [Duration::ZERO, Duration::from_millis(1)] {
+        let db = bank(Config::default().report_attempt(span).memory_bytes(256 << 20));
+        let session = db.session();
+        session.execute("BEGIN; SELECT 1 FROM savings; COMMIT").unwrap();
+        let query = "SELECT pg_advisory_lock(7), pg_sleep(0.05) FROM savings WHERE id + 0 = 1";
+        session.execute(query).unwrap();
+        assert_eq!(one(&session, "SELECT pg_advisory_unlock(7)"), Value::Bool(true));
+        assert_eq!(one(&session, "SELECT pg_advisory_unlock(7)"), Value::Bool(false));
+        assert_eq!(db.status().sessions.snapshots, 0);
+    }
+}
+
 #[test]
 fn without_room_a_report_waits_for_its_locks() {
     let db = bank(at_once().snapshot_bytes_max(1000));

@@ -12,6 +12,7 @@ use hotrow_base::value::Value;
 use hotrow_sql::{FrameBound, FrameUnits, SortKey, Window};
 use hotrow_transaction::outcome::SqlError;
 
+use crate::host::integer;
 use crate::order::compare;
 use crate::window::Partition;
 
@@ -216,12 +217,6 @@ impl<'w> Keys<'w> {
 /// A value less or more an offset; else on which side of all values it would be.
 fn shifted(base: &Value, by: &Value, less: bool) -> Result<Value, Ordering> {
     let beyond = if less { Ordering::Less } else { Ordering::Greater };
-    let integer = |value: &Value| match value {
-        Value::SmallInt(n) => Some(i64::from(*n)),
-        Value::Int(n) => Some(i64::from(*n)),
-        Value::BigInt(n) => Some(*n),
-        _ => None,
-    };
     let float = |value: &Value| match value {
         Value::Real(x) => Some(f64::from(*x)),
         Value::Double(x) => Some(*x),

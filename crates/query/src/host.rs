@@ -27,7 +27,8 @@ fn array(value: &Value) -> Option<&[Value]> {
     }
 }
 
-fn integer(value: &Value) -> Option<i64> {
+/// A value of an integer type.
+pub(crate) fn integer(value: &Value) -> Option<i64> {
     match value {
         Value::SmallInt(n) => Some(i64::from(*n)),
         Value::Int(n) => Some(i64::from(*n)),

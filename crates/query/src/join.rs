@@ -68,16 +68,13 @@ impl<'g, G: Ground> Runner<'g, G> {
                     waiting.push(left);
                     return Ok(MORE);
                 }
-                let waiting = std::mem::take(waiting);
+                let mut lefts = std::mem::take(waiting);
+                lefts.push(left);
                 right = match join.lateral {
                     true => Right::ByRow(&join.right),
                     false => Right::AtOnce(runner.rights(&joiner)?),
                 };
-                for left in waiting {
-                    if runner.joined_row(&joiner, &mut right, left, take)?.is_break() {
-                        return Ok(ControlFlow::Break(()));
-                    }
-                }
+                return runner.joined_rows(&joiner, &mut right, lefts, take);
             }
             runner.joined_row(&joiner, &mut right, left, take)
         })?;
@@ -85,12 +82,10 @@ impl<'g, G: Ground> Runner<'g, G> {
             return Ok(flow);
         }
         if let (Right::Undecided(waiting), Some(keyed)) = (&mut right, &join.keyed) {
-            let waiting = std::mem::take(waiting);
+            let lefts = std::mem::take(waiting);
             right = Right::ByRow(keyed);
-            for left in waiting {
-                if self.joined_row(&joiner, &mut right, left, take)?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
+            if self.joined_rows(&joiner, &mut right, lefts, take)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
         if join.kind != JoinKind::Full {
@@ -103,6 +98,21 @@ impl<'g, G: Ground> Runner<'g, G> {
         let nulls = vec![Value::Null; joiner.left_layout.len()];
         let alone = rights.rows.iter().zip(&rights.found).filter(|(_, found)| !**found);
         self.give(alone.map(|(right, _)| paired(&nulls, right)), take)
+    }
+
+    fn joined_rows(
+        &mut self,
+        joiner: &Joiner<'_>,
+        right: &mut Right<'_>,
+        lefts: Vec<Row>,
+        take: Take<'_, 'g, G>,
+    ) -> Flow<G::Error> {
+        for left in lefts {
+            if self.joined_row(joiner, right, left, take)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(MORE)
     }
 
     /// Gives a row of the left side on with each of its partners.

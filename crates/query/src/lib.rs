@@ -266,14 +266,12 @@ impl<'g, G: Ground> Runner<'g, G> {
 
     /// All rows of an operator, for who needs them at once.
     fn rows(&mut self, plan: &Plan) -> Result<Vec<Row>, G::Error> {
-        let (mut rows, mut bytes) = (Vec::new(), 0);
+        let mut kept = Kept::default();
         let _ = self.each(plan, &mut |runner, row| {
-            bytes += bytes_of(&row);
-            runner.check_bytes(bytes)?;
-            rows.push(row);
+            kept.push(row, &runner.limits)?;
             Ok(MORE)
         })?;
-        Ok(rows)
+        Ok(kept.rows)
     }
 
     fn fetched(
@@ -386,14 +384,12 @@ impl<'g, G: Ground> Runner<'g, G> {
         slots: &[SlotId],
         most: usize,
     ) -> Result<Vec<Row>, G::Error> {
-        let (mut rows, mut bytes) = (Vec::new(), 0);
+        let mut kept = Kept::default();
         let _ = self.each_of(plan, slots, &mut |runner, row| {
-            bytes += bytes_of(&row);
-            runner.check_bytes(bytes)?;
-            rows.push(row);
-            Ok(if rows.len() < most { MORE } else { ControlFlow::Break(()) })
+            kept.push(row, &runner.limits)?;
+            Ok(if kept.rows.len() < most { MORE } else { ControlFlow::Break(()) })
         })?;
-        Ok(rows)
+        Ok(kept.rows)
     }
 
     /// UNION, INTERSECT and EXCEPT.
@@ -489,6 +485,22 @@ impl Limits {
         let mut error = SqlError::new(b"53200", message);
         error.hint = Some("Narrow it with WHERE, or compute it in parts.".to_owned());
         Err(error)
+    }
+}
+
+/// Rows that an operator keeps.
+#[derive(Default)]
+struct Kept {
+    rows: Vec<Row>,
+    bytes: usize,
+}
+
+impl Kept {
+    fn push(&mut self, row: Row, limits: &Limits) -> Result<(), SqlError> {
+        self.bytes += bytes_of(&row);
+        limits.check(self.bytes)?;
+        self.rows.push(row);
+        Ok(())
     }
 }
 

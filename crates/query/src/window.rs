@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use hotrow_base::value::Value;
-use hotrow_sql::{Aggregation, GroupAggregate, SortKey, Window, WindowFunction};
+use hotrow_sql::{GroupAggregate, SortKey, Window, WindowFunction};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 
 use crate::frame::{Peers, frames};
 use crate::group::Total;
+use crate::host::integer;
 use crate::order::key_of;
 use crate::{Ground, Row, Runner, Table, compare_rows, place, sort, sort_places};
 
@@ -35,11 +36,7 @@ impl Partition<'_> {
     }
 
     fn integer(&self, at: usize, slot: SlotId) -> Option<i64> {
-        match self.value(at, slot) {
-            Value::Int(n) => Some(i64::from(*n)),
-            Value::BigInt(n) => Some(*n),
-            _ => None,
-        }
+        integer(self.value(at, slot))
     }
 
     fn peers(&self, order: &[SortKey]) -> Peers {
@@ -149,9 +146,8 @@ impl<G: Ground> Runner<'_, G> {
         frames: &[Range<usize>],
     ) -> Result<Vec<Value>, G::Error> {
         // Towards the partition's end, frames grow from the last row on.
-        let has_order = matches!(aggregate.function, Aggregation::Text(_) | Aggregation::Array);
         let end = partition.rows.len();
-        let backwards = !has_order
+        let backwards = !aggregate.function.tells_order()
             && frames.windows(2).any(|pair| pair[0].start != pair[1].start)
             && frames.iter().all(|frame| frame.end == end);
         let mut values = vec![Value::Null; frames.len()];

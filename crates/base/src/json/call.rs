@@ -1,6 +1,6 @@
 //! The functions and operators of json and jsonb.
 
-use super::change::{Change, changed, indexed};
+use super::change::{Change, changed, indexed, place_of};
 use super::node::{Node, Spacing};
 use super::{Kind, Result, array_of, elements, fields, json_of, object_of, text_of};
 use crate::types::DataType;
@@ -261,8 +261,7 @@ fn without<'a>(node: Node<'a>, key: &Value) -> Result<Node<'a>> {
             Ok(Node::Object(fields))
         }
         (Node::Array(mut all), Some(index)) => {
-            let place = if index < 0 { index + all.len() as i64 } else { index };
-            if let Some(at) = usize::try_from(place).ok().filter(|at| *at < all.len()) {
+            if let Ok(at) = place_of(index, all.len()) {
                 all.remove(at);
             }
             Ok(Node::Array(all))

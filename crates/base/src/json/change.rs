@@ -95,13 +95,13 @@ fn step<'a>(
 }
 
 /// Which end of an array an index lies beyond.
-enum End {
+pub(super) enum End {
     Front,
     Back,
 }
 
 /// The place of an index, which counts from the end if it is negative.
-fn place_of(index: i64, len: usize) -> std::result::Result<usize, End> {
+pub(super) fn place_of(index: i64, len: usize) -> std::result::Result<usize, End> {
     let place = if index < 0 { index + len as i64 } else { index };
     match usize::try_from(place) {
         Ok(at) if at < len => Ok(at),

@@ -30,16 +30,31 @@ impl Query {
     /// Whether it draws numbers from sequences, or sets them: in transactions of their own.
     pub fn draws(&self) -> bool {
         use super::SystemFunction as F;
-        let draws = |step: &Step| {
+        self.calls_any(|function| matches!(function, F::NextValue | F::SetValue))
+    }
+
+    /// Whether it does something that is not undone with its transaction, and that doing twice
+    /// would show.
+    pub fn has_effects(&self) -> bool {
+        use super::SystemFunction as F;
+        let acts = |function| {
             matches!(
-                step.kind,
-                StepKind::Function(HostFunction::System(F::NextValue | F::SetValue))
+                function,
+                F::SetConfig | F::Advisory(_) | F::CancelBackend | F::TerminateBackend
             )
+        };
+        self.draws() || self.calls_any(acts)
+    }
+
+    fn calls_any(&self, is_it: impl Fn(super::SystemFunction) -> bool) -> bool {
+        let calls = |step: &Step| match step.kind {
+            StepKind::Function(HostFunction::System(function)) => is_it(function),
+            _ => false,
         };
         let mut found = false;
         self.plan.walk(&mut |plan| match plan {
-            Plan::Extend { step, .. } => found |= draws(step),
-            Plan::Given { steps, .. } => found |= steps.iter().any(draws),
+            Plan::Extend { step, .. } => found |= calls(step),
+            Plan::Given { steps, .. } => found |= steps.iter().any(calls),
             _ => {}
         });
         found
@@ -288,6 +303,16 @@ pub enum Aggregation {
     JsonArray(DataType),
     /// json_object_agg, jsonb_object_agg, with the slot of the key
     JsonObject(DataType, SlotId),
+}
+
+impl Aggregation {
+    /// Whether its value tells in which order rows were added.
+    pub fn tells_order(self) -> bool {
+        match self {
+            Self::Plain(_) | Self::All | Self::Any => false,
+            Self::Text(_) | Self::Array | Self::JsonArray(_) | Self::JsonObject(..) => true,
+        }
+    }
 }
 
 /// Window functions of one definition.
