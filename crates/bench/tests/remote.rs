@@ -25,11 +25,11 @@ impl Running {
         let options =
             ServerOptions { address: ([127, 0, 0, 1], 0).into(), ..ServerOptions::default() };
         let server = Server::bind(db, options).expect("a port is free");
-        let port = server.address().expect("it listens").port();
+        let port = server.address().port();
         let text = format!("host=127.0.0.1 port={port} user=tester");
         Self {
             address: text.parse().expect("it is a connection string"),
-            stopper: server.stopper().expect("it listens"),
+            stopper: server.stopper(),
             thread: ThreadOptions::named("server").spawn(|| server.run()).ok(),
         }
     }

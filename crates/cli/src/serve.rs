@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::Failed(error.to_string());
     let server =
         Server::bind(db.clone(), options).map_err(|error| Failure::Failed(error.to_string()))?;
-    let stopper = server.stopper().map_err(failed)?;
+    let stopper = server.stopper();
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(failed)?;
     let handle = signals.handle();
     let thread = ThreadOptions::named("signals").spawn(move || {
@@ -73,7 +73,10 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     if let Some(address) = server.http_address() {
         info!("/metrics, /live and /ready on {address}");
     }
-    info!("listening on {}", server.address().map_err(failed)?);
+    if let Some(path) = server.socket() {
+        info!("listening on the socket {}", path.display());
+    }
+    info!("listening on {}", server.address());
     server.run();
     db.shutdown();
     handle.close();

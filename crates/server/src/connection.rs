@@ -8,7 +8,6 @@
 //!                 its Sync is a transaction that may be repeated, several are one that may not
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use bytes::{BufMut, BytesMut};
 use hotrow_base::clock::Ticks;
 use pgwire::messages::Message;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use socket2::Socket;
 
 /// Bytes read at a time.
 const READ_BYTES: usize = 16 << 10;
@@ -192,7 +192,7 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     /// Answers on a stream.
-    pub(crate) fn new(stream: Arc<TcpStream>) -> Self {
+    pub(crate) fn new(stream: Arc<Socket>) -> Self {
         let stream = Stream { socket: stream, deadline: None, look_every: None };
         Self { channel: Channel::Plain(stream), buffer: BytesMut::new(), is_broken: false }
     }
@@ -295,7 +295,7 @@ impl Channel {
 
 /// A socket that others may shut down.
 struct Stream {
-    socket: Arc<TcpStream>,
+    socket: Arc<Socket>,
     /// until when it waits for what comes; none: for ever
     deadline: Option<Ticks>,
     /// the socket's own time-out, after which it is looked whether the deadline has passed

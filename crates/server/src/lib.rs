@@ -4,7 +4,7 @@
 //! [`hotrow::Database`]: psql, and the drivers people have. [`Server::bind`] listens,
 //! [`Server::run`] serves until it is told to stop.
 //!
-//! Reading order: `server` (connections come and go), `connection` (bytes), `frontend` (messages
+//! Reading order: `server` (connections come and go), `listening` (from where), `connection` (bytes), `frontend` (messages
 //! that come), `startup`, `tls` and `scram` (who is let in), `conversation` (simple and extended
 //! queries), `portal`, `wire` (values), `report` (errors); beside them `http` and
 //! `metrics`, for machines that watch.
@@ -24,6 +24,7 @@ mod connection;
 mod conversation;
 mod frontend;
 mod http;
+mod listening;
 mod metrics;
 mod portal;
 mod report;

@@ -11,6 +11,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -21,12 +22,14 @@ use hotrow_base::sync::Latch;
 use hotrow_base::thread::{self, ThreadOptions};
 use rand::TryRngCore;
 use rand::rngs::OsRng;
+use socket2::Socket;
 use tracing::{debug, info, warn};
 
 use crate::connection::{Ended, Idle, Incoming, Outgoing};
 use crate::conversation::{Conversation, Goes};
 use crate::frontend::{Frontend, Malformed};
 use crate::http::{Answer, Answers, Http, Status};
+use crate::listening::{Listening, Origin};
 use crate::metrics::{self, ConnectionFigures, Counts};
 use crate::startup::{self, Caller, Door, Start, refuse};
 use crate::tls::{Tls, TlsIdentity};
@@ -36,6 +39,9 @@ use crate::tls::{Tls, TlsIdentity};
 pub struct ServerOptions {
     /// where it listens; port 0: any that is free
     pub address: SocketAddr,
+    /// a directory with a socket for programs of this machine, `.s.PGSQL.` and the port's number;
+    /// none: they come over the network, too
+    pub socket_directory: Option<PathBuf>,
     /// connections at a time
     pub connections_max: usize,
     /// bytes of one message of a client: a statement, or a statement's values
@@ -70,6 +76,7 @@ impl Default for ServerOptions {
     fn default() -> Self {
         Self {
             address: SocketAddr::from(([127, 0, 0, 1], 5433)),
+            socket_directory: None,
             connections_max: 100,
             message_bytes_max: 16 << 20,
             startup_patience: Duration::from_secs(10),
@@ -130,6 +137,14 @@ pub enum ServerError {
         /// why
         error: io::Error,
     },
+    /// the system says no
+    #[error("cannot listen on the socket {}: {error}", path.display())]
+    Socket {
+        /// where
+        path: PathBuf,
+        /// why
+        error: io::Error,
+    },
     /// the system gives no random numbers, which secrets are made of
     #[error("the system gives no random numbers")]
     Random,
@@ -140,7 +155,7 @@ pub enum ServerError {
 
 /// A database behind a socket.
 pub struct Server {
-    listener: TcpListener,
+    listening: Listening,
     shared: Arc<Shared>,
     http: Option<Http>,
 }
@@ -167,7 +182,7 @@ struct Shared {
 
 /// What others than its own thread may want of a connection.
 struct Connection {
-    stream: Arc<TcpStream>,
+    stream: Arc<Socket>,
     /// that of its cancel requests; none before it has a session
     keys: Option<(i32, Canceller)>,
     /// somebody had it ended
@@ -190,8 +205,7 @@ impl Server {
         let address = options.address;
         options.check(&db)?;
         let tls = options.tls.as_ref().map(Tls::new).transpose().map_err(ServerError::Tls)?;
-        let listener =
-            TcpListener::bind(address).map_err(|error| ServerError::Listen { address, error })?;
+        let listening = Listening::start(address, options.socket_directory.as_deref())?;
         db.expect_writers().map_err(ServerError::Database)?;
         let mut secret = [0; 32];
         OsRng.try_fill_bytes(&mut secret).map_err(|_| ServerError::Random)?;
@@ -214,7 +228,7 @@ impl Server {
             let started = listening.and_then(|listener| Http::start(listener, answers(&shared)));
             started.map_err(|error| ServerError::Listen { address, error })
         });
-        Ok(Self { listener, http: http.transpose()?, shared })
+        Ok(Self { listening, http: http.transpose()?, shared })
     }
 
     /// Where /metrics, /live and /ready are answered, if they are.
@@ -223,44 +237,42 @@ impl Server {
     }
 
     /// Where it listens.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    pub fn address(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+    pub fn address(&self) -> SocketAddr {
+        self.listening.address()
+    }
+
+    /// The path of the socket on which it listens, too, if it does.
+    pub fn socket(&self) -> Option<&Path> {
+        self.listening.path()
     }
 
     /// What stops it.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    pub fn stopper(&self) -> io::Result<Stopper> {
-        Ok(Stopper { shared: Arc::clone(&self.shared), address: self.address()? })
+    pub fn stopper(&self) -> Stopper {
+        Stopper { shared: Arc::clone(&self.shared), address: self.address() }
     }
 
     /// Serves until it is stopped; then all connections are gone.
     pub fn run(self) {
         while !self.shared.is_stopping() {
-            match self.listener.accept() {
-                Ok((stream, from)) => self.accept(stream, from),
-                // Out of file descriptors, or a client that has gone again.
-                Err(_) => thread::sleep(ACCEPT_PAUSE),
+            // Out of file descriptors, or a client that has gone again.
+            if self.listening.accept(|stream, from| self.accept(stream, from)).is_err() {
+                thread::sleep(ACCEPT_PAUSE);
             }
         }
-        drop(self.listener);
+        drop(self.listening);
         self.shared.drain();
         drop(self.http); // until here it tells that nobody is let in
     }
 
-    fn accept(&self, stream: TcpStream, from: SocketAddr) {
+    fn accept(&self, stream: Socket, from: Origin) {
         let shared = &self.shared;
         if shared.is_stopping() {
             return;
         }
         let number = shared.next.fetch_add(1, Ordering::Relaxed); // a number, nothing else
-        let _ = stream.set_nodelay(true);
+        if !from.is_local() {
+            let _ = stream.set_tcp_nodelay(true);
+        }
         let _ = stream.set_write_timeout(Some(shared.options.send_patience));
         let stream = Arc::new(stream);
         let kept = Connection { stream: Arc::clone(&stream), keys: None, is_terminated: false };
@@ -335,7 +347,7 @@ impl Stopper {
     /// they are at.
     pub fn stop(&self) {
         self.shared.stopping.store(true, Ordering::Release); // partner: `is_stopping`
-        // The thread that accepts waits for a connection: this one.
+        // The thread that accepts waits for somebody to come.
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -367,8 +379,8 @@ impl Shared {
     /// One connection, from its first byte to its last.
     fn serve(
         self: &Arc<Self>,
-        stream: Arc<TcpStream>,
-        (number, from): (i32, SocketAddr),
+        stream: Arc<Socket>,
+        (number, from): (i32, Origin),
         is_allowed: bool,
     ) {
         let mut incoming = Incoming::new(self.options.message_bytes_max);
@@ -381,7 +393,7 @@ impl Shared {
             connection.keys = Some((secret, session.canceller()));
         }
         let keys = is_allowed.then_some((number, secret));
-        let caller = Caller { session: &session, keys, is_near: from.ip().is_loopback() };
+        let caller = Caller { session: &session, keys, from };
         match startup::start(&mut incoming, &mut out, &self.door, &caller) {
             Ok(Start::Session) => {}
             Ok(Start::Cancel(number, secret)) => return self.cancel(number, secret),
@@ -441,7 +453,7 @@ impl Shared {
         }
     }
 
-    fn say_good_bye(&self, (number, from): (i32, SocketAddr), out: &mut Outgoing, ended: Ended) {
+    fn say_good_bye(&self, (number, from): (i32, Origin), out: &mut Outgoing, ended: Ended) {
         match &ended {
             Ended::Left | Ended::Closed => debug!(number, %from, "a client has gone"),
             Ended::Failed => info!(number, %from, "a connection has failed"),

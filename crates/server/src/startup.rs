@@ -15,6 +15,7 @@ use pgwire::messages::startup::{
 
 use crate::connection::{Ended, Incoming, Outgoing};
 use crate::frontend::{Malformed, sasl_response, startup_parameters};
+use crate::listening::Origin;
 use crate::report::{Severity, response, sql_error};
 use crate::scram::{Exchange, Failed, MECHANISM, MECHANISM_PLUS};
 use crate::server::Plain;
@@ -64,8 +65,7 @@ pub(crate) struct Caller<'a> {
     /// the number and the secret that a cancel request would name; none: there are too many
     /// connections, and this one is told so
     pub(crate) keys: Option<(i32, i32)>,
-    /// on the server's own machine
-    pub(crate) is_near: bool,
+    pub(crate) from: Origin,
 }
 
 /// Leads a connection to its session.
@@ -127,10 +127,11 @@ fn begin(
     let session = caller.session;
     let may_be_plain = match door.plain {
         Plain::Nobody => false,
-        Plain::OwnMachine => caller.is_near,
+        Plain::OwnMachine => caller.from.is_near(),
         Plain::Anybody => true,
     };
-    if !may_be_plain && !out.is_encrypted() {
+    // PostgreSQL's clients do not even ask for encryption on a local socket: nobody is on the way.
+    if !may_be_plain && !out.is_encrypted() && !caller.from.is_local() {
         let message = "this server wants connections to be encrypted".to_owned();
         refuse(out, b"28000", message, "Connect with sslmode=require.");
         return Ok(Start::Over);

@@ -110,6 +110,15 @@ pub(crate) static SETTINGS: &[Setting] = &[
         }),
     },
     Setting {
+        name: "socket-directory",
+        value_name: "DIR",
+        otherwise: Nothing("none"),
+        heading: CONNECTIONS,
+        about: "Listen in this directory, too, for programs of this machine: on the socket \
+            .s.PGSQL.PORT, which PostgreSQL's clients find by host=DIR",
+        form: Text(PATH, |to, text| path(&mut to.server.socket_directory, text)),
+    },
+    Setting {
         name: "connections",
         value_name: "N",
         otherwise: Value("100"),

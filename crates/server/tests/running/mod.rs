@@ -32,8 +32,8 @@ impl Running {
         let db = Database::open_in_memory(config).expect("it opens");
         let options = ServerOptions { address: ([127, 0, 0, 1], 0).into(), ..options };
         let server = Server::bind(db, options).expect("a port is free");
-        let (address, http) = (server.address().expect("it listens"), server.http_address());
-        let stopper = server.stopper().expect("it listens");
+        let (address, http) = (server.address(), server.http_address());
+        let stopper = server.stopper();
         let thread = ThreadOptions::named("server").spawn(|| server.run());
         Self { address, http, stopper, thread: Some(thread.expect("there is room for a thread")) }
     }
