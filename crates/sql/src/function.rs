@@ -125,11 +125,17 @@ impl Compiler<'_> {
                 self.named(name, arguments, place)?
             }
             E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } => {
-                return Err(unsupported(
-                    place,
-                    "a subquery in an expression",
-                    "SELECT ... INTO a variable first, and use the variable (for EXISTS: FOUND)",
-                ));
+                let hint = match self.ad_hoc {
+                    true => {
+                        "SELECT first, and send its values; UPDATE and DELETE may have \
+                             subqueries if the table has a primary key, RETURNING may not"
+                    }
+                    false => {
+                        "SELECT ... INTO a variable first, and use the variable (for \
+                              EXISTS: FOUND)"
+                    }
+                };
+                return Err(unsupported(place, "a subquery in an expression", hint));
             }
             E::AnyOp { .. } | E::AllOp { .. } | E::InUnnest { .. } => {
                 return Err(unsupported(

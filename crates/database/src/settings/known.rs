@@ -83,6 +83,12 @@ pub(super) const KNOWN: &[Known] = &[
         },
         "How dates are written.",
     ),
+    plain(
+        "deadlock_timeout",
+        "1s",
+        May::BeDuration,
+        "Kept, and without effect: deadlocks are found at once.",
+    ),
     plain("default_table_access_method", "heap", May::NotChange, "The only one."),
     plain("default_tablespace", "", May::BeAnything, "Kept, and without effect."),
     plain(
@@ -114,8 +120,11 @@ pub(super) const KNOWN: &[Known] = &[
     reported(
         "IntervalStyle",
         "postgres",
-        May::BeOneOf(&["postgres", "postgres_verbose", "sql_standard", "iso_8601"]),
-        "Kept: there are no intervals in results.",
+        May::OnlyMean {
+            these: &["postgres"],
+            hint: "Intervals are written in PostgreSQL's own style: write postgres.",
+        },
+        "How intervals are written.",
     ),
     reported("is_superuser", "on", May::NotChange, "Whether the user may do everything."),
     plain("jit", "off", May::BeOnOrOff, "Kept, and without effect."),
