@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # psql, as PostgreSQL ships it: a script with COPY, the whole \d family, and errors that leave the
-# connection as it was.
+# connection as it was; over the network and over a local socket.
 #
 #   tests/clients/psql.sh path/to/hotrow
 #
@@ -14,7 +14,7 @@ command -v psql > /dev/null || {
 }
 
 source "$(dirname "$0")/serve.bash"
-serve "$hotrow"
+serve "$hotrow" --memory --socket-directory "$work"
 
 psql -X -q -v ON_ERROR_STOP=1 > "$work/shown" 2> "$work/errors" << 'SQL' || { cat "$work/errors"; exit 1; }
 CREATE TABLE place (id int PRIMARY KEY, name varchar(20) NOT NULL UNIQUE);
@@ -78,4 +78,10 @@ SQL
     echo "psql said: $left" >&2
     exit 1
 }
-echo "psql: the script, the \\d family, four errors"
+# By the local socket, where a host is a directory.
+near=$(psql -X -A -t -h "$work" -c "SELECT count(*) FROM seat" -c '\conninfo')
+[[ "$near" = "1000"*"via socket in \"$work\""* ]] || {
+    echo "psql said: $near" >&2
+    exit 1
+}
+echo "psql: the script, the \\d family, four errors, a local socket"

@@ -4,10 +4,10 @@
 //! [`hotrow::Database`]: psql, and the drivers people have. [`Server::bind`] listens,
 //! [`Server::run`] serves until it is told to stop.
 //!
-//! Reading order: `server` (connections come and go), `listening` (from where), `connection` (bytes), `frontend` (messages
-//! that come), `startup`, `tls` and `scram` (who is let in), `conversation` (simple and extended
-//! queries), `portal`, `wire` (values), `report` (errors); beside them `http` and
-//! `metrics`, for machines that watch.
+//! Reading order: `server` (connections come and go), `listening` (from where), `connection`
+//! (bytes), `frontend` (messages that come), `startup`, `tls` and `scram` (who is let in),
+//! `conversation` (simple and extended queries), `portal`, `wire` (values), `report` (errors);
+//! beside them `http` and `metrics`, for machines that watch.
 //!
 //! A connection is a thread, as a session of the embedded database is: a thread that waits for a
 //! call costs nothing but its stack, and a call goes from the socket to the engine without passing

@@ -38,8 +38,8 @@ const WORDS: &[(&str, &[&str])] = &[
     ("time::Instant", &["base", "bench"]),
     ("SystemTime", &["base", "bench"]),
     ("quanta", &["base"]),
-    // Only log and recovery name files.
-    ("std::fs", &["log", "bench", "cli"]),
+    // Only log and recovery name files; the server's one is the name of its local socket.
+    ("std::fs", &["log", "server", "bench", "cli"]),
     ("fs::File", &["log", "bench", "cli"]),
     ("OpenOptions", &["log", "bench", "cli"]),
 ];
