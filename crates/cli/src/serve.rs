@@ -6,6 +6,7 @@ use std::path::Path;
 use hotrow::Database;
 use hotrow_base::thread::ThreadOptions;
 use hotrow_server::{Plain, Server, ServerOptions, TlsIdentity};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tracing::{info, warn};
@@ -19,6 +20,8 @@ use crate::settings::{PASSWORD, Serving, Settings};
 const OPEN_MIN: usize = 64;
 /// The most that a database can have.
 const OPEN_MAX: usize = 1024;
+/// What a server opens beside its connections: log, checkpoint, listeners, requests over HTTP.
+const OTHER_FILES: u64 = 128;
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let settings = Settings::choose(arguments)?;
@@ -30,6 +33,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
         None => None,
     };
     serving.logging.start();
+    make_room(options.connections_max);
     // Each connection may have a transaction open, as far as there can be so many.
     let open_max = options.connections_max.clamp(OPEN_MIN, OPEN_MAX);
     let config = serving.config.open_transactions_max(open_max);
@@ -83,6 +87,28 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let _ = thread.join(); // it has nothing to tell
     info!("stopped");
     Ok(())
+}
+
+/// Lets the process open as many files as its connections need, those included that are told they
+/// are too many. Shells and service managers mostly give 1,024, and allow more to who asks.
+fn make_room(connections: usize) {
+    let needed = 2 * connections as u64 + OTHER_FILES;
+    let mut limit = getrlimit(Resource::Nofile);
+    let is_enough = |most: Option<u64>| most.is_none_or(|most| most >= needed);
+    if is_enough(limit.current) {
+        return;
+    }
+    limit.current = Some(limit.maximum.map_or(needed, |most| most.min(needed)));
+    if setrlimit(Resource::Nofile, limit).is_err() {
+        limit = getrlimit(Resource::Nofile);
+    }
+    if !is_enough(limit.current) {
+        let may = limit.current.unwrap_or_default();
+        warn!(
+            "{connections} connections may need {needed} file descriptors and this process gets \
+             {may}: raise its limit (ulimit -n, LimitNOFILE) or lower connections"
+        );
+    }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {

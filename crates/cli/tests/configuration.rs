@@ -222,7 +222,16 @@ fn the_sample_file_is_what_is_generated() {
     // Where a setting has a default, that is what is commented out.
     let said = kept.lines().map(|line| line.strip_prefix('#').unwrap_or(line));
     let values = said.filter(|line| line.contains(" = ") && !line.starts_with(' '));
-    let needs_more = ["engine", "threads", "user", "password_file", "tls_cert", "tls_key", "http"];
+    let needs_more = [
+        "engine",
+        "threads",
+        "socket_directory",
+        "user",
+        "password_file",
+        "tls_cert",
+        "tls_key",
+        "http",
+    ];
     let simple = values.filter(|line| !needs_more.iter().any(|name| line.starts_with(name)));
     let (_, path) = file("said.toml", &simple.collect::<Vec<_>>().join("\n"));
     let said = stdout(&hotrow(&["config", "print", "--config", &path], &[]));
@@ -245,8 +254,12 @@ struct Serving {
 
 impl Serving {
     fn start(words: &[&str], environment: &[(&str, &str)]) -> Self {
-        let mut child = command(words, environment);
-        let mut child = child.stderr(Stdio::piped()).spawn().expect("it was built");
+        Self::of(command(words, environment)).0
+    }
+
+    /// Starts it; and what it has told until it listened.
+    fn of(mut command: Command) -> (Self, String) {
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("it was built");
         let mut errors = BufReader::new(child.stderr.take().expect("it is piped"));
         let mut told = String::new();
         let port = loop {
@@ -258,7 +271,7 @@ impl Serving {
             }
         };
         let port = port.expect("an address ends with a port");
-        Self { child, port, _errors: errors }
+        (Self { child, port, _errors: errors }, told)
     }
 
     fn connect(&self) -> Result<Client, postgres::Error> {
@@ -289,4 +302,26 @@ fn a_server_does_what_its_file_says() {
     std::thread::sleep(std::time::Duration::from_millis(1500));
     let error = client.batch_execute("SELECT 1").expect_err("it was idle for longer");
     assert_eq!(error.code().map(|code| code.code()), Some("25P03"));
+}
+
+#[test]
+fn a_server_makes_room_for_its_connections() {
+    // Soft and hard limit of open files, connections; what the limit is then, and whether it warns.
+    for (soft, hard, connections, then, warns) in
+        [(64, 4096, "300", 728, false), (64, 500, "300", 500, true), (800, 4096, "300", 800, false)]
+    {
+        let limits = format!("ulimit -S -n {soft}; ulimit -H -n {hard}; exec \"$0\" \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &limits, env!("CARGO_BIN_EXE_hotrow"), "serve", "--memory"]);
+        command.args(["--listen", "127.0.0.1:0", "--connections", connections]);
+        let (server, told) = Serving::of(command);
+        let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.child.id()));
+        let limits = limits.expect("it runs");
+        let files = limits.lines().find(|line| line.starts_with("Max open files"));
+        let words: Vec<_> = files.expect("it is told").split_whitespace().collect();
+        assert_eq!(words[3], then.to_string(), "{soft} {hard}");
+        let warning = "300 connections may need 728 file descriptors and this process gets 500";
+        assert_eq!(told.contains(warning), warns, "{told}");
+        server.connect().expect("it serves");
+    }
 }
