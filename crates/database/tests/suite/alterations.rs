@@ -1,0 +1,171 @@
+//! ALTER TABLE and TRUNCATE: what they do, what they refuse, and that a restart finds it again.
+
+use crate::scratch::Directory;
+use hotrow::{Config, Database, Error, Session};
+
+fn texts(session: &Session, query: &str) -> Vec<String> {
+    let results = session.execute(query).unwrap_or_else(|error| panic!("{query}: {error}"));
+    let rows = &results.last().expect("a result").rows;
+    let row = |row: &[hotrow::Value]| {
+        let show = |value: &hotrow::Value| match value.is_null() {
+            true => "NULL".to_owned(),
+            false => value.to_string(),
+        };
+        row.iter().map(show).collect::<Vec<_>>().join(",")
+    };
+    rows.iter().map(row).collect()
+}
+
+fn refusal(session: &Session, script: &str) -> (String, String, String) {
+    match session.execute(script) {
+        Err(Error::Sql(error)) => {
+            let detail = error.detail.clone().unwrap_or_default();
+            (error.code().to_owned(), error.message.clone(), detail)
+        }
+        other => panic!("{script}: {other:?}"),
+    }
+}
+
+fn in_memory() -> Session {
+    Database::open_in_memory(Config::default().threads(1)).expect("it opens").session()
+}
+
+const HISTORY: &[&str] = &[
+    "CREATE TABLE branch (bid int NOT NULL, balance int, filler char(8)) WITH (fillfactor=100)",
+    "CREATE UNLOGGED TABLE teller (tid int, bid int, name text)",
+    "INSERT INTO branch VALUES (1, 0, 'a'), (2, 5, 'b')",
+    "INSERT INTO teller VALUES (10, 1, 'Ann'), (11, 2, 'Bob'), (12, NULL, NULL)",
+    "ALTER TABLE branch ADD PRIMARY KEY (bid)",
+    "ALTER TABLE teller ADD CONSTRAINT teller_key PRIMARY KEY (tid)",
+    "ALTER TABLE teller ADD FOREIGN KEY (bid) REFERENCES branch",
+    "ALTER TABLE teller ADD UNIQUE (name)",
+    "ALTER TABLE branch ADD CHECK (balance >= 0), ALTER COLUMN balance SET DEFAULT 7",
+    "ALTER TABLE teller ADD COLUMN pay bigint NOT NULL DEFAULT 3, ADD COLUMN note text",
+    "ALTER TABLE branch DROP COLUMN filler",
+    "ALTER TABLE branch RENAME COLUMN balance TO cents",
+    "ALTER TABLE teller RENAME TO clerk",
+    "INSERT INTO branch (bid) VALUES (3)",
+    "CREATE TABLE log (n int)",
+    "INSERT INTO log VALUES (1), (2)",
+    "TRUNCATE log",
+    "INSERT INTO log VALUES (3)",
+];
+
+fn check(session: &Session) {
+    assert_eq!(texts(session, "SELECT * FROM branch ORDER BY bid"), ["1,0", "2,5", "3,7"]);
+    assert_eq!(
+        texts(session, "SELECT * FROM clerk ORDER BY tid"),
+        ["10,1,Ann,3,NULL", "11,2,Bob,3,NULL", "12,NULL,NULL,3,NULL"]
+    );
+    assert_eq!(texts(session, "SELECT * FROM log"), ["3"]);
+    assert_eq!(texts(session, "SELECT tid FROM clerk WHERE name = 'Bob'"), ["11"]);
+    for (script, code) in [
+        ("INSERT INTO branch VALUES (1, 1)", "23505"),
+        ("INSERT INTO branch VALUES (9, -1)", "23514"),
+        ("INSERT INTO clerk VALUES (20, 77, 'Eve', 0, NULL)", "23503"),
+        ("INSERT INTO clerk VALUES (20, 1, 'Bob', 0, NULL)", "23505"),
+        ("INSERT INTO clerk VALUES (20, 1, 'Eve', NULL, NULL)", "23502"),
+        ("DELETE FROM branch WHERE bid = 1", "23503"),
+        ("TRUNCATE branch", "0A000"),
+    ] {
+        assert_eq!(refusal(session, script).0, code, "{script}");
+    }
+}
+
+#[test]
+fn altered_tables_survive_restarts_with_and_without_a_checkpoint() {
+    for checkpoint_behind in [None, Some(0), Some(6), Some(11), Some(HISTORY.len() - 1)] {
+        let directory = Directory::new("alterations");
+        let open = || Database::open(&directory.0, Config::default().threads(1)).expect("open");
+        let db = open();
+        for (at, statement) in HISTORY.iter().enumerate() {
+            let done = db.session().execute(statement);
+            done.unwrap_or_else(|error| panic!("{statement}: {error}"));
+            if checkpoint_behind == Some(at) {
+                db.session().execute("CHECKPOINT").expect("a checkpoint");
+            }
+        }
+        check(&db.session());
+        for _ in 0..2 {
+            db.shutdown();
+            let db = open();
+            check(&db.session());
+            db.shutdown();
+        }
+    }
+}
+
+#[test]
+fn constraints_are_only_added_where_the_rows_obey_them() {
+    let session = in_memory();
+    session
+        .execute(
+            "CREATE TABLE a (x int, y int);
+             INSERT INTO a VALUES (1, 1), (1, 2), (NULL, 3);
+             CREATE TABLE p (id int PRIMARY KEY, z int);
+             INSERT INTO p VALUES (5, 1), (6, 1)",
+        )
+        .expect("tables");
+    let (code, message, detail) = refusal(&session, "ALTER TABLE a ADD PRIMARY KEY (x)");
+    assert_eq!(code, "23502");
+    assert_eq!(message, "column \"x\" of relation \"a\" contains null values");
+    assert_eq!(detail, "Failing row contains (null, 3).");
+    session.execute("DELETE FROM a WHERE x IS NULL").expect("deleted");
+    let (code, message, detail) = refusal(&session, "ALTER TABLE a ADD PRIMARY KEY (x)");
+    assert_eq!((code.as_str(), detail.as_str()), ("23505", "Key (x)=(1) is duplicated."));
+    assert_eq!(message, "could not create unique index \"a_pkey\"");
+    session.execute("ALTER TABLE a ADD PRIMARY KEY (y)").expect("a key");
+    let (code, _, detail) = refusal(&session, "ALTER TABLE a ADD FOREIGN KEY (x) REFERENCES p");
+    assert_eq!(
+        (code.as_str(), detail.as_str()),
+        ("23503", "Key (x)=(1) is not present in table \"p\".")
+    );
+    let (code, _, detail) = refusal(&session, "ALTER TABLE a ADD CHECK (y < 2)");
+    assert_eq!((code.as_str(), detail.as_str()), ("23514", "Failing row contains (1, 2)."));
+    let (code, _, detail) = refusal(&session, "ALTER TABLE p ADD CONSTRAINT u UNIQUE (z)");
+    assert_eq!((code.as_str(), detail.as_str()), ("23505", "Key (z)=(1) is duplicated."));
+    assert_eq!(refusal(&session, "ALTER TABLE p ADD PRIMARY KEY (z)").0, "42P16");
+    assert_eq!(refusal(&session, "ALTER TABLE p ADD COLUMN w int NOT NULL").0, "23502");
+    assert_eq!(refusal(&session, "ALTER TABLE p DROP COLUMN id").0, "2BP01");
+    assert_eq!(refusal(&session, "ALTER TABLE nothing ADD COLUMN w int").0, "42P01");
+    assert_eq!(refusal(&session, "ALTER TABLE p ALTER COLUMN z TYPE text").0, "0A000");
+    assert_eq!(refusal(&session, "CREATE TABLE w (x int) WITH (fillfactor=1)").0, "22023");
+    // Nothing of it was done.
+    assert_eq!(texts(&session, "SELECT * FROM p ORDER BY id"), ["5,1", "6,1"]);
+    assert_eq!(texts(&session, "SELECT * FROM a ORDER BY y"), ["1,1", "1,2"]);
+    session
+        .execute("UPDATE a SET x = 5; ALTER TABLE a ADD FOREIGN KEY (x) REFERENCES p")
+        .expect("5");
+    session.execute("ALTER TABLE a DROP CONSTRAINT a_x_fkey; DELETE FROM p").expect("dropped");
+}
+
+#[test]
+fn truncate_cascades_and_can_be_taken_back_in_a_transaction() {
+    let session = in_memory();
+    session
+        .execute(
+            "CREATE TABLE p (id int PRIMARY KEY);
+             CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES p);
+             CREATE INDEX ON c (p);
+             INSERT INTO p VALUES (1), (2); INSERT INTO c VALUES (1, 1), (2, 2)",
+        )
+        .expect("tables");
+    assert_eq!(refusal(&session, "TRUNCATE p").0, "0A000");
+    session.execute("BEGIN; TRUNCATE p, c; INSERT INTO p VALUES (9)").expect("truncated");
+    assert_eq!(texts(&session, "SELECT id FROM p"), ["9"]);
+    session.execute("ROLLBACK").expect("rolled back");
+    assert_eq!(texts(&session, "SELECT count(*) FROM c"), ["2"]);
+    let done = session.execute("TRUNCATE TABLE p RESTART IDENTITY CASCADE").expect("truncated");
+    assert_eq!(done[0].tag, "TRUNCATE TABLE");
+    assert_eq!(done[0].notices[0].message, "truncate cascades to table \"c\"");
+    assert_eq!(texts(&session, "SELECT count(*) FROM p"), ["0"]);
+    session.execute("INSERT INTO p VALUES (1); INSERT INTO c VALUES (1, 1)").expect("as new");
+    let done = session.execute("DROP TABLE IF EXISTS p, c, gone").expect("dropped");
+    assert_eq!(done[0].notices[0].message, "table \"gone\" does not exist, skipping");
+    for (statement, tag) in
+        [("VACUUM (ANALYZE) ", "VACUUM"), ("ANALYZE", "ANALYZE"), ("CHECKPOINT", "CHECKPOINT")]
+    {
+        assert_eq!(session.execute(statement).expect("done")[0].tag, tag);
+    }
+    assert_eq!(refusal(&session, "VACUUM gone").0, "42P01");
+}

@@ -1,0 +1,252 @@
+//! Definitions: what they change, what they refuse, and that calls go on around them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::every_engine::{every_engine, open};
+use hotrow::{Error, Rows};
+
+fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
+    let error = result.expect_err("it must fail");
+    error.sqlstate().map(str::to_owned).unwrap_or_else(|| error.to_string())
+}
+
+#[test]
+fn replacing_keeps_handles_good_and_other_parameters_do_not() {
+    every_engine(|config| {
+        let db = open(config);
+        let session = db.session();
+        session.execute(
+            "CREATE FUNCTION f(a bigint) RETURNS bigint AS $$ BEGIN RETURN a; END
+             $$ LANGUAGE plpgsql",
+        )?;
+        let f = session.procedure("f")?;
+        let again = "CREATE FUNCTION f(a bigint) RETURNS bigint AS $$ BEGIN RETURN a; END
+             $$ LANGUAGE plpgsql";
+        assert_eq!(code(session.execute(again)), "42723");
+        session.execute(
+            "CREATE OR REPLACE FUNCTION f(a bigint) RETURNS text AS $$
+             BEGIN RETURN 'now ' || a; END $$ LANGUAGE plpgsql",
+        )?;
+        assert_eq!(f.call((1_i64,))?.one::<String>()?, "now 1");
+        assert_eq!(session.procedure("f")?.id(), f.id());
+        session.execute(
+            "CREATE OR REPLACE FUNCTION f(a text) RETURNS text AS $$
+             BEGIN RETURN a; END $$ LANGUAGE plpgsql",
+        )?;
+        assert_eq!(code(f.call((1_i64,))), "42883");
+        assert_eq!(session.call("f", ("text",))?.one::<String>()?, "text");
+        session.execute("DROP FUNCTION f")?;
+        assert_eq!(code(session.call("f", ("text",))), "42883");
+        assert_eq!(code(session.execute("DROP FUNCTION f")), "42883");
+        session.execute("DROP FUNCTION IF EXISTS f")?;
+        assert!(db.procedures().is_empty());
+        Ok(())
+    });
+}
+
+#[test]
+fn a_table_that_procedures_use_stays() {
+    every_engine(|config| {
+        let db = open(config);
+        let session = db.session();
+        session.execute(
+            "CREATE TABLE t (id bigint PRIMARY KEY, a bigint);
+             CREATE INDEX t_a ON t (a);
+             INSERT INTO t VALUES (1, 5);
+             CREATE FUNCTION reader(wanted bigint) RETURNS bigint AS $$
+             DECLARE r bigint;
+             BEGIN SELECT id INTO r FROM t WHERE a = wanted; RETURN r; END $$ LANGUAGE plpgsql;",
+        )?;
+        let error = session.execute("DROP TABLE t").expect_err("reader needs it");
+        let sql = error.as_sql().expect("it is SQL");
+        assert_eq!(sql.code(), "2BP01");
+        assert!(sql.detail.as_deref().is_some_and(|d| d.contains("reader")), "{sql}");
+        assert_eq!(session.call("reader", (5_i64,))?.one::<i64>()?, 1);
+        // Without the index the procedure gets another way to its rows.
+        session.execute("DROP INDEX t_a")?;
+        assert_eq!(session.call("reader", (5_i64,))?.one::<i64>()?, 1);
+        session.execute("CREATE INDEX t_a2 ON t USING btree (a)")?;
+        assert_eq!(session.call("reader", (5_i64,))?.one::<i64>()?, 1);
+        assert!(db.explain_procedure("reader")?.contains("t_a2"));
+        session.execute("DROP FUNCTION reader; DROP TABLE t")?;
+        assert_eq!(code(session.execute("SELECT * FROM t")), "42P01");
+        session.execute("CREATE TABLE t (id bigint PRIMARY KEY)")?;
+        assert_eq!(session.execute("SELECT * FROM t")?[0].rows, {
+            let columns = vec!["id".to_owned()];
+            Rows::from(hotrow_transaction::outcome::Rows { columns, rows: vec![], touched: 0 })
+        });
+        Ok(())
+    });
+}
+
+#[test]
+fn a_call_is_explained_and_not_run() {
+    every_engine(|config| {
+        let db = open(config);
+        let session = db.session();
+        session.execute(
+            "CREATE TABLE t (w integer, id integer, n bigint NOT NULL, PRIMARY KEY (w, id));
+             INSERT INTO t VALUES (1, 2, 3);
+             CREATE PROCEDURE bump(p_w integer, p_id integer, p_by bigint) AS $$
+             BEGIN UPDATE t SET n = n + p_by WHERE w = p_w AND id = p_id; END $$ LANGUAGE plpgsql;",
+        )?;
+        let explained = session.execute("EXPLAIN PROCEDURE bump(1, 1 + 1, abs(-5))")?;
+        let lines: Vec<_> = explained[0].rows.iter().map(|row| row[0].to_string()).collect();
+        let held = lines.iter().position(|line| line == "This call holds 1 granule:");
+        let held = held.unwrap_or_else(|| panic!("{lines:?}"));
+        assert_eq!(lines[held + 1], "  lock X granule (1, 2) of t_pkey");
+        let flat = "In a batch calls are flat: each access waits for nothing but its turn.";
+        assert!(lines.iter().any(|line| line == flat), "{lines:?}");
+        let batch = "In a batch this call is 1 action in 1 phase:";
+        let batch = lines.iter().position(|line| line == batch);
+        let batch = batch.unwrap_or_else(|| panic!("{lines:?}"));
+        assert_eq!(lines[batch + 2], "  action 0: X t_pkey (1, 2)");
+        assert_eq!(session.execute("SELECT n FROM t")?.remove(0).rows.one::<i64>()?, 3);
+        session.execute("CALL bump(1, 1 + 1, abs(-5))")?;
+        assert_eq!(session.execute("SELECT n FROM t")?.remove(0).rows.one::<i64>()?, 8);
+        assert_eq!(code(session.execute("EXPLAIN PROCEDURE bump(1)")), "42883");
+        assert_eq!(code(session.execute("CALL bump(1, 1 / 0, 5)")), "22012");
+        assert_eq!(code(session.execute("CALL bump(1, n, 5)")), "42703");
+        Ok(())
+    });
+}
+
+#[test]
+fn batches_are_explained() {
+    let db = open(hotrow::Config::default());
+    let told = |arguments: &str, body: &str| {
+        let session = db.session();
+        session.execute(&format!(
+            "CREATE OR REPLACE FUNCTION f(a integer, b integer) RETURNS integer AS $$ {body} $$
+             LANGUAGE plpgsql;"
+        ))?;
+        let explained = session.execute(&format!("EXPLAIN PROCEDURE f{arguments}"))?;
+        let lines = explained[0].rows.iter().map(|row| row[0].to_string());
+        Ok::<_, Error>(lines.collect::<Vec<_>>().join("\n"))
+    };
+    let session = db.session();
+    session.execute("CREATE TABLE t (id integer PRIMARY KEY, n integer NOT NULL)").expect("it is");
+    session.execute("INSERT INTO t VALUES (1, 5), (2, 5)").expect("there is room");
+    let first = "DECLARE v integer; BEGIN
+        SELECT n INTO v FROM t WHERE id = a;
+        IF v < 3 THEN RAISE EXCEPTION 'too little'; END IF;
+        UPDATE t SET n = n - 3 WHERE id = a;
+        UPDATE t SET n = n + 3 WHERE id = b; RETURN v; END";
+    let text = told("", first).expect("it is right");
+    assert!(text.contains("leaves, conditions first"), "{text}");
+    let text = told("(1, 2)", first).expect("it is right");
+    assert!(text.contains("In a batch this call is 3 actions in 2 phases"), "{text}");
+    let last = "DECLARE v integer; BEGIN
+        UPDATE t SET n = n - 3 WHERE id = a RETURNING n INTO v;
+        IF v < 0 THEN RAISE EXCEPTION 'too little'; END IF;
+        UPDATE t SET n = n + 3 WHERE id = b RETURNING n INTO v;
+        IF v > 9 THEN RAISE EXCEPTION 'too much'; END IF; RETURN v; END";
+    let text = told("(1, 2)", last).expect("it is right");
+    assert!(text.contains("one action, because its conditions cannot come before"), "{text}");
+}
+
+#[test]
+fn a_later_foreign_key_binds_earlier_procedures() {
+    every_engine(|config| {
+        let db = open(config);
+        let session = db.session();
+        session.execute(
+            "CREATE TABLE parent (id bigint PRIMARY KEY);
+             INSERT INTO parent VALUES (1); INSERT INTO parent VALUES (2);
+             CREATE FUNCTION remove(wanted bigint) RETURNS void AS $$
+             BEGIN DELETE FROM parent WHERE id = wanted; END $$ LANGUAGE plpgsql;
+             CREATE TABLE child (
+               id bigint PRIMARY KEY,
+               parent bigint CONSTRAINT child_parent UNIQUE REFERENCES parent (id)
+             );
+             INSERT INTO child VALUES (10, 1);",
+        )?;
+        assert_eq!(code(session.call("remove", (1_i64,))), "23503");
+        session.call("remove", (2_i64,))?;
+        assert_eq!(code(session.execute("INSERT INTO child VALUES (11, 2)")), "23503");
+        let child = db.describe("child")?;
+        assert_eq!(child.foreign_keys[0].parent, "parent");
+        assert_eq!(child.indexes[1].columns, ["parent"]);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_refused_definition_changes_nothing() {
+    every_engine(|config| {
+        let db = open(config);
+        let session = db.session();
+        session.execute("CREATE TABLE t (id bigint PRIMARY KEY, a bigint)")?;
+        session.execute("INSERT INTO t VALUES (1, 7); INSERT INTO t VALUES (2, 7)")?;
+        let before = db.describe("t")?;
+        assert_eq!(code(session.execute("CREATE UNIQUE INDEX u ON t (a)")), "23505");
+        assert_eq!(code(session.execute("CREATE TABLE t (id bigint)")), "42P07");
+        assert_eq!(code(session.execute("CREATE INDEX i ON nowhere (a)")), "42P01");
+        // A syntax error refuses the whole script.
+        assert_eq!(code(session.execute("CREATE TABLE other (a bigint); CREATE TABEL x")), "42601");
+        let broken = "CREATE FUNCTION f() RETURNS void AS $$
+                      BEGIN UPDATE t SET nothing = 1 WHERE id = 1; END $$ LANGUAGE plpgsql";
+        let error = session.execute(broken).expect_err("no such column");
+        assert_eq!(error.sqlstate(), Some("42703"));
+        assert_eq!(error.as_sql().map(|sql| sql.place.line), Some(2));
+        assert_eq!((db.describe("t")?, db.tables().len()), (before, 1));
+        assert!(db.procedures().is_empty());
+        Ok(())
+    });
+}
+
+#[test]
+fn calls_go_on_around_definitions() {
+    every_engine(|config| {
+        let db = open(config);
+        db.session().execute(
+            "CREATE TABLE counter (id bigint PRIMARY KEY, n bigint NOT NULL);
+             INSERT INTO counter VALUES (1, 0);
+             CREATE FUNCTION bump(by_how_much bigint) RETURNS bigint AS $$
+             BEGIN UPDATE counter SET n = n + by_how_much WHERE id = 1; RETURN 0; END
+             $$ LANGUAGE plpgsql;",
+        )?;
+        let stop = AtomicBool::new(false);
+        let bumps: i64 = std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..4)
+                .map(|_| {
+                    let (session, stop) = (db.session(), &stop);
+                    scope.spawn(move || {
+                        let mut bumps = 0_i64;
+                        while !stop.load(Ordering::Relaxed) {
+                            let version: i64 = session
+                                .call("bump", (1_i64,))
+                                .and_then(Rows::one)
+                                .expect("it is always there");
+                            assert!((0..20).contains(&version));
+                            bumps += 1;
+                        }
+                        bumps
+                    })
+                })
+                .collect();
+            let session = db.session();
+            for version in 1..20 {
+                session
+                    .execute(&format!(
+                        "CREATE TABLE t{version} (id bigint PRIMARY KEY);
+                         CREATE OR REPLACE FUNCTION bump(by_how_much bigint) RETURNS bigint AS $$
+                         BEGIN
+                           UPDATE counter SET n = n + by_how_much WHERE id = 1;
+                           RETURN {version};
+                         END $$ LANGUAGE plpgsql;
+                         INSERT INTO t{version} VALUES ({version});
+                         UPDATE counter SET n = n + 0;"
+                    ))
+                    .expect("definitions under load");
+            }
+            stop.store(true, Ordering::Relaxed);
+            clients.into_iter().map(|client| client.join().expect("no client fails")).sum()
+        });
+        let rows = db.session().execute("SELECT n FROM counter")?.remove(0).rows;
+        assert_eq!(rows.one::<i64>()?, bumps);
+        assert_eq!(db.session().call("bump", (1_i64,))?.one::<i64>()?, 19);
+        assert_eq!(db.tables().len(), 20);
+        Ok(())
+    });
+}

@@ -1,0 +1,31 @@
+//! What people who embed the database rely on.
+
+mod admission;
+mod advisory_locks;
+mod alterations;
+mod answers;
+mod batches;
+mod benchmark_doors;
+mod calls;
+mod changes;
+mod copy_binary;
+mod damage;
+mod definitions;
+mod durability;
+mod every_engine;
+mod explanations;
+mod functions;
+mod interrupts;
+mod lifecycle;
+mod limits;
+mod prepared;
+mod queries;
+mod reports;
+mod scratch;
+mod sequences;
+mod split_indexes;
+mod status;
+mod transactions;
+mod users;
+mod views;
+mod waits;

@@ -1,0 +1,13 @@
+//! A server and its clients, in one process.
+
+mod cursors;
+mod encryption;
+mod limits;
+mod loading;
+mod local;
+mod passwords;
+mod pipelines;
+#[path = "../running/mod.rs"]
+mod running;
+mod sessions;
+mod watching;

@@ -1,0 +1,174 @@
+//! What is refused: code, place and what to write instead.
+
+use crate::database::Database;
+
+const TABLES: &str = "
+CREATE TABLE t (a integer PRIMARY KEY, b text, c bigint);
+CREATE TABLE u (a integer, b integer, PRIMARY KEY (a, b));
+CREATE TABLE child (id integer PRIMARY KEY, t_a integer REFERENCES t);
+";
+
+/// The statement stands at line 2, column 1 of a body.
+fn refused(statement: &str) -> hotrow_transaction::outcome::SqlError {
+    let mut database = Database::with(TABLES);
+    let script = format!(
+        "CREATE FUNCTION f(n integer, xs integer[]) RETURNS integer LANGUAGE plpgsql AS \
+         $$ DECLARE v integer; r RECORD; BEGIN\n{statement}\nRETURN 1; END $$"
+    );
+    database.error(&script)
+}
+
+#[test]
+fn statements_of_procedures() {
+    // statement, code, column, a word of the hint
+    let cases: &[(&str, &str, u32, &str)] = &[
+        ("WHILE n > 0 LOOP n := n - 1; END LOOP;", "0A000", 1, "FOR i IN 1..n"),
+        ("LOOP NULL; END LOOP;", "0A000", 1, "FOR i IN 1..n"),
+        ("<<here>> NULL;", "0A000", 1, "EXIT"),
+        ("EXIT;", "0A000", 1, "IF"),
+        ("CONTINUE;", "0A000", 1, "IF"),
+        ("EXECUTE 'SELECT 1';", "0A000", 1, "write them out"),
+        ("COMMIT;", "0A000", 1, "leave it out"),
+        ("BEGIN NULL; EXCEPTION WHEN OTHERS THEN NULL; END;", "0A000", 13, "IF NOT FOUND"),
+        ("CALL g();", "0A000", 1, "statements here"),
+        ("OPEN c;", "0A000", 1, "FOR r IN SELECT"),
+        ("v := random();", "0A000", 6, "parameter"),
+        ("v := nextval('s');", "0A000", 6, "parameter"),
+        ("v := (SELECT max(a) FROM t);", "0A000", 7, "INTO"),
+        ("v := nosuch;", "42703", 6, ""),
+        ("w := 1;", "42601", 1, "DECLARE"),
+        ("v := true;", "42804", 6, ""),
+        ("v := xs;", "42804", 6, ""),
+        ("xs := NULL;", "0A000", 1, "read-only"),
+        ("xs[1] := 1;", "0A000", 3, "table"),
+        ("SELECT a FROM t;", "42601", 1, "INTO"),
+        ("SELECT t.a INTO v FROM t, u;", "0A000", 27, "FOR loop"),
+        ("SELECT t.a INTO v FROM t JOIN u ON t.a = u.a;", "0A000", 24, "FOR loop"),
+        ("SELECT count(*) INTO v FROM t GROUP BY a;", "0A000", 1, "DISTINCT"),
+        ("SELECT a INTO v FROM (SELECT 1 AS a) q;", "0A000", 23, "FOR r IN"),
+        ("SELECT a INTO v FROM t UNION SELECT 1;", "0A000", 1, "RETURN QUERY"),
+        ("SELECT row_number() OVER () INTO v FROM t;", "0A000", 8, "variable"),
+        ("SELECT b, count(*) INTO v, r FROM t;", "42803", 1, ""),
+        ("SELECT nosuch INTO v FROM t;", "42703", 8, ""),
+        ("SELECT a INTO v FROM nosuch;", "42P01", 22, ""),
+        ("SELECT a, b INTO v FROM t;", "42601", 18, ""),
+        ("UPDATE t SET a = 2 WHERE a = 1;", "0A000", 1, "CREATE INDEX"),
+        ("UPDATE t SET nosuch = 2;", "42703", 14, ""),
+        ("UPDATE t SET c = 'x';", "22P02", 18, ""),
+        ("UPDATE t SET c = b;", "42804", 18, "cast"),
+        ("INSERT INTO t SELECT * FROM t;", "0A000", 15, "FOR r IN"),
+        ("INSERT INTO t VALUES (1, 'x', 2, 3);", "42601", 34, ""),
+        (
+            "INSERT INTO t VALUES (1) ON CONFLICT DO UPDATE SET b = 'x';",
+            "42601",
+            1,
+            "ON CONFLICT (column_name)",
+        ),
+        ("DELETE FROM t WHERE a = n;", "0A000", 1, "CREATE INDEX ON child (t_a)"),
+        ("FOR x IN SELECT a FROM t LOOP NULL; END LOOP;", "42601", 5, "RECORD"),
+        ("FOR i IN n LOOP NULL; END LOOP;", "42601", 10, "1..n"),
+        ("RETURN QUERY SELECT 1;", "42804", 1, ""),
+        ("RETURN NEXT 1;", "42804", 1, ""),
+        ("RAISE EXCEPTION '% %', 1;", "42601", 1, ""),
+        ("RAISE EXCEPTION 'x' USING ERRCODE = 'nosuch';", "42704", 27, "P0001"),
+        ("v := 1 +;", "42601", 9, ""),
+        ("v = 5 v := 6;", "42601", 7, ""),
+        ("IF v THEN NULL; END IF;", "42804", 4, ""),
+        ("v := r.x;", "55000", 6, "before this"),
+    ];
+    let mut wrong = String::new();
+    for (statement, code, column, hint) in cases {
+        let problem = refused(statement);
+        let given = problem.hint.as_deref().unwrap_or("");
+        let advised = given.contains(hint) && (*code != "0A000" || !given.is_empty());
+        let place = (problem.place.line, problem.place.column);
+        if problem.code() != *code || place != (2, *column) || !advised {
+            wrong.push_str(&format!("{statement}\n{problem}\n\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn ambiguous_names() {
+    let mut database = Database::with(TABLES);
+    let problem = database.error(
+        "CREATE PROCEDURE p(a integer) LANGUAGE plpgsql AS $$ BEGIN
+         DELETE FROM u WHERE a = 1; END $$",
+    );
+    assert_eq!(problem.code(), "42702");
+    assert_eq!((problem.place.line, problem.place.column), (2, 30));
+    database.run(
+        "CREATE PROCEDURE p(a integer) LANGUAGE plpgsql AS $$ BEGIN
+         DELETE FROM u WHERE u.a = p.a; END $$",
+    );
+}
+
+#[test]
+fn scripts_and_definitions() {
+    let cases: &[(&str, &str, u32, u32)] = &[
+        ("CREATE TABLE t (a integer);", "42P07", 1, 14),
+        ("CREATE TABLE x (a nosuch);", "42704", 1, 17),
+        ("CREATE TABLE x (a serial[]);", "0A000", 1, 17),
+        ("CREATE TABLE x (a integer, a text);", "42701", 1, 28),
+        ("CREATE TABLE x (a numeric(50,2));", "22023", 1, 17),
+        ("CREATE TABLE x (a integer REFERENCES nosuch);", "42P01", 1, 38),
+        ("CREATE TABLE x (a integer REFERENCES u);", "42830", 1, 38),
+        ("CREATE TABLE x (a integer REFERENCES t DEFERRABLE);", "0A000", 1, 17),
+        ("CREATE TABLE x (a integer PRIMARY KEY, PRIMARY KEY (a));", "42P16", 1, 53),
+        ("CREATE TABLE x (a integer CHECK (b > 1));", "42703", 1, 34),
+        ("CREATE TABLE x (a integer DEFAULT 'x');", "22P02", 1, 35),
+        ("CREATE TABLE x (a integer) WITH (nosuch = 1);", "22023", 1, 14),
+        ("CREATE TABLE x (a integer) WITH (routing = 'a');", "42P16", 1, 14),
+        ("CREATE TABLE x (a integer PRIMARY KEY) WITH (routing = 'b');", "42703", 1, 14),
+        ("CREATE TABLE x (a integer PRIMARY KEY, b text) WITH (routing = 'b');", "42P16", 1, 14),
+        ("CREATE TABLE x (a integer PRIMARY KEY) WITH (routing = '');", "42703", 1, 14),
+        ("CREATE INDEX i ON t (nosuch);", "42703", 1, 22),
+        ("CREATE INDEX i ON t (b DESC);", "0A000", 1, 22),
+        ("CREATE INDEX i ON t USING gin (b);", "0A000", 1, 19),
+        ("DROP TABLE nosuch;", "42P01", 1, 12),
+        ("DROP TABLE t;", "2BP01", 1, 12),
+        ("DROP INDEX t_pkey;", "2BP01", 1, 12),
+        ("SET ROLE x;", "0A000", 1, 5),
+        ("SET x;", "42601", 1, 6),
+        ("COPY t TO 'file';", "0A000", 1, 11),
+        ("SELECT 1;\n\n  SELEC 2;", "42601", 3, 3),
+        ("SELECT 'open", "42601", 1, 8),
+        ("CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1';", "0A000", 1, 42),
+        ("CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS ''", "0A000", 1, 29),
+        ("CREATE FUNCTION f() RETURNS int STRICT LANGUAGE plpgsql AS ''", "0A000", 1, 33),
+        ("CREATE FUNCTION f(int) RETURNS int LANGUAGE plpgsql AS ''", "0A000", 1, 19),
+        ("CREATE FUNCTION f(n int DEFAULT 1) RETURNS int LANGUAGE plpgsql AS ''", "0A000", 1, 25),
+        ("CREATE PROCEDURE f(n int, n int) LANGUAGE plpgsql AS 'BEGIN END'", "42P13", 1, 27),
+        ("CALL f(now())", "0A000", 1, 8),
+    ];
+    let mut wrong = String::new();
+    for (script, code, line, column) in cases {
+        let problem = Database::with(TABLES).error(script);
+        let place = (problem.place.line, problem.place.column);
+        if problem.code() != *code || place != (*line, *column) {
+            wrong.push_str(&format!("{script}\n{problem}\n\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn calls_are_typed() {
+    let mut database = Database::with(
+        "CREATE PROCEDURE p(a smallint, b bigint[], c date) LANGUAGE plpgsql AS $$ BEGIN END $$",
+    );
+    database.run("CALL p(1, ARRAY[1, 2], '2026-11-21')");
+    database.run("CALL p(1, '{1,2}', NULL)");
+    database.run("CALL p(c => NULL, a => -1, b => NULL)");
+    for (script, code) in [
+        ("CALL p(1)", "42883"),
+        ("CALL p(1, 2, NULL)", "42804"),
+        ("CALL p('x', NULL, NULL)", "22P02"),
+        ("CALL p(1, '{x}', NULL)", "22P02"),
+        ("CALL p(1, NULL, d => NULL)", "42883"),
+        ("CALL p(ARRAY[1], NULL, NULL)", "42804"),
+    ] {
+        assert_eq!(database.error(script).code(), code, "{script}");
+    }
+}
