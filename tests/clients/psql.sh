@@ -78,10 +78,30 @@ SQL
     echo "psql said: $left" >&2
     exit 1
 }
+# What procedures say comes before what they end with.
+said=$(psql -X -q -A -t 2>&1 << 'SQL'
+CREATE FUNCTION talk(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+    RAISE NOTICE 'n is %', n USING HINT = 'ask again'; RAISE DEBUG 'unheard';
+    IF n > 1 THEN RAISE EXCEPTION 'too many'; END IF;
+    RETURN n; END $$;
+SELECT talk(1);
+SELECT talk(2);
+SQL
+) || true
+expected="NOTICE:  n is 1
+HINT:  ask again
+1
+NOTICE:  n is 2
+HINT:  ask again
+ERROR:  too many"
+[ "$said" = "$expected" ] || {
+    echo "psql said: $said" >&2
+    exit 1
+}
 # By the local socket, where a host is a directory.
 near=$(psql -X -A -t -h "$work" -c "SELECT count(*) FROM seat" -c '\conninfo')
 [[ "$near" = "1000"*"via socket in \"$work\""* ]] || {
     echo "psql said: $near" >&2
     exit 1
 }
-echo "psql: the script, the \\d family, four errors, a local socket"
+echo "psql: the script, the \\d family, four errors, notices, a local socket"

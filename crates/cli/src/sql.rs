@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use hotrow::{Config, Database, Session, StatementResult};
+use hotrow::{Config, Database, Notice, Session, StatementResult};
 use hotrow_bench::select_engines;
 
 use crate::arguments::{EngineArguments, EngineChoice, SqlArguments};
@@ -38,12 +38,20 @@ pub(crate) fn execute(
     done.map_err(|error| script.tell(&error, Style::of(&io::stderr())))
 }
 
+/// Writes what was said beside a result, as psql does.
+fn write_notices(notices: &[Notice]) {
+    for Notice { level, said } in notices {
+        eprintln!("{}: {}", format!("{level:?}").to_uppercase(), said.message);
+        let more = [("DETAIL", &said.detail), ("HINT", &said.hint)];
+        more.iter()
+            .filter_map(|(name, text)| Some((name, text.as_ref()?)))
+            .for_each(|(name, text)| eprintln!("{name}:  {text}"));
+    }
+}
+
 /// Writes a statement's rows, or its command tag where it has none.
 fn write_result(result: &StatementResult, quiet: bool, out: &mut dyn Write) -> io::Result<()> {
-    if let Some(warning) = &result.warning {
-        eprintln!("WARNING {}: {}", warning.code(), warning.message);
-    }
-    result.notices.iter().for_each(|notice| eprintln!("NOTICE: {}", notice.message));
+    write_notices(&result.notices);
     if !result.rows.columns().is_empty() {
         write_rows(&result.rows, out)
     } else if quiet {

@@ -522,9 +522,7 @@ impl CallSource for ClientSource {
                 let columns = self.columns.of(procedure, program);
                 (Reply::new(Ok(Rows::of_frame(columns, frame, program)), durable_in), time)
             }
-            End::Aborted { error, durable_in, time } => {
-                (Reply::new(Err(Box::new(error)), durable_in), time)
-            }
+            End::Aborted { error, durable_in, time } => (Reply::new(Err(error), durable_in), time),
         };
         if !key.is_empty() {
             let call = mailbox.call.load(Ordering::Relaxed); // ordered by the queue

@@ -119,4 +119,4 @@ pub use hotrow_engine::statistics::{Activity, CallTime, Statistics};
 pub use hotrow_engine::trace::{SerialTrace, Traced};
 pub use hotrow_sql::{Direction, KnownType, Naming, known_type, without_parameters};
 pub use hotrow_transaction::invocation::{Arguments, Invocation};
-pub use hotrow_transaction::outcome::SqlError;
+pub use hotrow_transaction::outcome::{Notice, NoticeLevel, SqlError};

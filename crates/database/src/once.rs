@@ -109,8 +109,13 @@ impl Outcomes {
         }
     }
 
-    /// Tells how a call ended.
-    pub(crate) fn end(&self, key: &[u8], outcome: Outcome) {
+    /// Tells how a call ended. What it said is heard by who had it run, and by nobody who asks
+    /// again.
+    pub(crate) fn end(&self, key: &[u8], mut outcome: Outcome) {
+        outcome.answer = outcome.answer.map(Rows::untold).map_err(|error| {
+            let error = SqlError { notices: Vec::new(), ..*error };
+            Box::new(error)
+        });
         let mut shard = self.shard(key).lock();
         shard.ended.push_back((outcome.ended_us, key.into()));
         shard.by_key.insert(key.into(), State::Ended(outcome));

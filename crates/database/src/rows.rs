@@ -7,7 +7,7 @@ use hotrow_base::ids::ProcedureId;
 use hotrow_base::value::{FromValue, Value, ValueError};
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::frame::Frame;
-use hotrow_transaction::outcome;
+use hotrow_transaction::outcome::{self, Notice};
 use hotrow_transaction::program::ROW_COUNT;
 
 use crate::config::Durability;
@@ -32,6 +32,7 @@ pub struct Rows {
     values: Vec<Value>,
     touched: u64,
     durability: Durability,
+    notices: Vec<Notice>,
 }
 
 impl Rows {
@@ -64,8 +65,7 @@ impl Rows {
 
 impl Default for Rows {
     fn default() -> Self {
-        let durability = Durability::Memory;
-        Self { columns: Arc::new([]), values: Vec::new(), touched: 0, durability }
+        Self::new(Arc::new([]), Vec::new(), 0)
     }
 }
 
@@ -83,12 +83,13 @@ impl Rows {
         let datums = frame.result_datums().iter().zip(types);
         let values = datums.map(|(&datum, of)| Value::from_datum(datum, of, heap)).collect();
         let touched = frame.slot(ROW_COUNT).as_int() as u64;
-        Self { columns, values, touched, durability: Durability::Memory }
+        Self { notices: frame.notices().to_vec(), ..Self::new(columns, values, touched) }
     }
 
     /// Rows of some values, row after row.
     pub(crate) fn new(columns: Arc<[String]>, values: Vec<Value>, touched: u64) -> Self {
-        Self { columns, values, touched, durability: Durability::Memory }
+        let (durability, notices) = (Durability::Memory, Vec::new());
+        Self { columns, values, touched, durability, notices }
     }
 
     /// The values, row after row.
@@ -123,6 +124,17 @@ impl Rows {
     /// Rows that an INSERT, UPDATE or DELETE touched; of a call, those of its last statement.
     pub fn touched(&self) -> u64 {
         self.touched
+    }
+
+    /// What the call said by RAISE NOTICE and the like, from the first to the last; a call that
+    /// failed has it in its [error](outcome::SqlError::notices).
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// Without what was said.
+    pub(crate) fn untold(self) -> Self {
+        Self { notices: Vec::new(), ..self }
     }
 
     /// What outlives what: how safe the transaction and all it saw were when this was returned.
@@ -168,8 +180,8 @@ impl Rows {
 impl From<outcome::Rows> for Rows {
     fn from(rows: outcome::Rows) -> Self {
         let values = rows.rows.into_iter().flatten().collect();
-        let durability = Durability::Memory;
-        Self { columns: rows.columns.into(), values, touched: rows.touched, durability }
+        let notices = rows.notices;
+        Self { notices, ..Self::new(rows.columns.into(), values, rows.touched) }
     }
 }
 
@@ -179,6 +191,7 @@ impl From<Rows> for outcome::Rows {
             columns: rows.columns.to_vec(),
             rows: rows.iter().map(<[Value]>::to_vec).collect(),
             touched: rows.touched,
+            notices: rows.notices,
         }
     }
 }

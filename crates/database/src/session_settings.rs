@@ -6,7 +6,7 @@ use std::time::Duration;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_sql::{AdvisoryLevel, Setting, TransactionAccess, TransactionControl, TransactionModes};
-use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::outcome::{Notice, NoticeLevel, SqlError};
 use hotrow_transaction::program::ResultColumn;
 
 use crate::error::{Error, advised};
@@ -46,6 +46,19 @@ impl Session {
         self.settings().take_changed()
     }
 
+    /// Whether `client_min_messages` lets a client hear what matters so much.
+    pub fn hears(&self, level: NoticeLevel) -> bool {
+        let least = self.settings().get("client_min_messages");
+        let least = match least.as_deref().unwrap_or_default() {
+            "log" => NoticeLevel::Log,
+            "info" | "notice" => NoticeLevel::Notice,
+            "warning" => NoticeLevel::Warning,
+            "error" => NoticeLevel::Info,
+            _ => NoticeLevel::Debug,
+        };
+        level >= least
+    }
+
     /// DISCARD ALL, as far as it is the session's: settings. Fails with 25001 in a transaction.
     ///
     /// # Errors
@@ -65,7 +78,7 @@ impl Session {
     pub(crate) fn control(
         &self,
         control: TransactionControl,
-    ) -> Result<(Said, Vec<SqlError>), Error> {
+    ) -> Result<(Said, Vec<Notice>), Error> {
         let mut notices = Vec::new();
         let mut control = control;
         if let TransactionControl::Begin(modes) = &mut control {
@@ -157,9 +170,9 @@ impl Session {
             // Over as soon as it is there, as PostgreSQL has it.
             self.settings().step(TransactionStep::Committed);
         }
-        let warning = is_outside.then(|| outside("SET LOCAL"));
-        let notices = weaker(is_isolation && asks_less);
-        Ok(StatementResult { warning, notices, ..StatementResult::of_tag("SET") })
+        let warning = is_outside.then(|| Notice::warning(outside("SET LOCAL")));
+        let notices = warning.into_iter().chain(weaker(is_isolation && asks_less)).collect();
+        Ok(StatementResult { notices, ..StatementResult::of_tag("SET") })
     }
 
     /// set_config: what the setting is then.
@@ -178,12 +191,9 @@ impl Session {
             Some(access) => self.talk().set_read_only(access == TransactionAccess::ReadOnly),
             None => self.transaction_state() != TransactionState::Idle,
         };
-        let warning = (!is_inside).then(|| outside("SET TRANSACTION"));
-        StatementResult {
-            warning,
-            notices: weaker(modes.is_weaker),
-            ..StatementResult::of_tag("SET")
-        }
+        let warning = (!is_inside).then(|| Notice::warning(outside("SET TRANSACTION")));
+        let notices = warning.into_iter().chain(weaker(modes.is_weaker)).collect();
+        StatementResult { notices, ..StatementResult::of_tag("SET") }
     }
 
     fn shown(&self, name: &str) -> Result<String, SqlError> {
@@ -240,7 +250,7 @@ impl Session {
     }
 }
 
-fn weaker(is_weaker: bool) -> Vec<SqlError> {
+fn weaker(is_weaker: bool) -> Vec<Notice> {
     is_weaker.then(notice_serializable).into_iter().collect()
 }
 

@@ -9,14 +9,14 @@ use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Quiet, Schema};
 use hotrow_sql::{
-    Argument, CatalogChange, Compiled, Maintenance, Naming, Notice, Query, ScriptStatement,
-    Truncation, compile, quoted,
+    Argument, CatalogChange, Compiled, Maintenance, Naming, Query, ScriptStatement, Truncation,
+    compile, quoted,
 };
 use hotrow_transaction::actions::{ActionPlan, explain_in_batch};
 use hotrow_transaction::explain::explain_plan;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::lower;
-use hotrow_transaction::outcome::{self, SqlError};
+use hotrow_transaction::outcome::{self, Notice, NoticeLevel, SqlError};
 use hotrow_transaction::plan::Plan;
 use hotrow_transaction::program::Place;
 
@@ -45,10 +45,9 @@ pub struct StatementResult {
     pub types: Vec<SqlType>,
     /// where the statement stands in the script
     pub place: Place,
-    /// what PostgreSQL warns of: a BEGIN in a transaction, a COMMIT outside
-    pub warning: Option<SqlError>,
-    /// what else there is to know: that a table was not there, and so was not dropped
-    pub notices: Vec<SqlError>,
+    /// what there is to know beside it: what RAISE said, a COMMIT outside of transactions, that a
+    /// table was not there and so was not dropped
+    pub notices: Vec<Notice>,
 }
 
 impl StatementResult {
@@ -66,7 +65,6 @@ impl StatementResult {
             rows: Rows::default(),
             types: Vec::new(),
             place: Place::default(),
-            warning: None,
             notices: Vec::new(),
         }
     }
@@ -135,6 +133,10 @@ pub(crate) fn execute(
     }
     session.note_statement(done.is_ok());
     tell_if_slow(session, prepared.statement(), began);
+    match &done {
+        Ok(result) => log_notices(session, &result.notices),
+        Err(error) => error.as_sql().iter().for_each(|error| log_notices(session, &error.notices)),
+    }
     session.settle_limits();
     session.settle_advisory();
     done.map_err(|error| at(error, prepared.statement().place))
@@ -144,6 +146,19 @@ pub(crate) fn execute(
 pub(crate) const EXPLAINED: &str = "QUERY PLAN";
 /// Bytes of a slow statement's text that are written to the log.
 const TOLD_BYTES_MAX: usize = 1024;
+
+/// Writes to the log what procedures raise for whoever runs the database to know.
+fn log_notices(session: &Session, notices: &[Notice]) {
+    for Notice { level, said } in notices {
+        let (identity, message) = (session.identity(), said.message.as_str());
+        let (number, user, code) = (identity.number, identity.user.as_str(), said.code());
+        match level {
+            NoticeLevel::Log => tracing::info!(number, user, code, message, "LOG was raised"),
+            NoticeLevel::Warning => tracing::warn!(number, user, code, message, "a warning"),
+            NoticeLevel::Debug | NoticeLevel::Notice | NoticeLevel::Info => {}
+        }
+    }
+}
 
 /// Writes a statement to the log that took too long; values of parameters are not told.
 fn tell_if_slow(session: &Session, statement: &ScriptStatement, began: Ticks) {
@@ -173,7 +188,8 @@ fn execute_in_state(
         let is_start = statement.text.get(..5).is_some_and(|t| t.eq_ignore_ascii_case("start"));
         let tag = if is_start { "START TRANSACTION" } else { said.tag };
         let (tag, rows, types) = (tag.to_owned(), Rows::default(), Vec::new());
-        return Ok(StatementResult { tag, rows, types, place, warning: said.warning, notices });
+        let notices = said.warning.into_iter().chain(notices).collect();
+        return Ok(StatementResult { tag, rows, types, place, notices });
     }
     session.talk().refuse_failed()?;
     prepared.check_count(values)?;
@@ -217,7 +233,7 @@ fn execute_in_state(
             return Err(advised(b"0A000", message, hint).into());
         }
         Some(Compiled::Truncate(truncation)) => {
-            notices.extend(truncation.notices.iter().map(notice));
+            notices.extend_from_slice(&truncation.notices);
             let rows = truncate(session, prepared, &truncation)?;
             for (sequence, start) in &truncation.restarted {
                 session.set_number(*sequence, *start, false)?;
@@ -226,7 +242,7 @@ fn execute_in_state(
         }
         Some(definition) => {
             refuse_own_user(session, &definition)?;
-            notices.extend(definition.notices().into_iter().map(notice));
+            notices.extend(definition.notices().into_iter().cloned());
             session.talk().make_way(inner, &tag(&statement.text, &Rows::default()))?;
             // Compiled again: the catalog may be another one by then.
             let quiet = inner.quiet(Purpose::DEFINITION)?;
@@ -236,7 +252,8 @@ fn execute_in_state(
         }
     };
     let tag = tag(&statement.text, &rows);
-    Ok(StatementResult { tag, rows, types, place, warning: None, notices })
+    notices.extend_from_slice(rows.notices());
+    Ok(StatementResult { tag, rows, types, place, notices })
 }
 
 /// The tables that a definition has made.
@@ -263,10 +280,6 @@ fn refuse_own_user(session: &Session, definition: &Compiled) -> Result<(), SqlEr
         true => Err(SqlError::new(b"55006", "current user cannot be dropped")),
         false => Ok(()),
     }
-}
-
-fn notice(notice: &Notice) -> SqlError {
-    SqlError::new(&notice.code, notice.text.clone())
 }
 
 /// Empties tables at a quiet point; inside a transaction by deleting their rows, which it can take
@@ -504,7 +517,7 @@ fn explain(inner: &Inner, name: &str, arguments: Option<Vec<Value>>) -> Result<R
 /// Lines of text as rows of one column.
 fn shown<'a>(column: &str, lines: impl Iterator<Item = &'a str>) -> Rows {
     let rows = lines.map(|line| vec![Value::from(line)]).collect();
-    outcome::Rows { columns: vec![column.to_owned()], rows, touched: 0 }.into()
+    outcome::Rows { columns: vec![column.to_owned()], rows, ..outcome::Rows::default() }.into()
 }
 
 /// The error, with a place where it has none.

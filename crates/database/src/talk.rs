@@ -15,7 +15,7 @@ use hotrow_engine::interactive::{Failure, Interactive, InteractiveTransaction, S
 use hotrow_sql::{TransactionAccess, TransactionControl};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
-use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::outcome::{Notice, SqlError};
 
 use crate::arguments::bind_all;
 use crate::books::SessionBooks;
@@ -57,7 +57,7 @@ pub(crate) struct Talk {
 /// What was said of a transaction.
 pub(crate) struct Said {
     pub(crate) tag: &'static str,
-    pub(crate) warning: Option<SqlError>,
+    pub(crate) warning: Option<Notice>,
 }
 
 impl Talk {
@@ -343,7 +343,7 @@ impl Talk {
 }
 
 /// What there is to be said of a transaction's end.
-fn ending(open: Option<&OpenTransaction>, verb: &str) -> Option<SqlError> {
+fn ending(open: Option<&OpenTransaction>, verb: &str) -> Option<Notice> {
     match open {
         Some(open) if open.extent() == Extent::Block => {
             let is_undone = verb == "ROLLBACK" || open.state() == TransactionState::Failed;

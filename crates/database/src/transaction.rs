@@ -19,7 +19,7 @@ use hotrow_engine::interactive::{Failure, InteractiveTransaction, Statement};
 use hotrow_sql::TransactionAccess;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
-use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::Place;
 
 use crate::error::advised;
@@ -292,22 +292,23 @@ pub(crate) fn inside(what: &str) -> SqlError {
 }
 
 /// What is said where an isolation level is asked for that there is no need for.
-pub(crate) fn notice_serializable() -> SqlError {
-    SqlError::new(b"00000", "all transactions are serializable, whatever level is asked for")
+pub(crate) fn notice_serializable() -> Notice {
+    let message = "all transactions are serializable, whatever level is asked for";
+    Notice::new(SqlError::new(b"00000", message))
 }
 
 /// The warning of a BEGIN inside, and of a COMMIT or ROLLBACK outside.
-pub(crate) fn warning_inside() -> SqlError {
-    SqlError::new(b"25001", "there is already a transaction in progress")
+pub(crate) fn warning_inside() -> Notice {
+    Notice::warning(SqlError::new(b"25001", "there is already a transaction in progress"))
 }
 
 /// The warning of a ROLLBACK behind definitions.
-pub(crate) fn warning_stays() -> SqlError {
-    let message = "the definitions of the transaction stay: they take effect at once";
-    advised(b"01000", message.to_owned(), "Drop what is not to be there.")
+pub(crate) fn warning_stays() -> Notice {
+    let message = "the definitions of the transaction stay: they take effect at once".to_owned();
+    Notice::warning(advised(b"01000", message, "Drop what is not to be there."))
 }
 
 /// See [`warning_inside`].
-pub(crate) fn warning_outside() -> SqlError {
-    SqlError::new(b"25P01", "there is no transaction in progress")
+pub(crate) fn warning_outside() -> Notice {
+    Notice::warning(SqlError::new(b"25P01", "there is no transaction in progress"))
 }

@@ -45,7 +45,7 @@ pub enum End<'a> {
     /// it failed or aborted itself; nothing of it remains
     Aborted {
         /// why
-        error: SqlError,
+        error: Box<SqlError>,
         /// the epoch in which all it saw is durable
         durable_in: u64,
         /// where its time went

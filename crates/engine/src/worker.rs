@@ -147,9 +147,9 @@ impl Call {
         let Err(stop) = attempt else { return Next::End(Ok(())) };
         match stop {
             Stop::Error | Stop::OutOfMemory => {
-                return Next::End(Err(error_of(stop, schema, &mut self.frame)));
+                return Next::End(Err(error_of(stop, schema, &mut self.frame).into()));
             }
-            Stop::Log => return Next::End(Err(committer.failure())),
+            Stop::Log => return Next::End(Err(committer.failure().into())),
             Stop::Replan if self.exclusive || self.attempts >= REPLANS_MAX => return Next::Alone,
             Stop::Replan => books.replans.increment(),
             Stop::Conflict(reason) => books.conflicts[reason as usize].increment(),
@@ -160,7 +160,7 @@ impl Call {
     /// Counts the call's end, and tells it to the source that it came from.
     pub fn finish(
         &mut self,
-        end: Result<(), SqlError>,
+        end: Result<(), Box<SqlError>>,
         source: &mut dyn CallSource,
         books: &WorkerBooks,
     ) {
@@ -182,7 +182,7 @@ impl Call {
 
     /// Ends the call with 42883: its procedure was dropped while it waited.
     pub fn finish_unknown(&mut self, source: &mut dyn CallSource, books: &WorkerBooks) {
-        self.finish(Err(unknown_procedure()), source, books);
+        self.finish(Err(unknown_procedure().into()), source, books);
     }
 
     /// Runs the call, which could not be planned, alone, and tells its end. The caller is outside
@@ -209,7 +209,7 @@ impl Call {
         };
         let (end, durable_in) = match end {
             Ok(durable_in) => (Ok(()), durable_in),
-            Err((error, durable_in)) => (Err(error), durable_in),
+            Err((error, durable_in)) => (Err(Box::new(error)), durable_in),
         };
         self.durable_in = durable_in;
         self.time.execute += Ticks::now().ticks_since(began);
@@ -238,7 +238,7 @@ impl Call {
 #[derive(Debug)]
 pub enum Next {
     /// it has ended so, and its end is to be told
-    End(Result<(), SqlError>),
+    End(Result<(), Box<SqlError>>),
     /// it is to be attempted once more, because of this
     Again(Stop),
     /// it is to run alone: reconnaissance has guessed wrong too often

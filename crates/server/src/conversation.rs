@@ -15,25 +15,24 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use bytes::BufMut;
 use hotrow::{
-    CopyIn, CopyOut, Direction, NamedBy, Naming, Outcome, Prepared, Session, SqlError, SqlType,
-    StatementResult, TransactionState, Value,
+    CopyIn, Direction, NamedBy, Naming, Outcome, Prepared, Session, SqlError, StatementResult,
+    TransactionState, Value,
 };
-use pgwire::messages::data::{FieldDescription, NoData, ParameterDescription, RowDescription};
+use pgwire::messages::data::{NoData, ParameterDescription};
 use pgwire::messages::extendedquery::{
     BindComplete, CloseComplete, ParseComplete, PortalSuspended,
 };
 use pgwire::messages::response::{
     CommandComplete, EmptyQueryResponse, ReadyForQuery, TransactionStatus,
 };
-
 use pgwire::messages::startup::ParameterStatus;
 
+use crate::answer::{row_description, say_copy, say_notices, say_result, say_rows, send_rows, tag};
 use crate::connection::{Ended, Idle, Outgoing};
 use crate::frontend::{Bind, Frontend, Target};
 use crate::portal::{Portal, Progress, Statement, Statements, travelled};
-use crate::report::{Severity, notice, response, sql_error};
+use crate::report::{Severity, response, sql_error};
 use crate::wire::{self, Format};
 
 /// Prepared statements, and portals, that a connection may have.
@@ -189,9 +188,15 @@ impl<'a> Conversation<'a> {
     /// Tells an error of the extended protocol, behind which everything is skipped.
     fn told(&mut self, done: Result<(), SqlError>, text: &str) {
         if let Err(error) = done {
-            self.out.say(&response(&error, Severity::Error, text));
+            self.say_error(&error, text);
             self.skips = true;
         }
+    }
+
+    /// What a statement had said, and the error that it came to.
+    fn say_error(&mut self, error: &SqlError, text: &str) {
+        say_notices(self.out, &self.session, &error.notices);
+        self.out.say(&response(error, Severity::Error, text));
     }
 
     /// A script, answered statement by statement.
@@ -218,14 +223,14 @@ impl<'a> Conversation<'a> {
         while let Some(statement) = rest.next() {
             match self.session.perform(&statement, &[]) {
                 Ok(Outcome::Done(result)) => {
-                    say_result(self.out, &result, &statement.origins());
+                    say_result(self.out, &self.session, &result, &statement.origins());
                 }
                 Ok(Outcome::CopyOut(copy)) => say_rows(self.out, *copy),
                 Ok(Outcome::CopyIn(copy)) => {
                     return self.copy_in(copy, script, Some(rest));
                 }
                 Ok(Outcome::Naming(naming)) => match self.name(naming, &[]) {
-                    Ok(result) => say_result(self.out, &result, &[]),
+                    Ok(result) => say_result(self.out, &self.session, &result, &[]),
                     Err(error) => return self.end_script(script, Err(error)),
                 },
                 Err(error) => return self.end_script(script, Err(error)),
@@ -237,7 +242,7 @@ impl<'a> Conversation<'a> {
     fn end_script(&mut self, script: &str, done: Result<(), hotrow::Error>) {
         let ended = self.session.end_batch(done.is_ok());
         if let Err(error) = done.and(ended) {
-            self.out.say(&response(&sql_error(error), Severity::Error, script));
+            self.say_error(&sql_error(error), script);
         }
         self.ready();
     }
@@ -290,7 +295,7 @@ impl<'a> Conversation<'a> {
     ) {
         match (done, rest) {
             (Ok(result), rest) => {
-                say_result(self.out, &result, &[]);
+                say_result(self.out, &self.session, &result, &[]);
                 if let Some(rest) = rest {
                     self.run_script(&text, rest);
                 }
@@ -551,7 +556,7 @@ impl<'a> Conversation<'a> {
                     return Ok(());
                 }
             };
-            say_notices(out, &result);
+            say_notices(out, session, &result.notices);
             portal.progress = Progress::Run(Box::new(result), 0);
         }
         let (result, sent) = match &portal.progress {
@@ -605,54 +610,10 @@ impl<'a> Conversation<'a> {
         if let Some(portal) =
             self.portals.get_mut(name).filter(|p| Rc::ptr_eq(&p.statement, &statement))
         {
-            say_notices(self.out, &result);
+            say_notices(self.out, &self.session, &result.notices);
             portal.progress = Progress::Run(Box::new(result), 0);
         }
         Ok(())
-    }
-}
-
-/// A statement's whole answer.
-fn say_result(out: &mut Outgoing, result: &StatementResult, origins: &[(u32, i16)]) {
-    say_notices(out, result);
-    if !result.types.is_empty() {
-        let columns = result.rows.columns().iter().cloned();
-        let columns: Vec<_> = columns.zip(result.types.iter().copied()).collect();
-        out.say(&row_description(&columns, origins, |_| Format::Text));
-        send_rows(out, result, 0..result.rows.len(), |_| Format::Text);
-    }
-    out.say(&CommandComplete::new(result.tag.clone()));
-}
-
-/// CopyInResponse or CopyOutResponse: all columns are text.
-fn say_copy(out: &mut Outgoing, kind: u8, columns: usize, format: Format) {
-    out.say_by(kind, |body| {
-        body.put_u8(format.code() as u8);
-        body.put_u16(columns as u16); // a table has fewer than 2,000
-        (0..columns).for_each(|_| body.put_i16(format.code()));
-    });
-}
-
-/// The rows of a COPY TO STDOUT, and what was done.
-fn say_rows(out: &mut Outgoing, copy: CopyOut) {
-    say_copy(out, b'H', copy.columns(), Format::of_copy(copy.is_binary()));
-    copy.for_each_piece(|line| out.say_by(b'd', |body| body.put_slice(line)));
-    out.say_by(b'c', |_| ());
-    out.say(&CommandComplete::new(copy.finish().tag));
-}
-
-fn say_notices(out: &mut Outgoing, result: &StatementResult) {
-    if let Some(warning) = &result.warning {
-        out.say(&notice(warning, Severity::Warning));
-    }
-    result.notices.iter().for_each(|told| out.say(&notice(told, Severity::Notice)));
-}
-
-/// A result's command tag; that of a query counts the rows that were sent with it.
-fn tag(result: &StatementResult, sent: usize) -> String {
-    match result.tag.starts_with("SELECT ") {
-        true => format!("SELECT {sent}"),
-        false => result.tag.clone(),
     }
 }
 
@@ -666,35 +627,4 @@ fn no_portal(name: &str) -> SqlError {
 
 fn close_some() -> Option<String> {
     Some("Close those that are not used any more.".to_owned())
-}
-
-fn row_description(
-    columns: &[(String, SqlType)],
-    origins: &[(u32, i16)],
-    format: impl Fn(usize) -> Format,
-) -> RowDescription {
-    let field = |(at, (name, of)): (usize, &(String, SqlType))| {
-        let (oid, size, modifier) = (wire::oid(*of), wire::size(*of), wire::modifier(*of));
-        let (table, column) =
-            origins.get(at).map_or((0, 0), |(table, column)| (*table as i32, *column));
-        FieldDescription::new(name.clone(), table, column, oid, size, modifier, format(at).code())
-    };
-    RowDescription::new(columns.iter().enumerate().map(field).collect())
-}
-
-fn send_rows(
-    out: &mut Outgoing,
-    result: &StatementResult,
-    which: std::ops::Range<usize>,
-    format: impl Fn(usize) -> Format,
-) {
-    for row in result.rows.iter().skip(which.start).take(which.len()) {
-        out.say_by(b'D', |body| {
-            body.put_u16(row.len() as u16);
-            for (at, (value, of)) in row.iter().zip(&result.types).enumerate() {
-                let (SqlType::Scalar(of) | SqlType::Array(of)) = *of;
-                wire::write_with_length(value, format(at), of, body);
-            }
-        });
-    }
 }

@@ -6,8 +6,8 @@
 //!
 //! Reading order: `server` (connections come and go), `listening` (from where), `connection`
 //! (bytes), `frontend` (messages that come), `startup`, `tls` and `scram` (who is let in),
-//! `conversation` (simple and extended queries), `portal`, `wire` (values), `report` (errors);
-//! beside them `http` and `metrics`, for machines that watch.
+//! `conversation` (simple and extended queries), `answer` and `portal` (their results), `wire`
+//! (values), `report` (errors); beside them `http` and `metrics`, for machines that watch.
 //!
 //! A connection is a thread, as a session of the embedded database is: a thread that waits for a
 //! call costs nothing but its stack, and a call goes from the socket to the engine without passing
@@ -20,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answer;
 mod connection;
 mod conversation;
 mod frontend;

@@ -1,6 +1,6 @@
 //! Errors and warnings as PostgreSQL's clients hear them.
 
-use hotrow::{Error, SqlError};
+use hotrow::{Error, Notice, NoticeLevel, SqlError};
 use pgwire::messages::response::{ErrorResponse, NoticeResponse};
 use tracing::{error, warn};
 
@@ -11,10 +11,6 @@ pub(crate) enum Severity {
     Error,
     /// the connection ends
     Fatal,
-    /// it was done all the same
-    Warning,
-    /// something to know
-    Notice,
 }
 
 impl Severity {
@@ -22,8 +18,6 @@ impl Severity {
         match self {
             Self::Error => "ERROR",
             Self::Fatal => "FATAL",
-            Self::Warning => "WARNING",
-            Self::Notice => "NOTICE",
         }
     }
 }
@@ -54,10 +48,10 @@ fn log(of: &SqlError) {
 }
 
 /// The fields of a message; `text` is what was executed, for the position in it.
-fn fields(error: &SqlError, severity: Severity, text: &str) -> Vec<(u8, String)> {
+fn fields(error: &SqlError, severity: &str, text: &str) -> Vec<(u8, String)> {
     let mut fields = vec![
-        (b'S', severity.name().to_owned()),
-        (b'V', severity.name().to_owned()),
+        (b'S', severity.to_owned()),
+        (b'V', severity.to_owned()),
         (b'C', error.code().to_owned()),
         (b'M', error.message.clone()),
     ];
@@ -107,12 +101,19 @@ fn routine(error: &SqlError) -> &'static str {
 /// An ErrorResponse.
 pub(crate) fn response(error: &SqlError, severity: Severity, text: &str) -> ErrorResponse {
     log(error);
-    ErrorResponse::new(fields(error, severity, text))
+    ErrorResponse::new(fields(error, severity.name(), text))
 }
 
 /// A NoticeResponse.
-pub(crate) fn notice(notice: &SqlError, severity: Severity) -> NoticeResponse {
-    NoticeResponse::new(fields(notice, severity, ""))
+pub(crate) fn notice(notice: &Notice) -> NoticeResponse {
+    let severity = match notice.level {
+        NoticeLevel::Debug => "DEBUG",
+        NoticeLevel::Log => "LOG",
+        NoticeLevel::Notice => "NOTICE",
+        NoticeLevel::Warning => "WARNING",
+        NoticeLevel::Info => "INFO",
+    };
+    NoticeResponse::new(fields(&notice.said, severity, ""))
 }
 
 /// The character of a text, from 1, at a line and a column, both from 1.

@@ -73,6 +73,10 @@ fn events_are_lines_of_json_without_secrets() {
     assert!(slow.contains("\"user\":\"tester\"") && slow.contains("\"ms\":1"), "{slow}");
     assert!(!lines.text().contains("SELECT 1"), "that was none");
     client.batch_execute("CREATE USER ann PASSWORD 'correct horse'").expect("she is new");
+    let raise = "DO $$ BEGIN RAISE LOG 'the till is %', 'open'; RAISE NOTICE 'no news'; END $$";
+    client.batch_execute(raise).expect("it may speak");
+    let raised = lines.wait_for(&["\"level\":\"INFO\"", "LOG was raised", "the till is open"]);
+    assert!(raised.contains("\"user\":\"tester\"") && !lines.text().contains("no news"));
     let port = server.address.port();
     let mut config = Client::configure();
     config.host("127.0.0.1").port(port).user("ann").password("battery staple");

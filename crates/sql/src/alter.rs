@@ -10,7 +10,7 @@ use hotrow_transaction::catalog::{Catalog, IndexDefinition, IndexKind, Table};
 use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation as Operation};
 
-use crate::apply::{CatalogChange, Columns, Filled, Notice};
+use crate::apply::{CatalogChange, Columns, Filled, left_out};
 use crate::clauses::object_name;
 use crate::compile::Compiled;
 use crate::definition::{Draft, ForeignKeyDefinition, TableDefinition};
@@ -40,7 +40,7 @@ impl Compiler<'_> {
             Ok(table) => table,
             Err(_) if written.if_exists => {
                 let text = format!("relation \"{name}\" does not exist, skipping");
-                return Ok(Compiled::Catalog(vec![CatalogChange::Nothing(Notice::new(text))]));
+                return Ok(Compiled::Catalog(vec![CatalogChange::Nothing(left_out(text))]));
             }
             Err(error) => return Err(error),
         };
@@ -150,7 +150,7 @@ impl Compiler<'_> {
             let table = &altered.table.name;
             let text =
                 format!("column \"{name}\" of relation \"{table}\" already exists, skipping");
-            altered.changes.push(CatalogChange::Nothing(Notice::new(text)));
+            altered.changes.push(CatalogChange::Nothing(left_out(text)));
             return Ok(());
         }
         let (checks, had_key) =
@@ -288,7 +288,7 @@ impl Altered<'_> {
             Ok(column) => column,
             Err(missing) if if_exists => {
                 let text = format!("{}, skipping", missing.message);
-                self.changes.push(CatalogChange::Nothing(Notice::new(text)));
+                self.changes.push(CatalogChange::Nothing(left_out(text)));
                 return Ok(());
             }
             Err(missing) => return Err(missing),
@@ -357,7 +357,7 @@ impl Altered<'_> {
             if !if_exists {
                 return Err(error(b"42704", place, text));
             }
-            self.changes.push(CatalogChange::Nothing(Notice::new(format!("{text}, skipping"))));
+            self.changes.push(CatalogChange::Nothing(left_out(format!("{text}, skipping"))));
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_transaction::catalog::{Catalog, Check, Column, ForeignKey, IndexDefinition, View};
-use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::{Expr, Place, Procedure};
 
 use crate::definition::{ForeignKeyDefinition, TableDefinition};
@@ -104,23 +104,14 @@ impl CatalogChange {
 }
 
 /// What a client is told about something that was left out.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Notice {
-    /// a sentence
-    pub text: String,
-    /// PostgreSQL's code for it
-    pub code: [u8; 5],
+pub(crate) fn left_out(text: String) -> Notice {
+    Notice::new(SqlError::new(b"00000", text))
 }
 
-impl Notice {
-    pub(crate) fn new(text: String) -> Self {
-        Self { text, code: *b"00000" }
-    }
-
-    /// That something is there already.
-    pub(crate) fn is_there(relation: &str) -> Self {
-        Self { text: format!("relation \"{relation}\" already exists, skipping"), code: *b"42P07" }
-    }
+/// That something is there already.
+pub(crate) fn is_there(relation: &str) -> Notice {
+    let text = format!("relation \"{relation}\" already exists, skipping");
+    Notice::new(SqlError::new(b"42P07", text))
 }
 
 /// Another form of a table's rows.

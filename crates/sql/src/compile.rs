@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use hotrow_base::types::SqlType;
 use hotrow_transaction::catalog::{Catalog, ForeignKey, Index};
+use hotrow_transaction::outcome::Notice;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast;
 
-use crate::apply::{CatalogChange, Notice};
+use crate::apply::{CatalogChange, left_out};
 use crate::call::Argument;
 use crate::clauses::object_name;
 use crate::copy::Copy;
@@ -557,7 +558,7 @@ fn drop_relations(
 }
 
 fn skipped(kind: &str, name: &str) -> CatalogChange {
-    CatalogChange::Nothing(Notice::new(format!("{kind} \"{name}\" does not exist, skipping")))
+    CatalogChange::Nothing(left_out(format!("{kind} \"{name}\" does not exist, skipping")))
 }
 
 /// Fails where a foreign key refers to what an index has.
@@ -593,7 +594,7 @@ fn cut_reference(catalog: &Catalog, key: &ForeignKey) -> [CatalogChange; 2] {
     let child = &catalog.table(key.child).name;
     let text = format!("drop cascades to constraint {} on table {child}", key.name);
     let cut = CatalogChange::DropConstraint { table: key.child, name: key.name.clone() };
-    [cut, CatalogChange::Nothing(Notice::new(text))]
+    [cut, CatalogChange::Nothing(left_out(text))]
 }
 
 /// The error of a table that a foreign key refers to.

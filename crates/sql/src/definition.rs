@@ -12,7 +12,7 @@ use hotrow_transaction::program::Place;
 use sqlparser::ast::{self};
 
 use crate::alter::taken;
-use crate::apply::{CatalogChange, Notice};
+use crate::apply::{CatalogChange, is_there};
 use crate::clauses::object_name;
 use crate::error::{Advice, Result, error, ident_place, place_in, syntax, unsupported};
 use crate::scope::Compiler;
@@ -85,7 +85,7 @@ impl Compiler<'_> {
         let place = place_in(&written.name, self.place);
         let name = object_name(&written.name, place)?;
         if self.is_there(&name, written.if_not_exists, place)? {
-            return Ok(vec![CatalogChange::Nothing(Notice::is_there(&name))]);
+            return Ok(vec![CatalogChange::Nothing(is_there(&name))]);
         }
         refuse_table_clauses(written, place)?;
         let table = TableDefinition {

@@ -5,7 +5,7 @@
 
 use sqlparser::ast;
 
-use crate::apply::{CatalogChange, Notice};
+use crate::apply::{CatalogChange, left_out};
 use crate::clauses::object_name;
 use crate::error::{Result, error, place_in, unsupported};
 use crate::scope::Compiler;
@@ -44,6 +44,6 @@ impl Compiler<'_> {
             }
         }
         let text = "all users may do everything: nothing had to be granted".to_owned();
-        Ok(CatalogChange::Nothing(Notice::new(text)))
+        Ok(CatalogChange::Nothing(left_out(text)))
     }
 }

@@ -6,7 +6,7 @@ use hotrow_transaction::catalog::{Column, IndexDefinition, IndexKind};
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self};
 
-use crate::apply::{CatalogChange, Notice};
+use crate::apply::{CatalogChange, is_there};
 use crate::clauses::object_name;
 use crate::definition::{TableDefinition, column_of};
 use crate::error::{Advice, Result, error, place_in, unsupported};
@@ -58,7 +58,7 @@ impl Compiler<'_> {
             }
         };
         if self.is_there(&name, written.if_not_exists, place)? {
-            return Ok(CatalogChange::Nothing(Notice::is_there(&name)));
+            return Ok(CatalogChange::Nothing(is_there(&name)));
         }
         let definition =
             IndexDefinition { name, columns, unique: written.unique, kind, is_constraint: false };

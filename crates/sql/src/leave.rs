@@ -1,6 +1,7 @@
 //! RETURN and RAISE.
 
 use hotrow_base::types::DataType;
+use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::{Place, Raise, Statement, StatementKind};
 use sqlparser::ast;
 
@@ -96,7 +97,7 @@ impl Compiler<'_> {
     }
 
     pub(crate) fn raise(&mut self, written: &RaiseSyntax, out: &mut Vec<Statement>) -> Result<()> {
-        let mut code = written.condition.unwrap_or(*b"P0001");
+        let mut condition = written.condition.clone();
         let mut message: Vec<String> = Vec::new();
         let mut arguments = Vec::new();
         if let Some(format) = &written.format {
@@ -128,7 +129,7 @@ impl Compiler<'_> {
                 let ast::Value::SingleQuotedString(text) = &literal.value else {
                     return Err(syntax(*place, "ERRCODE needs a code in quotes"));
                 };
-                code = sqlstate(text, *place)?;
+                condition = Some((text.clone(), sqlstate(text, *place)?));
                 continue;
             }
             let value = cast(self.expr(value)?, DataType::Text);
@@ -144,14 +145,25 @@ impl Compiler<'_> {
                 _ => hint = Some(value),
             }
         }
-        if written.only_a_notice {
-            return Ok(());
-        }
+        let (name, sqlstate) = condition.unwrap_or_else(|| {
+            let code = match written.level {
+                None => "P0001",
+                Some(NoticeLevel::Warning) => "01000",
+                Some(_) => "00000",
+            };
+            (code.to_owned(), code.as_bytes().first_chunk().copied().unwrap_or_default())
+        });
         if message.is_empty() {
-            message = vec![String::from_utf8_lossy(&code).into_owned()];
+            message = vec![name];
         }
-        let raise = Raise { sqlstate: code, message, arguments, detail, hint, of: None };
-        self.emit(out, StatementKind::Raise(raise));
+        let raise = Raise { sqlstate, message, arguments, detail, hint, of: None };
+        self.emit(
+            out,
+            match written.level {
+                None => StatementKind::Raise(raise),
+                Some(level) => StatementKind::Notice(level, raise),
+            },
+        );
         Ok(())
     }
 

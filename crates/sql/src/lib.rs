@@ -71,7 +71,7 @@ mod typing;
 mod user;
 mod view;
 
-pub use apply::{CatalogChange, Columns, Filled, Notice, apply};
+pub use apply::{CatalogChange, Columns, Filled, apply};
 pub use call::Argument;
 pub use compile::{Compiled, Dropped, ProcedureNames, compile, compile_with_parameters};
 pub use copy::{Columns as CopyColumns, Copied, Copy, CopyForm};

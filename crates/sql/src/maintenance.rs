@@ -8,11 +8,12 @@
 //! ```
 
 use hotrow_base::ids::TableId;
+use hotrow_transaction::outcome::Notice;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
-use crate::apply::Notice;
+use crate::apply::left_out;
 use crate::clauses::object_name;
 use crate::error::{Advice, Result, error, place_in};
 use crate::scope::Compiler;
@@ -115,7 +116,7 @@ impl Compiler<'_> {
                         "Truncate table \"{name}\" at the same time, or use TRUNCATE ... CASCADE."
                     )));
             }
-            notices.push(Notice::new(format!("truncate cascades to table \"{name}\"")));
+            notices.push(left_out(format!("truncate cascades to table \"{name}\"")));
             named.push(child);
         }
         let restarts = matches!(written.identity, Some(ast::TruncateIdentityOption::Restart));

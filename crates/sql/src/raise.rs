@@ -1,5 +1,6 @@
 //! RAISE: levels, format strings, condition names and USING options.
 
+use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::Token;
 
@@ -42,6 +43,15 @@ const CONDITIONS: &[(&str, &[u8; 5])] = &[
     ("query_canceled", b"57014"),
 ];
 
+/// What RAISE may be short of an error.
+const LEVELS: &[(&str, NoticeLevel)] = &[
+    ("debug", NoticeLevel::Debug),
+    ("log", NoticeLevel::Log),
+    ("info", NoticeLevel::Info),
+    ("notice", NoticeLevel::Notice),
+    ("warning", NoticeLevel::Warning),
+];
+
 /// The code of a condition name or a five-character code.
 pub(crate) fn sqlstate(text: &str, place: Place) -> Result<[u8; 5]> {
     if let Some((_, code)) = CONDITIONS.iter().find(|(name, _)| text.eq_ignore_ascii_case(name)) {
@@ -64,15 +74,12 @@ pub(crate) fn raise(cursor: &mut Cursor<'_>) -> Result<Kind> {
             "there are no EXCEPTION blocks to raise from again",
         ));
     }
-    let mut only_a_notice = false;
-    for level in ["debug", "log", "info", "notice", "warning"] {
-        only_a_notice |= !only_a_notice && cursor.accept(level);
-    }
-    if !only_a_notice {
+    let level = LEVELS.iter().find(|(name, _)| cursor.accept(name)).map(|(_, level)| *level);
+    if level.is_none() {
         cursor.accept("exception");
     }
     let mut syntax = RaiseSyntax {
-        only_a_notice,
+        level,
         format: None,
         arguments: Vec::new(),
         condition: None,
@@ -106,9 +113,9 @@ fn head(cursor: &mut Cursor<'_>, syntax: &mut RaiseSyntax) -> Result<()> {
                     return Err(cursor.unexpected("a code in quotes"));
                 };
                 cursor.bump();
-                syntax.condition = Some(sqlstate(code, place)?);
+                syntax.condition = Some((code.clone(), sqlstate(code, place)?));
             } else {
-                syntax.condition = Some(sqlstate(&word.value, place)?);
+                syntax.condition = Some((word.value.clone(), sqlstate(&word.value, place)?));
             }
         }
         _ => {}

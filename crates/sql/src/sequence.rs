@@ -18,7 +18,7 @@ use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::apply::{CatalogChange, Notice};
+use crate::apply::{CatalogChange, is_there};
 use crate::clauses::object_name;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
@@ -195,7 +195,7 @@ impl Compiler<'_> {
         let place = place_in(name, self.place);
         let name = object_name(name, place)?;
         if self.is_there(&name, *if_not_exists, place)? {
-            return Ok(CatalogChange::Nothing(Notice::is_there(&name)));
+            return Ok(CatalogChange::Nothing(is_there(&name)));
         }
         if *temporary {
             let hint = "create a sequence, and drop it when you are done";

@@ -1,5 +1,6 @@
 //! Syntax trees: what a script holds, and PL/pgSQL blocks around `sqlparser`'s statements.
 
+use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
@@ -219,12 +220,12 @@ pub(crate) struct ForRange {
 /// RAISE.
 #[derive(Debug)]
 pub(crate) struct RaiseSyntax {
-    /// NOTICE and the like: checked, then ignored
-    pub(crate) only_a_notice: bool,
+    /// none: an error
+    pub(crate) level: Option<NoticeLevel>,
     pub(crate) format: Option<String>,
     pub(crate) arguments: Vec<ast::Expr>,
-    /// condition name or SQLSTATE in place of a format
-    pub(crate) condition: Option<[u8; 5]>,
+    /// condition name or code in place of a format, as it is written, and its code
+    pub(crate) condition: Option<(String, [u8; 5])>,
     /// MESSAGE, DETAIL, HINT, ERRCODE (lower case) and their values
     pub(crate) options: Vec<(String, ast::Expr, Place)>,
 }

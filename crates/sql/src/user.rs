@@ -17,7 +17,7 @@ use hotrow_transaction::catalog::USERS_MAX;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::Token;
 
-use crate::apply::{CatalogChange, Notice};
+use crate::apply::{CatalogChange, left_out};
 use crate::compile::Compiled;
 use crate::error::{Advice, Result, error, syntax, unsupported};
 use crate::scope::Compiler;
@@ -216,7 +216,7 @@ impl Compiler<'_> {
                     return Err(unknown(name, *place));
                 }
                 let Some(password) = change else {
-                    let notice = Notice::new("all users may do everything already".to_owned());
+                    let notice = left_out("all users may do everything already".to_owned());
                     return Ok(Compiled::Catalog(vec![CatalogChange::Nothing(notice)]));
                 };
                 let verifier = password.as_ref().map(verifier).transpose()?;
@@ -225,7 +225,7 @@ impl Compiler<'_> {
             UserSyntax::Drop { names, if_exists } => {
                 let change = |(name, place): &(String, Place)| match (exists(name), *if_exists) {
                     (true, _) => Ok(CatalogChange::DropUser(name.clone())),
-                    (false, true) => Ok(CatalogChange::Nothing(Notice::new(format!(
+                    (false, true) => Ok(CatalogChange::Nothing(left_out(format!(
                         "role \"{name}\" does not exist, skipping"
                     )))),
                     (false, false) => Err(unknown(name, *place)),

@@ -17,7 +17,7 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
-use crate::apply::{CatalogChange, Notice, apply};
+use crate::apply::{CatalogChange, apply, is_there, left_out};
 use crate::clauses::object_name;
 use crate::compile::{ProcedureNames, compile};
 use crate::error::{Advice, Result, error, place_in, unsupported};
@@ -34,7 +34,7 @@ impl Compiler<'_> {
         let name = object_name(&written.name, place)?;
         let old = self.catalog.view(&name).filter(|_| written.or_replace).cloned();
         if old.is_none() && self.is_there(&name, written.if_not_exists, place)? {
-            return Ok(CatalogChange::Nothing(Notice::is_there(&name)));
+            return Ok(CatalogChange::Nothing(is_there(&name)));
         }
         let view = self.view(name, written, place)?;
         if let Some(old) = old {
@@ -104,7 +104,7 @@ impl Compiler<'_> {
         }
         if if_exists {
             let text = format!("view \"{name}\" does not exist, skipping");
-            return Ok(CatalogChange::Nothing(Notice::new(text)));
+            return Ok(CatalogChange::Nothing(left_out(text)));
         }
         Err(error(b"42P01", place, format!("view \"{name}\" does not exist")))
     }

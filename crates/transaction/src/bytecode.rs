@@ -22,6 +22,7 @@ use std::ops::Range;
 use hotrow_base::datum::Datum;
 use hotrow_base::types::{DataType, SqlType};
 
+use crate::outcome::NoticeLevel;
 use crate::program::{ArithmeticOp, CompareOp, Function, Place, ResultColumn, RowSetId};
 
 /// How two datums are compared.
@@ -357,6 +358,11 @@ pub enum Op {
         column: u16,
     },
     Raise {
+        raise: u16,
+    },
+    /// says what RAISE number `raise` would
+    Notice {
+        level: NoticeLevel,
         raise: u16,
     },
     /// appends a row to the result: operands `row`

@@ -21,10 +21,10 @@ use hotrow_base::types::SqlType;
 use crate::bytecode::{PACKED_BYTES_MAX, Program, ReturnCode};
 use crate::interpret::{Fault, Totals};
 use crate::invocation::{Arguments, Invocation};
-use crate::outcome::SqlError;
+use crate::outcome::{Notice, SqlError};
 use crate::program::{FIRST_PARAMETER, FOUND, NOW, ROW_COUNT, SlotId};
 
-pub use result::RowStore;
+pub use result::{RowStore, StoredRows};
 pub(crate) use row_set::RowSet;
 pub use slots::{SLOTS_MAX, Slots};
 
@@ -65,6 +65,8 @@ pub struct Machine {
     rows_max: RowsMax,
     /// what went wrong, when execution stopped with [`crate::outcome::Stop::Error`]
     pub error: Option<SqlError>,
+    /// what was said, and the bytes that it takes
+    notices: (Vec<Notice>, usize),
 }
 
 /// Room for a key of integers, whose parts are written 8 bytes at a time.
@@ -167,7 +169,7 @@ impl Frame {
         machine.heap.clear();
         machine.elements.clear();
         machine.give_steps(self.step_budget);
-        machine.error = None;
+        machine.forget();
         machine.slots[FOUND.0] = Datum::FALSE;
         machine.slots[NOW.0] = Datum::int(invocation.now_us);
         machine.slots[ROW_COUNT.0] = Datum::int(0);
@@ -189,7 +191,7 @@ impl Frame {
         machine.heap.truncate(self.begun.0);
         machine.elements.truncate(self.begun.1);
         machine.give_steps(self.step_budget);
-        machine.error = None;
+        machine.forget();
         self.touched = 0;
         self.result.clear();
         self.result_rows = 0;
@@ -223,7 +225,7 @@ impl Frame {
     pub fn begin_result(&mut self) {
         self.machine.heap.clear();
         self.machine.elements.clear();
-        self.machine.error = None;
+        self.machine.forget();
         self.result.clear();
         self.result_rows = 0;
     }
@@ -286,9 +288,16 @@ impl Frame {
         self.machine.error.as_ref()
     }
 
-    /// What went wrong, taken out.
+    /// What went wrong, taken out, with what was said before.
     pub fn take_error(&mut self) -> Option<SqlError> {
-        self.machine.error.take()
+        let mut error = self.machine.error.take()?;
+        error.notices.append(&mut self.machine.notices.0);
+        Some(error)
+    }
+
+    /// What was said, from the first to the last.
+    pub fn notices(&self) -> &[Notice] {
+        &self.machine.notices.0
     }
 }
 
@@ -331,6 +340,26 @@ impl Machine {
     /// Appends bytes to the heap.
     pub fn keep(&mut self, bytes: &[u8]) -> Datum {
         Datum::of_bytes(bytes, &mut self.heap)
+    }
+
+    /// Forgets what went wrong and what was said.
+    #[inline]
+    fn forget(&mut self) {
+        self.error = None;
+        self.notices.0.clear();
+        self.notices.1 = 0;
+    }
+
+    /// Notes what is to be told. It counts as rows do.
+    #[cold]
+    pub(crate) fn tell(&mut self, notice: Notice) -> Result<(), Fault> {
+        let SqlError { message, detail, hint, .. } = &notice.said;
+        let texts = [Some(message), detail.as_ref(), hint.as_ref()].into_iter().flatten();
+        self.notices.1 += size_of::<Notice>() + texts.map(String::len).sum::<usize>();
+        self.notices.0.push(notice);
+        let RowsMax(most) = self.rows_max;
+        let bytes = self.notices.1 + self.heap.len();
+        if bytes > most.min(HEAP_BYTES_MAX) { Err(Fault::RowsFull) } else { Ok(()) }
     }
 
     /// Takes one step off the budget.

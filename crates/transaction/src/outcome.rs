@@ -85,6 +85,44 @@ pub struct SqlError {
     pub column: Option<String>,
     /// constraint concerned
     pub constraint: Option<String>,
+    /// what a call had said before it failed
+    pub notices: Vec<Notice>,
+}
+
+/// How much a notice matters to who set `client_min_messages`, from least to most.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum NoticeLevel {
+    /// RAISE DEBUG
+    Debug,
+    /// RAISE LOG: for the server's log
+    Log,
+    /// RAISE NOTICE
+    Notice,
+    /// RAISE WARNING: it was done all the same
+    Warning,
+    /// RAISE INFO: asked for, so always told
+    Info,
+}
+
+/// What is said beside a result, by RAISE or by a statement itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Notice {
+    /// how much it matters
+    pub level: NoticeLevel,
+    /// in the form of an error, which it is not
+    pub said: SqlError,
+}
+
+impl Notice {
+    /// A WARNING.
+    pub fn warning(said: SqlError) -> Self {
+        Self { level: NoticeLevel::Warning, said }
+    }
+
+    /// A NOTICE.
+    pub fn new(said: SqlError) -> Self {
+        Self { level: NoticeLevel::Notice, said }
+    }
 }
 
 impl SqlError {
@@ -100,6 +138,7 @@ impl SqlError {
             table: None,
             column: None,
             constraint: None,
+            notices: Vec::new(),
         }
     }
 
@@ -167,4 +206,6 @@ pub struct Rows {
     pub rows: Vec<Vec<Value>>,
     /// rows the last statement touched, for ad-hoc INSERT, UPDATE and DELETE
     pub touched: u64,
+    /// what RAISE said, in the order in which it did
+    pub notices: Vec<Notice>,
 }

@@ -13,6 +13,8 @@ use hotrow_base::json::JsonFunction;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
+use crate::outcome::NoticeLevel;
+
 /// A local variable, parameter or temporary of a procedure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SlotId(pub u16);
@@ -180,6 +182,8 @@ pub enum StatementKind {
     },
     /// RAISE EXCEPTION: undoes the transaction
     Raise(Raise),
+    /// RAISE NOTICE and the like: tells the client, and goes on
+    Notice(NoticeLevel, Raise),
     /// RETURN: ends the procedure; values for a row result (empty for procedures and sets)
     Return(Vec<Expr>),
     /// RETURN NEXT: appends one row to the result set
@@ -189,7 +193,7 @@ pub enum StatementKind {
     Mark(u32),
 }
 
-/// RAISE EXCEPTION.
+/// RAISE.
 #[derive(Clone, Debug)]
 pub struct Raise {
     /// five characters; `P0001` when none is given

@@ -238,7 +238,10 @@ impl Cutter<'_> {
                 out.push(keep(StatementKind::Return(Vec::new())));
             }
             StatementKind::Mark(id) => out.push(keep(StatementKind::Mark(id | OWN_MARK))),
-            StatementKind::Return(_) | StatementKind::ReturnNext(_) | StatementKind::Raise(_) => {}
+            StatementKind::Return(_)
+            | StatementKind::ReturnNext(_)
+            | StatementKind::Raise(_)
+            | StatementKind::Notice(..) => {}
         }
     }
 

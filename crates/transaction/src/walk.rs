@@ -287,7 +287,7 @@ pub fn uses(statement: &Statement, visit: &mut impl FnMut(SlotId)) {
         StatementKind::ForRange { from, to, step, .. } => exprs(vec![from, to, step]),
         StatementKind::ForEach { array, .. } => visit(*array),
         StatementKind::ForQuery { query, .. } => access_uses(query, visit),
-        StatementKind::Raise(raise) => {
+        StatementKind::Raise(raise) | StatementKind::Notice(_, raise) => {
             exprs(raise.arguments.iter().chain(&raise.detail).chain(&raise.hint).collect());
         }
         StatementKind::Return(values) | StatementKind::ReturnNext(values) => {

@@ -52,7 +52,7 @@ fn abort(source: &mut GeneratorSource, ticket: Ticket, code: &[u8; 5]) {
     source.finish(
         ticket,
         End::Aborted {
-            error: SqlError::new(code, "no"),
+            error: SqlError::new(code, "no").into(),
             durable_in: 0,
             time: hotrow::CallTime::default(),
         },

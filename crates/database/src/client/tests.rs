@@ -34,7 +34,7 @@ fn serve(mut source: Box<dyn CallSource>, calls_max: usize) {
                 source.finish(
                     ticket,
                     End::Aborted {
-                        error: SqlError::new(b"P0001", message),
+                        error: SqlError::new(b"P0001", message).into(),
                         durable_in: 0,
                         time: CallTime::default(),
                     },
@@ -103,7 +103,7 @@ fn calls_of_a_source_that_goes_are_answered() {
             source.finish(
                 ticket,
                 End::Aborted {
-                    error: SqlError::new(b"P0001", ""),
+                    error: SqlError::new(b"P0001", "").into(),
                     durable_in: 0,
                     time: CallTime::default(),
                 },
@@ -185,7 +185,7 @@ fn calls_of_high_priority_are_taken_first_and_the_others_are_not_forgotten() {
             let Fetch::Ready(ticket) = source.fetch(&mut invocation) else { panic!("all wait") };
             order.push(all[invocation.arguments.datums[0].as_int() as usize]);
             let end = End::Aborted {
-                error: SqlError::new(b"P0001", "no"),
+                error: SqlError::new(b"P0001", "no").into(),
                 durable_in: 0,
                 time: CallTime::default(),
             };
@@ -230,7 +230,7 @@ fn a_call_that_waits_is_withdrawn_and_a_taken_one_is_not() {
         std::thread::sleep(LOOK_EVERY * 3);
         assert!(!taken.is_finished(), "it waits for its end");
         let end = End::Aborted {
-            error: SqlError::new(b"P0001", "no"),
+            error: SqlError::new(b"P0001", "no").into(),
             durable_in: 0,
             time: CallTime::default(),
         };
@@ -263,7 +263,7 @@ fn a_call_that_no_thread_takes_by_its_deadline_is_late_and_is_not_run() {
         };
         std::thread::sleep(Duration::from_millis(60));
         assert!(!taken.is_finished(), "what was taken is waited for, late as it may be");
-        let error = SqlError::new(b"P0001", "no");
+        let error = SqlError::new(b"P0001", "no").into();
         source.finish(ticket, End::Aborted { error, durable_in: 0, time: CallTime::default() });
         taken.join().expect("it ends well").expect("it was run");
     });
@@ -286,7 +286,7 @@ fn a_queue_that_is_too_long_for_a_deadline_is_told_at_once() {
         let mut serve = |source: &mut Box<dyn CallSource>| {
             let Fetch::Ready(ticket) = source.fetch(&mut invocation) else { return false };
             std::thread::sleep(Duration::from_millis(10));
-            let error = SqlError::new(b"P0001", "no");
+            let error = SqlError::new(b"P0001", "no").into();
             source.finish(ticket, End::Aborted { error, durable_in: 0, time: CallTime::default() });
             true
         };

@@ -191,6 +191,7 @@ pub(crate) fn decode_error(reader: &mut ByteReader<'_>) -> Option<SqlError> {
         table: part()?,
         column: part()?,
         constraint: part()?,
+        notices: Vec::new(),
     })
 }
 

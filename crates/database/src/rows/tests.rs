@@ -6,7 +6,13 @@ use super::Rows;
 fn rows() -> Rows {
     let rows =
         vec![vec![Value::BigInt(1), Value::from("one")], vec![Value::BigInt(2), Value::Null]];
-    outcome::Rows { columns: vec!["id".into(), "name".into()], rows, touched: 2 }.into()
+    outcome::Rows {
+        columns: vec!["id".into(), "name".into()],
+        rows,
+        touched: 2,
+        notices: Vec::new(),
+    }
+    .into()
 }
 
 #[test]

@@ -73,7 +73,7 @@ pub(super) const KNOWN: &[Known] = &[
         May::OnlyMean { these: &["utf8", "utf-8", "unicode"], hint: "Hotrow speaks UTF8." },
         "Encoding of the client.",
     ),
-    plain("client_min_messages", "notice", May::BeOneOf(LEVELS), "Kept, and without effect."),
+    plain("client_min_messages", "notice", May::BeOneOf(LEVELS), "Notices that are told."),
     reported(
         "DateStyle",
         "ISO, MDY",

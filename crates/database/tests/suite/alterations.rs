@@ -157,11 +157,11 @@ fn truncate_cascades_and_can_be_taken_back_in_a_transaction() {
     assert_eq!(texts(&session, "SELECT count(*) FROM c"), ["2"]);
     let done = session.execute("TRUNCATE TABLE p RESTART IDENTITY CASCADE").expect("truncated");
     assert_eq!(done[0].tag, "TRUNCATE TABLE");
-    assert_eq!(done[0].notices[0].message, "truncate cascades to table \"c\"");
+    assert_eq!(done[0].notices[0].said.message, "truncate cascades to table \"c\"");
     assert_eq!(texts(&session, "SELECT count(*) FROM p"), ["0"]);
     session.execute("INSERT INTO p VALUES (1); INSERT INTO c VALUES (1, 1)").expect("as new");
     let done = session.execute("DROP TABLE IF EXISTS p, c, gone").expect("dropped");
-    assert_eq!(done[0].notices[0].message, "table \"gone\" does not exist, skipping");
+    assert_eq!(done[0].notices[0].said.message, "table \"gone\" does not exist, skipping");
     for (statement, tag) in
         [("VACUUM (ANALYZE) ", "VACUUM"), ("ANALYZE", "ANALYZE"), ("CHECKPOINT", "CHECKPOINT")]
     {

@@ -58,7 +58,7 @@ fn begin_and_commit_in_a_batch_are_obeyed() -> Result<(), Error> {
         session.begin_batch();
         session.execute("INSERT INTO t VALUES (1, 1)")?;
         let begun = session.execute("BEGIN")?;
-        assert_eq!(begun[0].warning, None);
+        assert_eq!(begun[0].notices, []);
         session.execute("INSERT INTO t VALUES (2, 1)")?;
         session.end_batch(true)?;
         assert_eq!(session.transaction_state(), TransactionState::Open, "a block is a block");
@@ -68,8 +68,7 @@ fn begin_and_commit_in_a_batch_are_obeyed() -> Result<(), Error> {
         session.begin_batch();
         session.execute("INSERT INTO t VALUES (3, 1)")?;
         let committed = session.execute("COMMIT")?;
-        let warning = committed[0].warning.as_ref().expect("there is no block");
-        assert_eq!(warning.code(), "25P01");
+        assert_eq!(committed[0].notices[0].said.code(), "25P01", "there is no block");
         session.execute("INSERT INTO t VALUES (4, 1)")?;
         session.end_batch(false)?;
         assert_eq!(ids(&session), [3]);
@@ -109,8 +108,7 @@ fn definitions_take_effect_at_once_and_commit_no_rows_of_others() -> Result<(), 
              CREATE TABLE b (id int PRIMARY KEY REFERENCES a); INSERT INTO b VALUES (1)",
         )?;
         let rolled_back = session.execute("ROLLBACK")?;
-        let warning = rolled_back[0].warning.as_ref().expect("they stay");
-        assert_eq!(warning.code(), "01000");
+        assert_eq!(rolled_back[0].notices[0].said.code(), "01000", "they stay");
         assert_eq!(other.execute("SELECT * FROM b")?[0].rows.len(), 0);
         assert_eq!(other.execute("SELECT * FROM a")?[0].rows.len(), 1, "it came before b");
 

@@ -1,7 +1,7 @@
 //! Definitions, calls and errors, the same on every engine of the table in all its variants.
 
 use crate::every_engine::{every_engine, open};
-use hotrow::{Database, Error, Value};
+use hotrow::{Database, Error, Notice, Value};
 
 const BANK: &str = "
 CREATE TABLE account (
@@ -101,6 +101,67 @@ fn errors_leave_nothing_behind() {
         assert_eq!(rows.len(), 2);
         assert!(rows.iter().all(|row| row[2] == Value::BigInt(1000)), "{rows:?}");
         assert_eq!(session.call("transfer", (1_i64, 2_i64, 1000_i64))?.one::<i64>()?, 0);
+        Ok(())
+    });
+}
+
+#[test]
+fn what_calls_say_is_heard() {
+    every_engine(|config| {
+        let db = open(config);
+        bank(&db, 3);
+        let session = db.session();
+        session.execute(
+            "CREATE FUNCTION collect(ids bigint[], least bigint) RETURNS bigint AS $$
+             DECLARE one bigint; rest bigint; s bigint := 0;
+             BEGIN
+               RAISE WARNING 'least %', least USING ERRCODE = '01007', HINT = 'ask for more';
+               FOREACH one IN ARRAY ids LOOP
+                 UPDATE account SET cents = cents - 1 WHERE id = one RETURNING cents INTO rest;
+                 RAISE NOTICE 'account % has %', one, rest;
+                 IF rest IS NULL THEN RAISE EXCEPTION 'nobody is %', one; END IF;
+                 s := s + 1;
+               END LOOP;
+               RAISE DEBUG 'took %', s;
+               IF s < least THEN RAISE EXCEPTION 'only %', s; END IF;
+               RETURN s;
+             END $$ LANGUAGE plpgsql",
+        )?;
+        let texts = |notices: &[Notice]| {
+            let text = |told: &Notice| format!("{:?} {}", told.level, told.said.message);
+            notices.iter().map(text).collect::<Vec<_>>()
+        };
+        let rows = session.call("collect", (vec![3_i64, 1], 0_i64))?;
+        let warning = &rows.notices()[0].said;
+        assert_eq!((warning.code(), warning.hint.as_deref()), ("01007", Some("ask for more")));
+        let notice = "Notice account";
+        let all = [format!("{notice} 3 has 999"), format!("{notice} 1 has 999")];
+        let said = ["Warning least 0", &all[0], &all[1], "Debug took 2"];
+        assert_eq!(texts(rows.notices()), said);
+        assert_eq!(rows.one::<i64>()?, 2);
+
+        // What had been said before an error belongs to it.
+        let failed = session.call("collect", (vec![1_i64, 9, 2], 0_i64)).expect_err("nobody is 9");
+        let error = failed.as_sql().expect("it is SQL");
+        assert_eq!(error.message, "nobody is 9");
+        let said = ["Warning least 0", "Notice account 1 has 998", "Notice account 9 has <NULL>"];
+        assert_eq!(texts(&error.notices), said);
+        let failed = session.call("collect", (vec![1_i64], 2_i64)).expect_err("one is too few");
+        let error = failed.as_sql().expect("it is SQL");
+        assert_eq!(error.message, "only 1");
+        let said = ["Warning least 2", "Notice account 1 has 998", "Debug took 1"];
+        assert_eq!(texts(&error.notices), said, "it was undone, and is said once");
+
+        let results =
+            session.execute("SELECT collect(ARRAY[]::bigint[], 0); CALL transfer(1, 2, 0)")?;
+        assert_eq!(texts(&results[0].notices), ["Warning least 0", "Debug took 0"]);
+        assert_eq!(results[1].notices, [], "nobody hears what others were told");
+
+        // By a key, it takes effect once, and is said once.
+        let arguments = (vec![2_i64], 0_i64);
+        assert_eq!(session.call_once("k", "collect", arguments.clone())?.notices().len(), 3);
+        let again = session.call_once("k", "collect", arguments)?;
+        assert_eq!((again.notices().len(), again.one::<i64>()?), (0, 1));
         Ok(())
     });
 }

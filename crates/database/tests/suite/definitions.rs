@@ -73,7 +73,7 @@ fn a_table_that_procedures_use_stays() {
         session.execute("CREATE TABLE t (id bigint PRIMARY KEY)")?;
         assert_eq!(session.execute("SELECT * FROM t")?[0].rows, {
             let columns = vec!["id".to_owned()];
-            Rows::from(hotrow_transaction::outcome::Rows { columns, rows: vec![], touched: 0 })
+            Rows::from(hotrow_transaction::outcome::Rows { columns, ..Default::default() })
         });
         Ok(())
     });

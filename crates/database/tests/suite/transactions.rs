@@ -97,7 +97,7 @@ fn states_and_codes_are_those_of_postgresql() {
         let warned = |script: &str| {
             let results = session.execute(script).expect("a warning only");
             let last = results.last().expect("a statement");
-            (last.tag.clone(), last.warning.as_ref().map(|warning| warning.code().to_owned()))
+            (last.tag.clone(), last.notices.first().map(|warning| warning.said.code().to_owned()))
         };
         let warning = |code: &str| Some(code.to_owned());
         // Outside.

@@ -107,7 +107,7 @@ fn what_has_gone_wrong_is_told() -> Result<(), Error> {
     assert_eq!(code(session.execute("ALTER ROLE bob PASSWORD 'b'")), "42704");
     assert_eq!(code(session.execute("DROP USER bob")), "42704");
     let dropped = session.execute("DROP USER IF EXISTS bob")?;
-    assert_eq!(dropped[0].notices[0].message, "role \"bob\" does not exist, skipping");
+    assert_eq!(dropped[0].notices[0].said.message, "role \"bob\" does not exist, skipping");
     session.identify("ann", "app", 1);
     assert_eq!(code(session.execute("DROP USER ann")), "55006");
     session.identify("other", "app", 1);
@@ -147,7 +147,7 @@ fn grants_are_true_and_nothing_is_taken_away() {
         let done =
             session.execute(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
         assert_eq!((done[0].tag.as_str(), done[0].notices.len()), ("GRANT", 1), "{statement}");
-        assert!(done[0].notices[0].message.contains("nothing had to be granted"));
+        assert!(done[0].notices[0].said.message.contains("nothing had to be granted"));
     }
     assert_eq!(code(session.execute("GRANT SELECT ON t TO nobody")), "42704");
     assert_eq!(code(session.execute("GRANT SELECT ON nothing TO ann")), "42P01");

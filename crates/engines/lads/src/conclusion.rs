@@ -5,8 +5,6 @@
 //!              was read, the reply). Whether the calls commit is decided later, by all
 //! Invariants   I1 of several instances of a call that fail, the first one in the procedure counts
 
-use std::ops::Range;
-
 use hotrow_base::datum::Datum;
 use hotrow_base::pool::NONE;
 use hotrow_base::sync::Latch;
@@ -15,7 +13,7 @@ use hotrow_engine::journal::Effect;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::worker::Call;
 use hotrow_transaction::actions::{CallRun, FlatLeaf, FlatOutcomes};
-use hotrow_transaction::frame::{Frame, RowStore};
+use hotrow_transaction::frame::{Frame, RowStore, StoredRows};
 use hotrow_transaction::outcome::{SqlError, Stop};
 use hotrow_transaction::program::ROW_COUNT;
 
@@ -62,7 +60,7 @@ impl FlatOutcomes for Outcomes<'_> {
 
 enum CallEnd {
     /// its rows, and how many rows its last statement touched
-    Done { rows: Range<u32>, touched: Datum },
+    Done { rows: StoredRows, touched: Datum },
     /// the instance that failed, why, and what went wrong
     Failed { instance: u32, stop: Stop, error: Option<SqlError> },
 }
@@ -73,6 +71,13 @@ impl CallEnd {
         match self {
             Self::Failed { instance, .. } => *instance,
             Self::Done { .. } => NONE,
+        }
+    }
+
+    /// If it failed: a frame has what it said before the instance that failed.
+    fn said_before(&mut self, frame: &Frame) {
+        if let Self::Failed { error: Some(error), .. } = self {
+            error.notices.splice(..0, frame.notices().iter().cloned());
         }
     }
 }
@@ -103,7 +108,7 @@ impl Conclusion {
         self.doubts.clear();
         self.rows.clear();
         self.returned.clear();
-        let none = || CallEnd::Done { rows: 0..0, touched: Datum::int(0) };
+        let none = || CallEnd::Done { rows: StoredRows::default(), touched: Datum::int(0) };
         self.ends.resize_with(calls, none);
         for &(call, stop) in &remains.graph.refused {
             self.ends[call as usize] = CallEnd::Failed { instance: 0, stop, error: None };
@@ -158,7 +163,7 @@ impl Conclusion {
         }
         let mut outcomes = Outcomes { cells: &cells, next: actions.0, failed };
         match flat.run_tail(invocation, frame, &mut outcomes) {
-            Err(_) if outcomes.next > failed => {} // as it is known
+            Err(_) if outcomes.next > failed => end.said_before(frame), // as it is known
             Err(stop) => {
                 let error = frame.take_error();
                 *end = CallEnd::Failed { instance: outcomes.next, stop, error };
@@ -205,7 +210,7 @@ impl Conclusion {
                 && rows.instance < before
             {
                 let store = &outboxes[*worker].lock().rows;
-                frame.add_rows(run.code(rows.instance), store, rows.rows.clone());
+                frame.add_rows(run.code(rows.instance), store, &rows.rows);
                 *returned += 1;
             }
         };
@@ -222,6 +227,8 @@ impl Conclusion {
                 break;
             }
         }
+        add_rows(frame, end.failed().min(instances.end));
+        end.said_before(frame);
         add_rows(frame, instances.end);
         if let CallEnd::Done { rows, touched } = end {
             run.tell_row_count(number, frame, &values);
@@ -267,11 +274,11 @@ impl Conclusion {
     /// How a call has ended; its result, or what went wrong, is in the frame on the desk then.
     pub fn end(&mut self, call: usize, desk: &mut Call) -> Result<(), Stop> {
         let frame = &mut desk.frame;
+        frame.begin_result();
         match &mut self.ends[call] {
             CallEnd::Done { rows, touched } => {
-                frame.begin_result();
                 if let Some(procedure) = &desk.procedure {
-                    frame.add_rows(&procedure.program, &self.rows, rows.clone());
+                    frame.add_rows(&procedure.program, &self.rows, rows);
                 }
                 frame.set_slot(ROW_COUNT, *touched);
                 Ok(())

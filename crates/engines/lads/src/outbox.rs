@@ -3,10 +3,8 @@
 //! Role         filled by an executor, read by the graph's builder when it tells the calls' ends,
 //!              and by whoever takes a batch back
 
-use std::ops::Range;
-
 use hotrow_engine::in_place::Savepoint;
-use hotrow_transaction::frame::RowStore;
+use hotrow_transaction::frame::{RowStore, StoredRows};
 use hotrow_transaction::outcome::{SqlError, Stop};
 
 /// See the module. Memory is used again.
@@ -47,7 +45,7 @@ pub struct Returned {
     /// which
     pub instance: u32,
     /// in the store
-    pub rows: Range<u32>,
+    pub rows: StoredRows,
 }
 
 /// An instance has failed.

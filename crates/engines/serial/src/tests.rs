@@ -74,7 +74,7 @@ impl CallSource for Counting {
     fn finish(&mut self, _: Ticket, end: End<'_>) {
         let outcome = match end {
             End::Committed { frame, program, .. } => Ok(frame.result_rows(program)),
-            End::Aborted { error, .. } => Err(error),
+            End::Aborted { error, .. } => Err(*error),
         };
         self.ends.send(outcome).expect("the test listens until the end");
     }

@@ -2,13 +2,14 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::running::Running;
 use hotrow_server::ServerOptions;
 use postgres::error::SqlState;
 use postgres::types::Type;
-use postgres::{Client, SimpleQueryMessage};
+use postgres::{Client, NoTls, SimpleQueryMessage};
 
 const TABLES: &str = "
 CREATE TABLE account (id bigint PRIMARY KEY, owner varchar(20), balance numeric(12, 2) NOT NULL);
@@ -86,6 +87,52 @@ fn columns_are_told_with_what_they_are_columns_of() {
             .map(|column| (column.table_oid().unwrap_or(0), column.column_id().unwrap_or(0)));
         assert_eq!(columns.collect::<Vec<_>>(), expected, "{text}");
     }
+}
+
+#[test]
+fn procedures_tell_their_clients() {
+    let server = Running::start(ServerOptions::default());
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let mut config = Client::configure();
+    let address = &server.address;
+    config.host(&address.ip().to_string()).port(address.port()).user("tester").dbname("app");
+    let listener = Arc::clone(&told);
+    config.notice_callback(move |notice| {
+        let text = format!("{} {} {}", notice.severity(), notice.code().code(), notice.message());
+        listener.lock().expect("nobody panics").push(text);
+    });
+    let mut client = config.connect(NoTls).expect("it is let in");
+    client
+        .batch_execute(
+            "CREATE FUNCTION talk(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+                 RAISE DEBUG 'd'; RAISE LOG 'l'; RAISE NOTICE 'n %', n; RAISE WARNING 'w';
+                 RAISE INFO USING MESSAGE = 'i', ERRCODE = 'P0002';
+                 IF n < 0 THEN RAISE division_by_zero; END IF;
+                 RETURN n; END $$",
+        )
+        .expect("it is a function");
+    let mut hears = |least: &str, statement: &str| {
+        client.batch_execute(&format!("SET client_min_messages = {least}")).expect("it is a level");
+        let ended = match client.query(statement, &[]) {
+            Ok(rows) => format!("{} row", rows.len()),
+            Err(error) => error.as_db_error().expect("it is SQL").message().to_owned(),
+        };
+        let told = std::mem::take(&mut *told.lock().expect("nobody panics"));
+        (told.join(", "), ended)
+    };
+    let heard = |told: &str, ended: &str| (told.to_owned(), ended.to_owned());
+    let notice = "NOTICE 00000 n 1, WARNING 01000 w, INFO P0002 i";
+    assert_eq!(hears("notice", "SELECT talk(1)"), heard(notice, "1 row"));
+    let all = format!("DEBUG 00000 d, LOG 00000 l, {notice}");
+    assert_eq!(hears("debug1", "SELECT talk(1)"), heard(&all, "1 row"));
+    let log = format!("LOG 00000 l, {notice}");
+    assert_eq!(hears("log", "SELECT talk(1)"), heard(&log, "1 row"));
+    let failed = "WARNING 01000 w, INFO P0002 i";
+    assert_eq!(hears("warning", "SELECT talk(-1)"), heard(failed, "division_by_zero"));
+    assert_eq!(hears("error", "CALL talk(1)"), heard("INFO P0002 i", "1 row"));
+    assert_eq!(hears("error", "COMMIT"), heard("", "0 row"));
+    let warning = "WARNING 25P01 there is no transaction in progress";
+    assert_eq!(hears("warning", "COMMIT"), heard(warning, "0 row"));
 }
 
 #[test]

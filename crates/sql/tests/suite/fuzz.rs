@@ -4,8 +4,8 @@
 //! connection's thread has, and no case takes long. A failure names its seed:
 //!
 //! ```text
-//! HOTROW_FUZZ_SEED=17 HOTROW_FUZZ_CASES=1 cargo test -p hotrow-sql --test suite fuzz   # that case
-//! HOTROW_FUZZ_SECONDS=600 cargo test -p hotrow-sql --test suite fuzz                   # a long run
+//! HOTROW_FUZZ_SEED=17 HOTROW_FUZZ_CASES=1 cargo test -p hotrow-sql --test suite fuzz # that case
+//! HOTROW_FUZZ_SECONDS=600 cargo test -p hotrow-sql --test suite fuzz # a long run
 //! HOTROW_FUZZ_TRACE=1 ... -- --nocapture     # tells each seed before: an overflow tells none
 //! ```
 

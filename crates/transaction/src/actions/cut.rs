@@ -361,7 +361,7 @@ impl Cutter<'_> {
             stops: leaf::may_stop(&self.cut.marked, statement),
             decides: false,
             writes: leaf::may_write(statement),
-            returns: leaf::may_return_rows(statement),
+            returns: leaf::may_return(statement),
         }
     }
 

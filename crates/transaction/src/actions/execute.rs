@@ -14,7 +14,7 @@ use super::run::{CallRun, Values};
 use crate::access::RecordAccess;
 use crate::frame::Frame;
 use crate::invocation::Invocation;
-use crate::outcome::{Rows, SqlError, Stop};
+use crate::outcome::{Notice, Rows, SqlError, Stop};
 use crate::program::ROW_COUNT;
 
 /// Why a call ended early.
@@ -52,7 +52,7 @@ pub fn execute<A: RecordAccess>(
         call: CallRun { program, batch: &batch, invocation },
         frame: Frame::new(),
         values: Kept { made: vec![(Datum::NULL, None); batch.values()] },
-        rows: Vec::new(),
+        returned: Vec::new(),
         failed: None,
     };
     let mut waits: Vec<usize> = vec![0; plan.actions().len()];
@@ -98,7 +98,8 @@ struct Run<'a> {
     call: CallRun<'a>,
     frame: Frame,
     values: Kept,
-    rows: Vec<(u32, Vec<Vec<ApiValue>>)>,
+    /// by instance: its rows, and what it said
+    returned: Vec<(u32, Vec<Vec<ApiValue>>, Vec<Notice>)>,
     /// the failed instance that is first in program order
     failed: Option<(u32, Failure)>,
 }
@@ -115,8 +116,8 @@ impl Run<'_> {
             self.call.begin(at, &mut self.frame);
             let Err(stop) = self.call.run(at, &mut self.frame, access, &mut self.values) else {
                 if self.call.returns(at) {
-                    let rows = self.frame.take_rows(self.call.code(at)).rows;
-                    self.rows.push((at, rows));
+                    let Rows { rows, notices, .. } = self.frame.take_rows(self.call.code(at));
+                    self.returned.push((at, rows, notices));
                 }
                 continue;
             };
@@ -131,14 +132,20 @@ impl Run<'_> {
     }
 
     fn finish(mut self) -> Result<Rows, Failure> {
-        if let Some((_, failure)) = self.failed {
+        self.returned.sort_by_key(|(at, ..)| *at);
+        if let Some((failed, mut failure)) = self.failed {
+            if let Failure::Error(error) = &mut failure {
+                let before = self.returned.into_iter().take_while(|(at, ..)| *at < failed);
+                let said = before.flat_map(|(_, _, said)| said);
+                error.notices = said.chain(std::mem::take(&mut error.notices)).collect();
+            }
             return Err(failure);
         }
-        self.rows.sort_by_key(|(at, _)| *at);
         self.call.tell_row_count(0, &mut self.frame, &self.values);
         Ok(Rows {
             columns: self.call.program.whole.result.iter().map(|c| c.name.clone()).collect(),
-            rows: self.rows.into_iter().flat_map(|(_, rows)| rows).collect(),
+            notices: self.returned.iter().flat_map(|(_, _, said)| said).cloned().collect(),
+            rows: self.returned.into_iter().flat_map(|(_, rows, _)| rows).collect(),
             touched: self.frame.slot(ROW_COUNT).as_int() as u64,
         })
     }

@@ -66,7 +66,8 @@ pub(super) fn may_stop(procedure: &Procedure, statement: &Statement) -> bool {
         StatementKind::Insert(_)
         | StatementKind::ForRange { .. }
         | StatementKind::ForEach { .. }
-        | StatementKind::Raise(_) => true,
+        | StatementKind::Raise(_)
+        | StatementKind::Notice(..) => true,
         StatementKind::If { condition, .. } => walk::can_fail(condition),
         StatementKind::Return(values) | StatementKind::ReturnNext(values) => {
             let columns = &procedure.result;
@@ -122,14 +123,14 @@ pub(super) fn may_write(statement: &Statement) -> bool {
     })
 }
 
-/// Whether anything in a statement appends to the result.
-pub(super) fn may_return_rows(statement: &Statement) -> bool {
+/// Whether anything in a statement appends to the result, or to what is said beside it.
+pub(super) fn may_return(statement: &Statement) -> bool {
     any(statement, |inner| match &inner.kind {
         StatementKind::Access(access) => {
             matches!(access.effect.consume(), Consume::Rows { to: RowsTo::Result, .. })
         }
         StatementKind::Return(values) => !values.is_empty(),
-        StatementKind::ReturnNext(_) => true,
+        StatementKind::ReturnNext(_) | StatementKind::Notice(..) => true,
         _ => false,
     })
 }

@@ -7,15 +7,24 @@ use hotrow_base::value::Value;
 
 use super::Frame;
 use crate::bytecode::Program;
-use crate::outcome::Rows;
+use crate::outcome::{Notice, Rows};
 use crate::program::ROW_COUNT;
 
-/// Rows of calls, kept outside of frames in memory that is used again.
+/// Rows of calls, and what was said beside them, kept outside of frames in memory that is used
+/// again.
 #[derive(Default, Debug)]
 pub struct RowStore {
     /// with ranges of the heap
     datums: Vec<Datum>,
     heap: Vec<u8>,
+    notices: Vec<Notice>,
+}
+
+/// Where in a store something lies.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct StoredRows {
+    datums: Range<u32>,
+    notices: Range<u32>,
 }
 
 impl RowStore {
@@ -23,28 +32,40 @@ impl RowStore {
     pub fn clear(&mut self) {
         self.datums.clear();
         self.heap.clear();
+        self.notices.clear();
+    }
+
+    /// What was said.
+    pub fn notices(&self, stored: &StoredRows) -> &[Notice] {
+        &self.notices[stored.notices.start as usize..stored.notices.end as usize]
     }
 }
 
 impl Frame {
-    /// Moves the rows that the frame has to a store; where they lie there.
-    pub fn keep_rows(&mut self, program: &Program, store: &mut RowStore) -> Range<u32> {
-        let start = store.datums.len() as u32;
+    /// Moves the rows that the frame has, and what was said, to a store; where they lie there.
+    pub fn keep_rows(&mut self, program: &Program, store: &mut RowStore) -> StoredRows {
+        let (datums, notices) = (store.datums.len() as u32, store.notices.len() as u32);
         copy_rows(&self.result, &self.machine.heap, program, store);
+        store.notices.append(&mut self.machine.notices.0);
         self.result.clear();
         self.result_rows = 0;
-        start..store.datums.len() as u32
+        StoredRows {
+            datums: datums..store.datums.len() as u32,
+            notices: notices..store.notices.len() as u32,
+        }
     }
 
-    /// Adds rows from a store to those of the frame.
-    pub fn add_rows(&mut self, program: &Program, store: &RowStore, rows: Range<u32>) {
-        let datums = &store.datums[rows.start as usize..rows.end as usize];
+    /// Adds rows from a store to those of the frame, and what was said.
+    pub fn add_rows(&mut self, program: &Program, store: &RowStore, stored: &StoredRows) {
+        let datums = &store.datums[stored.datums.start as usize..stored.datums.end as usize];
         let mut all = RowStore {
             datums: std::mem::take(&mut self.result),
             heap: std::mem::take(&mut self.machine.heap),
+            notices: Vec::new(),
         };
         copy_rows(datums, &store.heap, program, &mut all);
         (self.result, self.machine.heap) = (all.datums, all.heap);
+        self.machine.notices.0.extend_from_slice(store.notices(stored));
         self.result_rows += (datums.len() / program.result.len().max(1)) as u64;
     }
 
@@ -62,14 +83,16 @@ impl Frame {
                 .collect(),
         };
         let touched = self.machine.slots[ROW_COUNT.0].as_int() as u64;
-        Rows { columns: program.result.iter().map(|c| c.name.clone()).collect(), rows, touched }
+        let columns = program.result.iter().map(|c| c.name.clone()).collect();
+        Rows { columns, rows, touched, notices: self.notices().to_vec() }
     }
 
-    /// As [`Frame::result_rows`]; the frame forgets the rows.
+    /// As [`Frame::result_rows`]; the frame forgets the rows, and what was said.
     pub fn take_rows(&mut self, program: &Program) -> Rows {
         let rows = self.result_rows(program);
         self.result.clear();
         self.result_rows = 0;
+        self.machine.notices.0.clear();
         rows
     }
 

@@ -1,4 +1,4 @@
-//! RAISE EXCEPTION: formats the message as PL/pgSQL does. Allocates: the call ends here.
+//! RAISE: formats the message as PL/pgSQL does. Allocates: the call ends here, or a client is told.
 
 use hotrow_base::datum::Datum;
 use hotrow_base::types::{DataType, SqlType};
@@ -8,7 +8,7 @@ use crate::bytecode::Program;
 use crate::frame::Machine;
 use crate::outcome::SqlError;
 
-/// The error of RAISE statement number `raise`.
+/// What RAISE statement number `raise` says.
 #[cold]
 pub(crate) fn error(program: &Program, raise: u16, machine: &Machine) -> SqlError {
     let code = &program.raises[raise as usize];

@@ -144,6 +144,7 @@ macro_rules! dispatch {
                 | Op::EachBegin { .. }
                 | Op::Check { .. }
                 | Op::Raise { .. }
+                | Op::Notice { .. }
                 | Op::Fail { .. } => match slow::pure($program, $pc - 1, $machine) {
                     Ok(next) => {
                         $pc = next;

@@ -8,7 +8,7 @@ use super::{Fault, violation};
 use crate::bytecode::{Failure, Op, Program};
 use crate::frame::{Frame, Machine};
 use crate::functions;
-use crate::outcome::SqlError;
+use crate::outcome::{Notice, SqlError};
 use crate::program::ArithmeticOp;
 
 /// Loads the next row of a loop; false when there is none.
@@ -110,6 +110,10 @@ fn control(program: &Program, at: usize, op: Op, machine: &mut Machine) -> Resul
             }
         }
         Op::Raise { raise } => return Err(functions::raise::error(program, raise, machine).into()),
+        Op::Notice { level, raise } => {
+            let said = functions::raise::error(program, raise, machine);
+            machine.tell(Notice { level, said })?;
+        }
         Op::Fail { failure } => {
             return Err(match failure {
                 Failure::NoDataFound => SqlError::new(b"P0002", "query returned no rows"),

@@ -36,7 +36,14 @@ impl Lowerer<'_> {
             StatementKind::ForQuery { rows, query, into, body } => {
                 self.for_query(*rows, query, into, body);
             }
-            StatementKind::Raise(raise) => self.raise(raise),
+            StatementKind::Raise(raise) => {
+                let raise = self.raise(raise);
+                self.emit(Op::Raise { raise });
+            }
+            StatementKind::Notice(level, raise) => {
+                let (level, raise) = (*level, self.raise(raise));
+                self.emit(Op::Notice { level, raise });
+            }
             StatementKind::Return(values) => {
                 if !values.is_empty() {
                     self.return_row(values);
@@ -121,7 +128,8 @@ impl Lowerer<'_> {
         self.segments.close();
     }
 
-    fn raise(&mut self, raise: &Raise) {
+    /// What makes the text of a RAISE; its number.
+    fn raise(&mut self, raise: &Raise) -> u16 {
         let mut operand = |expr: &Expr| (self.expr(expr), expr.sql_type);
         let code = RaiseCode {
             sqlstate: raise.sqlstate,
@@ -132,8 +140,7 @@ impl Lowerer<'_> {
             of: raise.of.clone(),
         };
         self.program.raises.push(code);
-        let raise = self.number(self.program.raises.len() - 1);
-        self.emit(Op::Raise { raise });
+        self.number(self.program.raises.len() - 1)
     }
 
     fn return_row(&mut self, values: &[Expr]) {

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use hotrow_base::value::Value;
 use hotrow_transaction::actions::{
     ActionPlan, ActionProgram, Failure, Order, execute, explain_call, explain_leaves,
 };
@@ -12,7 +11,7 @@ use hotrow_transaction::frame::Frame;
 use hotrow_transaction::granule::Granules;
 use hotrow_transaction::interpret::{NoHook, run};
 use hotrow_transaction::invocation::Invocation;
-use hotrow_transaction::outcome::{SqlError, Stop};
+use hotrow_transaction::outcome::{Rows, SqlError, Stop};
 use hotrow_transaction::plan::Plan;
 use hotrow_transaction::program::Procedure;
 use hotrow_transaction::reference::{Dump, ModelStore};
@@ -22,10 +21,10 @@ use rand::{Rng, SeedableRng};
 
 use crate::checked::Checked;
 
-/// What a call came to: rows, or an error; and the state it left.
+/// What a call came to: rows, or an error, and what was said; and the state it left.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Ended {
-    Rows(Vec<Vec<Value>>, u64, Dump),
+    Rows(Rows, Dump),
     Error(Box<SqlError>),
     Replan,
 }
@@ -42,6 +41,8 @@ pub struct Subject<'a> {
 #[derive(Default, Debug)]
 pub struct Tally {
     pub calls: usize,
+    /// calls that say something
+    pub told: usize,
     pub replans: usize,
     pub errors: usize,
     pub whole: usize,
@@ -91,7 +92,7 @@ impl<'a> Subject<'a> {
         match ended {
             Ok(()) => {
                 let rows = frame.take_rows(&self.compiled.program);
-                Ended::Rows(rows.rows, rows.touched, access.store.dump())
+                Ended::Rows(rows, access.store.dump())
             }
             Err(Stop::Error) => {
                 Ended::Error(Box::new(frame.take_error().expect("an error has a text")))
@@ -143,7 +144,7 @@ impl<'a> Subject<'a> {
         }
         let mut order = RandomOrder(random);
         match execute(&self.actions, plan, invocation, &mut access, &mut order) {
-            Ok(rows) => Ended::Rows(rows.rows, rows.touched, access.store.dump()),
+            Ok(rows) => Ended::Rows(rows, access.store.dump()),
             Err(Failure::Error(error)) => Ended::Error(error),
             Err(Failure::Stop(Stop::Replan)) => Ended::Replan,
             Err(Failure::Stop(other)) => panic!("stopped: {other:?}"),
@@ -162,6 +163,11 @@ impl<'a> Subject<'a> {
         let (direct, writes) = self.direct(store, invocation);
         tally.calls += 1;
         tally.errors += matches!(direct, Ended::Error(_)) as usize;
+        tally.told += match &direct {
+            Ended::Rows(rows, _) => !rows.notices.is_empty() as usize,
+            Ended::Error(error) => !error.notices.is_empty() as usize,
+            Ended::Replan => 0,
+        };
         // A trial read is only wrong about what the call itself changes.
         let must_succeed = writes == 0 || !self.compiled.plan.needs_reconnaissance;
         let planned = self.planned(store, invocation);

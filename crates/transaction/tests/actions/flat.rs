@@ -140,10 +140,14 @@ impl Subject<'_> {
         Some(match ended {
             Ok(()) => {
                 let rows = frame.take_rows(flat.tail());
-                Ended::Rows(rows.rows, rows.touched, access.store.dump())
+                Ended::Rows(rows, access.store.dump())
             }
             Err(Stop::Error) => {
-                let error = frame.take_error().or(outcomes.error);
+                let error = frame.take_error().or_else(|| {
+                    let mut error = outcomes.error?;
+                    error.notices.splice(..0, frame.notices().iter().cloned());
+                    Some(error)
+                });
                 Ended::Error(Box::new(error.expect("an error has a text")))
             }
             Err(other) => panic!("stopped: {other:?}"),

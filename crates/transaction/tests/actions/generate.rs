@@ -4,7 +4,9 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::constant::special_slots;
+use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::*;
+use hotrow_transaction::walk;
 use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
@@ -98,6 +100,13 @@ impl<'a> Generator<'a> {
         let body = this.block(0);
         this.procedure.body = body;
         this.procedure
+    }
+
+    /// Has a procedure that was made here tell what it does, in some of its places.
+    pub fn tell(procedure: &mut Procedure, random: &mut SmallRng) {
+        let mut body = std::mem::take(&mut procedure.body);
+        tell_in(&mut body, random);
+        procedure.body = body;
     }
 
     fn chance(&mut self, percent: u32) -> bool {
@@ -458,5 +467,29 @@ impl<'a> Generator<'a> {
         let body = self.block(depth + 1);
         self.numbers.retain(|slot| !into.contains(slot));
         StatementKind::ForQuery { rows, query: Box::new(query), into, body }
+    }
+}
+
+fn tell_in(block: &mut Vec<Statement>, random: &mut SmallRng) {
+    for statement in std::mem::take(block) {
+        if random.random_ratio(1, 4) {
+            let said = match random.random_range(0..8) {
+                parameter @ 0..3 => parameter,
+                local => local + 2,
+            };
+            let raise = Raise {
+                sqlstate: *b"00000",
+                message: vec![format!("{said} is "), String::new()],
+                arguments: vec![slot(SlotId(FIRST_PARAMETER + said))],
+                detail: None,
+                hint: None,
+                of: None,
+            };
+            let kind = StatementKind::Notice(NoticeLevel::Notice, raise);
+            block.push(Statement { kind, place: statement.place });
+        }
+        block.push(statement);
+        let last = block.last_mut().expect("it has just come");
+        walk::blocks_mut(last).into_iter().for_each(|inner| tell_in(inner, random));
     }
 }

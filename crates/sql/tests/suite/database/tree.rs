@@ -94,9 +94,13 @@ impl Printer<'_> {
                 self.line(depth, &text);
                 self.body(body, depth + 1);
             }
-            StatementKind::Raise(raise) => {
+            StatementKind::Raise(raise) | StatementKind::Notice(_, raise) => {
                 let code = String::from_utf8_lossy(&raise.sqlstate).into_owned();
-                let mut text = format!("raise {code} {:?}", raise.message.join("%"));
+                let level = match &statement.kind {
+                    StatementKind::Notice(level, _) => format!("{level:?} ").to_lowercase(),
+                    _ => String::new(),
+                };
+                let mut text = format!("raise {level}{code} {:?}", raise.message.join("%"));
                 if !raise.arguments.is_empty() {
                     text.push_str(&format!(" ({})", self.list(&raise.arguments)));
                 }
