@@ -322,6 +322,13 @@ impl Ground for Reads<'_, '_> {
         rows.map(Rows::into_values).ok_or(Halt::Outdated)
     }
 
+    fn hold(&mut self, fetch: usize, key: &[Value]) -> Result<Option<Vec<Value>>, Halt> {
+        match self.fetch(fetch, key) {
+            Err(Halt::Failed(Error::Sql(error))) if error.sqlstate == *b"55P03" => Ok(None),
+            fetched => fetched.map(Some),
+        }
+    }
+
     fn system_rows(&mut self, relation: &str) -> Vec<Row> {
         self.with_context(|context| system_rows(context, relation))
     }

@@ -31,6 +31,7 @@ use hotrow_transaction::frame::Frame;
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::RowLocks;
 
 use crate::client::Reply;
 use crate::error::Error;
@@ -81,8 +82,16 @@ impl Work {
         }
     }
 
-    /// Whether it is a report: it changes nothing and visits a table as a whole.
+    /// Whether it holds rows as writers do: FOR UPDATE.
+    pub(crate) fn holds_rows(&self) -> bool {
+        self.reads().iter().any(|read| read.procedure.row_locks != RowLocks::Shared)
+    }
+
+    /// Whether it is a report: it changes and holds nothing and visits a table as a whole.
     pub(crate) fn is_report(&self) -> bool {
+        if self.holds_rows() {
+            return false;
+        }
         let mut uses = self.reads().iter().flat_map(|read| &read.uses).map(|(_, usage)| usage);
         uses.clone().any(|usage| usage.coarse) && !uses.any(|usage| usage.written)
     }

@@ -251,7 +251,10 @@ fn execute_in_state(
             rows
         }
     };
-    let tag = tag(&statement.text, &rows);
+    let tag = match statement.changed_by_with() {
+        Some(verb) => tag(verb, &rows),
+        None => tag(&statement.text, &rows),
+    };
     notices.extend_from_slice(rows.notices());
     Ok(StatementResult { tag, rows, types, place, notices })
 }

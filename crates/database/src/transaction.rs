@@ -21,6 +21,7 @@ use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::Place;
+use hotrow_transaction::program::RowLocks;
 
 use crate::error::advised;
 
@@ -187,6 +188,10 @@ impl OpenTransaction {
         invocation: &Invocation,
         frame: &mut Frame,
     ) -> Result<Option<()>, Box<SqlError>> {
+        if self.is_read_only && statement.program.row_locks != RowLocks::Shared {
+            let message = "cannot execute SELECT FOR UPDATE in a read-only transaction".to_owned();
+            return Err(Box::new(advised(b"25006", message, "Begin it without READ ONLY.")));
+        }
         for (table, _) in statement.uses.iter().filter(|(_, usage)| usage.written) {
             if self.is_read_only {
                 let message = "cannot write in a read-only transaction".to_owned();

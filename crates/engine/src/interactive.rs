@@ -160,6 +160,10 @@ pub trait Locks: Send + 'static {
     /// For a statement.
     fn protection(&mut self) -> Self::Protection<'_>;
 
+    /// Whether waits are refused from now on, with
+    /// [`Conflict::Busy`](hotrow_transaction::outcome::Conflict::Busy).
+    fn hurry(&mut self, hurries: bool);
+
     /// The greatest position of a transaction that this one follows.
     fn met(&self) -> Position;
 

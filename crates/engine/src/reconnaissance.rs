@@ -36,6 +36,13 @@ impl<'a, P: Protection> TrialReads<'a, P> {
     }
 }
 
+impl<'a> TrialReads<'a> {
+    /// Of a transaction that goes on, with the buffers it has.
+    pub fn resume(schema: &'a Schema, scratch: &'a mut Scratch) -> Self {
+        Self(InPlace::resume(schema, scratch, Alone))
+    }
+}
+
 impl<'a, P: Protection> RecordAccess for TrialReads<'a, P> {
     type Record = Record<'a>;
     type Row = [AtomicU64];

@@ -21,6 +21,7 @@ mod frame;
 mod group;
 mod host;
 mod join;
+mod lock;
 mod order;
 mod recursion;
 mod scalars;
@@ -36,6 +37,7 @@ use hotrow_sql::{Plan, Query, Scalars, SetOperation, SortKey, SystemFunction};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 
+use lock::Lock;
 use order::{compare_nulls, key_of};
 use scalars::{Calculator, Reader};
 use subquery::Stepper;
@@ -61,6 +63,13 @@ pub trait Ground {
     ///
     /// Why there are none.
     fn fetch(&mut self, fetch: usize, values: &[Value]) -> Result<Vec<Value>, Self::Error>;
+
+    /// As [`Ground::fetch`], of a row that is to be held; none if somebody else holds it.
+    ///
+    /// # Errors
+    ///
+    /// Why neither is known.
+    fn hold(&mut self, fetch: usize, key: &[Value]) -> Result<Option<Vec<Value>>, Self::Error>;
 
     /// The rows of a relation of the system catalog, all columns of each.
     fn system_rows(&mut self, relation: &str) -> Vec<Row>;
@@ -221,6 +230,19 @@ impl<'g, G: Ground> Runner<'g, G> {
             Plan::Sort { input, keys } => {
                 let rows = self.sorted(input, keys, None)?;
                 self.give(rows, take)
+            }
+            Plan::Lock { input, locks } => {
+                let layout = input.layout();
+                let locks: Vec<_> = locks.iter().map(|lock| Lock::new(lock, &layout)).collect();
+                self.each(input, &mut |runner, row| {
+                    runner.tick()?;
+                    for lock in &locks {
+                        if !lock.hold(runner.ground, &row)? {
+                            return Ok(MORE);
+                        }
+                    }
+                    take(runner, row)
+                })
             }
             Plan::Distinct { input, on } => {
                 let layout = input.layout();

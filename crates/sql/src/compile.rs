@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use hotrow_base::types::SqlType;
 use hotrow_transaction::catalog::{Catalog, ForeignKey, Index};
-use hotrow_transaction::outcome::Notice;
-use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{Place, Procedure};
+use hotrow_transaction::outcome::{Notice, SqlError};
+use hotrow_transaction::program::{Place, Procedure, RowLocks};
 use sqlparser::ast;
 
 use crate::apply::{CatalogChange, left_out};
@@ -273,13 +272,17 @@ fn sql_statement(
         ast::Statement::Drop { object_type, if_exists, names, cascade, .. } => {
             drop_relations(compiler, *object_type, (*if_exists, *cascade), names)
         }
+        ast::Statement::Query(query) if changed_by(query).is_some() => {
+            let (_, change) = changed_by(query).expect("it has just been looked for");
+            let change = compiler.relational_change(change, query.with.as_ref())?;
+            Ok(Compiled::Change(Box::new(change)))
+        }
         ast::Statement::Query(query) => {
-            refuse_not_waiting(query, place)?;
             if let Some((name, arguments, label)) = called_function(query, procedures, place) {
                 return call(compiler, procedures, (&name, label), &arguments, place);
             }
             let given = compiler.given.clone();
-            match ad_hoc(compiler, statement) {
+            match locking_access(compiler, query, statement) {
                 Err(refused) if is_for_queries(&refused) => {
                     compiler.restart(given);
                     let query = compiler.relational(query)?;
@@ -293,7 +296,7 @@ fn sql_statement(
             match ad_hoc(compiler, statement) {
                 Err(refused) if is_for_queries(&refused) => {
                     compiler.restart(given);
-                    match compiler.relational_change(statement) {
+                    match compiler.relational_change(statement, None) {
                         // What no query can help with was told better before.
                         Err(other) if &other.sqlstate == b"0A000" => Err(refused),
                         change => Ok(Compiled::Change(Box::new(change?))),
@@ -353,16 +356,29 @@ fn refuse_explain_options(
     Err(unsupported(place, what, "EXPLAIN statement; hotrow.calls tells what calls take"))
 }
 
-/// Fails where rows are to be left out, or an error is wanted, in place of waiting for locks.
-fn refuse_not_waiting(query: &ast::Query, place: Place) -> Result<()> {
-    let what = match query.locks.iter().find_map(|lock| lock.nonblock.as_ref()) {
-        None => return Ok(()),
-        Some(ast::NonBlock::Nowait) => "NOWAIT",
-        Some(ast::NonBlock::SkipLocked) => "SKIP LOCKED",
-    };
-    let hint = "SET lock_timeout, which ends a wait with 55P03; or call a procedure, which waits \
-                in its order";
-    Err(unsupported(place, what, hint))
+/// The statement that a WITH stands before, and its verb, where that is no query.
+pub(crate) fn changed_by(query: &ast::Query) -> Option<(&'static str, &ast::Statement)> {
+    match &*query.body {
+        ast::SetExpr::Insert(change) => Some(("INSERT", change)),
+        ast::SetExpr::Update(change) => Some(("UPDATE", change)),
+        ast::SetExpr::Delete(change) => Some(("DELETE", change)),
+        _ => None,
+    }
+}
+
+/// A query as one access to one table, which holds its rows as FOR UPDATE says.
+fn locking_access(
+    compiler: &mut Compiler<'_>,
+    query: &ast::Query,
+    statement: &ast::Statement,
+) -> Result<Compiled> {
+    if query.locks.is_empty() {
+        return ad_hoc(compiler, statement);
+    }
+    compiler.row_locks = compiler.only_row_locks(query)?;
+    let compiled = ad_hoc(compiler, statement);
+    compiler.row_locks = RowLocks::default();
+    compiled
 }
 
 /// Whether a query that was refused as an access to one table may be one of another shape: it has

@@ -136,6 +136,12 @@ impl Page<'_> {
                 let keys: Vec<_> = keys.iter().map(key).collect();
                 over(self, format!("sort by {}", keys.join(", ")), input);
             }
+            Plan::Lock { input, locks } => {
+                let tables = if locks.len() == 1 { "table" } else { "tables" };
+                let text =
+                    format!("lock rows of {} {tables}, skip those that are held", locks.len());
+                over(self, text, input);
+            }
             Plan::Distinct { input, on } => over(self, format!("distinct {}", names(on)), input),
             Plan::Limit { input, .. } => over(self, "limit".to_owned(), input),
             Plan::Round { .. } => self.line("rows of the last round"),

@@ -81,9 +81,9 @@ pub use parameters::{with_literals, without_parameters};
 pub use relation::{
     Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, Aggregation, Change, Expanding, Fields,
     Frame, FrameBound, FrameUnits, Group, GroupAggregate, HostFunction, Join, JoinKind, KnownType,
-    Plan, Query, Recursion, Scalar, ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind,
-    SubqueryKind, SystemContext, SystemFunction, Window, WindowFunction, keywords, known_type,
-    sequence_named, system_function, system_rows, table_number,
+    LockedRows, Plan, Query, Recursion, Scalar, ScalarProgram, Scalars, SetOperation, SortKey,
+    Step, StepKind, SubqueryKind, SystemContext, SystemFunction, Window, WindowFunction, keywords,
+    known_type, sequence_named, system_function, system_rows, table_number,
 };
 pub use script::parse_script;
 pub use sequence::SequenceDefinition;

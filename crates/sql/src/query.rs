@@ -9,7 +9,7 @@ use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{
     Access, Aggregate, AggregateFunction, Consume, Effect, Expr, ExprKind, OrderKey, Path, Place,
-    SlotId,
+    RowLocks, SlotId,
 };
 use hotrow_transaction::walk::expr_slots;
 use sqlparser::ast::{self, SelectItem};
@@ -17,6 +17,7 @@ use sqlparser::ast::{self, SelectItem};
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::expression::dotted;
 use crate::path::{ColumnOrder, choose, conjuncts};
+use crate::relation::refuse_not_waiting;
 use crate::row_order::is_ordered;
 use crate::scope::{Compiler, Row};
 use crate::token::folded;
@@ -93,6 +94,9 @@ pub(crate) struct Parts<'q> {
 impl Compiler<'_> {
     /// Compiles a SELECT.
     pub(crate) fn select(&mut self, query: &ast::Query) -> Result<Selected> {
+        if !self.ad_hoc {
+            refuse_not_waiting(query, self.place)?;
+        }
         let parts = self.parts(query)?;
         let Some((table, alias)) = self.from(parts.select)? else {
             return self.select_values(&parts);
@@ -105,6 +109,10 @@ impl Compiler<'_> {
         self.aggregates = Some(Vec::new());
         let columns = self.select_list(&parts.select.projection)?;
         let aggregates = self.aggregates.take().unwrap_or_default();
+        let is_of_many = !aggregates.is_empty() || parts.select.distinct.is_some();
+        if is_of_many && self.row_locks != RowLocks::Shared {
+            return Err(unsupported(self.place, "FOR UPDATE of what is no row", "leave it out"));
+        }
         if !aggregates.is_empty() {
             return self.select_aggregates(&parts, condition, columns, aggregates);
         }

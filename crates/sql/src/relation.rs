@@ -19,6 +19,7 @@ mod expression;
 mod from;
 mod group;
 mod host;
+mod locks;
 mod plan;
 mod recursion;
 mod select;
@@ -38,6 +39,8 @@ use crate::scope::{Compiler, Row, RowColumn};
 
 pub use change::Change;
 pub use host::{Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, HostFunction, SystemFunction};
+pub use locks::LockedRows;
+pub(crate) use locks::refuse_not_waiting;
 pub use plan::{
     Aggregation, Expanding, Frame, FrameBound, FrameUnits, Group, GroupAggregate, Join, JoinKind,
     Plan, Query, Recursion, Scalar, ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind,
@@ -73,6 +76,8 @@ pub(crate) struct Level {
     expansions: Vec<(String, Vec<SlotId>)>,
     /// and what they are
     expanding: Vec<expression::Expansion>,
+    /// FOR UPDATE and its kin
+    locks: Vec<locks::Clause>,
 }
 
 /// A query in WITH.

@@ -9,7 +9,8 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::program::{
-    Aggregate, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowSetId, Slot, SlotId,
+    Aggregate, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowLocks, RowSetId, Slot,
+    SlotId,
 };
 use hotrow_transaction::walk::reads_any;
 
@@ -118,6 +119,8 @@ pub(crate) struct Compiler<'c> {
     /// set while a select list is compiled in which aggregates may stand
     pub(crate) aggregates: Option<Vec<Aggregate>>,
     pub(crate) row_sets: u16,
+    /// how a statement of one access holds what it reads
+    pub(crate) row_locks: RowLocks,
     /// loops over deleted rows around the current statement
     pub(crate) deleting: Vec<crate::cascade::Deleting>,
     /// tables whose keys the statement around changes
@@ -168,6 +171,7 @@ impl<'c> Compiler<'c> {
             row: None,
             aggregates: None,
             row_sets: 0,
+            row_locks: RowLocks::default(),
             deleting: Vec::new(),
             changing: Vec::new(),
             depth: 0,
@@ -199,6 +203,7 @@ impl<'c> Compiler<'c> {
             result: std::mem::take(&mut self.result),
             returns_set,
             row_sets: self.row_sets,
+            row_locks: self.row_locks,
         }
     }
 

@@ -4,6 +4,7 @@ use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 
+use crate::compile::changed_by;
 use crate::copy::CopySyntax;
 use crate::maintenance::Maintenance;
 use crate::setting::{Naming, Setting};
@@ -35,6 +36,17 @@ impl ScriptStatement {
     /// Whether it is BEGIN, COMMIT, ROLLBACK or one of savepoints.
     pub fn is_transaction_control(&self) -> bool {
         matches!(self.syntax, Syntax::Transaction(_))
+    }
+
+    /// INSERT, UPDATE or DELETE, where a WITH stands before it.
+    pub fn changed_by_with(&self) -> Option<&'static str> {
+        match &self.syntax {
+            Syntax::Sql(statement) => match &**statement {
+                ast::Statement::Query(query) => changed_by(query).map(|(verb, _)| verb),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// PREPARE, EXECUTE and the like, which are for who has prepared statements by name.

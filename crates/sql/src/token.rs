@@ -8,6 +8,8 @@
 //!              the root: that bounds the depth of the tree it builds, and so every recursion
 //!              over it, its drop included
 
+use std::borrow::Cow;
+
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
@@ -343,9 +345,30 @@ fn depth_max(tokens: &[TokenWithSpan]) -> usize {
     if is_flat { DEPTH_MAX } else { DEPTH_MAX / 8 }
 }
 
+/// FOR NO KEY UPDATE as FOR UPDATE and FOR KEY SHARE as FOR SHARE, which the parser knows: no lock
+/// here is of a row's key alone.
+fn without_key_locks(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> {
+    let word = |at: usize, word| tokens.get(at).is_some_and(|t| is_word(&t.token, word));
+    let is_left_out = |at: usize| {
+        let is_share = |at| word(at, "for") && word(at + 1, "key") && word(at + 2, "share");
+        let is_update = |at: usize| {
+            let is_no_key = word(at + 1, "no") && word(at + 2, "key");
+            word(at, "for") && is_no_key && word(at + 3, "update")
+        };
+        at > 0 && (is_share(at - 1) || is_update(at - 1) || at > 1 && is_update(at - 2))
+    };
+    let mut left_out = (0..tokens.len()).filter(|at| word(*at, "key") && is_left_out(*at));
+    if left_out.next().is_none() {
+        return Cow::Borrowed(tokens);
+    }
+    let kept = (0..tokens.len()).filter(|at| !is_left_out(*at));
+    Cow::Owned(kept.map(|at| tokens[at].clone()).collect())
+}
+
 /// Parses all the tokens as one statement.
 pub(crate) fn parse_statement(tokens: &[TokenWithSpan], end: Place) -> Result<Statement> {
-    let mut parser = parser_over(tokens, depth_max(tokens))?;
+    let plain = without_key_locks(tokens);
+    let mut parser = parser_over(&plain, depth_max(tokens))?;
     let parsed = parser.parse_statement();
     finish(parser, parsed, end)
 }

@@ -157,6 +157,7 @@ fn procedure(kind: &str) -> Procedure {
         result: Vec::new(),
         returns_set: false,
         row_sets: 0,
+        row_locks: RowLocks::default(),
     }
 }
 

@@ -23,7 +23,7 @@ use hotrow_base::datum::Datum;
 use hotrow_base::types::{DataType, SqlType};
 
 use crate::outcome::NoticeLevel;
-use crate::program::{ArithmeticOp, CompareOp, Function, Place, ResultColumn, RowSetId};
+use crate::program::{ArithmeticOp, CompareOp, Function, Place, ResultColumn, RowLocks, RowSetId};
 
 /// How two datums are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -491,6 +491,8 @@ pub struct Program {
     pub result: Vec<ResultColumn>,
     /// row sets needed
     pub row_sets: u16,
+    /// how rows that are read are held
+    pub row_locks: RowLocks,
     /// function calls
     pub calls: Vec<CallCode>,
     /// conversions

@@ -13,7 +13,9 @@ use crate::interpret::{NoHook, run};
 use crate::invocation::Invocation;
 use crate::lower::lower;
 use crate::outcome::{SqlError, Stop};
-use crate::program::{Expr, Place, Procedure, ResultColumn, Slot, Statement, StatementKind};
+use crate::program::{
+    Expr, Place, Procedure, ResultColumn, RowLocks, Slot, Statement, StatementKind,
+};
 
 /// The value of an expression that reads no slot but the call's time, which is `now_us`.
 pub fn evaluate(expr: &Expr, now_us: i64) -> Result<Value, SqlError> {
@@ -31,6 +33,7 @@ pub fn evaluate(expr: &Expr, now_us: i64) -> Result<Value, SqlError> {
         result,
         returns_set: false,
         row_sets: 0,
+        row_locks: RowLocks::default(),
     };
     let program = lower(&Catalog::default(), &procedure)?;
     let mut frame = Frame::new();

@@ -116,6 +116,7 @@ impl<'a> Lowerer<'a> {
                 parameters,
                 result: procedure.result.clone(),
                 row_sets: procedure.row_sets,
+                row_locks: procedure.row_locks,
                 ..Program::default()
             },
             segments: Segments::default(),

@@ -47,6 +47,8 @@ conflicts! {
     Quiet => "quiet",
     /// a session's statement was interrupted while it waited
     Interrupt => "interrupt",
+    /// a session's statement may not wait, and met what somebody else holds
+    Busy => "busy",
 }
 
 /// Why execution stops before the end of the procedure.

@@ -92,6 +92,32 @@ pub struct Procedure {
     pub returns_set: bool,
     /// how many row sets FOR-over-query loops need at once (`RowSetId` < this)
     pub row_sets: u16,
+    /// how it holds the rows that it reads
+    pub row_locks: RowLocks,
+}
+
+/// How a statement of a transaction that locks as it goes holds the rows that it reads. Registered
+/// procedures hold them as readers do, or as their plans say.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum RowLocks {
+    /// as readers do
+    #[default]
+    Shared,
+    /// as writers do: FOR UPDATE
+    Exclusive,
+    /// as writers do, or not at all: what somebody else holds ends the statement, for NOWAIT and
+    /// for SKIP LOCKED
+    ExclusiveAtOnce,
+    /// not at all, and it may see what is not committed: it looks for rows that another statement
+    /// will try to hold
+    Free,
+}
+
+impl RowLocks {
+    /// Whether rows are held as writers hold them.
+    pub const fn is_exclusive(self) -> bool {
+        matches!(self, Self::Exclusive | Self::ExclusiveAtOnce)
+    }
 }
 
 impl Procedure {

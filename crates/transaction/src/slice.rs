@@ -27,7 +27,8 @@ use crate::catalog::Catalog;
 use crate::granule::{Granules, LockMode, Space};
 use crate::locks;
 use crate::program::{
-    Expr, ExprKind, Insert, Path, Place, Procedure, Slot, SlotId, Statement, StatementKind,
+    Expr, ExprKind, Insert, Path, Place, Procedure, RowLocks, Slot, SlotId, Statement,
+    StatementKind,
 };
 use crate::walk::{self, Site};
 use needs::Needs;
@@ -143,6 +144,7 @@ impl Slice {
             result: Vec::new(),
             returns_set: false,
             row_sets,
+            row_locks: RowLocks::default(),
         };
         Self { procedure, marks, knowledge, planned, needs_reconnaissance: reads }
     }

@@ -1,7 +1,7 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::invocation::Arguments;
-use hotrow_transaction::program::{FIRST_PARAMETER, Procedure, Slot};
+use hotrow_transaction::program::{FIRST_PARAMETER, Procedure, RowLocks, Slot};
 
 use super::{IntoArguments, bind_all};
 
@@ -18,6 +18,7 @@ fn procedure(types: &[SqlType]) -> Procedure {
         result: Vec::new(),
         returns_set: false,
         row_sets: 0,
+        row_locks: RowLocks::default(),
     }
 }
 

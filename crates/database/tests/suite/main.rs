@@ -21,6 +21,7 @@ mod limits;
 mod prepared;
 mod queries;
 mod reports;
+mod row_locks;
 mod scratch;
 mod sequences;
 mod split_indexes;

@@ -46,7 +46,7 @@ CREATE TABLE t (id bigint PRIMARY KEY, n bigint NOT NULL, name text);
 INSERT INTO t VALUES (1, 10, 'one'), (2, 20, 'two');
 ";
 
-fn with_table(config: Config) -> (Database, Session) {
+pub(crate) fn with_table(config: Config) -> (Database, Session) {
     let db = open(config);
     let session = db.session();
     session.execute(TABLE).expect("the table is made");

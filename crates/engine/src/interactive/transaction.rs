@@ -8,12 +8,14 @@ use hotrow_transaction::frame::Frame;
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Conflict, SqlError, Stop};
+use hotrow_transaction::program::RowLocks;
 
 use super::housekeeping::shut_down;
 use super::slots::{Inside, Phase, Slots, Work};
 use super::{Attempt, Failure, InteractiveTransaction, Locks, Statement};
 use crate::in_place::InPlace;
 use crate::journal::Committer;
+use crate::reconnaissance::TrialReads;
 use crate::schema::Schema;
 use crate::worker::error_of;
 
@@ -161,11 +163,24 @@ impl<L: Locks> Inside<'_, L> {
         let Work { locks, scratch, .. } = &mut *self.work;
         let before = scratch.savepoint();
         let pin = self.schema.memory.epochs().pin(scratch.worker());
+        if program.row_locks == RowLocks::Free {
+            let mut access = TrialReads::resume(&self.schema, scratch);
+            let ran = interpret::run(program, 0, frame, &mut access, &mut NoHook);
+            let failed = |stop| Failure::Statement(Box::new(error_of(stop, &self.schema, frame)));
+            return ran.map(|()| true).map_err(failed);
+        }
+        locks.hurry(program.row_locks == RowLocks::ExclusiveAtOnce);
         let mut access = InPlace::resume(&self.schema, scratch, locks.protection());
         let Err(stop) = interpret::run(program, 0, frame, &mut access, &mut NoHook) else {
             return Ok(true);
         };
         match stop {
+            Stop::Conflict(Conflict::Busy) => {
+                access.take_back(before); // I4
+                let table = program.access.first().map(|access| access.table);
+                let table = table.map(|table| &self.schema.catalog.table(table).name);
+                Err(Failure::Statement(Box::new(not_at_once(table))))
+            }
             Stop::Conflict(Conflict::Quiet) => {
                 access.take_back(before); // I4
                 Ok(false)
@@ -218,6 +233,12 @@ fn too_large(most: usize) -> SqlError {
     let mut error = SqlError::new(b"54000", message);
     error.hint = Some("Commit, and do the rest in other transactions.".to_owned());
     error
+}
+
+/// 55P03 of a statement that does not wait.
+fn not_at_once(table: Option<&String>) -> SqlError {
+    let of = table.map(|name| format!(" in relation \"{name}\"")).unwrap_or_default();
+    SqlError::new(b"55P03", format!("could not obtain lock on row{of}"))
 }
 
 /// 40P01 of the transaction that a deadlock was broken with, 40001 of others that gave way.

@@ -103,6 +103,7 @@ fn procedure(statements: Vec<StatementKind>) -> Procedure {
         result: vec![ResultColumn::new("new", DataType::BigInt)],
         returns_set: true,
         row_sets: 0,
+        row_locks: RowLocks::default(),
     }
 }
 

@@ -26,7 +26,7 @@ use hotrow_engine::waits::Party;
 use hotrow_engine::worker::{Call, Runner};
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LockMode, Space};
-use hotrow_transaction::outcome::Stop;
+use hotrow_transaction::outcome::{Conflict, Stop};
 
 use crate::held::Held;
 use crate::intents::{Coarse, Private, TableLocks};
@@ -44,6 +44,8 @@ pub(crate) struct Locking {
     pub(crate) held: Held,
     /// locks that were held when the transaction began, by a flush pipeline
     kept: usize,
+    /// what is not free is refused, in place of waiting for it
+    pub(crate) hurries: bool,
 }
 
 impl Locking {
@@ -51,7 +53,8 @@ impl Locking {
     pub(crate) fn new(tables: Arc<TableLocks>, number: usize) -> Self {
         let table = Arc::clone(tables.finer());
         let owner = table.owner(number, Standing::Dynamic);
-        Self { table, tables, coarse: Private::default(), owner, held: Held::default(), kept: 0 }
+        let (coarse, held) = (Private::default(), Held::default());
+        Self { table, tables, coarse, owner, held, kept: 0, hurries: false }
     }
 
     /// Begins a transaction, or another attempt of one; see [`LockTable::begin`].
@@ -116,6 +119,9 @@ impl Locking {
         if tables.try_acquire(owner, coarse, on, mode) {
             return Ok(());
         }
+        if self.hurries {
+            return Err(Stop::Conflict(Conflict::Busy));
+        }
         let before = watch.begin_wait();
         let prevails = |owner: &Owner| {
             !finer.is_doomed(owner) && held.locks().all(|lock| finer.overrule(owner, lock))
@@ -147,6 +153,12 @@ impl Locking {
         mode: Mode,
         watch: &mut Stopwatch,
     ) -> Result<(), Stop> {
+        if self.hurries {
+            return match self.table.try_acquire(&mut self.owner, lock, mode) {
+                true => Ok(()),
+                false => Err(Stop::Conflict(Conflict::Busy)),
+            };
+        }
         match self.table.acquire(&mut self.owner, lock, mode) {
             Acquired::Granted => Ok(()),
             Acquired::Waiting => {

@@ -124,6 +124,10 @@ impl<F: Form> Locks for SessionLocks<F> {
         F::protect(&mut self.locking, &mut self.watch, self.ranges)
     }
 
+    fn hurry(&mut self, hurries: bool) {
+        self.locking.hurries = hurries;
+    }
+
     fn met(&self) -> Position {
         self.locking.met()
     }

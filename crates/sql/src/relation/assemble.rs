@@ -10,7 +10,7 @@ use hotrow_base::types::SqlType;
 use hotrow_transaction::lower::lower;
 use hotrow_transaction::program::{
     Access, CompareOp, Consume, Effect, Expr, ExprKind, FIRST_PARAMETER, Path, Procedure, RangeEnd,
-    ResultColumn, RowsTo, Slot, SlotId, Statement, StatementKind,
+    ResultColumn, RowLocks, RowsTo, Slot, SlotId, Statement, StatementKind,
 };
 use hotrow_transaction::walk::{expr_slots, operands_mut};
 
@@ -36,7 +36,7 @@ struct Item {
 }
 
 /// Slots of a query renumbered as those of one program.
-struct Renumbering<'a> {
+pub(super) struct Renumbering<'a> {
     slots: Vec<Slot>,
     inputs: Vec<SlotId>,
     known: BTreeMap<SlotId, SlotId>,
@@ -44,16 +44,21 @@ struct Renumbering<'a> {
 }
 
 impl<'a> Renumbering<'a> {
-    fn new(of: &'a [Slot]) -> Self {
+    pub(super) fn new(of: &'a [Slot]) -> Self {
         let slots = of[..FIRST_PARAMETER as usize].to_vec();
         Self { slots, inputs: Vec::new(), known: BTreeMap::new(), of }
     }
 
-    fn add(&mut self, slot: SlotId) -> SlotId {
+    /// A slot of its own for one of the query's.
+    pub(super) fn add(&mut self, slot: SlotId) -> SlotId {
         self.slots.push(self.of[slot.index()].clone());
         let new = SlotId((self.slots.len() - 1) as u16);
         self.known.insert(slot, new);
         new
+    }
+
+    pub(super) fn into_slots(self) -> Vec<Slot> {
+        self.slots
     }
 
     /// Makes parameters of what an expression reads.
@@ -127,6 +132,7 @@ impl Compiler<'_> {
             result,
             returns_set: false,
             row_sets: 0,
+            row_locks: RowLocks::default(),
         };
         let program = lower(self.catalog, &procedure)?;
         Ok(Scalars { values, program: Some(Box::new(ScalarProgram { inputs, types, program })) })
@@ -387,6 +393,7 @@ impl Compiler<'_> {
         }
         let relation = &self.levels[depth].relations[at];
         let RelationKind::Table(table) = relation.kind else { unreachable!("of tables only") };
+        let row_locks = self.row_locks_of(relation);
         let row = relation.row(table);
         let chosen = choose(self.catalog, &row, conditions, &[]);
         let mut renumbering = Renumbering::new(&self.slots);
@@ -432,6 +439,7 @@ impl Compiler<'_> {
             result,
             returns_set: true,
             row_sets: 0,
+            row_locks,
         });
         Ok(Plan::Fetch { fetch: self.fetches.len() - 1, inputs, outputs: own })
     }

@@ -34,16 +34,21 @@ struct Applied {
 }
 
 impl Compiler<'_> {
-    /// Compiles INSERT, UPDATE or DELETE of rows that a query gives.
-    pub(crate) fn relational_change(&mut self, statement: &ast::Statement) -> Result<Change> {
+    /// Compiles INSERT, UPDATE or DELETE of rows that a query gives, with names for queries before
+    /// it.
+    pub(crate) fn relational_change(
+        &mut self,
+        statement: &ast::Statement,
+        with: Option<&ast::With>,
+    ) -> Result<Change> {
         let place = self.place;
         let (query, applied) = match statement {
-            ast::Statement::Insert(insert) => self.insert_of_query(insert, place)?,
+            ast::Statement::Insert(insert) => self.insert_of_query((insert, with), place)?,
             ast::Statement::Update(update) => self.update_of_query(update, place)?,
             ast::Statement::Delete(delete) => self.delete_of_query(delete, place)?,
             _ => return Err(unsupported(place, "this statement", "write SELECT, INSERT, UPDATE")),
         };
-        let mut query = self.relational(&query)?;
+        let mut query = self.relational(&under(with, query))?;
         if applied.key > 0 {
             let on = query.outputs[..applied.key].to_vec();
             let input = Box::new(std::mem::replace(&mut query.plan, Plan::One));
@@ -80,7 +85,7 @@ impl Compiler<'_> {
 
     fn insert_of_query(
         &mut self,
-        insert: &ast::Insert,
+        (insert, with): (&ast::Insert, Option<&ast::With>),
         place: Place,
     ) -> Result<(ast::Query, Applied)> {
         let Some(source) = insert.source.as_deref() else {
@@ -103,7 +108,7 @@ impl Compiler<'_> {
         }
         // How many columns there are is known when it is compiled: that is done twice.
         let given = self.given.clone();
-        let width = self.relational(&query)?.outputs.len();
+        let width = self.relational(&under(with, query.clone()))?.outputs.len();
         self.restart(given);
         let value = |at: usize| match own.get(at) {
             Some(Some(own)) => own.clone(),
@@ -162,7 +167,7 @@ impl Compiler<'_> {
             let written = std::mem::replace(&mut assignment.value, value);
             items.push(SelectItem::UnnamedExpr(written));
         }
-        let query = select_query(items, from, update.selection.clone());
+        let query = held_as(&alias, select_query(items, from, update.selection.clone()));
         applied.from = None;
         applied.selection = Some(self.by_key(&alias, &keys));
         let statement = ast::Statement::Update(applied);
@@ -183,7 +188,7 @@ impl Compiler<'_> {
         let mut from = vec![table.clone()];
         from.extend(delete.using.iter().flatten().cloned());
         let items = keys.iter().map(|key| column_item(&alias, key)).collect();
-        let query = select_query(items, from, delete.selection.clone());
+        let query = held_as(&alias, select_query(items, from, delete.selection.clone()));
         let mut applied = delete.clone();
         applied.using = None;
         applied.selection = Some(self.by_key(&alias, &keys));
@@ -230,6 +235,28 @@ fn select_query(
         select.from = from;
         select.selection = selection;
     }
+    query
+}
+
+/// A query with names for queries before it; its own come behind them.
+fn under(with: Option<&ast::With>, mut query: ast::Query) -> ast::Query {
+    if let Some(outer) = with {
+        let mut all = outer.clone();
+        for own in query.with.take().into_iter() {
+            all.recursive |= own.recursive;
+            all.cte_tables.extend(own.cte_tables);
+        }
+        query.with = Some(all);
+    }
+    query
+}
+
+/// The query, with the rows that will be changed held by writers' locks at once: two of them that
+/// came as readers would both wait for the other one to let go.
+fn held_as(alias: &str, mut query: ast::Query) -> ast::Query {
+    let of = ast::ObjectName::from(vec![ast::Ident::with_quote('"', alias)]);
+    let lock_type = ast::LockType::Update;
+    query.locks = vec![ast::LockClause { lock_type, of: Some(of), nonblock: None }];
     query
 }
 

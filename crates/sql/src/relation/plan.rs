@@ -5,6 +5,7 @@ use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::program::{AggregateFunction, Procedure, ResultColumn, Slot, SlotId};
 
 use super::host::HostFunction;
+use super::locks::LockedRows;
 
 /// A query that is more than one access to one table. `hotrow-query` runs it.
 ///
@@ -132,6 +133,13 @@ pub enum Plan {
         input: Box<Plan>,
         /// by these
         keys: Vec<SortKey>,
+    },
+    /// rows that can be held as writers hold them: FOR UPDATE SKIP LOCKED
+    Lock {
+        /// of these
+        input: Box<Plan>,
+        /// by table
+        locks: Vec<LockedRows>,
     },
     /// the first row of each combination of values
     Distinct {
@@ -514,6 +522,7 @@ impl Plan {
             Self::Compute { input, .. }
             | Self::Filter { input, .. }
             | Self::Sort { input, .. }
+            | Self::Lock { input, .. }
             | Self::Distinct { input, .. }
             | Self::Limit { input, .. } => input.walk(visit),
             Self::Extend { input, step } => {
@@ -555,6 +564,7 @@ impl Plan {
             Self::Filter { input, .. }
             | Self::Given { input, .. }
             | Self::Sort { input, .. }
+            | Self::Lock { input, .. }
             | Self::Distinct { input, .. }
             | Self::Limit { input, .. } => input.layout(),
             Self::Join(join) => [join.left.layout(), join.right.layout()].concat(),
@@ -632,7 +642,7 @@ impl Plan {
                 read.extend(recursion.start.1.iter().chain(&recursion.next.1));
                 made.extend(&recursion.outputs);
             }
-            Self::One | Self::Sort { .. } | Self::Distinct { .. } => {}
+            Self::One | Self::Sort { .. } | Self::Lock { .. } | Self::Distinct { .. } => {}
         }
     }
 }

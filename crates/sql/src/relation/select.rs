@@ -21,7 +21,7 @@ use super::expression::ident_name;
 use super::from::Tree;
 use super::group::{Asked, sort_key};
 use super::plan::{Plan, SortKey, Step};
-use super::{Bound, Common, Level, Relation, RelationColumn, RelationKind};
+use super::{Bound, Common, Level, Relation, RelationColumn, RelationKind, locks};
 
 /// Queries one in the other.
 const QUERIES_MAX: usize = 64;
@@ -64,8 +64,12 @@ impl Compiler<'_> {
         }
         let around = around(query, place)?;
         match &*query.body {
-            SetExpr::Select(select) => self.select_plan(select, &around),
+            SetExpr::Select(select) => {
+                self.level().locks = locks::clauses(query)?;
+                self.select_plan(select, &around)
+            }
             body => {
+                locks::refuse_with(query, "UNION/INTERSECT/EXCEPT", place)?;
                 let bound = self.body_plan(body, place)?;
                 self.ordered(bound, &around, place)
             }
@@ -124,6 +128,7 @@ impl Compiler<'_> {
         let place = place_in(select, self.place);
         refuse(select, place)?;
         let mut tree = self.bind_from(&select.from)?;
+        self.check_locks(place)?;
         let on_steps = std::mem::take(&mut self.level().steps);
         let mut wanted = match &select.selection {
             Some(written) => self.where_clause(written, &mut tree)?,
@@ -153,6 +158,14 @@ impl Compiler<'_> {
             false => vec![self.expansion_step(&expanding)?],
         };
         let is_grouped = keys.groups() || asked.groups() || select.having.is_some();
+        self.refuse_locks(
+            &[
+                ("DISTINCT clause", !matches!(distinct, Distinct::No)),
+                ("GROUP BY clause or aggregate functions", is_grouped),
+                ("window functions", !windows.is_empty()),
+            ],
+            place,
+        )?;
         let mut order_exprs: Vec<Expr> = order.iter().map(|(value, _)| value.clone()).collect();
         let mut list: Vec<Expr> = columns.iter().map(|(_, value)| value.clone()).collect();
         let mut distinct_on = distinct_on;
@@ -210,6 +223,7 @@ impl Compiler<'_> {
                 Plan::Distinct { input: Box::new(sorted(plan, order)), on }
             }
         };
+        plan = self.locked(plan)?;
         let mut plan = self.limited(plan, around)?;
         let steps = std::mem::take(&mut self.level().given);
         if !steps.is_empty() {

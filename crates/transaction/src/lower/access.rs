@@ -262,7 +262,9 @@ impl Lowerer<'_> {
             Path::Whole => (PathCode::Whole, None),
         };
         let is_read = matches!(access.effect, Effect::Read(_));
+        let holds_rows = self.procedure.row_locks.is_exclusive();
         let covered = is_read
+            && !holds_rows
             && index.is_some_and(|index| {
                 let entry = &self.catalog.index(index).entry_columns;
                 access.bind.iter().all(|(column, _)| entry.contains(column))
@@ -273,7 +275,7 @@ impl Lowerer<'_> {
             planned: false,
             path,
             covered,
-            intent: if is_read { Intent::Read } else { Intent::Write },
+            intent: if is_read && !holds_rows { Intent::Read } else { Intent::Write },
             binds,
             loads: Box::default(),
             visit: NO_CODE,

@@ -63,6 +63,7 @@ impl<'a> Generator<'a> {
             result: vec![ResultColumn::new("c", INT); 2],
             returns_set: true,
             row_sets: 0,
+            row_locks: RowLocks::default(),
         };
         let budget = random.random_range(2..16);
         let failing = *[0, 3, 15].choose(random).expect("not empty");

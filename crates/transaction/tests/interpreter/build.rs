@@ -97,6 +97,7 @@ impl Build {
                 result: Vec::new(),
                 returns_set: true,
                 row_sets: 0,
+                row_locks: RowLocks::default(),
             },
         }
     }

@@ -13,7 +13,8 @@ use hotrow_transaction::catalog::{Catalog, Column, IndexDefinition, IndexKind};
 use hotrow_transaction::constant::special_slots;
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::program::{
-    Access, Consume, Effect, Expr, ExprKind, Path, Place, Procedure, Statement, StatementKind,
+    Access, Consume, Effect, Expr, ExprKind, Path, Place, Procedure, RowLocks, Statement,
+    StatementKind,
 };
 
 use super::*;
@@ -227,6 +228,7 @@ fn deletes(primary: IndexId) -> Procedure {
         result: Vec::new(),
         returns_set: false,
         row_sets: 0,
+        row_locks: RowLocks::default(),
     }
 }
 
