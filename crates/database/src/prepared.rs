@@ -99,6 +99,14 @@ pub(crate) struct StatementProgram {
     pub(crate) uses: Vec<(TableId, TableUse)>,
 }
 
+/// A statement that may be done in parts, where there are transactions to hold them together.
+pub(crate) fn in_parts(session: &Session, statement: ScriptStatement) -> ScriptStatement {
+    match session.inner().interactive {
+        Some(_) => statement.in_parts(),
+        None => statement,
+    }
+}
+
 impl Session {
     /// Prepares a statement. `types` are those of its first parameters, as far as the caller wants
     /// them so; the others follow from where they stand: `n` in `WHERE id = $1` where `id` is of
@@ -127,7 +135,7 @@ impl Session {
         statement: ScriptStatement,
         types: &[Option<SqlType>],
     ) -> Result<Prepared, Error> {
-        let statement = conceal(statement)?;
+        let statement = in_parts(self, conceal(statement)?);
         if let Some(Naming::Declare { text, .. }) = statement.naming() {
             let declared = self.prepare_parsed(text, types)?;
             let parameters = declared.parameters().to_vec();

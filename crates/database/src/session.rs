@@ -29,7 +29,7 @@ use crate::error::Error;
 use crate::named::Names;
 use crate::numbers::Drawn;
 use crate::once;
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, in_parts};
 use crate::procedure::Procedure;
 use crate::rows::Rows;
 use crate::settings::{Settings, TransactionStep};
@@ -161,7 +161,8 @@ impl Session {
     /// [`Error::Sql`]: 42601 and the like, with the place in the script.
     pub fn parse(&self, script: &str) -> Result<Vec<Prepared>, Error> {
         let parsed = hotrow_sql::parse_script(script).inspect_err(|_| self.talk().fail())?;
-        let statement = |parsed| conceal(parsed).map(Prepared::of_script);
+        let statement =
+            |parsed| conceal(parsed).map(|parsed| Prepared::of_script(in_parts(self, parsed)));
         let statements = parsed.into_iter().map(statement).collect::<Result<_, SqlError>>();
         Ok(statements.inspect_err(|_| self.talk().fail())?)
     }

@@ -158,6 +158,7 @@ fn compile_in_rounds<'c>(
     in_rounds(|numbers| {
         let mut compiler = Compiler::new(catalog);
         (compiler.numbers, compiler.is_own) = (numbers, statement.is_own);
+        compiler.may_have_parts = statement.may_have_parts;
         compiler.procedures = Some(procedures);
         compiler.overrides = statement.is_own || statement.overrides;
         prepare(&mut compiler)?;
@@ -282,6 +283,12 @@ fn sql_statement(
                 return call(compiler, procedures, (&name, label), &arguments, place);
             }
             let given = compiler.given.clone();
+            if compiler.goes_by_lists(statement) {
+                if let Ok(query) = compiler.relational(query) {
+                    return Ok(Compiled::Query(Arc::new(query)));
+                }
+                compiler.restart(given.clone());
+            }
             match locking_access(compiler, query, statement) {
                 Err(refused) if is_for_queries(&refused) => {
                     compiler.restart(given);
@@ -293,6 +300,12 @@ fn sql_statement(
         }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             let given = compiler.given.clone();
+            if compiler.may_have_parts && compiler.goes_by_lists(statement) {
+                if let Ok(change) = compiler.relational_change(statement, None) {
+                    return Ok(Compiled::Change(Box::new(change)));
+                }
+                compiler.restart(given.clone());
+            }
             match ad_hoc(compiler, statement) {
                 Err(refused) if is_for_queries(&refused) => {
                     compiler.restart(given);

@@ -19,6 +19,7 @@ mod expression;
 mod from;
 mod group;
 mod host;
+mod lists;
 mod locks;
 mod plan;
 mod recursion;

@@ -135,6 +135,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) returning: Returning,
     /// a statement outside of procedures: whole-table work is nobody's surprise there
     pub(crate) ad_hoc: bool,
+    /// see [`crate::syntax::ScriptStatement::in_parts`]
+    pub(crate) may_have_parts: bool,
     /// of a query of any shape: what is in scope, the innermost SELECT last
     pub(crate) levels: Vec<crate::relation::Level>,
     /// levels around that of a view, which it does not see
@@ -180,6 +182,7 @@ impl<'c> Compiler<'c> {
             result: Vec::new(),
             returning: Returning::Nothing,
             ad_hoc: false,
+            may_have_parts: false,
             levels: Vec::new(),
             levels_around: 0,
             fetches: Vec::new(),

@@ -42,6 +42,7 @@ pub fn parse_script(text: &str) -> Result<Vec<ScriptStatement>> {
             place: place_of(first.span.start),
             text,
             is_own: false,
+            may_have_parts: false,
             overrides,
             syntax: statement(&range, place_of(last.span.end), &text_of)?,
         });

@@ -22,6 +22,8 @@ pub struct ScriptStatement {
     pub(crate) is_own: bool,
     /// OVERRIDING SYSTEM VALUE
     pub(crate) overrides: bool,
+    /// see [`ScriptStatement::in_parts`]
+    pub(crate) may_have_parts: bool,
     pub(crate) syntax: Syntax,
 }
 
@@ -31,6 +33,13 @@ impl ScriptStatement {
     #[must_use]
     pub fn as_own(self) -> Self {
         Self { is_own: true, ..self }
+    }
+
+    /// It may become several programs, which only a transaction holds together, where that is
+    /// faster; what can be done by one is done by one otherwise.
+    #[must_use]
+    pub fn in_parts(self) -> Self {
+        Self { may_have_parts: true, ..self }
     }
 
     /// Whether it is BEGIN, COMMIT, ROLLBACK or one of savepoints.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::every_engine::{every_engine, open};
 use crate::transactions::{every_interactive_engine, integers, interactive_engines, said};
-use hotrow::Session;
+use hotrow::{Session, Value};
 
 const JOBS: &str = "
 CREATE TABLE job (id bigint PRIMARY KEY, kind text NOT NULL, rank int NOT NULL, done_by bigint);
@@ -195,6 +195,36 @@ fn without_transactions_nobody_else_holds_anything() {
             let query = format!("SELECT id FROM t WHERE id < 4 ORDER BY id DESC FOR UPDATE {how}");
             assert_eq!(integers(&session, &query), [3, 2, 1], "{how}");
         }
+        Ok(())
+    });
+}
+
+#[test]
+fn rows_of_lists_are_found_and_held_one_by_one() {
+    interactive_engines(|config| {
+        let db = open(config);
+        let (one, two) = (db.session(), db.session());
+        one.execute(JOBS)?;
+        one.execute("BEGIN; UPDATE job SET rank = 0 WHERE id IN (1, 2, 2, 999)")?;
+        one.execute("SELECT * FROM job WHERE id IN (3, 4) FOR UPDATE")?;
+        one.execute("DELETE FROM job WHERE id = ANY (ARRAY[5, 5])")?;
+        two.execute("BEGIN; SET LOCAL lock_timeout = 100")?;
+        let free = "UPDATE job SET rank = rank + 1 WHERE id IN (6, 7, 7, 1000) RETURNING rank";
+        assert_eq!(integers(&two, free), [2, 3]);
+        assert_eq!(integers(&two, "SELECT id FROM job WHERE id IN (8, 9) ORDER BY 1"), [8, 9]);
+        for held in ["(6, 1)", "(4, 9)", "(5, 5)"] {
+            let read = format!("SAVEPOINT a; SELECT id FROM job WHERE id IN {held}");
+            assert_eq!(said(&two, &read), "55P03", "{held}");
+            two.execute("ROLLBACK TO a")?;
+        }
+        let prepared = two.prepare("DELETE FROM job WHERE id = ANY ($1) RETURNING id", &[])?;
+        let array = [Value::Array(vec![Value::BigInt(14), Value::Null, Value::BigInt(12)])];
+        assert_eq!(two.execute_prepared(&prepared, &array)?.tag, "DELETE 2");
+        assert_eq!(
+            (said(&one, "COMMIT"), said(&two, "COMMIT")),
+            ("COMMIT".into(), "COMMIT".into())
+        );
+        assert_eq!(integers(&one, "SELECT count(*) FROM job"), [37]);
         Ok(())
     });
 }

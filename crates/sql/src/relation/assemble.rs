@@ -150,7 +150,7 @@ impl Compiler<'_> {
     }
 
     /// The slots of the innermost level's relations that an expression reads.
-    fn level_slots(&self, expr: &Expr) -> Vec<SlotId> {
+    pub(super) fn level_slots(&self, expr: &Expr) -> Vec<SlotId> {
         let mut read = Vec::new();
         expr_slots(expr, &mut |slot| read.push(slot));
         self.of_level(read)

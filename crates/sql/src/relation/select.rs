@@ -20,6 +20,7 @@ use crate::typing::{cast, check_equality, common_type, scalar};
 use super::expression::ident_name;
 use super::from::Tree;
 use super::group::{Asked, sort_key};
+use super::lists::{self, Compared, List};
 use super::plan::{Plan, SortKey, Step};
 use super::{Bound, Common, Level, Relation, RelationColumn, RelationKind, locks};
 
@@ -253,19 +254,11 @@ impl Compiler<'_> {
 
     /// WHERE; what is a subquery that rows of the level do not decide joins them.
     fn where_clause(&mut self, written: &ast::Expr, tree: &mut Tree) -> Result<Where> {
-        let mut parts = Vec::new();
-        let mut rest = vec![written];
-        while let Some(part) = rest.pop() {
-            match bare(part) {
-                ast::Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
-                    rest.extend([&**right, &**left]);
-                }
-                part => parts.push(part),
-            }
-        }
+        let parts = lists::parts(written);
+        let compared = Compared::of(parts.iter().copied());
         let mut found = Where::default();
         for part in parts {
-            let condition = match self.semi_join(part, tree)? {
+            let condition = match self.semi_join(part, tree, &compared)? {
                 Some(condition) => condition,
                 None => self.condition(part, "WHERE")?,
             };
@@ -281,9 +274,14 @@ impl Compiler<'_> {
         Ok(found)
     }
 
-    /// `x IN (SELECT ...)` and `x = ANY (array)` as a join with their distinct values, so that
-    /// these may be the keys that rows are found by.
-    fn semi_join(&mut self, part: &ast::Expr, tree: &mut Tree) -> Result<Option<Expr>> {
+    /// `x IN (SELECT ...)`, `x = ANY (array)`, and lists that an index can use, as a join with
+    /// their distinct values, so that these may be the keys that rows are found by.
+    fn semi_join(
+        &mut self,
+        part: &ast::Expr,
+        tree: &mut Tree,
+        compared: &Compared,
+    ) -> Result<Option<Expr>> {
         let place = place_in(part, self.place);
         let (left, plan, column) = match part {
             ast::Expr::InSubquery { expr, subquery, negated: false } => {
@@ -294,7 +292,7 @@ impl Compiler<'_> {
                 let [(_, column)] = outputs.as_slice() else {
                     return Err(error(b"42601", place, "subquery has too many columns"));
                 };
-                (expr, plan, *column)
+                (&**expr, plan, *column)
             }
             ast::Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. }
                 if !matches!(bare(right), ast::Expr::Array(_) | ast::Expr::Subquery(_)) =>
@@ -315,9 +313,17 @@ impl Compiler<'_> {
                     return Ok(None);
                 }
                 let (plan, column) = self.elements_of(array)?;
-                (left, plan, column)
+                (&**left, plan, column)
             }
-            _ => return Ok(None),
+            part => match lists::list_of(part) {
+                Some((of, List::Values(values))) => {
+                    match self.listed_values(of, values, compared)? {
+                        Some((plan, column)) => (of, plan, column),
+                        None => return Ok(None),
+                    }
+                }
+                _ => return Ok(None),
+            },
         };
         if !self.of_level_free(&plan).is_empty() {
             // Decided row by row; compiled again, as a step.
