@@ -1,6 +1,7 @@
 //! FOR UPDATE, NOWAIT and SKIP LOCKED: rows held as writers hold them before they are changed.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::every_engine::{every_engine, open};
@@ -8,7 +9,8 @@ use crate::transactions::{every_interactive_engine, integers, interactive_engine
 use hotrow::{Session, Value};
 
 const JOBS: &str = "
-CREATE TABLE job (id bigint PRIMARY KEY, kind text NOT NULL, rank int NOT NULL, done_by bigint);
+CREATE TABLE job (id bigint PRIMARY KEY, kind text NOT NULL, rank int NOT NULL, done_by bigint,
+  note text DEFAULT '');
 CREATE INDEX job_kind ON job (kind);
 CREATE TABLE log (id bigint PRIMARY KEY, job bigint REFERENCES job);
 INSERT INTO job SELECT g, CASE WHEN g % 2 = 0 THEN 'even' ELSE 'odd' END, g % 5, NULL
@@ -110,7 +112,8 @@ fn who_does_not_wait_fails_at_once_and_who_skips_gets_others() {
 fn a_queue_of_jobs_gives_each_to_one_worker() {
     let taking = [
         "UPDATE job SET done_by = $ WHERE id = (SELECT id FROM job WHERE done_by IS NULL
-             ORDER BY rank DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id",
+             AND length(note || 'x') < 900 ORDER BY rank DESC, id LIMIT 1
+             FOR UPDATE SKIP LOCKED) RETURNING id",
         "WITH next AS (SELECT id FROM job WHERE done_by IS NULL
              ORDER BY id LIMIT 3 FOR UPDATE SKIP LOCKED)
          UPDATE job SET done_by = $ FROM next WHERE job.id = next.id RETURNING job.id",
@@ -119,10 +122,23 @@ fn a_queue_of_jobs_gives_each_to_one_worker() {
         for take in taking {
             let db = open(config.clone());
             db.session().execute(JOBS)?;
-            let taken = Mutex::new(Vec::new());
+            let (taken, is_done) = (Mutex::new(Vec::new()), AtomicBool::new(false));
             std::thread::scope(|scope| {
+                // Changes the rows that are looked at, and their sizes.
+                let (session, done) = (db.session(), &is_done);
+                scope.spawn(move || {
+                    for turn in 0.. {
+                        let text = "ab".repeat(turn * 7 % 300);
+                        let id = turn % 40 + 1;
+                        let update = format!("UPDATE job SET note = '{text}' WHERE id = {id}");
+                        assert_eq!(said(&session, &update), "UPDATE 1");
+                        if done.load(Ordering::Relaxed) {
+                            return;
+                        }
+                    }
+                });
                 for worker in 1..=4 {
-                    let (session, taken) = (db.session(), &taken);
+                    let (session, taken, done) = (db.session(), &taken, &is_done);
                     let take = take.replace('$', &worker.to_string());
                     scope.spawn(move || {
                         loop {
@@ -133,6 +149,7 @@ fn a_queue_of_jobs_gives_each_to_one_worker() {
                             // Others may hold the last ones.
                             let left = "SELECT count(*) FROM job WHERE done_by IS NULL";
                             if jobs.is_empty() && integers(&session, left) == [0] {
+                                done.store(true, Ordering::Relaxed);
                                 return;
                             }
                             taken.lock().expect("nobody panics").extend(jobs);

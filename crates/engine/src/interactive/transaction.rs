@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
+use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::invocation::Invocation;
@@ -18,6 +19,9 @@ use crate::journal::Committer;
 use crate::reconnaissance::TrialReads;
 use crate::schema::Schema;
 use crate::worker::error_of;
+
+/// Times that a read which holds nothing is tried.
+const LOOKS_MAX: u32 = 3;
 
 /// See the module.
 pub(super) struct Transaction<L: Locks> {
@@ -159,16 +163,13 @@ impl<L: Locks> Inside<'_, L> {
         frame: &mut Frame,
     ) -> Result<bool, Failure> {
         let program = statement.program;
+        if program.row_locks == RowLocks::Free {
+            return self.look(program, invocation, frame).map(|()| true);
+        }
         frame.begin(program, invocation);
         let Work { locks, scratch, .. } = &mut *self.work;
         let before = scratch.savepoint();
         let pin = self.schema.memory.epochs().pin(scratch.worker());
-        if program.row_locks == RowLocks::Free {
-            let mut access = TrialReads::resume(&self.schema, scratch);
-            let ran = interpret::run(program, 0, frame, &mut access, &mut NoHook);
-            let failed = |stop| Failure::Statement(Box::new(error_of(stop, &self.schema, frame)));
-            return ran.map(|()| true).map_err(failed);
-        }
         locks.hurry(program.row_locks == RowLocks::ExclusiveAtOnce);
         let mut access = InPlace::resume(&self.schema, scratch, locks.protection());
         let Err(stop) = interpret::run(program, 0, frame, &mut access, &mut NoHook) else {
@@ -200,6 +201,33 @@ impl<L: Locks> Inside<'_, L> {
             stop => {
                 access.take_back(before); // I4
                 Err(Failure::Statement(Box::new(error_of(stop, &self.schema, frame))))
+            }
+        }
+    }
+}
+
+impl<L: Locks> Inside<'_, L> {
+    /// Runs a read that holds nothing. One that fails is tried again: it may have met a row that
+    /// somebody had half changed.
+    fn look(
+        &mut self,
+        program: &Program,
+        invocation: &Invocation,
+        frame: &mut Frame,
+    ) -> Result<(), Failure> {
+        let scratch = &mut self.work.scratch;
+        let _pin = self.schema.memory.epochs().pin(scratch.worker());
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            frame.begin(program, invocation);
+            let mut access = TrialReads::resume(&self.schema, scratch);
+            let Err(stop) = interpret::run(program, 0, frame, &mut access, &mut NoHook) else {
+                return Ok(());
+            };
+            if stop != Stop::Error || tries == LOOKS_MAX {
+                let error = error_of(stop, &self.schema, frame);
+                return Err(Failure::Statement(Box::new(error)));
             }
         }
     }
