@@ -79,6 +79,8 @@ pub(crate) struct Level {
     expanding: Vec<expression::Expansion>,
     /// FOR UPDATE and its kin
     locks: Vec<locks::Clause>,
+    /// of inner joins: what is asked above all joins
+    on: from::Late,
 }
 
 /// A query in WITH.

@@ -6,10 +6,11 @@ use crate::every_engine::{every_engine, open};
 use hotrow::{Config, Error, Session, Value};
 
 const SETUP: &str = include_str!("queries/setup.sql");
-const EXPECTED: [&str; 5] = [
+const EXPECTED: [&str; 6] = [
     include_str!("queries/expected.txt"),
     include_str!("queries/json.txt"),
     include_str!("queries/interval.txt"),
+    include_str!("queries/joins.txt"),
     include_str!("queries/lists.txt"),
     include_str!("queries/catalog.txt"),
 ];

@@ -19,8 +19,9 @@ use crate::path::choose;
 use crate::scope::Compiler;
 use crate::typing::joined;
 
-use super::from::Tree;
+use super::from::{Late, Tree};
 use super::plan::{Join, JoinKind, Plan, Scalar, ScalarProgram, Scalars};
+use super::select::extended;
 use super::{RelationKind, scalar_of};
 
 /// One of the things an inner join joins.
@@ -182,8 +183,11 @@ impl Compiler<'_> {
                 on.extend(conditions);
                 self.inner(items, on)
             }
-            Tree::Outer { kind, left, right, on } => {
+            Tree::Outer { kind, left, right, on, late } if late.conditions.is_empty() => {
                 self.outer(kind, (*left, *right), on, conditions)
+            }
+            Tree::Outer { kind, left, right, on, late } => {
+                self.outer_by_row(kind, (*left, *right), (on, late), conditions)
             }
         }
     }
@@ -319,6 +323,26 @@ impl Compiler<'_> {
         let equal = self.both(&sides)?;
         let kind = JoinKind::Inner;
         Ok(Plan::Join(Box::new(Join { kind, left, right, lateral, keyed, equal, condition: None })))
+    }
+
+    /// A join whose right side is looked for anew for each row of the left one, since subqueries
+    /// decide.
+    fn outer_by_row(
+        &mut self,
+        kind: JoinKind,
+        (left, right): (Tree, Tree),
+        (on, late): (Vec<Expr>, Late),
+        conditions: Vec<Expr>,
+    ) -> Result<Plan> {
+        let lefts = self.tree_slots(&left);
+        let mut above = conditions;
+        let conditions = take(&mut above, |condition| self.reads_only(condition, &lefts));
+        let left = self.assemble(left, conditions)?;
+        let right = extended(self.assemble(right, on)?, late.steps);
+        let right = self.filtered(right, late.conditions)?;
+        let (keyed, equal, condition) = (None, None, None);
+        let join = Join { kind, left, right, lateral: true, keyed, equal, condition };
+        self.filtered(Plan::Join(Box::new(join)), above)
     }
 
     fn outer(

@@ -2,6 +2,7 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::View;
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place};
 use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 
@@ -12,7 +13,9 @@ use crate::token::folded;
 use crate::typing::{cast, common_type, comparable, scalar};
 
 use super::plan::{Step, StepKind};
-use super::{Bound, JoinKind, Level, Relation, RelationColumn, RelationKind, scalar_of, system};
+use super::{
+    Bound, JoinKind, Level, Relation, RelationColumn, RelationKind, lists, scalar_of, system,
+};
 
 /// Relations of a level, and how they are joined.
 pub(super) enum Tree {
@@ -20,8 +23,15 @@ pub(super) enum Tree {
     Leaf(usize),
     /// in any order; with conditions
     Inner { items: Vec<Tree>, on: Vec<Expr> },
-    /// in this one
-    Outer { kind: JoinKind, left: Box<Tree>, right: Box<Tree>, on: Vec<Expr> },
+    /// in this one; the right side's rows are those for which `on` and then `late` is true
+    Outer { kind: JoinKind, left: Box<Tree>, right: Box<Tree>, on: Vec<Expr>, late: Late },
+}
+
+/// Conditions on what steps give, and these steps.
+#[derive(Default)]
+pub(super) struct Late {
+    pub(super) conditions: Vec<Expr>,
+    pub(super) steps: Vec<Step>,
 }
 
 impl Tree {
@@ -64,9 +74,11 @@ impl Compiler<'_> {
     }
 
     fn bind_joined(&mut self, written: &ast::TableWithJoins) -> Result<Tree> {
+        let before = self.late_conditions();
         let mut tree = self.bind_factor(&written.relation)?;
         for join in &written.joins {
             let place = place_in(join, self.place);
+            let before_right = self.late_conditions();
             let (kind, swapped, constraint) = match &join.join_operator {
                 JoinOperator::Join(on) | JoinOperator::Inner(on) | JoinOperator::CrossJoin(on) => {
                     (JoinKind::Inner, false, on)
@@ -82,7 +94,18 @@ impl Compiler<'_> {
                 }
             };
             let right = self.bind_factor(&join.relation)?;
-            let on = self.join_condition((&tree, &right), constraint, (kind, swapped), place)?;
+            // What is asked above all joins would be asked of rows that the outer join makes up.
+            let is_late = match (kind, swapped) {
+                (JoinKind::Inner, _) => false,
+                (JoinKind::Left, false) => self.late_conditions() > before_right,
+                (JoinKind::Left, true) => before_right > before,
+                _ => self.late_conditions() > before,
+            };
+            if is_late {
+                return Err(subquery_in_outer(place));
+            }
+            let (on, late) =
+                self.join_condition((&tree, &right), constraint, (kind, swapped), place)?;
             tree = match kind {
                 JoinKind::Inner => {
                     let (mut items, mut conditions) = match tree {
@@ -91,6 +114,9 @@ impl Compiler<'_> {
                     };
                     items.push(right);
                     conditions.extend(on);
+                    let above = &mut self.level().on;
+                    above.conditions.extend(late.conditions);
+                    above.steps.extend(late.steps);
                     Tree::Inner { items, on: conditions }
                 }
                 kind => {
@@ -102,11 +128,20 @@ impl Compiler<'_> {
                     for at in missing {
                         self.level().relations[at].make_optional();
                     }
-                    Tree::Outer { kind, left: Box::new(left), right: Box::new(right), on }
+                    let is_one = kind == JoinKind::Left && matches!(right, Tree::Leaf(_));
+                    if !late.conditions.is_empty() && !is_one {
+                        return Err(subquery_in_outer(place));
+                    }
+                    Tree::Outer { kind, left: Box::new(left), right: Box::new(right), on, late }
                 }
             };
         }
         Ok(tree)
+    }
+
+    /// How many conditions of inner joins are asked above all joins.
+    fn late_conditions(&mut self) -> usize {
+        self.level().on.conditions.len()
     }
 
     fn join_condition(
@@ -115,17 +150,23 @@ impl Compiler<'_> {
         constraint: &JoinConstraint,
         (kind, swapped): (JoinKind, bool),
         place: Place,
-    ) -> Result<Vec<Expr>> {
+    ) -> Result<(Vec<Expr>, Late)> {
         let names = match constraint {
-            JoinConstraint::None => return Ok(Vec::new()),
+            JoinConstraint::None => return Ok((Vec::new(), Late::default())),
             JoinConstraint::On(condition) => {
-                let condition = self.condition(condition, "JOIN/ON")?;
-                self.hoist();
-                if !self.level().steps.is_empty() && kind != JoinKind::Inner {
-                    let advice = "join with the subquery in FROM instead";
-                    return Err(unsupported(place, "a subquery in ON of an outer join", advice));
+                let (mut on, mut late) = (Vec::new(), Late::default());
+                for part in lists::parts(condition) {
+                    let condition = self.condition(part, "JOIN/ON")?;
+                    self.hoist();
+                    let steps = std::mem::take(&mut self.level().steps);
+                    if steps.is_empty() {
+                        on.extend(crate::path::conjuncts(Some(condition)));
+                    } else {
+                        late.conditions.push(condition);
+                        late.steps.extend(steps);
+                    }
                 }
-                return Ok(crate::path::conjuncts(Some(condition)));
+                return Ok((on, late));
             }
             JoinConstraint::Using(names) => {
                 let names = names.iter().map(|name| crate::clauses::object_name(name, place));
@@ -164,7 +205,7 @@ impl Compiler<'_> {
             let (relation, column) = if swapped { sides[0] } else { sides[1] };
             self.level().relations[relation].columns[column].hidden = true;
         }
-        Ok(on)
+        Ok((on, Late::default()))
     }
 
     fn slot_at(&mut self, (relation, column): (usize, usize)) -> Result<Expr> {
@@ -485,4 +526,9 @@ impl Relation {
     fn make_optional(&mut self) {
         self.columns.iter_mut().for_each(|column| column.nullable = true);
     }
+}
+
+fn subquery_in_outer(place: Place) -> SqlError {
+    let what = "a subquery in ON of a FULL JOIN, or of a join in brackets beside an outer one,";
+    unsupported(place, what, "join with the subquery in FROM instead")
 }

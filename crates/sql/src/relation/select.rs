@@ -130,12 +130,15 @@ impl Compiler<'_> {
         refuse(select, place)?;
         let mut tree = self.bind_from(&select.from)?;
         self.check_locks(place)?;
-        let on_steps = std::mem::take(&mut self.level().steps);
+        let mut on_steps = std::mem::take(&mut self.level().steps);
+        let on_late = std::mem::take(&mut self.level().on);
+        on_steps.extend(on_late.steps);
         let mut wanted = match &select.selection {
             Some(written) => self.where_clause(written, &mut tree)?,
             None => Where::default(),
         };
         wanted.steps.splice(0..0, on_steps);
+        wanted.late.extend(on_late.conditions);
         self.level().aggregates = Some(Asked::default());
         self.level().windows = Some(Vec::new());
         self.named_windows(&select.named_window, place)?;
