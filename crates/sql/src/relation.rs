@@ -25,6 +25,7 @@ mod plan;
 mod recursion;
 mod select;
 mod set;
+mod slots;
 mod subquery;
 mod system;
 mod window;

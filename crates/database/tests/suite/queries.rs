@@ -6,12 +6,13 @@ use crate::every_engine::{every_engine, open};
 use hotrow::{Config, Error, Session, Value};
 
 const SETUP: &str = include_str!("queries/setup.sql");
-const EXPECTED: [&str; 6] = [
+const EXPECTED: [&str; 7] = [
     include_str!("queries/expected.txt"),
     include_str!("queries/json.txt"),
     include_str!("queries/interval.txt"),
     include_str!("queries/joins.txt"),
     include_str!("queries/lists.txt"),
+    include_str!("queries/subqueries.txt"),
     include_str!("queries/catalog.txt"),
 ];
 
@@ -103,6 +104,11 @@ fn orders_limits_and_parameters() {
         let prepared = session.prepare(query, &[])?;
         let types: Vec<_> = prepared.parameters().iter().map(ToString::to_string).collect();
         assert_eq!(types, ["text", "numeric(38,10)", "bigint"]);
+        let joined = "SELECT string_agg(name, $1 ORDER BY name) || count($2::int) FROM dept";
+        let joined = session.prepare(joined, &[])?;
+        let values = [Value::from("-"), Value::Int(7)];
+        let rows = session.execute_prepared(&joined, &values)?.rows;
+        assert_eq!(rows.one::<String>()?, "a-b-c3");
         let found = |values: &[Value]| {
             let rows = session.execute_prepared(&prepared, values)?.rows;
             rows.all::<String>()

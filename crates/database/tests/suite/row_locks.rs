@@ -235,6 +235,9 @@ fn rows_of_lists_are_found_and_held_one_by_one() {
             two.execute("ROLLBACK TO a")?;
         }
         let prepared = two.prepare("DELETE FROM job WHERE id = ANY ($1) RETURNING id", &[])?;
+        let listed = two.prepare("SELECT id FROM job WHERE id IN ($1, 9, $2)", &[])?;
+        let types: Vec<_> = listed.parameters().iter().map(ToString::to_string).collect();
+        assert_eq!(types, ["bigint", "bigint"]);
         let array = [Value::Array(vec![Value::BigInt(14), Value::Null, Value::BigInt(12)])];
         assert_eq!(two.execute_prepared(&prepared, &array)?.tag, "DELETE 2");
         assert_eq!(

@@ -141,7 +141,7 @@ impl Compiler<'_> {
                 // Elements are compared as values are, whatever their widths.
                 let left = cast(left, common);
                 let (plan, column) = self.elements_of(array)?;
-                let inputs = plan.free_slots();
+                let inputs = plan.free_slots_with(&[column]);
                 let kind = StepKind::Subquery { plan, kind, column, inputs };
                 self.step(kind, &[left], SqlType::Scalar(DataType::Boolean))
             }

@@ -1,7 +1,7 @@
 //! Aggregates and groups.
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::program::{Expr, ExprKind, Place, SlotId};
+use hotrow_transaction::program::{Expr, ExprKind, FIRST_PARAMETER, Place, SlotId};
 use hotrow_transaction::walk::{expr_slots, operands_mut};
 use sqlparser::ast;
 
@@ -95,6 +95,21 @@ impl Compiler<'_> {
         compiled.map(|output| Some(self.slot_expr(output)))
     }
 
+    /// Whether expressions read rows of queries around this one, and none of its own.
+    fn reads_only_around<'e>(&self, exprs: impl Iterator<Item = &'e Expr>) -> bool {
+        let mut read = Vec::new();
+        exprs.for_each(|expr| expr_slots(expr, &mut |slot| read.push(slot)));
+        read.retain(|slot| slot.0 >= FIRST_PARAMETER && !self.parameters.contains(slot));
+        !read.is_empty() && read.iter().all(|slot| self.is_around(*slot))
+    }
+
+    /// Whether a slot is one of a query around this one.
+    fn is_around(&self, slot: SlotId) -> bool {
+        let outer = self.levels[..self.levels.len() - 1].iter();
+        let mut relations = outer.flat_map(|level| &level.relations);
+        relations.any(|relation| relation.slots().any(|known| known == slot))
+    }
+
     /// An aggregate, whose arguments go into `computed` as far as they are no slots.
     pub(super) fn compiled_aggregate(
         &mut self,
@@ -143,6 +158,11 @@ impl Compiler<'_> {
                 }
                 _ => return Err(unsupported(place, "this argument", "write the value alone")),
             }
+        }
+        if self.reads_only_around(arguments.iter().map(|(value, _)| value)) {
+            // By the standard it is one of the query around, which has those rows.
+            let advice = "write it in the query that has the rows, and name its result";
+            return Err(unsupported(place, "an aggregate of a query around", advice));
         }
         let takes = match name {
             "string_agg" | "json_object_agg" | "jsonb_object_agg" => 2,
@@ -209,14 +229,17 @@ impl Compiler<'_> {
         Ok(GroupAggregate { function, argument, of, distinct, filter, order, output, data_type })
     }
 
-    /// The slot of a value, which is to be computed if it has none.
+    /// The slot of a value, which is to be computed if it has none in the rows: those of parameters
+    /// and of queries around are elsewhere.
     pub(super) fn slot_of(
         &mut self,
         value: Expr,
         computed: &mut Vec<(Expr, SlotId)>,
     ) -> Result<SlotId> {
         if let ExprKind::Slot(slot) = value.kind
-            && slot.0 >= hotrow_transaction::program::FIRST_PARAMETER
+            && slot.0 >= FIRST_PARAMETER
+            && !self.parameters.contains(&slot)
+            && !self.is_around(slot)
         {
             return Ok(slot);
         }

@@ -505,150 +505,8 @@ pub enum SubqueryKind {
     All(hotrow_transaction::program::CompareOp),
 }
 
-impl Plan {
-    /// Calls `visit` with every operator, itself first; subqueries of steps are operators, too.
-    pub fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Self)) {
-        visit(self);
-        match self {
-            Self::One
-            | Self::Fetch { .. }
-            | Self::System { .. }
-            | Self::Values { .. }
-            | Self::Round { .. } => {}
-            Self::Recursion(recursion) => {
-                recursion.start.0.walk(visit);
-                recursion.next.0.walk(visit);
-            }
-            Self::Compute { input, .. }
-            | Self::Filter { input, .. }
-            | Self::Sort { input, .. }
-            | Self::Lock { input, .. }
-            | Self::Distinct { input, .. }
-            | Self::Limit { input, .. } => input.walk(visit),
-            Self::Extend { input, step } => {
-                input.walk(visit);
-                step.walk(visit);
-            }
-            Self::Given { steps, input } => {
-                input.walk(visit);
-                steps.iter().for_each(|step| step.walk(visit));
-            }
-            Self::Join(join) => {
-                join.left.walk(visit);
-                join.right.walk(visit);
-                if let Some(keyed) = &join.keyed {
-                    keyed.walk(visit);
-                }
-            }
-            Self::Group(group) => group.input.walk(visit),
-            Self::Window(window) => window.input.walk(visit),
-            Self::Set { left, right, .. } => {
-                left.0.walk(visit);
-                right.0.walk(visit);
-            }
-        }
-    }
-
-    /// The slots of its rows, in the order of their values.
-    pub fn layout(&self) -> Vec<SlotId> {
-        match self {
-            Self::One => Vec::new(),
-            Self::Fetch { outputs, .. }
-            | Self::Values { outputs, .. }
-            | Self::Set { outputs, .. }
-            | Self::Round { outputs, .. } => outputs.clone(),
-            Self::Recursion(recursion) => recursion.outputs.clone(),
-            Self::System { outputs, .. } => outputs.iter().map(|(_, slot)| *slot).collect(),
-            Self::Compute { input, outputs, .. } => [&*input.layout(), outputs].concat(),
-            Self::Extend { input, step } => [&*input.layout(), &*step.outputs].concat(),
-            Self::Filter { input, .. }
-            | Self::Given { input, .. }
-            | Self::Sort { input, .. }
-            | Self::Lock { input, .. }
-            | Self::Distinct { input, .. }
-            | Self::Limit { input, .. } => input.layout(),
-            Self::Join(join) => [join.left.layout(), join.right.layout()].concat(),
-            Self::Group(group) => {
-                let groupings = group.groupings.iter().map(|(_, slot)| *slot);
-                let results = group.aggregates.iter().map(|aggregate| aggregate.output);
-                group.keys.iter().copied().chain(groupings).chain(results).collect()
-            }
-            Self::Window(window) => {
-                let results = window.functions.iter().map(|(_, slot)| *slot);
-                window.input.layout().into_iter().chain(results).collect()
-            }
-        }
-    }
-
-    /// Slots that it reads and does not make itself: those of rows around it, and the statement's
-    /// parameters.
-    pub fn free_slots(&self) -> Vec<SlotId> {
-        let (mut read, mut made) = (Vec::new(), Vec::new());
-        self.walk(&mut |plan| plan.own_slots(&mut read, &mut made));
-        made.sort_unstable();
-        read.retain(|slot| made.binary_search(slot).is_err());
-        read.sort_unstable();
-        read.dedup();
-        read
-    }
-
-    fn own_slots(&self, read: &mut Vec<SlotId>, made: &mut Vec<SlotId>) {
-        match self {
-            Self::Fetch { inputs, outputs, .. } => {
-                read.extend(inputs);
-                made.extend(outputs);
-            }
-            Self::System { outputs, .. } => made.extend(outputs.iter().map(|(_, slot)| *slot)),
-            Self::Values { rows, outputs } => {
-                rows.iter().for_each(|row| row.note_inputs(read));
-                made.extend(outputs);
-            }
-            Self::Compute { scalars, outputs, .. } => {
-                scalars.note_inputs(read);
-                made.extend(outputs);
-            }
-            Self::Extend { step, .. } => {
-                step.arguments.note_inputs(read);
-                made.extend(&step.outputs);
-            }
-            Self::Given { steps, .. } => {
-                for step in steps {
-                    step.arguments.note_inputs(read);
-                    made.extend(&step.outputs);
-                }
-            }
-            Self::Filter { condition, .. } => condition.note_inputs(read),
-            Self::Join(join) => {
-                if let Some((left, right)) = &join.equal {
-                    left.note_inputs(read);
-                    right.note_inputs(read);
-                }
-                join.condition.iter().for_each(|condition| condition.note_inputs(read));
-            }
-            Self::Group(group) => {
-                made.extend(group.groupings.iter().map(|(_, slot)| *slot));
-                made.extend(group.aggregates.iter().map(|aggregate| aggregate.output));
-            }
-            Self::Window(window) => made.extend(window.functions.iter().map(|(_, slot)| *slot)),
-            Self::Limit { limit, offset, .. } => {
-                limit.iter().chain(offset).for_each(|count| count.note_inputs(read));
-            }
-            Self::Set { left, right, outputs, .. } => {
-                read.extend(left.1.iter().chain(&right.1));
-                made.extend(outputs);
-            }
-            Self::Round { outputs, .. } => made.extend(outputs),
-            Self::Recursion(recursion) => {
-                read.extend(recursion.start.1.iter().chain(&recursion.next.1));
-                made.extend(&recursion.outputs);
-            }
-            Self::One | Self::Sort { .. } | Self::Lock { .. } | Self::Distinct { .. } => {}
-        }
-    }
-}
-
 impl Step {
-    fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Plan)) {
+    pub(super) fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Plan)) {
         if let StepKind::Subquery { plan, .. } = &self.kind {
             plan.walk(visit);
         }
@@ -677,7 +535,7 @@ impl Step {
 }
 
 impl Scalars {
-    fn note_inputs(&self, read: &mut Vec<SlotId>) {
+    pub(super) fn note_inputs(&self, read: &mut Vec<SlotId>) {
         read.extend(self.inputs());
     }
 

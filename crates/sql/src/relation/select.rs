@@ -328,7 +328,7 @@ impl Compiler<'_> {
                 _ => return Ok(None),
             },
         };
-        if !self.of_level_free(&plan).is_empty() {
+        if !self.of_level_free(&plan, column).is_empty() {
             // Decided row by row; compiled again, as a step.
             return Ok(None);
         }
@@ -540,10 +540,10 @@ impl Compiler<'_> {
         Ok(Plan::Limit { input: Box::new(plan), limit, offset })
     }
 
-    fn of_level_free(&self, plan: &Plan) -> Vec<SlotId> {
+    fn of_level_free(&self, plan: &Plan, column: SlotId) -> Vec<SlotId> {
         let level = self.levels.last().expect("a query is being compiled");
         let own: Vec<_> = level.relations.iter().flat_map(Relation::slots).collect();
-        plan.free_slots().into_iter().filter(|slot| own.contains(slot)).collect()
+        plan.free_slots_with(&[column]).into_iter().filter(|slot| own.contains(slot)).collect()
     }
 }
 

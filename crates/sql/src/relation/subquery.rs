@@ -56,7 +56,7 @@ impl Compiler<'_> {
                 SqlType::Scalar(DataType::Boolean)
             }
         };
-        let inputs = plan.free_slots();
+        let inputs = plan.free_slots_with(&[column]);
         self.step(StepKind::Subquery { plan, kind, column, inputs }, &arguments, gives)
     }
 }

@@ -45,7 +45,7 @@ fn parameters_take_the_types_of_what_they_stand_beside() {
         ("SELECT n FROM item WHERE name = $1 OR code = $2", &[Text, Text]),
         ("SELECT n FROM item WHERE price < $1", &[BARE_NUMERIC]),
         ("SELECT n FROM item WHERE id BETWEEN $1 AND $2", &[BigInt, BigInt]),
-        ("SELECT n FROM item WHERE id IN ($1, $2, 3)", &[BigInt, BigInt]),
+        ("SELECT id FROM item WHERE n IN ($1, $2, 3)", &[Integer, Integer]),
         (
             "SELECT n FROM item WHERE ratio > $1 AND day = $2 AND at < $3",
             &[Double, Date, TimestampTz],
