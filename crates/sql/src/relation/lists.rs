@@ -19,7 +19,7 @@ use crate::typing::{cast, common_type};
 /// Values in a list that are looked up one by one; each is some code of the plan.
 const LIST_MAX: usize = 2_000;
 
-/// The columns that conditions compare with `=`, and with lists.
+/// The columns that conditions compare with `=` or a list of one value, and with other lists.
 #[derive(Default)]
 pub(super) struct Compared {
     equal: Vec<String>,
@@ -63,8 +63,11 @@ impl Compared {
     pub(super) fn of<'q>(parts: impl IntoIterator<Item = &'q ast::Expr>) -> Self {
         let mut compared = Self::default();
         for part in parts {
-            if let Some((of, _)) = list_of(part) {
-                compared.lists.extend(column_name(of));
+            if let Some((of, list)) = list_of(part) {
+                match list {
+                    List::Values([_]) => compared.equal.extend(column_name(of)),
+                    List::Values(_) | List::Array => compared.lists.extend(column_name(of)),
+                }
             } else if let ast::Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = part {
                 compared.equal.extend(column_name(left));
                 compared.equal.extend(column_name(right));
@@ -152,7 +155,7 @@ impl Compiler<'_> {
         values: &[ast::Expr],
         compared: &Compared,
     ) -> Result<Option<(Plan, SlotId)>> {
-        if values.is_empty() || values.len() > LIST_MAX {
+        if !(2..=LIST_MAX).contains(&values.len()) {
             return Ok(None);
         }
         let of = self.expr(of)?;
