@@ -41,7 +41,7 @@ pub(crate) fn execute(
 /// Writes what was said beside a result, as psql does.
 fn write_notices(notices: &[Notice]) {
     for Notice { level, said } in notices {
-        eprintln!("{}: {}", format!("{level:?}").to_uppercase(), said.message);
+        eprintln!("{}: {}", level.name(), said.message);
         let more = [("DETAIL", &said.detail), ("HINT", &said.hint)];
         more.iter()
             .filter_map(|(name, text)| Some((name, text.as_ref()?)))

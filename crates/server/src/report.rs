@@ -1,6 +1,6 @@
 //! Errors and warnings as PostgreSQL's clients hear them.
 
-use hotrow::{Error, Notice, NoticeLevel, SqlError};
+use hotrow::{Error, Notice, SqlError};
 use pgwire::messages::response::{ErrorResponse, NoticeResponse};
 use tracing::{error, warn};
 
@@ -106,14 +106,7 @@ pub(crate) fn response(error: &SqlError, severity: Severity, text: &str) -> Erro
 
 /// A NoticeResponse.
 pub(crate) fn notice(notice: &Notice) -> NoticeResponse {
-    let severity = match notice.level {
-        NoticeLevel::Debug => "DEBUG",
-        NoticeLevel::Log => "LOG",
-        NoticeLevel::Notice => "NOTICE",
-        NoticeLevel::Warning => "WARNING",
-        NoticeLevel::Info => "INFO",
-    };
-    NoticeResponse::new(fields(&notice.said, severity, ""))
+    NoticeResponse::new(fields(&notice.said, notice.level.name(), ""))
 }
 
 /// The character of a text, from 1, at a line and a column, both from 1.

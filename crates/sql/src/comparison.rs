@@ -103,15 +103,7 @@ impl Compiler<'_> {
         if let (ast::Expr::Tuple(lefts), ast::Expr::Tuple(rights)) = (bare(left), bare(right)) {
             return self.row_comparison(lefts, op, rights);
         }
-        let sign = match op {
-            CompareOp::Equal => "=",
-            CompareOp::NotEqual => "<>",
-            CompareOp::Less => "<",
-            CompareOp::LessOrEqual => "<=",
-            CompareOp::Greater => ">",
-            CompareOp::GreaterOrEqual => ">=",
-        };
-        let (left, right) = self.same_type(left, right, sign)?;
+        let (left, right) = self.same_type(left, right, op.symbol())?;
         Ok(scalar(ExprKind::Compare(op, Box::new(left), Box::new(right)), DataType::Boolean))
     }
 

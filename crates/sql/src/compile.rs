@@ -273,12 +273,11 @@ fn sql_statement(
         ast::Statement::Drop { object_type, if_exists, names, cascade, .. } => {
             drop_relations(compiler, *object_type, (*if_exists, *cascade), names)
         }
-        ast::Statement::Query(query) if changed_by(query).is_some() => {
-            let (_, change) = changed_by(query).expect("it has just been looked for");
-            let change = compiler.relational_change(change, query.with.as_ref())?;
-            Ok(Compiled::Change(Box::new(change)))
-        }
         ast::Statement::Query(query) => {
+            if let Some((_, change)) = changed_by(query) {
+                let change = compiler.relational_change(change, query.with.as_ref())?;
+                return Ok(Compiled::Change(Box::new(change)));
+            }
             if let Some((name, arguments, label)) = called_function(query, procedures, place) {
                 return call(compiler, procedures, (&name, label), &arguments, place);
             }

@@ -162,23 +162,13 @@ impl Compiler<'_> {
     }
 }
 
-fn symbol(op: ArithmeticOp) -> &'static str {
-    match op {
-        ArithmeticOp::Add => "+",
-        ArithmeticOp::Subtract => "-",
-        ArithmeticOp::Multiply => "*",
-        ArithmeticOp::Divide => "/",
-        ArithmeticOp::Modulo => "%",
-    }
-}
-
 pub(crate) fn no_operator(
     op: ArithmeticOp,
     left: &str,
     right: &str,
     place: Place,
 ) -> hotrow_transaction::outcome::SqlError {
-    error(b"42883", place, format!("operator does not exist: {left} {} {right}", symbol(op)))
+    error(b"42883", place, format!("operator does not exist: {left} {} {right}", op.symbol()))
 }
 
 /// Arithmetic on two numbers, with the types of the table above.

@@ -106,6 +106,19 @@ pub enum NoticeLevel {
     Info,
 }
 
+impl NoticeLevel {
+    /// As clients are told it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "DEBUG",
+            Self::Log => "LOG",
+            Self::Notice => "NOTICE",
+            Self::Warning => "WARNING",
+            Self::Info => "INFO",
+        }
+    }
+}
+
 /// What is said beside a result, by RAISE or by a statement itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Notice {

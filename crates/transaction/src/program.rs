@@ -518,6 +518,19 @@ pub enum ArithmeticOp {
     Modulo,
 }
 
+impl ArithmeticOp {
+    /// As it is written.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Modulo => "%",
+        }
+    }
+}
+
 /// Comparison operators.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CompareOp {
@@ -533,6 +546,20 @@ pub enum CompareOp {
     Greater,
     /// >=
     GreaterOrEqual,
+}
+
+impl CompareOp {
+    /// As it is written.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::NotEqual => "<>",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        }
+    }
 }
 
 /// Functions of intervals.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use hotrow_base::ids::ColumnId;
 use hotrow_base::types::SqlType;
 use hotrow_transaction::lower::lower;
 use hotrow_transaction::program::{
@@ -16,7 +17,7 @@ use hotrow_transaction::walk::{expr_slots, operands_mut};
 
 use crate::error::Result;
 use crate::path::choose;
-use crate::scope::Compiler;
+use crate::scope::{Compiler, Row};
 use crate::typing::joined;
 
 use super::from::{Late, Tree};
@@ -56,6 +57,11 @@ impl<'a> Renumbering<'a> {
         let new = SlotId((self.slots.len() - 1) as u16);
         self.known.insert(slot, new);
         new
+    }
+
+    /// Slots for the columns of a row that are bound.
+    pub(super) fn bind(&mut self, row: &Row) -> Vec<(ColumnId, SlotId)> {
+        row.bound.iter().map(|&(column, slot)| (column, self.add(slot))).collect()
     }
 
     pub(super) fn into_slots(self) -> Vec<Slot> {
@@ -436,27 +442,36 @@ impl Compiler<'_> {
         };
         chosen.filter.iter().for_each(&mut note);
         path_exprs(&chosen.path).into_iter().for_each(&mut note);
-        let bind = row.bound.iter().map(|&(column, slot)| (column, renumbering.add(slot)));
-        let bind: Vec<_> = bind.collect();
+        let bind = renumbering.bind(&row);
+        let path = renumbered_path(chosen.path, &renumbering);
+        let filter = chosen.filter.map(|filter| renumbering.expr(filter));
+        let Renumbering { slots, inputs, .. } = renumbering;
+        let fetch = self.add_fetch(&row, (path, bind, filter), (slots, inputs.len()), row_locks);
+        Ok(Plan::Fetch { fetch, inputs, outputs: own })
+    }
+
+    /// Adds a read of a table to those of the query: all that is bound, by this path, filtered.
+    /// Among its slots the parameters come first. Its number.
+    pub(super) fn add_fetch(
+        &mut self,
+        row: &Row,
+        (path, bind, filter): (Path, Vec<(ColumnId, SlotId)>, Option<Expr>),
+        (slots, parameters): (Vec<Slot>, usize),
+        row_locks: RowLocks,
+    ) -> usize {
         let (mut columns, mut result) = (Vec::new(), Vec::new());
-        for (&(column, slot), &original) in bind.iter().zip(&own) {
-            let sql_type = self.slots[original.index()].sql_type;
+        for &(column, slot) in &bind {
+            let sql_type = slots[slot.index()].sql_type;
             columns.push(Expr { kind: ExprKind::Slot(slot), sql_type });
             let name = row.columns[column.index()].name.clone();
             result.push(ResultColumn::new(name, scalar_of(sql_type)));
         }
-        let access = Access {
-            table,
-            path: renumbered_path(chosen.path, &renumbering),
-            bind,
-            filter: chosen.filter.map(|filter| renumbering.expr(filter)),
-            effect: Effect::Read(Consume::all_rows(RowsTo::Result, columns)),
-        };
-        let Renumbering { slots, inputs, .. } = renumbering;
+        let effect = Effect::Read(Consume::all_rows(RowsTo::Result, columns));
+        let access = Access { table: row.table, path, bind, filter, effect };
         let kind = StatementKind::Access(Box::new(access));
         self.fetches.push(Procedure {
             name: String::new(),
-            parameters: inputs.len() as u16,
+            parameters: parameters as u16,
             draws: Vec::new(),
             slots,
             body: vec![Statement { kind, place: self.place }],
@@ -465,7 +480,7 @@ impl Compiler<'_> {
             row_sets: 0,
             row_locks,
         });
-        Ok(Plan::Fetch { fetch: self.fetches.len() - 1, inputs, outputs: own })
+        self.fetches.len() - 1
     }
 
     /// Appends the values of expressions; those that are slots already stay what they are.

@@ -130,10 +130,11 @@ impl Compiler<'_> {
             },
             _ => return false,
         };
-        let (Ok((table, _)), Some(selection)) = (self.one_table(table), selection) else {
-            return false;
-        };
-        self.is_led_by_lists(table, &Compared::of(parts(selection)))
+        let Some(selection) = selection else { return false };
+        let compared = Compared::of(parts(selection));
+        // Most statements have no list, and need not be looked at any further.
+        !compared.lists.is_empty()
+            && self.one_table(table).is_ok_and(|(table, _)| self.is_led_by_lists(table, &compared))
     }
 
     /// Whether what an expression names is a column by which such lists lead.

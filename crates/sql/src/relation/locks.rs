@@ -9,15 +9,12 @@
 //!              not wait is FOR UPDATE
 
 use hotrow_base::ids::ColumnId;
-use hotrow_transaction::program::{
-    Access, Consume, Effect, Expr, ExprKind, Path, Place, Procedure, ResultColumn, RowLocks,
-    RowsTo, SlotId, Statement, StatementKind,
-};
+use hotrow_transaction::program::{Expr, ExprKind, Path, Place, RowLocks, SlotId};
 use sqlparser::ast;
 
 use super::assemble::Renumbering;
 use super::expression::ident_name;
-use super::{Plan, Relation, RelationKind, scalar_of};
+use super::{Plan, Relation, RelationKind};
 use crate::error::{Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 
@@ -70,6 +67,18 @@ pub(super) fn clauses(query: &ast::Query) -> Result<Vec<Clause>> {
     query.locks.iter().map(clause).collect()
 }
 
+/// What all of these clauses ask for: as in PostgreSQL, NOWAIT prevails over SKIP LOCKED, and that
+/// over waiting.
+fn strongest<'c>(clauses: impl IntoIterator<Item = &'c Clause>) -> RowLocks {
+    clauses.into_iter().fold(RowLocks::Shared, |strongest, clause| match (clause.how, strongest) {
+        (How::SkipLocked, RowLocks::ExclusiveAtOnce) => strongest,
+        (How::SkipLocked, _) => RowLocks::Free,
+        (How::NoWait, _) => RowLocks::ExclusiveAtOnce,
+        (How::Wait, RowLocks::Shared) => RowLocks::Exclusive,
+        (How::Wait | How::Share, _) => strongest,
+    })
+}
+
 /// Fails where a procedure is not to wait for rows.
 pub(crate) fn refuse_not_waiting(query: &ast::Query, place: Place) -> Result<()> {
     let what = match query.locks.iter().find_map(|lock| lock.nonblock.as_ref()) {
@@ -95,18 +104,12 @@ fn not_allowed(what: &str, place: Place) -> hotrow_transaction::outcome::SqlErro
 impl Compiler<'_> {
     /// How a query of one access is to hold its rows; 0A000 where that needs more of them.
     pub(crate) fn only_row_locks(&self, query: &ast::Query) -> Result<RowLocks> {
-        let mut strongest = RowLocks::Shared;
-        for clause in clauses(query)? {
-            strongest = match (clause.how, clause.of) {
-                (How::Share, None) => strongest,
-                (How::Wait, None) if strongest == RowLocks::Shared => RowLocks::Exclusive,
-                (How::NoWait, None) => RowLocks::ExclusiveAtOnce,
-                (How::Wait, None) => strongest,
-                // By the query's operators.
-                _ => return Err(unsupported(self.place, "this locking clause", "")),
-            };
+        let clauses = clauses(query)?;
+        if clauses.iter().any(|clause| clause.of.is_some() || clause.how == How::SkipLocked) {
+            // By the query's operators.
+            return Err(unsupported(self.place, "this locking clause", ""));
         }
-        Ok(strongest)
+        Ok(strongest(&clauses))
     }
 
     /// Fails where a clause names what is not in FROM, or what cannot be locked.
@@ -155,18 +158,7 @@ impl Compiler<'_> {
             None => true,
             Some(of) => *of == relation.name,
         };
-        // As in PostgreSQL, who does not wait prevails, and who skips over who fails.
-        let mut strongest = RowLocks::Shared;
-        for clause in level.locks.iter().filter(is_for) {
-            strongest = match (clause.how, strongest) {
-                (How::SkipLocked, RowLocks::ExclusiveAtOnce) => strongest,
-                (How::SkipLocked, _) => RowLocks::Free,
-                (How::NoWait, _) => RowLocks::ExclusiveAtOnce,
-                (How::Wait, RowLocks::Shared) => RowLocks::Exclusive,
-                (How::Wait | How::Share, _) => strongest,
-            };
-        }
-        strongest
+        strongest(level.locks.iter().filter(is_for))
     }
 
     /// The rows of the innermost level, those of SKIP LOCKED as far as they can be held.
@@ -204,37 +196,12 @@ impl Compiler<'_> {
             kind: ExprKind::Slot(slot),
             sql_type: self.slots[of.index()].sql_type,
         };
-        let parameters: Vec<Expr> =
-            key.iter().map(|slot| typed(renumbering.add(*slot), *slot)).collect();
-        let (mut bind, mut values, mut result) = (Vec::new(), Vec::new(), Vec::new());
-        for &(column, slot) in &row.bound {
-            let new = renumbering.add(slot);
-            bind.push((column, new));
-            let value = typed(new, slot);
-            let name = row.columns[column.index()].name.clone();
-            result.push(ResultColumn::new(name, scalar_of(value.sql_type)));
-            values.push(value);
-        }
-        let access = Access {
-            table,
-            path: Path::Point { index: primary, key: parameters },
-            bind,
-            filter: None,
-            effect: Effect::Read(Consume::all_rows(RowsTo::Result, values)),
-        };
-        let kind = StatementKind::Access(Box::new(access));
-        let procedure = Procedure {
-            name: String::new(),
-            parameters: key.len() as u16,
-            draws: Vec::new(),
-            slots: renumbering.into_slots(),
-            body: vec![Statement { kind, place: self.place }],
-            result,
-            returns_set: true,
-            row_sets: 0,
-            row_locks: RowLocks::ExclusiveAtOnce,
-        };
-        self.fetches.push(procedure);
-        LockedRows { fetch: self.fetches.len() - 1, key, columns }
+        let given = key.iter().map(|slot| typed(renumbering.add(*slot), *slot)).collect();
+        let bind = renumbering.bind(&row);
+        let slots = renumbering.into_slots();
+        let path = Path::Point { index: primary, key: given };
+        let row_locks = RowLocks::ExclusiveAtOnce;
+        let fetch = self.add_fetch(&row, (path, bind, None), (slots, key.len()), row_locks);
+        LockedRows { fetch, key, columns }
     }
 }

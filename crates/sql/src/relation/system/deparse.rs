@@ -1,7 +1,7 @@
 //! Expressions as SQL text: defaults and conditions of constraints.
 
 use hotrow_base::types::SqlType;
-use hotrow_transaction::program::{ArithmeticOp, CompareOp, Expr, ExprKind};
+use hotrow_transaction::program::{Expr, ExprKind};
 
 /// The text of an expression; `name`: of a slot that is a column, else empty.
 pub(super) fn text(expr: &Expr, name: &dyn Fn(usize) -> String) -> String {
@@ -24,27 +24,8 @@ pub(super) fn text(expr: &Expr, name: &dyn Fn(usize) -> String) -> String {
             of => format!("'{}'::{of}", value.to_string().replace('\'', "''")),
         },
         ExprKind::Negate(operand) => format!("(- {})", of(operand)),
-        ExprKind::Arithmetic(op, left, right) => {
-            let sign = match op {
-                ArithmeticOp::Add => "+",
-                ArithmeticOp::Subtract => "-",
-                ArithmeticOp::Multiply => "*",
-                ArithmeticOp::Divide => "/",
-                ArithmeticOp::Modulo => "%",
-            };
-            pair(left, sign, right)
-        }
-        ExprKind::Compare(op, left, right) => {
-            let sign = match op {
-                CompareOp::Equal => "=",
-                CompareOp::NotEqual => "<>",
-                CompareOp::Less => "<",
-                CompareOp::LessOrEqual => "<=",
-                CompareOp::Greater => ">",
-                CompareOp::GreaterOrEqual => ">=",
-            };
-            pair(left, sign, right)
-        }
+        ExprKind::Arithmetic(op, left, right) => pair(left, op.symbol(), right),
+        ExprKind::Compare(op, left, right) => pair(left, op.symbol(), right),
         ExprKind::NotDistinct(left, right) => pair(left, "IS NOT DISTINCT FROM", right),
         ExprKind::And(left, right) => pair(left, "AND", right),
         ExprKind::Or(left, right) => pair(left, "OR", right),

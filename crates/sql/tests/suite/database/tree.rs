@@ -2,8 +2,8 @@
 
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::program::{
-    Access, ArithmeticOp, CompareOp, Consume, Effect, Expr, ExprKind, OrderKey, Path, Procedure,
-    SlotId, Statement, StatementKind,
+    Access, Consume, Effect, Expr, ExprKind, OrderKey, Path, Procedure, SlotId, Statement,
+    StatementKind,
 };
 
 struct Printer<'p> {
@@ -97,7 +97,7 @@ impl Printer<'_> {
             StatementKind::Raise(raise) | StatementKind::Notice(_, raise) => {
                 let code = String::from_utf8_lossy(&raise.sqlstate).into_owned();
                 let level = match &statement.kind {
-                    StatementKind::Notice(level, _) => format!("{level:?} ").to_lowercase(),
+                    StatementKind::Notice(level, _) => format!("{} ", level.name().to_lowercase()),
                     _ => String::new(),
                 };
                 let mut text = format!("raise {level}{code} {:?}", raise.message.join("%"));
@@ -244,25 +244,10 @@ impl Printer<'_> {
             ExprKind::Constant(value) => format!("{value}"),
             ExprKind::Negate(a) => format!("-{}", self.expr(a)),
             ExprKind::Arithmetic(op, a, b) => {
-                let sign = match op {
-                    ArithmeticOp::Add => "+",
-                    ArithmeticOp::Subtract => "-",
-                    ArithmeticOp::Multiply => "*",
-                    ArithmeticOp::Divide => "/",
-                    ArithmeticOp::Modulo => "%",
-                };
-                format!("({} {sign} {})", self.expr(a), self.expr(b))
+                format!("({} {} {})", self.expr(a), op.symbol(), self.expr(b))
             }
             ExprKind::Compare(op, a, b) => {
-                let sign = match op {
-                    CompareOp::Equal => "=",
-                    CompareOp::NotEqual => "<>",
-                    CompareOp::Less => "<",
-                    CompareOp::LessOrEqual => "<=",
-                    CompareOp::Greater => ">",
-                    CompareOp::GreaterOrEqual => ">=",
-                };
-                format!("({} {sign} {})", self.expr(a), self.expr(b))
+                format!("({} {} {})", self.expr(a), op.symbol(), self.expr(b))
             }
             ExprKind::NotDistinct(a, b) => format!("({} is {})", self.expr(a), self.expr(b)),
             ExprKind::And(a, b) => format!("({} and {})", self.expr(a), self.expr(b)),
