@@ -1,8 +1,10 @@
-//! An interrupt: how a statement is ended early, by a time limit or by another thread.
+//! An interrupt: how a statement is ended early, by a limit of time or memory or by another thread.
 //!
 //! Role         one per session. The session's thread tells when a statement begins and ends, and
-//!              whatever works for the statement on that thread looks here from time to time;
-//!              whoever has a handle may cancel
+//!              whatever works for the statement, on that thread or on an engine's, looks here from
+//!              time to time, and charges the statement's [account](MemoryAccount) before it
+//!              allocates; whoever has a handle may cancel. What lies too deep to be handed it (the
+//!              functions of values) finds it by [`current`]
 //! States       idle -> running -> interrupted, for one reason -> idle. A cancel that finds no
 //!              statement does nothing; one that comes between two statements may hit the second
 //! Invariants   I1 what has been interrupted stays so until the statement ends, or the attempt that
@@ -10,11 +12,12 @@
 //! Concurrency  word -> stored by the session's thread, moved from running to interrupted by
 //!              anybody's compare-exchange; Relaxed throughout, since nothing else is learnt from
 //!              it. Waits -> stored by the session's thread, read by anybody as a hint, Relaxed for
-//!              the same reason. Limits and deadlines -> the session's thread alone; atomic so that
-//!              the whole can be shared
+//!              the same reason. Limits and deadlines -> stored by the session's thread before its
+//!              statement is given to another one
 //! Source       PostgreSQL's CHECK_FOR_INTERRUPTS. We differ: no signal, and a statement is
 //!              interrupted only where it is undone as a whole
 
+pub mod current;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -23,6 +26,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::clock::Ticks;
+use crate::memory::{MemoryAccount, Scope, UNLIMITED};
 use crate::thread;
 
 const IDLE: u32 = 0;
@@ -73,10 +77,20 @@ pub struct Interrupt {
     lock_time: AtomicU64,
     /// the statement that runs waits for a lock
     waits: AtomicBool,
+    /// what the statement that runs may allocate
+    memory: Arc<MemoryAccount>,
 }
 
+/// Of a session whose memory nobody counts.
 impl Default for Interrupt {
     fn default() -> Self {
+        Self::new(MemoryAccount::process(UNLIMITED).child(Scope::Statement, UNLIMITED))
+    }
+}
+
+impl Interrupt {
+    /// Of a session whose statements are charged to this account.
+    pub fn new(memory: Arc<MemoryAccount>) -> Self {
         Self {
             word: AtomicU32::new(IDLE),
             deadline: AtomicU64::new(NONE),
@@ -84,11 +98,15 @@ impl Default for Interrupt {
             statement_time: AtomicU64::new(NONE),
             lock_time: AtomicU64::new(NONE),
             waits: AtomicBool::new(false),
+            memory,
         }
     }
-}
 
-impl Interrupt {
+    /// The account of the statement that runs.
+    pub fn memory(&self) -> &Arc<MemoryAccount> {
+        &self.memory
+    }
+
     /// How long statements that begin from now on may take.
     pub fn set_statement_time(&self, most: Option<Duration>) {
         self.statement_time.store(nanos(most), Ordering::Relaxed);
@@ -129,7 +147,7 @@ impl Interrupt {
         self.interrupt(Interruption::Termination)
     }
 
-    /// Whether the statement that runs may go on. For the session's thread.
+    /// Whether the statement that runs may go on. For whoever works for it.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
 //! The ground floor: ids, values, keys, row layouts, time, latches, bounded queues, interrupts,
-//! pools, numberings, per-thread counters.
+//! memory accounts, pools, numberings, per-thread counters.
 //!
 //! Should I be using this? Only inside Hotrow's own crates; an embedder wants the crate `hotrow`.
 //!
@@ -14,10 +14,12 @@ pub mod ids;
 pub mod interrupt;
 pub mod json;
 pub mod key;
+pub mod memory;
 pub mod numbering;
 pub mod pool;
 pub mod prefetch;
 pub mod row;
+pub mod sort;
 pub mod sync;
 pub mod temporal;
 pub mod thread;

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use hotrow_base::ids::WorkerId;
+use hotrow_base::memory::machine_bytes;
 use hotrow_base::thread::available_cores;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, InteractiveOptions};
 use hotrow_engine::journal::LogEntries;
@@ -18,6 +19,10 @@ use crate::once::Outcomes;
 
 /// The most threads an engine may have; worker ids and their slabs are cheap, not free.
 const THREADS_MAX: usize = 1024;
+/// Memory of all sessions' work on a machine of 256 MiB or less.
+const WORK_MEMORY_BYTES_MIN: u64 = 64 << 20;
+/// Memory of a statement on a machine of 8 GiB or more: one pass over so much takes a second.
+const STATEMENT_MEMORY_BYTES: u64 = 512 << 20;
 /// A log file holds at least a few blocks.
 const LOG_FILE_BYTES_MIN: u64 = 1 << 16;
 
@@ -77,6 +82,14 @@ pub struct Config {
     /// bytes that records and indexes may take together, after which inserts fail with 53200;
     /// 4 GiB
     pub memory_bytes: u64,
+    /// bytes that the work of all sessions may take together, beside the data: texts, rows, sorts,
+    /// results, what sessions keep; then statements fail with 53200. A quarter of the machine's
+    pub work_memory_bytes: u64,
+    /// of these, what one session may take; half of a quarter of the machine's
+    pub session_memory_bytes: u64,
+    /// of these, what one statement or call may take, unless its session has set
+    /// `hotrow.statement_memory`; a sixteenth of the machine's, 512 MiB at most
+    pub statement_memory_bytes: u64,
     /// parts that each index is split into, by the routing fields that its keys begin with, where
     /// they do (EXPLAIN PROCEDURE tells them): of use to calls that stay with few of them; 1
     pub split_indexes: u16,
@@ -134,11 +147,15 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
+        let work_memory_bytes = (machine_bytes() / 4).max(WORK_MEMORY_BYTES_MIN);
         Self {
             engine: DEFAULT.to_owned(),
             settings: BTreeMap::new(),
             threads: None,
             memory_bytes: 4 << 30,
+            work_memory_bytes,
+            session_memory_bytes: work_memory_bytes / 2,
+            statement_memory_bytes: (work_memory_bytes / 4).min(STATEMENT_MEMORY_BYTES),
             split_indexes: 1,
             step_budget: 10_000_000,
             queue_capacity: 1024,
@@ -199,6 +216,27 @@ impl Config {
     #[must_use]
     pub fn memory_bytes(mut self, bytes: u64) -> Self {
         self.memory_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Config::work_memory_bytes`].
+    #[must_use]
+    pub fn work_memory_bytes(mut self, bytes: u64) -> Self {
+        self.work_memory_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Config::session_memory_bytes`].
+    #[must_use]
+    pub fn session_memory_bytes(mut self, bytes: u64) -> Self {
+        self.session_memory_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Config::statement_memory_bytes`].
+    #[must_use]
+    pub fn statement_memory_bytes(mut self, bytes: u64) -> Self {
+        self.statement_memory_bytes = bytes;
         self
     }
 

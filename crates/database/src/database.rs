@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::WorkerId;
+use hotrow_base::memory::MemoryAccount;
 use hotrow_base::sync::Latch;
 use hotrow_base::thread::BackgroundThread;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, RunningEngine};
@@ -118,6 +119,8 @@ pub(crate) struct Inner {
     threads: usize,
     pub(crate) names: status::LockNames,
     pub(crate) snapshots: Snapshots,
+    /// what the work of all sessions takes
+    pub(crate) memory: Arc<MemoryAccount>,
 }
 
 impl Database {
@@ -377,6 +380,7 @@ impl Inner {
             checkpointer: Latch::new(None),
             unlogged: AtomicBool::new(false),
             recovery: None,
+            memory: MemoryAccount::process(config.work_memory_bytes),
             config,
             clients: None,
             engine: Latch::new(None),

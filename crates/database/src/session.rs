@@ -10,6 +10,7 @@ use hotrow_base::clock;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::interrupt::Interrupt;
+use hotrow_base::memory::{MemoryAccount, Scope};
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_sql::AdvisoryLevel;
@@ -23,6 +24,7 @@ use crate::arguments::{IntoArguments, bind_all};
 use crate::books::OpenBooks;
 use crate::cancel::{Canceller, Listed};
 use crate::client::{Mailbox, Priority};
+use crate::config::Config;
 use crate::database::Inner;
 use crate::definition::procedure_named;
 use crate::error::Error;
@@ -66,6 +68,8 @@ pub struct Session {
     /// replaced when its call was withdrawn: the queue still has it then
     mailbox: RefCell<Arc<Mailbox>>,
     interrupt: Arc<Interrupt>,
+    /// what it keeps between statements, and above the account of the statement that it runs
+    memory: Arc<MemoryAccount>,
     /// under which number it can be cancelled
     listed: RefCell<Option<Listed>>,
     known: RefCell<Known>,
@@ -102,7 +106,10 @@ struct Known {
 
 impl Session {
     pub(crate) fn new(inner: Arc<Inner>) -> Self {
-        let interrupt: Arc<Interrupt> = Arc::default();
+        let Config { session_memory_bytes, statement_memory_bytes, .. } = inner.config;
+        let memory = inner.memory.child(Scope::Session, session_memory_bytes);
+        let of_statement = memory.child(Scope::Statement, statement_memory_bytes);
+        let interrupt = Arc::new(Interrupt::new(of_statement));
         let books = inner.library.open();
         let call_deadline = Cell::new(inner.config.call_deadline);
         let talk = RefCell::new(Talk::new(&inner.config, &interrupt, books.share()));
@@ -112,6 +119,7 @@ impl Session {
             inner,
             mailbox,
             interrupt,
+            memory,
             listed: RefCell::default(),
             known: RefCell::default(),
             talk,
@@ -393,6 +401,12 @@ impl Session {
 
     pub(crate) fn interrupt(&self) -> &Arc<Interrupt> {
         &self.interrupt
+    }
+
+    /// The account of what the session keeps between its statements: results that wait to be sent,
+    /// prepared statements, portals.
+    pub fn memory(&self) -> &Arc<MemoryAccount> {
+        &self.memory
     }
 
     /// Says who the session is, for queries that ask: `current_user`, `current_database()` and

@@ -89,6 +89,13 @@ impl Settings {
         Some(Duration::from_millis(milliseconds))
     }
 
+    /// A number of bytes; none: as the database has it.
+    pub(crate) fn bytes(&self, name: &str) -> Option<u64> {
+        let set = self.local.get(name).or_else(|| self.session.get(name));
+        let text = set.or_else(|| self.start.get(name))?;
+        known::bytes(&text.to_lowercase()).filter(|bytes| *bytes > 0)
+    }
+
     /// SET; none: to its default.
     pub(crate) fn set(
         &mut self,

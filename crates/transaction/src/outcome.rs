@@ -4,6 +4,8 @@
 //!              An abort is an outcome, not an error of the system.
 
 use hotrow_base::interrupt::Interruption;
+use hotrow_base::interrupt::current::Refusal;
+use hotrow_base::memory::{OutOfMemory, Scope};
 use hotrow_base::value::{Value, ValueError};
 
 use crate::program::Place;
@@ -165,6 +167,9 @@ impl SqlError {
 
 impl From<ValueError> for SqlError {
     fn from(error: ValueError) -> Self {
+        if let Some(why) = error.refusal() {
+            return why.into();
+        }
         let code = error.code().as_bytes().first_chunk().copied().unwrap_or(*b"22000");
         let detail = error.detail().map(str::to_owned);
         Self { detail, ..Self::new(&code, error.message()) }
@@ -187,6 +192,32 @@ impl From<Interruption> for SqlError {
             Interruption::LockTime => {
                 Self::new(b"55P03", "canceling statement due to lock timeout")
             }
+        }
+    }
+}
+
+impl From<OutOfMemory> for SqlError {
+    #[cold]
+    fn from(why: OutOfMemory) -> Self {
+        let setting = match why.scope {
+            Scope::Process => "work_memory_bytes of the server",
+            Scope::Session => "session_memory_bytes of the server",
+            Scope::Statement => {
+                "hotrow.statement_memory of the session, or statement_memory_bytes of the server"
+            }
+        };
+        let mut error = Self::new(b"53200", "out of memory");
+        error.detail = Some(format!("{why}."));
+        error.hint = Some(format!("Do it in smaller parts, or raise {setting}."));
+        error
+    }
+}
+
+impl From<Refusal> for SqlError {
+    fn from(why: Refusal) -> Self {
+        match why {
+            Refusal::Interrupted(why) => why.into(),
+            Refusal::OutOfMemory(why) => why.into(),
         }
     }
 }

@@ -1,5 +1,8 @@
 //! What can be wrong with a value.
 
+use crate::interrupt::Interruption;
+use crate::interrupt::current::Refusal;
+use crate::memory::OutOfMemory;
 use crate::types::DataType;
 use std::fmt;
 
@@ -10,6 +13,8 @@ pub struct ValueError {
     code: &'static str,
     message: String,
     detail: Option<String>,
+    /// it is no matter of the value
+    refusal: Option<Refusal>,
 }
 
 impl ValueError {
@@ -29,7 +34,13 @@ impl ValueError {
     }
 
     fn new(code: &'static str, message: String) -> Self {
-        Self { code, message, detail: None }
+        Self { code, message, detail: None, refusal: None }
+    }
+
+    /// Why the value was not computed to its end, if it was not: code and message are told by
+    /// whoever runs statements.
+    pub const fn refusal(&self) -> Option<Refusal> {
+        self.refusal
     }
 
     /// invalid_text_representation; invalid_datetime_format for dates and timestamps
@@ -167,6 +178,28 @@ impl ValueError {
     /// null_value_no_indicator_parameter: NULL for a Rust type that has none
     pub(super) fn null(to: &str) -> Self {
         Self::new("22002", format!("null value cannot become {to}; ask for an Option"))
+    }
+}
+
+impl From<Refusal> for ValueError {
+    fn from(why: Refusal) -> Self {
+        let (code, message) = match why {
+            Refusal::Interrupted(_) => ("57014", "canceling statement"),
+            Refusal::OutOfMemory(_) => ("53200", "out of memory"),
+        };
+        Self { refusal: Some(why), ..Self::new(code, message.to_owned()) }
+    }
+}
+
+impl From<Interruption> for ValueError {
+    fn from(why: Interruption) -> Self {
+        Refusal::from(why).into()
+    }
+}
+
+impl From<OutOfMemory> for ValueError {
+    fn from(why: OutOfMemory) -> Self {
+        Refusal::from(why).into()
     }
 }
 

@@ -30,6 +30,8 @@ enum May {
     BeInteger(i64, i64),
     /// milliseconds, or with a unit
     BeDuration,
+    /// kibibytes, or with a unit
+    BeSize,
     BeSearchPath,
 }
 
@@ -107,6 +109,12 @@ pub(super) const KNOWN: &[Known] = &[
         "0",
         May::BeDuration,
         "Within which a thread must take a call; 0: as the server has it.",
+    ),
+    plain(
+        "hotrow.statement_memory",
+        "0",
+        May::BeSize,
+        "Memory of a statement or call, up to the session's own; 0: as the server has it.",
     ),
     plain(
         "idle_in_transaction_session_timeout",
@@ -271,6 +279,11 @@ impl Known {
                             \"h\", and \"d\".";
                 milliseconds(&plain).map(shown).ok_or_else(|| wrong(hint.to_owned()))
             }
+            May::BeSize => {
+                let hint =
+                    "Valid units for this parameter are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".";
+                bytes(&plain).map(shown_size).ok_or_else(|| wrong(hint.to_owned()))
+            }
             May::BeSearchPath => {
                 let is_there = |name: &str| {
                     let name = name.trim().trim_matches('"');
@@ -303,6 +316,35 @@ pub(super) fn milliseconds(text: &str) -> Option<u64> {
     };
     let milliseconds = (number.parse::<f64>().ok()? * factor).round();
     (milliseconds <= MILLISECONDS_MAX).then_some(milliseconds as u64)
+}
+
+/// `100`, `100kb`, `1.5 mb` ..., in lower case.
+pub(super) fn bytes(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let factor = match unit.trim() {
+        "b" => 1_u64,
+        "" | "kb" => 1 << 10,
+        "mb" => 1 << 20,
+        "gb" => 1 << 30,
+        "tb" => 1 << 40,
+        _ => return None,
+    };
+    let bytes = (number.parse::<f64>().ok()? * factor as f64).round();
+    (bytes <= BYTES_MAX).then_some(bytes as u64)
+}
+
+/// More than any machine has.
+const BYTES_MAX: f64 = (1_u64 << 50) as f64;
+
+/// In the largest unit that divides it.
+fn shown_size(bytes: u64) -> String {
+    let units = [(1 << 40, "TB"), (1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"), (1, "B")];
+    let divides = |(size, _): &&(u64, &str)| bytes > 0 && bytes.is_multiple_of(*size);
+    match units.iter().find(divides) {
+        Some((size, unit)) => format!("{}{unit}", bytes / size),
+        None => "0".to_owned(),
+    }
 }
 
 /// In the largest unit that divides it.

@@ -1,5 +1,9 @@
 //! Faults: what can go wrong inside an instruction, and the errors they become.
 
+use hotrow_base::interrupt::Interruption;
+use hotrow_base::interrupt::current::Refusal;
+use hotrow_base::memory::OutOfMemory;
+
 use crate::bytecode::Program;
 use crate::frame::{Frame, Machine};
 use crate::outcome::{SqlError, Stop};
@@ -26,6 +30,8 @@ pub enum Fault {
     HeapFull,
     /// too many bytes of rows
     RowsFull,
+    /// interrupted, or no room in its account of memory
+    Refused(Refusal),
     /// any other, made already
     Error(Box<SqlError>),
 }
@@ -73,8 +79,26 @@ impl Fault {
                 );
                 error
             }
+            Self::Refused(why) => why.into(),
             Self::Error(error) => *error,
         }
+    }
+
+    /// Whether it says that the call may not go on, whatever it computes.
+    pub(super) const fn is_budget(&self) -> bool {
+        matches!(self, Self::StepBudget | Self::HeapFull | Self::Refused(_))
+    }
+}
+
+impl From<Interruption> for Fault {
+    fn from(why: Interruption) -> Self {
+        Self::Refused(why.into())
+    }
+}
+
+impl From<OutOfMemory> for Fault {
+    fn from(why: OutOfMemory) -> Self {
+        Self::Refused(why.into())
     }
 }
 

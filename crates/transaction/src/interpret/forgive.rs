@@ -22,8 +22,7 @@ pub(super) fn failed(
     frame: &mut Frame,
     fault: Fault,
 ) -> Result<usize, Stop> {
-    let is_budget = matches!(fault, Fault::StepBudget | Fault::HeapFull);
-    if is_budget {
+    if fault.is_budget() {
         return Err(fault::stop(program, at, frame, fault));
     }
     Ok(pass_over(program, at, &mut frame.machine))
