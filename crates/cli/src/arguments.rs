@@ -24,7 +24,7 @@ NO_COLOR is respected; output that is not to a terminal is plain.";
 
 const TOP_EXAMPLES: &str = "\
 Examples:
-  hotrow bench tpcc                     TPC-C on every engine, checked, in under a minute
+  hotrow bench tpcc                     TPC-C on three engines, checked, in half a minute
   hotrow shell                          type SQL against an empty database
   hotrow sql schema.sql                 run a script
   hotrow explain schema.sql buy         what planning knows of the procedure buy
@@ -76,7 +76,8 @@ pub(crate) enum Command {
 
 const BENCH_EXAMPLES: &str = "\
 Examples:
-  hotrow bench                                   tpcc, all engines, 1 and 2 threads
+  hotrow bench                                   tpcc on three engines, 1 and 2 threads
+  hotrow bench --engine all                      on all of them, in all their variants
   hotrow bench tpcc --warehouses 1,4 --set mix=np
   hotrow bench ycsb --set hot=16 --set reads=0,50,100 --seconds 1
   hotrow bench tpcc --engine serial --engine two_phase_locking:acquisition=ordered
@@ -133,7 +134,8 @@ pub(crate) struct BenchRunArguments {
     )]
     pub(crate) workload: String,
     /// Engine: all, a NAME (all its variants), or NAME:setting=value,... ; may be repeated
-    #[arg(long, value_name = "ENGINE", default_value = "all")]
+    #[arg(long, value_name = "ENGINE",
+        default_values = ["serial:", "two_phase_locking:acquisition=ordered", "silo:"])]
     pub(crate) engine: Vec<String>,
     /// Thread counts; those that an engine cannot use are left out
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2",

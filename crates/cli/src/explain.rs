@@ -11,7 +11,8 @@ use crate::sql::read;
 
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
     let text = read(&arguments.file)?;
-    let db = Database::open_in_memory_without_engine(Config::default().threads(1))?;
+    // With an engine: scripts have rows, too, and columns that number them.
+    let db = Database::open_in_memory(Config::default().threads(1))?;
     let script = Script::of_file(&arguments.file, &text);
     if let Err(error) = db.session().execute(&text) {
         return Err(script.tell(&error, Style::of(&io::stderr())));

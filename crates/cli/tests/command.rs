@@ -43,7 +43,7 @@ fn bench_reports_runs_whose_checks_hold() {
     let json = scratch("runs.json");
     let path = json.to_str().expect("the folder's name is text");
     let words = ["bench", "tpcc", "--set", "items=100", "--set", "customers=30"];
-    let more = ["--warehouses", "1,2", "--transactions", "300", "--json", path];
+    let more = ["--engine", "all", "--warehouses", "1,2", "--transactions", "300", "--json", path];
     let output = hotrow(&[&words[..], &more[..]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);

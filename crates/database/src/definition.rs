@@ -18,10 +18,11 @@ use hotrow_sql::{
 };
 use hotrow_transaction::actions::{ActionProgram, explain_batch};
 use hotrow_transaction::catalog::Catalog;
+use hotrow_transaction::coarse;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::constant::evaluate;
 use hotrow_transaction::explain;
-use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::{Place, Procedure};
 
 use crate::error::advised;
@@ -123,6 +124,14 @@ pub(crate) fn explain(schema: &Schema, name: &str) -> Result<(String, ActionProg
     let text = explain::explain(catalog, granules, &schema.routing(), compiled);
     let actions = ActionProgram::new(catalog, granules, &compiled.procedure)?;
     Ok((text + &explain_batch(&actions), actions))
+}
+
+/// What CREATE FUNCTION says of a procedure that has just been registered: which tables and indexes
+/// its calls hold as wholes.
+pub(crate) fn warnings(schema: &Schema, definition: &Compiled) -> Vec<Notice> {
+    let Compiled::CreateProcedure { procedure, .. } = definition else { return Vec::new() };
+    let Some((_, compiled)) = find(schema, &procedure.name) else { return Vec::new() };
+    coarse::warnings(&schema.catalog, &schema.granules, &compiled.procedure)
 }
 
 /// A statement's text with as much blank space before it that its places are those in its script.

@@ -247,7 +247,9 @@ fn execute_in_state(
             // Compiled again: the catalog may be another one by then.
             let quiet = inner.quiet(Purpose::DEFINITION)?;
             let rows = execute_alone(session, quiet, prepared, values)?;
-            session.talk().has_defined(created(&inner.schema.current(), &definition));
+            let schema = inner.schema.current();
+            session.talk().has_defined(created(&schema, &definition));
+            notices.extend(definition::warnings(&schema, &definition));
             rows
         }
     };

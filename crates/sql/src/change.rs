@@ -14,7 +14,7 @@ use crate::conflict::{Duplicate, OnConflict};
 use crate::consume::{Sink, no_values};
 use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::key_change::Updated;
-use crate::path::{choose, conjuncts};
+use crate::path::conjuncts;
 use crate::query::Source;
 use crate::scope::Compiler;
 use crate::syntax::Into;
@@ -307,7 +307,7 @@ impl<'c> Compiler<'c> {
         };
         let columns = self.returning(update.returning.as_deref(), into)?;
         let row = self.row.take().expect("set above");
-        let chosen = choose(self.catalog, &row, conjuncts(condition), &[]);
+        let chosen = self.choose(&row, conjuncts(condition), &[], &set)?;
         let source = Source { row, path: chosen.path, filter: chosen.filter };
         let updated = Updated { source, set, sure: None };
         self.update_rows(out, updated, (update.returning.is_some(), columns), into)
@@ -383,7 +383,7 @@ impl<'c> Compiler<'c> {
         };
         let columns = self.returning(delete.returning.as_deref(), into)?;
         let row = self.row.take().expect("set above");
-        let chosen = choose(self.catalog, &row, conjuncts(condition), &[]);
+        let chosen = self.choose(&row, conjuncts(condition), &[], &[])?;
         let mut source = Source { row, path: chosen.path, filter: chosen.filter };
         if self.keys_to(id).iter().any(|key| key.on_delete.changes_children()) {
             let returning = (delete.returning.is_some(), columns);

@@ -9,7 +9,7 @@ use hotrow_base::value::Value;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place, SlotId};
 use sqlparser::ast::{self, AccessExpr, BinaryOperator, Subscript};
 
-use crate::comparison::negated;
+use crate::comparison::{bare, negated};
 use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
 use crate::interval;
 use crate::parameters::parameter_number;
@@ -130,6 +130,16 @@ impl Compiler<'_> {
             E::IsDistinctFrom(a, b) => negated(self.not_distinct(a, b)?),
             E::IsNotDistinctFrom(a, b) => self.not_distinct(a, b)?,
             E::Between { expr, negated: not, low, high } => self.between(expr, *not, low, high)?,
+            E::AnyOp { left, compare_op: ast::BinaryOperator::Eq, right, .. }
+                if !matches!(bare(right), ast::Expr::Subquery(_)) =>
+            {
+                self.any_element(left, right)?
+            }
+            E::AllOp { left, compare_op: ast::BinaryOperator::NotEq, right }
+                if !matches!(bare(right), ast::Expr::Subquery(_)) =>
+            {
+                negated(self.any_element(left, right)?)
+            }
             E::InList { expr, list, negated: not } => self.in_list(expr, list, *not)?,
             E::Like { negated: not, any: false, expr, pattern, escape_char } => {
                 self.like(expr, pattern, escape_char.as_deref(), *not, None)?

@@ -46,6 +46,7 @@ mod index;
 mod interval;
 mod json;
 mod key_change;
+mod key_list;
 mod leave;
 mod loops;
 mod maintenance;

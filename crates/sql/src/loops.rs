@@ -1,7 +1,7 @@
 //! Loops: over integers, arrays and the rows of a query.
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::program::{Place, SlotId, Statement, StatementKind};
+use hotrow_transaction::program::{Elements, Place, SlotId, Statement, StatementKind};
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error};
@@ -77,7 +77,8 @@ impl Compiler<'_> {
         };
         self.loop_body(body, &mut compiled)?;
         self.place = place;
-        self.emit(out, StatementKind::ForEach { slot, array, body: compiled });
+        let elements = Elements::Array(array);
+        self.emit(out, StatementKind::ForEach { slot, elements, body: compiled });
         Ok(())
     }
 

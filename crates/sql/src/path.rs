@@ -12,8 +12,11 @@ use hotrow_base::ids::{ColumnId, IndexId};
 use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 use hotrow_transaction::catalog::{Catalog, Index, IndexKind};
-use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Path, RangeEnd};
+use hotrow_transaction::program::{
+    CompareOp, Expr, ExprKind, Function, KeyList, KeySlot, Path, RangeEnd,
+};
 
+use crate::key_list::Listed;
 use crate::scope::Row;
 use crate::typing::{bigint, cast, constant, digits, joined, scalar};
 
@@ -31,14 +34,16 @@ pub(crate) struct Chosen {
 }
 
 /// A conjunct `column op value`.
-struct Bound {
+pub(crate) struct Bound {
     /// which conjunct
     conjunct: usize,
-    column: ColumnId,
-    op: CompareOp,
-    value: Expr,
+    pub(crate) column: ColumnId,
+    pub(crate) op: CompareOp,
+    pub(crate) value: Expr,
     /// whether the path admits exactly the conjunct's rows (I1)
-    exact: bool,
+    pub(crate) exact: bool,
+    /// the list whose values it takes in turn
+    list: Option<usize>,
 }
 
 /// Splits a condition at its ANDs.
@@ -65,17 +70,44 @@ pub(crate) fn choose(
     conjuncts: Vec<Expr>,
     order: &[ColumnOrder],
 ) -> Chosen {
-    let bounds: Vec<Bound> =
+    choose_with(catalog, row, conjuncts, order, &[])
+}
+
+/// As [`choose`]; where an index leads further with the `lists` of keys than without them, the path
+/// goes through them.
+pub(crate) fn choose_with(
+    catalog: &Catalog,
+    row: &Row,
+    conjuncts: Vec<Expr>,
+    order: &[ColumnOrder],
+    lists: &[Listed],
+) -> Chosen {
+    let mut bounds: Vec<Bound> =
         conjuncts.iter().enumerate().filter_map(|(i, c)| bound(row, i, c)).collect();
     let table = catalog.table(row.table);
     let mut best: Option<(Score, Candidate)> = None;
-    for id in table.indexes() {
-        let index = catalog.index(id);
-        if let Some((score, candidate)) = candidate(row, index, &bounds, order, &table.primary)
-            && best.as_ref().is_none_or(|(known, _)| score > *known)
-        {
-            best = Some((score, candidate));
+    let mut consider = |bounds: &[Bound]| {
+        for id in table.indexes() {
+            let index = catalog.index(id);
+            if let Some((score, candidate)) =
+                candidate(row, index, (bounds, lists), order, &table.primary)
+                && best.as_ref().is_none_or(|(known, _)| score > *known)
+            {
+                best = Some((score, candidate));
+            }
         }
+    };
+    consider(&bounds);
+    if !lists.is_empty() {
+        bounds.extend(lists.iter().enumerate().map(|(number, list)| Bound {
+            conjunct: list.conjunct,
+            column: list.column,
+            op: CompareOp::Equal,
+            value: list.value.clone(),
+            exact: true,
+            list: Some(number),
+        }));
+        consider(&bounds);
     }
     let candidate =
         best.map_or(Candidate { path: Path::Whole, used: vec![], ordered: false }, |b| b.1);
@@ -104,7 +136,7 @@ struct Candidate {
 fn candidate(
     row: &Row,
     index: &Index,
-    bounds: &[Bound],
+    (bounds, lists): (&[Bound], &[Listed]),
     order: &[ColumnOrder],
     primary: &Option<IndexId>,
 ) -> Option<(Score, Candidate)> {
@@ -117,10 +149,18 @@ fn candidate(
     let is_primary = *primary == Some(index.id);
     let whole_key = prefix.len() == index.columns.len();
     let key = || prefix.iter().map(|b| b.value.clone()).collect::<Vec<_>>();
+    let direction = served(row, index, bounds, &prefix, order);
+    let orders = !order.is_empty() && direction.is_some();
+    let through_lists = |path| {
+        let lists = prefix.iter().filter_map(|bound| lists.get(bound.list?));
+        through_lists(path, lists, direction.unwrap_or(false))
+    };
     if whole_key && index.unique {
-        let path = Path::Point { index: index.id, key: key() };
-        let score = (true, prefix.len(), 0, true, is_primary);
-        return Some((score, Candidate { path, used: exact(&prefix), ordered: true }));
+        let path = through_lists(Path::Point { index: index.id, key: key() });
+        let is_one = path.lists().is_empty();
+        let ordered = is_one || orders;
+        let score = (is_one, prefix.len(), 0, ordered, is_primary);
+        return Some((score, Candidate { path, used: exact(&prefix), ordered }));
     }
     if index.kind == IndexKind::Hash {
         if !whole_key {
@@ -133,6 +173,7 @@ fn candidate(
             upper: None,
             descending: false,
         };
+        let path = through_lists(path);
         let score = (false, prefix.len(), 0, false, is_primary);
         return Some((score, Candidate { path, used: exact(&prefix), ordered: false }));
     }
@@ -143,9 +184,7 @@ fn candidate(
     };
     let lower = end([CompareOp::Greater, CompareOp::GreaterOrEqual]);
     let upper = end([CompareOp::Less, CompareOp::LessOrEqual]);
-    let direction = served(row, index, bounds, prefix.len(), order);
     let ends = usize::from(lower.is_some()) + usize::from(upper.is_some());
-    let orders = !order.is_empty() && direction.is_some();
     if prefix.is_empty() && ends == 0 && !orders {
         return None;
     }
@@ -165,20 +204,40 @@ fn candidate(
         upper: range_end(upper),
         descending: direction.unwrap_or(false),
     };
+    let path = through_lists(path);
     let score = (false, prefix.len(), ends.min(1), orders, is_primary);
     Some((score, Candidate { path, used, ordered: orders }))
 }
 
-/// Whether the index gives the order behind its prefix, and in which direction.
+/// The path for each combination of the values of these lists.
+fn through_lists<'l>(
+    path: Path,
+    lists: impl Iterator<Item = &'l Listed>,
+    descending: bool,
+) -> Path {
+    let slot = |list: &Listed| KeySlot {
+        slot: list.slot,
+        keys: KeyList { of: list.of.clone(), descending },
+    };
+    let lists: Vec<_> = lists.map(slot).collect();
+    match lists.is_empty() {
+        true => path,
+        false => Path::Lists { lists, path: Box::new(path) },
+    }
+}
+
+/// Whether the index gives the order behind its prefix, and in which direction. Lists in the prefix
+/// are gone through in the index's order.
 fn served(
     row: &Row,
     index: &Index,
     bounds: &[Bound],
-    prefix: usize,
+    prefix: &[&Bound],
     order: &[ColumnOrder],
 ) -> Option<bool> {
-    let constant =
-        |column: ColumnId| bounds.iter().any(|b| b.column == column && b.op == CompareOp::Equal);
+    let prefix = prefix.iter().take_while(|bound| bound.list.is_none()).count();
+    let is_one = |b: &Bound| b.op == CompareOp::Equal && b.list.is_none();
+    let constant = |column: ColumnId| bounds.iter().any(|b| b.column == column && is_one(b));
     let mut wanted = order.iter().filter(|(column, _)| !constant(*column)).peekable();
     let descending = wanted.peek().is_some_and(|(_, descending)| *descending);
     let mut given = index.entry_columns[prefix.min(index.entry_columns.len())..]
@@ -200,7 +259,7 @@ fn served(
 }
 
 /// Reads a conjunct as `column op value`.
-fn bound(row: &Row, conjunct: usize, expr: &Expr) -> Option<Bound> {
+pub(crate) fn bound(row: &Row, conjunct: usize, expr: &Expr) -> Option<Bound> {
     let ExprKind::Compare(op, left, right) = &expr.kind else {
         return None;
     };
@@ -214,7 +273,7 @@ fn bound(row: &Row, conjunct: usize, expr: &Expr) -> Option<Bound> {
     };
     let data_type = row.columns[column.index()].data_type;
     let (value, exact) = key_value(value, data_type, op == CompareOp::Equal)?;
-    Some(Bound { conjunct, column, op, value, exact })
+    Some(Bound { conjunct, column, op, value, exact, list: None })
 }
 
 fn flipped(op: CompareOp) -> CompareOp {
@@ -228,7 +287,7 @@ fn flipped(op: CompareOp) -> CompareOp {
 }
 
 /// The column an expression is, perhaps under a cast that keeps values and their order.
-fn column_in(row: &Row, expr: &Expr) -> Option<ColumnId> {
+pub(crate) fn column_in(row: &Row, expr: &Expr) -> Option<ColumnId> {
     match &expr.kind {
         ExprKind::Slot(slot) => row.column_of(*slot),
         ExprKind::Cast(inner) => {
@@ -249,7 +308,7 @@ fn column_in(row: &Row, expr: &Expr) -> Option<ColumnId> {
 
 /// The value as a key of the column's type, when that loses nothing; and whether the key admits
 /// exactly the rows that the comparison does.
-fn key_value(value: &Expr, column: DataType, equality: bool) -> Option<(Expr, bool)> {
+pub(crate) fn key_value(value: &Expr, column: DataType, equality: bool) -> Option<(Expr, bool)> {
     let value_type = value.data_type();
     if value_type == column {
         return Some((value.clone(), true));

@@ -119,12 +119,8 @@ impl Compiler<'_> {
         let order_by = self.order_by(&parts.order_by, &columns)?;
         let distinct = self.distinct(parts.select, &columns, &order_by)?;
         let row = self.row.take().expect("set above");
-        let chosen = choose(
-            self.catalog,
-            &row,
-            conjuncts(condition),
-            &column_order(&row, &order_by).unwrap_or_default(),
-        );
+        let order = column_order(&row, &order_by).unwrap_or_default();
+        let chosen = self.choose(&row, conjuncts(condition), &order, &[])?;
         let sorted = chosen.ordered
             && column_order(&row, &order_by).is_some()
             && is_ordered(self.catalog, &chosen.path);
@@ -185,10 +181,11 @@ impl Compiler<'_> {
             ));
         }
         let conjuncts = conjuncts(condition);
-        if let Some(kind) = self.extreme_of(&row, &conjuncts, &aggregates) {
+        let extreme = self.extreme_of(&row, &conjuncts, &aggregates);
+        let chosen = self.choose(&row, conjuncts, &[], &[])?;
+        if let Some(kind) = extreme.filter(|_| chosen.path.lists().is_empty()) {
             return Ok(Selected { columns, kind });
         }
-        let chosen = choose(self.catalog, &row, conjuncts, &[]);
         let source = Source { row, path: chosen.path, filter: chosen.filter };
         Ok(Selected { columns, kind: SelectedKind::Aggregated { source, aggregates } })
     }

@@ -26,9 +26,9 @@ use crate::typing::cast;
 
 /// Whether a path meets rows in an order that the table's contents decide.
 pub(crate) fn is_ordered(catalog: &Catalog, path: &Path) -> bool {
-    let (index, bound) = match path {
+    let (index, bound) = match path.each() {
         Path::Point { .. } => return true,
-        Path::Whole => return false,
+        Path::Whole | Path::Lists { .. } => return false,
         Path::Range { index, prefix, .. } => (catalog.index(*index), prefix.len()),
     };
     let table = catalog.table(index.table);
@@ -138,7 +138,9 @@ impl Compiler<'_> {
             }
         }
         let access = self.access(source, effect)?;
-        self.emit(out, StatementKind::Access(Box::new(access)));
+        if !self.emit_by_turns(out, &access)? {
+            self.emit(out, StatementKind::Access(Box::new(access)));
+        }
         Ok(())
     }
 

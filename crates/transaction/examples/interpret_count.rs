@@ -147,7 +147,8 @@ fn procedure(kind: &str) -> Procedure {
         ),
         _ => Vec::new(),
     };
-    let each = StatementKind::ForEach { slot: SlotId(4), array: SlotId(3), body };
+    let each =
+        StatementKind::ForEach { slot: SlotId(4), elements: Elements::Array(SlotId(3)), body };
     Procedure {
         name: "count".into(),
         parameters: 1,

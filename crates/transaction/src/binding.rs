@@ -7,8 +7,8 @@
 //!              division per procedure). We analyse slots, not program points: a variable that is
 //!              static in one place and dynamic in another counts as dynamic.
 
-use crate::program::{Expr, Procedure, SlotId, Statement, StatementKind};
-use crate::walk;
+use crate::program::{Elements, Expr, KeyList, Procedure, SlotId, Statement, StatementKind};
+use crate::walk::{self, Site};
 
 /// The static slots of one procedure.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ impl Binding {
     pub fn of(procedure: &Procedure) -> Self {
         let mut binding = Self { is_static: vec![true; procedure.slots.len()] };
         walk::statements(&procedure.body, &mut |statement| {
-            if let Some(walk::Site::Access(access)) = walk::own_site(statement) {
+            if let Some(Site::Access(access)) = walk::own_site(statement) {
                 walk::private_slots(access, &mut |slot| {
                     binding.is_static[slot.index()] = false;
                 });
@@ -40,6 +40,13 @@ impl Binding {
                 walk::defines(statement, &mut |slot| {
                     changed |= std::mem::replace(&mut self.is_static[slot.index()], false);
                 });
+            }
+            if let Some(Site::Access(access)) = walk::own_site(statement) {
+                for list in access.path.lists() {
+                    if !(static_control && self.is_list(&list.keys)) {
+                        changed |= std::mem::replace(&mut self.is_static[list.slot.index()], false);
+                    }
+                }
             }
             let inner = static_control && self.controls_statically(statement);
             for nested in walk::blocks(statement) {
@@ -66,10 +73,16 @@ impl Binding {
             StatementKind::ForRange { from, to, step, .. } => {
                 self.is_static(from) && self.is_static(to) && self.is_static(step)
             }
-            StatementKind::ForEach { array, .. } => self.slot(*array),
+            StatementKind::ForEach { elements: Elements::Array(array), .. } => self.slot(*array),
+            StatementKind::ForEach { elements: Elements::Keys(keys), .. } => self.is_list(keys),
             StatementKind::ForQuery { .. } => false,
             _ => true,
         }
+    }
+
+    /// Whether parameters alone decide the values of a list.
+    fn is_list(&self, keys: &KeyList) -> bool {
+        keys.exprs().iter().all(|expr| self.is_static(expr))
     }
 
     /// Whether parameters alone decide this slot.

@@ -329,6 +329,28 @@ pub enum Op {
         site: u16,
         missing: u32,
     },
+    /// begins a visit that goes through lists of keys
+    VisitBegin {
+        site: u16,
+    },
+    /// visits the rows of a site for one combination of its lists' keys
+    VisitPart {
+        site: u16,
+    },
+    /// ends it; jumps when none was gathered
+    VisitEnd {
+        site: u16,
+        missing: u32,
+    },
+    /// `dst` := the distinct values of list number `list`, sorted
+    Keys {
+        dst: u16,
+        list: u16,
+    },
+    /// gives back the elements from those of `keys` on
+    KeysEnd {
+        keys: u16,
+    },
     /// changes the record found by `Point`
     Update {
         site: u16,
@@ -436,6 +458,26 @@ pub struct RowsCode {
     pub into: Box<[u16]>,
 }
 
+/// A list of keys.
+#[derive(Clone, Debug)]
+pub struct ListCode {
+    /// where the keys are
+    pub of: ListSlots,
+    /// how they compare
+    pub kind: CompareKind,
+    /// the greatest first
+    pub descending: bool,
+}
+
+/// The slots that a list's keys come from.
+#[derive(Clone, Debug)]
+pub enum ListSlots {
+    /// one each
+    Values(Box<[u16]>),
+    /// an array
+    Array(u16),
+}
+
 /// Slots of a returned row.
 #[derive(Clone, Debug)]
 pub enum ReturnCode {
@@ -505,6 +547,8 @@ pub struct Program {
     pub checks: Vec<CheckCode>,
     /// loops over row sets
     pub loops: Vec<RowsCode>,
+    /// lists of keys
+    pub lists: Vec<ListCode>,
     /// returned rows
     pub returns: Vec<ReturnCode>,
     /// where code comes from: (first position, place), ascending

@@ -131,6 +131,9 @@ fn path_text(catalog: &Catalog, path: &Path) -> String {
             format!("by prefix ({names}){ends} of {name}")
         }
         Path::Whole => "as a whole".to_owned(),
+        Path::Lists { path, .. } => {
+            format!("{}, for each key of a list", path_text(catalog, path))
+        }
     }
 }
 

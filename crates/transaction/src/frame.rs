@@ -90,6 +90,21 @@ pub(crate) struct Gathered {
     pub(crate) order: Vec<u32>,
     /// running aggregates
     pub(crate) totals: Vec<Totals>,
+    /// of a visit that comes in parts
+    pub(crate) progress: Progress,
+}
+
+/// How far a visit has come.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Progress {
+    /// matching rows so far
+    pub(crate) seen: u64,
+    /// OFFSET
+    pub(crate) skip: u64,
+    /// LIMIT
+    pub(crate) take: u64,
+    /// the last row that is wanted has come
+    pub(crate) is_full: bool,
 }
 
 /// The memory of one call.

@@ -19,8 +19,8 @@
 
 use crate::catalog::Catalog;
 use crate::program::{
-    Access, Consume, Effect, FIRST_PARAMETER, FOUND, Path, Procedure, ROW_COUNT, SlotId, Statement,
-    StatementKind,
+    Access, Consume, Effect, Elements, FIRST_PARAMETER, FOUND, Path, Procedure, ROW_COUNT, SlotId,
+    Statement, StatementKind,
 };
 use crate::walk;
 
@@ -50,7 +50,10 @@ impl FreeLoop {
 }
 
 fn free_array(catalog: &Catalog, procedure: &Procedure, whole: &Statement) -> Option<SlotId> {
-    let StatementKind::ForEach { slot, array, body } = &whole.kind else { return None };
+    let StatementKind::ForEach { slot, elements: Elements::Array(array), body } = &whole.kind
+    else {
+        return None;
+    };
     let [Statement { kind: StatementKind::Access(access), .. }] = &body[..] else { return None };
     let is_free = is_parameter(procedure, *array)
         && touches_its_row_only(catalog, access)

@@ -32,6 +32,7 @@ pub fn call(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         Function::Least => return Ok(choose(machine, code, Ordering::Less)),
         Function::Concat => return text::concat_all(machine, code),
         Function::NullIf => return Ok(null_if(machine, code)),
+        Function::ElementOf => return Ok(element_of(machine, code)),
         Function::Position => return Ok(text::position(machine, code)),
         Function::Interval(IntervalFunction::Make) => return time::make_interval(machine, code),
         Function::Json(function) => return json::call(machine, code, function),
@@ -97,6 +98,27 @@ fn null_if(machine: &Machine, code: &CallCode) -> Datum {
         && !b.is_null()
         && compare(CompareKind::of(data_type), a, b, &machine.heap).is_eq();
     if is_equal { Datum::NULL } else { a }
+}
+
+/// `value = ANY (array)`: NULL where it is not true and an element or the value is NULL.
+fn element_of(machine: &Machine, code: &CallCode) -> Datum {
+    let [(value, data_type), (array, _)] = code.arguments[..] else { return Datum::NULL };
+    let [value, array] = [value, array].map(|slot| machine.slots[slot]);
+    if array.is_null() {
+        return Datum::NULL;
+    }
+    let elements = &machine.elements[array.as_range().range()];
+    let kind = CompareKind::of(data_type);
+    let equals = |element: &Datum| {
+        !element.is_null() && compare(kind, value, *element, &machine.heap).is_eq()
+    };
+    if !value.is_null() && elements.iter().any(equals) {
+        Datum::TRUE
+    } else if elements.iter().any(|element| value.is_null() || element.is_null()) {
+        Datum::NULL
+    } else {
+        Datum::FALSE
+    }
 }
 
 /// Argument `i`'s type.

@@ -242,7 +242,7 @@ impl Granules {
     fn note_access(&mut self, catalog: &Catalog, binding: &Binding, access: &Access) {
         if is_coarse(access) {
             self.tables[access.table.index()].coarse = true;
-        } else if let Path::Range { index, prefix, .. } = &access.path {
+        } else if let Path::Range { index, prefix, .. } = access.path.each() {
             self.shorten(*index, prefix.len());
         }
         if matches!(access.effect, Effect::Read(_)) {
@@ -287,7 +287,7 @@ impl Granules {
                 Site::Insert(insert) => (insert.table, false, true),
                 Site::Access(access) => {
                     let coarse = is_coarse(access)
-                        || matches!(&access.path, Path::Range { index, prefix, .. }
+                        || matches!(access.path.each(), Path::Range { index, prefix, .. }
                             if prefix.len() < self.parts(*index));
                     (access.table, coarse, !matches!(access.effect, Effect::Read(_)))
                 }
@@ -331,18 +331,18 @@ impl Granules {
 
 /// Whether an access visits rows without binding any key column by equality.
 pub fn is_coarse(access: &Access) -> bool {
-    match &access.path {
+    match access.path.each() {
         Path::Point { .. } => false,
         Path::Range { prefix, .. } => prefix.is_empty(),
-        Path::Whole => true,
+        Path::Whole | Path::Lists { .. } => true,
     }
 }
 
 /// The index an access goes through.
 pub fn path_index(access: &Access) -> Option<IndexId> {
-    match &access.path {
+    match access.path.each() {
         Path::Point { index, .. } | Path::Range { index, .. } => Some(*index),
-        Path::Whole => None,
+        Path::Whole | Path::Lists { .. } => None,
     }
 }
 
@@ -352,10 +352,10 @@ pub fn bound_column<'a>(
     access: &'a Access,
     column: ColumnId,
 ) -> Option<&'a Expr> {
-    let (index, exprs) = match &access.path {
+    let (index, exprs) = match access.path.each() {
         Path::Point { index, key } => (*index, key),
         Path::Range { index, prefix, .. } => (*index, prefix),
-        Path::Whole => return None,
+        Path::Whole | Path::Lists { .. } => return None,
     };
     let at = catalog.index(index).columns.iter().position(|&c| c == column)?;
     exprs.get(at)

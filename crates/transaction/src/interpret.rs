@@ -150,6 +150,28 @@ pub fn run<A: RecordAccess, H: Hook>(
                 }
                 continue;
             }
+            Op::VisitBegin { site } => {
+                visit::begin(program, site, frame)
+            }
+            Op::VisitPart { site } => {
+                match visit::part(program, site, pc - 1, frame, access, hook) {
+                    Ok(()) => {}
+                    Err(stop) if H::FORGIVES && forgive::visit(stop, &mut frame.machine) => {}
+                    Err(stop) => return Err(stop),
+                }
+                continue;
+            }
+            Op::VisitEnd { site, missing } => {
+                match visit::end(program, site, pc - 1, frame) {
+                    Ok(true) => {}
+                    Ok(false) => pc = missing as usize,
+                    Err(stop) if H::FORGIVES && forgive::visit(stop, &mut frame.machine) => {
+                        pc = missing as usize;
+                    }
+                    Err(stop) => return Err(stop),
+                }
+                continue;
+            }
             Op::TouchedByVisit => {
                 pure::set_touched(&mut frame.machine.slots, frame.touched);
                 continue;

@@ -20,6 +20,7 @@ pub mod actions;
 pub mod binding;
 pub mod bytecode;
 pub mod catalog;
+pub mod coarse;
 pub mod compiled;
 pub mod constant;
 pub mod explain;

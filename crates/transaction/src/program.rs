@@ -185,12 +185,12 @@ pub enum StatementKind {
         /// body
         body: Vec<Statement>,
     },
-    /// `FOREACH slot IN ARRAY array`
+    /// `FOREACH slot IN ARRAY array`, and one turn for each key of a list
     ForEach {
-        /// loop variable, of the array's element type
+        /// loop variable, of the elements' type
         slot: SlotId,
-        /// the array
-        array: SlotId,
+        /// its values
+        elements: Elements,
         /// body
         body: Vec<Statement>,
     },
@@ -217,6 +217,52 @@ pub enum StatementKind {
     /// no SQL: a point where the interpreter calls its [`crate::interpret::Hook`] with this
     /// number. The planner's programs are procedures with marks in them.
     Mark(u32),
+}
+
+/// The values of a loop's variable, one turn each.
+#[derive(Clone, Debug)]
+pub enum Elements {
+    /// those of an array, in its order; a NULL array is an error (22004)
+    Array(SlotId),
+    /// those of a list of keys
+    Keys(KeyList),
+}
+
+/// The values that a key column is compared with by `IN (...)` or `= ANY (...)`: each distinct one
+/// once, NULL left out, sorted, so that neither duplicates nor the writer's order make a difference.
+#[derive(Clone, Debug)]
+pub struct KeyList {
+    /// where they come from; all of one type
+    pub of: ListOf,
+    /// the greatest first
+    pub descending: bool,
+}
+
+/// Where the values of a list come from.
+#[derive(Clone, Debug)]
+pub enum ListOf {
+    /// expressions
+    Values(Vec<Expr>),
+    /// an array, which is a slot; NULL has no elements
+    Array(Expr),
+}
+
+impl KeyList {
+    /// What its values are computed from.
+    pub fn exprs(&self) -> &[Expr] {
+        match &self.of {
+            ListOf::Values(values) => values,
+            ListOf::Array(array) => std::slice::from_ref(array),
+        }
+    }
+
+    /// As [`KeyList::exprs`], to change them.
+    pub fn exprs_mut(&mut self) -> &mut [Expr] {
+        match &mut self.of {
+            ListOf::Values(values) => values,
+            ListOf::Array(array) => std::slice::from_mut(array),
+        }
+    }
 }
 
 /// RAISE.
@@ -262,6 +308,42 @@ pub enum Path {
     },
     /// every row of the table, in no order that may be relied upon
     Whole,
+    /// the rows of `path` for each combination of the lists' values, those of the last list
+    /// changing fastest
+    Lists {
+        /// in the order of the index's columns; at least one
+        lists: Vec<KeySlot>,
+        /// reads their slots; a point or a range
+        path: Box<Path>,
+    },
+}
+
+/// A slot that takes the values of a list in turn. Nothing but the path that it belongs to reads
+/// it.
+#[derive(Clone, Debug)]
+pub struct KeySlot {
+    /// of the list's type
+    pub slot: SlotId,
+    /// its values
+    pub keys: KeyList,
+}
+
+impl Path {
+    /// The lists whose values it goes through.
+    pub fn lists(&self) -> &[KeySlot] {
+        match self {
+            Self::Lists { lists, .. } => lists,
+            _ => &[],
+        }
+    }
+
+    /// The path for one combination of its lists' values.
+    pub fn each(&self) -> &Self {
+        match self {
+            Self::Lists { path, .. } => path,
+            path => path,
+        }
+    }
 }
 
 /// One end of a range.
@@ -670,6 +752,9 @@ pub enum Function {
     Interval(IntervalFunction),
     /// elements in an array: 0 for an empty one
     Cardinality,
+    /// value = ANY (array), with elements that compare with the value as they are; false for an
+    /// empty array
+    ElementOf,
     /// of json and jsonb
     Json(JsonFunction),
 }

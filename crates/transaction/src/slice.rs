@@ -27,8 +27,8 @@ use crate::catalog::Catalog;
 use crate::granule::{Granules, LockMode, Space};
 use crate::locks;
 use crate::program::{
-    Expr, ExprKind, Insert, Path, Place, Procedure, RowLocks, Slot, SlotId, Statement,
-    StatementKind,
+    Elements, Expr, ExprKind, Insert, KeySlot, Path, Place, Procedure, RowLocks, Slot, SlotId,
+    Statement, StatementKind,
 };
 use crate::walk::{self, Site};
 use needs::Needs;
@@ -281,8 +281,8 @@ impl Cutter<'_> {
             StatementKind::ForRange { slot, from, to, step, reverse, .. } => {
                 StatementKind::ForRange { slot, from, to, step, reverse, body }
             }
-            StatementKind::ForEach { slot, array, .. } => {
-                StatementKind::ForEach { slot, array, body }
+            StatementKind::ForEach { slot, elements, .. } => {
+                StatementKind::ForEach { slot, elements, body }
             }
             StatementKind::ForQuery { rows, query, into, .. } => {
                 let query = Box::new(recon::read_of(&query));
@@ -298,8 +298,38 @@ impl Cutter<'_> {
         self.next_site - 1
     }
 
-    /// Puts the mark of a site (and what computes its keys) into the slice.
+    /// Puts the mark of a site (and what computes its keys) into the slice. Where the site goes
+    /// through lists of keys, there is one for each combination of them, in the site's own order.
     fn mark_site(
+        &mut self,
+        site: u16,
+        what: &Site<'_>,
+        control: Control,
+        place: Place,
+        out: &mut Vec<Statement>,
+    ) {
+        let lists = match what {
+            Site::Access(access) => access.path.lists(),
+            Site::Insert(_) => &[],
+        };
+        if lists.is_empty() {
+            return self.mark_each(site, what, control, place, out);
+        }
+        let mut body = Vec::new();
+        self.mark_each(site, what, control, place, &mut body);
+        if body.is_empty() {
+            return;
+        }
+        for KeySlot { slot, keys } in lists.iter().rev() {
+            let (slot, elements) = (*slot, Elements::Keys(keys.clone()));
+            let kind = StatementKind::ForEach { slot, elements, body };
+            body = vec![Statement { kind, place }];
+        }
+        body.into_iter().for_each(|each| self.aside(each, out));
+    }
+
+    /// The mark of a site for one combination of its lists' values.
+    fn mark_each(
         &mut self,
         site: u16,
         what: &Site<'_>,
@@ -399,7 +429,7 @@ impl Cutter<'_> {
 
     fn whole_key<'s>(&self, what: &Site<'s>) -> Option<(TableId, IndexId, Vec<&'s Expr>)> {
         match what {
-            Site::Access(access) => match &access.path {
+            Site::Access(access) => match access.path.each() {
                 Path::Point { index, key } => Some((access.table, *index, key.iter().collect())),
                 _ => None,
             },

@@ -4,8 +4,8 @@
 //!              actions, EXPLAIN); changes nothing
 
 use crate::program::{
-    Access, Consume, Effect, Expr, ExprKind, Insert, Path, RangeEnd, RowsTo, SlotId, Statement,
-    StatementKind,
+    Access, Consume, Effect, Elements, Expr, ExprKind, Insert, Path, RangeEnd, RowsTo, SlotId,
+    Statement, StatementKind,
 };
 
 /// One place where a procedure touches rows. Sites are numbered in preorder; the query of a FOR
@@ -186,12 +186,26 @@ pub fn can_fail(expr: &Expr) -> bool {
 /// The expressions of a path: key parts, prefix, range ends.
 pub fn path_exprs(path: &Path) -> Vec<&Expr> {
     match path {
+        Path::Lists { path: each, .. } => list_exprs(path).chain(path_exprs(each)).collect(),
         Path::Point { key, .. } => key.iter().collect(),
         Path::Range { prefix, lower, upper, .. } => {
             let ends = lower.iter().chain(upper).map(|end: &RangeEnd| &end.value);
             prefix.iter().chain(ends).collect()
         }
         Path::Whole => Vec::new(),
+    }
+}
+
+/// The expressions that the lists of a path are made of.
+pub fn list_exprs(path: &Path) -> impl Iterator<Item = &Expr> {
+    path.lists().iter().flat_map(|list| list.keys.exprs())
+}
+
+/// The expressions that a loop's elements are made of, but for a plain array.
+fn element_exprs(elements: &Elements) -> &[Expr] {
+    match elements {
+        Elements::Array(_) => &[],
+        Elements::Keys(keys) => keys.exprs(),
     }
 }
 
@@ -285,7 +299,8 @@ pub fn uses(statement: &Statement, visit: &mut impl FnMut(SlotId)) {
         StatementKind::Insert(insert) => exprs(insert.values.iter().collect()),
         StatementKind::If { condition, .. } => exprs(vec![condition]),
         StatementKind::ForRange { from, to, step, .. } => exprs(vec![from, to, step]),
-        StatementKind::ForEach { array, .. } => visit(*array),
+        StatementKind::ForEach { elements: Elements::Array(array), .. } => visit(*array),
+        StatementKind::ForEach { elements, .. } => exprs(element_exprs(elements).iter().collect()),
         StatementKind::ForQuery { query, .. } => access_uses(query, visit),
         StatementKind::Raise(raise) | StatementKind::Notice(_, raise) => {
             exprs(raise.arguments.iter().chain(&raise.detail).chain(&raise.hint).collect());
@@ -302,7 +317,11 @@ pub fn access_uses(access: &Access, visit: &mut impl FnMut(SlotId)) {
     let mut private = Vec::new();
     private_slots(access, &mut |slot| private.push(slot));
     for expr in path_exprs(&access.path) {
-        expr_slots(expr, visit);
+        expr_slots(expr, &mut |slot| {
+            if !access.path.lists().iter().any(|list| list.slot == slot) {
+                visit(slot);
+            }
+        });
     }
     for expr in row_exprs(access) {
         expr_slots(expr, &mut |slot| {

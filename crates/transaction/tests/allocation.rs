@@ -176,7 +176,7 @@ fn procedure() -> Procedure {
         ignore_conflict: false,
     }));
     let body = vec![at(update, 2), at(insert, 3)];
-    build.say(StatementKind::ForEach { slot: key, array: keys, body });
+    build.say(StatementKind::ForEach { slot: key, elements: Elements::Array(keys), body });
     let everyone = access(
         Path::Whole,
         vec![(VISITS, visits), (OWNER, owner)],

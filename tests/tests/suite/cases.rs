@@ -32,5 +32,5 @@ macro_rules! files {
 
 files! {
     statements constraints control indexes reconnaissance concurrency definitions order json
-    interval
+    interval lists
 }

@@ -9,6 +9,7 @@ mod histories;
 mod hostile;
 mod isolation;
 mod layering;
+mod lists;
 mod messages;
 mod optimistic;
 mod replay;

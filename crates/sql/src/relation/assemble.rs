@@ -232,7 +232,7 @@ impl Compiler<'_> {
                 let row = relation.row(table);
                 match choose(self.catalog, &row, own.to_vec(), &[]).path {
                     Path::Point { .. } => 0,
-                    Path::Range { .. } => 1,
+                    Path::Range { .. } | Path::Lists { .. } => 1,
                     Path::Whole => 4,
                 }
             }
@@ -410,7 +410,7 @@ impl Compiler<'_> {
         let is_keyed = match choose(self.catalog, &row, all.clone(), &[]).path {
             Path::Point { key, .. } => reads_others(&key),
             Path::Range { prefix, .. } => reads_others(&prefix),
-            Path::Whole => false,
+            Path::Whole | Path::Lists { .. } => false,
         };
         if is_keyed { self.fetch(at, all).map(Some) } else { Ok(None) }
     }
@@ -523,7 +523,7 @@ fn path_exprs(path: &Path) -> Vec<&Expr> {
             let ends = lower.iter().chain(upper).map(|end| &end.value);
             prefix.iter().chain(ends).collect()
         }
-        Path::Whole => Vec::new(),
+        Path::Whole | Path::Lists { .. } => Vec::new(),
     }
 }
 
@@ -544,6 +544,6 @@ fn renumbered_path(path: Path, renumbering: &Renumbering<'_>) -> Path {
             upper: end(upper),
             descending,
         },
-        Path::Whole => Path::Whole,
+        Path::Whole | Path::Lists { .. } => path, // no joined table is read through lists
     }
 }

@@ -52,7 +52,19 @@ fn conditions_choose_indexes() {
         ("SELECT o FROM orders ORDER BY w", "in orders_pkey[] bind o"),
         ("SELECT count(*) FROM orders WHERE o = 1", "scan of all bind o where ($orders.o = 1)"),
         ("SELECT count(*) FROM orders WHERE w = 1.5", "scan of all"),
-        ("SELECT count(*) FROM orders WHERE w = 1 OR w = 2", "scan of all"),
+        (
+            "SELECT count(*) FROM orders WHERE w = 1 OR w = 2",
+            "in orders_pkey[a value of the list for w] for a value of the list for w in keys (1, 2)",
+        ),
+        (
+            "DELETE FROM orders WHERE w = 1 AND d = 1 AND o IN (3, 2)",
+            "foreach a value of the list for o in keys (3, 2)",
+        ),
+        // A list for a column that the statement sets itself finds no rows.
+        (
+            "UPDATE orders SET c = 5 WHERE w = 1 AND d = 2 AND c IN (1, 2)",
+            "in orders_pkey[1, 2] bind",
+        ),
         ("SELECT count(*) FROM orders WHERE w = d", "scan of all"),
         ("SELECT o FROM orders WHERE k = 'ab'", "at by_k['ab'] bind k o where"),
         ("SELECT b FROM h WHERE a = 5", "at h_pkey[5] bind b"),

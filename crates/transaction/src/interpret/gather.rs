@@ -5,7 +5,7 @@ use hotrow_base::datum::Datum;
 use super::aggregate::Totals;
 use super::{Fault, order};
 use crate::bytecode::{Gather, RowRun};
-use crate::frame::{Frame, Gathered, Machine};
+use crate::frame::{Frame, Gathered, Machine, Progress};
 use crate::program::RowsTo;
 
 /// What the visit does next with a row that was handed in.
@@ -22,10 +22,7 @@ pub(super) enum Added {
 /// Counts, keeps or adds up rows.
 pub(super) struct Sink<'a> {
     code: &'a Gather,
-    /// matching rows so far
-    pub(super) seen: u64,
-    skip: u64,
-    take: u64,
+    progress: Progress,
 }
 
 impl<'a> Sink<'a> {
@@ -55,14 +52,36 @@ impl<'a> Sink<'a> {
                 gathered.totals.iter_mut().for_each(Totals::clear);
             }
         }
-        Ok(Self { code, seen: 0, skip, take })
+        Ok(Self { code, progress: Progress { seen: 0, skip, take, is_full: false } })
+    }
+
+    /// Leaves what it knows in the frame, until its next rows come.
+    pub(super) fn pause(self, gathered: &mut Gathered) {
+        gathered.progress = self.progress;
+    }
+
+    /// Goes on where it was [paused](Sink::pause).
+    pub(super) fn resume(code: &'a Gather, gathered: &Gathered) -> Self {
+        Self { code, progress: gathered.progress }
+    }
+
+    /// Matching rows so far.
+    pub(super) fn seen(&self) -> u64 {
+        self.progress.seen
+    }
+
+    /// Whether the last row that was wanted has come.
+    pub(super) fn is_full(&self) -> bool {
+        self.progress.is_full
     }
 
     /// Whether the values of the next row are looked at.
     pub(super) fn wants_values(&self) -> bool {
         match self.code {
             Gather::Count => false,
-            Gather::First { order, .. } => !order.is_empty() || self.seen == self.skip,
+            Gather::First { order, .. } => {
+                !order.is_empty() || self.progress.seen == self.progress.skip
+            }
             _ => true,
         }
     }
@@ -73,7 +92,13 @@ impl<'a> Sink<'a> {
         machine: &mut Machine,
         gathered: &mut Gathered,
     ) -> Result<Added, Fault> {
-        self.seen += 1;
+        self.progress.seen += 1;
+        let added = self.added(machine, gathered)?;
+        self.progress.is_full |= added == Added::Last;
+        Ok(added)
+    }
+
+    fn added(&self, machine: &mut Machine, gathered: &mut Gathered) -> Result<Added, Fault> {
         Ok(match self.code {
             Gather::Count => Added::Drop,
             Gather::Aggregate(codes) => {
@@ -90,8 +115,8 @@ impl<'a> Sink<'a> {
                 Added::Keep
             }
             Gather::First { single, .. } => {
-                let wanted = self.skip.saturating_add(1);
-                match self.seen.cmp(&wanted) {
+                let wanted = self.progress.skip.saturating_add(1);
+                match self.progress.seen.cmp(&wanted) {
                     std::cmp::Ordering::Less => Added::Drop,
                     std::cmp::Ordering::Equal if *single => Added::Keep,
                     std::cmp::Ordering::Equal => Added::Last,
@@ -100,12 +125,17 @@ impl<'a> Sink<'a> {
                 }
             }
             Gather::Rows { row, distinct, order, has_bytes, .. } => {
-                let in_window = || self.seen > self.skip && self.seen - self.skip <= self.take;
+                let in_window = || {
+                    self.progress.seen > self.progress.skip
+                        && self.progress.seen - self.progress.skip <= self.progress.take
+                };
                 let windowed = distinct.is_empty() && order.is_empty();
                 if !windowed || in_window() {
                     keep(*row, machine, gathered)?;
                 }
-                if windowed && self.seen >= self.skip.saturating_add(self.take) {
+                if windowed
+                    && self.progress.seen >= self.progress.skip.saturating_add(self.progress.take)
+                {
                     Added::Last
                 } else if *has_bytes {
                     Added::Keep
@@ -119,9 +149,9 @@ impl<'a> Sink<'a> {
     /// Puts results where they belong. False: there is none.
     pub(super) fn finish(self, frame: &mut Frame) -> Result<bool, Fault> {
         let Frame { machine, gathered, .. } = frame;
-        frame.touched = self.seen;
+        frame.touched = self.progress.seen;
         Ok(match self.code {
-            Gather::Count => self.seen > 0,
+            Gather::Count => self.progress.seen > 0,
             Gather::Aggregate(codes) => {
                 for (code, totals) in codes.iter().zip(&mut gathered.totals) {
                     let value = totals.result(code, &mut machine.heap)?;
@@ -131,16 +161,16 @@ impl<'a> Sink<'a> {
                 true
             }
             Gather::First { order, .. } if order.is_empty() => {
-                frame.touched = self.seen.saturating_sub(self.skip);
+                frame.touched = self.progress.seen.saturating_sub(self.progress.skip);
                 frame.touched > 0
             }
             Gather::First { row, single, order: keys, .. } => {
                 gathered.number(*row);
                 order::sort(&mut gathered.order, &gathered.datums, *row, keys, &machine.heap);
-                if *single && gathered.order.len() as u64 > self.skip.saturating_add(1) {
+                if *single && gathered.order.len() as u64 > self.progress.skip.saturating_add(1) {
                     return Err(too_many_rows());
                 }
-                let Some(&first) = gathered.order.get(self.skip as usize) else {
+                let Some(&first) = gathered.order.get(self.progress.skip as usize) else {
                     frame.touched = 0;
                     return Ok(false);
                 };
@@ -190,8 +220,8 @@ impl<'a> Sink<'a> {
             order::sort(&mut gathered.order, &gathered.datums, *row, keys, &machine.heap);
         }
         let all = gathered.datums.len();
-        let skip = usize::try_from(self.skip).unwrap_or(usize::MAX);
-        let take = usize::try_from(self.take).unwrap_or(usize::MAX);
+        let skip = usize::try_from(self.progress.skip).unwrap_or(usize::MAX);
+        let take = usize::try_from(self.progress.take).unwrap_or(usize::MAX);
         for i in 0..gathered.order.len() {
             if i < skip || i - skip >= take {
                 continue;

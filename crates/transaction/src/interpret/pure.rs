@@ -142,6 +142,8 @@ macro_rules! dispatch {
                 | Op::Cast { .. }
                 | Op::RangeBegin { .. }
                 | Op::EachBegin { .. }
+                | Op::Keys { .. }
+                | Op::KeysEnd { .. }
                 | Op::Check { .. }
                 | Op::Raise { .. }
                 | Op::Notice { .. }

@@ -5,7 +5,7 @@ use hotrow_base::decimal;
 
 use super::pure::{compare, divide, satisfies};
 use super::{Fault, violation};
-use crate::bytecode::{Failure, Op, Program};
+use crate::bytecode::{Failure, ListCode, ListSlots, Op, Program};
 use crate::frame::{Frame, Machine};
 use crate::functions;
 use crate::outcome::{Notice, SqlError};
@@ -104,6 +104,13 @@ fn control(program: &Program, at: usize, op: Op, machine: &mut Machine) -> Resul
             let end = range.start + range.len;
             machine.slots[cursor] = Datum::range(range.start + 1, end);
         }
+        Op::Keys { dst, list } => {
+            machine.slots[dst] = keys(&program.lists[list as usize], machine);
+        }
+        Op::KeysEnd { keys } => {
+            let start = machine.slots[keys].as_range().start;
+            machine.elements.truncate(start as usize);
+        }
         Op::Check { a, check } => {
             if machine.slots[a] == Datum::FALSE {
                 return Err(violation::check(program, check, machine));
@@ -126,6 +133,39 @@ fn control(program: &Program, at: usize, op: Op, machine: &mut Machine) -> Resul
         other => unreachable!("{other:?} is not an instruction of pure code"),
     }
     Ok(at + 1)
+}
+
+/// The distinct values of a list, sorted, as an array behind all others.
+fn keys(list: &ListCode, machine: &mut Machine) -> Datum {
+    let Machine { slots, elements, heap, .. } = machine;
+    let start = elements.len();
+    match &list.of {
+        ListSlots::Values(values) => elements.extend(values.iter().map(|&value| slots[value])),
+        ListSlots::Array(array) if slots[*array].is_null() => {}
+        ListSlots::Array(array) => elements.extend_from_within(slots[*array].as_range().range()),
+    }
+    let mut end = start;
+    for at in start..elements.len() {
+        if !elements[at].is_null() {
+            elements[end] = elements[at];
+            end += 1;
+        }
+    }
+    elements.truncate(end);
+    let order = |a: &Datum, b: &Datum| compare(list.kind, *a, *b, heap);
+    elements[start..].sort_unstable_by(|a, b| match list.descending {
+        false => order(a, b),
+        true => order(b, a),
+    });
+    let mut end = start;
+    for at in start..elements.len() {
+        if at == start || order(&elements[at], &elements[end - 1]).is_ne() {
+            elements[end] = elements[at];
+            end += 1;
+        }
+    }
+    elements.truncate(end);
+    Datum::range(start as u32, (end - start) as u32)
 }
 
 /// Checks a FOR loop's bounds and counts its iterations; false when there is none.

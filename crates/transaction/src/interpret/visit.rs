@@ -12,7 +12,7 @@ use super::pure::dispatch;
 use super::{Fault, Hook, point, pure, slow, violation};
 use crate::access::{RangeAt, RecordAccess};
 use crate::bytecode::{AccessCode, NO_CODE, Op, PathCode, Program, RangeCode};
-use crate::frame::{Frame, Keys, Machine};
+use crate::frame::{Frame, Keys, Machine, Progress};
 use crate::outcome::Stop;
 use crate::program::FOUND;
 
@@ -37,10 +37,71 @@ pub(super) fn visit<A: RecordAccess, H: Hook>(
     } else {
         write(program, code, site, at, frame, access, hook, &mut sink)?;
     }
-    let changed = sink.seen;
+    finish(program, code, at, frame, sink)
+}
+
+/// Begins a visit that goes through lists of keys: its rows come in parts.
+#[inline(never)]
+pub(super) fn begin(program: &Program, site: u16, frame: &mut Frame) -> Result<(), Fault> {
+    let Frame { machine, gathered, .. } = frame;
+    // Where an error is forgiven, the parts find a visit that wants nothing.
+    gathered.progress = Progress { is_full: true, ..Progress::default() };
+    let sink = Sink::begin(&program.access[site as usize].gather, machine, gathered)?;
+    sink.pause(gathered);
+    Ok(())
+}
+
+/// Visits the rows of a site for one combination of its lists' keys.
+#[inline(never)]
+pub(super) fn part<A: RecordAccess, H: Hook>(
+    program: &Program,
+    site: u16,
+    at: usize,
+    frame: &mut Frame,
+    access: &mut A,
+    hook: &mut H,
+) -> Result<(), Stop> {
+    let code = &program.access[site as usize];
+    let mut sink = Sink::resume(&code.gather, &frame.gathered);
+    let done = if code.change != NO_CODE || code.remove {
+        write(program, code, site, at, frame, access, hook, &mut sink)
+    } else if sink.is_full() {
+        // No row of this key is wanted; the plan has one for it all the same.
+        if H::PLANNED && code.planned {
+            hook.next_key(site);
+        }
+        Ok(())
+    } else {
+        read(program, code, site, at, frame, access, hook, &mut sink)
+    };
+    sink.pause(&mut frame.gathered);
+    done
+}
+
+/// Ends a visit that came in parts. False: nothing was gathered.
+#[inline(never)]
+pub(super) fn end(
+    program: &Program,
+    site: u16,
+    at: usize,
+    frame: &mut Frame,
+) -> Result<bool, Stop> {
+    let code = &program.access[site as usize];
+    let sink = Sink::resume(&code.gather, &frame.gathered);
+    finish(program, code, at, frame, sink)
+}
+
+fn finish(
+    program: &Program,
+    code: &AccessCode,
+    at: usize,
+    frame: &mut Frame,
+    sink: Sink<'_>,
+) -> Result<bool, Stop> {
+    let changed = sink.seen();
     let any =
         sink.finish(frame).map_err(|fault| stop_machine(program, at, &mut frame.machine, fault))?;
-    if !is_read {
+    if code.change != NO_CODE || code.remove {
         // However few of them RETURNING shows.
         frame.touched = changed;
     }
@@ -225,6 +286,9 @@ pub(super) fn eval(program: &Program, start: u32, machine: &mut Machine) -> Resu
         | Op::Insert { .. }
         | Op::Remove { .. }
         | Op::Visit { .. }
+        | Op::VisitBegin { .. }
+        | Op::VisitPart { .. }
+        | Op::VisitEnd { .. }
         | Op::TouchedByVisit
         | Op::RowsBegin { .. }
         | Op::RowsNext { .. }

@@ -253,13 +253,13 @@ impl Lowerer<'_> {
                 Bind::new(table.layout.field(column), slot.0)
             })
             .collect();
-        let (path, index) = match &access.path {
+        let (path, index) = match access.path.each() {
             Path::Point { index, key } => (PathCode::Point(self.key(*index, key)), Some(*index)),
             Path::Range { index, prefix, lower, upper, descending } => {
                 let ends = (lower.as_ref(), upper.as_ref());
                 (PathCode::Range(self.range(*index, prefix, ends, *descending)), Some(*index))
             }
-            Path::Whole => (PathCode::Whole, None),
+            Path::Whole | Path::Lists { .. } => (PathCode::Whole, None),
         };
         let is_read = matches!(access.effect, Effect::Read(_));
         let holds_rows = self.procedure.row_locks.is_exclusive();

@@ -3,18 +3,28 @@
 use hotrow_base::types::{DataType, SqlType};
 
 use super::Lowerer;
+use super::segments::Label;
 use crate::bytecode::{AggregateCode, AggregateKind, CompareKind, Gather, Op, OrderCode, RowRun};
 use crate::program::{
-    Access, Aggregate, AggregateFunction, Consume, Effect, Expr, OrderKey, RowsTo, SlotId,
+    Access, Aggregate, AggregateFunction, Consume, Effect, Expr, KeySlot, OrderKey, RowsTo, SlotId,
 };
 
 impl Lowerer<'_> {
     /// Lowers an access as a visit. `types`: of the slots that a FOR loop puts its columns into.
     pub(super) fn query(&mut self, access: &Access, types: Option<&[SqlType]>) {
-        let mut code = self.access_code(access);
         let consume = access.effect.consume();
-        let window = self.window(consume);
         let site = self.number(self.program.access.len());
+        let (window, lists, mut code);
+        if access.path.lists().is_empty() {
+            code = self.access_code(access);
+            window = self.window(consume);
+            lists = Vec::new();
+        } else {
+            window = self.window(consume);
+            self.emit(Op::VisitBegin { site });
+            lists = access.path.lists().iter().map(|list| self.open_list(list)).collect();
+            code = self.access_code(access);
+        }
         let is_read = matches!(access.effect, Effect::Read(_));
         let mut gather = Gather::Count;
         code.visit = self.row_code(|this| {
@@ -44,9 +54,26 @@ impl Lowerer<'_> {
                 this.emit(Op::RowKeep);
             });
         }
-        self.visit_op(site, consume, &gather);
+        self.visit_op(site, consume, &gather, lists);
         code.gather = gather;
         self.program.access.push(code);
+    }
+
+    /// Begins the loop over a list's keys.
+    fn open_list(&mut self, list: &KeySlot) -> OpenList {
+        let (keys, cursor) = (self.keys(&list.keys), self.temporary());
+        let (again, none) = (self.label(), self.label());
+        let slot = list.slot.0;
+        self.emit(Op::EachBegin { array: keys, cursor, slot, to: none.0 });
+        self.place(again);
+        OpenList { keys, cursor, slot, again, none }
+    }
+
+    fn close_list(&mut self, list: &OpenList) {
+        let OpenList { keys, cursor, slot, again, none } = *list;
+        self.emit(Op::EachNext { cursor, slot, to: again.0 });
+        self.place(none);
+        self.emit(Op::KeysEnd { keys });
     }
 
     /// Code in a segment of its own; its number.
@@ -69,9 +96,23 @@ impl Lowerer<'_> {
     }
 
     /// The visit itself, and what is done with its result.
-    fn visit_op(&mut self, site: u16, consume: &Consume, gather: &Gather) {
+    fn visit_op(
+        &mut self,
+        site: u16,
+        consume: &Consume,
+        gather: &Gather,
+        mut lists: Vec<OpenList>,
+    ) {
         let (missing, end) = (self.label(), self.label());
-        self.emit(Op::Visit { site, missing: missing.0 });
+        if lists.is_empty() {
+            self.emit(Op::Visit { site, missing: missing.0 });
+        } else {
+            self.emit(Op::VisitPart { site });
+            while let Some(list) = lists.pop() {
+                self.close_list(&list);
+            }
+            self.emit(Op::VisitEnd { site, missing: missing.0 });
+        }
         match (consume, gather) {
             (Consume::First { into, .. }, Gather::First { row, .. }) => {
                 // Row code has converted the values already.
@@ -213,6 +254,15 @@ impl Lowerer<'_> {
             result_type,
         }
     }
+}
+
+/// A loop over the keys of a list that is being lowered.
+struct OpenList {
+    keys: u16,
+    cursor: u16,
+    slot: u16,
+    again: Label,
+    none: Label,
 }
 
 #[derive(Clone, Copy)]

@@ -147,6 +147,7 @@ fn target(op: &mut Op) -> Option<&mut u32> {
         | Op::Point { missing: to, .. }
         | Op::Bump { missing: to, .. }
         | Op::Visit { missing: to, .. }
+        | Op::VisitEnd { missing: to, .. }
         | Op::Insert { conflict: to, .. } => Some(to),
         _ => None,
     }

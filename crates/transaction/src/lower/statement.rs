@@ -4,8 +4,10 @@ use hotrow_base::types::{DataType, SqlType};
 
 use super::Lowerer;
 use super::expr::is_same_datum;
-use crate::bytecode::{Op, RaiseCode, ReturnCode, RowsCode};
-use crate::program::{Access, Expr, Raise, RowSetId, SlotId, Statement, StatementKind};
+use crate::bytecode::{CompareKind, ListCode, ListSlots, Op, RaiseCode, ReturnCode, RowsCode};
+use crate::program::{
+    Access, Elements, Expr, KeyList, ListOf, Raise, RowSetId, SlotId, Statement, StatementKind,
+};
 use crate::walk;
 
 impl Lowerer<'_> {
@@ -32,7 +34,9 @@ impl Lowerer<'_> {
             StatementKind::ForRange { slot, from, to, step, reverse, body } => {
                 self.for_range(*slot, [from, to, step], *reverse, body);
             }
-            StatementKind::ForEach { slot, array, body } => self.for_each(*slot, *array, body),
+            StatementKind::ForEach { slot, elements, body } => {
+                self.for_each(*slot, elements, body);
+            }
             StatementKind::ForQuery { rows, query, into, body } => {
                 self.for_query(*rows, query, into, body);
             }
@@ -85,14 +89,38 @@ impl Lowerer<'_> {
         );
     }
 
-    fn for_each(&mut self, slot: SlotId, array: SlotId, body: &[Statement]) {
+    fn for_each(&mut self, slot: SlotId, elements: &Elements, body: &[Statement]) {
         let cursor = self.temporary();
-        let (slot, array) = (slot.0, self.slot(array));
+        let array = match elements {
+            Elements::Array(array) => self.slot(*array),
+            Elements::Keys(keys) => self.keys(keys),
+        };
+        let slot = slot.0;
         self.loop_body(
             body,
             |to| Op::EachBegin { array, cursor, slot, to },
             |to| Op::EachNext { cursor, slot, to },
         );
+        if let Elements::Keys(_) = elements {
+            self.emit(Op::KeysEnd { keys: array });
+        }
+    }
+
+    /// A temporary with the values of a list, as an array.
+    pub(super) fn keys(&mut self, keys: &KeyList) -> u16 {
+        let of = match &keys.of {
+            ListOf::Values(values) => {
+                ListSlots::Values(values.iter().map(|value| self.expr(value)).collect())
+            }
+            ListOf::Array(array) => ListSlots::Array(self.expr(array)),
+        };
+        let data_type = keys.exprs().first().map_or(DataType::Text, Expr::data_type);
+        let kind = CompareKind::of(data_type);
+        self.program.lists.push(ListCode { of, kind, descending: keys.descending });
+        let list = self.number(self.program.lists.len() - 1);
+        let dst = self.temporary();
+        self.emit(Op::Keys { dst, list });
+        dst
     }
 
     fn for_query(&mut self, rows: RowSetId, query: &Access, into: &[SlotId], body: &[Statement]) {

@@ -204,6 +204,9 @@ impl<'a> Definitions<'a> {
             );
             let inside = if is_loop { 2 } else { runs };
             walk::defines(statement, &mut |slot| self.count[slot.index()] += inside);
+            if let Some(Site::Access(access)) = walk::own_site(statement) {
+                access.path.lists().iter().for_each(|list| self.count[list.slot.index()] += 2);
+            }
             if let StatementKind::Assign { slot, value } = &statement.kind {
                 self.value[slot.index()] = Some(value);
             }

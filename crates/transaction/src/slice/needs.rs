@@ -145,6 +145,9 @@ impl Pass<'_> {
         if let (Some(_), Site::Access(access)) = (&locks.rows, what) {
             walk::path_exprs(&access.path).into_iter().for_each(|e| self.need_expr(e));
         }
+        if let Site::Access(access) = what {
+            walk::list_exprs(&access.path).for_each(|expr| self.need_expr(expr));
+        }
         for expr in whole_key(self.catalog, what) {
             if self.needs.binding.is_static(expr) {
                 self.need_expr(expr);
@@ -210,7 +213,7 @@ impl Pass<'_> {
 /// The expressions of a site's whole key.
 fn whole_key<'s>(catalog: &Catalog, what: &Site<'s>) -> Vec<&'s Expr> {
     match what {
-        Site::Access(access) => match &access.path {
+        Site::Access(access) => match access.path.each() {
             crate::program::Path::Point { key, .. } => key.iter().collect(),
             _ => Vec::new(),
         },

@@ -86,7 +86,7 @@ impl Cutter<'_> {
         self.row_sets += 1;
         let query = Access {
             table: access.table,
-            path: access.path.clone(),
+            path: access.path.each().clone(),
             bind,
             filter: None,
             effect: Effect::Read(Consume::all_rows(RowsTo::Loop(rows), values)),
@@ -100,7 +100,7 @@ impl Cutter<'_> {
     }
 
     /// A statement that is not in the procedure: FOUND stays what it was, where keys depend on it.
-    fn aside(&mut self, statement: Statement, out: &mut Vec<Statement>) {
+    pub(super) fn aside(&mut self, statement: Statement, out: &mut Vec<Statement>) {
         let place = statement.place;
         let assign = |slot, value| Statement { kind: StatementKind::Assign { slot, value }, place };
         let mut back = Vec::new();

@@ -235,7 +235,11 @@ impl<'a> Generator<'a> {
                 self.numbers.push(variable);
                 let body = self.block(depth + 1);
                 self.numbers.retain(|&slot| slot != variable);
-                StatementKind::ForEach { slot: variable, array: self.array, body }
+                StatementKind::ForEach {
+                    slot: variable,
+                    elements: Elements::Array(self.array),
+                    body,
+                }
             }
             28 if !deep => self.for_query(depth),
             29 => {

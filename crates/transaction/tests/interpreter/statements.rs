@@ -34,7 +34,7 @@ fn loops_over_an_array_update_points() {
         effect: Effect::Update { set, consume: Consume::Discard },
     }));
     let body = vec![at(update, 2)];
-    build.say(StatementKind::ForEach { slot: key, array: keys, body });
+    build.say(StatementKind::ForEach { slot: key, elements: Elements::Array(keys), body });
     build.show(&[FOUND, ROW_COUNT]);
     let mut world = World::with_accounts(3);
     let keys = Value::Array(vec![1.into(), 3.into(), 1.into(), 9.into()]);

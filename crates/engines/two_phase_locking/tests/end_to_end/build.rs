@@ -156,7 +156,11 @@ impl Build {
             filter: None,
             effect: Effect::Update { set, consume: Consume::Discard },
         }));
-        self.say(StatementKind::ForEach { slot, array: keys, body: vec![at(access)] });
+        self.say(StatementKind::ForEach {
+            slot,
+            elements: Elements::Array(keys),
+            body: vec![at(access)],
+        });
     }
 
     /// `SELECT column INTO slot FROM by WHERE key = ..`

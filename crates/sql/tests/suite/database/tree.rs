@@ -2,8 +2,8 @@
 
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::program::{
-    Access, Consume, Effect, Expr, ExprKind, OrderKey, Path, Procedure, SlotId, Statement,
-    StatementKind,
+    Access, Consume, Effect, Elements, Expr, ExprKind, KeyList, ListOf, OrderKey, Path, Procedure,
+    SlotId, Statement, StatementKind,
 };
 
 struct Printer<'p> {
@@ -83,8 +83,12 @@ impl Printer<'_> {
                 self.line(depth, &text);
                 self.body(body, depth + 1);
             }
-            StatementKind::ForEach { slot, array, body } => {
-                let text = format!("foreach {} in {}", self.slot(*slot), self.slot(*array));
+            StatementKind::ForEach { slot, elements, body } => {
+                let elements = match elements {
+                    Elements::Array(array) => self.slot(*array),
+                    Elements::Keys(keys) => self.keys(keys),
+                };
+                let text = format!("foreach {} in {elements}", self.slot(*slot));
                 self.line(depth, &text);
                 self.body(body, depth + 1);
             }
@@ -148,8 +152,24 @@ impl Printer<'_> {
         text
     }
 
+    fn keys(&self, keys: &KeyList) -> String {
+        let list = match &keys.of {
+            ListOf::Values(values) => format!("keys ({})", self.list(values)),
+            ListOf::Array(array) => format!("keys of {}", self.expr(array)),
+        };
+        if keys.descending { list + " down" } else { list }
+    }
+
     fn path(&self, access: &Access) -> String {
         match &access.path {
+            Path::Lists { lists, path } => {
+                let each = Access { path: (**path).clone(), ..access.clone() };
+                let lists: Vec<_> = lists
+                    .iter()
+                    .map(|list| format!("{} in {}", self.slot(list.slot), self.keys(&list.keys)))
+                    .collect();
+                format!("{} for {}", self.path(&each), lists.join(", "))
+            }
             Path::Whole => "scan of all".to_owned(),
             Path::Point { index, key } => {
                 format!("at {}[{}]", self.catalog.index(*index).name, self.list(key))

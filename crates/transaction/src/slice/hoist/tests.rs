@@ -1,6 +1,6 @@
 use super::*;
 use crate::granule::{LockMode, Space};
-use crate::program::{Expr, ExprKind, Place};
+use crate::program::{Elements, Expr, ExprKind, Place};
 use crate::slice::{KeyMark, LockMark, OWN_MARK};
 use hotrow_base::ids::{IndexId, TableId};
 use hotrow_base::types::{DataType, SqlType};
@@ -28,7 +28,7 @@ fn site_mark(slot: SlotId, with_key: bool) -> SiteMark {
 }
 
 fn each(body: Vec<Statement>) -> Statement {
-    statement(StatementKind::ForEach { slot: ELEMENT, array: ARRAY, body })
+    statement(StatementKind::ForEach { slot: ELEMENT, elements: Elements::Array(ARRAY), body })
 }
 
 fn assign(slot: SlotId) -> Statement {

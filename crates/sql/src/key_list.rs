@@ -1,0 +1,193 @@
+//! Lists of keys: `column IN (...)`, `column = ANY (...)` and the like, as values for a key.
+//!
+//! Role         finds them among the conjuncts of WHERE; [`crate::path`] then decides whether an
+//!              index leads further with them than without. A statement that goes through a list
+//!              looks its keys up one by one: it is planned, and holds those rows and no others
+//! Invariants   I1 a column that the statement itself changes is in no list that is gone through:
+//!              a row that was changed would be met again under its new key
+
+use hotrow_base::ids::ColumnId;
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::program::{
+    Access, CompareOp, Consume, Elements, Expr, ExprKind, FOUND, Function, ListOf, Path, ROW_COUNT,
+    SlotId, Statement, StatementKind,
+};
+use hotrow_transaction::walk;
+use sqlparser::ast;
+
+use crate::comparison::bare;
+use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::path::{Bound, Chosen, ColumnOrder, bound, choose_with, column_in, key_value};
+use crate::scope::{Compiler, Row};
+use crate::typing::{cast, common_type, scalar};
+
+/// A conjunct that compares a column with a list.
+pub(crate) struct Listed {
+    /// which conjunct
+    pub(crate) conjunct: usize,
+    pub(crate) column: ColumnId,
+    /// takes the list's values in turn
+    pub(crate) slot: SlotId,
+    /// that slot, as the key's value
+    pub(crate) value: Expr,
+    pub(crate) of: ListOf,
+}
+
+impl Compiler<'_> {
+    /// Chooses the path for rows that satisfy all `conjuncts`, through lists of keys where they
+    /// help. `changed`: the columns that the statement sets.
+    pub(crate) fn choose(
+        &mut self,
+        row: &Row,
+        conjuncts: Vec<Expr>,
+        order: &[ColumnOrder],
+        changed: &[(ColumnId, Expr)],
+    ) -> Result<Chosen> {
+        let mut lists = Vec::new();
+        for (number, conjunct) in conjuncts.iter().enumerate() {
+            let Some((column, of, data_type)) = listed(row, conjunct) else { continue };
+            if changed.iter().any(|(set, _)| *set == column) {
+                continue; // I1
+            }
+            let name = format!("a value of the list for {}", row.columns[column.index()].name);
+            let slot = self.slot(&name, SqlType::Scalar(data_type))?;
+            let value = self.slot_expr(slot);
+            lists.push(Listed { conjunct: number, column, slot, value, of });
+        }
+        Ok(choose_with(self.catalog, row, conjuncts, order, &lists))
+    }
+
+    /// `value = ANY (array)`. What a session types is a query's, which knows more arrays.
+    pub(crate) fn any_element(&mut self, left: &ast::Expr, array: &ast::Expr) -> Result<Expr> {
+        if self.ad_hoc {
+            let hint = "loop over it: FOREACH x IN ARRAY a LOOP ... END LOOP";
+            return Err(unsupported(self.place, "ANY or ALL over an array here", hint));
+        }
+        if let ast::Expr::Array(list) = bare(array)
+            && !list.elem.is_empty()
+        {
+            return self.in_list(left, &list.elem, false);
+        }
+        let place = place_in(left, self.place);
+        let operand = self.operand(left)?;
+        let (slot, element) = self.array(bare(array))?;
+        let value = self.settle(operand, element, place)?;
+        let own = self.scalar_type(&value, place)?;
+        let Some(value) = comparable_with_elements(value, element) else {
+            let message = format!("operator does not exist: {own} = ANY ({element}[])");
+            let hint = format!("declare the array as {own}[]");
+            return Err(error(b"42883", place, message).hint(hint));
+        };
+        let arguments = vec![value, self.slot_expr(slot)];
+        Ok(scalar(ExprKind::Call(Function::ElementOf, arguments), DataType::Boolean))
+    }
+
+    /// A change that goes through lists, as a loop over their keys with an access to one key in it:
+    /// each has a plan of its own then, and may run beside the others. False: it must be one access,
+    /// since something in it would see what the turn before has done.
+    pub(crate) fn emit_by_turns(
+        &mut self,
+        out: &mut Vec<Statement>,
+        access: &Access,
+    ) -> Result<bool> {
+        let Path::Lists { lists, path } = &access.path else { return Ok(false) };
+        let mut sees = false;
+        walk::access_uses(access, &mut |slot| sees |= slot == FOUND || slot == ROW_COUNT);
+        if sees || !matches!(access.effect.consume(), Consume::Discard) {
+            return Ok(false);
+        }
+        let changed = self.begin_count(out)?;
+        let mut body = Vec::new();
+        let turn = Access { path: (**path).clone(), ..access.clone() };
+        self.emit(&mut body, StatementKind::Access(Box::new(turn)));
+        let sum = self.row_sum(changed);
+        self.emit_assign(&mut body, changed, sum);
+        for list in lists.iter().rev() {
+            let elements = Elements::Keys(list.keys.clone());
+            let turns = StatementKind::ForEach { slot: list.slot, elements, body };
+            body = Vec::new();
+            self.emit(&mut body, turns);
+        }
+        out.append(&mut body);
+        self.end_count(out, changed);
+        Ok(true)
+    }
+}
+
+/// Reads a conjunct as a column that equals one of several values: which column, the values, and
+/// their type.
+fn listed(row: &Row, conjunct: &Expr) -> Option<(ColumnId, ListOf, DataType)> {
+    if let ExprKind::Call(Function::ElementOf, operands) = &conjunct.kind {
+        let [value, array] = &operands[..] else { return None };
+        let column = column_in(row, value)?;
+        let element = array.data_type();
+        is_key(row, column, element).then(|| (column, ListOf::Array(array.clone()), element))
+    } else {
+        let (column, values) = alternatives(row, conjunct)?;
+        let mut types = values.iter().map(Expr::data_type);
+        let first = types.next()?;
+        let data_type = types.try_fold(first, common_key_type)?;
+        let values = values.into_iter().map(|value| cast(value, data_type)).collect();
+        is_key(row, column, data_type).then_some((column, ListOf::Values(values), data_type))
+    }
+}
+
+/// `column = a OR column = b ...`: the column and the values.
+fn alternatives(row: &Row, conjunct: &Expr) -> Option<(ColumnId, Vec<Expr>)> {
+    let mut rest = match &conjunct.kind {
+        ExprKind::Or(left, right) => vec![&**right, &**left],
+        _ => return None,
+    };
+    let (mut of, mut values) = (None, Vec::new());
+    while let Some(part) = rest.pop() {
+        if let ExprKind::Or(left, right) = &part.kind {
+            rest.extend([&**right, &**left]);
+            continue;
+        }
+        let Bound { column, op: CompareOp::Equal, value, exact: true, .. } = bound(row, 0, part)?
+        else {
+            return None;
+        };
+        if *of.get_or_insert(column) != column {
+            return None;
+        }
+        values.push(value);
+    }
+    Some((of?, values))
+}
+
+/// Whether values of a type are keys of a column as they stand: equal ones are equal keys.
+fn is_key(row: &Row, column: ColumnId, data_type: DataType) -> bool {
+    let some = Expr { kind: ExprKind::Slot(FOUND), sql_type: SqlType::Scalar(data_type) };
+    let key = key_value(&some, row.columns[column.index()].data_type, true);
+    key.is_some_and(|(_, exact)| exact)
+}
+
+/// The type in which keys of two types are told apart as the column tells them.
+fn common_key_type(a: DataType, b: DataType) -> Option<DataType> {
+    let is_alike = a == b || a.is_integer() && b.is_integer() || a.is_text() && b.is_text();
+    if is_alike || scale(a).is_some() && scale(a) == scale(b) { common_type(a, b) } else { None }
+}
+
+fn scale(data_type: DataType) -> Option<u8> {
+    match data_type {
+        DataType::Numeric { scale, .. } => Some(scale),
+        _ => None,
+    }
+}
+
+/// A value in a form in which it compares with an array's elements as they are.
+fn comparable_with_elements(value: Expr, element: DataType) -> Option<Expr> {
+    let own = value.data_type();
+    let is_padded = |data_type| matches!(data_type, DataType::Char(_));
+    if own == element || own.is_integer() && element.is_integer() {
+        return Some(value);
+    }
+    if own.is_text() && element.is_text() && !is_padded(element) {
+        return Some(if is_padded(own) { cast(value, DataType::Text) } else { value });
+    }
+    if scale(own).is_some() && scale(own) == scale(element) {
+        return Some(value);
+    }
+    (common_type(own, element) == Some(element)).then(|| cast(value, element))
+}
