@@ -122,7 +122,7 @@ pub struct Config {
     pub key_window: Duration,
     /// of how many calls with keys the outcome is remembered; 1 million
     pub keys_max: usize,
-    /// interactive transactions that can be open at a time, after which BEGIN fails with 53300; 64
+    /// interactive transactions that can be open at a time, after which BEGIN fails with 53300; 112
     pub open_transactions_max: usize,
     /// changes that an interactive transaction may make before it fails with 54000: its undo log,
     /// of some 32 bytes a change, stays in memory until it ends; 16 million
@@ -170,7 +170,7 @@ impl Default for Config {
             checkpoint_threads: 2,
             key_window: Duration::from_secs(24 * 3600),
             keys_max: 1_000_000,
-            open_transactions_max: 64,
+            open_transactions_max: 112,
             changes_max: 1 << 24,
             result_bytes_max: 256 << 20,
             report_attempt: Duration::from_millis(10),

@@ -12,13 +12,14 @@ use hotrow_base::interrupt::Interrupt;
 use hotrow_base::thread;
 use hotrow_base::value::Value;
 use hotrow_engine::interactive::{Failure, Interactive, InteractiveTransaction, Statement};
+use hotrow_engine::waits::Party;
 use hotrow_sql::{TransactionAccess, TransactionControl};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Notice, SqlError};
 
 use crate::arguments::bind_all;
-use crate::books::SessionBooks;
+use crate::books::{SessionBooks, Spent};
 use crate::client::Reply;
 use crate::config::Config;
 use crate::database::Inner;
@@ -147,6 +148,7 @@ impl Talk {
         let mut engine = Arc::clone(engine).begin(&self.interrupt)?;
         engine.limit_idle(self.idle_limit);
         let is_read_only = access == TransactionAccess::ReadOnly;
+        engine.expect_more(!is_read_only);
         self.open = Some(OpenTransaction::new(engine, Extent::Block, is_read_only));
         Ok(Said { tag: "BEGIN", warning: None })
     }
@@ -288,10 +290,16 @@ impl Talk {
         inner: &Inner,
         invocation: &mut Invocation,
     ) -> Option<Result<Rows, Error>> {
-        let Self { open, frame, .. } = self;
+        let Self { open, frame, books, .. } = self;
         let open = open.as_mut()?;
         invocation.now_us = open.now_us;
-        Some(call_inside(inner, open, frame, invocation))
+        let began = Ticks::now();
+        let called = call_inside(inner, open, frame, invocation);
+        let ended = Ticks::now();
+        let (procedure, time) = (invocation.procedure, open.time());
+        let spent = Spent { procedure, taken: began, ended, time };
+        books.note_call(spent, (began, ended, ended), called.is_err());
+        Some(called)
     }
 
     /// Runs a statement as a transaction of its own.
@@ -457,7 +465,7 @@ pub(crate) fn run_in(
 impl StatementProgram {
     /// As a statement of a schema.
     fn as_of(&self, generation: u64) -> Statement<'_> {
-        Statement { program: &self.program, uses: &self.uses, generation }
+        Statement { program: &self.program, uses: &self.uses, generation, call: None }
     }
 }
 
@@ -474,7 +482,8 @@ fn call_inside(
         let compiled = schema.procedure(called).ok_or_else(unknown_procedure)?;
         let uses = schema.granules.uses_of(&compiled.procedure);
         let program = &compiled.program;
-        let statement = Statement { program, uses: &uses, generation };
+        let call = Some((&compiled.plan, Party::Procedure(called)));
+        let statement = Statement { program, uses: &uses, generation, call };
         if open.execute(statement, invocation, frame)?.is_some() {
             return Ok(Rows::of_program(frame, program));
         }

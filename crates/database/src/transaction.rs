@@ -16,6 +16,7 @@ use std::time::Duration;
 use hotrow_base::clock;
 use hotrow_base::ids::TableId;
 use hotrow_engine::interactive::{Failure, InteractiveTransaction, Statement};
+use hotrow_engine::statistics::CallTime;
 use hotrow_sql::TransactionAccess;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
@@ -114,6 +115,7 @@ impl OpenTransaction {
         }
         self.extent = Extent::Block;
         self.is_read_only |= access == TransactionAccess::ReadOnly;
+        self.engine.expect_more(!self.is_read_only);
         false
     }
 
@@ -208,6 +210,11 @@ impl OpenTransaction {
             Err(Failure::Statement(error)) => Err(error),
             Err(Failure::Ended(error)) => Err(self.over(error)),
         }
+    }
+
+    /// Where the time of the last statement went.
+    pub(crate) fn time(&self) -> CallTime {
+        self.engine.time()
     }
 
     /// COMMIT

@@ -19,11 +19,15 @@
 //!              statement is undone, leaves the gate, and is repeated behind the quiet point.
 //!              Else whoever it waits for, parked, and kept from its next statement by the quiet
 //!              point, would keep that from coming
+//!              I6 a statement that comes first, and is undone because of others, is repeated
+//!              unseen: its client has seen nothing yet. A call of a procedure that comes first is
+//!              planned, besides ([`ahead`])
 //! Concurrency  a slot's `work` -> I1; `phase` -> stored by who holds the latch, read by anyone as
 //!              a hint, which a quiet point makes exact
 //! Source       the wait for old transactions at a definition is PostgreSQL's, its bound is ours:
 //!              a quiet point holds everybody up
 
+mod ahead;
 mod housekeeping;
 mod slots;
 mod transaction;
@@ -35,12 +39,16 @@ use hotrow_base::ids::TableId;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_log::position::Position;
 use hotrow_transaction::bytecode::Program;
+use hotrow_transaction::compiled::PlanProgram;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::granule::TableUse;
 use hotrow_transaction::invocation::Invocation;
-use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::outcome::{Conflict, SqlError};
+use hotrow_transaction::plan::Footprint;
 
 use crate::protection::Protection;
+use crate::statistics::{CallTime, Stopwatch};
+use crate::waits::Party;
 
 pub use slots::Slots;
 
@@ -65,10 +73,12 @@ pub trait Interactive: Send + Sync {
 pub struct Statement<'a> {
     /// what to run
     pub program: &'a Program,
-    /// how it uses tables; nothing for a registered procedure
+    /// how it uses tables
     pub uses: &'a [(TableId, TableUse)],
     /// the generation of the schema it was compiled for
     pub generation: u64,
+    /// of a call: how it is planned, and what it is to those who wait for it
+    pub call: Option<(&'a PlanProgram, Party)>,
 }
 
 /// Why a statement did nothing.
@@ -127,11 +137,17 @@ pub trait InteractiveTransaction: Send {
     /// Begins again after a conflict ended it, as old as it was, so that it gets through some day.
     fn begin_again(&mut self);
 
+    /// Says whether more statements are to be expected, which may change what was read.
+    fn expect_more(&mut self, expects: bool);
+
     /// Limits how long it may be idle between two statements, to less than the engine allows.
     fn limit_idle(&mut self, most: Option<Duration>);
 
     /// In which epoch all that the transaction saw so far is durable.
     fn seen(&self) -> u64;
+
+    /// Where the time of the last statement went.
+    fn time(&self) -> CallTime;
 }
 
 /// Whether a transaction has been undone because of others.
@@ -153,12 +169,46 @@ pub trait Locks: Send + 'static {
     /// Begins a transaction, which holds nothing.
     fn begin(&mut self, attempt: Attempt);
 
+    /// Whether more statements are to be expected, which may change what was read: from a BEGIN that
+    /// is not READ ONLY on.
+    fn expect_more(&mut self, expects: bool);
+
     /// Waits from now on end when this says so, with
     /// [`Conflict::Interrupt`](hotrow_transaction::outcome::Conflict::Interrupt).
     fn heed(&mut self, interrupt: &Arc<Interrupt>);
 
     /// For a statement.
     fn protection(&mut self) -> Self::Protection<'_>;
+
+    /// How records are protected while a call runs whose footprint is held.
+    type Ahead<'a>: Protection
+    where
+        Self: 'a;
+
+    /// Whether planned calls run beside, so that a transaction's first call is one, too.
+    fn plans(&self) -> bool;
+
+    /// Takes all that a call is planned to touch, before it runs, as planned calls do and in their
+    /// order; nothing is held so far. From now on the transaction counts as one of theirs, until
+    /// [`Locks::end_ahead`].
+    fn hold_ahead(
+        &mut self,
+        footprint: &Footprint,
+        uses: &[(TableId, TableUse)],
+    ) -> Result<(), Conflict>;
+
+    /// For the call whose footprint is held. What was not foreseen and is not free is
+    /// [`Stop::Replan`](hotrow_transaction::outcome::Stop::Replan).
+    fn ahead(&mut self) -> Self::Ahead<'_>;
+
+    /// The call has run, or is undone: what is held stays.
+    fn end_ahead(&mut self);
+
+    /// What the transaction is to those who ask who waits for whom.
+    fn set_party(&mut self, party: Party);
+
+    /// What its time is measured with.
+    fn watch(&mut self) -> &mut Stopwatch;
 
     /// Whether waits are refused from now on, with
     /// [`Conflict::Busy`](hotrow_transaction::outcome::Conflict::Busy).

@@ -10,7 +10,9 @@
 //!              parts of
 //!
 //! A key-range lock stands for the half-open interval from a key to the next one: its first letter
-//! says how the *key* is held, its second how the *gap* behind it. `S` means `SS`, `X` means `XX`.
+//! says how the *key* is held, its second how the *gap* behind it. `S` means `SS`, `X` means `XX`. `UN`
+//! is System R's update lock, on a key: readers go with it, a second one does not, so that two who
+//! read a row to change it do not both get to hold it and then wait for each other.
 
 use hotrow_transaction::granule::LockMode;
 
@@ -22,6 +24,8 @@ pub enum Strength {
     None,
     /// for reading
     Shared,
+    /// for reading beside others who read, by the only one who may write it next
+    Update,
     /// for writing
     Exclusive,
 }
@@ -29,8 +33,11 @@ pub enum Strength {
 impl Strength {
     /// Whether two transactions may hold one thing so.
     const fn compatible(self, other: Self) -> bool {
-        use Strength::{None, Shared};
-        matches!((self, other), (None, _) | (_, None) | (Shared, Shared))
+        use Strength::{None, Shared, Update};
+        matches!(
+            (self, other),
+            (None, _) | (_, None) | (Shared, Shared | Update) | (Update, Shared)
+        )
     }
 
     const fn max(self, other: Self) -> Self {
@@ -109,10 +116,12 @@ pub enum Mode {
     XN,
     /// the key is written, the gap read
     XS,
+    /// the key is read, and most probably written next: who reads so is the only one
+    UN,
 }
 
 /// How many modes there are.
-pub const MODES: usize = 11;
+pub const MODES: usize = 12;
 
 impl Mode {
     /// All modes, by number.
@@ -128,11 +137,12 @@ impl Mode {
         Self::SX,
         Self::XN,
         Self::XS,
+        Self::UN,
     ];
 
     /// THE description.
     pub const fn parts(self) -> Parts {
-        use Strength::{Exclusive as X, None as N, Shared as S};
+        use Strength::{Exclusive as X, None as N, Shared as S, Update as U};
         match self {
             Self::IS => Parts::new(N, N, S),
             Self::IX => Parts::new(N, N, X),
@@ -145,6 +155,7 @@ impl Mode {
             Self::SX => Parts::new(S, X, N),
             Self::XN => Parts::new(X, N, N),
             Self::XS => Parts::new(X, S, N),
+            Self::UN => Parts::new(U, N, N),
         }
     }
 
@@ -186,7 +197,7 @@ impl Mode {
 
     /// As [`Self::ALL`] numbers it and the papers write it.
     pub const fn name(self) -> &'static str {
-        ["IS", "IX", "SIX", "S", "X", "NS", "NX", "SN", "SX", "XN", "XS"][self as usize]
+        ["IS", "IX", "SIX", "S", "X", "NS", "NX", "SN", "SX", "XN", "XS", "UN"][self as usize]
     }
 }
 

@@ -13,6 +13,7 @@ use hotrow_base::sync::{EventCount, Latch, LatchGuard};
 use hotrow_base::thread::BackgroundThread;
 use hotrow_transaction::granule::TableUse;
 use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::plan::Plan;
 
 use super::housekeeping::{shut_down, start_housekeeper};
 use super::transaction::Transaction;
@@ -21,6 +22,7 @@ use crate::contract::{Ground, InteractiveOptions};
 use crate::in_place::{InPlace, Savepoint, Scratch};
 use crate::journal::Committer;
 use crate::schema::{Bystanders, Clearance, Schema, SharedSchema};
+use crate::statistics::CallTime;
 
 /// Quiet points missed, in 0.1 s or so, before a transaction gives way that wants one itself.
 const MISSES_BEFORE_WAY: u32 = 6;
@@ -75,6 +77,10 @@ pub(super) struct Work<L> {
     pub(super) idle_since: Ticks,
     /// how long its session lets it be idle
     pub(super) idle_limit: Option<Duration>,
+    /// of its first call
+    pub(super) plan: Plan,
+    /// of its last statement
+    pub(super) time: CallTime,
 }
 
 impl<L: Locks> Slots<L> {
@@ -98,6 +104,8 @@ impl<L: Locks> Slots<L> {
                     ended: None,
                     idle_since: Ticks::now(),
                     idle_limit: None,
+                    plan: Plan::default(),
+                    time: CallTime::default(),
                 }),
             }
         };
@@ -251,6 +259,7 @@ impl<L: Locks> Interactive for Slots<L> {
             work.idle_since = Ticks::now();
             work.idle_limit = None;
             work.locks.begin(Attempt::First);
+            work.locks.expect_more(false);
             work.locks.heed(interrupt);
             slot.taken.store(true, Ordering::Relaxed); // a hint for housekeeping
         }
@@ -355,7 +364,7 @@ impl<L: Locks> Slot<L> {
 }
 
 impl<L: Locks> Work<L> {
-    fn phase(&self) -> Phase {
+    pub(super) fn phase(&self) -> Phase {
         match (self.scratch.is_unchanged(), self.locks.holds_any()) {
             (false, _) => Phase::Changed,
             (true, true) => Phase::Reading,
@@ -365,10 +374,15 @@ impl<L: Locks> Work<L> {
 
     /// Takes everything back and lets go of everything.
     pub(super) fn undo_all(&mut self, schema: &Schema) {
+        self.undo_first(schema);
+        self.savepoints.clear();
+    }
+
+    /// As [`Work::undo_all`], of a first statement, before which savepoints may stand.
+    pub(super) fn undo_first(&mut self, schema: &Schema) {
         let Self { scratch, locks, .. } = self;
         let _pin = schema.memory.epochs().pin(scratch.worker());
         InPlace::resume(schema, scratch, locks.protection()).undo();
         locks.release_all(None);
-        self.savepoints.clear();
     }
 }

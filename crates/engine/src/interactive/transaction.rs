@@ -14,24 +14,29 @@ use hotrow_transaction::program::RowLocks;
 use super::housekeeping::shut_down;
 use super::slots::{Inside, Phase, Slots, Work};
 use super::{Attempt, Failure, InteractiveTransaction, Locks, Statement};
+use crate::back_off::BackOff;
 use crate::in_place::InPlace;
 use crate::journal::Committer;
 use crate::reconnaissance::TrialReads;
 use crate::schema::Schema;
+use crate::statistics::{Activity, CallTime};
 use crate::worker::error_of;
 
 /// Times that a read which holds nothing is tried.
 const LOOKS_MAX: u32 = 3;
+/// Plans of a first call that may turn out wrong; then it locks as it goes.
+const PLANS_MAX: u32 = 32;
 
 /// See the module.
 pub(super) struct Transaction<L: Locks> {
     slots: Arc<Slots<L>>,
     number: usize,
+    back_off: BackOff,
 }
 
 impl<L: Locks> Transaction<L> {
     pub(super) fn new(slots: Arc<Slots<L>>, number: usize) -> Self {
-        Self { slots, number }
+        Self { slots, number, back_off: BackOff::new(number as u64) }
     }
 
     /// Waits for room in what is kept for checkpoint and log, and, with nothing in hand, while
@@ -54,6 +59,7 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
         invocation: &Invocation,
         frame: &mut Frame,
     ) -> Result<(), Failure> {
+        let mut attempts = 0;
         loop {
             self.wait_for_turn();
             let mut inside = self.slots.enter(self.number).map_err(Failure::Ended)?;
@@ -72,15 +78,21 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
                 let error = too_large(self.slots.changes_max);
                 return Err(Failure::Statement(Box::new(error)));
             }
-            let ran = inside.run(statement, invocation, frame);
+            let ran = inside.run_attempt(statement, (invocation, attempts), frame);
             if inside.is_closed() {
                 inside.end(Some(shut_down()));
                 return Err(Failure::Ended(Box::new(shut_down())));
             }
-            match ran {
-                Ok(true) => return Ok(()),
-                Ok(false) => {} // I5
-                Err(failure) => return Err(failure),
+            drop(inside);
+            match ran? {
+                Ran::Done => return Ok(()),
+                Ran::MadeWay => {} // I5
+                Ran::Undone => {
+                    let interruption = frame.check_interrupt();
+                    interruption.map_err(|why| Failure::Statement(Box::new(why.into())))?;
+                    self.back_off.wait(attempts);
+                    attempts += 1; // I6
+                }
             }
         }
     }
@@ -136,12 +148,20 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
         work.locks.begin(Attempt::Again);
     }
 
+    fn expect_more(&mut self, expects: bool) {
+        self.slots.slot(self.number).work.lock().locks.expect_more(expects);
+    }
+
     fn limit_idle(&mut self, most: Option<Duration>) {
         self.slots.slot(self.number).work.lock().idle_limit = most;
     }
 
     fn seen(&self) -> u64 {
         self.slots.slot(self.number).work.lock().locks.met().epoch
+    }
+
+    fn time(&self) -> CallTime {
+        self.slots.slot(self.number).work.lock().time
     }
 }
 
@@ -154,17 +174,54 @@ impl<L: Locks> Drop for Transaction<L> {
     }
 }
 
+/// How an attempt of a statement ended that did not fail.
+pub(super) enum Ran {
+    /// it is done
+    Done,
+    /// it made way for a quiet point, and has done nothing
+    MadeWay,
+    /// it is all that the transaction did, and is undone because of others
+    Undone,
+}
+
 impl<L: Locks> Inside<'_, L> {
-    /// Runs a statement; false, and nothing was done, when it made way for a quiet point.
+    /// Runs a statement, and measures its time. `attempts`: so often it was undone before.
+    fn run_attempt(
+        &mut self,
+        statement: Statement<'_>,
+        (invocation, attempts): (&Invocation, u32),
+        frame: &mut Frame,
+    ) -> Result<Ran, Failure> {
+        if attempts == 0 {
+            self.work.time = CallTime::default();
+        }
+        let watch = self.work.locks.watch();
+        watch.switch(Activity::Execute);
+        let began = watch.read();
+        let is_first = self.work.phase() == Phase::Empty;
+        let ran = match statement.call {
+            Some(call) if is_first && self.work.locks.plans() && attempts < PLANS_MAX => {
+                self.run_ahead(statement, call, invocation, frame)
+            }
+            _ => self.run(statement, (invocation, is_first), frame),
+        };
+        let watch = self.work.locks.watch();
+        let ended = watch.read();
+        watch.switch(Activity::Idle);
+        self.work.time.add_between(&began, &ended);
+        ran
+    }
+
+    /// Runs a statement that locks as it goes; `is_first`: nothing is held so far.
     fn run(
         &mut self,
         statement: Statement<'_>,
-        invocation: &Invocation,
+        (invocation, is_first): (&Invocation, bool),
         frame: &mut Frame,
-    ) -> Result<bool, Failure> {
+    ) -> Result<Ran, Failure> {
         let program = statement.program;
         if program.row_locks == RowLocks::Free {
-            return self.look(program, invocation, frame).map(|()| true);
+            return self.look(program, invocation, frame).map(|()| Ran::Done);
         }
         frame.begin(program, invocation);
         let Work { locks, scratch, .. } = &mut *self.work;
@@ -173,7 +230,7 @@ impl<L: Locks> Inside<'_, L> {
         locks.hurry(program.row_locks == RowLocks::ExclusiveAtOnce);
         let mut access = InPlace::resume(&self.schema, scratch, locks.protection());
         let Err(stop) = interpret::run(program, 0, frame, &mut access, &mut NoHook) else {
-            return Ok(true);
+            return Ok(Ran::Done);
         };
         match stop {
             Stop::Conflict(Conflict::Busy) => {
@@ -184,13 +241,16 @@ impl<L: Locks> Inside<'_, L> {
             }
             Stop::Conflict(Conflict::Quiet) => {
                 access.take_back(before); // I4
-                Ok(false)
+                Ok(Ran::MadeWay)
             }
             Stop::Conflict(Conflict::Interrupt) => {
                 access.take_back(before); // I4
-                let why = frame.check_interrupt().err();
-                let error = why.map_or_else(|| conflict_error(Conflict::Interrupt), SqlError::from);
-                Err(Failure::Statement(Box::new(error)))
+                Err(interrupted(frame))
+            }
+            Stop::Conflict(_) if is_first => {
+                drop((access, pin));
+                self.begin_anew();
+                Ok(Ran::Undone)
             }
             Stop::Conflict(conflict) => {
                 drop((access, pin));
@@ -206,7 +266,20 @@ impl<L: Locks> Inside<'_, L> {
     }
 }
 
+/// Why a statement ends whose wait was interrupted.
+pub(super) fn interrupted(frame: &Frame) -> Failure {
+    let why = frame.check_interrupt().err();
+    let error = why.map_or_else(|| conflict_error(Conflict::Interrupt), SqlError::from);
+    Failure::Statement(Box::new(error))
+}
+
 impl<L: Locks> Inside<'_, L> {
+    /// Undoes a statement that is all the transaction did, which begins again, as old as it was.
+    pub(super) fn begin_anew(&mut self) {
+        self.work.undo_first(&self.schema);
+        self.work.locks.begin(Attempt::Again);
+    }
+
     /// Runs a read that holds nothing. One that fails is tried again: it may have met a row that
     /// somebody had half changed.
     fn look(

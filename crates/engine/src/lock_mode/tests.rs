@@ -1,6 +1,6 @@
 //! The tables against what modes mean, and against the papers' own tables.
 
-use super::Mode::{IS, IX, NS, NX, S, SIX, SN, SX, X, XN, XS};
+use super::Mode::{IS, IX, NS, NX, S, SIX, SN, SX, UN, X, XN, XS};
 use super::*;
 
 /// Keys and gaps, three of each, under one coarse lock.
@@ -74,6 +74,16 @@ fn key_range_modes_are_those_of_the_paper() {
         (XS, "--+-----"),
     ];
     check(&columns, &rows);
+}
+
+#[test]
+fn one_of_those_who_read_may_write_next() {
+    let together = [S, NS, NX, SN, SX, IS];
+    for mode in Mode::ALL {
+        assert_eq!(UN.compatible(mode), together.contains(&mode), "{mode:?}");
+    }
+    assert_eq!([UN.join(SN), UN.join(XN), UN.join(NS)], [UN, XN, XS]);
+    assert!(UN.covers(SN) && !UN.covers(XN) && !UN.is_exclusive() && !UN.is_intent());
 }
 
 #[test]

@@ -15,10 +15,10 @@
 use std::sync::Arc;
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::ids::TableId;
+use hotrow_base::ids::{IndexId, TableId};
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::{Commit, Committer};
-use hotrow_engine::lock_mode::Mode;
+use hotrow_engine::lock_mode::{Mode, Strength};
 use hotrow_engine::protection::Protection;
 use hotrow_engine::schema::{Schema, SharedSchema};
 use hotrow_engine::statistics::{Activity, Stopwatch};
@@ -28,6 +28,7 @@ use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::outcome::{Conflict, Stop};
 
+use crate::foresight::Foresight;
 use crate::held::Held;
 use crate::intents::{Coarse, Private, TableLocks};
 use crate::key_range::{LockKeys, Ranges};
@@ -46,6 +47,35 @@ pub(crate) struct Locking {
     kept: usize,
     /// what is not free is refused, in place of waiting for it
     pub(crate) hurries: bool,
+    /// what may become of keys that are read; for sessions that lock keys
+    pub(crate) foresight: Option<Foresees>,
+}
+
+/// A session's view of what becomes of keys that are read.
+pub(crate) struct Foresees {
+    pub(crate) known: Arc<Foresight>,
+    /// more statements follow, which may change what was read
+    pub(crate) is_awake: bool,
+    /// it is the transaction's turn to tell what it does
+    pub(crate) notes: bool,
+}
+
+impl Foresees {
+    /// How strongly a key of which nothing but itself is asked for is to be held; `held`: already.
+    pub(crate) fn strength(&self, index: IndexId, key: Strength, held: Option<Mode>) -> Strength {
+        let held = held.map(|mode| mode.parts().key);
+        match (key, held) {
+            (Strength::Shared, None) if self.is_awake => {
+                self.known.note_read(index, self.notes);
+                if self.known.expects_change(index) { Strength::Update } else { key }
+            }
+            (Strength::Exclusive, Some(Strength::Shared | Strength::Update)) if self.is_awake => {
+                self.known.note_change(index, self.notes);
+                key
+            }
+            _ => key,
+        }
+    }
 }
 
 impl Locking {
@@ -54,7 +84,7 @@ impl Locking {
         let table = Arc::clone(tables.finer());
         let owner = table.owner(number, Standing::Dynamic);
         let (coarse, held) = (Private::default(), Held::default());
-        Self { table, tables, coarse, owner, held, kept: 0, hurries: false }
+        Self { table, tables, coarse, owner, held, kept: 0, hurries: false, foresight: None }
     }
 
     /// Begins a transaction, or another attempt of one; see [`LockTable::begin`].

@@ -15,8 +15,8 @@
 //!              I4 counters do not know who holds them, so no policy finds cycles through them. Who
 //!              waits here dynamically looks now and then who waits for what it holds itself,
 //!              without whom there is no cycle: younger ones are undone, for an older or a planned
-//!              one it gives up; and after a time in any case. So the oldest gets through, though
-//!              somebody may be undone without need. Planned owners take these locks first, in the
+//!              one it gives up; and calls do after a time in any case. So the oldest gets through,
+//!              though somebody may be undone without need. Planned owners take these locks first, in the
 //!              order of tables, and never give up
 //! Source       locking.txt 3 (lightweight intent locks, Algorithms 3 and 4) and 3.1 (speculative
 //!              lock inheritance, after Johnson et al.). We differ: an event count, which loses no
@@ -129,6 +129,13 @@ impl Private {
     }
 }
 
+/// Between two looks of a planned owner at whether it is called away.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Between two looks of a session: one that is ended costs its client more than a call that is
+/// repeated unseen.
+const SESSIONS_LOOK_EVERY: Duration = Duration::from_millis(10);
+
 /// How long dynamic owners wait (I4).
 #[derive(Clone, Copy, Debug)]
 struct Patience {
@@ -140,12 +147,19 @@ struct Patience {
 
 impl Patience {
     /// Absolute locks are waited for longer: who has got far in a whole table shall not lose it to
-    /// intents. A client's transaction that is ended costs more than a call that is repeated, and
-    /// whoever it waits for may be a client that thinks.
+    /// intents. A client's transaction waits as long as it takes: whoever it waits for may be a
+    /// client that thinks.
     fn of(party: Party, mode: Mode) -> Self {
-        let look_ms = if party == Party::Session { 20 } else { 1 };
+        if party == Party::Session {
+            return Self { look_every: SESSIONS_LOOK_EVERY, most: Duration::MAX };
+        }
         let most_ms = if mode.is_intent() { 200 } else { 2_000 };
-        Self { look_every: Duration::from_millis(look_ms), most: Duration::from_millis(most_ms) }
+        Self { look_every: Duration::from_millis(1), most: Duration::from_millis(most_ms) }
+    }
+
+    /// Why who looks gives up.
+    fn why(self) -> Conflict {
+        if self.most == Duration::MAX { Conflict::Victim } else { Conflict::TimeOut }
     }
 }
 
@@ -227,17 +241,24 @@ impl TableLocks {
                     Standing::Dynamic => Some(Patience::of(self.table.party(owner), mode)),
                 };
                 let held = private.mode(on);
+                let _told = owner.tell_wait();
                 let (began, lock_deadline) = (Ticks::now(), owner.lock_deadline());
                 let goes_on = || {
                     if let Some(why) = owner.called_away(lock_deadline) {
                         return Err(why);
                     }
-                    let waits = patience.is_some_and(|patience| began.elapsed() < patience.most)
-                        && prevails(owner)
-                        && !self.is_awaited_beside(private, Some(on));
-                    if waits { Ok(()) } else { Err(Conflict::TimeOut) }
+                    let waits = |patience: Patience| {
+                        began.elapsed() < patience.most
+                            && prevails(owner)
+                            && !self.is_awaited_beside(private, Some(on))
+                    };
+                    match patience {
+                        Some(patience) if !waits(patience) => Err(patience.why()),
+                        _ => Ok(()),
+                    }
                 };
-                let pause = patience.map(|patience| patience.look_every);
+                let called = owner.attends_to_quiet().then_some(LOOK_EVERY);
+                let pause = patience.map(|patience| patience.look_every).or(called);
                 let asked = (on, held, mode);
                 let waited = self.lightweight.acquire(asked, pause, goes_on);
                 // Counters do not know who is in the way.

@@ -12,6 +12,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use hotrow_base::clock::Ticks;
+use hotrow_base::ids::TableId;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_engine::contract::{Ground, InteractiveOptions};
 use hotrow_engine::interactive::{Attempt, Interactive, Locks, Slots};
@@ -19,11 +20,21 @@ use hotrow_engine::protection::Protection;
 use hotrow_engine::statistics::Stopwatch;
 use hotrow_engine::waits::Party;
 use hotrow_log::position::Position;
+use hotrow_transaction::granule::TableUse;
+use hotrow_transaction::outcome::Conflict;
+use hotrow_transaction::plan::Footprint;
 
-use crate::dynamic::{LockNow, Locking};
+use crate::ahead::{Ahead, HeldAhead};
+use crate::dynamic::{Foresees, LockNow, Locking};
+use crate::foresight::Foresight;
+use crate::heat::Heat;
 use crate::intents::TableLocks;
 use crate::key_range::{LockKeys, Ranges};
+use crate::lock_table::Standing;
 use crate::options::{Acquisition, Settings};
+
+/// Of so many of a session's transactions, one always tells what became of what it read.
+const TRANSACTIONS_PER_NOTE: u32 = 4;
 
 /// What one session's transaction holds, in the form `F`.
 struct SessionLocks<F> {
@@ -32,7 +43,11 @@ struct SessionLocks<F> {
     /// ages are counted from here
     started: Ticks,
     age: u64,
+    /// begun so far
+    transactions: u32,
     ranges: Ranges,
+    /// of first calls, where calls are planned
+    ahead: Option<Ahead>,
     form: PhantomData<F>,
 }
 
@@ -77,32 +92,58 @@ impl<const BESIDE_GRANULES: bool> Form for Keys<BESIDE_GRANULES> {
     }
 }
 
-/// The slots of `options`, whose owners come behind those of `threads`.
+/// Where slots find the engine's other parts.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) tables: &'a Arc<TableLocks>,
+    /// ages are counted from here
+    pub(crate) started: Ticks,
+    /// owners of slots come behind those of worker threads
+    pub(crate) threads: usize,
+    /// of planned calls, where it is kept
+    pub(crate) heat: Option<&'a Arc<Heat>>,
+}
+
+/// The slots of `options`.
 pub(crate) fn slots(
     ground: &Ground,
     options: &InteractiveOptions,
     settings: &Settings,
-    (tables, started): (&Arc<TableLocks>, Ticks),
-    threads: usize,
+    place: Place<'_>,
 ) -> Arc<dyn Interactive> {
-    let place = (tables, started, threads, settings.ranges);
     match (settings.ranges, settings.acquisition) {
-        (Ranges::Granules, _) => slots_of::<Granules>(ground, options, place),
-        (_, Acquisition::Dynamic) => slots_of::<Keys<false>>(ground, options, place),
-        (_, Acquisition::Ordered) => slots_of::<Keys<true>>(ground, options, place),
+        (Ranges::Granules, _) => slots_of::<Granules>(ground, options, settings, place),
+        (_, Acquisition::Dynamic) => slots_of::<Keys<false>>(ground, options, settings, place),
+        (_, Acquisition::Ordered) => slots_of::<Keys<true>>(ground, options, settings, place),
     }
 }
 
 fn slots_of<F: Form>(
     ground: &Ground,
     options: &InteractiveOptions,
-    (tables, started, threads, ranges): (&Arc<TableLocks>, Ticks, usize, Ranges),
+    settings: &Settings,
+    Place { tables, started, threads, heat }: Place<'_>,
 ) -> Arc<dyn Interactive> {
+    let ranges = settings.ranges;
+    let plans = settings.acquisition == Acquisition::Ordered;
+    let known = (ranges == Ranges::Orthogonal).then(Arc::<Foresight>::default);
     Slots::new(ground, options, |number| {
         let mut locking = Locking::new(Arc::clone(tables), threads + number);
+        let foresees = |known| Foresees { known, is_awake: false, notes: false };
+        locking.foresight = known.clone().map(foresees);
         locking.owner.attend_to_quiet(Arc::clone(&ground.schema));
         let watch = Stopwatch::default();
-        SessionLocks::<F> { locking, watch, started, age: 1, ranges, form: PhantomData }
+        let ahead = plans.then(|| Ahead::new(heat.cloned(), ranges));
+        SessionLocks::<F> {
+            locking,
+            watch,
+            started,
+            age: 1,
+            transactions: 0,
+            ranges,
+            ahead,
+            form: PhantomData,
+        }
     })
 }
 
@@ -112,8 +153,16 @@ impl<F: Form> Locks for SessionLocks<F> {
     fn begin(&mut self, attempt: Attempt) {
         if attempt == Attempt::First {
             self.age = Ticks::now().nanos_since(self.started) + 1;
+            self.transactions = self.transactions.wrapping_add(1);
         }
         self.locking.begin(self.age, Party::Session);
+    }
+
+    fn expect_more(&mut self, expects: bool) {
+        let notes = expects && self.transactions % TRANSACTIONS_PER_NOTE == 1;
+        if let Some(foresees) = &mut self.locking.foresight {
+            (foresees.is_awake, foresees.notes) = (expects, notes);
+        }
     }
 
     fn heed(&mut self, interrupt: &Arc<Interrupt>) {
@@ -122,6 +171,42 @@ impl<F: Form> Locks for SessionLocks<F> {
 
     fn protection(&mut self) -> F::Protection<'_> {
         F::protect(&mut self.locking, &mut self.watch, self.ranges)
+    }
+
+    type Ahead<'a> = HeldAhead<'a>;
+
+    fn plans(&self) -> bool {
+        self.ahead.is_some()
+    }
+
+    fn hold_ahead(
+        &mut self,
+        footprint: &Footprint,
+        uses: &[(TableId, TableUse)],
+    ) -> Result<(), Conflict> {
+        let Self { locking, watch, ahead, .. } = self;
+        locking.hurries = false;
+        locking.table.set_standing(&mut locking.owner, Standing::Planned, self.age);
+        let ahead = ahead.as_mut().expect("it plans");
+        ahead.acquire(locking, footprint, uses, watch)
+    }
+
+    fn ahead(&mut self) -> HeldAhead<'_> {
+        let Self { locking, watch, ahead, .. } = self;
+        HeldAhead { locking, watch, ahead: ahead.as_mut().expect("it plans") }
+    }
+
+    fn end_ahead(&mut self) {
+        let Locking { table, owner, .. } = &mut self.locking;
+        table.set_standing(owner, Standing::Dynamic, self.age);
+    }
+
+    fn set_party(&mut self, party: Party) {
+        self.locking.table.set_party(&self.locking.owner, party);
+    }
+
+    fn watch(&mut self) -> &mut Stopwatch {
+        &mut self.watch
     }
 
     fn hurry(&mut self, hurries: bool) {

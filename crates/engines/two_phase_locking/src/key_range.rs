@@ -18,16 +18,15 @@ use hotrow_engine::protection::{KeyLock, Protection};
 use hotrow_engine::statistics::Stopwatch;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LockMode, Space};
-use hotrow_transaction::outcome::Stop;
+use hotrow_transaction::outcome::{Conflict, Stop};
 
 use crate::dynamic::Locking;
 use crate::lock_table::{Acquired, LockTable, Owner};
 
 /// What dynamic transactions hold of an index.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Ranges {
     /// granules: prefixes of keys, as planned calls
-    #[default]
     Granules,
     /// keys and gaps, each in a mode of its own (Graefe)
     Orthogonal,
@@ -94,8 +93,14 @@ impl<const ALL: bool, const BESIDE_GRANULES: bool> Protection
     }
 
     fn hold_key(&mut self, lock: KeyLock, key: Strength, gap: Strength) -> Result<(), Stop> {
+        let Locking { table, owner, held, foresight, .. } = &mut *self.locking;
+        let key = match foresight {
+            Some(foresees) if ALL && gap == Strength::None => {
+                foresees.strength(lock.index, key, held.mode(lock.lock))
+            }
+            _ => key,
+        };
         let Some(mode) = self.ranges.mode(key, gap) else { return Ok(()) };
-        let Locking { table, owner, held, .. } = &mut *self.locking;
         if gap != Strength::None && held.covers(lock.lock, mode) {
             table.meet(owner, lock.lock); // I2: keys may have been removed since
             return Ok(());
@@ -182,14 +187,22 @@ impl BesideKeys {
 
     /// See [`Protection::wait_to_divide`]. Every cycle of waiting that this closes has a dynamic
     /// transaction in it, because no planned call holds a gap and waits (I3).
-    pub(crate) fn wait_to_divide(&mut self, table: &LockTable, owner: &mut Owner) {
+    ///
+    /// # Errors
+    ///
+    /// It was called away, as only a session's call is; it does not hold the gap.
+    pub(crate) fn wait_to_divide(
+        &mut self,
+        table: &LockTable,
+        owner: &mut Owner,
+    ) -> Result<(), Conflict> {
         self.done_dividing(table, owner);
         let gap = self.forbade.take().expect("it was forbidden to divide a gap");
         if table.acquire(owner, gap, self.ranges.dividing()) == Acquired::Waiting {
-            let granted = table.wait(owner, gap);
-            debug_assert!(granted.is_ok(), "nobody refuses a planned request");
+            table.wait(owner, gap)?;
         }
         self.awaited = Some(gap);
+        Ok(())
     }
 
     /// See [`Protection::done_dividing`].

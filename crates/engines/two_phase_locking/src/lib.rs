@@ -17,7 +17,8 @@
 //! ```
 //!
 //! Reading order: [`options`], [`policy`], [`lock_table`], [`waiting`], [`deadlock`],
-//! [`intents`], [`ordered`], [`heat`], [`dynamic`], [`key_range`], `interactive`.
+//! [`intents`], [`ordered`], [`heat`], [`dynamic`], [`key_range`], `interactive`, `ahead`,
+//! `foresight`.
 //!
 //! Invariants   I1 strict two-phase locking: a lock is held until the transaction's changes are
 //!              final or undone; so the order in which conflicting transactions commit is a serial
@@ -34,9 +35,11 @@
 
 #![forbid(unsafe_code)]
 
+mod ahead;
 pub mod deadlock;
 pub mod dynamic;
 pub mod experiment;
+mod foresight;
 pub mod heat;
 mod held;
 pub mod intents;
@@ -75,7 +78,8 @@ pub const ENTRY: EngineEntry = EngineEntry {
     start,
     variants: &[
         &[("acquisition", "ordered"), ("order", "identity"), ("intents", "inherited")],
-        &[("acquisition", "ordered"), ("order", "hot-last"), ("ranges", "orthogonal")],
+        &[("acquisition", "ordered"), ("order", "hot-last")],
+        &[("acquisition", "ordered"), ("ranges", "granules")],
         &[("acquisition", "no-wait"), ("intents", "plain")],
         &[("acquisition", "wait-die")],
         &[("acquisition", "wait-die"), ("ranges", "orthogonal")],
@@ -111,15 +115,13 @@ fn start(
     if settings.ranges != Ranges::Granules {
         ground.schema.current().guard_gaps();
     }
+    let rule = settings.order.rule().filter(|_| settings.acquisition == Acquisition::Ordered);
+    let heat = rule.map(|rule| Arc::new(Heat::new(threads, rule, settings.heat)));
     let workers = match settings.acquisition {
-        Acquisition::Ordered => {
-            let rule = settings.order.rule();
-            let heat = rule.map(|rule| Arc::new(Heat::new(threads, rule, settings.heat)));
-            Workers::start(&ground, options, sources, |number, committer| {
-                let (tables, heat) = (Arc::clone(&tables), heat.clone());
-                OrderedRunner::new(tables, number, committer, heat, &settings)
-            })
-        }
+        Acquisition::Ordered => Workers::start(&ground, options, sources, |number, committer| {
+            let (tables, heat) = (Arc::clone(&tables), heat.clone());
+            OrderedRunner::new(tables, number, committer, heat, &settings)
+        }),
         Acquisition::Dynamic => Workers::start(&ground, options, sources, |number, committer| {
             let tables = Arc::clone(&tables);
             DynamicRunner::new(
@@ -132,8 +134,10 @@ fn start(
         }),
     };
     let workers = Box::new(workers);
-    let sessions = (sessions.open_max > 0)
-        .then(|| interactive::slots(&ground, &sessions, &settings, (&tables, started), threads));
+    let sessions = (sessions.open_max > 0).then(|| {
+        let place = interactive::Place { tables: &tables, started, threads, heat: heat.as_ref() };
+        interactive::slots(&ground, &sessions, &settings, place)
+    });
     Ok(Box::new(Running { workers, sessions, table }))
 }
 

@@ -128,7 +128,8 @@ impl Owner {
         self.attends = Some(Attended(schema));
     }
 
-    fn attends_to_quiet(&self) -> bool {
+    /// Whether it gives way to quiet points.
+    pub fn attends_to_quiet(&self) -> bool {
         self.attends.is_some()
     }
 
@@ -288,6 +289,16 @@ impl LockTable {
         cell.begin();
         cell.set_age(age);
         owner.begin();
+    }
+
+    /// Makes a dynamic owner's transaction, which holds nothing, a planned one, or, when its planned
+    /// part is over, a dynamic one again, of an age.
+    pub fn set_standing(&self, owner: &mut Owner, standing: Standing, age: u64) {
+        let is_planned = standing == Standing::Planned;
+        owner.standing = standing;
+        let cell = &self.cells[owner.number as usize];
+        cell.set_age(if is_planned { 0 } else { age });
+        cell.set_planned(is_planned);
     }
 
     /// What an owner's transaction is.

@@ -62,7 +62,8 @@ pub struct Settings {
     pub releases_at_last_use: bool,
     /// of dynamic transactions
     pub deadlocks: Deadlocks,
-    /// what dynamic transactions hold of indexes
+    /// what dynamic transactions hold of indexes: sessions, unless told otherwise, keys and gaps, so
+    /// that it does not depend on what procedures there are; dynamic calls, granules
     pub ranges: Ranges,
     /// how locks on tables are kept
     pub intents: Form,
@@ -79,7 +80,7 @@ impl Default for Settings {
             heat: heat::PERIOD,
             releases_at_last_use: false,
             deadlocks: Deadlocks::default(),
-            ranges: Ranges::default(),
+            ranges: Ranges::Orthogonal,
             intents: Form::default(),
             release: Release::default(),
         }
@@ -120,6 +121,9 @@ impl Settings {
                 _ => return None,
             })
         })?;
+        if read.acquisition == Acquisition::Dynamic && !settings.contains_key("ranges") {
+            read.ranges = Ranges::Granules; // as planned calls lock, which the papers compare with
+        }
         if read.acquisition == Acquisition::Ordered && read.release != Release::All {
             let known = "all; the others need an acquisition that is not ordered, since who keeps \
                          locks and asks for more asks in no order";

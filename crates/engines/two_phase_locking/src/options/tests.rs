@@ -45,7 +45,8 @@ fn settings_choose_the_order() {
 
 #[test]
 fn settings_choose_what_is_held_of_indexes() {
-    assert_eq!(read(&[]).unwrap().ranges, Ranges::Granules);
+    assert_eq!(read(&[]).unwrap().ranges, Ranges::Orthogonal);
+    assert_eq!(read(&[("acquisition", "wait-die")]).unwrap().ranges, Ranges::Granules);
     for (name, ranges) in [
         ("granules", Ranges::Granules),
         ("orthogonal", Ranges::Orthogonal),

@@ -489,8 +489,9 @@ macro_rules! beside_keys {
             let Locking { table, owner, beside, .. } = &mut *self.locking;
             if let Some(beside) = beside {
                 let before = self.watch.begin_wait();
-                beside.wait_to_divide(table, owner);
+                let waited = beside.wait_to_divide(table, owner);
                 self.watch.switch(before);
+                debug_assert!(waited.is_ok(), "nobody calls a worker away");
             }
             Ok(())
         }

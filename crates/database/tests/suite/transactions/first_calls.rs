@@ -1,0 +1,89 @@
+//! Calls that come first in a transaction: planned, and repeated unseen.
+
+use std::thread;
+
+use hotrow::Error;
+
+use super::{every_interactive_engine, integers, said, with_table};
+
+const TRANSFER: &str = "
+CREATE FUNCTION move_one(a bigint, b bigint) RETURNS bigint AS $$
+DECLARE left_over bigint;
+BEGIN
+  UPDATE t SET n = n - 1 WHERE id = a RETURNING n INTO left_over;
+  UPDATE t SET n = n + 1 WHERE id = b;
+  IF left_over < 0 THEN RAISE EXCEPTION 'nothing is left'; END IF;
+  RETURN left_over;
+END $$ LANGUAGE plpgsql;
+";
+
+#[test]
+fn a_first_call_is_part_of_its_transaction() {
+    every_interactive_engine(|config| {
+        let (db, session) = with_table(config);
+        session.execute(TRANSFER)?;
+        session.execute("BEGIN; SELECT move_one(1, 2); ROLLBACK")?;
+        assert_eq!(integers(&session, "SELECT n FROM t ORDER BY id"), [10, 20], "taken back");
+        session.execute("BEGIN; SELECT move_one(1, 2)")?;
+        assert_eq!(integers(&session, "SELECT n FROM t ORDER BY id"), [9, 21], "its own");
+        session.execute("SAVEPOINT a; SELECT move_one(1, 2); ROLLBACK TO a; COMMIT")?;
+        assert_eq!(integers(&session, "SELECT n FROM t ORDER BY id"), [9, 21]);
+        assert_eq!(said(&session, "BEGIN; SAVEPOINT a; SELECT move_one(1, 2)"), "SELECT 1");
+        assert_eq!(said(&session, "ROLLBACK TO a; SELECT move_one(2, 1); COMMIT"), "COMMIT");
+        assert_eq!(integers(&session, "SELECT n FROM t ORDER BY id"), [10, 20]);
+        let calls = db.calls();
+        assert_eq!((calls.len(), calls[0].calls), (1, 5), "calls inside are counted");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_first_call_that_fails_leaves_nothing() {
+    every_interactive_engine(|config| {
+        let (_db, session) = with_table(config);
+        session.execute(TRANSFER)?;
+        session.execute("UPDATE t SET n = 0 WHERE id = 1")?;
+        assert_eq!(said(&session, "BEGIN; SELECT move_one(1, 2)"), "P0001");
+        assert_eq!(said(&session, "COMMIT"), "ROLLBACK");
+        session.execute("BEGIN; SAVEPOINT a")?;
+        assert_eq!(said(&session, "SELECT move_one(1, 2)"), "P0001");
+        session.execute("ROLLBACK TO a; SELECT move_one(2, 1); COMMIT")?;
+        assert_eq!(integers(&session, "SELECT n FROM t ORDER BY id"), [1, 19]);
+        Ok(())
+    });
+}
+
+/// Half of them move one way, half the other way: as statements that lock as they go, they would
+/// deadlock again and again.
+#[test]
+fn first_calls_of_many_sessions_are_never_refused() {
+    const SESSIONS: usize = 6;
+    const CALLS: usize = 60;
+    every_interactive_engine(|config| {
+        let (db, session) = with_table(config);
+        session.execute(TRANSFER)?;
+        session.execute("UPDATE t SET n = 1000")?;
+        thread::scope(|scope| {
+            let run = |number: usize| {
+                let session = db.session();
+                move || -> Result<(), Error> {
+                    let (a, b) = if number.is_multiple_of(2) { (1, 2) } else { (2, 1) };
+                    for call in 0..CALLS {
+                        if (call + number).is_multiple_of(3) {
+                            session.call("move_one", (a, b))?; // beside planned calls
+                            continue;
+                        }
+                        session.execute(&format!("BEGIN; SELECT move_one({a}, {b})"))?;
+                        thread::yield_now();
+                        session.execute("COMMIT")?;
+                    }
+                    Ok(())
+                }
+            };
+            let sessions: Vec<_> = (0..SESSIONS).map(|number| scope.spawn(run(number))).collect();
+            sessions.into_iter().try_for_each(|ended| ended.join().expect("none panics"))
+        })?;
+        assert_eq!(integers(&session, "SELECT n FROM t ORDER BY id"), [1000, 1000]);
+        Ok(())
+    });
+}
