@@ -20,4 +20,5 @@ pub mod matrix;
 pub mod replay;
 pub mod schedule;
 pub mod seed;
+pub mod seen;
 pub mod state;

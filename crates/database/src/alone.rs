@@ -108,6 +108,11 @@ impl Alone {
         self.reply(schema, program, ended)
     }
 
+    /// The epoch in which all is durable that anybody has done so far.
+    pub(crate) fn seen(&self) -> u64 {
+        self.committer.seen_alone().epoch
+    }
+
     /// Tells the log of a definition that has taken effect; the epoch in which it is durable.
     pub(crate) fn definition(&self, entry: &TextEntry<'_>) -> Result<u64, SqlError> {
         let commit = self.committer.commit_alone(Effect::Write { hash: 0 });

@@ -145,18 +145,26 @@ pub(crate) struct Reply {
     pub(crate) answer: Result<Rows, Box<SqlError>>,
     /// the log's epoch in which the call and all it saw are durable
     pub(crate) durable_in: u64,
-    /// where its time went, if a thread of the engine ran it
-    pub(crate) spent: Option<Spent>,
+    /// whether something may have been changed
+    pub(crate) changes: bool,
+    /// where its time went, if a thread of the engine ran it; when it was queued, and when its
+    /// session heard of its end
+    pub(crate) spent: Option<(Spent, Ticks, Ticks)>,
 }
 
 impl Reply {
     pub(crate) fn new(answer: Result<Rows, Box<SqlError>>, durable_in: u64) -> Self {
-        Self { answer, durable_in, spent: None }
+        Self { answer, durable_in, changes: true, spent: None }
+    }
+
+    /// Of what has only looked.
+    pub(crate) fn seen(answer: Result<Rows, Box<SqlError>>, durable_in: u64) -> Self {
+        Self { changes: false, ..Self::new(answer, durable_in) }
     }
 
     /// The end of what has done and seen nothing.
     pub(crate) fn refused(error: SqlError) -> Self {
-        Self::new(Err(Box::new(error)), 0)
+        Self::seen(Err(Box::new(error)), 0)
     }
 }
 
@@ -528,7 +536,8 @@ impl CallSource for ClientSource {
             let call = mailbox.call.load(Ordering::Relaxed); // ordered by the queue
             reply = self.ends.tell(&key, call, now_us, reply);
         }
-        reply.spent = Some(Spent { procedure, taken, ended: Ticks::now(), time });
+        let ended = Ticks::now();
+        reply.spent = Some((Spent { procedure, taken, ended, time }, ended, ended));
         let answered = mailbox.reply.complete(reply);
         debug_assert!(answered.is_ok(), "I1");
     }

@@ -268,7 +268,7 @@ impl CopyIn {
             return Err(self.failed(session, error));
         }
         if self.is_own {
-            session.talk().commit_own(session.inner())?;
+            session.talk().commit_own(session)?;
         }
         Ok(self.rows)
     }
@@ -340,7 +340,7 @@ impl CopyIn {
     /// Inserts the values of a row.
     fn insert(&mut self, session: &Session, row: Option<&[u8]>) -> Result<(), Error> {
         let insert = (&self.insert, self.values.as_slice());
-        if let Some(done) = session.talk().statement(session.inner(), insert, session) {
+        if let Some(done) = session.talk().statement(insert, session) {
             done.map_err(|error| match error {
                 Error::Sql(error) => self.at_line(*error, row).into(),
                 other => other,

@@ -88,7 +88,7 @@ pub(crate) struct Inner {
     /// texts of the procedures, to compile them again
     pub(crate) sources: Arc<Latch<Sources>>,
     pub(crate) alone: Latch<Alone>,
-    journal: Arc<Journal>,
+    pub(crate) journal: Arc<Journal>,
     pub(crate) outcomes: Arc<Outcomes>,
     /// with a directory, while it is open
     checkpoints: Latch<Option<Arc<Checkpoints>>>,
@@ -258,6 +258,7 @@ impl Database {
     }
 
     pub(crate) fn schema(&self) -> Arc<Schema> {
+        self.inner.wait_for_definitions();
         self.inner.schema.current()
     }
 
@@ -369,6 +370,7 @@ impl Inner {
         let workers = schema.current().memory.workers();
         let journal = Journal::new(workers, log, trace).with_entries(config.log_entries);
         let journal = Arc::new(journal);
+        schema.tell_changes_to(&journal);
         let admission = config.calls_per_key_max.map(Admission::new);
         Self {
             schema,
@@ -453,7 +455,7 @@ impl Inner {
         if unlogged { Err(Error::Unlogged) } else { Ok(()) }
     }
 
-    fn durability(&self) -> Durability {
+    pub(crate) fn durability(&self) -> Durability {
         if self.journal.log().is_some() { self.config.durability } else { Durability::Memory }
     }
 

@@ -69,6 +69,7 @@ mod scan;
 mod session;
 mod session_settings;
 mod settings;
+mod settling;
 mod statement;
 mod talk;
 mod transaction;

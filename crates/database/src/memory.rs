@@ -73,17 +73,22 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::Closed`]; 55P03 when no quiet point comes beside open transactions.
+    /// [`Error::Closed`]; 55P03 when no quiet point comes beside open transactions, 58030 when the
+    /// log has failed and rows that were counted may not outlast a restart.
     pub fn memory(&self) -> Result<MemoryReport, Error> {
         let quiet = self.inner().quiet_beside()?;
         let schema = quiet.schema();
         let tables = schema.catalog.tables().iter().filter(|table| !table.dropped);
         let budget = schema.memory.budget();
-        Ok(MemoryReport {
+        let report = MemoryReport {
             tables: tables.map(|table| of_table(&schema, table)).collect(),
             used_bytes: budget.used(),
             limit_bytes: budget.limit(),
-        })
+        };
+        let seen = self.inner().journal.entered();
+        drop(quiet);
+        self.inner().settle_seen(seen)?;
+        Ok(report)
     }
 }
 

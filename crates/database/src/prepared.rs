@@ -117,7 +117,7 @@ impl Session {
     /// [`Error::Sql`]: 42601 if the text is not one statement, 42P18 for a parameter whose type
     /// nothing tells, and what compiling says.
     pub fn prepare(&self, text: &str, types: &[Option<SqlType>]) -> Result<Prepared, Error> {
-        let prepared = self.prepare_parsed(text, types);
+        let prepared = self.settle_found(self.prepare_parsed(text, types));
         prepared.inspect_err(|_| self.talk().fail())
     }
 
@@ -329,6 +329,16 @@ impl Prepared {
     /// Whether it is a query that reads no table, but perhaps the system catalog.
     pub(crate) fn reads_no_tables(&self) -> bool {
         matches!(&*self.work(), Work::Query(work) if work.query.fetches.is_empty())
+    }
+
+    /// Whether it changes rows; not said of calls.
+    pub(crate) fn writes(&self) -> bool {
+        match &*self.work() {
+            Work::Program(work) => work.uses.iter().any(|(_, usage)| usage.written),
+            Work::Change(_) => true,
+            Work::Query(work) => work.writes(),
+            Work::Call { .. } => false,
+        }
     }
 
     /// Values as those of its parameters' types.

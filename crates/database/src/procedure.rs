@@ -67,6 +67,7 @@ impl Procedure {
         let deadline = self.inner.config.call_deadline;
         let called = self.inner.call(&self.mailbox.borrow(), None, deadline);
         Mailbox::renew(&self.mailbox);
+        let called = called.and_then(|reply| self.inner.settle(reply, &self.books));
         self.books.note_statement(called.is_ok());
         called
     }
@@ -79,6 +80,7 @@ impl Procedure {
     pub fn try_call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
         self.address(arguments)?;
         let called = self.inner.try_call(&self.mailbox.borrow());
+        let called = called.and_then(|reply| self.inner.settle(reply, &self.books));
         self.books.note_statement(called.is_ok());
         called
     }

@@ -128,9 +128,9 @@ pub(crate) fn run(
     match rows {
         Ok(rows) => {
             session.note_report();
-            inner.settle(Reply::new(Ok(rows), durable_in)).map(Some)
+            session.settle(Reply::seen(Ok(rows), durable_in)).map(Some)
         }
-        Err(Error::Sql(error)) => inner.settle(Reply::new(Err(error), durable_in)).map(Some),
+        Err(Error::Sql(error)) => session.settle(Reply::seen(Err(error), durable_in)).map(Some),
         Err(error) => Err(error),
     }
 }

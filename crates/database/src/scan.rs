@@ -10,11 +10,13 @@ use crate::describe::table_named;
 use crate::error::Error;
 
 impl Database {
-    /// Visits every row of a table as values, in no particular order. No call runs meanwhile.
+    /// Visits every row of a table as values, in no particular order. No call runs meanwhile. What
+    /// was visited counts when this has returned: it waits until all of it is durable.
     ///
     /// # Errors
     ///
-    /// 42P01 when there is no such table, [`Error::Closed`].
+    /// 42P01 when there is no such table, 58030 when the log has failed and rows that were visited
+    /// may not outlast a restart, [`Error::Closed`].
     pub fn scan(&self, table: &str, mut visit: impl FnMut(&[Value])) -> Result<(), Error> {
         let types: Vec<_> =
             self.describe(table)?.columns.iter().map(|column| column.data_type).collect();
@@ -39,6 +41,7 @@ impl Database {
         mut visit: impl FnMut(&[Datum], &[u8]),
     ) -> Result<(), Error> {
         let quiet = self.inner().quiet(Purpose::SCAN)?;
+        let seen = self.inner().journal.entered();
         let schema = quiet.schema();
         let table = table_named(&schema, table)?;
         let fields = table.layout.fields();
@@ -53,6 +56,7 @@ impl Database {
             datums.extend(fields.iter().map(|&field| read_field(field, row, &mut heap)));
             visit(&datums, &heap);
         });
-        Ok(())
+        drop(quiet);
+        self.inner().settle_seen(seen)
     }
 }

@@ -21,7 +21,7 @@ use hotrow_transaction::program::Procedure as Tree;
 
 use crate::advisory::AdvisoryOwner;
 use crate::arguments::{IntoArguments, bind_all};
-use crate::books::OpenBooks;
+use crate::books::{OpenBooks, SessionBooks};
 use crate::cancel::{Canceller, Listed};
 use crate::client::{Mailbox, Priority};
 use crate::config::Config;
@@ -226,7 +226,7 @@ impl Session {
     /// As [`Session::call`], and 53300.
     pub fn try_call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
         let inside = self.call_inside(|session| session.address(name, arguments));
-        let try_call = || self.inner.try_call(&self.mailbox.borrow());
+        let try_call = || self.settle(self.inner.try_call(&self.mailbox.borrow())?);
         let called = inside.and_then(|rows| rows.map_or_else(try_call, Ok));
         self.note_statement(called.is_ok());
         called
@@ -282,6 +282,7 @@ impl Session {
         };
         self.draw_into(&mailbox, &compiled)?;
         let called = self.inner.call_once(&mailbox, key.as_bytes(), call);
+        let called = called.and_then(|reply| self.settle(reply));
         self.note_statement(called.is_ok());
         called
     }
@@ -345,7 +346,7 @@ impl Session {
     ///
     /// What COMMIT says.
     pub fn end_batch(&self, stays: bool) -> Result<(), Error> {
-        let Some(ended) = self.talk().end_batch(&self.inner, stays) else { return Ok(()) };
+        let Some(ended) = self.talk().end_batch(self, stays) else { return Ok(()) };
         self.settle_advisory();
         if self.transaction_state() == TransactionState::Idle {
             self.settings().step(match ended {
@@ -368,6 +369,10 @@ impl Session {
 
     pub(crate) fn shared(&self) -> &Arc<Inner> {
         &self.inner
+    }
+
+    pub(crate) fn books(&self) -> &SessionBooks {
+        &self.books
     }
 
     /// Counts a statement that has ended.
@@ -459,7 +464,7 @@ impl Session {
         let called = address(self).and_then(|()| {
             let mailbox = self.mailbox.borrow();
             let mut invocation = mailbox.invocation.lock();
-            talk.call(&self.inner, &mut invocation).transpose()
+            talk.call(self, &mut invocation).transpose()
         });
         called.inspect_err(|_| talk.fail())
     }
@@ -486,7 +491,7 @@ impl Session {
         let deadline = self.call_deadline.get();
         let called = self.inner.call(&self.mailbox.borrow(), Some(&self.interrupt), deadline);
         Mailbox::renew(&self.mailbox);
-        called
+        self.settle(called?)
     }
 
     fn look_up(&self, name: &str) -> Result<(ProcedureId, Arc<CompiledProcedure>), Error> {

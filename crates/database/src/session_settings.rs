@@ -10,7 +10,7 @@ use hotrow_transaction::outcome::{Notice, NoticeLevel, SqlError};
 use hotrow_transaction::program::ResultColumn;
 
 use crate::error::{Error, advised};
-use crate::prepared::{Prepared, Work};
+use crate::prepared::Prepared;
 use crate::rows::Rows;
 use crate::session::Session;
 use crate::settings::{TransactionStep, canonical};
@@ -102,7 +102,7 @@ impl Session {
             TransactionControl::RollbackTo(name, _) => TransactionStep::RolledBackTo(name.clone()),
             TransactionControl::Release(name, _) => TransactionStep::Released(name.clone()),
         };
-        let said = self.talk().control(self.inner(), control);
+        let said = self.talk().control(self, control);
         let is_over =
             before != TransactionState::Idle && self.transaction_state() == TransactionState::Idle;
         match (&said, step) {
@@ -239,13 +239,7 @@ impl Session {
         if !self.settings().is_on("default_transaction_read_only") {
             return Ok(());
         }
-        let writes = match &*prepared.work() {
-            Work::Program(work) => work.uses.iter().any(|(_, usage)| usage.written),
-            Work::Change(_) => true,
-            Work::Query(work) => work.writes(),
-            Work::Call { .. } => false,
-        };
-        if !writes {
+        if !prepared.writes() {
             return Ok(());
         }
         let message = "cannot write in a read-only transaction".to_owned();

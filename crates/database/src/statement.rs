@@ -1,6 +1,7 @@
 //! Statements of scripts: which go to the engine, and which run alone at a quiet point.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotrow_base::clock::{self, Ticks};
 use hotrow_base::ids::TableId;
@@ -24,7 +25,6 @@ use crate::alone::Alone;
 use crate::arguments::bind_all;
 use crate::client::Reply;
 use crate::copy::{self, CopyIn, CopyOut};
-use crate::database::Inner;
 use crate::definition::{self, Defined, Registered, Sources};
 use crate::error::{Error, advised};
 use crate::prepared::{Prepared, Work};
@@ -139,6 +139,10 @@ pub(crate) fn execute(
     }
     session.settle_limits();
     session.settle_advisory();
+    let done = match done {
+        Err(_) => session.settle_found(done),
+        Ok(_) => done,
+    };
     done.map_err(|error| at(error, prepared.statement().place))
 }
 
@@ -203,12 +207,12 @@ fn execute_in_state(
         }
         Some(Compiled::Explained(lines)) => {
             types.push(SqlType::Scalar(DataType::Text));
-            shown(EXPLAINED, lines.iter().map(String::as_str))
+            session.settle_found(Ok(shown(EXPLAINED, lines.iter().map(String::as_str))))?
         }
         Some(Compiled::ExplainProcedure { name, arguments }) => {
             let arguments = arguments.map(|written| given(&written, values));
             types.push(SqlType::Scalar(DataType::Text));
-            explain(inner, &name, arguments)?
+            explain(session, &name, arguments)?
         }
         Some(Compiled::Maintenance(maintenance)) => {
             if maintenance == Maintenance::Checkpoint {
@@ -243,7 +247,7 @@ fn execute_in_state(
         Some(definition) => {
             refuse_own_user(session, &definition)?;
             notices.extend(definition.notices().into_iter().cloned());
-            session.talk().make_way(inner, &tag(&statement.text, &Rows::default()))?;
+            session.talk().make_way(session, &tag(&statement.text, &Rows::default()))?;
             // Compiled again: the catalog may be another one by then.
             let quiet = inner.quiet(Purpose::DEFINITION)?;
             let rows = execute_alone(session, quiet, prepared, values)?;
@@ -323,12 +327,12 @@ fn run(session: &Session, prepared: &Prepared, values: &[Value]) -> Result<Rows,
             None => rows,
         });
     }
-    if let Some(done) = session.talk().statement(inner, (prepared, values), session) {
+    if let Some(done) = session.talk().statement((prepared, values), session) {
         return done;
     }
     session.refuse_read_only(prepared)?;
     if prepared.reads_no_tables() {
-        return query::run_without_tables(session, prepared, values);
+        return session.settle_found(query::run_without_tables(session, prepared, values));
     }
     if prepared.is_report() {
         let span = inner.config.report_attempt;
@@ -395,7 +399,9 @@ fn execute_alone(
         None => rows,
     };
     if let Compiled::Query(query) = compile(&schema.catalog, &Registered(&schema), statement)? {
-        return query_alone(session, (&schema, query)).map(named);
+        let reply = query_alone(session, (&schema, query))?;
+        drop(quiet);
+        return session.settle(reply).map(named);
     }
     let reply = {
         let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());
@@ -408,25 +414,28 @@ fn execute_alone(
         inner.open_tables(&quiet)?;
     }
     drop(quiet);
-    inner.settle(reply).map(named)
+    session.settle(reply).map(named)
 }
 
 /// Runs a query at a quiet point: it changes nothing, and so the log need not know.
-fn query_alone(session: &Session, (schema, query): (&Schema, Arc<Query>)) -> Result<Rows, Error> {
+fn query_alone(session: &Session, (schema, query): (&Schema, Arc<Query>)) -> Result<Reply, Error> {
     let inner = session.inner();
     let work = QueryWork::of(schema, query)?;
     let now_us = clock::now_us();
     let around = Around { inner, schema, session, now_us, is_alone: true };
-    let mut durable_in = 0;
     let rows = query::run(&work, &[], &around, &mut |read, invocation| {
         let mut alone = inner.alone.lock();
         alone.heed(Some(session.interrupt()));
         let reply = alone.read(schema, &read.program, invocation);
         alone.heed(None);
-        durable_in = durable_in.max(reply.durable_in);
         Ok(Some(reply.answer.map_err(Error::Sql)?))
-    })?;
-    inner.settle(Reply::new(Ok(rows.unwrap_or_default()), durable_in))
+    });
+    let seen = inner.alone.lock().seen();
+    match rows {
+        Ok(rows) => Ok(Reply::seen(Ok(rows.unwrap_or_default()), seen)),
+        Err(Error::Sql(error)) => Ok(Reply::seen(Err(error), seen)),
+        Err(error) => Err(error),
+    }
 }
 
 /// Executes a definition or a single statement while nothing else runs: one that was typed, or one
@@ -465,7 +474,8 @@ pub(crate) fn execute_quietly(
     });
     match durable_in {
         Ok(durable_in) => Reply::new(Ok(Rows::default()), durable_in),
-        Err(error) => Reply::refused(error),
+        // It may tell of rows that were looked through.
+        Err(error) => Reply::seen(Err(Box::new(error)), alone.seen()),
     }
 }
 
@@ -496,11 +506,13 @@ fn refuse_violated(
 
 /// What planning knows of a procedure and, given arguments, of a call: which is planned at a quiet
 /// point and not run.
-fn explain(inner: &Inner, name: &str, arguments: Option<Vec<Value>>) -> Result<Rows, Error> {
+fn explain(session: &Session, name: &str, arguments: Option<Vec<Value>>) -> Result<Rows, Error> {
+    let inner = session.inner();
+    let mut seen = 0;
     let text = match arguments {
         None => definition::explain(&inner.schema.current(), name)?.0,
         Some(arguments) => {
-            let quiet = inner.quiet_beside()?;
+            let quiet = quiet_to_plan(session, name)?;
             let schema = quiet.schema();
             let (id, compiled) = definition::procedure_named(&schema, name)?;
             let mut invocation = Invocation { procedure: id, ..Invocation::default() };
@@ -512,11 +524,36 @@ fn explain(inner: &Inner, name: &str, arguments: Option<Vec<Value>>) -> Result<R
                 plan.make(&compiled.plan, &invocation, frame, access)?;
                 cut.make(&actions, &invocation, frame, access)
             })?;
+            seen = inner.journal.entered();
+            drop(quiet);
             let held = explain_plan(&schema.catalog, &plan);
             text + &held + &explain_in_batch(&schema.catalog, &actions, &mut cut)
         }
     };
-    Ok(shown("plan", text.lines()))
+    session.settle(Reply::seen(Ok(shown("plan", text.lines())), seen))
+}
+
+/// Times, and pauses between them, that a quiet point without open changes is looked for.
+const TRIES_TO_PLAN: u32 = 50;
+const PAUSE_TO_PLAN: Duration = Duration::from_millis(20);
+
+/// A quiet point to plan a call at, beside open transactions; where planning looks at rows, there
+/// are none that an open transaction has changed and may take back.
+fn quiet_to_plan<'a>(session: &'a Session, name: &str) -> Result<Quiet<'a>, Error> {
+    let inner = session.inner();
+    let looks = |schema: &Schema| -> Result<bool, SqlError> {
+        Ok(definition::procedure_named(schema, name)?.1.plan.needs_reconnaissance)
+    };
+    for _ in 0..TRIES_TO_PLAN {
+        let quiet = inner.quiet_beside()?;
+        if quiet.open_changes() == 0 || !looks(&quiet.schema())? {
+            return Ok(quiet);
+        }
+        drop(quiet);
+        session.interrupt().sleep(PAUSE_TO_PLAN).map_err(SqlError::from)?;
+    }
+    let message = "open transactions have changed rows that planning may look at".to_owned();
+    Err(advised(b"55006", message, "Try again when they have ended.").into())
 }
 
 /// Lines of text as rows of one column.

@@ -107,13 +107,15 @@ impl Talk {
     /// BEGIN, COMMIT and so on.
     pub(crate) fn control(
         &mut self,
-        inner: &Inner,
+        session: &Session,
         control: TransactionControl,
     ) -> Result<Said, Error> {
         let said = |tag| Ok(Said { tag, warning: None });
         match control {
-            TransactionControl::Begin(modes) => self.begin(inner, modes.access.unwrap_or_default()),
-            TransactionControl::Commit => self.commit(inner),
+            TransactionControl::Begin(modes) => {
+                self.begin(session.inner(), modes.access.unwrap_or_default())
+            }
+            TransactionControl::Commit => self.commit(session),
             TransactionControl::Rollback => {
                 let warning = ending(self.open.as_ref(), "ROLLBACK");
                 self.abandon();
@@ -153,7 +155,7 @@ impl Talk {
         Ok(Said { tag: "BEGIN", warning: None })
     }
 
-    fn commit(&mut self, inner: &Inner) -> Result<Said, Error> {
+    fn commit(&mut self, session: &Session) -> Result<Said, Error> {
         let warning = ending(self.open.as_ref(), "COMMIT");
         let Some(open) = self.open.take() else { return Ok(Said { tag: "COMMIT", warning }) };
         match open.commit()? {
@@ -163,7 +165,7 @@ impl Talk {
             }
             Ended::Committed(durable_in) => {
                 self.books.commits.increment();
-                inner.settle(Reply::new(Ok(Rows::default()), durable_in))?;
+                session.settle(Reply::new(Ok(Rows::default()), durable_in))?;
                 Ok(Said { tag: "COMMIT", warning })
             }
         }
@@ -210,13 +212,17 @@ impl Talk {
 
     /// Ends a batch: commits its transaction, or takes it back, unless BEGIN has made a block of
     /// it. Whether it stays; none: there was no batch.
-    pub(crate) fn end_batch(&mut self, inner: &Inner, stays: bool) -> Option<Result<bool, Error>> {
+    pub(crate) fn end_batch(
+        &mut self,
+        session: &Session,
+        stays: bool,
+    ) -> Option<Result<bool, Error>> {
         if !std::mem::take(&mut self.in_batch) {
             return None;
         }
         match &self.open {
             Some(open) if open.extent() == Extent::Block => Some(Ok(true)),
-            Some(_) if stays => Some(self.commit(inner).map(|said| said.tag == "COMMIT")),
+            Some(_) if stays => Some(self.commit(session).map(|said| said.tag == "COMMIT")),
             _ => {
                 self.abandon();
                 Some(Ok(stays))
@@ -235,13 +241,13 @@ impl Talk {
     /// Makes way for a definition, which is part of no transaction: a batch's is committed, and one
     /// of BEGIN is, too, if only rows of tables go with it that it has made itself. Otherwise fails
     /// with 25001.
-    pub(crate) fn make_way(&mut self, inner: &Inner, what: &str) -> Result<(), Error> {
+    pub(crate) fn make_way(&mut self, session: &Session, what: &str) -> Result<(), Error> {
         let Some(open) = &mut self.open else { return Ok(()) };
         if open.extent() == Extent::Batch {
-            return self.commit(inner).map(drop);
+            return self.commit(session).map(drop);
         }
         let durable_in = open.make_way(what)?;
-        inner.settle(Reply::new(Ok(Rows::default()), durable_in)).map(drop)
+        session.settle(Reply::new(Ok(Rows::default()), durable_in)).map(drop)
     }
 
     /// Notes that a definition was made in the open transaction, if there is one.
@@ -252,8 +258,8 @@ impl Talk {
     }
 
     /// Commits what [`Talk::begin_unless_open`] began.
-    pub(crate) fn commit_own(&mut self, inner: &Inner) -> Result<(), Error> {
-        self.commit(inner).map(drop)
+    pub(crate) fn commit_own(&mut self, session: &Session) -> Result<(), Error> {
+        self.commit(session).map(drop)
     }
 
     /// Takes back what [`Talk::begin_unless_open`] began.
@@ -271,35 +277,62 @@ impl Talk {
     /// Runs a statement in the open transaction, if there is one.
     pub(crate) fn statement(
         &mut self,
-        inner: &Inner,
         statement: (&Prepared, &[Value]),
         session: &Session,
     ) -> Option<Result<Rows, Error>> {
+        let inner = session.inner();
         if let Err(error) = self.join_batch(inner, session) {
             return Some(Err(error));
         }
         let Self { open, frame, .. } = self;
         let open = open.as_mut()?;
         let now_us = open.now_us;
-        Some(run_in(inner, statement, (session, now_us), frame, open))
+        let done = run_in(inner, statement, (session, now_us), frame, open);
+        let is_own = |rows: &Rows| rows.touched() > 0;
+        Some(self.settle_inside(session, done, is_own))
+    }
+
+    /// Tells the end of something that was done in the open transaction, when what it saw is
+    /// durable. `is_own`: whether an answer without values tells only of changes that the
+    /// transaction has made itself, which wait for its COMMIT ([`crate::settling`]).
+    fn settle_inside(
+        &mut self,
+        session: &Session,
+        done: Result<Rows, Error>,
+        is_own: impl FnOnce(&Rows) -> bool,
+    ) -> Result<Rows, Error> {
+        let answer = match done {
+            Ok(rows) if rows.is_empty() && rows.notices().is_empty() && is_own(&rows) => {
+                return Ok(rows);
+            }
+            Ok(rows) => Ok(rows),
+            Err(Error::Sql(error)) => Err(error),
+            Err(error) => return Err(error),
+        };
+        let seen = self.open.as_ref().map_or(0, OpenTransaction::seen);
+        if answer.is_err() {
+            self.fail(); // nothing is held that nobody needs any more
+        }
+        session.settle(Reply::seen(answer, seen))
     }
 
     /// Runs a call in the open transaction, if there is one.
     pub(crate) fn call(
         &mut self,
-        inner: &Inner,
+        session: &Session,
         invocation: &mut Invocation,
     ) -> Option<Result<Rows, Error>> {
         let Self { open, frame, books, .. } = self;
         let open = open.as_mut()?;
         invocation.now_us = open.now_us;
+        let mut writes = false;
         let began = Ticks::now();
-        let called = call_inside(inner, open, frame, invocation);
+        let called = call_inside(session.inner(), open, frame, (invocation, &mut writes));
         let ended = Ticks::now();
         let (procedure, time) = (invocation.procedure, open.time());
         let spent = Spent { procedure, taken: began, ended, time };
         books.note_call(spent, (began, ended, ended), called.is_err());
-        Some(called)
+        Some(self.settle_inside(session, called, |_| writes))
     }
 
     /// Runs a statement as a transaction of its own.
@@ -326,7 +359,9 @@ impl Talk {
             match committed {
                 Ok(rows) => {
                     self.books.commits.increment();
-                    return inner.settle(Reply::new(Ok(rows), durable_in));
+                    let reply =
+                        Reply { changes: prepared.writes(), ..Reply::new(Ok(rows), durable_in) };
+                    return session.settle(reply);
                 }
                 Err(error) if is_conflict(&error) && repetitions < REPETITIONS_MAX => {
                     self.interrupt.check().map_err(SqlError::from)?;
@@ -342,7 +377,7 @@ impl Talk {
                     inner.refuse_closed()?;
                     self.books.rollbacks.increment();
                     let durable_in = transaction.seen();
-                    return inner.settle(Reply::new(Err(error), durable_in));
+                    return session.settle(Reply::seen(Err(error), durable_in));
                 }
                 Err(error) => return Err(error),
             }
@@ -473,7 +508,7 @@ fn call_inside(
     inner: &Inner,
     open: &mut OpenTransaction,
     frame: &mut Frame,
-    invocation: &Invocation,
+    (invocation, writes): (&Invocation, &mut bool),
 ) -> Result<Rows, Error> {
     for _ in 0..COMPILATIONS_MAX {
         let generation = inner.schema.generation();
@@ -481,6 +516,7 @@ fn call_inside(
         let called: ProcedureId = invocation.procedure;
         let compiled = schema.procedure(called).ok_or_else(unknown_procedure)?;
         let uses = schema.granules.uses_of(&compiled.procedure);
+        *writes = uses.iter().any(|(_, usage)| usage.written);
         let program = &compiled.program;
         let call = Some((&compiled.plan, Party::Procedure(called)));
         let statement = Statement { program, uses: &uses, generation, call };

@@ -159,6 +159,11 @@ impl OpenTransaction {
         }
     }
 
+    /// See [`InteractiveTransaction::seen`].
+    pub(crate) fn seen(&self) -> u64 {
+        self.engine.seen()
+    }
+
     /// See [`InteractiveTransaction::limit_idle`].
     pub(crate) fn limit_idle(&mut self, most: Option<Duration>) {
         self.engine.limit_idle(most);

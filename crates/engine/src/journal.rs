@@ -14,7 +14,9 @@
 //!              I3 what runs at a quiet point follows all that ran before (`greatest`), and all
 //!                 that runs later follows it (`floor`)
 //! Concurrency  `greatest` of a worker -> raised by it, read at quiet points; `floor` -> raised at
-//!              quiet points, read inside the gate. The gate orders both, so Relaxed is enough
+//!              quiet points, read inside the gate. The gate orders both, so Relaxed is enough. The
+//!              epochs of both are read at other moments, too ([`Journal::entered`]): whatever
+//!              showed the reader a change (a latch, a schema) was released after they were raised
 
 pub mod command;
 pub mod text;
@@ -232,7 +234,20 @@ impl Journal {
         position
     }
 
-    /// The greatest position there is. Only at a quiet point.
+    /// The latest epoch that a commit has entered whose changes the caller can have seen, at any
+    /// moment: whoever cannot say what it has met is durable when this is. A commit stands here
+    /// before anything of it is released.
+    pub fn entered(&self) -> u64 {
+        self.greatest_of_all().epoch
+    }
+
+    /// What everything follows that runs beside others: what ran at quiet points.
+    pub fn floor(&self) -> Position {
+        self.floor.get()
+    }
+
+    /// The greatest position there is; its epoch is right at any moment, its time only at a quiet
+    /// point.
     fn greatest_of_all(&self) -> Position {
         self.greatest.iter().map(Place::get).fold(self.floor.get(), Position::max)
     }
@@ -409,7 +424,12 @@ impl Committer {
     /// What everything follows that runs beside others: what ran at quiet points.
     #[inline]
     pub fn floor(&self) -> Position {
-        self.journal.floor.get()
+        self.journal.floor()
+    }
+
+    /// See [`Journal::entered`].
+    pub fn entered(&self) -> u64 {
+        self.journal.entered()
     }
 
     /// What a call that ended at a quiet point without a commit may have seen: everything.

@@ -12,15 +12,15 @@ mod quiet;
 mod rebuild;
 
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, ProcedureId, TableId, WorkerId};
 use hotrow_base::key::{self, KEY_BYTES_MAX, KeyBuffer, KeyError, KeySink};
 use hotrow_base::row::{Words, read_field};
-use hotrow_base::sync::Latch;
 use hotrow_base::sync::gate::Gate;
 use hotrow_base::sync::reclaim::ReclaimEpochs;
+use hotrow_base::sync::{EventCount, Latch};
 use hotrow_storage::btree::Hint;
 use hotrow_storage::budget::MemoryBudget;
 use hotrow_storage::record::RecordId;
@@ -39,6 +39,7 @@ pub use self::quiet::{Bystanders, Clearance, Purpose, Quiet};
 pub use self::rebuild::{ColumnFrom, Rebuilt};
 use crate::checkpoint::SavedRows;
 use crate::ghosts::Ghosts;
+use crate::journal::Journal;
 
 /// The worker id of quiet points; engines have the ids from 1.
 pub const QUIET_WORKER: WorkerId = WorkerId(0);
@@ -556,6 +557,12 @@ pub struct SharedSchema {
     current: Latch<Arc<Schema>>,
     /// interactive transactions of the engine that runs
     bystanders: Latch<Option<Weak<dyn Bystanders>>>,
+    /// where commits are told; none before there is one
+    journal: OnceLock<Arc<Journal>>,
+    /// a quiet point lasts that has put another schema in force
+    is_changing: AtomicBool,
+    /// it has ended
+    changed: EventCount,
 }
 
 impl SharedSchema {
@@ -566,6 +573,26 @@ impl SharedSchema {
             generation: AtomicU64::new(0),
             current: Latch::new(Arc::new(schema)),
             bystanders: Latch::new(None),
+            journal: OnceLock::new(),
+            is_changing: AtomicBool::new(false),
+            changed: EventCount::new(),
+        }
+    }
+
+    /// Makes known where commits are told, once: each change of the schema is a cut there. Locks
+    /// may mean something else behind it, and then their tags say nothing of what came before.
+    pub fn tell_changes_to(&self, journal: &Arc<Journal>) {
+        let set = self.journal.set(Arc::clone(journal));
+        debug_assert!(set.is_ok(), "a database has one journal");
+    }
+
+    /// Waits until the schema that is in force has its place in the journal, if it was changed just
+    /// now: whoever has looked at it without being inside the gate. Called outside of quiet points.
+    pub fn wait_for_change(&self) {
+        // Acquire; partner: the Release in the drop of `Quiet`.
+        let is_over = || (!self.is_changing.load(Ordering::Acquire)).then_some(());
+        if is_over().is_none() {
+            let _ = self.changed.wait_for(None, is_over);
         }
     }
 

@@ -38,6 +38,7 @@ use crate::entry::Kind;
 use crate::error::{LogError, LogFailure};
 use crate::files::Files;
 use crate::read::Tail;
+use hotrow_base::clock::Ticks;
 use hotrow_base::ids::WorkerId;
 use hotrow_base::sync::Latch;
 use hotrow_base::thread::{JoinHandle, ThreadOptions};
@@ -171,10 +172,15 @@ impl Log {
         self.shared.horizon()
     }
 
-    /// Waits until the horizon reaches `epoch`, one that the caller appended to or depends on.
-    /// An error when it never will.
+    /// Waits until the horizon reaches `epoch`, one that somebody has entered; it ends though nobody
+    /// has appended to it. An error when the horizon never will.
     pub fn wait_for(&self, epoch: u64) -> Result<(), LogFailure> {
         self.shared.wait_for(epoch)
+    }
+
+    /// As [`Log::wait_for`]; none when the deadline passes first.
+    pub fn wait_for_until(&self, epoch: u64, deadline: Ticks) -> Option<Result<(), LogFailure>> {
+        self.shared.wait_for_until(epoch, Some(deadline))
     }
 
     /// Why the log takes no more; `None` while it does.

@@ -14,6 +14,7 @@ mod messages;
 mod optimistic;
 mod replay;
 mod row_order;
+mod seen;
 mod serial;
 mod values;
 mod workloads;

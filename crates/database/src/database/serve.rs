@@ -37,6 +37,24 @@ impl Database {
         Self::in_directory_without_engine(path.as_ref(), config, progress, slow)
     }
 
+    /// As [`Database::open_with`], on such a device: for tests of what is told before it is durable.
+    ///
+    /// # Errors
+    ///
+    /// As [`Database::open`].
+    pub fn open_on_slow_log(
+        entry: &EngineEntry,
+        path: impl AsRef<Path>,
+        config: Config,
+        delay: Duration,
+    ) -> Result<Self, Error> {
+        config.check_with_directory()?;
+        let threads = config.threads_for(Some(entry));
+        let staff = threads + config.sessions_for(entry);
+        let directory = DataDirectory::open(path.as_ref())?.with_slow_log(delay);
+        Inner::in_directory(directory, config, staff, |_| ())?.start(entry, threads)
+    }
+
     pub(super) fn in_directory_without_engine(
         path: &Path,
         config: Config,

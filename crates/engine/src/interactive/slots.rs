@@ -72,6 +72,8 @@ pub(super) struct Work<L> {
     pub(super) locks: L,
     pub(super) scratch: Scratch,
     pub(super) savepoints: Vec<Savepoint>,
+    /// the latest epoch of what it may have seen without locks, which leave no tags
+    pub(super) looked_in: u64,
     /// why somebody ended it
     pub(super) ended: Option<Box<SqlError>>,
     pub(super) idle_since: Ticks,
@@ -101,6 +103,7 @@ impl<L: Locks> Slots<L> {
                     locks: locks(number),
                     scratch: Scratch::new(worker),
                     savepoints: Vec::new(),
+                    looked_in: 0,
                     ended: None,
                     idle_since: Ticks::now(),
                     idle_limit: None,
@@ -256,6 +259,7 @@ impl<L: Locks> Interactive for Slots<L> {
             let mut work = slot.work.lock();
             work.ended = None;
             work.savepoints.clear();
+            work.looked_in = 0;
             work.idle_since = Ticks::now();
             work.idle_limit = None;
             work.locks.begin(Attempt::First);

@@ -157,7 +157,9 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
     }
 
     fn seen(&self) -> u64 {
-        self.slots.slot(self.number).work.lock().locks.met().epoch
+        let slot = self.slots.slot(self.number);
+        let work = slot.work.lock();
+        work.locks.met().max(slot.committer.floor()).epoch.max(work.looked_in)
     }
 
     fn time(&self) -> CallTime {
@@ -220,8 +222,8 @@ impl<L: Locks> Inside<'_, L> {
         frame: &mut Frame,
     ) -> Result<Ran, Failure> {
         let program = statement.program;
-        if program.row_locks == RowLocks::Free {
-            return self.look(program, invocation, frame).map(|()| Ran::Done);
+        if program.row_locks == RowLocks::Free && self.look(program, invocation, frame)? {
+            return Ok(Ran::Done);
         }
         frame.begin(program, invocation);
         let Work { locks, scratch, .. } = &mut *self.work;
@@ -281,26 +283,30 @@ impl<L: Locks> Inside<'_, L> {
     }
 
     /// Runs a read that holds nothing. One that fails is tried again: it may have met a row that
-    /// somebody had half changed.
+    /// somebody had half changed. False: it failed each time, and is to be run under locks, so that
+    /// its error is of rows that are there.
     fn look(
         &mut self,
         program: &Program,
         invocation: &Invocation,
         frame: &mut Frame,
-    ) -> Result<(), Failure> {
-        let scratch = &mut self.work.scratch;
-        let _pin = self.schema.memory.epochs().pin(scratch.worker());
+    ) -> Result<bool, Failure> {
+        let _pin = self.schema.memory.epochs().pin(self.slot.worker);
         let mut tries = 0;
         loop {
             tries += 1;
             frame.begin(program, invocation);
-            let mut access = TrialReads::resume(&self.schema, scratch);
-            let Err(stop) = interpret::run(program, 0, frame, &mut access, &mut NoHook) else {
-                return Ok(());
-            };
-            if stop != Stop::Error || tries == LOOKS_MAX {
-                let error = error_of(stop, &self.schema, frame);
-                return Err(Failure::Statement(Box::new(error)));
+            let mut access = TrialReads::resume(&self.schema, &mut self.work.scratch);
+            let looked = interpret::run(program, 0, frame, &mut access, &mut NoHook);
+            self.work.looked_in = self.work.looked_in.max(self.slot.committer.entered());
+            match looked {
+                Ok(()) => return Ok(true),
+                Err(Stop::Error) if tries < LOOKS_MAX => {}
+                Err(Stop::Error) => return Ok(false),
+                Err(stop) => {
+                    let error = error_of(stop, &self.schema, frame);
+                    return Err(Failure::Statement(Box::new(error)));
+                }
             }
         }
     }
@@ -308,7 +314,7 @@ impl<L: Locks> Inside<'_, L> {
 
 impl<L: Locks> Work<L> {
     fn commit(&mut self, schema: &Schema, committer: &Committer) -> Result<u64, SqlError> {
-        let Self { locks, scratch, savepoints, .. } = self;
+        let Self { locks, scratch, savepoints, looked_in, .. } = self;
         let _pin = schema.memory.epochs().pin(scratch.worker());
         savepoints.clear();
         let met = locks.met();
@@ -318,7 +324,7 @@ impl<L: Locks> Work<L> {
                 access.commit();
                 locks.release_all(Some(commit.position()));
                 committer.finish(commit);
-                Ok(commit.position().epoch)
+                Ok(commit.position().epoch.max(*looked_in))
             }
             Err(_) => {
                 access.undo();

@@ -186,7 +186,7 @@ impl Quiet<'_> {
     }
 
     /// How many changes of interactive transactions there are that are not committed.
-    fn open_changes(&self) -> usize {
+    pub fn open_changes(&self) -> usize {
         self.shared.bystanders().map_or(0, |bystanders| bystanders.changes())
     }
 
@@ -198,10 +198,25 @@ impl Quiet<'_> {
         }
     }
 
-    /// Puts another schema in force.
+    /// Puts another schema in force. Whoever looks at it from outside the gate may tell of it when
+    /// the quiet point is over, by which time it has its place in the journal.
     pub fn replace(&self, schema: Schema) {
+        self.shared.is_changing.store(true, Ordering::Relaxed); // ordered by the latch of `current`
+        if let Some(journal) = self.shared.journal.get() {
+            journal.cut();
+        }
         *self.shared.current.lock() = Arc::new(schema);
         // Release; partner: the Acquire in `generation`.
         self.shared.generation.fetch_add(1, Ordering::Release);
+    }
+}
+
+impl Drop for Quiet<'_> {
+    fn drop(&mut self) {
+        if self.shared.is_changing.load(Ordering::Relaxed) {
+            // Release; partner: the Acquire in `wait_for_change`.
+            self.shared.is_changing.store(false, Ordering::Release);
+            self.shared.changed.notify_all();
+        }
     }
 }

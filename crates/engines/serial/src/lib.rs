@@ -123,7 +123,7 @@ impl Runner for SerialRunner {
         let procedure = procedure.as_deref().expect("only procedures that exist are run");
         let program = &procedure.program;
         let met = self.committer.last(); // I1
-        *durable_in = met.epoch;
+        *durable_in = met.max(self.committer.floor()).epoch;
         frame.begin(program, invocation);
         let mut access = InPlace::new(schema, &mut self.scratch, Alone);
         let ran = match self.planning {

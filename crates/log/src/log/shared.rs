@@ -9,6 +9,7 @@ use crate::error::{LogError, LogFailure};
 use crate::files::Files;
 use crate::read::Tail;
 use crossbeam_utils::CachePadded;
+use hotrow_base::clock::Ticks;
 use hotrow_base::sync::commit_epoch::CommitEpochs;
 use hotrow_base::sync::{EventCount, Latch, Parker};
 use std::collections::VecDeque;
@@ -32,6 +33,8 @@ pub(super) struct Shared {
     failure: OnceLock<LogFailure>,
     /// The last epoch that is to end even if it is empty, and to be synced.
     boundary: AtomicU64,
+    /// The last epoch that somebody waits for: it is to end even if it is empty.
+    awaited: AtomicU64,
     /// Who waits for an even, and for an odd epoch: the end of one wakes half of the sleepers,
     /// those who need not go on sleeping.
     clients: [EventCount; 2],
@@ -61,6 +64,7 @@ impl Shared {
             state: AtomicU8::new(OPEN),
             failure: OnceLock::new(),
             boundary: AtomicU64::new(0),
+            awaited: AtomicU64::new(0),
             clients: [EventCount::new(), EventCount::new()],
             room: EventCount::new(),
             buffer_bytes_max: options.buffer_bytes_max,
@@ -93,16 +97,39 @@ impl Shared {
     }
 
     pub(super) fn wait_for(&self, epoch: u64) -> Result<(), LogFailure> {
+        self.wait_for_until(epoch, None).expect("a wait without a deadline ends with an outcome")
+    }
+
+    /// As [`Shared::wait_for`]; none when the deadline passes before the outcome is known.
+    pub(super) fn wait_for_until(
+        &self,
+        epoch: u64,
+        deadline: Option<Ticks>,
+    ) -> Option<Result<(), LogFailure>> {
         if self.horizon() >= epoch {
-            return Ok(());
+            return Some(Ok(()));
         }
-        let outcome = self.clients[(epoch & 1) as usize].sleep_for(None, || {
-            // The failure first: it comes after the last move of the horizon, so who sees it and
-            // then an old horizon knows that the epoch was lost.
-            let failure = self.failure();
-            if self.horizon() >= epoch { Some(Ok(())) } else { failure.map(Err) }
-        });
-        outcome.expect("a wait without a deadline ends with an outcome")
+        self.have_ended(epoch);
+        self.clients[(epoch & 1) as usize].sleep_for(deadline, || self.outcome(epoch))
+    }
+
+    /// What became of an epoch, as far as it is known.
+    fn outcome(&self, epoch: u64) -> Option<Result<(), LogFailure>> {
+        // The failure first: it comes after the last move of the horizon, so who sees it and then
+        // an old horizon knows that the epoch was lost.
+        let failure = self.failure();
+        if self.horizon() >= epoch { Some(Ok(())) } else { failure.map(Err) }
+    }
+
+    /// Has an epoch end that is still entered: whoever entered it may have appended nothing, and
+    /// then nothing else would end it.
+    fn have_ended(&self, epoch: u64) {
+        // Relaxed on both: the notification orders what the writer looks at.
+        let is_open = self.epochs.current() <= epoch;
+        if is_open && self.awaited.load(Ordering::Relaxed) < epoch {
+            self.awaited.fetch_max(epoch, Ordering::Relaxed);
+            self.writer.notify();
+        }
     }
 
     #[inline]
@@ -122,6 +149,11 @@ impl Shared {
         self.writer.notify();
         self.wait_for(epoch)?;
         Ok(epoch + 1)
+    }
+
+    /// Whether `epoch` is to end even if it is empty.
+    pub(super) fn is_to_end(&self, epoch: u64) -> bool {
+        self.is_boundary(epoch) || self.awaited.load(Ordering::Relaxed) >= epoch
     }
 
     /// Whether `epoch` is to end even if it is empty, and to be synced.

@@ -104,10 +104,10 @@ impl Writer {
         self.shared.writer.wait_for(deadline, || self.has_work() || self.shared.is_closing());
     }
 
-    /// Whether anybody appended, or waits for a boundary.
+    /// Whether anybody appended, or waits for the end of an epoch.
     fn has_work(&self) -> bool {
         let workers = self.shared.workers.iter().zip(&self.taken);
-        self.shared.is_boundary(self.shared.epochs.current())
+        self.shared.is_to_end(self.shared.epochs.current())
             || workers.into_iter().any(|(worker, &taken)| worker.appended() != taken)
     }
 
