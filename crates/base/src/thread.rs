@@ -10,6 +10,8 @@ mod tests;
 
 use std::io;
 
+use crate::panics;
+
 pub use background::{BackgroundThread, News};
 pub use std::thread::{JoinHandle, Scope, ScopedJoinHandle, scope, sleep, yield_now};
 
@@ -86,6 +88,7 @@ fn run<T>(core: Option<usize>, body: impl FnOnce() -> T) -> T {
     if let Some(core) = core {
         pin_current_thread(core);
     }
+    panics::guard_thread();
     body()
 }
 

@@ -16,6 +16,7 @@ mod read;
 use std::io::{self, Read, Write};
 
 use hotrow_base::interrupt::Running;
+use hotrow_base::panics;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_sql::{Copied, Copy, CopyForm, quoted};
@@ -228,6 +229,7 @@ impl CopyIn {
     ///
     /// As [`Session::copy_in`]; then there is nothing more to do with it.
     pub fn write(&mut self, session: &Session, data: &[u8]) -> Result<(), Error> {
+        let _guard = panics::guard();
         let mut come = std::mem::take(&mut self.data);
         match &mut come {
             Data::Lines(lines) => lines.push(data),
@@ -248,6 +250,7 @@ impl CopyIn {
     ///
     /// As [`Session::copy_in`], and what COMMIT says where the transaction is its own.
     pub fn finish(self, session: &Session) -> Result<StatementResult, Error> {
+        let _guard = panics::guard();
         let place = self.place;
         let rows = self.rows_of_finish(session)?;
         Ok(result(rows, place))
@@ -255,6 +258,7 @@ impl CopyIn {
 
     /// The data has come to an end that it should not have; the error that says so, 57014.
     pub fn fail(self, session: &Session, why: &str) -> Error {
+        let _guard = panics::guard();
         let error = SqlError::new(b"57014", format!("COPY from stdin failed: {why}"));
         self.failed(session, self.at_line(error, None).into())
     }

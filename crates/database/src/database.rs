@@ -40,6 +40,7 @@ use crate::admission::Admission;
 use crate::advisory::AdvisoryLocks;
 use crate::alone::Alone;
 use crate::books::Library;
+use crate::bugs;
 use crate::bulk::BulkLoader;
 use crate::cancel::Cancellers;
 use crate::checkpoint::{CheckpointProgress, CheckpointReport, Checkpoints, start_checkpointer};
@@ -366,6 +367,7 @@ impl Inner {
         outcomes: Arc<Outcomes>,
         log: Option<Arc<Log>>,
     ) -> Self {
+        bugs::expect();
         let trace = config.trace.then(|| Arc::new(SerialTrace::default()));
         let workers = schema.current().memory.workers();
         let journal = Journal::new(workers, log, trace).with_entries(config.log_entries);

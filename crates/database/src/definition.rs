@@ -22,7 +22,7 @@ use hotrow_transaction::coarse;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::constant::evaluate;
 use hotrow_transaction::explain;
-use hotrow_transaction::outcome::{Notice, SqlError};
+use hotrow_transaction::outcome::{Notice, SqlError, apart};
 use hotrow_transaction::program::{Place, Procedure};
 
 use crate::error::advised;
@@ -197,7 +197,8 @@ fn change_catalog(
     let schema = quiet.schema();
     let mut catalog = schema.catalog.clone();
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
-    if let Some((view, error)) = broken_view(&catalog, &Registered(&schema)) {
+    let broken = apart(|| Ok::<_, SqlError>(broken_view(&catalog, &Registered(&schema))))?;
+    if let Some((view, error)) = broken {
         let is_own = |change: &CatalogChange| match change {
             CatalogChange::SetView(made) => made.name == view,
             _ => false,
@@ -276,6 +277,10 @@ fn compile_again(
 }
 
 fn compile_source(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError> {
+    apart(|| compile_one(catalog, source))
+}
+
+fn compile_one(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError> {
     let statements = parse_script(source)?;
     let [statement] = statements.as_slice() else {
         return Err(SqlError::new(b"XX000", "a procedure's text is not one statement"));
@@ -313,7 +318,7 @@ fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange
 
 /// Fails where a view would not survive.
 fn refuse_broken_view(next: &Schema) -> Result<(), SqlError> {
-    let broken = broken_view(&next.catalog, &Registered(next));
+    let broken = apart(|| Ok::<_, SqlError>(broken_view(&next.catalog, &Registered(next))))?;
     broken.map_or(Ok(()), |(view, error)| Err(needed_by_view(&view, error)))
 }
 

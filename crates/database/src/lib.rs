@@ -41,6 +41,7 @@ mod alone;
 mod arguments;
 pub mod binary;
 mod books;
+mod bugs;
 mod bulk;
 mod cancel;
 mod checkpoint;

@@ -9,6 +9,7 @@ use std::cell::{Ref, RefCell};
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::TableId;
+use hotrow_base::panics;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
@@ -19,7 +20,7 @@ use hotrow_sql::{
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::granule::TableUse;
 use hotrow_transaction::invocation::Arguments;
-use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::program::{Procedure, ResultColumn};
 
 use crate::arguments::refusal;
@@ -127,6 +128,7 @@ impl Session {
     }
 
     fn prepare_parsed(&self, text: &str, types: &[Option<SqlType>]) -> Result<Prepared, Error> {
+        let _guard = panics::guard();
         self.prepare_one(parsed(text)?, types)
     }
 
@@ -148,14 +150,16 @@ impl Session {
         let generation = self.inner().schema.generation();
         let schema = self.inner().schema.current();
         let registered = Registered(&schema);
-        let (compiled, parameters) =
-            compile_with_parameters(&schema.catalog, &registered, &statement, types)?;
-        let columns = columns_of(&schema, &compiled);
-        let known = match is_work(&compiled) {
-            true => Some(Known { generation, work: Work::of(&schema, compiled)? }),
-            false => None,
-        };
-        let takes = Some(Takes { parameters, columns });
+        let (takes, known) = apart(|| {
+            let (compiled, parameters) =
+                compile_with_parameters(&schema.catalog, &registered, &statement, types)?;
+            let columns = columns_of(&schema, &compiled);
+            let known = match is_work(&compiled) {
+                true => Some(Known { generation, work: Work::of(&schema, compiled)? }),
+                false => None,
+            };
+            Ok::<_, SqlError>((Some(Takes { parameters, columns }), known))
+        })?;
         Ok(Prepared { statement, takes, known: RefCell::new(known) })
     }
 
@@ -176,7 +180,7 @@ impl Session {
 }
 
 fn parsed(text: &str) -> Result<ScriptStatement, SqlError> {
-    let mut statements = parse_script(text)?;
+    let mut statements = apart(|| parse_script(text))?;
     match (statements.pop(), statements.is_empty()) {
         (Some(statement), true) => Ok(statement),
         _ => {
@@ -254,6 +258,10 @@ impl Prepared {
         if self.known.borrow().as_ref().is_some_and(is_known) {
             return Ok(None);
         }
+        apart(|| self.compile_anew(schema, generation))
+    }
+
+    fn compile_anew(&self, schema: &Schema, generation: u64) -> Result<Option<Compiled>, SqlError> {
         let registered = Registered(schema);
         let compiled = match &self.takes {
             None => compile(&schema.catalog, &registered, &self.statement)?,
@@ -378,7 +386,7 @@ impl Prepared {
         // As they are bound where there is no need for a text.
         let bound = self.bound(values)?;
         let text = with_literals(&self.statement, self.parameters(), &bound)?;
-        let mut statements = parse_script(&text)?;
+        let mut statements = apart(|| parse_script(&text))?;
         let (Some(mut statement), true) = (statements.pop(), statements.is_empty()) else {
             return Err(SqlError::new(b"XX000", "a statement with values is not one statement"));
         };

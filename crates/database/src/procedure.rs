@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use hotrow_base::ids::ProcedureId;
+use hotrow_base::panics;
 use hotrow_transaction::compiled::CompiledProcedure;
 
 use crate::arguments::IntoArguments;
@@ -63,6 +64,7 @@ impl Procedure {
     ///
     /// As [`crate::Session::call`].
     pub fn call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
+        let _guard = panics::guard();
         self.address(arguments)?;
         let deadline = self.inner.config.call_deadline;
         let called = self.inner.call(&self.mailbox.borrow(), None, deadline);
@@ -78,6 +80,7 @@ impl Procedure {
     ///
     /// As [`crate::Session::try_call`].
     pub fn try_call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
+        let _guard = panics::guard();
         self.address(arguments)?;
         let called = self.inner.try_call(&self.mailbox.borrow());
         let called = called.and_then(|reply| self.inner.settle(reply, &self.books));

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::clock;
+use hotrow_base::panics;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
@@ -20,7 +21,7 @@ use hotrow_sql::{
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::lower;
-use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::program::Procedure;
 
 use crate::arguments::bind_all;
@@ -142,7 +143,12 @@ pub(crate) fn run(
     let invocation = Invocation { now_us: around.now_us, ..Invocation::default() };
     let mut ground = Reads { work, around, execute, invocation };
     let limits = Limits { bytes_max: around.inner.config.result_bytes_max };
-    match hotrow_query::run(&work.query, values, around.now_us, limits, &mut ground) {
+    // What the ground does is guarded again.
+    let run = || {
+        panics::point::reach("query");
+        hotrow_query::run(&work.query, values, around.now_us, limits, &mut ground)
+    };
+    match apart(run) {
         Ok(values) => {
             let rows = values.len() / work.columns.len().max(1);
             Ok(Some(Rows::new(Arc::clone(&work.columns), values, rows as u64)))
@@ -310,10 +316,12 @@ impl Ground for Reads<'_, '_> {
     type Error = Halt;
 
     fn go_on(&mut self) -> Result<(), Halt> {
+        let _guard = panics::guard();
         Ok(self.around.session.interrupt().check().map_err(SqlError::from)?)
     }
 
     fn fetch(&mut self, fetch: usize, values: &[Value]) -> Result<Vec<Value>, Halt> {
+        let _guard = panics::guard();
         let read = &self.work.fetches[fetch];
         let arguments = &mut self.invocation.arguments;
         bind_all(&read.procedure, values, arguments)?;
@@ -330,6 +338,7 @@ impl Ground for Reads<'_, '_> {
     }
 
     fn system_rows(&mut self, relation: &str) -> Vec<Row> {
+        let _guard = panics::guard();
         self.with_context(|context| system_rows(context, relation))
     }
 
@@ -338,6 +347,7 @@ impl Ground for Reads<'_, '_> {
         function: SystemFunction,
         arguments: &[Value],
     ) -> Result<Value, SqlError> {
+        let _guard = panics::guard();
         if let Some(value) = self.session_function(function, arguments)? {
             return Ok(value);
         }

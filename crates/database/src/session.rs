@@ -11,12 +11,13 @@ use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::memory::{MemoryAccount, Scope};
+use hotrow_base::panics;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_sql::AdvisoryLevel;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::invocation::{Arguments, Invocation};
-use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::program::Procedure as Tree;
 
 use crate::advisory::AdvisoryOwner;
@@ -168,7 +169,12 @@ impl Session {
     ///
     /// [`Error::Sql`]: 42601 and the like, with the place in the script.
     pub fn parse(&self, script: &str) -> Result<Vec<Prepared>, Error> {
-        let parsed = hotrow_sql::parse_script(script).inspect_err(|_| self.talk().fail())?;
+        let _guard = panics::guard();
+        let parse = || {
+            panics::point::reach("parse");
+            hotrow_sql::parse_script(script)
+        };
+        let parsed = apart(parse).inspect_err(|_| self.talk().fail())?;
         let statement =
             |parsed| conceal(parsed).map(|parsed| Prepared::of_script(in_parts(self, parsed)));
         let statements = parsed.into_iter().map(statement).collect::<Result<_, SqlError>>();
@@ -203,6 +209,7 @@ impl Session {
     /// what the value's conversion says) for a wrong one, else whatever the procedure failed with;
     /// [`Error::Closed`].
     pub fn call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
+        let _guard = panics::guard();
         let _running = self.interrupt.begin();
         let called = self.call_uncounted(name, arguments);
         self.note_statement(called.is_ok());
@@ -225,6 +232,7 @@ impl Session {
     ///
     /// As [`Session::call`], and 53300.
     pub fn try_call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
+        let _guard = panics::guard();
         let inside = self.call_inside(|session| session.address(name, arguments));
         let try_call = || self.settle(self.inner.try_call(&self.mailbox.borrow())?);
         let called = inside.and_then(|rows| rows.map_or_else(try_call, Ok));
@@ -269,6 +277,7 @@ impl Session {
         name: &str,
         arguments: impl IntoArguments,
     ) -> Result<Rows, Error> {
+        let _guard = panics::guard();
         self.talk().refuse_inside("a call with a key")?;
         once::check_key(key)?;
         let (id, compiled) = self.look_up(name)?;
@@ -306,6 +315,7 @@ impl Session {
     ///
     /// As [`Session::call`].
     pub fn replay(&self, recorded: &Invocation) -> Result<Rows, Error> {
+        let _guard = panics::guard();
         self.talk().refuse_inside("a repetition")?;
         let schema = self.inner.schema.current();
         let fits = schema
@@ -333,6 +343,7 @@ impl Session {
     /// planned, and a transaction of its own, unless a statement has come before it. On engines
     /// without transactions of several statements each stays one of its own.
     pub fn begin_batch(&self) {
+        let _guard = panics::guard();
         if self.transaction_state() == TransactionState::Idle {
             self.settings().step(TransactionStep::Begun);
         }
@@ -346,6 +357,7 @@ impl Session {
     ///
     /// What COMMIT says.
     pub fn end_batch(&self, stays: bool) -> Result<(), Error> {
+        let _guard = panics::guard();
         let Some(ended) = self.talk().end_batch(self, stays) else { return Ok(()) };
         self.settle_advisory();
         if self.transaction_state() == TransactionState::Idle {

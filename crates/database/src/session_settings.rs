@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hotrow_base::panics;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_sql::{AdvisoryLevel, Setting, TransactionAccess, TransactionControl, TransactionModes};
@@ -65,6 +66,7 @@ impl Session {
     ///
     /// As said.
     pub fn discard_all(&self) -> Result<(), Error> {
+        let _guard = panics::guard();
         let refused = self.talk().refuse_inside("DISCARD ALL");
         refused.inspect_err(|_| self.talk().fail())?;
         self.settings().reset_all();

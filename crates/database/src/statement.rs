@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hotrow_base::clock::{self, Ticks};
 use hotrow_base::ids::TableId;
+use hotrow_base::panics;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
@@ -17,7 +18,7 @@ use hotrow_transaction::actions::{ActionPlan, explain_in_batch};
 use hotrow_transaction::explain::explain_plan;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::lower;
-use hotrow_transaction::outcome::{self, Notice, NoticeLevel, SqlError};
+use hotrow_transaction::outcome::{self, Notice, NoticeLevel, SqlError, apart};
 use hotrow_transaction::plan::Plan;
 use hotrow_transaction::program::Place;
 
@@ -89,6 +90,7 @@ pub(crate) fn perform(
     prepared: &Prepared,
     values: &[Value],
 ) -> Result<Outcome, Error> {
+    let _guard = panics::guard();
     if let Some(naming) = prepared.statement().naming() {
         // CLOSE is what clients send to clean up, in failed transactions, too.
         if !matches!(naming, Naming::Close(_)) {
@@ -125,6 +127,7 @@ pub(crate) fn execute(
     prepared: &Prepared,
     values: &[Value],
 ) -> Result<StatementResult, Error> {
+    let _guard = panics::guard();
     let _running = session.interrupt().begin();
     let began = Ticks::now();
     let done = execute_in_state(session, prepared, values);
@@ -398,7 +401,8 @@ fn execute_alone(
         Some(_) => rows.named(prepared.columns().map(|(name, _)| name.to_owned())),
         None => rows,
     };
-    if let Compiled::Query(query) = compile(&schema.catalog, &Registered(&schema), statement)? {
+    let compiled = apart(|| compile(&schema.catalog, &Registered(&schema), statement))?;
+    if let Compiled::Query(query) = compiled {
         let reply = query_alone(session, (&schema, query))?;
         drop(quiet);
         return session.settle(reply).map(named);
@@ -420,7 +424,7 @@ fn execute_alone(
 /// Runs a query at a quiet point: it changes nothing, and so the log need not know.
 fn query_alone(session: &Session, (schema, query): (&Schema, Arc<Query>)) -> Result<Reply, Error> {
     let inner = session.inner();
-    let work = QueryWork::of(schema, query)?;
+    let work = apart(|| QueryWork::of(schema, query))?;
     let now_us = clock::now_us();
     let around = Around { inner, schema, session, now_us, is_alone: true };
     let rows = query::run(&work, &[], &around, &mut |read, invocation| {
@@ -449,7 +453,7 @@ pub(crate) fn execute_quietly(
 ) -> Reply {
     let entry = TextEntry { now_us, place: statement.place, text: &statement.text };
     let schema = quiet.schema();
-    let compiled = compile(&schema.catalog, &Registered(&schema), statement);
+    let compiled = apart(|| compile(&schema.catalog, &Registered(&schema), statement));
     let defined = match compiled {
         Ok(Compiled::Query(_) | Compiled::Change(_)) => {
             return Reply::refused(SqlError::new(b"XX000", "no log has a query's text"));
@@ -458,7 +462,7 @@ pub(crate) fn execute_quietly(
             return Reply::refused(SqlError::new(b"XX000", "a text does not tell its numbers"));
         }
         Ok(Compiled::Statement(procedure)) => {
-            return match lower::lower(&schema.catalog, &procedure) {
+            return match apart(|| lower::lower(&schema.catalog, &procedure)) {
                 Ok(program) => alone.statement(&schema, &program, &entry),
                 Err(error) => Reply::refused(error),
             };
@@ -489,7 +493,7 @@ fn refuse_violated(
     let Compiled::Catalog(changes) = definition else { return Ok(()) };
     for change in changes {
         let CatalogChange::AddCheck { table, check, violated_by } = change else { continue };
-        let program = lower::lower(&schema.catalog, violated_by)?;
+        let program = apart(|| lower::lower(&schema.catalog, violated_by))?;
         let found = alone.statement(schema, &program, entry).answer.map_err(|error| *error)?;
         let Some(row) = found.iter().next() else { continue };
         let (name, table) = (&check.name, &schema.catalog.table(*table).name);

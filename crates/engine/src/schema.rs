@@ -28,7 +28,7 @@ use hotrow_storage::table::{Index as StoredIndex, IndexKind as StoredKind, Table
 use hotrow_transaction::catalog::{Catalog, Index, IndexKind};
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::granule::{Granules, TableUse};
-use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::program::Procedure;
 use hotrow_transaction::routing::Routing;
 
@@ -399,7 +399,8 @@ impl Schema {
             .into_iter()
             .map(|tree| match tree {
                 Some(tree) => {
-                    CompiledProcedure::new(&self.catalog, &granules, tree).map(Arc::new).map(Some)
+                    let compiled = apart(|| CompiledProcedure::new(&self.catalog, &granules, tree));
+                    compiled.map(Arc::new).map(Some)
                 }
                 None => Ok(None),
             })

@@ -32,6 +32,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
+use hotrow_base::stack::deeper;
 use hotrow_base::value::Value;
 use hotrow_sql::{Plan, Query, Scalars, SetOperation, SortKey, SystemFunction};
 use hotrow_transaction::outcome::SqlError;
@@ -162,6 +163,12 @@ type Take<'t, 'g, G> = &'t mut dyn FnMut(&mut Runner<'g, G>, Row) -> Flow<<G as 
 impl<'g, G: Ground> Runner<'g, G> {
     /// Gives the rows of an operator to another one, as long as that wants them.
     fn each(&mut self, plan: &Plan, take: Take<'_, 'g, G>) -> Flow<G::Error> {
+        let given = deeper(|| self.each_here(plan, take));
+        given.map_err(SqlError::from)?
+    }
+
+    /// On a stack that has room for all that takes the rows.
+    fn each_here(&mut self, plan: &Plan, take: Take<'_, 'g, G>) -> Flow<G::Error> {
         match plan {
             Plan::One => take(self, Row::new()),
             Plan::Fetch { fetch, inputs, outputs } => {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bytes::BufMut;
 use hotrow::{CopyOut, Notice, Session, SqlType, StatementResult};
+use hotrow_base::panics;
 use pgwire::messages::data::{FieldDescription, RowDescription};
 use pgwire::messages::response::CommandComplete;
 
@@ -18,6 +19,7 @@ pub(crate) fn say_result(
     result: &StatementResult,
     origins: &[(u32, i16)],
 ) {
+    panics::point::reach("answer");
     say_notices(out, session, &result.notices);
     if !result.types.is_empty() {
         let columns = result.rows.columns().iter().cloned();

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use bytes::{BufMut, BytesMut};
 use hotrow_base::clock::Ticks;
+use hotrow_base::panics::Panicked;
 use pgwire::messages::Message;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use socket2::Socket;
@@ -43,6 +44,8 @@ pub(crate) enum Ended {
     Left,
     /// the socket failed
     Failed,
+    /// what it said or heard met a bug
+    Panicked(Panicked),
 }
 
 /// Where a client was when it said nothing for too long.
@@ -186,6 +189,8 @@ impl Incoming {
 pub(crate) struct Outgoing {
     channel: Channel,
     buffer: BytesMut,
+    /// where the last whole message ends in it
+    whole: usize,
     /// the stream has failed: nothing is sent any more
     is_broken: bool,
 }
@@ -194,7 +199,12 @@ impl Outgoing {
     /// Answers on a stream.
     pub(crate) fn new(stream: Arc<Socket>) -> Self {
         let stream = Stream { socket: stream, deadline: None, look_every: None };
-        Self { channel: Channel::Plain(stream), buffer: BytesMut::new(), is_broken: false }
+        Self {
+            channel: Channel::Plain(stream),
+            buffer: BytesMut::new(),
+            whole: 0,
+            is_broken: false,
+        }
     }
 
     /// From now on waits for what comes end at a point in time with [`Ended::TimedOut`], or at
@@ -227,6 +237,7 @@ impl Outgoing {
     pub(crate) fn say(&mut self, message: &impl Message) {
         // What fails here is a message that is too long for the protocol.
         self.is_broken |= message.encode(&mut self.buffer).is_err();
+        self.whole = self.buffer.len();
         self.flush_some();
     }
 
@@ -242,12 +253,19 @@ impl Outgoing {
             }
             Err(_) => self.is_broken = true,
         }
+        self.whole = self.buffer.len();
         self.flush_some();
     }
 
     /// Says one byte, which is no message.
     pub(crate) fn say_byte(&mut self, byte: u8) {
         self.buffer.put_u8(byte);
+        self.whole = self.buffer.len();
+    }
+
+    /// Forgets a message that was begun and will not be said to its end.
+    pub(crate) fn forget_part(&mut self) {
+        self.buffer.truncate(self.whole);
     }
 
     /// Sends all that was said.
@@ -257,6 +275,7 @@ impl Outgoing {
         }
         let sent = self.channel.write_all(&self.buffer);
         self.buffer.clear();
+        self.whole = 0;
         if self.buffer.capacity() > 2 * KEPT_BYTES_MAX {
             self.buffer = BytesMut::new();
         }
@@ -267,6 +286,7 @@ impl Outgoing {
     fn flush_some(&mut self) {
         if self.buffer.len() > OUTPUT_BYTES_MAX && self.flush().is_err() {
             self.buffer.clear();
+            self.whole = 0;
         }
     }
 }

@@ -16,7 +16,7 @@
 //! What is there and what is not: docs/server.md.
 //!
 //! Architecture invariants: this crate knows no engine; what clients may do to each other goes
-//! through the database. Whatever bytes come, no thread panics: a release build would end with it.
+//! through the database. Whatever bytes come, no thread panics: its session would end with it.
 
 #![forbid(unsafe_code)]
 

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use hotrow::{Canceller, Database};
 use hotrow_base::clock::Ticks;
+use hotrow_base::panics::contained;
 use hotrow_base::sync::Latch;
 use hotrow_base::thread::{self, ThreadOptions};
 use rand::TryRngCore;
@@ -413,21 +414,27 @@ impl Shared {
         let ended = loop {
             let patience = conversation.patience();
             conversation.out().wait_until(patience.map(Ticks::from_now));
-            let (message, is_last) = match incoming.message(conversation.out()) {
-                Ok(raw) => (Frontend::read(raw.kind, raw.body), raw.is_last),
+            let raw = match incoming.message(conversation.out()) {
+                Ok(raw) => raw,
                 Err(Ended::TimedOut) => match conversation.time_out() {
                     Some(idle) => break idle,
                     None => continue,
                 },
                 Err(ended) => break ended,
             };
-            match message {
-                Ok(message) => {
-                    if conversation.answer(message, is_last) == Goes::Away {
-                        break Ended::Left;
-                    }
+            // What the database does for it is guarded again.
+            let answered = contained(|| {
+                let message = Frontend::read(raw.kind, raw.body);
+                message.map(|message| conversation.answer(message, raw.is_last))
+            });
+            match answered {
+                Ok(Ok(Goes::On)) => {}
+                Ok(Ok(Goes::Away)) => break Ended::Left,
+                Ok(Err(Malformed(what))) => break Ended::Malformed(what),
+                Err(panicked) => {
+                    conversation.out().forget_part();
+                    break Ended::Panicked(panicked);
                 }
-                Err(Malformed(what)) => break Ended::Malformed(what),
             }
         };
         drop(conversation); // what it held is free before its client hears
@@ -459,6 +466,7 @@ impl Shared {
             Ended::Failed => info!(number, %from, "a connection has failed"),
             Ended::Malformed(what) => warn!(number, %from, what, "a client is cut off"),
             Ended::TimedOut => info!(number, %from, "a client began no session in time"),
+            Ended::Panicked(_) => {} // told where it happened
             Ended::Idle(idle) => info!(number, %from, ?idle, "a client was silent for too long"),
         }
         let is_terminated = || {
@@ -471,6 +479,10 @@ impl Shared {
                 refuse(out, b"57P01", message, "");
             }
             Ended::Malformed(what) => refuse(out, b"08P01", what, ""),
+            Ended::Panicked(panicked) => {
+                let hint = "This is a bug of Hotrow; the log tells where it is.";
+                refuse(out, b"XX000", panicked.to_string(), hint);
+            }
             Ended::TimedOut => {
                 refuse(out, b"08006", "no session was begun for too long".to_owned(), "");
             }

@@ -2,14 +2,16 @@
 //!
 //! Role         makes [`Block`]s of the tokens of a routine's body; refuses what the subset leaves
 //!              out (docs/plpgsql-subset.md) with what to write instead
-//! Invariants   I1 blocks nest at most [`NESTING_MAX`] deep
+//! Invariants   I1 blocks nest at most [`NESTING_MAX`] deep, and branches at most
+//!              [`BRANCHES_MAX`]: that bounds the depth of the program, in which the second arm
+//!              of an IF stands in the ELSE of the first
 
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
 use crate::block_loop::{for_statement, foreach_statement};
-use crate::error::{Result, syntax, too_complex, unsupported};
+use crate::error::{Advice, Result, syntax, too_complex, unsupported};
 use crate::raise::raise;
 use crate::syntax::{
     Block, BlockStatement, BlockStatementKind as Kind, Body, Declaration, Into, Target, TypeName,
@@ -17,10 +19,47 @@ use crate::syntax::{
 };
 use crate::token::{Cursor, NESTING_MAX, is_word, parse_expression, parse_statement, parse_type};
 
+/// Branches of IF and CASE one behind or in the other.
+pub(crate) const BRANCHES_MAX: usize = 250;
+
+/// How deep in a body a statement stands.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Depth {
+    /// blocks, loops and branches around it
+    blocks: usize,
+    /// and branches before those
+    branches: usize,
+}
+
+impl Depth {
+    /// In a block of its own.
+    fn inside(self) -> Self {
+        Self { blocks: self.blocks + 1, branches: self.branches + 1 }
+    }
+
+    /// In a branch behind so many others.
+    fn behind(self, branches: usize) -> Self {
+        Self { branches: self.branches + branches, ..self }
+    }
+
+    fn check(self, place: Place) -> Result<()> {
+        if self.blocks > NESTING_MAX {
+            return Err(too_complex(place, "blocks are nested too deeply")
+                .hint("put the inner ones into a procedure of their own"));
+        }
+        if self.branches > BRANCHES_MAX {
+            let message = format!("there are more than {BRANCHES_MAX} branches of IF or CASE");
+            return Err(too_complex(place, message)
+                .hint("keep the cases in a table, and look the one up that is wanted"));
+        }
+        Ok(())
+    }
+}
+
 /// Parses a whole body; returns it and the place of its final END.
 pub(crate) fn parse_body(cursor: &mut Cursor<'_>) -> Result<(Block, Place)> {
     refuse_label(cursor)?;
-    let block = block(cursor, 0)?;
+    let block = block(cursor, Depth::default())?;
     let end = cursor.place();
     cursor.expect("end")?;
     if !cursor.at_end() && cursor.peek() != Some(&Token::SemiColon) {
@@ -31,10 +70,8 @@ pub(crate) fn parse_body(cursor: &mut Cursor<'_>) -> Result<(Block, Place)> {
 }
 
 /// `[DECLARE ...] BEGIN statements`, up to END.
-fn block(cursor: &mut Cursor<'_>, depth: usize) -> Result<Block> {
-    if depth > NESTING_MAX {
-        return Err(too_complex(cursor.place(), "blocks are nested too deeply"));
-    }
+fn block(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Block> {
+    depth.check(cursor.place())?; // I1
     let mut declarations = Vec::new();
     if cursor.accept("declare") {
         while !cursor.is("begin") {
@@ -132,10 +169,8 @@ fn dotted(cursor: &mut Cursor<'_>) -> Result<Vec<String>> {
 }
 
 /// Statements up to one of the `ends`, which stays unread.
-pub(crate) fn body(cursor: &mut Cursor<'_>, ends: &[&str], depth: usize) -> Result<Body> {
-    if depth > NESTING_MAX {
-        return Err(too_complex(cursor.place(), "blocks are nested too deeply"));
-    }
+pub(crate) fn body(cursor: &mut Cursor<'_>, ends: &[&str], depth: Depth) -> Result<Body> {
+    depth.check(cursor.place())?; // I1
     let mut statements = Vec::new();
     loop {
         if cursor.at_end() {
@@ -145,12 +180,12 @@ pub(crate) fn body(cursor: &mut Cursor<'_>, ends: &[&str], depth: usize) -> Resu
             return Ok(statements);
         }
         let place = cursor.place();
-        let kind = statement(cursor, depth + 1)?;
+        let kind = statement(cursor, depth.inside())?;
         statements.push(BlockStatement { place, kind });
     }
 }
 
-fn statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Kind> {
+fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
     refuse_label(cursor)?;
     let Some(Token::Word(word)) = cursor.peek() else {
         return Err(cursor.unexpected("a statement"));
@@ -273,18 +308,19 @@ fn assignment(cursor: &mut Cursor<'_>) -> Result<Kind> {
     Ok(Kind::Assign { target, value })
 }
 
-fn if_statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Kind> {
+fn if_statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
     cursor.expect("if")?;
     let mut arms = Vec::new();
     let mut otherwise = Vec::new();
     loop {
         let condition = expression_to_word(cursor, "then")?;
+        let depth = depth.behind(arms.len());
         arms.push((condition, body(cursor, &["elsif", "elseif", "else", "end"], depth)?));
         if cursor.accept("elsif") || cursor.accept("elseif") {
             continue;
         }
         if cursor.accept("else") {
-            otherwise = body(cursor, &["end"], depth)?;
+            otherwise = body(cursor, &["end"], depth.behind(1))?;
         }
         cursor.expect("end")?;
         cursor.expect("if")?;
@@ -293,7 +329,7 @@ fn if_statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Kind> {
     }
 }
 
-fn case_statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Kind> {
+fn case_statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
     cursor.expect("case")?;
     let operand =
         if cursor.is("when") { None } else { Some(expression_before(cursor, &["when"])?) };
@@ -310,11 +346,13 @@ fn case_statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Kind> {
         } else {
             values.push(parse_expression(tokens, cursor.place())?);
         }
+        let depth = depth.behind(arms.len());
         arms.push((values, body(cursor, &["when", "else", "end"], depth)?));
     }
     if arms.is_empty() {
         return Err(cursor.unexpected("WHEN"));
     }
+    let depth = depth.behind(arms.len());
     let otherwise = if cursor.accept("else") { Some(body(cursor, &["end"], depth)?) } else { None };
     cursor.expect("end")?;
     cursor.expect("case")?;

@@ -3,12 +3,12 @@
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::block::{body, expression_to_word, refused, target, targets};
+use crate::block::{Depth, body, expression_to_word, refused, target, targets};
 use crate::error::{Advice, Result, place_of, syntax, unsupported};
 use crate::syntax::{BlockStatementKind as Kind, Body, ForRange, Target};
 use crate::token::{Cursor, is_word, parse_expression, parse_statement};
 
-pub(crate) fn loop_body(cursor: &mut Cursor<'_>, depth: usize) -> Result<Body> {
+pub(crate) fn loop_body(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Body> {
     let statements = body(cursor, &["end"], depth)?;
     cursor.expect("end")?;
     cursor.expect("loop")?;
@@ -16,7 +16,7 @@ pub(crate) fn loop_body(cursor: &mut Cursor<'_>, depth: usize) -> Result<Body> {
     Ok(statements)
 }
 
-pub(crate) fn foreach_statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Kind> {
+pub(crate) fn foreach_statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
     cursor.expect("foreach")?;
     let target = target(cursor)?;
     if cursor.is("slice") {
@@ -28,7 +28,7 @@ pub(crate) fn foreach_statement(cursor: &mut Cursor<'_>, depth: usize) -> Result
     Ok(Kind::ForEach { target, array, body: loop_body(cursor, depth)? })
 }
 
-pub(crate) fn for_statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Kind> {
+pub(crate) fn for_statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
     cursor.expect("for")?;
     let targets = targets(cursor)?;
     cursor.expect("in")?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hotrow_base::stack::with_room;
 use hotrow_base::types::SqlType;
 use hotrow_transaction::catalog::{Catalog, ForeignKey, Index};
 use hotrow_transaction::outcome::{Notice, SqlError};
@@ -155,7 +156,7 @@ fn compile_in_rounds<'c>(
     statement: &ScriptStatement,
     prepare: impl Fn(&mut Compiler<'c>) -> Result<()>,
 ) -> Result<(Compiled, Compiler<'c>)> {
-    in_rounds(|numbers| {
+    let compile_once = |numbers| -> Result<_> {
         let mut compiler = Compiler::new(catalog);
         (compiler.numbers, compiler.is_own) = (numbers, statement.is_own);
         compiler.may_have_parts = statement.may_have_parts;
@@ -164,7 +165,8 @@ fn compile_in_rounds<'c>(
         prepare(&mut compiler)?;
         let compiled = compile_by(&mut compiler, procedures, statement)?;
         Ok((drawn_by(&compiled), (compiled, compiler)))
-    })
+    };
+    with_room(|| in_rounds(compile_once))
 }
 
 fn drawn_by(compiled: &Compiled) -> usize {

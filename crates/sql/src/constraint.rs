@@ -17,6 +17,9 @@ use crate::sequence::defaults_twice;
 use crate::token::folded;
 use crate::typing::{Coercion, common_type};
 
+/// CHECK constraints of a table: as many as columns.
+const CHECKS_MAX: usize = 1600;
+
 impl Compiler<'_> {
     pub(crate) fn column_constraints(
         &mut self,
@@ -175,6 +178,10 @@ impl Compiler<'_> {
         written: &ast::Expr,
         place: Place,
     ) -> Result<()> {
+        if draft.table.checks.len() >= CHECKS_MAX {
+            let message = format!("tables can have at most {CHECKS_MAX} CHECK constraints");
+            return Err(error(b"54011", place, message).hint("join some of them with AND"));
+        }
         let columns = draft.table.columns.iter();
         self.row = Some(Row {
             table: TableId(0),

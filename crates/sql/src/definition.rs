@@ -3,6 +3,8 @@
 //! Role         turns definitions into [`CatalogChange`]s: constraint names are made as PostgreSQL
 //!              makes them, CHECK and DEFAULT are compiled here once
 
+use std::collections::HashSet;
+
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{
@@ -186,14 +188,18 @@ impl Compiler<'_> {
     /// A name that no relation or constraint of the draft has, by counting up.
     pub(crate) fn free_name(&self, draft: &Draft, wanted: String) -> String {
         let table = &draft.table;
+        // Once: a table may have thousands of constraints whose names are made here.
+        let indexes = table.primary.iter().chain(&table.unique).map(|index| &index.name);
+        let checks = table.checks.iter().map(|check| &check.name);
+        let keys = table.foreign_keys.iter().map(|key| &key.name);
+        let sequences = draft.sequences.iter().map(|sequence| &sequence.name);
+        let own: HashSet<&str> =
+            indexes.chain(checks).chain(keys).chain(sequences).map(String::as_str).collect();
         let taken = |name: &str| {
             self.catalog.table_named(name).is_some()
                 || self.catalog.index_named(name).is_some()
                 || table.name == name
-                || draft.sequences.iter().any(|sequence| sequence.name == name)
-                || table.primary.iter().chain(&table.unique).any(|i| i.name == name)
-                || table.checks.iter().any(|c| c.name == name)
-                || table.foreign_keys.iter().any(|k| k.name == name)
+                || own.contains(name)
         };
         if !taken(&wanted) {
             return wanted;

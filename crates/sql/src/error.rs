@@ -29,6 +29,11 @@ pub(crate) fn unsupported(
     error(b"0A000", place, format!("{what} is not supported")).hint(hint)
 }
 
+/// 54001: what stands behind the counts has found the stack's end
+pub(crate) fn exhausted(place: Place) -> SqlError {
+    SqlError { place, ..SqlError::from(hotrow_base::stack::Exhausted) }
+}
+
 /// 54001: something is nested too deeply or is too long
 pub(crate) fn too_complex(place: Place, message: impl Into<String>) -> SqlError {
     error(b"54001", place, message)

@@ -3,6 +3,7 @@
 //! Role         for people; the text is for reading, not for parsing. Nothing is run, and no sizes
 //!              are told: plans do not depend on them
 
+use hotrow_base::stack::deeper;
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::explain::accesses;
 use hotrow_transaction::program::{Procedure, SlotId};
@@ -58,6 +59,12 @@ impl Page<'_> {
     }
 
     fn plan(&mut self, query: &Query, plan: &Plan) {
+        if deeper(|| self.plan_here(query, plan)).is_err() {
+            self.line("and what lies deeper");
+        }
+    }
+
+    fn plan_here(&mut self, query: &Query, plan: &Plan) {
         let names = |slots: &[SlotId]| names_of(query, slots);
         let over = |page: &mut Self, text: String, input: &Plan| {
             page.line(text);

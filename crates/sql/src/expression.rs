@@ -4,13 +4,14 @@
 //!              `function`; string literals and NULL have no type of their own until an operator,
 //!              a function or an assignment gives them one
 
+use hotrow_base::stack::deeper;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place, SlotId};
 use sqlparser::ast::{self, AccessExpr, BinaryOperator, Subscript};
 
 use crate::comparison::{bare, negated};
-use crate::error::{Advice, Result, error, place_in, syntax, too_complex, unsupported};
+use crate::error::{Advice, Result, error, exhausted, place_in, syntax, too_complex, unsupported};
 use crate::interval;
 use crate::parameters::parameter_number;
 use crate::scope::{Compiler, Variable};
@@ -23,6 +24,10 @@ use crate::typing::{
 
 /// Expressions compiled one in the other.
 const DEPTH_MAX: usize = 200;
+/// Expressions compiled for one statement. A text of 1 MiB has half as many; more come of parts
+/// that are compiled where they are named, and of those that mean several (CASE x WHEN ...), whose
+/// number grows exponentially where they nest.
+const EXPRESSIONS_MAX: usize = 1_000_000;
 
 /// An expression whose type may still be open.
 #[derive(Clone, Debug)]
@@ -98,10 +103,16 @@ impl Compiler<'_> {
             return Err(too_complex(self.place, "expression is nested too deeply")
                 .hint("compute parts of it in variables first"));
         }
+        self.expressions += 1;
+        if self.expressions > EXPRESSIONS_MAX {
+            let message = format!("the statement has more than {EXPRESSIONS_MAX} expressions");
+            return Err(too_complex(self.place, message)
+                .hint("compute parts of it in statements of their own"));
+        }
         self.depth += 1;
-        let operand = self.operand_inner(written);
+        let operand = deeper(|| self.operand_inner(written));
         self.depth -= 1;
-        operand.map_err(|e| e.or_at(self.place))
+        operand.map_err(|_| exhausted(self.place))?.map_err(|e| e.or_at(self.place))
     }
 
     fn operand_inner(&mut self, written: &ast::Expr) -> Result<Operand> {

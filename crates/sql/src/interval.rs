@@ -192,6 +192,13 @@ impl Compiler<'_> {
         let unit = self.settle(unit, DataType::Text, unit_place)?;
         let value = self.timed(value, "date_trunc", place)?;
         let data_type = value.data_type();
+        if !self.scalar_type(&unit, unit_place)?.is_text() {
+            let unit = unit.data_type();
+            let message = format!("function date_trunc({unit}, {data_type}) does not exist");
+            return Err(
+                error(b"42883", place, message).hint("You might need to add explicit type casts.")
+            );
+        }
         let code = match &unit.kind {
             ExprKind::Constant(Value::Text(name)) => {
                 let Some(unit) = TruncateUnit::from_name(name) else {

@@ -103,50 +103,39 @@ impl Compiler<'_> {
         })
     }
 
-    /// `jsonb || jsonb`, `jsonb - key`; none: no jsonb stands there.
-    pub(crate) fn json_arithmetic(
+    /// `jsonb - key`, and without keys of a list
+    pub(crate) fn json_without(
         &mut self,
-        left: &ast::Expr,
-        op: &BinaryOperator,
+        (left, left_place): (Operand, Place),
         right: &ast::Expr,
-    ) -> Result<Option<Expr>> {
-        let is_jsonb = |operand: &Operand| match operand {
-            Operand::Typed(expr) => expr.sql_type == SqlType::Scalar(DataType::Jsonb),
-            _ => false,
-        };
-        let is_open =
-            |operand: &Operand| matches!(operand, Operand::Unknown(_) | Operand::Parameter(_));
-        let (left_place, right_place) = (place_in(left, self.place), place_in(right, self.place));
-        let first = self.operand(left)?;
-        if *op == BinaryOperator::Minus {
-            if !is_jsonb(&first) {
-                return Ok(None);
-            }
-            let own = self.settle(first, DataType::Jsonb, left_place)?;
-            if matches!(crate::comparison::bare(right), ast::Expr::Array(_)) || is_text_array(right)
-            {
-                let keys = self.texts(right)?;
-                let arguments = std::iter::once(own).chain(keys).collect();
-                return self.json_call(F::DeleteKeys, arguments, DataType::Jsonb).map(Some);
-            }
-            let operand = self.operand(right)?;
-            let step = self.settle(operand, TEXT, right_place)?;
-            let of = step.sql_type;
-            let step = self.step_of(step, true, right_place)?;
-            let step = step.ok_or_else(|| no_operator("jsonb", op, &of.to_string(), left_place))?;
-            return self.json_call(F::Delete, vec![own, step], DataType::Jsonb).map(Some);
+    ) -> Result<Expr> {
+        let right_place = place_in(right, self.place);
+        let own = self.settle(left, DataType::Jsonb, left_place)?;
+        if matches!(crate::comparison::bare(right), ast::Expr::Array(_)) || is_text_array(right) {
+            let keys = self.texts(right)?;
+            let arguments = std::iter::once(own).chain(keys).collect();
+            return self.json_call(F::DeleteKeys, arguments, DataType::Jsonb);
         }
-        let second = self.operand(right)?;
-        let fits = is_jsonb(&first) && (is_jsonb(&second) || is_open(&second))
-            || is_jsonb(&second) && is_open(&first);
-        if !fits {
-            return Ok(None);
-        }
+        let operand = self.operand(right)?;
+        let step = self.settle(operand, TEXT, right_place)?;
+        let of = step.sql_type;
+        let step = self.step_of(step, true, right_place)?;
+        let minus = &BinaryOperator::Minus;
+        let step = step.ok_or_else(|| no_operator("jsonb", minus, &of.to_string(), left_place))?;
+        self.json_call(F::Delete, vec![own, step], DataType::Jsonb)
+    }
+
+    /// `jsonb || jsonb`
+    pub(crate) fn json_concat(
+        &mut self,
+        [left, right]: [Operand; 2],
+        [left_place, right_place]: [Place; 2],
+    ) -> Result<Expr> {
         let sides = vec![
-            self.settle(first, DataType::Jsonb, left_place)?,
-            self.settle(second, DataType::Jsonb, right_place)?,
+            self.settle(left, DataType::Jsonb, left_place)?,
+            self.settle(right, DataType::Jsonb, right_place)?,
         ];
-        self.json_call(F::Concat, sides, DataType::Jsonb).map(Some)
+        self.json_call(F::Concat, sides, DataType::Jsonb)
     }
 
     /// The texts of a path or of a list of keys, or an array of them in one.
@@ -324,6 +313,20 @@ fn with_sign(op: &BinaryOperator, right: &ast::Expr) -> Option<(BinaryOperator, 
     };
     let expr = Box::new(right.clone());
     Some((op, ast::Expr::UnaryOp { op: ast::UnaryOperator::Minus, expr }))
+}
+
+/// Whether an operand is a jsonb.
+pub(crate) fn is_jsonb(operand: &Operand) -> bool {
+    match operand {
+        Operand::Typed(expr) => expr.sql_type == SqlType::Scalar(DataType::Jsonb),
+        Operand::Unknown(_) | Operand::Parameter(_) => false,
+    }
+}
+
+/// Whether `||` of these is one of jsonb: one of them is, and the other one, too, or open.
+pub(crate) fn is_json_concat([left, right]: &[Operand; 2]) -> bool {
+    let may_be = |operand: &Operand| is_jsonb(operand) || !matches!(operand, Operand::Typed(_));
+    is_jsonb(left) && may_be(right) || is_jsonb(right) && may_be(left)
 }
 
 /// `x::text[]`

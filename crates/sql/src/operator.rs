@@ -13,6 +13,7 @@ use sqlparser::ast::{self, BinaryOperator};
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::expression::Operand;
 use crate::interval::{beside, temporal};
+use crate::json::{is_json_concat, is_jsonb};
 use crate::scope::Compiler;
 use crate::typing::{cast, digits, scalar, wider};
 
@@ -34,9 +35,11 @@ impl Compiler<'_> {
         let place = place_in(written, self.place);
         let op = match op {
             BinaryOperator::StringConcat => {
-                return match self.json_arithmetic(left, op, right)? {
-                    Some(json) => Ok(Operand::Typed(json)),
-                    None => self.concat(left, right).map(Operand::Typed),
+                let places = [left, right].map(|side| place_in(side, self.place));
+                let sides = [self.operand(left)?, self.operand(right)?];
+                return match is_json_concat(&sides) {
+                    true => self.json_concat(sides, places).map(Operand::Typed),
+                    false => self.concat(sides, places).map(Operand::Typed),
                 };
             }
             BinaryOperator::Plus => ArithmeticOp::Add,
@@ -59,13 +62,12 @@ impl Compiler<'_> {
                 ));
             }
         };
-        if op == ArithmeticOp::Subtract
-            && let Some(json) = self.json_arithmetic(left, &BinaryOperator::Minus, right)?
-        {
-            return Ok(Operand::Typed(json));
-        }
         let (left_place, right_place) = (place_in(left, place), place_in(right, place));
-        let (left, right) = (self.operand(left)?, self.operand(right)?);
+        let left = self.operand(left)?;
+        if op == ArithmeticOp::Subtract && is_jsonb(&left) {
+            return self.json_without((left, left_place), right).map(Operand::Typed);
+        }
+        let right = self.operand(right)?;
         self.combined(op, (left, left_place), (right, right_place))
     }
 
@@ -115,19 +117,17 @@ impl Compiler<'_> {
         self.settle(open, wanted, place).map(Operand::Typed)
     }
 
-    fn concat(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<Expr> {
+    fn concat(&mut self, operands: [Operand; 2], places: [Place; 2]) -> Result<Expr> {
         let mut sides = Vec::new();
         let mut any_text = false;
-        for side in [left, right] {
-            let place = place_in(side, self.place);
-            let operand = self.operand(side)?;
+        for (operand, place) in operands.into_iter().zip(places) {
             any_text |= matches!(operand, Operand::Unknown(_) | Operand::Parameter(_));
             let expr = self.settle(operand, DataType::Text, place)?;
             let data_type = self.scalar_type(&expr, place)?;
             any_text |= data_type.is_text();
             sides.push(cast(expr, DataType::Text));
         }
-        let place = place_in(left, self.place);
+        let [place, _] = places;
         let (Some(right), Some(left)) = (sides.pop(), sides.pop()) else {
             return Err(error(b"42601", place, "|| needs two operands"));
         };

@@ -80,7 +80,7 @@ impl Compiler<'_> {
         self.result.clear();
         self.levels.clear();
         self.fetches.clear();
-        self.parts = 0;
+        (self.parts, self.expressions) = (0, 0);
     }
 
     /// Gives a parameter the type that is wanted of it, if it has none.

@@ -127,6 +127,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) changing: Vec<TableId>,
     /// expressions being compiled right now, one in the other
     pub(crate) depth: usize,
+    /// and all that were
+    pub(crate) expressions: usize,
     /// statement being compiled, for errors without a better place
     pub(crate) place: Place,
     /// loops around the current statement
@@ -177,6 +179,7 @@ impl<'c> Compiler<'c> {
             deleting: Vec::new(),
             changing: Vec::new(),
             depth: 0,
+            expressions: 0,
             place: Place::default(),
             loops: 0,
             result: Vec::new(),

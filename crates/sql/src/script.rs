@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use hotrow_base::stack::with_room;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
@@ -21,6 +22,10 @@ use crate::user::user;
 /// Errors: 42601 with the place of what could not be read, 0A000 for statements of SQL that
 /// Hotrow does not have, 54001 for a text that is too long or nests too deeply.
 pub fn parse_script(text: &str) -> Result<Vec<ScriptStatement>> {
+    with_room(|| parse_statements(text))
+}
+
+fn parse_statements(text: &str) -> Result<Vec<ScriptStatement>> {
     let tokens = tokenize(text, Place { line: 1, column: 1 })?;
     let lines = line_starts(text);
     let text_of = |tokens: &[TokenWithSpan]| {

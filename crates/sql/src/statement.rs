@@ -1,5 +1,6 @@
 //! PL/pgSQL statements to program statements.
 
+use hotrow_base::stack::deeper;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::program::{
@@ -9,7 +10,7 @@ use sqlparser::ast;
 
 use crate::comparison::negated;
 use crate::consume::Sink;
-use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
+use crate::error::{Advice, Result, error, exhausted, place_in, syntax, unsupported};
 use crate::expression::scalar_slot;
 use crate::scope::{Compiler, Names, Returning, Variable};
 use crate::syntax::{
@@ -38,7 +39,10 @@ impl Compiler<'_> {
     ) -> Result<()> {
         for statement in statements {
             self.place = statement.place;
-            self.statement(statement, out).map_err(|e| e.or_at(statement.place))?;
+            let compiled = deeper(|| self.statement(statement, out));
+            compiled
+                .map_err(|_| exhausted(statement.place))?
+                .map_err(|e| e.or_at(statement.place))?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Syntax trees: what a script holds, and PL/pgSQL blocks around `sqlparser`'s statements.
 
+use hotrow_base::stack::with_room;
 use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::Place;
 use sqlparser::ast;
@@ -31,15 +32,22 @@ impl ScriptStatement {
     /// As one of the database's own making, or one that took effect before: it may use the tables
     /// of sequences, and give columns values that are GENERATED ALWAYS.
     #[must_use]
-    pub fn as_own(self) -> Self {
-        Self { is_own: true, ..self }
+    pub fn as_own(mut self) -> Self {
+        self.is_own = true;
+        self
     }
 
     /// It may become several programs, which only a transaction holds together, where that is
     /// faster; what can be done by one is done by one otherwise.
     #[must_use]
-    pub fn in_parts(self) -> Self {
-        Self { may_have_parts: true, ..self }
+    pub fn in_parts(mut self) -> Self {
+        self.may_have_parts = true;
+        self
+    }
+
+    /// What it is, for who needs nothing else of it.
+    pub(crate) fn into_syntax(mut self) -> Syntax {
+        std::mem::replace(&mut self.syntax, Syntax::NONE)
     }
 
     /// Whether it is BEGIN, COMMIT, ROLLBACK or one of savepoints.
@@ -72,6 +80,13 @@ impl ScriptStatement {
     }
 }
 
+/// Trees of the parser are as deep as a statement may be, and dropped level by level.
+impl Drop for ScriptStatement {
+    fn drop(&mut self) {
+        with_room(|| drop(std::mem::replace(&mut self.syntax, Syntax::NONE)));
+    }
+}
+
 /// What a script statement is.
 #[derive(Debug)]
 pub(crate) enum Syntax {
@@ -99,6 +114,11 @@ pub(crate) enum Syntax {
     Naming(Naming),
     /// CREATE, ALTER, DROP of users
     User(UserSyntax),
+}
+
+impl Syntax {
+    /// What stays behind where a statement's syntax was taken.
+    const NONE: Self = Self::DropRoutine { names: Vec::new(), if_exists: true };
 }
 
 /// One argument of a CALL.

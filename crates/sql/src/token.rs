@@ -5,7 +5,8 @@
 //! Invariants   I1 no text longer than [`TEXT_BYTES_MAX`] is tokenized
 //!              I2 a range handed to the parser nests at most [`NESTING_MAX`] brackets and chains
 //!              at most [`CHAIN_TOKENS_MAX`] tokens between commas, counted along the path from
-//!              the root: that bounds the depth of the tree it builds, and so every recursion
+//!              the root, and joins at most [`SETS_MAX`] SELECTs by UNION and its kin, which no
+//!              comma ends: that bounds the depth of the tree it builds, and so every recursion
 //!              over it, its drop included
 
 use std::borrow::Cow;
@@ -24,6 +25,9 @@ pub const TEXT_BYTES_MAX: usize = 1 << 20;
 pub const NESTING_MAX: usize = 64;
 /// Tokens chained without a comma, over all open brackets.
 pub const CHAIN_TOKENS_MAX: usize = 1000;
+
+/// UNION, INTERSECT and EXCEPT, over all open brackets.
+pub const SETS_MAX: usize = 250;
 
 /// How deep the parser may go.
 const DEPTH_MAX: usize = NESTING_MAX * 2;
@@ -256,6 +260,8 @@ struct Level {
     chained: usize,
     /// JOINs that wait for their ON or USING: `a JOIN b JOIN c ON ... ON ...` nests
     joins: usize,
+    /// set operations
+    sets: usize,
 }
 
 /// Refuses ranges whose tree could be deep (I2).
@@ -270,19 +276,25 @@ fn check_depth(tokens: &[TokenWithSpan]) -> Result<()> {
             let closed = open.pop().unwrap_or_default();
             all.chained -= closed.chained;
             all.joins -= closed.joins;
+            all.sets -= closed.sets;
         }
         let level = open.last_mut().expect("the root level is never closed");
         match &token.token {
             Token::LParen | Token::LBracket => open.push(Level::default()),
             Token::Comma => {
-                let ended = std::mem::take(level);
+                let sets = level.sets;
+                let ended = std::mem::replace(level, Level { sets, ..Level::default() });
                 all.chained -= ended.chained;
                 all.joins -= ended.joins;
             }
             word => {
                 level.chained += 1;
                 all.chained += 1;
-                if is_word(word, "join") && !last.is_some_and(|last| is_word(last, "cross")) {
+                if is_set_operation(word) {
+                    level.sets += 1;
+                    all.sets += 1;
+                } else if is_word(word, "join") && !last.is_some_and(|last| is_word(last, "cross"))
+                {
                     level.joins += 1;
                     all.joins += 1;
                 } else if level.joins > 0 && (is_word(word, "on") || is_word(word, "using")) {
@@ -295,9 +307,18 @@ fn check_depth(tokens: &[TokenWithSpan]) -> Result<()> {
             return Err(too_complex(place_of(token.span.start), "expression is too complex")
                 .hint("compute parts of it in variables first"));
         }
+        if all.sets > SETS_MAX {
+            let message = format!("more than {SETS_MAX} queries are combined by UNION and its kin");
+            return Err(too_complex(place_of(token.span.start), message)
+                .hint("combine parts of them in statements of their own"));
+        }
         last = Some(&token.token);
     }
     Ok(())
+}
+
+fn is_set_operation(word: &Token) -> bool {
+    ["union", "intersect", "except", "minus"].iter().any(|known| is_word(word, known))
 }
 
 fn parser_over(tokens: &[TokenWithSpan], depth_max: usize) -> Result<Parser<'static>> {

@@ -126,7 +126,7 @@ impl Compiler<'_> {
 
 fn query_of(text: &str) -> Option<Box<ast::Query>> {
     let mut statements = parse_script(text).ok()?;
-    match statements.pop()?.syntax {
+    match statements.pop()?.into_syntax() {
         Syntax::Sql(statement) => match *statement {
             ast::Statement::Query(query) if statements.is_empty() => Some(query),
             _ => None,

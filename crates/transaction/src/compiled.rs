@@ -3,6 +3,8 @@
 //! Role         made at a quiet point when a procedure is registered (and again for all of them
 //!              when granules change); shared read-only by all threads
 
+use hotrow_base::stack::with_room;
+
 use crate::bytecode::Program;
 use crate::catalog::Catalog;
 use crate::free_loop::FreeLoop;
@@ -57,6 +59,10 @@ impl CompiledProcedure {
         granules: &Granules,
         procedure: Procedure,
     ) -> Result<Self, SqlError> {
+        with_room(|| Self::of(catalog, granules, procedure))
+    }
+
+    fn of(catalog: &Catalog, granules: &Granules, procedure: Procedure) -> Result<Self, SqlError> {
         let mut program = lower::lower(catalog, &procedure)?;
         let slice = Slice::of(catalog, granules, &procedure);
         for (site, &planned) in slice.planned.iter().enumerate() {

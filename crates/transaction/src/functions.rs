@@ -17,16 +17,24 @@ pub mod time;
 use std::cmp::Ordering;
 
 use hotrow_base::datum::Datum;
+use hotrow_base::panics;
 use hotrow_base::types::DataType;
 
 use crate::bytecode::{CallCode, CompareKind};
 use crate::frame::Machine;
 use crate::interpret::{Fault, compare};
+use crate::outcome::apart;
 use crate::program::{Function, IntervalFunction};
 
-/// Calls a function on slots.
+/// Calls a function on slots. A panic in it is the call's error: a function reads slots and the
+/// heap, which are the call's own and forgotten with it, and appends to the heap.
 #[inline(never)]
 pub fn call(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
+    apart(|| call_here(machine, code))
+}
+
+fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
+    panics::point::reach("function");
     match code.function {
         Function::Greatest => return Ok(choose(machine, code, Ordering::Greater)),
         Function::Least => return Ok(choose(machine, code, Ordering::Less)),

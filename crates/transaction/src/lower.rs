@@ -20,6 +20,7 @@ mod expr;
 mod insert;
 mod query;
 mod segments;
+mod signature;
 mod statement;
 
 use std::collections::HashMap;

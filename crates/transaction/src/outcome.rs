@@ -6,6 +6,8 @@
 use hotrow_base::interrupt::Interruption;
 use hotrow_base::interrupt::current::Refusal;
 use hotrow_base::memory::{OutOfMemory, Scope};
+use hotrow_base::panics::{Panicked, contained};
+use hotrow_base::stack::Exhausted;
 use hotrow_base::value::{Value, ValueError};
 
 use crate::program::Place;
@@ -173,6 +175,32 @@ impl From<ValueError> for SqlError {
         let code = error.code().as_bytes().first_chunk().copied().unwrap_or(*b"22000");
         let detail = error.detail().map(str::to_owned);
         Self { detail, ..Self::new(&code, error.message()) }
+    }
+}
+
+/// Runs a part of a statement that holds and changes nothing of what others see: a panic in it is
+/// the statement's error, XX000.
+///
+/// # Errors
+///
+/// Those of the part, and XX000.
+#[inline]
+pub fn apart<T, E: From<SqlError>>(part: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    contained(part).unwrap_or_else(|panicked| Err(SqlError::from(panicked).into()))
+}
+
+impl From<Panicked> for SqlError {
+    fn from(panicked: Panicked) -> Self {
+        let hint = "This is a bug of Hotrow; the log tells where it is.".to_owned();
+        let detail = (!panicked.place.is_empty()).then(|| panicked.place.clone());
+        Self { detail, hint: Some(hint), ..Self::new(b"XX000", panicked.to_string()) }
+    }
+}
+
+impl From<Exhausted> for SqlError {
+    fn from(end: Exhausted) -> Self {
+        let hint = Some("Write parts of the statement as statements of their own.".to_owned());
+        Self { hint, ..Self::new(b"54001", end.to_string()) }
     }
 }
 

@@ -227,7 +227,7 @@ fn oldest_of_all(_: &Database, session: &Session, _: usize) -> Result<Vec<Seen>,
 
 fn copy_out(_: &Database, session: &Session, _: usize) -> Result<Vec<Seen>, Error> {
     let mut text = Vec::new();
-    session.copy_out("COPY tally TO STDOUT", |line| text.extend_from_slice(line))?;
+    session.copy_out("COPY tally TO STDOUT", &mut text)?;
     let text = String::from_utf8_lossy(&text).into_owned();
     let line = |line: &str| {
         let (client, n) = line.split_once('\t')?;

@@ -11,7 +11,8 @@
 //!
 //! Invariants   I1  a sleeper's word is 2: who sleeps has set it, and who wakes up sets it again
 //!                  because it cannot know whether others sleep
-//!              I2  no poisoning: a panic in a critical section is a bug, and release builds abort
+//!              I2  no poisoning: a panic in a critical section is a bug, and ends the process
+//!                  ([`crate::panics`])
 //! Concurrency  word -> any thread by compare-exchange or swap. Every locking one is **Acquire**,
 //!              paired with the **Release** swap of `unlock`
 //! Source       Drepper, "Futexes Are Tricky", mutex 3

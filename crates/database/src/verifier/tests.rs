@@ -7,7 +7,9 @@ use super::{Verifier, conceal, mac};
 fn concealed(text: &str) -> Result<String, String> {
     let mut statements = hotrow_sql::parse_script(text).expect("it is a statement");
     let statement = statements.pop().expect("it is one");
-    conceal(statement).map(|statement| statement.text).map_err(|error| error.code().to_owned())
+    conceal(statement)
+        .map(|statement| statement.text.clone())
+        .map_err(|error| error.code().to_owned())
 }
 
 /// RFC 7677, section 3.

@@ -1,6 +1,7 @@
 //! Commit and undo.
 
 use hotrow_base::ids::TableId;
+use hotrow_base::panics;
 use hotrow_log::position::Position;
 use hotrow_storage::btree::GHOST;
 use hotrow_storage::record::RecordId;
@@ -30,6 +31,7 @@ impl<P: Protection> InPlace<'_, P> {
         met: Position,
         invocation: &Invocation,
     ) -> Result<Commit, Stop> {
+        panics::point::reach("commit");
         let commit = committer.commit(met, self.effect_of(invocation))?;
         self.protection.commits_at(commit.position());
         Ok(self.log_values(committer, commit, invocation))

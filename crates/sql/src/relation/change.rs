@@ -14,6 +14,7 @@ use crate::compile::{Compiled, ad_hoc};
 use crate::error::{Result, error, unsupported};
 use crate::scope::Compiler;
 use crate::sequence::in_rounds;
+use crate::syntax::ScriptStatement;
 
 use super::plan::{Plan, Query};
 
@@ -215,7 +216,7 @@ impl Compiler<'_> {
 /// A query to be filled in.
 fn template() -> ast::Query {
     let script = crate::script::parse_script("SELECT 1").expect("it is a query");
-    match script.into_iter().next().map(|statement| statement.syntax) {
+    match script.into_iter().next().map(ScriptStatement::into_syntax) {
         Some(crate::syntax::Syntax::Sql(statement)) => match *statement {
             ast::Statement::Query(query) => *query,
             _ => unreachable!("SELECT is a query"),

@@ -1,5 +1,6 @@
 //! What a query of any shape compiles to: a tree of operators over rows of slots.
 
+use hotrow_base::stack::with_room;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::program::{AggregateFunction, Procedure, ResultColumn, Slot, SlotId};
@@ -25,6 +26,13 @@ pub struct Query {
     pub slots: Vec<Slot>,
     /// slots of the statement's parameters, in their order
     pub parameters: Vec<SlotId>,
+}
+
+/// Operators lie one in the other, and are dropped level by level.
+impl Drop for Query {
+    fn drop(&mut self) {
+        with_room(|| drop(std::mem::replace(&mut self.plan, Plan::One)));
+    }
 }
 
 impl Query {

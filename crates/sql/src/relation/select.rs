@@ -6,12 +6,13 @@
 
 use std::rc::Rc;
 
+use hotrow_base::stack::deeper;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
 use sqlparser::ast::{self, BinaryOperator, SelectItem, SetExpr};
 
 use crate::comparison::bare;
-use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
+use crate::error::{Advice, Result, error, exhausted, place_in, syntax, unsupported};
 use crate::path::conjuncts;
 use crate::query::column_name;
 use crate::scope::Compiler;
@@ -53,9 +54,9 @@ impl Compiler<'_> {
         }
         self.part()?;
         self.levels.push(Level::default());
-        let bound = self.query_inside(query);
+        let bound = deeper(|| self.query_inside(query));
         self.levels.pop();
-        bound
+        bound.map_err(|_| exhausted(self.place))?
     }
 
     fn query_inside(&mut self, query: &ast::Query) -> Result<Bound> {

@@ -10,7 +10,7 @@ use hotrow_base::value::Value;
 
 use crate::frame::Machine;
 use crate::interpret::Fault;
-use crate::outcome::SqlError;
+use crate::outcome::{SqlError, apart};
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
@@ -33,11 +33,13 @@ pub fn cast(
         return limit_text(machine, text, to);
     }
     if from.is_text() || to == DataType::Jsonb {
-        return parse(machine, value, to);
+        return apart(|| parse(machine, value, to));
     }
     if from == DataType::Jsonb && to != DataType::Json {
-        let json = Value::from_datum(value, from, &machine.heap);
-        return json.to_datum(to, &mut machine.heap).map_err(value_error);
+        return apart(|| {
+            let json = Value::from_datum(value, from, &machine.heap);
+            json.to_datum(to, &mut machine.heap).map_err(value_error)
+        });
     }
     match to {
         DataType::SmallInt => to_int(value, from, 16),

@@ -12,6 +12,7 @@ use crate::program::{CompareOp, Expr, ExprKind};
 impl Lowerer<'_> {
     /// Jumps when a condition is false or NULL.
     pub(super) fn jump_unless(&mut self, condition: &Expr, to: Label) {
+        self.check_types(condition);
         match &condition.kind {
             ExprKind::Constant(Value::Bool(true)) => {}
             ExprKind::Constant(_) => self.emit(Op::Jump { to: to.0 }),
@@ -75,6 +76,7 @@ impl Lowerer<'_> {
 
     /// Jumps when a condition is true.
     pub(super) fn jump_if(&mut self, condition: &Expr, to: Label) {
+        self.check_types(condition);
         match &condition.kind {
             ExprKind::Constant(Value::Bool(true)) => self.emit(Op::Jump { to: to.0 }),
             ExprKind::Constant(_) => {}

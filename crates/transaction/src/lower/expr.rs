@@ -11,6 +11,7 @@ use crate::program::{ArithmeticOp, CompareOp, Expr, ExprKind, Function, SlotId};
 impl Lowerer<'_> {
     /// Lowers an expression; its value lies in the returned slot, which may be a variable's own.
     pub(super) fn expr(&mut self, expr: &Expr) -> u16 {
+        self.check_types(expr);
         match &expr.kind {
             ExprKind::Slot(slot) => {
                 self.load_deferred(*slot, slot.0);
@@ -37,6 +38,7 @@ impl Lowerer<'_> {
 
     /// Lowers an expression and converts it to `to`.
     pub(super) fn expr_as(&mut self, expr: &Expr, to: DataType) -> u16 {
+        self.check_conversion(expr.sql_type, SqlType::Scalar(to));
         let slot = self.expr(expr);
         if is_cast_away(expr, to) {
             return slot;
@@ -46,6 +48,7 @@ impl Lowerer<'_> {
 
     /// Lowers an expression, converted to `to`, into a slot.
     pub(super) fn expr_as_into(&mut self, expr: &Expr, to: SqlType, dst: u16) {
+        self.check_conversion(expr.sql_type, to);
         match (to, &expr.kind) {
             // Each value is converted at once.
             (SqlType::Scalar(_), ExprKind::Case { arms, otherwise })
@@ -75,6 +78,7 @@ impl Lowerer<'_> {
 
     /// Lowers an expression into a slot. `dst` is written last, so that the expression may read it.
     pub(super) fn expr_into(&mut self, expr: &Expr, dst: u16) {
+        self.check_types(expr);
         match &expr.kind {
             ExprKind::Slot(slot) if self.load_deferred(*slot, dst) => {}
             ExprKind::Slot(_) | ExprKind::Constant(_) => {
@@ -428,7 +432,7 @@ pub(super) fn is_same_datum(from: DataType, to: DataType) -> bool {
 }
 
 /// The type in which two values are compared.
-fn common_type(a: DataType, b: DataType) -> DataType {
+pub(super) fn common_type(a: DataType, b: DataType) -> DataType {
     match (a, b) {
         _ if a == b => a,
         _ if a.is_text() && b.is_text() => DataType::Text,

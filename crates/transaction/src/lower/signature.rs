@@ -1,0 +1,259 @@
+//! Signatures: which types each operator, function and conversion reads.
+//!
+//! Role         a datum does not know its type, so whoever reads it must be right about it: a
+//!              number that is read as a text is a range of the heap that does not exist. Lowering
+//!              asks here for every node of every expression, wherever that comes from, so that no
+//!              instruction reads what its operands are not
+//! Invariants   I1 what passes here is read by the interpreter in the form in which it was written
+//!              I2 what is refused here has an error of PostgreSQL's: 42883 or 42846. The compiler
+//!                 refuses most of it before, and says it better
+
+#[cfg(test)]
+mod tests;
+
+use hotrow_base::types::{DataType, SqlType};
+
+use super::Lowerer;
+use super::expr::common_type;
+use crate::outcome::SqlError;
+use crate::program::{Expr, ExprKind, Function, IntervalFunction};
+
+/// What an operand must be.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Wanted {
+    /// an integer, or what is kept as one: boolean, date, timestamps
+    Int,
+    /// a number of any kind
+    Number,
+    Double,
+    Numeric,
+    /// a text or a json, whose bytes are UTF-8
+    Text,
+    /// anything that is bytes
+    Bytes,
+    /// a date or a timestamp
+    Time,
+    Interval,
+    /// a date, a timestamp or an interval
+    TimeOrInterval,
+    Array,
+    /// not an array
+    Scalar,
+    /// a scalar that can be converted to this type
+    As(DataType),
+}
+
+impl Wanted {
+    fn fits(self, sql_type: SqlType) -> bool {
+        use DataType as T;
+        let SqlType::Scalar(of) = sql_type else { return self == Self::Array };
+        let is_time = matches!(of, T::Date | T::Timestamp | T::TimestampTz);
+        match self {
+            Self::Int => of.is_integer() || of == T::Boolean || is_time,
+            Self::Number => of.is_number(),
+            Self::Double => of.is_float(),
+            Self::Numeric => matches!(of, T::Numeric { .. }),
+            Self::Text => of.is_text() || of.is_json(),
+            Self::Bytes => of.is_bytes(),
+            Self::Time => is_time,
+            Self::Interval => of == T::Interval,
+            Self::TimeOrInterval => is_time || of == T::Interval,
+            Self::Array => false,
+            Self::Scalar => true,
+            Self::As(to) => is_convertible(of, to),
+        }
+    }
+}
+
+/// Whether [`crate::functions::cast`] knows a conversion.
+fn is_convertible(from: DataType, to: DataType) -> bool {
+    use DataType as T;
+    let is_time = |of| matches!(of, T::Date | T::Timestamp | T::TimestampTz);
+    match to {
+        _ if from == to || to.is_text() || from.is_text() => true,
+        T::Json | T::Jsonb => from.is_json(),
+        // Which of them it can be is asked of the value.
+        _ if from == T::Jsonb => true,
+        T::Boolean => from.is_integer(),
+        T::SmallInt | T::Integer | T::BigInt => from.is_number() || from == T::Boolean,
+        T::Numeric { .. } | T::Real | T::Double => from.is_number(),
+        T::Date | T::Timestamp | T::TimestampTz => is_time(from),
+        _ => false,
+    }
+}
+
+impl Lowerer<'_> {
+    /// Fails where an expression's operands are not what it reads.
+    pub(super) fn check_types(&mut self, expr: &Expr) {
+        if let Err(error) = self.checked(expr) {
+            self.fail(error);
+        }
+    }
+
+    /// Fails where a value of one type is to become one of another, and cannot.
+    pub(super) fn check_conversion(&mut self, from: SqlType, to: SqlType) {
+        if let Err(error) = converted(from, to) {
+            self.fail(error);
+        }
+    }
+
+    fn checked(&self, expr: &Expr) -> Result<(), SqlError> {
+        use ExprKind as K;
+        let slot_type = |slot: crate::program::SlotId| {
+            self.procedure.slots.get(slot.index()).map(|slot| slot.sql_type)
+        };
+        match &expr.kind {
+            K::Slot(_) | K::Constant(_) | K::IsNull(_) => Ok(()),
+            K::Negate(a) => operator("-", &[a], &[Wanted::Number]),
+            K::Arithmetic(op, a, b) => {
+                let wanted =
+                    if expr.data_type().is_integer() { Wanted::Int } else { Wanted::Number };
+                operator(op.symbol(), &[a, b], &[wanted; 2])
+            }
+            K::Compare(op, a, b) => compared(op.symbol(), a, b),
+            K::NotDistinct(a, b) => compared("=", a, b),
+            K::And(a, b) => operator("AND", &[a, b], &[Wanted::Int; 2]),
+            K::Or(a, b) => operator("OR", &[a, b], &[Wanted::Int; 2]),
+            K::Not(a) => operator("NOT", &[a], &[Wanted::Int]),
+            K::Case { arms, otherwise } => {
+                let is_truth = |(condition, _): &(Expr, Expr)| Wanted::Int.fits(condition.sql_type);
+                if !arms.iter().all(is_truth) {
+                    return Err(SqlError::new(b"42804", "argument of CASE must be type boolean"));
+                }
+                let mut values = arms.iter().map(|(_, value)| value).chain(otherwise.as_deref());
+                values.try_for_each(|value| converted(value.sql_type, expr.sql_type))
+            }
+            K::Coalesce(operands) => {
+                operands.iter().try_for_each(|value| converted(value.sql_type, expr.sql_type))
+            }
+            K::Cast(operand) => converted(operand.sql_type, expr.sql_type),
+            K::Concat(a, b) => operator("||", &[a, b], &[Wanted::As(DataType::Text); 2]),
+            K::Call(called, arguments) => function(*called, arguments, expr),
+            K::Element(array, index) => {
+                let fits = slot_type(*array) == Some(SqlType::Array(expr.data_type()));
+                match fits && Wanted::Int.fits(index.sql_type) {
+                    true => Ok(()),
+                    false => Err(SqlError::new(b"42804", "cannot subscript this type")),
+                }
+            }
+            K::ArrayLength(array) => match slot_type(*array) {
+                Some(SqlType::Array(_)) => Ok(()),
+                _ => Err(SqlError::new(b"42883", "function array_length takes an array")),
+            },
+        }
+    }
+}
+
+fn converted(from: SqlType, to: SqlType) -> Result<(), SqlError> {
+    let is_known = match (from, to) {
+        (SqlType::Scalar(from), SqlType::Scalar(to)) => is_convertible(from, to),
+        _ => from == to,
+    };
+    match is_known {
+        true => Ok(()),
+        false => Err(SqlError::new(b"42846", format!("cannot cast type {from} to {to}"))),
+    }
+}
+
+fn compared(sign: &str, a: &Expr, b: &Expr) -> Result<(), SqlError> {
+    let common = common_type(a.data_type(), b.data_type());
+    operator(sign, &[a, b], &[Wanted::As(common); 2])
+}
+
+fn operator(sign: &str, operands: &[&Expr], wanted: &[Wanted]) -> Result<(), SqlError> {
+    if operands.iter().zip(wanted).all(|(operand, wanted)| wanted.fits(operand.sql_type)) {
+        return Ok(());
+    }
+    let types: Vec<_> = operands.iter().map(|operand| operand.sql_type.to_string()).collect();
+    Err(not_there(match types.as_slice() {
+        [one] => format!("operator does not exist: {sign} {one}"),
+        types => format!("operator does not exist: {}", types.join(&format!(" {sign} "))),
+    }))
+}
+
+fn function(function: Function, arguments: &[Expr], expr: &Expr) -> Result<(), SqlError> {
+    let given: Vec<_> = arguments.iter().map(|argument| argument.sql_type).collect();
+    if is_called_with(function, &given, expr.data_type()) {
+        return Ok(());
+    }
+    let name = match function {
+        Function::Interval(function) => format!("{function:?}"),
+        Function::Json(function) => format!("{function:?}"),
+        function => format!("{function:?}"),
+    };
+    let types: Vec<_> = given.iter().map(SqlType::to_string).collect();
+    let name = name.to_lowercase();
+    Err(not_there(format!("function {name}({}) does not exist", types.join(", "))))
+}
+
+fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> bool {
+    use Function as F;
+    use Wanted as W;
+    let all = |wanted: Wanted| given.iter().all(|given| wanted.fits(*given));
+    let takes = |wanted: &[Wanted]| {
+        wanted.len() == given.len() && wanted.iter().zip(given).all(|(w, given)| w.fits(*given))
+    };
+    match function {
+        F::Abs | F::Floor | F::Ceil | F::Sign | F::Sqrt | F::Exp | F::Ln => takes(&[W::Number]),
+        F::Round | F::Trunc => takes(&[W::Number]) || takes(&[W::Number, W::Int]),
+        F::Power => takes(&[W::Number; 2]),
+        F::Mod => takes(&[W::Int; 2]) || takes(&[W::Numeric; 2]),
+        F::Greatest | F::Least => !given.is_empty() && all(W::As(gives)),
+        F::NullIf => match given {
+            [SqlType::Scalar(a), SqlType::Scalar(b)] => all(W::As(common_type(*a, *b))),
+            _ => false,
+        },
+        F::Length | F::OctetLength => takes(&[W::Bytes]),
+        F::Lower | F::Upper | F::Reverse => takes(&[W::Text]),
+        F::Substring => takes(&[W::Text, W::Int]) || takes(&[W::Text, W::Int, W::Int]),
+        F::Left | F::Right | F::Repeat => takes(&[W::Text, W::Int]),
+        F::Position | F::Like => takes(&[W::Text; 2]),
+        F::Trim | F::LTrim | F::RTrim => takes(&[W::Text]) || takes(&[W::Text; 2]),
+        F::LPad | F::RPad => takes(&[W::Text, W::Int]) || takes(&[W::Text, W::Int, W::Text]),
+        F::Replace => takes(&[W::Text; 3]),
+        F::Concat => all(W::As(DataType::Text)),
+        F::Extract => takes(&[W::TimeOrInterval, W::Int]),
+        F::DateTrunc => takes(&[W::Int, W::TimeOrInterval]),
+        F::DateAdd => takes(&[W::Time, W::Int]),
+        F::DateDiff | F::TimestampDiff | F::Age => takes(&[W::Time; 2]),
+        F::TimestampAdd => takes(&[W::Time, W::Interval]),
+        F::Interval(function) => match function {
+            IntervalFunction::Negate
+            | IntervalFunction::JustifyHours
+            | IntervalFunction::JustifyDays
+            | IntervalFunction::Justify => takes(&[W::Interval]),
+            IntervalFunction::Add | IntervalFunction::Subtract => takes(&[W::Interval; 2]),
+            IntervalFunction::Multiply | IntervalFunction::Divide => {
+                takes(&[W::Interval, W::Double])
+            }
+            IntervalFunction::Make => {
+                takes(&[W::Int, W::Int, W::Int, W::Int, W::Int, W::Int, W::Double])
+            }
+        },
+        F::Cardinality => takes(&[W::Array]),
+        F::ElementOf => match given {
+            [SqlType::Scalar(value), SqlType::Array(element)] => is_kept_alike(*value, *element),
+            _ => false,
+        },
+        // They look at the values, which know their types.
+        F::Json(_) => all(W::Scalar),
+    }
+}
+
+/// Whether values of two types compare as they are kept, without a conversion.
+fn is_kept_alike(a: DataType, b: DataType) -> bool {
+    let scale = |of| match of {
+        DataType::Numeric { scale, .. } => Some(scale),
+        _ => None,
+    };
+    a == b
+        || a.is_integer() && b.is_integer()
+        || a.is_text() && b.is_text()
+        || scale(a).is_some() && scale(a) == scale(b)
+}
+
+fn not_there(message: String) -> SqlError {
+    let mut error = SqlError::new(b"42883", message);
+    error.hint = Some("You might need to add explicit type casts.".to_owned());
+    error
+}
