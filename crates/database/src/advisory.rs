@@ -11,7 +11,7 @@
 //!              [`LOOK_EVERY`] whether its statement was interrupted
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use hotrow_base::interrupt::{Interrupt, LOOK_EVERY};
@@ -60,6 +60,10 @@ struct Waiter {
 #[derive(Default)]
 struct Locks {
     held: HashMap<Key, Vec<Held>>,
+    /// the keys of which each owner holds some
+    keys: HashMap<u64, HashSet<Key>>,
+    /// entries of `held`, all keys together
+    count: usize,
     /// in the order in which they came
     waiting: Vec<Waiter>,
     owners: u64,
@@ -110,21 +114,42 @@ impl Locks {
             held.count += 1;
             return Ok(());
         }
-        if self.held.values().map(Vec::len).sum::<usize>() >= LOCKS_MAX {
+        if self.count >= LOCKS_MAX {
             let message = format!("there are {LOCKS_MAX} advisory locks");
             return Err(SqlError::new(b"53200", message));
         }
         let held = Held { owner: of.owner, mode: of.mode, level, count: 1 };
         self.held.entry(of.key).or_default().push(held);
+        self.keys.entry(of.owner).or_default().insert(of.key);
+        self.count += 1;
         Ok(())
     }
 
-    /// Gives back what fits.
-    fn release(&mut self, fits: impl Fn(&Held) -> bool) {
-        self.held.retain(|_, all| {
-            all.retain(|held| !fits(held));
-            !all.is_empty()
-        });
+    /// Gives back what of an owner's fits; takes time by what it holds, not by what others do.
+    fn release(&mut self, owner: u64, fits: impl Fn(&Held) -> bool) {
+        let keys = self.keys.remove(&owner).unwrap_or_default();
+        let mut kept = HashSet::new();
+        for key in keys {
+            if self.keep(key, owner, |held| !fits(held)) {
+                kept.insert(key);
+            }
+        }
+        if !kept.is_empty() {
+            self.keys.insert(owner, kept);
+        }
+    }
+
+    /// Gives back what of a key's entries an owner has and is not to be kept; whether he has others.
+    fn keep(&mut self, key: Key, owner: u64, stays: impl Fn(&Held) -> bool) -> bool {
+        let Some(all) = self.held.get_mut(&key) else { return false };
+        let before = all.len();
+        all.retain(|held| held.owner != owner || stays(held));
+        self.count -= before - all.len();
+        let has_others = all.iter().any(|held| held.owner == owner);
+        if all.is_empty() {
+            self.held.remove(&key);
+        }
+        has_others
     }
 }
 
@@ -233,9 +258,10 @@ impl AdvisoryOwner {
         });
         let Some(held) = own else { return false };
         held.count -= 1;
-        all.retain(|held| held.count > 0);
-        if all.is_empty() {
-            locks.held.remove(&key);
+        if !locks.keep(key, owner, |held| held.count > 0)
+            && let Some(keys) = locks.keys.get_mut(&owner)
+        {
+            keys.remove(&key);
         }
         self.all.freed.notify_all();
         true
@@ -251,14 +277,14 @@ impl AdvisoryOwner {
         if level == AdvisoryLevel::Transaction {
             self.has_of_transaction.set(false);
         }
-        self.all.locks.lock().release(|held| held.owner == self.number && held.level == level);
+        self.all.locks.lock().release(self.number, |held| held.level == level);
         self.all.freed.notify_all();
     }
 }
 
 impl Drop for AdvisoryOwner {
     fn drop(&mut self) {
-        self.all.locks.lock().release(|held| held.owner == self.number);
+        self.all.locks.lock().release(self.number, |_| true);
         self.all.freed.notify_all();
     }
 }

@@ -177,6 +177,9 @@ fn empty(quiet: &Quiet<'_>, truncation: &Truncation) -> Result<(), SqlError> {
     let tables = truncation.tables.iter();
     let emptied: Vec<_> = tables.map(|&table| Rebuilt { table, columns: None }).collect();
     let (catalog, trees) = (next.catalog.clone(), next.trees());
+    let memory = Arc::clone(&next.memory);
+    // The empty indexes are there before the full ones go: a full database is to be emptied, too.
+    let _makes_room = memory.budget().suspend_limit();
     next.adopt_rebuilt(catalog, trees, &emptied)?;
     quiet.replace(next);
     Ok(())

@@ -9,6 +9,10 @@
 //!                 interrupted is begun again
 //!              I2 an entry that cannot be repeated ends recovery with an error that says where it
 //!              is; nothing is skipped
+//!              I3 the memory budget refuses nothing meanwhile: what fitted when it ran may need
+//!              more here, where chunks are taken by other workers, in another order, and rows that
+//!              were deleted since are made first. A database that is above its budget afterwards
+//!              reads and deletes; only new rows are refused
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +27,7 @@ use hotrow_engine::journal::Journal;
 use hotrow_engine::journal::command::{self, CommandHead};
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::recovery::{LogPlace, LoggedCall, ReplayEnds, ReplayOptions, Replayer};
-use hotrow_engine::schema::{Quiet, Schema, SharedSchema};
+use hotrow_engine::schema::{Memory, Quiet, Schema, SharedSchema};
 use hotrow_engine::values::{Applier, ValuesError};
 use hotrow_log::checkpoint::{self, Manifest, Reader};
 use hotrow_log::entry::{Entry, Kind};
@@ -103,7 +107,9 @@ pub(crate) fn recover(
     let files = directory.log_files();
     let segments = read::segments(files)?;
     let total = segments.iter().map(|segment| segment.file_bytes).sum();
-    let workers = schema.current().memory.workers();
+    let memory = Arc::clone(&schema.current().memory);
+    let _unlimited = memory.budget().suspend_limit(); // I3
+    let workers = memory.workers();
     let journal = Arc::new(Journal::new(workers, None, None));
     let threads = available_cores().len().min(workers - 1).max(1);
     let mut recovery = Recovery {
@@ -144,6 +150,7 @@ pub(crate) fn recover(
     (report.blocks, report.log_bytes) = (tail.blocks, tail.bytes);
     report.duration = started.elapsed();
     report.notices.extend(tail.cut.iter().map(cut_notice));
+    report.notices.extend(excess_notice(&memory));
     let (sources, outcomes) = (recovery.sources, recovery.outcomes);
     Ok(Recovered { tail, sources, outcomes, checkpoint: found.newest, report })
 }
@@ -170,6 +177,16 @@ fn parse(entry: &TextEntry<'_>) -> Result<ScriptStatement, String> {
         (Some(statement), true) => conceal(statement.as_own()).map_err(|error| error.to_string()),
         _ => Err("it is not one statement".to_owned()),
     }
+}
+
+/// What is to be said of a database that does not fit its budget any more.
+fn excess_notice(memory: &Memory) -> Option<String> {
+    let (excess, limit) = (memory.budget().excess(), memory.budget().limit());
+    let text = format!(
+        "rows and indexes take {excess} bytes more than the memory budget of {limit}: reads and \
+         deletes work, new rows are refused until rows are deleted or the budget is raised"
+    );
+    (excess > 0).then_some(text)
 }
 
 fn cut_notice(cut: &Cut) -> String {

@@ -14,7 +14,7 @@ use hotrow_base::memory::{MemoryAccount, Scope};
 use hotrow_base::panics;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
-use hotrow_sql::AdvisoryLevel;
+use hotrow_sql::{AdvisoryLevel, Script};
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::invocation::{Arguments, Invocation};
 use hotrow_transaction::outcome::{SqlError, apart};
@@ -157,28 +157,38 @@ impl Session {
         script: &str,
         mut tell: impl FnMut(StatementResult),
     ) -> Result<(), Error> {
-        for statement in self.parse(script)? {
-            tell(statement::execute(self, &statement, &[])?);
+        let mut script = self.parse(script)?;
+        while let Some(statement) = self.next_of(&mut script) {
+            tell(statement::execute(self, &statement?, &[])?);
         }
         Ok(())
     }
 
-    /// The statements of a script, for [`Session::perform`].
+    /// Reads a script whole; its statements, for [`Session::perform`], come one by one from
+    /// [`Session::next_of`].
     ///
     /// # Errors
     ///
     /// [`Error::Sql`]: 42601 and the like, with the place in the script.
-    pub fn parse(&self, script: &str) -> Result<Vec<Prepared>, Error> {
+    pub fn parse(&self, script: &str) -> Result<Script, Error> {
         let _guard = panics::guard();
-        let parse = || {
+        let read = || {
             panics::point::reach("parse");
-            hotrow_sql::parse_script(script)
+            Script::read(script)
         };
-        let parsed = apart(parse).inspect_err(|_| self.talk().fail())?;
-        let statement =
-            |parsed| conceal(parsed).map(|parsed| Prepared::of_script(in_parts(self, parsed)));
-        let statements = parsed.into_iter().map(statement).collect::<Result<_, SqlError>>();
-        Ok(statements.inspect_err(|_| self.talk().fail())?)
+        Ok(apart(read).inspect_err(|_| self.talk().fail())?)
+    }
+
+    /// The next statement of a script; none behind the last one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sql`]: 22023 for a password that cannot be one.
+    pub fn next_of(&self, script: &mut Script) -> Option<Result<Prepared, Error>> {
+        let _guard = panics::guard();
+        let parsed = apart(|| script.next().transpose()).transpose()?.and_then(conceal);
+        let statement = parsed.map(|parsed| Prepared::of_script(in_parts(self, parsed)));
+        Some(statement.inspect_err(|_| self.talk().fail()).map_err(Error::from))
     }
 
     /// Executes a statement as [`Session::execute_prepared`] does, COPY too: its outcome is what

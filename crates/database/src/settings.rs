@@ -3,9 +3,11 @@
 //! Role         SET, SHOW and RESET; a server reports those that clients rely on. What a setting
 //!              means is with whoever asks for it: most are kept so that what a client sets is
 //!              what it is shown
-//! Invariants   I1 a map holds only what differs from the default, so that a snapshot is small
+//! Invariants   I1 a map holds only what differs from the default
 //!              I2 what was SET in a transaction that is rolled back is as before it; SET LOCAL
 //!              ends with the transaction
+//!              I3 a transaction keeps what it replaced, not copies of everything: what it takes
+//!              grows with what was SET in it, up to [`REPLACED_BYTES_MAX`]
 //! Source       PostgreSQL 15, "Setting Parameters" and its list of parameters
 
 mod known;
@@ -17,13 +19,16 @@ use hotrow_transaction::outcome::SqlError;
 
 use self::known::{KNOWN, Known, known};
 use crate::error::advised;
+use crate::savepoints::SavepointNames;
 
 type Values = BTreeMap<String, String>;
 
 /// Longest name and value of a setting of a client's own.
 const CUSTOM_BYTES_MAX: usize = 64 << 10;
-/// Settings of clients' own.
+/// Settings of clients' own, and as many that are local to a transaction.
 const CUSTOM_MAX: usize = 1000;
+/// Bytes of what one transaction replaces.
+const REPLACED_BYTES_MAX: usize = 16 << 20;
 
 /// See the module.
 #[derive(Default)]
@@ -32,15 +37,32 @@ pub(crate) struct Settings {
     start: Values,
     session: Values,
     local: Values,
-    /// as the session's were when the open transaction began
-    before: Option<Values>,
-    /// the session's and the local ones as they were at savepoints, oldest first
-    savepoints: Vec<(String, Values, Values)>,
+    /// what the open transaction has replaced, in order; none: none is open
+    replaced: Option<Vec<Replaced>>,
+    /// bytes of that
+    replaced_bytes: usize,
+    savepoints: SavepointNames,
+    /// of each savepoint, how much had been replaced before it
+    marks: Vec<usize>,
     /// something has changed since the client was told
     has_changed: bool,
     /// and since limits were set by what there is
     is_due: bool,
     told: Values,
+}
+
+/// A value that was set, removed or replaced.
+struct Replaced {
+    is_local: bool,
+    name: String,
+    /// none: there was none
+    value: Option<String>,
+}
+
+impl Replaced {
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.name.len() + self.value.as_ref().map_or(0, String::len)
+    }
 }
 
 /// What the session's transaction tells the settings.
@@ -115,21 +137,54 @@ impl Settings {
             }
             (None, None) => self.default_of(name).unwrap_or_default(),
         };
+        if self.replaced_bytes > REPLACED_BYTES_MAX {
+            let message = "the transaction has changed too many settings to be taken back";
+            return Err(advised(b"54000", message.to_owned(), "Commit, and begin another one."));
+        }
         if local {
-            self.local.insert(name.to_owned(), value);
+            self.put(true, name, Some(value));
         } else {
-            self.local.remove(name);
-            self.session.insert(name.to_owned(), value);
+            self.put(false, name, Some(value));
+            self.put(true, name, None);
         }
         self.note_change();
         Ok(())
+    }
+
+    /// Sets or removes a value, keeping what it replaces for the open transaction.
+    fn put(&mut self, is_local: bool, name: &str, value: Option<String>) {
+        let values = if is_local { &mut self.local } else { &mut self.session };
+        let before = match value {
+            Some(value) => values.insert(name.to_owned(), value),
+            None => values.remove(name),
+        };
+        if let Some(replaced) = &mut self.replaced {
+            let one = Replaced { is_local, name: name.to_owned(), value: before };
+            self.replaced_bytes += one.bytes();
+            replaced.push(one);
+        }
+    }
+
+    /// Takes back all that the open transaction has replaced but for the first `mark`.
+    fn take_back(&mut self, mark: usize) {
+        let Some(replaced) = &mut self.replaced else { return };
+        for one in replaced.drain(mark.min(replaced.len())..).rev() {
+            self.replaced_bytes -= one.bytes();
+            let values = if one.is_local { &mut self.local } else { &mut self.session };
+            match one.value {
+                Some(value) => values.insert(one.name, value),
+                None => values.remove(&one.name),
+            };
+        }
+        self.note_change();
     }
 
     fn check_custom(&self, name: &str, value: &str) -> Result<(), SqlError> {
         if !name.contains('.') {
             return Err(unrecognized(name));
         }
-        if name.len() + value.len() > CUSTOM_BYTES_MAX || self.session.len() >= CUSTOM_MAX {
+        let most = self.session.len().max(self.local.len());
+        if name.len() + value.len() > CUSTOM_BYTES_MAX || most >= CUSTOM_MAX {
             let message = format!("setting \"{name}\" is too much to keep");
             return Err(advised(b"54000", message, "Keep it in a table."));
         }
@@ -138,8 +193,11 @@ impl Settings {
 
     /// RESET ALL
     pub(crate) fn reset_all(&mut self) {
-        self.session.clear();
-        self.local.clear();
+        for is_local in [false, true] {
+            let values = if is_local { &self.local } else { &self.session };
+            let names: Vec<String> = values.keys().cloned().collect();
+            names.iter().for_each(|name| self.put(is_local, name, None));
+        }
         self.note_change();
     }
 
@@ -206,42 +264,44 @@ impl Settings {
     /// I2
     pub(crate) fn step(&mut self, step: TransactionStep) {
         match step {
-            TransactionStep::Begun => self.before = Some(self.session.clone()),
+            TransactionStep::Begun => {
+                (self.replaced, self.replaced_bytes) = (Some(Vec::new()), 0);
+            }
             TransactionStep::Committed => self.end(),
             TransactionStep::RolledBack => {
-                if let Some(before) = self.before.take() {
-                    self.session = before;
-                }
+                self.take_back(0);
                 self.end();
             }
             TransactionStep::Savepoint(name) => {
-                self.savepoints.push((name, self.session.clone(), self.local.clone()));
+                self.savepoints.push(name);
+                self.marks.push(self.replaced.as_ref().map_or(0, Vec::len));
             }
             TransactionStep::RolledBackTo(name) => {
-                if let Some(at) = self.named(&name) {
-                    self.savepoints.truncate(at + 1);
-                    let (_, session, local) = &self.savepoints[at];
-                    (self.session, self.local) = (session.clone(), local.clone());
-                    self.note_change();
+                if let Some(at) = self.savepoints.find(&name) {
+                    self.take_back(self.marks[at]);
+                    self.forget(at + 1);
                 }
             }
             TransactionStep::Released(name) => {
-                if let Some(at) = self.named(&name) {
-                    self.savepoints.truncate(at);
+                if let Some(at) = self.savepoints.find(&name) {
+                    self.forget(at);
                 }
             }
         }
     }
 
-    fn end(&mut self) {
-        self.note_change();
-        self.before = None;
-        self.local.clear();
-        self.savepoints.clear();
+    /// Forgets savepoints but for the `len` oldest ones.
+    fn forget(&mut self, len: usize) {
+        self.savepoints.truncate(len);
+        self.marks.truncate(len);
     }
 
-    fn named(&self, name: &str) -> Option<usize> {
-        self.savepoints.iter().rposition(|(savepoint, ..)| savepoint == name)
+    fn end(&mut self) {
+        self.note_change();
+        (self.replaced, self.replaced_bytes) = (None, 0);
+        self.local.clear();
+        self.savepoints.clear();
+        self.marks = Vec::new();
     }
 }
 

@@ -25,6 +25,7 @@ use hotrow_transaction::program::Place;
 use hotrow_transaction::program::RowLocks;
 
 use crate::error::advised;
+use crate::savepoints::SavepointNames;
 
 /// Whether a session is in a transaction of several statements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,8 +41,8 @@ pub enum TransactionState {
 /// An open transaction of a session.
 pub(crate) struct OpenTransaction {
     engine: Box<dyn InteractiveTransaction>,
-    /// names of the savepoints, oldest first; numbered by the engine
-    savepoints: Vec<String>,
+    /// numbered as the engine does it
+    savepoints: SavepointNames,
     state: State,
     extent: Extent,
     /// tables whose rows it may have changed since it last made way for a definition
@@ -88,7 +89,7 @@ impl OpenTransaction {
     ) -> Self {
         Self {
             engine,
-            savepoints: Vec::new(),
+            savepoints: SavepointNames::default(),
             state: State::Open,
             extent,
             written: Vec::new(),
@@ -283,7 +284,7 @@ impl OpenTransaction {
 
     /// The number of the youngest savepoint with this name.
     fn named(&self, name: &str, place: Place) -> Result<usize, Box<SqlError>> {
-        self.savepoints.iter().rposition(|savepoint| savepoint == name).ok_or_else(|| {
+        self.savepoints.find(name).ok_or_else(|| {
             let mut error = SqlError::new(b"3B001", format!("savepoint \"{name}\" does not exist"));
             error.place = place;
             Box::new(error)

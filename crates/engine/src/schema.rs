@@ -56,6 +56,24 @@ pub struct Memory {
     guards_gaps: AtomicBool,
     /// who changes an index's part holds the one of so many partitions that it lies in; 0: not so
     held_partitions: AtomicU16,
+    gone: Gone,
+}
+
+/// What stands in the places of all tables and indexes that were dropped: their ids stay taken,
+/// and this is all that is left behind them. Always empty.
+struct Gone {
+    table: Arc<StoredTable>,
+    index: Arc<StoredIndex>,
+}
+
+impl Gone {
+    fn new() -> Self {
+        // Of the database's budget nothing is taken.
+        let budget = Arc::new(MemoryBudget::unlimited());
+        let kind = StoredKind::BTree { max_key_bytes: 0 };
+        let index = StoredIndex::new(kind, Arc::clone(&budget)).expect("16 KiB of no budget");
+        Self { table: Arc::new(StoredTable::new(0, &budget)), index: Arc::new(index) }
+    }
 }
 
 impl Memory {
@@ -72,6 +90,7 @@ impl Memory {
             ghosts: Ghosts::default(),
             guards_gaps: AtomicBool::new(false),
             held_partitions: AtomicU16::new(0),
+            gone: Gone::new(),
         }
     }
 
@@ -186,6 +205,7 @@ impl Schema {
         let before = self.take_rows(&catalog, rebuilt);
         for table in &catalog.tables()[self.tables.len()..] {
             debug_assert_eq!(table.id.index(), self.tables.len(), "ids are dense");
+            debug_assert!(!table.dropped, "it has just been made");
             let stored = StoredTable::new(self.memory.workers(), self.memory.budget());
             self.tables.push(Arc::new(stored));
         }
@@ -207,6 +227,11 @@ impl Schema {
         let (mut all, mut fresh) = (Vec::new(), Vec::new());
         for index in self.catalog.indexes() {
             let table = self.catalog.table(index.table);
+            if index.dropped {
+                let gone = std::slice::from_ref(&self.memory.gone.index);
+                all.push(Parts::new(index, None, gone, 0));
+                continue;
+            }
             let by = routing
                 .as_ref()
                 .and_then(|routing| SplitBy::of(table, index, routing, self.memory.split));
@@ -226,8 +251,9 @@ impl Schema {
             all.push(Parts::new(index, by, &parts, of_table.len()));
             of_table.extend(parts);
         }
-        for (table, indexes) in self.tables.iter_mut().zip(stored) {
-            *table = Arc::new(table.with_indexes(indexes));
+        let tables = self.tables.iter_mut().zip(self.catalog.tables()).zip(stored);
+        for ((stored, _), indexes) in tables.filter(|((_, table), _)| !table.dropped) {
+            *stored = Arc::new(stored.with_indexes(indexes));
         }
         self.make_paths(all);
         Ok(fresh)
@@ -532,8 +558,10 @@ impl Schema {
     pub fn reclaim(&self, worker: WorkerId) {
         self.memory.epochs().advance();
         let safe = self.memory.epochs().safe_epoch();
-        for table in &self.tables {
-            table.records().reclaim(worker, safe);
+        for (table, stored) in self.catalog.tables().iter().zip(&self.tables) {
+            if !table.dropped {
+                stored.records().reclaim(worker, safe);
+            }
         }
     }
 }

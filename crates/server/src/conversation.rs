@@ -11,13 +11,12 @@
 //!              are transactions of their own; a portal's rows are all found when it is first
 //!              executed
 
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use hotrow::{
-    CopyIn, Direction, NamedBy, Naming, Outcome, Prepared, Session, SqlError, StatementResult,
-    TransactionState, Value,
+    CopyIn, Direction, NamedBy, Naming, Outcome, Prepared, Script, Session, SqlError,
+    StatementResult, TransactionState, Value,
 };
 use pgwire::messages::data::{NoData, ParameterDescription};
 use pgwire::messages::extendedquery::{
@@ -31,7 +30,7 @@ use pgwire::messages::startup::ParameterStatus;
 use crate::answer::{row_description, say_copy, say_notices, say_result, say_rows, send_rows, tag};
 use crate::connection::{Ended, Idle, Outgoing};
 use crate::frontend::{Bind, Frontend, Target};
-use crate::portal::{Portal, Progress, Statement, Statements, travelled};
+use crate::portal::{Portal, Portals, Progress, Statement, Statements, travelled};
 use crate::report::{Severity, response, sql_error};
 use crate::wire::{self, Format};
 
@@ -48,7 +47,7 @@ pub(crate) struct Conversation<'a> {
     session: Session,
     out: &'a mut Outgoing,
     statements: Statements,
-    portals: HashMap<String, Portal>,
+    portals: Portals,
     /// until the next Sync
     skips: bool,
     /// rows that are to come
@@ -61,7 +60,7 @@ struct Copying {
     /// what was executed
     text: String,
     /// the statements behind it, of a script; none: it was a portal that was executed
-    rest: Option<std::vec::IntoIter<Prepared>>,
+    rest: Option<Script>,
 }
 
 /// Whether there is more to say.
@@ -74,7 +73,7 @@ pub(crate) enum Goes {
 impl<'a> Conversation<'a> {
     /// A conversation in a session.
     pub(crate) fn new(session: Session, out: &'a mut Outgoing) -> Self {
-        let (statements, portals) = (Statements::default(), HashMap::new());
+        let (statements, portals) = (Statements::default(), Portals::default());
         Self { session, out, statements, portals, skips: false, copying: None }
     }
 
@@ -158,7 +157,9 @@ impl<'a> Conversation<'a> {
             Frontend::Close(target) => {
                 match target {
                     Target::Statement(name) => self.statements.remove(&self.session, name),
-                    Target::Portal(name) => drop(self.portals.remove(name)),
+                    Target::Portal(name) => {
+                        self.portals.remove(name);
+                    }
                 }
                 self.out.say(&CloseComplete::new());
             }
@@ -172,7 +173,7 @@ impl<'a> Conversation<'a> {
 
     fn ready(&mut self) {
         if self.session.transaction_state() == TransactionState::Idle {
-            self.portals.retain(|_, portal| portal.holds);
+            self.portals.retain(|portal| portal.holds);
         }
         let status = match self.session.transaction_state() {
             TransactionState::Idle => TransactionStatus::Idle,
@@ -212,15 +213,19 @@ impl<'a> Conversation<'a> {
                 if statements.len() > 1 {
                     self.session.begin_batch(); // I3
                 }
-                self.run_script(script, statements.into_iter());
+                self.run_script(script, statements);
             }
             Err(error) => self.end_script(script, Err(error)),
         }
     }
 
     /// Executes what is left of a script, up to where a COPY waits for rows.
-    fn run_script(&mut self, script: &str, mut rest: std::vec::IntoIter<Prepared>) {
-        while let Some(statement) = rest.next() {
+    fn run_script(&mut self, script: &str, mut rest: Script) {
+        while let Some(statement) = self.session.next_of(&mut rest) {
+            let statement = match statement {
+                Ok(statement) => statement,
+                Err(error) => return self.end_script(script, Err(error)),
+            };
             match self.session.perform(&statement, &[]) {
                 Ok(Outcome::Done(result)) => {
                     say_result(self.out, &self.session, &result, &statement.origins());
@@ -248,12 +253,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Asks the client for rows.
-    fn copy_in(
-        &mut self,
-        copy: Box<CopyIn>,
-        text: &str,
-        rest: Option<std::vec::IntoIter<Prepared>>,
-    ) {
+    fn copy_in(&mut self, copy: Box<CopyIn>, text: &str, rest: Option<Script>) {
         say_copy(self.out, b'G', copy.columns(), Format::of_copy(copy.is_binary()));
         self.copying = Some(Copying { copy, text: text.to_owned(), rest });
     }
@@ -290,7 +290,7 @@ impl<'a> Conversation<'a> {
     fn end_copy(
         &mut self,
         text: String,
-        rest: Option<std::vec::IntoIter<Prepared>>,
+        rest: Option<Script>,
         done: Result<StatementResult, hotrow::Error>,
     ) {
         match (done, rest) {
@@ -365,18 +365,20 @@ impl<'a> Conversation<'a> {
                 return Ok(self.fetch(&name, direction, moves)?);
             }
             Naming::Close(Some(name)) => {
-                self.portals.remove(&name).ok_or_else(|| no_cursor(&name))?;
+                if !self.portals.remove(&name) {
+                    return Err(no_cursor(&name).into());
+                }
                 "CLOSE CURSOR"
             }
             Naming::Close(None) => {
                 let is_cursor = |portal: &Portal| matches!(portal.progress, Progress::Cursor(..));
-                self.portals.retain(|_, portal| !is_cursor(portal));
+                self.portals.retain(|portal| !is_cursor(portal));
                 "CLOSE CURSOR ALL"
             }
             Naming::DiscardAll => {
                 self.session.discard_all()?;
                 let is_cursor = |portal: &Portal| matches!(portal.progress, Progress::Cursor(..));
-                self.portals.retain(|_, portal| !is_cursor(portal));
+                self.portals.retain(|portal| !is_cursor(portal));
                 self.statements.clear(&self.session);
                 "DISCARD ALL"
             }
@@ -422,12 +424,12 @@ impl<'a> Conversation<'a> {
         direction: Direction,
         moves: bool,
     ) -> Result<StatementResult, SqlError> {
-        let portal = self.portals.get_mut(name).ok_or_else(|| no_cursor(name))?;
-        let Progress::Cursor(result, at) = &mut portal.progress else {
+        let portal = self.portals.get(name).ok_or_else(|| no_cursor(name))?;
+        let Progress::Cursor(result, at) = &portal.progress else {
             return Err(SqlError::new(b"55000", format!("portal \"{name}\" is no cursor")));
         };
-        let (rows, to) = travelled(*at, result.rows.len(), direction);
-        *at = to;
+        let (rows, to) = travelled(at.get(), result.rows.len(), direction);
+        at.set(to);
         if moves {
             return Ok(StatementResult::of_tag(&format!("MOVE {}", rows.count())));
         }
@@ -467,15 +469,8 @@ impl<'a> Conversation<'a> {
 
     /// Fails where so many bytes more would be too many to keep.
     fn refuse_bytes(&self, more: usize) -> Result<(), SqlError> {
-        let texts = self.statements.values().map(|statement| statement.text.len());
-        let values = self.portals.values().map(Portal::bytes);
-        // Few are large, and few are many: adding them up is no work to speak of.
-        let kept = if more < KEPT_BYTES_MAX / STATEMENTS_MAX {
-            0
-        } else {
-            texts.chain(values).fold(more, usize::saturating_add)
-        };
-        if kept > KEPT_BYTES_MAX {
+        let kept = self.statements.bytes().saturating_add(self.portals.bytes());
+        if kept.saturating_add(more) > KEPT_BYTES_MAX {
             let mebibytes = KEPT_BYTES_MAX >> 20;
             let message = format!(
                 "prepared statements and portals of the connection take more than {mebibytes} MiB"
@@ -535,7 +530,7 @@ impl<'a> Conversation<'a> {
             self.refuse_bytes(KEPT_BYTES_MAX / STATEMENTS_MAX)?; // some may stay
         }
         let Self { session, out, portals, .. } = self;
-        let portal = portals.get_mut(name).ok_or_else(|| no_portal(name))?;
+        let portal = portals.get(name).ok_or_else(|| no_portal(name))?;
         let Some(prepared) = &portal.statement.prepared else {
             out.say(&EmptyQueryResponse::new());
             return Ok(());
@@ -557,8 +552,9 @@ impl<'a> Conversation<'a> {
                 }
             };
             say_notices(out, session, &result.notices);
-            portal.progress = Progress::Run(Box::new(result), 0);
+            portals.set_progress(name, Progress::run(result));
         }
+        let portal = portals.get(name).ok_or_else(|| no_portal(name))?;
         let (result, sent) = match &portal.progress {
             Progress::Run(result, sent) | Progress::Cursor(result, sent) => (result, sent),
             Progress::Over(tag) => {
@@ -567,7 +563,7 @@ impl<'a> Conversation<'a> {
             }
             Progress::Ready => return Ok(()),
         };
-        let (all, first) = (result.rows.len(), *sent);
+        let (all, first) = (result.rows.len(), sent.get());
         let end = match rows {
             0 => all,
             rows => all.min(first + rows as usize),
@@ -580,14 +576,15 @@ impl<'a> Conversation<'a> {
         } else {
             out.say(&CommandComplete::new(tag(result, end - first)));
         }
-        let over = tag(result, 0);
-        match &mut portal.progress {
-            // Its rows are not kept.
-            Progress::Run(..) if end == all => {
-                portal.progress = Progress::Over(over);
+        sent.set(end);
+        if matches!(portal.progress, Progress::Run(..)) {
+            if end == all {
+                let over = Progress::Over(tag(result, 0));
+                portals.set_progress(name, over); // its rows are not kept
             }
-            Progress::Run(_, sent) | Progress::Cursor(_, sent) => *sent = end,
-            Progress::Ready | Progress::Over(_) => {}
+            if (first == 0) != (end == all) {
+                portals.count_rows(name); // they begin to wait, or wait no more
+            }
         }
         Ok(())
     }
@@ -607,11 +604,9 @@ impl<'a> Conversation<'a> {
         let Outcome::Naming(naming) = outcome else { return Ok(()) };
         let result = self.name(naming, &values).map_err(sql_error)?;
         // A cursor of its own name may have taken its place, or CLOSE may have closed it.
-        if let Some(portal) =
-            self.portals.get_mut(name).filter(|p| Rc::ptr_eq(&p.statement, &statement))
-        {
+        if self.portals.get(name).is_some_and(|p| Rc::ptr_eq(&p.statement, &statement)) {
             say_notices(self.out, &self.session, &result.notices);
-            portal.progress = Progress::Run(Box::new(result), 0);
+            self.portals.set_progress(name, Progress::run(result));
         }
         Ok(())
     }

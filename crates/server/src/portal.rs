@@ -1,5 +1,6 @@
 //! Prepared statements and portals of a connection.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::rc::Rc;
@@ -42,7 +43,11 @@ impl Statement {
 
 /// The prepared statements of a connection, whose session knows the names.
 #[derive(Default)]
-pub(crate) struct Statements(HashMap<String, Rc<Statement>>);
+pub(crate) struct Statements {
+    by_name: HashMap<String, Rc<Statement>>,
+    /// of their texts
+    bytes: usize,
+}
 
 impl Statements {
     pub(crate) fn insert(
@@ -54,17 +59,24 @@ impl Statements {
     ) {
         let name = name.into();
         session.note_name(&name, &new.text, new.parameters(), by);
-        self.0.insert(name, Rc::new(new));
+        self.bytes += new.text.len();
+        let old = self.by_name.insert(name, Rc::new(new));
+        self.bytes -= old.map_or(0, |old| old.text.len());
     }
 
     pub(crate) fn remove(&mut self, session: &Session, name: &str) {
         session.forget_name(Some(name));
-        self.0.remove(name);
+        self.bytes -= self.by_name.remove(name).map_or(0, |old| old.text.len());
     }
 
     pub(crate) fn clear(&mut self, session: &Session) {
         session.forget_name(None);
-        self.0.clear();
+        *self = Self::default(); // with what room it took
+    }
+
+    /// Bytes of all their texts.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 }
 
@@ -72,7 +84,72 @@ impl Deref for Statements {
     type Target = HashMap<String, Rc<Statement>>;
 
     fn deref(&self) -> &Self::Target {
-        &self.0
+        &self.by_name
+    }
+}
+
+/// The portals of a connection, cursors among them.
+#[derive(Default)]
+pub(crate) struct Portals {
+    by_name: HashMap<String, Portal>,
+    /// of all of them ([`Portal::bytes`])
+    bytes: usize,
+}
+
+impl Portals {
+    /// Adds one, or puts it in the place of another with its name.
+    pub(crate) fn insert(&mut self, name: String, mut new: Portal) {
+        new.counted = new.bytes();
+        self.bytes = self.bytes.saturating_add(new.counted);
+        let old = self.by_name.insert(name, new);
+        self.bytes = self.bytes.saturating_sub(old.map_or(0, |old| old.counted));
+    }
+
+    /// Takes one away; whether it was there.
+    pub(crate) fn remove(&mut self, name: &str) -> bool {
+        let old = self.by_name.remove(name);
+        self.bytes = self.bytes.saturating_sub(old.as_ref().map_or(0, |old| old.counted));
+        old.is_some()
+    }
+
+    /// Takes those away that are not to stay.
+    pub(crate) fn retain(&mut self, mut stays: impl FnMut(&Portal) -> bool) {
+        let bytes = &mut self.bytes;
+        self.by_name.retain(|_, portal| {
+            let stays = stays(portal);
+            *bytes = bytes.saturating_sub(if stays { 0 } else { portal.counted });
+            stays
+        });
+    }
+
+    /// One gets further. Its rows are counted only if they are to stay, by [`Portals::count_rows`]:
+    /// mostly they are sent at once.
+    pub(crate) fn set_progress(&mut self, name: &str, progress: Progress) {
+        if let Some(portal) = self.by_name.get_mut(name) {
+            portal.progress = progress;
+        }
+    }
+
+    /// Counts what one takes with its rows, or without them when they have gone.
+    pub(crate) fn count_rows(&mut self, name: &str) {
+        if let Some(portal) = self.by_name.get_mut(name) {
+            let bytes = portal.bytes();
+            self.bytes = self.bytes.saturating_sub(portal.counted).saturating_add(bytes);
+            portal.counted = bytes;
+        }
+    }
+
+    /// Bytes of all of them.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Deref for Portals {
+    type Target = HashMap<String, Portal>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.by_name
     }
 }
 
@@ -81,11 +158,18 @@ pub(crate) enum Progress {
     /// it was not run
     Ready,
     /// it has run, and so many rows were sent
-    Run(Box<StatementResult>, usize),
+    Run(Box<StatementResult>, Cell<usize>),
     /// it was declared a cursor, which is at a row, from 1: 0 before the first, and behind the last
-    Cursor(Box<StatementResult>, usize),
+    Cursor(Box<StatementResult>, Cell<usize>),
     /// all rows were sent; the tag of no more
     Over(String),
+}
+
+impl Progress {
+    /// It has run, and no row was sent.
+    pub(crate) fn run(result: StatementResult) -> Self {
+        Self::Run(Box::new(result), Cell::new(0))
+    }
 }
 
 /// Which rows a cursor goes over, by number from 0, and where it is then.
@@ -126,6 +210,8 @@ pub(crate) struct Portal {
     pub(crate) progress: Progress,
     /// a cursor WITH HOLD: it outlives its transaction
     pub(crate) holds: bool,
+    /// bytes that [`Portals`] has counted for it
+    counted: usize,
 }
 
 impl Portal {
@@ -150,7 +236,7 @@ impl Portal {
         let values = values.collect::<Result<Vec<_>, _>>()?;
         let width = statement.prepared.as_ref().map_or(0, |prepared| prepared.columns().len());
         let formats = self::formats(&bind.result_formats, width, "result")?;
-        Ok(Self { statement, values, formats, progress: Progress::Ready, holds: false })
+        Ok(Self { statement, values, formats, progress: Progress::Ready, holds: false, counted: 0 })
     }
 
     /// A cursor and its rows.
@@ -160,8 +246,8 @@ impl Portal {
         format: Format,
         holds: bool,
     ) -> Self {
-        let progress = Progress::Cursor(Box::new(rows), 0);
-        Self { statement, values: Vec::new(), formats: vec![format], progress, holds }
+        let progress = Progress::Cursor(Box::new(rows), Cell::new(0));
+        Self { statement, values: Vec::new(), formats: vec![format], progress, holds, counted: 0 }
     }
 
     /// About how many bytes its values and the rows that wait take.

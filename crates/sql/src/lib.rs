@@ -86,7 +86,7 @@ pub use relation::{
     Step, StepKind, SubqueryKind, SystemContext, SystemFunction, Window, WindowFunction, keywords,
     known_type, sequence_named, system_function, system_rows, table_number,
 };
-pub use script::parse_script;
+pub use script::{Script, parse_script};
 pub use sequence::SequenceDefinition;
 pub use setting::{Direction, Naming, Setting};
 pub use syntax::ScriptStatement;

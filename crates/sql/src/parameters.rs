@@ -15,7 +15,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::error::{Advice, Result, error, place_in, place_of, too_complex};
 use crate::scope::Compiler;
-use crate::script::{line_starts, offset};
+use crate::script::Offsets;
 use crate::syntax::ScriptStatement;
 use crate::token::tokenize;
 use crate::types::BARE_NUMERIC;
@@ -144,14 +144,14 @@ pub fn with_literals(
     values: &[Value],
 ) -> std::result::Result<String, SqlError> {
     let text = &statement.text;
-    let lines = line_starts(text);
+    let offsets = Offsets::new(text, Place { line: 1, column: 1 });
     let (mut whole, mut done) = (String::with_capacity(text.len()), 0);
     for token in tokenize(text, Place { line: 1, column: 1 })? {
         let Token::Placeholder(name) = &token.token else { continue };
         let at = parameter_number(name).and_then(|number| number.checked_sub(1));
         let given = at.and_then(|at| types.get(at).zip(values.get(at)));
         let Some((sql_type, value)) = given else { continue };
-        whole.push_str(&text[done..offset(text, &lines, token.span.start)]);
+        whole.push_str(&text[done..offsets.of(token.span.start)]);
         match value {
             Value::Null => whole.push_str("(NULL"),
             value => {
@@ -161,7 +161,7 @@ pub fn with_literals(
             }
         }
         whole.push_str(&format!("::{sql_type})"));
-        done = offset(text, &lines, token.span.end);
+        done = offsets.of(token.span.end);
     }
     whole.push_str(&text[done..]);
     Ok(whole)
@@ -173,7 +173,7 @@ pub fn without_parameters(
     text: &str,
     is_left_out: impl Fn(usize) -> bool,
 ) -> std::result::Result<String, SqlError> {
-    let lines = line_starts(text);
+    let offsets = Offsets::new(text, Place { line: 1, column: 1 });
     let tokens = tokenize(text, Place { line: 1, column: 1 })?;
     let (mut whole, mut done) = (String::with_capacity(text.len()), 0);
     for (at, token) in tokens.iter().enumerate() {
@@ -185,12 +185,12 @@ pub fn without_parameters(
         // With the comma before it, or the one behind it where that one has gone already.
         let is_comma = |at: usize| tokens.get(at).is_some_and(|t| t.token == Token::Comma);
         let before = at.checked_sub(1).filter(|at| is_comma(*at));
-        let before = before.map(|at| offset(text, &lines, tokens[at].span.start));
-        let own = offset(text, &lines, token.span.start);
-        let end = offset(text, &lines, token.span.end);
+        let before = before.map(|at| offsets.of(tokens[at].span.start));
+        let own = offsets.of(token.span.start);
+        let end = offsets.of(token.span.end);
         let (from, to) = match before.filter(|comma| *comma >= done) {
             Some(comma) => (comma, end),
-            None if is_comma(at + 1) => (own, offset(text, &lines, tokens[at + 1].span.end)),
+            None if is_comma(at + 1) => (own, offsets.of(tokens[at + 1].span.end)),
             None => (own, end),
         };
         whole.push_str(&text[done..from]);

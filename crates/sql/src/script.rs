@@ -1,13 +1,14 @@
 //! Scripts: text split into statements, each parsed.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use hotrow_base::stack::with_room;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use crate::copy::copy;
-use crate::error::{Advice, Result, place_of, unsupported};
+use crate::error::{Advice, Result, place_of, syntax, unsupported};
 use crate::maintenance::maintenance;
 use crate::routine::{anonymous, routine};
 use crate::sequence::in_parsers_order;
@@ -17,42 +18,124 @@ use crate::token::{Cursor, folded, is_word, parse_expression, parse_statement, t
 use crate::transaction_control::transaction_control;
 use crate::user::user;
 
+/// Statements of a script whose trees are kept from the first look at them to their turn. A tree
+/// takes some 10 KB for a `SELECT 1`, so those of longer scripts are made again instead.
+const TREES_MAX: usize = 64;
+
+/// The statements of a script, all of which can be read, one after the other.
+#[derive(Debug)]
+pub struct Script {
+    text: String,
+    /// where they stand in the text, and their places; the first comes last
+    rest: Vec<(Range<usize>, Place)>,
+    /// trees of all that are left, the first one last; none: they are made in their turn
+    trees: Option<Vec<ScriptStatement>>,
+}
+
+impl Script {
+    /// Reads a script whole, and fails as [`parse_script`] does. Memory grows with the text, not
+    /// with what its statements take once they are parsed.
+    pub fn read(text: &str) -> Result<Self> {
+        let (mut rest, mut trees) = (Vec::new(), Some(Vec::new()));
+        each_statement(text, Place { line: 1, column: 1 }, |statement, range| {
+            rest.push((range, statement.place));
+            if rest.len() > TREES_MAX {
+                trees = None;
+            }
+            if let Some(trees) = &mut trees {
+                trees.push(statement);
+            }
+        })?;
+        rest.reverse();
+        if let Some(trees) = &mut trees {
+            trees.reverse();
+        }
+        let text = if trees.is_some() { String::new() } else { text.to_owned() };
+        Ok(Self { text, rest, trees })
+    }
+
+    /// How many are left.
+    pub fn len(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Whether none is left.
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+}
+
+impl Iterator for Script {
+    type Item = Result<ScriptStatement>;
+
+    /// The next statement. That it can be read was seen before, so this is no error in practice.
+    fn next(&mut self) -> Option<Self::Item> {
+        let (range, place) = self.rest.pop()?;
+        if let Some(statement) = self.trees.as_mut().and_then(Vec::pop) {
+            return Some(Ok(statement));
+        }
+        let mut again = None;
+        let text = self.text.get(range).unwrap_or_default();
+        let read = each_statement(text, place, |statement, _| again = Some(statement));
+        match (read, again) {
+            (Ok(()), Some(statement)) => Some(Ok(statement)),
+            (Err(error), _) => Some(Err(error)),
+            (Ok(()), None) => Some(Err(syntax(place, "a statement is no statement any more"))),
+        }
+    }
+}
+
 /// Parses a script: statements separated by semicolons.
 ///
 /// Errors: 42601 with the place of what could not be read, 0A000 for statements of SQL that
 /// Hotrow does not have, 54001 for a text that is too long or nests too deeply.
 pub fn parse_script(text: &str) -> Result<Vec<ScriptStatement>> {
-    with_room(|| parse_statements(text))
+    let mut statements = Vec::new();
+    each_statement(text, Place { line: 1, column: 1 }, |statement, _| statements.push(statement))?;
+    Ok(statements)
 }
 
-fn parse_statements(text: &str) -> Result<Vec<ScriptStatement>> {
-    let tokens = tokenize(text, Place { line: 1, column: 1 })?;
-    let lines = line_starts(text);
-    let text_of = |tokens: &[TokenWithSpan]| {
-        let (Some(first), Some(last)) = (tokens.first(), tokens.last()) else {
-            return String::new();
-        };
-        let from = offset(text, &lines, first.span.start);
-        let to = offset(text, &lines, last.span.end).max(from);
-        text.get(from..to).unwrap_or_default().to_owned()
+/// Parses a script that starts at `origin`, telling each statement and where in the text it
+/// stands. Takes time by the length of the text, however its lines are long.
+fn each_statement(
+    text: &str,
+    origin: Place,
+    tell: impl FnMut(ScriptStatement, Range<usize>),
+) -> Result<()> {
+    with_room(|| each_statement_here(text, origin, tell))
+}
+
+fn each_statement_here(
+    text: &str,
+    origin: Place,
+    mut tell: impl FnMut(ScriptStatement, Range<usize>),
+) -> Result<()> {
+    let tokens = tokenize(text, origin)?;
+    let offsets = Offsets::new(text, origin);
+    let range_of = |tokens: &[TokenWithSpan]| {
+        let (Some(first), Some(last)) = (tokens.first(), tokens.last()) else { return 0..0 };
+        let from = offsets.of(first.span.start);
+        from..offsets.of(last.span.end).max(from)
     };
-    let mut statements = Vec::new();
+    let text_of =
+        |tokens: &[TokenWithSpan]| text.get(range_of(tokens)).unwrap_or_default().to_owned();
     for range in tokens.split(|t| t.token == Token::SemiColon) {
         let (Some(first), Some(last)) = (range.first(), range.last()) else {
             continue;
         };
-        let text = text_of(range);
+        let at = range_of(range);
         let (overrides, range) = overriding(range);
-        statements.push(ScriptStatement {
+        let statement = ScriptStatement {
             place: place_of(first.span.start),
-            text,
+            text: text.get(at.clone()).unwrap_or_default().to_owned(),
             is_own: false,
             may_have_parts: false,
             overrides,
             syntax: statement(&range, place_of(last.span.end), &text_of)?,
-        });
+        };
+        tell(statement, at);
     }
-    Ok(statements)
+    Ok(())
 }
 
 /// Takes OVERRIDING SYSTEM VALUE out of an INSERT, which the parser does not know.
@@ -68,18 +151,51 @@ fn overriding(tokens: &[TokenWithSpan]) -> (bool, Cow<'_, [TokenWithSpan]>) {
     }
 }
 
-pub(crate) fn line_starts(text: &str) -> Vec<usize> {
-    std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
+/// Characters between two marks.
+const MARK_EVERY: usize = 64;
+
+/// Byte offsets of places in a text, whose columns count characters. Finding one looks at
+/// [`MARK_EVERY`] characters at most, so that all tokens of a long line take time by its length.
+pub(crate) struct Offsets<'t> {
+    text: &'t str,
+    origin: Place,
+    /// of each line, how many characters come before it
+    lines: Vec<usize>,
+    /// the byte at which each [`MARK_EVERY`]th character begins
+    marks: Vec<usize>,
 }
 
-/// The byte offset of a location, whose column counts characters.
-pub(crate) fn offset(text: &str, lines: &[usize], location: Location) -> usize {
-    let line = usize::try_from(location.line).unwrap_or(usize::MAX).saturating_sub(1);
-    let Some(&start) = lines.get(line) else {
-        return text.len();
-    };
-    let column = usize::try_from(location.column).unwrap_or(usize::MAX).saturating_sub(1);
-    text[start..].char_indices().nth(column).map_or(text.len(), |(at, _)| start + at)
+impl<'t> Offsets<'t> {
+    /// Of a text that starts at `origin`.
+    pub(crate) fn new(text: &'t str, origin: Place) -> Self {
+        let (mut lines, mut marks) = (vec![0], Vec::new());
+        for (number, (at, c)) in text.char_indices().enumerate() {
+            if number % MARK_EVERY == 0 {
+                marks.push(at);
+            }
+            if c == '\n' {
+                lines.push(number + 1);
+            }
+        }
+        Self { text, origin, lines, marks }
+    }
+
+    /// The byte offset of a location; the text's end where it has none such.
+    pub(crate) fn of(&self, location: Location) -> usize {
+        let within = |number: u64, origin: u32| {
+            usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(origin as usize)
+        };
+        let line = within(location.line, self.origin.line);
+        let first_column = if line == 0 { self.origin.column } else { 1 };
+        let column = within(location.column, first_column);
+        let character = self.lines.get(line).map(|before| before.saturating_add(column));
+        let found = character.and_then(|character| {
+            let mark = *self.marks.get(character / MARK_EVERY)?;
+            let (at, _) = self.text[mark..].char_indices().nth(character % MARK_EVERY)?;
+            Some(mark + at)
+        });
+        found.unwrap_or(self.text.len())
+    }
 }
 
 /// One statement; `text_of` gives the text that tokens were.
@@ -210,3 +326,6 @@ fn drop_routine(cursor: &mut Cursor<'_>) -> Result<Syntax> {
         Err(cursor.unexpected("the end"))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,12 +2,15 @@
 //!
 //! Role         record stores charge it per chunk and indexes per node block, never per record;
 //!              it knows nothing of what the bytes hold
-//! Invariants   I1 the sum of all charges never exceeds the limit (`try_charge` is a
-//!              compare-and-swap loop on one word)
-//! Concurrency  `used` and the counters by kind: any thread, atomically; they order nothing,
-//!              so Relaxed is enough
+//! Invariants   I1 no charge is granted that would leave more than the limit charged, unless the
+//!              limit is suspended (`try_charge` is a compare-and-swap loop on one word). So after
+//!              a start the sum may be above the limit; then nothing is granted until enough was
+//!              given back
+//! Concurrency  `used`, `suspended` and the counters by kind: any thread, atomically; they order
+//!              nothing, so Relaxed is enough. Who suspends the limit starts, or orders by a quiet
+//!              point, the threads that are to know of it
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use crossbeam_utils::CachePadded;
 
@@ -39,6 +42,8 @@ pub struct OutOfMemoryBudget {
 #[derive(Debug)]
 pub struct MemoryBudget {
     limit: u64,
+    /// How many [`SuspendedLimit`]s there are.
+    suspended: AtomicU32,
     /// Touched once per chunk or node block (64 KiB and more), so one word for all threads
     /// is not contended.
     used: CachePadded<AtomicU64>,
@@ -52,6 +57,7 @@ impl MemoryBudget {
     pub fn new(limit: u64) -> Self {
         Self {
             limit,
+            suspended: AtomicU32::new(0),
             used: CachePadded::new(AtomicU64::new(0)),
             records: AtomicU64::new(0),
             indexes: AtomicU64::new(0),
@@ -72,11 +78,30 @@ impl MemoryBudget {
     pub fn try_charge(&self, kind: MemoryKind, bytes: u64) -> Result<(), OutOfMemoryBudget> {
         self.used
             .fetch_update(Relaxed, Relaxed, |used| {
-                used.checked_add(bytes).filter(|&sum| sum <= self.limit)
+                used.checked_add(bytes).filter(|&sum| sum <= self.limit || self.is_suspended())
             })
             .map_err(|used| OutOfMemoryBudget { used, limit: self.limit, wanted: bytes })?;
         self.counter(kind).fetch_add(bytes, Relaxed);
         Ok(())
+    }
+
+    /// Grants all charges until the guard is dropped. For the start of a database, which repeats
+    /// what fitted when it ran (in other chunks, by other workers, and before what was deleted
+    /// later is deleted again); and for what makes room by taking a little first.
+    #[must_use]
+    pub fn suspend_limit(&self) -> SuspendedLimit<'_> {
+        self.suspended.fetch_add(1, Relaxed);
+        SuspendedLimit(self)
+    }
+
+    /// Bytes charged above the limit: so many must be given back before anything is granted.
+    #[must_use]
+    pub fn excess(&self) -> u64 {
+        self.used().saturating_sub(self.limit)
+    }
+
+    fn is_suspended(&self) -> bool {
+        self.suspended.load(Relaxed) > 0
     }
 
     /// Gives back `bytes` charged earlier for `kind`.
@@ -114,6 +139,16 @@ impl MemoryBudget {
             MemoryKind::Records => &self.records,
             MemoryKind::Indexes => &self.indexes,
         }
+    }
+}
+
+/// See [`MemoryBudget::suspend_limit`].
+#[derive(Debug)]
+pub struct SuspendedLimit<'a>(&'a MemoryBudget);
+
+impl Drop for SuspendedLimit<'_> {
+    fn drop(&mut self) {
+        self.0.suspended.fetch_sub(1, Relaxed);
     }
 }
 

@@ -7,8 +7,9 @@
 //! Invariants   I1 memory is type-stable: a slot is a slot of one size until the store is dropped
 //!              I2 a retired record's words stay as they are until its epoch is safe
 //!              I3 the bytes of all chunks are charged to the budget
-//! Concurrency  see `worker` (a worker's own state), `record` (a record's words); `spilled` is
-//!              latched once per `BATCH` slots at most
+//! Concurrency  see `worker` (a worker's own state), `record` (a record's words); `workers`: each set
+//!              once, by its worker when it first needs it; `spilled` is latched once per `BATCH`
+//!              slots at most
 //! Source       Bonwick, "The slab allocator" (1994), and per-thread magazines of Bonwick and
 //!              Adams (2001); we differ: no slab is ever returned to the operating system
 //!
@@ -34,7 +35,7 @@ pub(crate) mod worker;
 pub(crate) mod zeroed_words;
 
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crossbeam_utils::CachePadded;
 use hotrow_base::ids::WorkerId;
@@ -53,8 +54,11 @@ use hotrow_base::sync::reclaim::ReclaimEpoch;
 pub struct RecordStore {
     space: Space,
     chunks: Chunks,
-    workers: Box<[CachePadded<WorkerSlab>]>,
-    /// Batches of free slots by class, from workers that free more than they allocate.
+    /// Made when a worker first needs its own: 3.6 KiB each, and of the workers of a server (one
+    /// for each transaction that may be open) few ever write to one table.
+    workers: Box<[OnceLock<Box<CachePadded<WorkerSlab>>>]>,
+    /// Batches of free slots by class, from workers that free more than they allocate. As long as
+    /// the largest class that was ever spilled asks for.
     spilled: CachePadded<Mutex<Vec<Vec<RecordId>>>>,
     budget: Arc<MemoryBudget>,
 }
@@ -85,8 +89,8 @@ impl RecordStore {
         Self {
             space: Space::new(),
             chunks: Chunks::new(),
-            workers: (0..workers).map(|_| CachePadded::new(WorkerSlab::new())).collect(),
-            spilled: CachePadded::new(Mutex::new(vec![Vec::new(); SizeClass::COUNT])),
+            workers: (0..workers).map(|_| OnceLock::new()).collect(),
+            spilled: CachePadded::default(),
             budget,
         }
     }
@@ -138,7 +142,7 @@ impl RecordStore {
     /// Makes what `worker` retired before `safe` free for allocation. To be called now and then
     /// by each worker that deletes; costs next to nothing when there is nothing to do.
     pub fn reclaim(&self, worker: WorkerId, safe: ReclaimEpoch) {
-        let slab = self.slab(worker);
+        let Some(slab) = self.workers[worker.index()].get() else { return };
         lock(&slab.retired).drain_safe(safe, |id| {
             let meta = self.record(id).meta();
             if meta.has(Meta::FORWARDED) {
@@ -151,7 +155,7 @@ impl RecordStore {
     /// How many slots of `worker` wait for their epoch.
     #[must_use]
     pub fn retired_len(&self, worker: WorkerId) -> usize {
-        lock(&self.slab(worker).retired).len()
+        self.workers[worker.index()].get().map_or(0, |slab| lock(&slab.retired).len())
     }
 
     /// Gives the record at `id` the row `row` in a new place, whatever its length; the id stays.
@@ -289,7 +293,7 @@ impl RecordStore {
         words: usize,
     ) -> Result<(RecordId, SizeClass), OutOfMemoryBudget> {
         for class in classes_for(words) {
-            let batch = lock(&self.spilled)[class.number()].pop();
+            let batch = lock(&self.spilled).get_mut(class.number()).and_then(Vec::pop);
             if let Some(batch) = batch {
                 slab.give_batch(class, batch);
                 return Ok(slab.take(&self.space, words).expect("a batch was just given"));
@@ -304,7 +308,11 @@ impl RecordStore {
     fn free(&self, slab: &WorkerSlab, id: RecordId) {
         let class = slab.give(&self.space, id);
         if let Some(batch) = slab.take_batch(&self.space, class) {
-            lock(&self.spilled)[class.number()].push(batch);
+            let spilled = &mut *lock(&self.spilled);
+            if spilled.len() <= class.number() {
+                spilled.resize_with(class.number() + 1, Vec::new);
+            }
+            spilled[class.number()].push(batch);
         }
     }
 
@@ -316,7 +324,7 @@ impl RecordStore {
 
     #[inline]
     fn slab(&self, worker: WorkerId) -> &WorkerSlab {
-        &self.workers[worker.index()]
+        self.workers[worker.index()].get_or_init(new_slab)
     }
 }
 
@@ -324,6 +332,11 @@ impl Drop for RecordStore {
     fn drop(&mut self) {
         self.budget.release(MemoryKind::Records, self.bytes_used());
     }
+}
+
+#[cold]
+fn new_slab() -> Box<CachePadded<WorkerSlab>> {
+    Box::new(CachePadded::new(WorkerSlab::new()))
 }
 
 /// No code under these latches can leave them half done, so poison means nothing here.

@@ -80,3 +80,32 @@ fn transactions_take_settings_back() {
     settings.reset_all();
     assert_eq!(get(&settings), "start");
 }
+
+#[test]
+fn many_savepoints_take_back_one_by_one() {
+    let mut settings = Settings::default();
+    settings.step(TransactionStep::Begun);
+    let shown = |settings: &Settings| settings.get("mine.n").ok();
+    for n in 0..1_000 {
+        settings.step(TransactionStep::Savepoint(format!("s{n}")));
+        settings.set("mine.n", Some(&n.to_string()), n % 2 == 0).expect("it is our own");
+    }
+    for n in (0..1_000).rev() {
+        assert_eq!(shown(&settings), Some(n.to_string()));
+        settings.step(TransactionStep::RolledBackTo(format!("s{n}")));
+    }
+    assert_eq!(shown(&settings), None);
+    settings.step(TransactionStep::Committed);
+    assert!(settings.replaced.is_none() && settings.marks.is_empty(), "nothing is kept");
+}
+
+#[test]
+fn what_a_transaction_replaces_is_bounded() {
+    let mut settings = Settings::default();
+    settings.step(TransactionStep::Begun);
+    let long = "x".repeat(60_000);
+    let refused = (0..10_000).find_map(|_| settings.set("mine.own", Some(&long), false).err());
+    assert_eq!(refused.expect("it is never enough").code(), "54000");
+    settings.step(TransactionStep::RolledBack);
+    settings.set("mine.own", Some("y"), false).expect("there is room again");
+}

@@ -150,3 +150,21 @@ fn a_circle_of_two_is_broken() {
     let broken = ends.iter().filter(|end| *end == "40P01").count();
     assert_eq!((broken, ends.iter().filter(|end| end.is_empty()).count()), (1, 1), "{ends:?}");
 }
+
+#[test]
+fn who_ends_gives_back_his_own_and_no_others() {
+    let db = database();
+    let (one, other) = (db.session(), db.session());
+    for key in 0..200 {
+        assert_eq!(said(&one, &format!("SELECT pg_advisory_lock_shared({key})")), "");
+        assert_eq!(said(&other, &format!("SELECT pg_advisory_lock_shared({key})")), "");
+    }
+    assert_eq!(said(&one, "SELECT pg_advisory_lock(7000)"), "");
+    assert_eq!(said(&other, "SELECT pg_try_advisory_lock(7000)"), "f");
+    drop(one);
+    assert_eq!(said(&other, "SELECT pg_try_advisory_lock(7000)"), "t", "it is given back");
+    let third = db.session();
+    assert_eq!(said(&third, "SELECT pg_try_advisory_lock(100)"), "f", "the other has it still");
+    assert_eq!(said(&other, "SELECT pg_advisory_unlock_all()"), "");
+    assert_eq!(said(&third, "SELECT pg_try_advisory_lock(100)"), "t");
+}

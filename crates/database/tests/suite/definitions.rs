@@ -1,9 +1,10 @@
 //! Definitions: what they change, what they refuse, and that calls go on around them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use crate::every_engine::{every_engine, open};
-use hotrow::{Error, Rows};
+use hotrow::{Database, Error, Rows};
 
 fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     let error = result.expect_err("it must fail");
@@ -247,6 +248,42 @@ fn calls_go_on_around_definitions() {
         assert_eq!(rows.one::<i64>()?, bumps);
         assert_eq!(db.session().call("bump", (1_i64,))?.one::<i64>()?, 19);
         assert_eq!(db.tables().len(), 20);
+        Ok(())
+    });
+}
+
+/// Waits until the books of the memory budget have so much in use: what was dropped goes when the
+/// last thread has seen that it is no more, some milliseconds later.
+fn await_used(db: &Database, bytes: u64) {
+    let used = || db.memory().expect("it is open").used_bytes;
+    let started = Instant::now();
+    while used() != bytes {
+        // Only catches what never goes.
+        assert!(started.elapsed().as_secs() < 60, "{} bytes are used, not {bytes}", used());
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn what_was_dropped_takes_nothing_of_the_budget() {
+    every_engine(|config| {
+        let db = open(config);
+        let session = db.session();
+        session.execute("CREATE TABLE stays (id bigint PRIMARY KEY, n bigint)")?;
+        let before = db.memory()?.used_bytes;
+        for _ in 0..3 {
+            session.execute(
+                "CREATE TABLE goes (id bigint PRIMARY KEY, n bigint UNIQUE);
+                 INSERT INTO goes VALUES (1, 1);
+                 CREATE INDEX goes_n ON goes (n);
+                 CREATE INDEX stays_n ON stays (n);
+                 DROP INDEX stays_n;
+                 DROP TABLE goes;",
+            )?;
+        }
+        await_used(&db, before);
+        session.execute("INSERT INTO stays VALUES (1, 2)")?;
+        assert_eq!(session.execute("SELECT n FROM stays")?[0].rows.clone().one::<i64>()?, 2);
         Ok(())
     });
 }

@@ -348,6 +348,83 @@ fn bulk_rows_are_durable_when_the_load_is_finished() {
     assert_eq!(cents, ["BigInt(7)", "BigInt(8)", "BigInt(9)", "BigInt(10)"]);
 }
 
+/// Fills a database up to its budget, one call of a hundred rows after the other, and deletes some;
+/// the rows that are left.
+fn fill_up(db: &Database) -> i64 {
+    let session = db.session();
+    let script = "
+        CREATE TABLE account (id bigint PRIMARY KEY, cents bigint NOT NULL, note text);
+        CREATE INDEX account_note ON account (note);
+        CREATE PROCEDURE fill(first bigint) AS $$
+        BEGIN
+          FOR i IN first..first + 99 LOOP
+            INSERT INTO account VALUES (i, i, repeat('x', 200) || i);
+          END LOOP;
+        END $$ LANGUAGE plpgsql;
+        CREATE PROCEDURE empty(first bigint, last bigint) AS $$
+        BEGIN
+          FOR i IN first..last LOOP DELETE FROM account WHERE id = i; END LOOP;
+        END $$ LANGUAGE plpgsql;";
+    session.execute(script).expect("there is room for that");
+    let mut made = 0;
+    let refused = loop {
+        match session.call("fill", (made,)) {
+            Ok(_) => made += 100,
+            Err(error) => break error,
+        }
+        assert!(made < 100_000, "the budget is full before");
+    };
+    assert_eq!(refused.sqlstate(), Some("53200"), "{refused}");
+    session.call("empty", (0_i64, 299_i64)).expect("a full database deletes");
+    made - 300
+}
+
+#[test]
+fn a_full_database_starts_again_and_deletes_on_every_engine() {
+    const BUDGET: u64 = 4 << 20;
+    for (config, name) in every_engine() {
+        for with_checkpoint in [false, true] {
+            let directory = Directory::new("full");
+            let config = config.clone().memory_bytes(BUDGET).durability(Durability::Buffered);
+            let left = {
+                let db = Database::open(&directory.0, config.clone()).expect("it opens");
+                let left = fill_up(&db);
+                if with_checkpoint {
+                    db.checkpoint().expect("the disk takes it");
+                }
+                left
+            };
+            // With half the budget, too: what is there is there.
+            for budget in [BUDGET, BUDGET / 2] {
+                let config = config.clone().memory_bytes(budget);
+                let db = Database::open(&directory.0, config).unwrap_or_else(|error| {
+                    panic!("{name}, checkpoint {with_checkpoint}, {budget} bytes: {error}")
+                });
+                assert_eq!(rows(&db).len() as i64, left, "{name}");
+                let used = db.memory().expect("it is open").used_bytes;
+                let notices = &db.recovery().expect("there is a directory").notices;
+                assert_eq!(notices.len(), usize::from(used > budget), "{name}: {notices:?}");
+                if budget < BUDGET {
+                    assert!(used > budget, "{name}: half the budget is not enough");
+                    let session = db.session();
+                    let refused = session.call("fill", (1_000_000_i64,)).expect_err("it is full");
+                    assert_eq!(refused.sqlstate(), Some("53200"), "{name}: {refused}");
+                    session.call("empty", (300_i64, 399_i64)).expect("it deletes");
+                    assert_eq!(rows(&db).len() as i64, left - 100, "{name}");
+                    session.execute("TRUNCATE account").expect("it makes room");
+                    // The old rows go when the last thread has seen that they are no more, some
+                    // milliseconds later; the bound only catches rows that never go.
+                    let started = std::time::Instant::now();
+                    while session.call("fill", (0_i64,)).is_err() {
+                        assert!(started.elapsed().as_secs() < 60, "{name}: there is no room");
+                        std::thread::yield_now();
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn one_process_at_a_time_has_a_directory() {
     let directory = Directory::new("locked");

@@ -60,9 +60,11 @@ impl Schema {
             if asked.is_none() && !is_dropped {
                 continue;
             }
-            let empty = StoredTable::new(self.memory.workers(), self.memory.budget());
-            let place = &mut self.tables[old.id.index()];
-            let stored = std::mem::replace(place, Arc::new(empty));
+            let empty = match is_dropped {
+                true => Arc::clone(&self.memory.gone.table),
+                false => Arc::new(StoredTable::new(self.memory.workers(), self.memory.budget())),
+            };
+            let stored = std::mem::replace(&mut self.tables[old.id.index()], empty);
             let layout = old.layout.clone();
             let rows = asked.filter(|rebuilt| rebuilt.columns.is_some()).map(|rebuilt| OldRows {
                 stored,

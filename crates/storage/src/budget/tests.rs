@@ -37,3 +37,17 @@ fn threads_together_never_pass_the_limit() {
     });
     assert_eq!((charged, budget.used()), (1_000, 1_000));
 }
+
+#[test]
+fn a_suspended_limit_refuses_nothing_and_holds_again_afterwards() {
+    let budget = MemoryBudget::new(100);
+    {
+        let _all = budget.suspend_limit();
+        budget.try_charge(MemoryKind::Records, 150).expect("no limit holds");
+    }
+    assert_eq!((budget.used(), budget.excess()), (150, 50));
+    assert!(budget.try_charge(MemoryKind::Records, 1).is_err(), "it is above the limit");
+    budget.release(MemoryKind::Records, 51);
+    budget.try_charge(MemoryKind::Indexes, 1).expect("it is below the limit again");
+    assert_eq!(budget.excess(), 0);
+}
