@@ -181,7 +181,7 @@ impl Round<'_> {
         self.arguments(&mut command, random.random());
         let (mut child, journal, listener) = spawn(command)?;
         wait_until(&mut child, || Ok(journal.lock().map_err(|_| PANICKED)?.is_ready))?;
-        let most = 4 * self.options.sync_delay.as_micros() as u64;
+        let most = 8 * self.options.sync_delay.as_micros() as u64;
         thread::sleep(Duration::from_micros(random.random_range(0..=most)));
         child.kill().map_err(|error| format!("cannot kill the child: {error}"))?;
         child.wait().map_err(|error| format!("cannot wait for the child: {error}"))?;

@@ -6,6 +6,7 @@
 //! DIR/checkpoint/   checkpoints
 //! ```
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +42,15 @@ impl DataDirectory {
             return self;
         }
         self.log = Arc::new(SlowFiles::new(self.log, delay));
+        self
+    }
+
+    /// Has every sync of the log's files wait for something first, and fail if that fails.
+    pub(crate) fn with_log_behind(
+        mut self,
+        wait: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.log = Arc::new(SlowFiles::waiting(self.log, wait));
         self
     }
 

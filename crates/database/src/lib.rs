@@ -55,6 +55,7 @@ mod definition;
 mod describe;
 mod engine_table;
 mod error;
+mod held_back;
 mod inspect;
 mod memory;
 mod named;
@@ -94,6 +95,7 @@ pub use describe::{
 };
 pub use engine_table::engines;
 pub use error::Error;
+pub use held_back::{Horizon, Owed, Pending};
 pub use inspect::{LogLine, VerifyReport, dump_log, verify};
 pub use memory::{IndexMemory, MemoryReport, TableMemory};
 pub use named::NamedBy;

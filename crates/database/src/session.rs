@@ -29,6 +29,7 @@ use crate::config::Config;
 use crate::database::Inner;
 use crate::definition::procedure_named;
 use crate::error::Error;
+use crate::held_back::HeldBack;
 use crate::named::Names;
 use crate::numbers::Drawn;
 use crate::once;
@@ -80,6 +81,7 @@ pub struct Session {
     drawn: RefCell<Drawn>,
     names: RefCell<Names>,
     advisory: AdvisoryOwner,
+    held_back: Arc<HeldBack>,
     books: OpenBooks,
     /// within which a thread must take its calls
     pub(crate) call_deadline: Cell<Option<Duration>>,
@@ -129,6 +131,7 @@ impl Session {
             drawn: RefCell::default(),
             names: RefCell::default(),
             advisory,
+            held_back: Arc::default(),
             books,
             call_deadline,
         }
@@ -143,7 +146,7 @@ impl Session {
     /// [`Error::Sql`] with the place in the script, [`Error::Closed`].
     pub fn execute(&self, script: &str) -> Result<Vec<StatementResult>, Error> {
         let mut results = Vec::new();
-        self.execute_each(script, |result| results.push(result))?;
+        self.waiting_once(|| self.execute_each(script, |result| results.push(result)))?;
         Ok(results)
     }
 
@@ -395,6 +398,14 @@ impl Session {
 
     pub(crate) fn books(&self) -> &SessionBooks {
         &self.books
+    }
+
+    pub(crate) fn shared_books(&self) -> Arc<SessionBooks> {
+        self.books.share()
+    }
+
+    pub(crate) fn held_back(&self) -> &Arc<HeldBack> {
+        &self.held_back
     }
 
     /// Counts a statement that has ended.

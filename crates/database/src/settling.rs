@@ -2,8 +2,8 @@
 //!
 //! Role         every answer of a database passes here, with the epoch in which what it has done
 //!              and seen is durable, and waits until the log's horizon has reached it; or, where
-//!              its session [holds answers back](Session::hold_back), is given on with the epoch,
-//!              for whoever has the session to wait. Without a log nothing waits
+//!              its session [holds answers back](crate::held_back), is given on with the epoch, for
+//!              whoever has the session to wait. Without a log nothing waits
 //! Invariants   I1 an answer waits for the epoch of its kind, see below, and for the floor of the
 //!              journal: what ran at quiet points, definitions above all, which every statement has
 //!              seen by being compiled
@@ -56,7 +56,17 @@ use crate::session::Session;
 impl Session {
     /// Tells what `reply` says when it is durable.
     pub(crate) fn settle(&self, reply: Reply) -> Result<Rows, Error> {
-        self.inner().settle(reply, self.books())
+        let inner = self.inner();
+        if self.held_back().holds()
+            && let Some(log) = inner.journal.log()
+        {
+            let epoch = inner.told_in(reply.durable_in);
+            if log.horizon() < epoch {
+                self.held_back().add(epoch, &reply);
+                return inner.answer(reply);
+            }
+        }
+        inner.settle(reply, self.books())
     }
 
     /// Tells something that was found in the schema alone, or an error.
@@ -80,16 +90,25 @@ impl Inner {
         if let Err(failure) = waited {
             return Err(lost(&failure, reply.changes).into());
         }
+        self.answer(reply)
+    }
+
+    fn answer(&self, reply: Reply) -> Result<Rows, Error> {
         let durability = self.durability();
         let answer = reply.answer.map(|rows| rows.with_durability(durability));
         answer.map_err(Error::from)
     }
 
-    /// Waits until all is durable that may be told by whoever has seen what is durable in `epoch`.
+    /// The epoch in which all is durable that may be told by whoever has seen what is durable in
+    /// `epoch` (I1).
+    fn told_in(&self, epoch: u64) -> u64 {
+        self.schema.wait_for_change();
+        epoch.max(self.journal.floor().epoch)
+    }
+
     fn wait_until_durable(&self, epoch: u64) -> Result<(), LogFailure> {
         let Some(log) = self.journal.log() else { return Ok(()) };
-        self.schema.wait_for_change();
-        log.wait_for(epoch.max(self.journal.floor().epoch))
+        log.wait_for(self.told_in(epoch))
     }
 
     /// Waits until what was seen is durable in `epoch`; for what is no session's.
@@ -105,7 +124,7 @@ impl Inner {
 }
 
 /// The error that stands for an answer which would tell what is lost, or may be (I2).
-fn lost(failure: &LogFailure, changes: bool) -> SqlError {
+pub(crate) fn lost(failure: &LogFailure, changes: bool) -> SqlError {
     let (code, message, hint) = match changes {
         true => (
             b"08007",

@@ -17,7 +17,7 @@ mod slow;
 pub(crate) mod tests;
 pub use directory::Directory;
 pub use lock::DirectoryLock;
-pub use slow::SlowFiles;
+pub use slow::{DiskSwitch, SlowFiles};
 
 use std::io;
 

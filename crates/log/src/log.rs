@@ -45,6 +45,7 @@ use hotrow_base::thread::{JoinHandle, ThreadOptions};
 use shared::Shared;
 use std::fmt;
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 
 /// When an epoch counts as committed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -181,6 +182,11 @@ impl Log {
     /// As [`Log::wait_for`]; none when the deadline passes first.
     pub fn wait_for_until(&self, epoch: u64, deadline: Ticks) -> Option<Result<(), LogFailure>> {
         self.shared.wait_for_until(epoch, Some(deadline))
+    }
+
+    /// As [`Log::wait_for`], of a task that is woken when there is an outcome.
+    pub fn poll_for(&self, epoch: u64, waker: &Waker) -> Poll<Result<(), LogFailure>> {
+        self.shared.poll_for(epoch, waker)
     }
 
     /// Why the log takes no more; `None` while it does.

@@ -3,7 +3,8 @@
 //! Invariants   I1 memory grows with what has come, not with what a length claims; a message longer
 //!                 than the limit ends the connection before it is read
 //!              I2 what was said is sent before the connection waits for more: answers to messages
-//!                 that came together go together, and a client that waits for one gets it
+//!                 that came together go together, and a client that waits for one gets it. What is
+//!                 [held back](Held) is waited for, or more input, whichever comes first
 //!              I3 an Execute is given on when it is known what follows it: a statement alone up to
 //!                 its Sync is a transaction that may be repeated, several are one that may not
 
@@ -11,13 +12,19 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{BufMut, BytesMut};
+use bytes::{Buf, BufMut, BytesMut};
+use hotrow::Horizon;
 use hotrow_base::clock::Ticks;
 use hotrow_base::panics::Panicked;
 use pgwire::messages::Message;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use socket2::Socket;
 
+use crate::held::{Held, Sendable};
+
+/// Waits for nothing.
+const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 /// Bytes read at a time.
 const READ_BYTES: usize = 16 << 10;
 /// A socket's time-out is no shorter, unless less is left.
@@ -165,7 +172,7 @@ impl Incoming {
             self.buffer = Vec::new();
         }
         while self.end < bytes {
-            out.flush().map_err(|_| Ended::Failed)?; // I2
+            out.flush_or_input().map_err(|_| Ended::Failed)?; // I2
             if self.buffer.len() < self.end + READ_BYTES {
                 self.buffer.resize(self.end + READ_BYTES, 0); // I1
             }
@@ -191,6 +198,8 @@ pub(crate) struct Outgoing {
     buffer: BytesMut,
     /// where the last whole message ends in it
     whole: usize,
+    /// what of it is not durable yet; none: there is no session that holds answers back
+    held: Option<Held>,
     /// the stream has failed: nothing is sent any more
     is_broken: bool,
 }
@@ -199,11 +208,19 @@ impl Outgoing {
     /// Answers on a stream.
     pub(crate) fn new(stream: Arc<Socket>) -> Self {
         let stream = Stream { socket: stream, deadline: None, look_every: None };
-        Self {
-            channel: Channel::Plain(stream),
-            buffer: BytesMut::new(),
-            whole: 0,
-            is_broken: false,
+        let (channel, buffer) = (Channel::Plain(stream), BytesMut::new());
+        Self { channel, buffer, whole: 0, held: None, is_broken: false }
+    }
+
+    /// From now on answers come before they are durable.
+    pub(crate) fn hold_back(&mut self, horizon: Horizon) {
+        self.held = Some(Held::new(horizon));
+    }
+
+    /// A message was answered, or a part of it; `is_ready`: up to a ReadyForQuery.
+    pub(crate) fn mark(&mut self, is_ready: bool) {
+        if let Some(held) = self.held.as_mut().filter(|_| !self.is_broken) {
+            held.mark(self.buffer.len(), is_ready);
         }
     }
 
@@ -268,15 +285,75 @@ impl Outgoing {
         self.buffer.truncate(self.whole);
     }
 
-    /// Sends all that was said.
+    /// Sends all that was said, as soon as it is durable.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        if self.is_broken {
+        self.mark(false);
+        self.refuse_broken()?;
+        while !self.send_durable(false)? {}
+        Ok(())
+    }
+
+    /// As [`Outgoing::flush`], but gives up when something has come that was not read: it can be
+    /// done meanwhile.
+    fn flush_or_input(&mut self) -> io::Result<()> {
+        self.mark(false);
+        self.refuse_broken()?;
+        loop {
+            let Some(held) = self.held.as_mut().filter(|held| held.is_any() && !held.is_full())
+            else {
+                return self.flush();
+            };
+            let bytes = held.durable_bytes();
+            self.send(bytes)?;
+            if self.held.as_ref().is_some_and(Held::is_any) && self.channel.has_input() {
+                return Ok(());
+            }
+            // Who waits for this one answer sends nothing meanwhile.
+            let briefly = self.held.as_ref().is_some_and(Held::are_many);
+            if self.send_durable(briefly)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn refuse_broken(&self) -> io::Result<()> {
+        if self.is_broken { Err(ErrorKind::BrokenPipe.into()) } else { Ok(()) }
+    }
+
+    /// Waits until what is held back is durable, or for a moment, and sends it; whether that is
+    /// all.
+    fn send_durable(&mut self, briefly: bool) -> io::Result<bool> {
+        let sendable = match self.held.as_mut().filter(|held| held.is_any()) {
+            None => Some(Sendable::All),
+            Some(held) => held.wait(briefly, &mut self.buffer),
+        };
+        // An error may have taken the place of what is lost.
+        self.whole = self.whole.min(self.buffer.len());
+        let Some(sendable) = sendable else { return Ok(false) };
+        self.send(self.buffer.len())?;
+        if sendable == Sendable::Last {
+            self.is_broken = true;
             return Err(ErrorKind::BrokenPipe.into());
         }
-        let sent = self.channel.write_all(&self.buffer);
-        self.buffer.clear();
-        self.whole = 0;
-        if self.buffer.capacity() > 2 * KEPT_BYTES_MAX {
+        Ok(true)
+    }
+
+    /// Sends the first bytes of the buffer.
+    fn send(&mut self, bytes: usize) -> io::Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let sent = self.channel.write_all(&self.buffer[..bytes]);
+        if bytes < self.buffer.len() {
+            self.buffer.advance(bytes);
+        } else {
+            self.buffer.clear();
+        }
+        self.whole = self.whole.saturating_sub(bytes);
+        if let Some(held) = &mut self.held {
+            held.sent(bytes);
+        }
+        if self.buffer.is_empty() && self.buffer.capacity() > 2 * KEPT_BYTES_MAX {
             self.buffer = BytesMut::new();
         }
         self.is_broken = sent.is_err();
@@ -303,6 +380,16 @@ impl Channel {
             Self::Plain(stream) => stream.read(into),
             Self::Encrypted(tls) => tls.read(into),
         }
+    }
+
+    /// Whether something has come that was not read; or the stream has ended.
+    fn has_input(&self) -> bool {
+        let socket = match self {
+            Self::Plain(stream) => &stream.socket,
+            Self::Encrypted(tls) => &tls.sock.socket,
+        };
+        let mut look = [PollFd::new(&**socket, PollFlags::IN)];
+        poll(&mut look, Some(&NOW)).is_ok_and(|ready| ready > 0)
     }
 
     fn write_all(&mut self, from: &[u8]) -> io::Result<()> {

@@ -3,7 +3,8 @@
 //! States       talking -> skipping (an error in the extended protocol) -> talking at the next Sync
 //! Invariants   I1 every Query and every Sync is answered by one ReadyForQuery, whatever came
 //!                 before
-//!              I2 a message is answered completely before the next one is read
+//!              I2 a message is answered completely before the next one is read; its answer is
+//!                 [held back](crate::held) until it is durable, and the next one is not
 //!              I3 the statements of a Query, and what is executed up to a Sync, are one
 //!                 transaction where no BEGIN has opened one, as far as
 //!                 [`Session::begin_batch`] has it
@@ -73,6 +74,7 @@ pub(crate) enum Goes {
 impl<'a> Conversation<'a> {
     /// A conversation in a session.
     pub(crate) fn new(session: Session, out: &'a mut Outgoing) -> Self {
+        out.hold_back(session.hold_back());
         let (statements, portals) = (Statements::default(), Portals::default());
         Self { session, out, statements, portals, skips: false, copying: None }
     }
@@ -109,9 +111,15 @@ impl<'a> Conversation<'a> {
 
     /// Answers a message; `is_last` is of an Execute: the next one comes behind a Sync.
     pub(crate) fn answer(&mut self, message: Frontend<'_>, is_last: bool) -> Goes {
+        let goes = self.answer_message(message, is_last);
+        self.out.mark(false);
+        goes
+    }
+
+    fn answer_message(&mut self, message: Frontend<'_>, is_last: bool) -> Goes {
         if self.copying.is_some() && !matches!(message, Frontend::Terminate) {
             if let Some(rest) = self.copied(message) {
-                return self.answer(rest, is_last);
+                return self.answer_message(rest, is_last);
             }
             return Goes::On;
         }
@@ -184,6 +192,7 @@ impl<'a> Conversation<'a> {
             self.out.say(&ParameterStatus::new(name.to_owned(), value));
         }
         self.out.say(&ReadyForQuery::new(status));
+        self.out.mark(true);
     }
 
     /// Tells an error of the extended protocol, behind which everything is skipped.

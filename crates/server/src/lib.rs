@@ -24,6 +24,7 @@ mod answer;
 mod connection;
 mod conversation;
 mod frontend;
+mod held;
 mod http;
 mod listening;
 mod metrics;

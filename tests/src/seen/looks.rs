@@ -12,6 +12,8 @@ use super::Seen;
 pub const CLIENTS: usize = 6;
 /// Rows of `step` that a client leaves.
 const KEPT: i64 = 8;
+/// Times that something is tried that needs a client's next step to be seen.
+const TRIES: u32 = 200;
 
 const SCHEMA: &str = "
 CREATE TABLE tally (client bigint PRIMARY KEY, n bigint NOT NULL);
@@ -243,24 +245,44 @@ fn in_transaction(_: &Database, session: &Session, client: usize) -> Result<Vec<
     Ok([seen, more].concat())
 }
 
-/// Looks for a row that will be made, and will then go.
+/// Does something in one transaction after the other until it gives something.
+fn again_and_again(
+    session: &Session,
+    seen: impl Fn(&Session) -> Result<Option<Vec<Seen>>, Error>,
+) -> Result<Vec<Seen>, Error> {
+    for _ in 0..TRIES {
+        session.execute("BEGIN")?;
+        if let Some(seen) = seen(session)? {
+            return Ok(seen);
+        }
+        session.execute("ROLLBACK")?;
+    }
+    Ok(Vec::new())
+}
+
+/// Looks for a row until it is gone.
 fn no_row(_: &Database, session: &Session, client: usize) -> Result<Vec<Seen>, Error> {
     let oldest = call(session, "oldest", client)?;
-    let script = format!("BEGIN; SELECT n FROM step WHERE client = {client} AND n = {oldest}");
-    match rows(session, &script)?.is_empty() {
-        true => steps(client, oldest + KEPT),
-        false => Ok(Vec::new()),
+    if oldest == 0 {
+        return Ok(Vec::new()); // there has been none yet
     }
+    let select = format!("SELECT n FROM step WHERE client = {client} AND n = {oldest}");
+    again_and_again(session, |session| match rows(session, &select)?.is_empty() {
+        true => steps(client, oldest + KEPT).map(Some),
+        false => Ok(None),
+    })
 }
 
 fn update_of_none(_: &Database, session: &Session, client: usize) -> Result<Vec<Seen>, Error> {
     let last = call(session, "steps", client)?;
-    let update = format!("BEGIN; UPDATE tally SET n = n WHERE client = {client} AND n = {last}");
-    let results = session.execute(&update)?;
-    match results.last().map(|result| result.tag.as_str()) {
-        Some("UPDATE 0") => steps(client, last + 1),
-        _ => Ok(Vec::new()),
-    }
+    let update = format!("UPDATE tally SET n = n WHERE client = {client} AND n = {last}");
+    again_and_again(session, |session| {
+        let results = session.execute(&update)?;
+        match results.last().map(|result| result.tag.as_str()) {
+            Some("UPDATE 0") => steps(client, last + 1).map(Some),
+            _ => Ok(None),
+        }
+    })
 }
 
 fn skip_locked(_: &Database, session: &Session, _: usize) -> Result<Vec<Seen>, Error> {
@@ -269,11 +291,11 @@ fn skip_locked(_: &Database, session: &Session, _: usize) -> Result<Vec<Seen>, E
 
 fn unique_violation(_: &Database, session: &Session, client: usize) -> Result<Vec<Seen>, Error> {
     let next = call(session, "steps", client)? + 1;
-    let insert = format!("BEGIN; INSERT INTO step VALUES ({client}, {next})");
-    match session.execute(&insert) {
-        Err(error) if error.sqlstate() == Some("23505") => steps(client, next),
-        other => other.map(|_| Vec::new()),
-    }
+    let insert = format!("INSERT INTO step VALUES ({client}, {next})");
+    again_and_again(session, |session| match session.execute(&insert) {
+        Err(error) if error.sqlstate() == Some("23505") => steps(client, next).map(Some),
+        other => other.map(|_| None),
+    })
 }
 
 fn violated_check(_: &Database, session: &Session, _: usize) -> Result<Vec<Seen>, Error> {

@@ -4,6 +4,7 @@
 //!              its sessions served for a while, and looks at the rows at rest
 //! Concurrency  the way to the engine is changed only while nobody else has the database
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +38,8 @@ impl Database {
         Self::in_directory_without_engine(path.as_ref(), config, progress, slow)
     }
 
-    /// As [`Database::open_with`], on such a device: for tests of what is told before it is durable.
+    /// As [`Database::open_with`], on a log device whose every sync waits for `wait` first, and fails
+    /// if that fails: for tests of what is told before it is durable.
     ///
     /// # Errors
     ///
@@ -46,12 +48,12 @@ impl Database {
         entry: &EngineEntry,
         path: impl AsRef<Path>,
         config: Config,
-        delay: Duration,
+        wait: impl Fn() -> io::Result<()> + Send + Sync + 'static,
     ) -> Result<Self, Error> {
         config.check_with_directory()?;
         let threads = config.threads_for(Some(entry));
         let staff = threads + config.sessions_for(entry);
-        let directory = DataDirectory::open(path.as_ref())?.with_slow_log(delay);
+        let directory = DataDirectory::open(path.as_ref())?.with_log_behind(wait);
         Inner::in_directory(directory, config, staff, |_| ())?.start(entry, threads)
     }
 

@@ -28,6 +28,7 @@ mod scratch;
 mod sequences;
 mod split_indexes;
 mod status;
+mod tickets;
 mod transactions;
 mod users;
 mod views;

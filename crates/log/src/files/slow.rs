@@ -8,12 +8,13 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hotrow_base::sync::{EventCount, Latch};
 use hotrow_base::thread;
 
 use super::{File, Files};
 
-/// What a sync waits for before it begins.
-type Wait = Arc<dyn Fn() + Send + Sync>;
+/// What a sync waits for before it begins; an error is that of the sync.
+type Wait = Arc<dyn Fn() -> io::Result<()> + Send + Sync>;
 
 /// A directory of files whose `sync_data` takes longer than the directory's own.
 pub struct SlowFiles {
@@ -24,12 +25,18 @@ pub struct SlowFiles {
 impl SlowFiles {
     /// Slows down the syncs of `files` by `delay`.
     pub fn new(files: Arc<dyn Files>, delay: Duration) -> Self {
-        Self::waiting(files, Arc::new(move || thread::sleep(delay)))
+        Self::waiting(files, move || {
+            thread::sleep(delay);
+            Ok(())
+        })
     }
 
-    /// Has every sync of `files` wait for whatever `wait` waits for.
-    pub(crate) fn waiting(files: Arc<dyn Files>, wait: Wait) -> Self {
-        Self { files, wait }
+    /// Has every sync of `files` wait for whatever `wait` waits for, and fail if that fails.
+    pub fn waiting(
+        files: Arc<dyn Files>,
+        wait: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self { files, wait: Arc::new(wait) }
     }
 
     fn slow(&self, file: Box<dyn File>) -> Box<dyn File> {
@@ -94,12 +101,63 @@ impl File for SlowFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        (self.wait)();
+        (self.wait)()?;
         self.file.sync_data()
     }
 
     fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
         self.file.allocate(offset, length)
+    }
+}
+
+/// What the syncs of a disk do, for tests that wait with [`DiskSwitch::pass`]: they go through, are
+/// held up, or fail.
+#[derive(Default, Debug)]
+pub struct DiskSwitch {
+    does: Latch<Syncs>,
+    changed: EventCount,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Syncs {
+    #[default]
+    GoThrough,
+    AreHeldUp,
+    Fail,
+}
+
+impl DiskSwitch {
+    /// Lets syncs through, those that are held up, too.
+    pub fn open(&self) {
+        self.set(Syncs::GoThrough);
+    }
+
+    /// Holds syncs up from now on.
+    pub fn close(&self) {
+        self.set(Syncs::AreHeldUp);
+    }
+
+    /// Has syncs fail, those that are held up, too.
+    pub fn fail(&self) {
+        self.set(Syncs::Fail);
+    }
+
+    fn set(&self, does: Syncs) {
+        *self.does.lock() = does;
+        self.changed.notify_all();
+    }
+
+    /// Waits as long as a sync is held up.
+    ///
+    /// # Errors
+    ///
+    /// The sync's, if it is to fail.
+    pub fn pass(&self) -> io::Result<()> {
+        let is_held_up = || Some(*self.does.lock()).filter(|does| *does != Syncs::AreHeldUp);
+        match self.changed.wait_for(None, is_held_up) {
+            Some(Syncs::Fail) => Err(io::Error::other("the disk is broken, for a test")),
+            _ => Ok(()),
+        }
     }
 }
 

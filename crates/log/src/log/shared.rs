@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::task::{Poll, Waker};
 
 const OPEN: u8 = 0;
 const CLOSING: u8 = 1;
@@ -38,6 +39,8 @@ pub(super) struct Shared {
     /// Who waits for an even, and for an odd epoch: the end of one wakes half of the sleepers,
     /// those who need not go on sleeping.
     clients: [EventCount; 2],
+    /// Tasks that wait, with the epoch of each.
+    tasks: Latch<Vec<(u64, Waker)>>,
     /// Who waits for room.
     room: EventCount,
     buffer_bytes_max: u64,
@@ -66,6 +69,7 @@ impl Shared {
             boundary: AtomicU64::new(0),
             awaited: AtomicU64::new(0),
             clients: [EventCount::new(), EventCount::new()],
+            tasks: Latch::default(),
             room: EventCount::new(),
             buffer_bytes_max: options.buffer_bytes_max,
             segments: Latch::new(segments),
@@ -111,6 +115,32 @@ impl Shared {
         }
         self.have_ended(epoch);
         self.clients[(epoch & 1) as usize].sleep_for(deadline, || self.outcome(epoch))
+    }
+
+    /// As [`Shared::wait_for`], for a task, which is woken.
+    pub(super) fn poll_for(&self, epoch: u64, waker: &Waker) -> Poll<Result<(), LogFailure>> {
+        if self.horizon() >= epoch {
+            return Poll::Ready(Ok(()));
+        }
+        self.have_ended(epoch);
+        // Under the latch that the writer takes behind each move of the horizon: it sees the task,
+        // or the task sees the move.
+        let mut tasks = self.tasks.lock();
+        if let Some(outcome) = self.outcome(epoch) {
+            return Poll::Ready(outcome);
+        }
+        if !tasks.iter().any(|(of, known)| *of == epoch && known.will_wake(waker)) {
+            tasks.push((epoch, waker.clone()));
+        }
+        Poll::Pending
+    }
+
+    /// Wakes the tasks whose epoch has an outcome.
+    fn wake_tasks(&self) {
+        let mut tasks = self.tasks.lock();
+        let woken: Vec<_> = tasks.extract_if(.., |(of, _)| self.outcome(*of).is_some()).collect();
+        drop(tasks);
+        woken.into_iter().for_each(|(_, waker)| waker.wake());
     }
 
     /// What became of an epoch, as far as it is known.
@@ -165,6 +195,7 @@ impl Shared {
     pub(super) fn publish(&self, epoch: u64) {
         self.horizon.store(epoch, Ordering::Release); // partner: `horizon`
         self.clients[(epoch & 1) as usize].notify_all();
+        self.wake_tasks();
         self.room.notify_all();
     }
 
@@ -183,6 +214,7 @@ impl Shared {
         debug_assert!(set.is_ok(), "a log ends once");
         self.state.store(ENDED, Ordering::Release);
         self.clients.iter().for_each(EventCount::notify_all);
+        self.wake_tasks();
         self.room.notify_all();
     }
 

@@ -10,6 +10,7 @@ use crate::files::tests::TemporaryDirectory;
 use crate::read::{Tail, scan};
 use hotrow_base::ids::WorkerId;
 use std::sync::Arc;
+use std::task::{Poll, Wake, Waker};
 
 /// An entry as a test compares it: epoch, worker, time, kind, body.
 pub(crate) type Seen = (u64, u16, u64, Kind, Vec<u8>);
@@ -155,4 +156,44 @@ fn a_boundary_parts_what_was_before_from_what_comes() {
         let refused = read(&*files, 1).expect_err("older blocks are gone");
         assert!(matches!(refused, LogError::BeginsTooLate { needed: 1, .. }), "{refused}");
     }
+}
+
+#[test]
+fn an_epoch_that_is_waited_for_ends_though_nobody_has_appended() {
+    let directory = TemporaryDirectory::new();
+    let files: Arc<dyn Files> = Arc::new(directory.files());
+    let log = start(&files, LogOptions::new(1));
+    let epoch = log.enter(WorkerId(0)).expect("the log is open");
+    log.leave(WorkerId(0));
+    log.wait_for(epoch).expect("nothing fails");
+    assert_eq!(log.statistics().blocks, 0, "there was nothing to write");
+    log.stop().expect("nothing fails");
+}
+
+#[test]
+fn a_task_is_woken_when_its_epoch_is_durable_or_lost() {
+    struct Thread(std::thread::Thread);
+    impl Wake for Thread {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Thread(std::thread::current())));
+    let outcome = |log: &Log, epoch| loop {
+        match log.poll_for(epoch, &waker) {
+            Poll::Ready(outcome) => return outcome,
+            Poll::Pending => std::thread::park(),
+        }
+    };
+    let directory = TemporaryDirectory::new();
+    let files: Arc<dyn Files> = Arc::new(directory.files());
+    let log = start(&files, LogOptions::new(1));
+    for time in 0..100 {
+        let epoch = commit(&log, 0, time, b"x").expect("the log is open");
+        outcome(&log, epoch).expect("nothing fails");
+        assert!(log.horizon() >= epoch);
+    }
+    log.stop().expect("nothing fails");
+    let never = log.horizon() + 1;
+    assert!(matches!(outcome(&log, never), Err(LogFailure::Stopped)));
 }

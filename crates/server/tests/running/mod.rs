@@ -29,7 +29,11 @@ impl Running {
     /// As [`Running::start`], with a database that is configured so.
     pub fn start_with(config: Config, options: ServerOptions) -> Self {
         let config = config.threads(2).memory_bytes(256 << 20);
-        let db = Database::open_in_memory(config).expect("it opens");
+        Self::serve(Database::open_in_memory(config).expect("it opens"), options)
+    }
+
+    /// As [`Running::start`], of a database.
+    pub fn serve(db: Database, options: ServerOptions) -> Self {
         let options = ServerOptions { address: ([127, 0, 0, 1], 0).into(), ..options };
         let server = Server::bind(db, options).expect("a port is free");
         let (address, http) = (server.address(), server.http_address());

@@ -2,6 +2,7 @@
 
 mod cursors;
 mod encryption;
+mod held;
 mod limits;
 mod loading;
 mod local;

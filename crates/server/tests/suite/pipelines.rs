@@ -7,19 +7,19 @@ use crate::running::Running;
 use hotrow_server::ServerOptions;
 use postgres::Client;
 
-const TABLES: &str = "CREATE TABLE t (id int PRIMARY KEY, n int NOT NULL);
+pub const TABLES: &str = "CREATE TABLE t (id int PRIMARY KEY, n int NOT NULL);
 CREATE FUNCTION add(which int) RETURNS int LANGUAGE plpgsql AS $$
 BEGIN INSERT INTO t VALUES (which, 0); RETURN which; END $$;";
 
 /// A connection that says exactly what it is told to.
-struct Raw(TcpStream);
+pub struct Raw(pub TcpStream);
 
 /// Messages to be sent together.
 #[derive(Default)]
-struct Messages(Vec<u8>);
+pub struct Messages(Vec<u8>);
 
 impl Messages {
-    fn message(mut self, kind: u8, body: &[u8]) -> Self {
+    pub fn message(mut self, kind: u8, body: &[u8]) -> Self {
         self.0.push(kind);
         self.0.extend((body.len() as i32 + 4).to_be_bytes());
         self.0.extend(body);
@@ -27,12 +27,12 @@ impl Messages {
     }
 
     /// Parse, Bind and Execute of a statement without parameters.
-    fn execute(self, text: &str) -> Self {
+    pub fn execute(self, text: &str) -> Self {
         let parse = [b"\0", text.as_bytes(), b"\0\0\0"].concat();
         self.message(b'P', &parse).message(b'B', &[0; 8]).message(b'E', &[0; 5])
     }
 
-    fn sync(self) -> Self {
+    pub fn sync(self) -> Self {
         self.message(b'S', b"")
     }
 
@@ -42,7 +42,7 @@ impl Messages {
 }
 
 impl Raw {
-    fn connect(server: &Running) -> Self {
+    pub fn connect(server: &Running) -> Self {
         let mut stream = TcpStream::connect(server.address).expect("it listens");
         let body = b"\0\x03\0\0user\0tester\0\0";
         stream.write_all(&(body.len() as i32 + 4).to_be_bytes()).expect("it reads");
@@ -52,12 +52,12 @@ impl Raw {
         raw
     }
 
-    fn send(&mut self, messages: &Messages) {
+    pub fn send(&mut self, messages: &Messages) {
         self.0.write_all(&messages.0).expect("it reads");
     }
 
     /// Kinds of the messages up to ReadyForQuery, of it its state too; of errors their codes.
-    fn answer(&mut self) -> String {
+    pub fn answer(&mut self) -> String {
         let mut said = String::new();
         loop {
             let (kind, body) = self.message();
@@ -74,7 +74,7 @@ impl Raw {
         }
     }
 
-    fn message(&mut self) -> (u8, Vec<u8>) {
+    pub fn message(&mut self) -> (u8, Vec<u8>) {
         let mut head = [0; 5];
         self.0.read_exact(&mut head).expect("it answers");
         let length = i32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;

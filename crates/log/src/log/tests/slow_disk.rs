@@ -50,7 +50,10 @@ fn start_slow(options: LogOptions) -> (Arc<Log>, Arc<Valve>, SimulatedDisk) {
     let (_, tail) = read(&disk, 0).expect("it is empty");
     valve.allow(u64::MAX / 2);
     let pass = Arc::clone(&valve);
-    let files = SlowFiles::waiting(Arc::new(disk.clone()), Arc::new(move || pass.pass()));
+    let files = SlowFiles::waiting(Arc::new(disk.clone()), move || {
+        pass.pass();
+        Ok(())
+    });
     let files = Arc::new(files);
     let log = Log::start(files, tail, options).expect("the disk is in order");
     valve.allowed.store(valve.begun(), Ordering::Release);
