@@ -1,6 +1,7 @@
 //! `hotrow serve`: a database behind PostgreSQL's protocol.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use hotrow::Database;
@@ -33,7 +34,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
         None => None,
     };
     serving.logging.start();
-    make_room(options.connections_max);
+    make_room(options.connections_max, options.half_open_max);
     // Each connection may have a transaction open, as far as there can be so many.
     let open_max = options.connections_max.clamp(OPEN_MIN, OPEN_MAX);
     let config = serving.config.open_transactions_max(open_max);
@@ -68,11 +69,13 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
         }
     });
     let thread = thread.map_err(failed)?;
-    if !db.has_passwords() {
+    if !db.asks_for_passwords() {
         warn!(
             "no user has a password, so any program of this machine is let in as anybody; CREATE \
              USER name PASSWORD '...' ends that"
         );
+    } else if serving.server.asks_nobody {
+        warn!("insecure_no_passwords is set: any program of this machine is let in as anybody");
     }
     if let Some(address) = server.http_address() {
         info!("/metrics, /live and /ready on {address}");
@@ -91,8 +94,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
 
 /// Lets the process open as many files as its connections need, those included that are told they
 /// are too many. Shells and service managers mostly give 1,024, and allow more to who asks.
-fn make_room(connections: usize) {
-    let needed = 2 * connections as u64 + OTHER_FILES;
+fn make_room(connections: usize, half_open: usize) {
+    let needed = (connections + 2 * half_open) as u64 + OTHER_FILES;
     let mut limit = getrlimit(Resource::Nofile);
     let is_enough = |most: Option<u64>| most.is_none_or(|most| most >= needed);
     if is_enough(limit.current) {
@@ -130,7 +133,25 @@ fn identity(serving: &Serving) -> Result<Option<TlsIdentity>, Failure> {
     let (Some(certificates), Some(key)) = (&serving.tls_cert, &serving.tls_key) else {
         return Ok(None);
     };
+    refuse_open_key(key)?;
     Ok(Some(TlsIdentity { certificates: read(certificates)?, key: read(key)? }))
+}
+
+/// Fails where others could read a private key: who has it can pass for this server. As PostgreSQL
+/// has it, the group may read one that belongs to root.
+fn refuse_open_key(key: &Path) -> Result<(), Failure> {
+    let found = std::fs::metadata(key)
+        .map_err(|error| Failure::Failed(format!("{}: {error}", key.display())))?;
+    let allowed = if found.uid() == 0 { 0o640 } else { 0o600 };
+    let mode = found.mode() & 0o777;
+    if mode & !allowed & 0o077 == 0 {
+        return Ok(());
+    }
+    Err(Failure::Failed(format!(
+        "the private key {} could be read by others (mode {mode:03o}): chmod 600 it, or chmod 640 if \
+         it belongs to root and the group of this server's user",
+        key.display()
+    )))
 }
 
 /// The password that was given, which is on no command line: others could read it there.

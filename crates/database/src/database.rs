@@ -178,7 +178,13 @@ impl Database {
         Inner::in_directory(directory, config, staff, progress)?.start(entry, threads)
     }
 
-    /// Whether any user has a password: then nobody should be let in without one.
+    /// Whether any user has, or ever had, a password: then nobody should be let in without one. It
+    /// stays so: the last password cannot be taken away.
+    pub fn asks_for_passwords(&self) -> bool {
+        self.inner.schema.current().catalog.had_passwords()
+    }
+
+    /// Whether any user has a password.
     pub fn has_passwords(&self) -> bool {
         self.inner.schema.current().catalog.users().values().any(Option::is_some)
     }

@@ -185,7 +185,7 @@ impl Dump {
                 if entry.kind == Kind::Definition {
                     self.define(&text);
                 }
-                text.text.trim().to_owned()
+                hotrow_sql::shown(text.text.trim()).into_owned()
             }),
             Kind::Refusal => decode_refusal(entry.body).map(|(key, outcome)| {
                 let why = outcome.answer.err().map_or_else(String::new, |error| error.to_string());

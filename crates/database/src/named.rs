@@ -40,7 +40,7 @@ impl Session {
         if name.is_empty() {
             return;
         }
-        let (text, types) = (text.to_owned(), types.to_vec());
+        let (text, types) = (hotrow_sql::shown(text).into_owned(), types.to_vec());
         let named = Named { text, types, by, at_us: clock::now_us() };
         self.names().0.insert(name.to_owned(), named);
     }

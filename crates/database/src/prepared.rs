@@ -473,6 +473,6 @@ pub(crate) fn changing() -> SqlError {
 
 impl std::fmt::Debug for Prepared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Prepared").field("text", &self.statement.text).finish_non_exhaustive()
+        f.debug_struct("Prepared").field("text", &self.statement.shown()).finish_non_exhaustive()
     }
 }

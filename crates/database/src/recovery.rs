@@ -340,7 +340,8 @@ impl<P: FnMut(RecoveryProgress)> Recovery<'_, P> {
         let quiet = self.schema.quiet();
         let (sources, alone) = (&mut self.sources, &mut self.alone);
         let reply = execute_quietly(&quiet, sources, alone, &statement, entry.now_us);
-        reply.answer.map(drop).map_err(|error| format!("{error}\nSTATEMENT: {}", entry.text))
+        let shown = || hotrow_sql::shown(entry.text);
+        reply.answer.map(drop).map_err(|error| format!("{error}\nSTATEMENT: {}", shown()))
     }
 }
 

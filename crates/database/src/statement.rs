@@ -15,6 +15,7 @@ use hotrow_sql::{
     compile, quoted,
 };
 use hotrow_transaction::actions::{ActionPlan, explain_in_batch};
+use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::explain::explain_plan;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::lower;
@@ -174,7 +175,8 @@ fn tell_if_slow(session: &Session, statement: &ScriptStatement, began: Ticks) {
     if took < span {
         return;
     }
-    let text = &statement.text[..statement.text.floor_char_boundary(TOLD_BYTES_MAX)];
+    let text = statement.shown();
+    let text = &text[..text.floor_char_boundary(TOLD_BYTES_MAX)];
     let identity = session.identity();
     let (number, user) = (identity.number, identity.user.as_str());
     let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
@@ -218,10 +220,12 @@ fn execute_in_state(
             explain(session, &name, arguments)?
         }
         Some(Compiled::Maintenance(maintenance)) => {
-            if maintenance == Maintenance::Checkpoint {
-                inner.checkpoint(&|_| ())?;
-            } else {
-                session.talk().refuse_inside(&tag(&statement.text, &Rows::default()))?;
+            match maintenance {
+                Maintenance::Checkpoint => inner.checkpoint(&|_| ()).map(drop)?,
+                Maintenance::Unlisten => {}
+                Maintenance::Vacuum(_) | Maintenance::Analyze(_) => {
+                    session.talk().refuse_inside(&tag(&statement.text, &Rows::default()))?;
+                }
             }
             Rows::default()
         }
@@ -248,7 +252,7 @@ fn execute_in_state(
             rows
         }
         Some(definition) => {
-            refuse_own_user(session, &definition)?;
+            refuse_lock_out(session, &definition)?;
             notices.extend(definition.notices().into_iter().cloned());
             session.talk().make_way(session, &tag(&statement.text, &Rows::default()))?;
             // Compiled again: the catalog may be another one by then.
@@ -280,8 +284,9 @@ fn created(schema: &Schema, definition: &Compiled) -> impl Iterator<Item = Table
     })
 }
 
-/// Fails with 55006 where a session would take its own user away.
-fn refuse_own_user(session: &Session, definition: &Compiled) -> Result<(), SqlError> {
+/// Fails with 55006 where a session would take its own user away, and with 55000 where nobody could
+/// log in any more.
+fn refuse_lock_out(session: &Session, definition: &Compiled) -> Result<(), SqlError> {
     let Compiled::Catalog(changes) = definition else { return Ok(()) };
     let identity = session.identity();
     let is_own = |change: &CatalogChange| match change {
@@ -290,8 +295,36 @@ fn refuse_own_user(session: &Session, definition: &Compiled) -> Result<(), SqlEr
     };
     match changes.iter().any(is_own) {
         true => Err(SqlError::new(b"55006", "current user cannot be dropped")),
-        false => Ok(()),
+        false => refuse_last_password(&session.inner().schema.current().catalog, changes),
     }
+}
+
+/// Fails where changes would leave nobody with a password who can log in. What is repeated from a
+/// log is not asked: older versions let it be done.
+fn refuse_last_password(catalog: &Catalog, changes: &[CatalogChange]) -> Result<(), SqlError> {
+    let mut lost = Vec::new();
+    for change in changes {
+        match change {
+            CatalogChange::DropUser(name) | CatalogChange::SetUser { name, verifier: None } => {
+                lost.push(name.as_str());
+            }
+            CatalogChange::SetUser { verifier: Some(_), .. } => return Ok(()),
+            _ => {}
+        }
+    }
+    let mut with_password = catalog.users().iter().filter(|(_, verifier)| verifier.is_some());
+    let mut is_any = false;
+    let are_lost = with_password.all(|(name, _)| {
+        is_any = true;
+        lost.contains(&name.as_str())
+    });
+    if !(is_any && are_lost) {
+        return Ok(());
+    }
+    let message = "the last user with a password cannot be left without it: nobody could log in";
+    let hint = "Give another user a password first. To let programs of this machine in without \
+                passwords, restart the server with --insecure-no-passwords.";
+    Err(advised(b"55000", message.to_owned(), hint))
 }
 
 /// Empties tables at a quiet point; inside a transaction by deleting their rows, which it can take

@@ -21,6 +21,30 @@ pub enum LogError {
         /// What the system answered.
         source: Arc<io::Error>,
     },
+    /// Somebody took a file of a running log away, or changed it.
+    #[error(
+        "{path} {found} while the database had it open: nothing is acknowledged any more, since it \
+         might be lost with that file. What the server has in memory can still be read: read out \
+         (COPY, pg_dump) what must not be lost. Then stop the server, put the file back where it \
+         was (or the directory from a copy), and start again"
+    )]
+    Disturbed {
+        /// The file.
+        path: String,
+        /// What it was found to be: "was removed or renamed".
+        found: String,
+    },
+    /// Anybody could put another database in place of this one.
+    #[error(
+        "{path} may be changed by anybody (mode {mode:03o}), so a database in it could be taken away \
+         or replaced: chmod 700 it, or give the database a directory of its own"
+    )]
+    Exposed {
+        /// The directory.
+        path: String,
+        /// Its permissions.
+        mode: u32,
+    },
     /// Another process uses the database.
     #[error(
         "{path} is held by another process{}: one process at a time may open a database; \

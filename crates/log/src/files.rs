@@ -4,6 +4,8 @@
 //!              [`simulated`] stands in its place, remembers every operation, and can show what a
 //!              power failure would have left;
 //!              [`SlowFiles`] is a slower disk, for benchmarks
+//! Watching     who keeps a file open learns by [`Files::state`] that somebody has removed, renamed,
+//!              replaced or cut it: what is written to it from then on is lost with it
 //! Invariants   I1  what was written to a file is durable after `sync_data` of that file
 //!              I2  that a file exists, has a name or has none is durable after `sync_directory`
 //! Concurrency  implementations may be called from any thread
@@ -37,8 +39,29 @@ pub trait Files: Send + Sync {
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Makes earlier creations, renames and removals durable.
     fn sync_directory(&self) -> io::Result<()>;
+    /// What is found now where the file `name` should be. An error of kind `NotFound` when nothing
+    /// is, also where the directory itself is no longer found at its path. Allocates nothing.
+    fn state(&self, name: &str) -> io::Result<FileState>;
     /// The path of a file, or for "" of the directory, for messages.
     fn path(&self, name: &str) -> String;
+}
+
+/// What is found under a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileState {
+    /// Which file it is: no two that exist at a time have the same.
+    pub identity: FileIdentity,
+    /// Its length in bytes.
+    pub length: u64,
+}
+
+/// What tells a file from all others, whatever it is called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileIdentity {
+    /// The device it is on.
+    pub device: u64,
+    /// Its number there.
+    pub inode: u64,
 }
 
 /// An open file.

@@ -10,7 +10,10 @@
 //!                  (written, in buffered mode); after a failure it never moves again
 //!              I2  a worker has two buffers, for even and odd epochs. The writer takes those of
 //!                  the ended epoch, which nobody is inside of, before it ends the next one
-//!              I3  who appended to an epoch is told of its fate: the horizon reaches it, or the
+//!              I3  no epoch counts whose file is not there any more, at its path and as long as it
+//!                  was: the writer looks after each sync, and ten times a second at the completed
+//!                  segments
+//!              I4  who appended to an epoch is told of its fate: the horizon reaches it, or the
 //!                  log ends with a failure
 //! Concurrency  buffers -> their worker inside its epoch, the writer after it: handed over by the
 //!              epochs' Release and Acquire; the latch, which nobody ever waits for, says so to the
@@ -110,7 +113,8 @@ impl Log {
         options: LogOptions,
     ) -> Result<Arc<Self>, LogError> {
         let (segment, log_id) = begin::begin(&*files, &tail, &options)?;
-        let shared = Arc::new(Shared::new(files, &tail, segment.name(), &options));
+        let begun = (segment.name(), segment.state());
+        let shared = Arc::new(Shared::new(files, &tail, begun, &options)?);
         let writer = writer::Writer::new(shared.clone(), segment, log_id, &tail, &options);
         let thread = ThreadOptions::named("log-writer").spawn(move || writer.run());
         let thread = thread.map_err(|error| {

@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod attempts;
 mod connection;
 mod conversation;
 mod frontend;
@@ -28,6 +29,7 @@ mod held;
 mod http;
 mod listening;
 mod metrics;
+mod places;
 mod portal;
 mod report;
 mod scram;
@@ -36,5 +38,6 @@ mod startup;
 mod tls;
 mod wire;
 
+pub use places::Keepalive;
 pub use server::{Plain, Server, ServerError, ServerOptions, Stopper};
 pub use tls::TlsIdentity;

@@ -18,7 +18,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 use crate::server::ServerError;
 
 /// Connections that wait to be accepted; the system may have a lower limit (somaxconn).
-const BACKLOG: i32 = 1024;
+const BACKLOG: i32 = 4096;
 /// Bytes of a socket's path, as far as systems agree on `sun_path`.
 const PATH_BYTES_MAX: usize = 103;
 
@@ -37,6 +37,14 @@ impl Origin {
         match self {
             Self::Network(address) => address.ip().is_loopback(),
             Self::Local => true,
+        }
+    }
+
+    /// The address, if it has one.
+    pub(crate) fn address(self) -> Option<std::net::IpAddr> {
+        match self {
+            Self::Network(address) => Some(address.ip()),
+            Self::Local => None,
         }
     }
 

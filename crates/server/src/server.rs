@@ -1,22 +1,25 @@
 //! The server: who is connected, how many may be, and how all are let go.
 //!
 //! Role         one thread accepts, one thread per connection talks
+//! States       a connection: half-open (nobody is known yet) -> session, or refused -> gone
 //! Invariants   I1 who stops the server ends nobody in the middle of a statement: connections stop
 //!                 reading, finish what they are at, say good-bye, and only those that are still
 //!                 there after a while are cut off
 //!              I2 a statement is cancelled by who knows the secret of its connection; nobody is
 //!                 told whether he did
+//!              I3 whoever is refused is told why, and gets to read it: nothing is closed on what a
+//!                 client has sent and nobody has read
 //! Concurrency  `connections` -> latched by who comes, who goes, who cancels and who stops
 
 use std::collections::HashMap;
-use std::io;
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::io::{self, Read};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use hotrow::{Canceller, Database};
+use hotrow::{Canceller, Database, SqlError};
 use hotrow_base::clock::Ticks;
 use hotrow_base::panics::contained;
 use hotrow_base::sync::Latch;
@@ -26,12 +29,15 @@ use rand::rngs::OsRng;
 use socket2::Socket;
 use tracing::{debug, info, warn};
 
+use crate::attempts::Attempts;
 use crate::connection::{Ended, Idle, Incoming, Outgoing};
 use crate::conversation::{Conversation, Goes};
 use crate::frontend::{Frontend, Malformed};
 use crate::http::{Answer, Answers, Http, Status};
 use crate::listening::{Listening, Origin};
 use crate::metrics::{self, ConnectionFigures, Counts};
+use crate::places::{HalfOpen, Keepalive, Places, one_too_many};
+use crate::report::{Severity, response};
 use crate::startup::{self, Caller, Door, Start, refuse};
 use crate::tls::{Tls, TlsIdentity};
 
@@ -43,8 +49,18 @@ pub struct ServerOptions {
     /// a directory with a socket for programs of this machine, `.s.PGSQL.` and the port's number;
     /// none: they come over the network, too
     pub socket_directory: Option<PathBuf>,
-    /// connections at a time
+    /// sessions at a time
     pub connections_max: usize,
+    /// of them those that only `administrators` get; a quarter at most
+    pub reserved_connections: usize,
+    /// users who get the reserved ones
+    pub administrators: Vec<String>,
+    /// connections at a time that have not begun a session; they are beside those that have
+    pub half_open_max: usize,
+    /// how silent connections are asked whether there is anybody any more
+    pub keepalive: Keepalive,
+    /// nobody is asked for a password, though users have some: on the server's own machine only
+    pub asks_nobody: bool,
     /// bytes of one message of a client: a statement, or a statement's values
     pub message_bytes_max: usize,
     /// how long a client may take to begin a session
@@ -79,6 +95,11 @@ impl Default for ServerOptions {
             address: SocketAddr::from(([127, 0, 0, 1], 5433)),
             socket_directory: None,
             connections_max: 100,
+            reserved_connections: 3,
+            administrators: vec!["postgres".to_owned(), "hotrow".to_owned()],
+            half_open_max: 128,
+            keepalive: Keepalive::default(),
+            asks_nobody: false,
             message_bytes_max: 16 << 20,
             startup_patience: Duration::from_secs(10),
             send_patience: Duration::from_secs(60),
@@ -97,7 +118,11 @@ impl ServerOptions {
             return Err(ServerError::NoCertificate);
         }
         if self.address.ip().is_loopback() {
-            return Ok(());
+            let nobody_can = db.asks_for_passwords() && !db.has_passwords() && !self.asks_nobody;
+            return if nobody_can { Err(ServerError::NobodyCanLogIn) } else { Ok(()) };
+        }
+        if self.asks_nobody {
+            return Err(ServerError::AsksNobody(self.address));
         }
         if !db.has_passwords() {
             return Err(ServerError::NoPassword(self.address));
@@ -124,6 +149,25 @@ pub enum ServerError {
          give a certificate and its key: hotrow serve --tls-cert, --tls-key"
     )]
     NoEncryption(SocketAddr),
+    /// anybody who reaches the address could read and change everything
+    #[error(
+        "refusing to listen on {0}, which others than this machine may reach, without asking for \
+         passwords (insecure_no_passwords)"
+    )]
+    AsksNobody(SocketAddr),
+    /// a database stays closed once a user had a password
+    #[error(
+        "users of this database had passwords, so nobody is let in without one, and no user has one \
+         now; give one a password (hotrow serve --user NAME, with HOTROW_PASSWORD or \
+         --password-file), or let in every program of this machine: --insecure-no-passwords"
+    )]
+    NobodyCanLogIn,
+    /// the log would be the next to find none left
+    #[error(
+        "this process may have {0} files open, too few for connections beside the log: raise the \
+         limit (ulimit -n, LimitNOFILE)"
+    )]
+    Descriptors(u64),
     /// nobody could connect
     #[error("nobody may do without encryption, and there is no certificate to encrypt with")]
     NoCertificate,
@@ -171,6 +215,7 @@ pub struct Stopper {
 struct Shared {
     door: Door,
     options: ServerOptions,
+    places: Places,
     stopping: AtomicBool,
     next: AtomicI32,
     refused: AtomicU64,
@@ -188,10 +233,19 @@ struct Connection {
     keys: Option<(i32, Canceller)>,
     /// somebody had it ended
     is_terminated: bool,
+    /// it has a session
+    is_session: bool,
+    /// it has to make room for somebody who came later
+    is_crowded_out: bool,
+    address: Option<IpAddr>,
 }
 
 /// How long the thread that accepts rests when the system has no room for a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+/// Between two looks at whether one of too many connections has gone.
+const CROWD_PAUSE: Duration = Duration::from_millis(1);
+/// How long a client may take to read why it was refused (I3).
+const READING_PATIENCE: Duration = Duration::from_secs(1);
 /// Between two looks at whether all have gone.
 const DRAIN_LOOKS_EVERY: Duration = Duration::from_millis(5);
 
@@ -205,16 +259,20 @@ impl Server {
     pub fn bind(db: Database, options: ServerOptions) -> Result<Self, ServerError> {
         let address = options.address;
         options.check(&db)?;
+        let places = Places::new(&options)?;
         let tls = options.tls.as_ref().map(Tls::new).transpose().map_err(ServerError::Tls)?;
         let listening = Listening::start(address, options.socket_directory.as_deref())?;
         db.expect_writers().map_err(ServerError::Database)?;
         let mut secret = [0; 32];
         OsRng.try_fill_bytes(&mut secret).map_err(|_| ServerError::Random)?;
         let is_locked = !address.ip().is_loopback();
-        let door = Door { db, is_locked, secret, tls, plain: options.plain };
+        let asks_nobody = options.asks_nobody;
+        let attempts = Attempts::default();
+        let door = Door { db, is_locked, asks_nobody, attempts, secret, tls, plain: options.plain };
         let shared = Shared {
             door,
             options,
+            places,
             stopping: AtomicBool::new(false),
             next: AtomicI32::new(1),
             refused: AtomicU64::new(0),
@@ -255,6 +313,11 @@ impl Server {
     /// Serves until it is stopped; then all connections are gone.
     pub fn run(self) {
         while !self.shared.is_stopping() {
+            // Those who wait in the listener's queue are neither refused nor cut off.
+            if self.shared.connections.lock().len() >= self.shared.places.in_all() {
+                thread::sleep(CROWD_PAUSE);
+                continue;
+            }
             // Out of file descriptors, or a client that has gone again.
             if self.listening.accept(|stream, from| self.accept(stream, from)).is_err() {
                 thread::sleep(ACCEPT_PAUSE);
@@ -273,38 +336,32 @@ impl Server {
         let number = shared.next.fetch_add(1, Ordering::Relaxed); // a number, nothing else
         if !from.is_local() {
             let _ = stream.set_tcp_nodelay(true);
+            shared.options.keepalive.set(&stream);
         }
         let _ = stream.set_write_timeout(Some(shared.options.send_patience));
         let stream = Arc::new(stream);
-        let kept = Connection { stream: Arc::clone(&stream), keys: None, is_terminated: false };
-        let is_allowed = {
-            let connections = &mut *shared.connections.lock();
-            let (there, most) = (connections.len(), shared.options.connections_max);
-            // Those in excess are told so, unless they are a flood.
-            if there >= most {
-                shared.refused.fetch_add(1, Ordering::Relaxed); // a figure
-            }
-            if there >= most.saturating_mul(2) {
-                return;
-            }
-            connections.insert(number, kept);
-            there < most
+        let kept = Connection {
+            stream: Arc::clone(&stream),
+            keys: None,
+            is_terminated: false,
+            is_session: false,
+            is_crowded_out: false,
+            address: from.address(),
         };
-        match is_allowed {
-            true => debug!(number, %from, "a client has connected"),
-            false if shared.is_news() => {
-                warn!(%from, "clients are refused: there are too many connections");
-            }
-            false => {}
-        }
+        shared.enter(number, kept);
+        debug!(number, %from, "a client has connected");
         let own = Arc::clone(shared);
         let thread = ThreadOptions::named(format!("client-{number}"));
         let spawned = thread.spawn(move || {
-            own.serve(stream, (number, from), is_allowed);
+            own.serve(stream, (number, from));
             own.connections.lock().remove(&number);
         });
         if spawned.is_err() {
-            shared.connections.lock().remove(&number);
+            let left = shared.connections.lock().remove(&number);
+            let message = "there is no room for a thread that talks to you".to_owned();
+            left.inspect(|left| {
+                refuse(&mut Outgoing::new(Arc::clone(&left.stream)), b"53300", message, "")
+            });
         }
     }
 }
@@ -327,6 +384,29 @@ fn answers(shared: &Arc<Shared>) -> Arc<Answers> {
     })
 }
 
+/// Why a connection goes that has begun no session.
+fn crowded_out() -> SqlError {
+    let message = "too many connections are at their beginning, and this one is the oldest of them";
+    let mut error = SqlError::new(b"53300", message);
+    error.hint = Some("Connect again.".to_owned());
+    error
+}
+
+/// Waits until a client has read what it was told, or has had the time to (I3): a socket that is
+/// closed with something unread resets the connection, and the client may lose what was said.
+fn let_read(stream: &Socket) {
+    let _ = stream.shutdown(Shutdown::Write);
+    let deadline = Ticks::from_now(READING_PATIENCE);
+    let mut scrap = [0; 1024];
+    while !deadline.has_passed() {
+        let left = deadline.remaining().max(Duration::from_millis(1));
+        let read = stream.set_read_timeout(Some(left)).and_then(|()| (&*stream).read(&mut scrap));
+        if matches!(read, Ok(0) | Err(_)) {
+            return;
+        }
+    }
+}
+
 impl Counts for Shared {
     fn db(&self) -> &Database {
         &self.door.db
@@ -335,7 +415,7 @@ impl Counts for Shared {
     fn connections(&self) -> ConnectionFigures {
         ConnectionFigures {
             open: self.connections.lock().len(),
-            most: self.options.connections_max,
+            most: self.places.sessions,
             accepted: u64::from(self.next.load(Ordering::Relaxed).cast_unsigned()) - 1,
             refused: self.refused.load(Ordering::Relaxed),
             logins_failed: self.logins_failed.load(Ordering::Relaxed),
@@ -377,15 +457,54 @@ impl Shared {
         self.stopping.load(Ordering::Acquire) // partner: `Stopper::stop`
     }
 
+    /// Takes a connection in; one that is at its beginning has to go where there are too many such.
+    fn enter(&self, number: i32, connection: Connection) {
+        let connections = &mut *self.connections.lock();
+        connections.insert(number, connection);
+        let half_open: Vec<_> = connections
+            .iter()
+            .filter(|(_, one)| !one.is_session && !one.is_crowded_out)
+            .map(|(&number, one)| HalfOpen { number, address: one.address })
+            .collect();
+        if half_open.len() <= self.places.half_open {
+            return;
+        }
+        if let Some(one) = one_too_many(&half_open).and_then(|one| connections.get_mut(&one)) {
+            one.is_crowded_out = true;
+            // Its thread finds that nothing more comes, and tells it why.
+            let _ = one.stream.shutdown(Shutdown::Read);
+            self.count_refused();
+        }
+    }
+
+    /// Gives a connection the place of a session, or tells why it gets none.
+    fn begin_session(&self, number: i32, user: &str) -> Result<(), SqlError> {
+        let is_administrator = self.options.administrators.iter().any(|name| name == user);
+        let connections = &mut *self.connections.lock();
+        let sessions = connections.values().filter(|one| one.is_session).count();
+        let Some(own) = connections.get_mut(&number) else { return Err(crowded_out()) };
+        let admitted = match own.is_crowded_out {
+            true => Err(crowded_out()),
+            false => self.places.admit(sessions, is_administrator),
+        };
+        match &admitted {
+            Ok(()) => own.is_session = true,
+            Err(_) => self.count_refused(),
+        }
+        admitted
+    }
+
+    fn count_refused(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed); // a figure
+        if self.is_news() {
+            warn!("clients are refused: there are too many connections");
+        }
+    }
+
     /// One connection, from its first byte to its last.
-    fn serve(
-        self: &Arc<Self>,
-        stream: Arc<Socket>,
-        (number, from): (i32, Origin),
-        is_allowed: bool,
-    ) {
+    fn serve(self: &Arc<Self>, stream: Arc<Socket>, (number, from): (i32, Origin)) {
         let mut incoming = Incoming::new(self.options.message_bytes_max);
-        let mut out = Outgoing::new(stream);
+        let mut out = Outgoing::new(Arc::clone(&stream));
         out.wait_until(Some(Ticks::from_now(self.options.startup_patience)));
         let session = self.door.db.session();
         // A system without random numbers gets no connections, since anybody could cancel.
@@ -393,17 +512,23 @@ impl Shared {
         if let Some(connection) = self.connections.lock().get_mut(&number) {
             connection.keys = Some((secret, session.canceller()));
         }
-        let keys = is_allowed.then_some((number, secret));
-        let caller = Caller { session: &session, keys, from };
-        match startup::start(&mut incoming, &mut out, &self.door, &caller) {
-            Ok(Start::Session) => {}
+        let begin_session = |user: &str| self.begin_session(number, user);
+        let keys = (number, secret);
+        let caller = Caller { session: &session, keys, from, begin_session: &begin_session };
+        let ended = match startup::start(&mut incoming, &mut out, &self.door, &caller) {
+            Ok(Start::Session) => None,
             Ok(Start::Cancel(number, secret)) => return self.cancel(number, secret),
-            Ok(Start::Over) => return,
+            Ok(Start::Over) => return let_read(&stream),
             Ok(Start::Refused { user }) => {
                 self.logins_failed.fetch_add(1, Ordering::Relaxed); // a figure
-                return warn!(number, %from, user, "a client has not proved its password");
+                warn!(number, %from, user, "a client has not proved its password");
+                return let_read(&stream);
             }
-            Err(ended) => return self.say_good_bye((number, from), &mut out, ended),
+            Err(ended) => Some(ended),
+        };
+        if let Some(ended) = ended {
+            self.say_good_bye((number, from), &mut out, ended);
+            return let_read(&stream);
         }
         debug!(number, %from, is_encrypted = out.is_encrypted(), "a session begins");
         let shared = Arc::downgrade(self);
@@ -473,7 +598,15 @@ impl Shared {
             let connections = self.connections.lock();
             connections.get(&number).is_some_and(|connection| connection.is_terminated)
         };
+        let is_crowded_out = || {
+            let connections = self.connections.lock();
+            connections.get(&number).is_some_and(|connection| connection.is_crowded_out)
+        };
         match ended {
+            Ended::Closed if is_crowded_out() => {
+                out.say(&response(&crowded_out(), Severity::Fatal, ""));
+                let _ = out.flush(); // it ends in any case
+            }
             Ended::Closed if self.is_stopping() || is_terminated() => {
                 let message = "terminating connection due to administrator command".to_owned();
                 refuse(out, b"57P01", message, "");

@@ -7,12 +7,15 @@
 //!                 encrypted (CVE-2021-23222)
 //! Source       PostgreSQL 15, "Start-up", "SASL Authentication" and "SSL Session Encryption"
 
+use std::time::Duration;
+
 use hotrow::{Database, Session, SqlError, Verifier};
 use pgwire::messages::response::{ReadyForQuery, TransactionStatus};
 use pgwire::messages::startup::{
     Authentication, BackendKeyData, NegotiateProtocolVersion, ParameterStatus, SecretKey,
 };
 
+use crate::attempts::Attempts;
 use crate::connection::{Ended, Incoming, Outgoing};
 use crate::frontend::{Malformed, sasl_response, startup_parameters};
 use crate::listening::Origin;
@@ -53,6 +56,10 @@ pub(crate) struct Door {
     pub(crate) db: Database,
     /// nobody without a password, even if nobody has one
     pub(crate) is_locked: bool,
+    /// nobody is asked for a password
+    pub(crate) asks_nobody: bool,
+    /// who has failed to prove one lately
+    pub(crate) attempts: Attempts,
     /// what verifiers of unknown users are made up from
     pub(crate) secret: [u8; 32],
     pub(crate) tls: Option<Tls>,
@@ -62,10 +69,11 @@ pub(crate) struct Door {
 /// Who wants to be.
 pub(crate) struct Caller<'a> {
     pub(crate) session: &'a Session,
-    /// the number and the secret that a cancel request would name; none: there are too many
-    /// connections, and this one is told so
-    pub(crate) keys: Option<(i32, i32)>,
+    /// the number and the secret that a cancel request would name
+    pub(crate) keys: (i32, i32),
     pub(crate) from: Origin,
+    /// gives a user the place of a session, or tells why there is none
+    pub(crate) begin_session: &'a dyn Fn(&str) -> Result<(), SqlError>,
 }
 
 /// Leads a connection to its session.
@@ -97,15 +105,9 @@ pub(crate) fn start(
                 });
             }
             version if (version >> 16) as u16 == MAJOR => {
-                if let Some(keys) = caller.keys {
-                    let body = body.to_vec(); // more will be read
-                    let hello = (version as u16, body.as_slice());
-                    return begin(hello, (incoming, out), (door, caller), keys);
-                }
-                // Behind its startup packet: a connection that is closed with something unread
-                // loses what was said on it.
-                refuse(out, b"53300", "sorry, too many clients already".to_owned(), "");
-                return Ok(Start::Over);
+                let body = body.to_vec(); // more will be read
+                let hello = (version as u16, body.as_slice());
+                return begin(hello, (incoming, out), (door, caller), caller.keys);
             }
             version => {
                 let (major, minor) = (version >> 16, version & 0xffff);
@@ -143,8 +145,22 @@ fn begin(
         refuse(out, b"28000", message, "Give the connection a user.");
         return Ok(Start::Over);
     };
-    if (door.is_locked || door.db.has_passwords()) && !proves(user, incoming, out, door)? {
-        return Ok(Start::Refused { user: (*user).to_owned() });
+    let asks = door.is_locked || (door.db.asks_for_passwords() && !door.asks_nobody);
+    if asks {
+        if let Err(wait) = door.attempts.begin(caller.from, user) {
+            refuse(out, b"28000", too_often(user, wait), "");
+            return Ok(Start::Refused { user: (*user).to_owned() });
+        }
+        let proved = proves(user, incoming, out, door);
+        door.attempts.end(caller.from, user, proved.as_ref().ok().copied());
+        if !proved? {
+            return Ok(Start::Refused { user: (*user).to_owned() });
+        }
+    }
+    if let Err(error) = (caller.begin_session)(user) {
+        out.say(&response(&error, Severity::Fatal, ""));
+        let _ = out.flush(); // it ends in any case
+        return Ok(Start::Over);
     }
     // As in PostgreSQL, the database is that of the user's name where none is given.
     let database = named("database").map_or(*user, |(_, name)| *name);
@@ -170,6 +186,11 @@ fn begin(
     out.say(&BackendKeyData::new(number, SecretKey::I32(secret)));
     out.say(&ReadyForQuery::new(TransactionStatus::Idle));
     Ok(Start::Session)
+}
+
+fn too_often(user: &str, wait: Duration) -> String {
+    let ms = wait.as_millis().max(1);
+    format!("too many failed logins of user \"{user}\" from this address: try again in {ms} ms")
 }
 
 /// Begins encryption.

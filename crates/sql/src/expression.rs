@@ -248,14 +248,33 @@ impl Compiler<'_> {
         if let Some(otherwise) = otherwise {
             values.push((self.operand(otherwise)?, place_in(otherwise, self.place)));
         }
-        let (mut values, data_type) =
-            self.unified(values, "CASE", place_in(written, self.place))?;
+        let place = place_in(written, self.place);
+        let (mut values, sql_type) = self.unified_or_arrays(values, "CASE", place)?;
         let otherwise = match otherwise {
             Some(_) => values.pop().map(Box::new),
             None => None,
         };
         let arms = whens.into_iter().zip(values).collect();
-        Ok(scalar(ExprKind::Case { arms, otherwise }, data_type))
+        Ok(Expr { kind: ExprKind::Case { arms, otherwise }, sql_type })
+    }
+
+    /// Converts all values to their common type; in a query they may be arrays, of one type.
+    pub(crate) fn unified_or_arrays(
+        &mut self,
+        values: Vec<(Operand, Place)>,
+        what: &str,
+        place: Place,
+    ) -> Result<(Vec<Expr>, SqlType)> {
+        let array = values.iter().find_map(|(value, _)| match value {
+            Operand::Typed(Expr { sql_type: SqlType::Array(element), .. }) => Some(*element),
+            _ => None,
+        });
+        if let (Some(element), true) = (array, self.is_relational()) {
+            let arrays = values.into_iter().map(|(value, at)| self.array_value(value, element, at));
+            return Ok((arrays.collect::<Result<_>>()?, SqlType::Array(element)));
+        }
+        let (values, data_type) = self.unified(values, what, place)?;
+        Ok((values, SqlType::Scalar(data_type)))
     }
 
     /// Converts all values to their common type.

@@ -294,8 +294,8 @@ impl Compiler<'_> {
         }
         match (name, arguments.len()) {
             ("coalesce", 1..) => {
-                let (values, data_type) = self.unified(arguments, "COALESCE", place)?;
-                Ok(scalar(ExprKind::Coalesce(values), data_type))
+                let (values, sql_type) = self.unified_or_arrays(arguments, "COALESCE", place)?;
+                Ok(Expr { kind: ExprKind::Coalesce(values), sql_type })
             }
             ("greatest", 1..) => self.extreme(Function::Greatest, "GREATEST", arguments, place),
             ("least", 1..) => self.extreme(Function::Least, "LEAST", arguments, place),

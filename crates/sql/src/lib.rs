@@ -93,4 +93,5 @@ pub use syntax::ScriptStatement;
 pub use token::{CHAIN_TOKENS_MAX, NESTING_MAX, TEXT_BYTES_MAX, quoted};
 pub use transaction_control::{TransactionAccess, TransactionControl, TransactionModes};
 pub use types::BARE_NUMERIC;
+pub use user::shown;
 pub use view::broken_view;

@@ -1,10 +1,12 @@
-//! TRUNCATE, and what PostgreSQL's users do for their tables' sake: VACUUM, ANALYZE, CHECKPOINT.
+//! TRUNCATE, and what PostgreSQL's users do for their tables' sake: VACUUM, ANALYZE, CHECKPOINT;
+//! and UNLISTEN, which pools of connections say before they give one to somebody else.
 //!
 //! ```text
 //! VACUUM [FULL] [FREEZE] [VERBOSE] [ANALYZE] [table [(columns)], ...]
 //! VACUUM (option [value], ...) [table [(columns)], ...]
 //! ANALYZE [VERBOSE] [table [(columns)], ...]
 //! CHECKPOINT
+//! UNLISTEN {* | channel}
 //! ```
 
 use hotrow_base::ids::TableId;
@@ -19,7 +21,7 @@ use crate::error::{Advice, Result, error, place_in};
 use crate::scope::Compiler;
 use crate::token::Cursor;
 
-/// Something for the tables' sake.
+/// Something for the tables' or the pool's sake.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Maintenance {
     /// nothing to do: space is reclaimed as soon as nobody needs it
@@ -28,6 +30,8 @@ pub enum Maintenance {
     Analyze(Vec<(String, Place)>),
     /// a checkpoint is taken
     Checkpoint,
+    /// nothing to do: LISTEN is refused, so nobody listens
+    Unlisten,
 }
 
 /// TRUNCATE
@@ -48,7 +52,7 @@ impl Maintenance {
             Self::Vacuum(tables) | Self::Analyze(tables) => {
                 tables.iter().try_for_each(|(name, at)| compiler.table(name, *at).map(drop))
             }
-            Self::Checkpoint => Ok(()),
+            Self::Checkpoint | Self::Unlisten => Ok(()),
         }
     }
 }
@@ -63,6 +67,11 @@ pub(crate) fn maintenance(cursor: &mut Cursor<'_>) -> Result<Option<Maintenance>
         Maintenance::Analyze(tables(cursor)?)
     } else if cursor.accept("checkpoint") {
         Maintenance::Checkpoint
+    } else if cursor.accept("unlisten") {
+        if !cursor.accept_token(&Token::Mul) {
+            cursor.identifier()?;
+        }
+        Maintenance::Unlisten
     } else {
         return Ok(None);
     };

@@ -259,7 +259,6 @@ fn statement(
 fn refuse(cursor: &Cursor<'_>, place: Place) -> Result<()> {
     const ADVICE: &[(&str, &str)] = &[
         ("listen", "keep what is new in a table, and ask for it"),
-        ("unlisten", "there is nothing that could be listened to: leave it out"),
         ("notify", "keep what is new in a table, which others ask for"),
         ("revoke", "all users may do everything: keep a user out by DROP USER"),
         ("merge", "write INSERT ... ON CONFLICT DO NOTHING, then UPDATE"),

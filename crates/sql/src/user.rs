@@ -10,7 +10,10 @@
 //! Role         parses them, and gives a password out once, to whoever makes a verifier of it
 //! Invariants   I1 no password is in an error, in what Debug shows, or in a text that is logged:
 //!              a statement with one is compiled only when it was concealed
+//!              I2 what is kept of a password is in the log of changes and in checkpoints, which
+//!              need it, and nowhere else: who shows a statement's text shows it by [`shown`]
 
+use std::borrow::Cow;
 use std::fmt;
 
 use hotrow_transaction::catalog::USERS_MAX;
@@ -26,6 +29,8 @@ use crate::token::{Cursor, quoted};
 
 /// Bytes of a user's name, as PostgreSQL has it.
 const NAME_BYTES_MAX: usize = 63;
+/// What is shown in place of a password, as the catalog does.
+const HIDDEN: &str = "********";
 /// What every user is and may, so that saying so changes nothing.
 const TRUE_OF_ALL: &[&str] = &[
     "login",
@@ -100,6 +105,34 @@ impl ScriptStatement {
         let (name, verifier) = (quoted(&name), verifier.replace('\'', "''"));
         self.text = format!("{verb} ROLE {name} PASSWORD '{verifier}'");
         self
+    }
+}
+
+impl ScriptStatement {
+    /// Its text, without its password and without what is kept of it (I2).
+    pub fn shown(&self) -> Cow<'_, str> {
+        let Syntax::User(user) = &self.syntax else { return Cow::Borrowed(&self.text) };
+        let (verb, name) = match user {
+            UserSyntax::Create { name, password: Some(_), .. } => ("CREATE", name),
+            UserSyntax::Alter { name, change: Some(Some(_)), .. } => ("ALTER", name),
+            _ => return Cow::Borrowed(&self.text),
+        };
+        Cow::Owned(format!("{verb} ROLE {} PASSWORD '{HIDDEN}'", quoted(name)))
+    }
+}
+
+/// The text of statements, without their passwords and without what is kept of them (I2).
+pub fn shown(text: &str) -> Cow<'_, str> {
+    let word = b"password";
+    if !text.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word)) {
+        return Cow::Borrowed(text);
+    }
+    let Ok(statements) = crate::parse_script(text) else { return Cow::Borrowed(HIDDEN) };
+    match statements.iter().any(|statement| matches!(statement.syntax, Syntax::User(_))) {
+        true => {
+            Cow::Owned(statements.iter().map(ScriptStatement::shown).collect::<Vec<_>>().join("; "))
+        }
+        false => Cow::Borrowed(text),
     }
 }
 

@@ -250,6 +250,7 @@ pub struct Catalog {
     tables: Vec<Table>,
     indexes: Vec<Index>,
     users: Arc<BTreeMap<String, Option<String>>>,
+    had_passwords: bool,
     views: Arc<BTreeMap<String, Arc<View>>>,
     views_made: u32,
 }
@@ -444,9 +445,17 @@ impl Catalog {
         &self.users
     }
 
+    /// Whether any user has, or ever had, a password: then nobody is let in without one any more.
+    /// The definitions that were made since the beginning tell it, those of users since dropped
+    /// included, so whoever shortens that list has to keep one.
+    pub fn had_passwords(&self) -> bool {
+        self.had_passwords
+    }
+
     /// Adds a user, or gives it another password.
     pub fn set_user(&mut self, name: &str, verifier: Option<&str>) {
         let verifier = verifier.map(str::to_owned);
+        self.had_passwords |= verifier.is_some();
         Arc::make_mut(&mut self.users).insert(name.to_owned(), verifier);
     }
 

@@ -127,6 +127,68 @@ pub(crate) static SETTINGS: &[Setting] = &[
         form: Whole(1..=100_000, |to, most| to.server.connections_max = most as usize),
     },
     Setting {
+        name: "superuser-reserved-connections",
+        value_name: "N",
+        otherwise: Value("3"),
+        heading: CONNECTIONS,
+        about: "Of the connections those that only administrators get; a quarter at most",
+        form: Whole(0..=1000, |to, reserved| to.server.reserved_connections = reserved as usize),
+    },
+    Setting {
+        name: "administrators",
+        value_name: "NAMES",
+        otherwise: Value("postgres,hotrow"),
+        heading: CONNECTIONS,
+        about: "Users who get the reserved connections, with commas between them",
+        form: Text("names, with commas between them", |to, text| {
+            let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+            to.server.administrators = names.map(str::to_owned).collect();
+            Ok(())
+        }),
+    },
+    Setting {
+        name: "half-open-max",
+        value_name: "N",
+        otherwise: Value("128"),
+        heading: CONNECTIONS,
+        about: "Connections at a time that have not begun a session, beside those that have; of \
+            more the oldest is told so (53300) and closed",
+        form: Whole(1..=100_000, |to, most| to.server.half_open_max = most as usize),
+    },
+    Setting {
+        name: "tcp-keepalives-idle",
+        value_name: "SPAN",
+        otherwise: Value("60s"),
+        heading: CONNECTIONS,
+        about: "Silence after which a client's machine is asked whether it is there any more",
+        form: Span(1000..=DAY_MS, |to, span| to.server.keepalive.idle = span),
+    },
+    Setting {
+        name: "tcp-keepalives-interval",
+        value_name: "SPAN",
+        otherwise: Value("10s"),
+        heading: CONNECTIONS,
+        about: "Between two such questions",
+        form: Span(1000..=DAY_MS, |to, span| to.server.keepalive.interval = span),
+    },
+    Setting {
+        name: "tcp-keepalives-count",
+        value_name: "N",
+        otherwise: Value("6"),
+        heading: CONNECTIONS,
+        about: "Unanswered ones after which a connection is given up",
+        form: Whole(1..=127, |to, count| to.server.keepalive.count = count as u32),
+    },
+    Setting {
+        name: "insecure-no-passwords",
+        value_name: "BOOL",
+        otherwise: Value("false"),
+        heading: CONNECTIONS,
+        about: "Ask nobody for a password, though users have some: any program of this machine is \
+            let in as anybody",
+        form: Switch(|to, is_on| to.server.asks_nobody = is_on),
+    },
+    Setting {
         name: "user",
         value_name: "NAME",
         otherwise: Nothing("users stay as they are"),

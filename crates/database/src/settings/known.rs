@@ -33,6 +33,8 @@ enum May {
     /// kibibytes, or with a unit
     BeSize,
     BeSearchPath,
+    /// the one encoding there is; letters and digits tell which is meant, as in PostgreSQL
+    BeEncoding,
 }
 
 const LEVELS: &[&str] = &[
@@ -69,12 +71,7 @@ pub(super) const KNOWN: &[Known] = &[
         "How bytea is written.",
     ),
     plain("check_function_bodies", "on", May::BeOnOrOff, "Kept: they are always checked."),
-    reported(
-        "client_encoding",
-        "UTF8",
-        May::OnlyMean { these: &["utf8", "utf-8", "unicode"], hint: "Hotrow speaks UTF8." },
-        "Encoding of the client.",
-    ),
+    reported("client_encoding", "UTF8", May::BeEncoding, "Encoding of the client."),
     plain("client_min_messages", "notice", May::BeOneOf(LEVELS), "Notices that are told."),
     reported(
         "DateStyle",
@@ -283,6 +280,13 @@ impl Known {
                 let hint =
                     "Valid units for this parameter are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".";
                 bytes(&plain).map(shown_size).ok_or_else(|| wrong(hint.to_owned()))
+            }
+            May::BeEncoding => {
+                let name: String = plain.chars().filter(char::is_ascii_alphanumeric).collect();
+                match matches!(name.as_str(), "utf8" | "unicode") {
+                    true => Ok(self.default.to_owned()),
+                    false => Err(wrong("Hotrow speaks UTF8.".to_owned())),
+                }
             }
             May::BeSearchPath => {
                 let is_there = |name: &str| {

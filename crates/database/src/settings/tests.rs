@@ -18,6 +18,7 @@ fn values_are_checked_and_shown_as_postgresql_shows_them() {
         ("timezone", "Europe/Berlin", Err("22023")),
         ("client_encoding", "'latin1'", Err("22023")),
         ("client_encoding", "unicode", Ok("UTF8")),
+        ("client_encoding", "'utf-8'", Ok("UTF8")),
         ("statement_timeout", "90000", Ok("90s")),
         ("statement_timeout", "1.5 min", Ok("90s")),
         ("statement_timeout", "2h", Ok("2h")),

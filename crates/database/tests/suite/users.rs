@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::scratch::Directory;
-use hotrow::{Config, Database, Error};
+use hotrow::{Config, Database, Error, NamedBy};
 
 const PASSWORD: &str = "tr0ub4dor-and-3";
 
@@ -66,8 +66,12 @@ fn users_survive_by_log_and_by_checkpoint_and_no_file_has_a_password() -> Result
     let names: Vec<_> = names.iter().map(|(name, hidden)| (&**name, &**hidden)).collect();
     let hidden = "********";
     assert_eq!(names, [("ann", hidden), ("bob", hidden), ("hotrow", hidden)]);
-    session.execute("ALTER USER ann PASSWORD NULL; DROP USER bob")?;
-    assert!(!db.has_passwords(), "nobody has one any more");
+    session.execute("ALTER USER ann PASSWORD NULL")?;
+    for last in ["DROP USER bob", "ALTER USER bob PASSWORD NULL", "DROP USER ann, bob"] {
+        let error = session.execute(last).expect_err("nobody could log in");
+        assert_eq!(error.sqlstate(), Some("55000"), "{error}");
+    }
+    assert!(db.has_passwords() && db.asks_for_passwords());
     Ok(())
 }
 
@@ -92,8 +96,13 @@ fn no_error_and_no_value_shows_a_password() -> Result<(), Error> {
     }
     let prepared = session.prepare(&format!("ALTER USER ann PASSWORD '{PASSWORD}'"), &[])?;
     assert!(!format!("{prepared:?}").contains(PASSWORD), "{prepared:?}");
+    assert!(!format!("{prepared:?}").contains("SCRAM"), "{prepared:?}");
     let done = session.execute_prepared(&prepared, &[])?;
     assert_eq!(done.tag, "ALTER ROLE");
+    session.note_name("p", &format!("ALTER USER ann PASSWORD '{PASSWORD}'"), &[], NamedBy::Sql);
+    let listed = session.execute("SELECT statement FROM pg_prepared_statements")?;
+    let listed = listed[0].rows.clone().one::<String>()?;
+    assert_eq!(listed, "ALTER ROLE \"ann\" PASSWORD '********'");
     assert!(db.verifier_of("ann").expect("she has one").is_of(PASSWORD));
     Ok(())
 }
@@ -111,6 +120,8 @@ fn what_has_gone_wrong_is_told() -> Result<(), Error> {
     session.identify("ann", "app", 1);
     assert_eq!(code(session.execute("DROP USER ann")), "55006");
     session.identify("other", "app", 1);
+    assert_eq!(code(session.execute("DROP USER ann")), "55000", "nobody else has a password");
+    session.execute("CREATE USER zoe PASSWORD 'z'")?;
     assert_eq!(session.execute("DROP USER ann")?[0].tag, "DROP ROLE");
     assert_eq!(
         session.execute("SHOW password_encryption")?[0].rows.clone().one::<String>()?,

@@ -1,36 +1,56 @@
 //! The real directory.
 //!
 //! Role         [`Files`] over the standard library; `sync_data` is fdatasync
+//! Invariants   I1  what is made here is for its owner alone: directories have mode 700, files 600
+//!              I2  making one file, with a sync of the directory, needs no descriptor that is not
+//!                  there already: others who use up what the process may have (connections) do not
+//!                  stop the log from beginning its next segment
 
-use super::{DirectoryLock, File, Files};
+use super::{DirectoryLock, File, FileIdentity, FileState, Files};
 use crate::error::LogError;
+use hotrow_base::sync::Latch;
+use rustix::fs::{AtFlags, Stat};
+use rustix::io::Errno;
 use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A directory of the file system.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
+    /// open, so that a sync needs no descriptor
+    handle: fs::File,
+    identity: FileIdentity,
+    /// closed when there is no other descriptor for a new file (I2)
+    spare: Latch<Option<fs::File>>,
 }
+
+/// Only the owner may read and write.
+pub(super) const FILE_MODE: u32 = 0o600;
+/// Only the owner may enter.
+const DIRECTORY_MODE: u32 = 0o700;
 
 impl Directory {
     /// The directory `path`, which must exist.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, LogError> {
         let path = path.into();
         let fault = |error| LogError::io("open", path.display().to_string(), error);
-        if !fs::metadata(&path).map_err(fault)?.is_dir() {
+        let handle = fs::File::open(&path).map_err(fault)?;
+        if !handle.metadata().map_err(fault)?.is_dir() {
             return Err(fault(io::ErrorKind::NotADirectory.into()));
         }
-        Ok(Self { path })
+        let stat = rustix::fs::fstat(&handle).map_err(|errno| fault(errno.into()))?;
+        let spare = Latch::new(handle.try_clone().ok());
+        Ok(Self { path, identity: state_of(&stat).identity, handle, spare })
     }
 
     /// The directory `path`, made if it does not exist; its name is then durable. The directory
     /// around it must exist.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, LogError> {
         let path = path.into();
-        match fs::create_dir(&path) {
+        match fs::DirBuilder::new().mode(DIRECTORY_MODE).create(&path) {
             Ok(()) => sync_around(&path)
                 .map_err(|error| LogError::io("sync", path.display().to_string(), error))?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -39,10 +59,45 @@ impl Directory {
         Self::open(path)
     }
 
-    /// Holds `path`, a file made if need be, for this process alone; see [`DirectoryLock`].
-    pub fn lock(path: impl AsRef<Path>) -> Result<DirectoryLock, LogError> {
-        DirectoryLock::acquire(path.as_ref())
+    /// Holds the directory `path` for this process alone, telling others so in the file `name` in
+    /// it; see [`DirectoryLock`].
+    pub fn lock(path: impl AsRef<Path>, name: &str) -> Result<DirectoryLock, LogError> {
+        DirectoryLock::acquire(path.as_ref(), name)
     }
+
+    /// Makes a file; with the spare descriptor where there is no other (I2).
+    fn create_new(&self, name: &str) -> io::Result<fs::File> {
+        let mut options = fs::OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(FILE_MODE);
+        let path = self.path.join(name);
+        let mut spare = self.spare.lock();
+        let created = match options.open(&path) {
+            Err(error) if is_out_of_descriptors(&error) && spare.take().is_some() => {
+                options.open(&path)
+            }
+            created => created,
+        };
+        if spare.is_none() {
+            *spare = self.handle.try_clone().ok(); // none is left: then the next time
+        }
+        created
+    }
+}
+
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    [Errno::MFILE, Errno::NFILE].iter().any(|errno| code == Some(errno.raw_os_error()))
+}
+
+/// What the system says of a file.
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::cast_sign_loss,
+    reason = "the types differ from system to system"
+)]
+fn state_of(stat: &Stat) -> FileState {
+    let identity = FileIdentity { device: stat.st_dev as u64, inode: stat.st_ino as u64 };
+    FileState { identity, length: stat.st_size as u64 }
 }
 
 /// Makes the name of `path` durable.
@@ -53,9 +108,7 @@ fn sync_around(path: &Path) -> io::Result<()> {
 
 impl Files for Directory {
     fn create(&self, name: &str) -> io::Result<Box<dyn File>> {
-        let mut options = fs::OpenOptions::new();
-        options.read(true).write(true).create_new(true);
-        Ok(Box::new(options.open(self.path.join(name))?))
+        Ok(Box::new(self.create_new(name)?))
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn File>> {
@@ -91,7 +144,15 @@ impl Files for Directory {
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        fs::File::open(&self.path)?.sync_all()
+        self.handle.sync_all()
+    }
+
+    fn state(&self, name: &str) -> io::Result<FileState> {
+        // What is found in the directory is not found at its path when that leads elsewhere.
+        if state_of(&rustix::fs::stat(&self.path)?).identity != self.identity {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(state_of(&rustix::fs::statat(&self.handle, name, AtFlags::empty())?))
     }
 
     fn path(&self, name: &str) -> String {

@@ -1,48 +1,72 @@
-//! The lock file: one process at a time opens a database.
+//! The lock of a directory: one process at a time opens a database.
 //!
 //! Role         held as long as the database is open
-//! Invariants   I1  the lock is the system's (flock on the open file) and ends with the process,
-//!                  however it ends; the process id in the file is only for the message
+//! Invariants   I1  the locks are the system's (flock) and end with the process, however it ends;
+//!                  the process id in the file is only for the message
+//!              I2  the directory itself is locked, so that removing the file, or putting another
+//!                  one in its place, lets nobody in. The file is locked, too: for file systems
+//!                  that lock no directories (NFS), and for older versions, which know only that
 
 use crate::error::LogError;
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-/// A held lock file; dropping it lets go. The file stays: to remove it would let two processes
+/// A held directory; dropping it lets go. The file stays: to remove it would let two processes
 /// lock two files of one name.
 #[derive(Debug)]
 pub struct DirectoryLock {
+    directory: File,
     file: File,
 }
 
 impl Drop for DirectoryLock {
-    /// Closing the file is not enough: a process that was forked off and has not called exec yet
-    /// has it open, too, and would keep the lock a little longer.
+    /// Closing them is not enough: a process that was forked off and has not called exec yet has
+    /// them open, too, and would keep the locks a little longer.
     fn drop(&mut self) {
-        // Should it fail, closing lets go all the same.
-        let _ = flock(&self.file, FlockOperation::Unlock);
+        for held in [&self.file, &self.directory] {
+            // Should it fail, closing lets go all the same.
+            let _ = flock(held, FlockOperation::Unlock);
+        }
     }
 }
 
 impl DirectoryLock {
-    pub(super) fn acquire(path: &Path) -> Result<Self, LogError> {
-        let shown = path.display().to_string();
+    pub(super) fn acquire(directory: &Path, name: &str) -> Result<Self, LogError> {
+        let path = directory.join(name);
+        let [shown, around] = [&*path, directory].map(|path| path.display().to_string());
+        let directory =
+            File::open(directory).map_err(|error| LogError::io("open", &*around, error))?;
+        // Other errors: a file system that locks no directories (I2).
+        if let Err(Errno::WOULDBLOCK) = lock(&directory) {
+            let holder = File::open(&path).ok().and_then(|file| holder(&file));
+            return Err(LogError::Locked { path: around, holder });
+        }
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let file = options.open(path).map_err(|error| LogError::io("open", &*shown, error))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(super::directory::FILE_MODE);
+        let file = options.open(&path).map_err(|error| LogError::io("open", &*shown, error))?;
+        match lock(&file) {
             Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => {
+            Err(Errno::WOULDBLOCK) => {
                 return Err(LogError::Locked { path: shown, holder: holder(&file) });
             }
             Err(error) => return Err(LogError::io("lock", shown, error.into())),
         }
         write_holder(&file).map_err(|error| LogError::io("write to", shown, error))?;
-        Ok(Self { file })
+        Ok(Self { directory, file })
     }
+}
+
+fn lock(file: &File) -> Result<(), Errno> {
+    flock(file, FlockOperation::NonBlockingLockExclusive)
 }
 
 fn write_holder(file: &File) -> io::Result<()> {
@@ -60,16 +84,34 @@ fn holder(file: &File) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::DirectoryLock;
+    use crate::error::LogError;
+    use crate::files::tests::TemporaryDirectory;
+
+    const NAME: &str = "hotrow.lock";
 
     #[test]
-    fn a_dropped_lock_is_free_though_a_fork_has_the_file_open() {
-        let name = format!("hotrow-lock-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let lock = DirectoryLock::acquire(&path).expect("nobody has it");
-        let of_a_fork = lock.file.try_clone().expect("there are file descriptors left");
+    fn a_dropped_lock_is_free_though_a_fork_has_the_files_open() {
+        let directory = TemporaryDirectory::new();
+        let lock = DirectoryLock::acquire(directory.path(), NAME).expect("nobody has it");
+        let of_a_fork = [&lock.file, &lock.directory]
+            .map(|held| held.try_clone().expect("there are file descriptors left"));
         drop(lock);
-        drop(DirectoryLock::acquire(&path).expect("it is free again"));
+        drop(DirectoryLock::acquire(directory.path(), NAME).expect("it is free again"));
         drop(of_a_fork);
-        let _ = std::fs::remove_file(&path);
+    }
+
+    #[test]
+    fn a_lock_outlasts_its_file() {
+        let directory = TemporaryDirectory::new();
+        let lock = DirectoryLock::acquire(directory.path(), NAME).expect("nobody has it");
+        let refused = || DirectoryLock::acquire(directory.path(), NAME).expect_err("it is held");
+        let file = directory.path().join(NAME);
+        assert!(matches!(refused(), LogError::Locked { holder: Some(_), .. }));
+        std::fs::remove_file(&file).expect("it is there");
+        assert!(matches!(refused(), LogError::Locked { holder: None, .. }));
+        std::fs::write(&file, "1").expect("the directory is writable");
+        assert!(matches!(refused(), LogError::Locked { holder: Some(1), .. }));
+        drop(lock);
+        DirectoryLock::acquire(directory.path(), NAME).expect("it is free again");
     }
 }

@@ -18,7 +18,7 @@ mod crash;
 #[cfg(test)]
 mod tests;
 
-use super::{File, Files};
+use super::{File, FileIdentity, FileState, Files};
 use hotrow_base::sync::Latch;
 use std::collections::BTreeMap;
 use std::io;
@@ -160,6 +160,20 @@ impl SimulatedDisk {
         state.names.insert(name.to_owned(), file);
     }
 
+    /// Removes a file's name, as a person would while it is open: no operation is counted, and who
+    /// has it open goes on writing to it.
+    pub fn unlink(&self, name: &str) {
+        self.state.lock().names.remove(name);
+    }
+
+    /// Cuts a file, as a person would while it is open: no operation is counted.
+    pub fn cut(&self, name: &str, length: usize) -> io::Result<()> {
+        let mut state = self.state.lock();
+        let file = state.file(name)?;
+        state.contents[file].truncate(length);
+        Ok(())
+    }
+
     fn with(contents: Vec<Vec<u8>>, names: BTreeMap<String, usize>) -> Self {
         let (first_contents, first_names) = (contents.clone(), names.clone());
         let state = State { contents, names, first_contents, first_names, ..State::default() };
@@ -232,6 +246,14 @@ impl Files for SimulatedDisk {
         state.call().map_err(Fault::error)?;
         state.operations.push(Operation::SyncDirectory);
         Ok(())
+    }
+
+    fn state(&self, name: &str) -> io::Result<FileState> {
+        let mut state = self.state.lock();
+        state.call().map_err(Fault::error)?;
+        let file = state.file(name)?;
+        let identity = FileIdentity { device: 0, inode: file as u64 };
+        Ok(FileState { identity, length: state.contents[file].len() as u64 })
     }
 
     fn path(&self, name: &str) -> String {

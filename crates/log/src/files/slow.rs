@@ -11,7 +11,7 @@ use std::time::Duration;
 use hotrow_base::sync::{EventCount, Latch};
 use hotrow_base::thread;
 
-use super::{File, Files};
+use super::{File, FileState, Files};
 
 /// What a sync waits for before it begins; an error is that of the sync.
 type Wait = Arc<dyn Fn() -> io::Result<()> + Send + Sync>;
@@ -76,6 +76,10 @@ impl Files for SlowFiles {
 
     fn sync_directory(&self) -> io::Result<()> {
         self.files.sync_directory()
+    }
+
+    fn state(&self, name: &str) -> io::Result<FileState> {
+        self.files.state(name)
     }
 
     fn path(&self, name: &str) -> String {

@@ -63,6 +63,49 @@ pub(super) fn check_directory(files: &dyn Files) {
         200_008
     );
     assert!(files.open("a").is_err() && files.remove("a").is_err());
+    let state = files.state("b").expect("there is a b");
+    assert_eq!(state.length, 200_008);
+    files.rename("b", "d").expect("there is a b");
+    assert_eq!(files.state("d").expect("it is the former b"), state);
+    let gone = files.state("b").expect_err("there is none any more");
+    assert_eq!(gone.kind(), std::io::ErrorKind::NotFound);
+    files.create("b").expect("there is no b");
+    assert_ne!(files.state("b").expect("there is a b").identity, state.identity);
+    files.remove("b").and_then(|()| files.rename("d", "b")).expect("as it was");
+}
+
+#[test]
+fn a_directory_that_is_not_at_its_path_any_more_holds_no_files() {
+    let directory = TemporaryDirectory::new();
+    let path = directory.path().join("log");
+    let files = Directory::create(&path).expect("it can be made");
+    files.create("a").expect("there is no a");
+    files.state("a").expect("there is an a");
+    let aside = directory.path().join("aside");
+    std::fs::rename(&path, &aside).expect("it can be renamed");
+    assert!(files.state("a").is_err());
+    std::fs::create_dir(&path).expect("the name is free");
+    std::fs::write(path.join("a"), "").expect("it is writable");
+    assert!(files.state("a").is_err(), "it is another a");
+    std::fs::remove_dir_all(&path)
+        .and_then(|()| std::fs::rename(&aside, &path))
+        .expect("as before");
+    files.state("a").expect("it is back");
+}
+
+#[test]
+fn what_is_made_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = TemporaryDirectory::new();
+    let path = directory.path().join("log");
+    let files = Directory::create(&path).expect("it can be made");
+    files.create("a").expect("there is no a");
+    let _lock = Directory::lock(&path, "lock").expect("nobody holds it");
+    let modes = [path.clone(), path.join("a"), path.join("lock")].map(|path| {
+        let found = std::fs::metadata(path).expect("it is there");
+        found.permissions().mode() & 0o777
+    });
+    assert_eq!(modes, [0o700, 0o600, 0o600]);
 }
 
 #[test]
@@ -89,12 +132,11 @@ fn a_directory_is_made_once_and_must_be_one() {
 #[test]
 fn a_lock_is_held_by_one_and_names_its_holder() {
     let directory = TemporaryDirectory::new();
-    let path = directory.path().join("hotrow.lock");
-    let lock = Directory::lock(&path).expect("nobody holds it");
-    let refused = Directory::lock(&path).expect_err("it is held");
+    let lock = Directory::lock(directory.path(), "hotrow.lock").expect("nobody holds it");
+    let refused = Directory::lock(directory.path(), "hotrow.lock").expect_err("it is held");
     let pid = std::process::id();
     assert!(matches!(refused, LogError::Locked { holder: Some(holder), .. } if holder == pid));
     assert!(refused.to_string().contains(&format!("(pid {pid})")), "{refused}");
     drop(lock);
-    Directory::lock(&path).expect("it was let go");
+    Directory::lock(directory.path(), "hotrow.lock").expect("it was let go");
 }

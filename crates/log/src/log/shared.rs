@@ -5,8 +5,9 @@
 use super::LogOptions;
 use super::buffers::WorkerBuffers;
 use super::statistics::Counters;
+use super::tail_segment::check_state;
 use crate::error::{LogError, LogFailure};
-use crate::files::Files;
+use crate::files::{FileState, Files};
 use crate::read::Tail;
 use crossbeam_utils::CachePadded;
 use hotrow_base::clock::Ticks;
@@ -44,20 +45,35 @@ pub(super) struct Shared {
     /// Who waits for room.
     room: EventCount,
     buffer_bytes_max: u64,
-    /// All segments, oldest first, with the epoch of the last block before each.
-    segments: Latch<VecDeque<(String, u64)>>,
+    /// All segments, oldest first; the last one is being written.
+    segments: Latch<VecDeque<Segment>>,
+}
+
+struct Segment {
+    name: String,
+    /// The epoch of the last block before it.
+    previous_epoch: u64,
+    /// What is found under the name; out of date for the one that is being written.
+    state: FileState,
 }
 
 impl Shared {
     pub(super) fn new(
         files: Arc<dyn Files>,
         tail: &Tail,
-        segment: &str,
+        segment: (&str, FileState),
         options: &LogOptions,
-    ) -> Self {
-        let mut segments: VecDeque<_> = tail.kept_segments().cloned().collect();
-        segments.push_back((segment.to_owned(), tail.epoch));
-        Self {
+    ) -> Result<Self, LogError> {
+        let mut segments = VecDeque::new();
+        for (name, previous_epoch) in tail.kept_segments() {
+            let state = files.state(name);
+            let state = state.map_err(|error| LogError::io("look at", files.path(name), error))?;
+            let (name, previous_epoch) = (name.clone(), *previous_epoch);
+            segments.push_back(Segment { name, previous_epoch, state });
+        }
+        let (name, state) = segment;
+        segments.push_back(Segment { name: name.to_owned(), previous_epoch: tail.epoch, state });
+        Ok(Self {
             files,
             epochs: CommitEpochs::new(options.workers, tail.next_epoch),
             workers: (0..options.workers).map(|_| CachePadded::default()).collect(),
@@ -73,7 +89,7 @@ impl Shared {
             room: EventCount::new(),
             buffer_bytes_max: options.buffer_bytes_max,
             segments: Latch::new(segments),
-        }
+        })
     }
 
     #[inline]
@@ -210,6 +226,9 @@ impl Shared {
 
     /// Ends the log for good. Only the writer calls this, once.
     pub(super) fn end(&self, failure: LogFailure) {
+        if let LogFailure::Failed(_) = &failure {
+            tracing::error!("{failure}");
+        }
         let set = self.failure.set(failure);
         debug_assert!(set.is_ok(), "a log ends once");
         self.state.store(ENDED, Ordering::Release);
@@ -218,14 +237,33 @@ impl Shared {
         self.room.notify_all();
     }
 
-    pub(super) fn add_segment(&self, name: &str, previous_epoch: u64) {
-        self.segments.lock().push_back((name.to_owned(), previous_epoch));
+    /// The last segment is complete, and as `completed` says; the next one begins.
+    pub(super) fn add_segment(
+        &self,
+        completed: FileState,
+        (name, state): (&str, FileState),
+        previous_epoch: u64,
+    ) {
+        let mut segments = self.segments.lock();
+        if let Some(last) = segments.back_mut() {
+            last.state = completed;
+        }
+        segments.push_back(Segment { name: name.to_owned(), previous_epoch, state });
+    }
+
+    /// Whether the completed segments, which a restart needs, are still what they were. Not looked
+    /// at while some of them are being removed.
+    pub(super) fn check_completed(&self) -> Result<(), LogError> {
+        let Some(segments) = self.segments.try_lock() else { return Ok(()) };
+        let completed = segments.len().saturating_sub(1);
+        let mut segments = segments.iter().take(completed);
+        segments.try_for_each(|segment| check_state(&*self.files, &segment.name, segment.state))
     }
 
     pub(super) fn truncate_before(&self, epoch: u64) -> Result<(), LogError> {
         let mut segments = self.segments.lock();
-        while segments.get(1).is_some_and(|&(_, previous_epoch)| previous_epoch < epoch) {
-            let name = &segments[0].0;
+        while segments.get(1).is_some_and(|next| next.previous_epoch < epoch) {
+            let name = &segments[0].name;
             match self.files.remove(name) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(LogError::io("remove", self.files.path(name), error));

@@ -3,7 +3,10 @@
 //! Role         the writer's file: appends blocks, keeps zeros ahead of them
 //! Invariants   I1  the file has its full length and its header on the disk before it gets its
 //!                  name: a shorter file was cut, an unreadable header is damage
-//!              I2  bytes behind the last block are zeros, on the disk, too: a place that was never
+//!              I2  what was written counts when the name still leads to this file and the file has
+//!                  the length it was given, seen after the sync: a file that was removed, renamed,
+//!                  replaced or cut meanwhile takes what it was given with it
+//!              I3  bytes behind the last block are zeros, on the disk, too: a place that was never
 //!                  written to reads as such
 //!
 //! Zeros are written ahead of the blocks so that a sync has data to write and nothing else: the
@@ -11,7 +14,7 @@
 //! `cargo run --release -p hotrow-log --example sync_cost`; figures in docs/log-format.md.
 
 use crate::error::LogError;
-use crate::files::{File, Files};
+use crate::files::{File, FileState, Files};
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, segment_name, unfinished_name};
 
 /// How much is filled with zeros at a time.
@@ -23,8 +26,8 @@ pub(super) struct TailSegment {
     file: Box<dyn File>,
     /// Where the next block begins.
     end: u64,
-    /// The length of the file.
-    length: u64,
+    /// What is found under the name, unless somebody has meddled with it.
+    state: FileState,
     /// Up to where zeros were written.
     zeroed: u64,
 }
@@ -44,18 +47,25 @@ impl TailSegment {
         file.sync_data().map_err(sync)?;
         files.rename(&unfinished, &name).map_err(make)?;
         files.sync_directory().map_err(|error| LogError::io("sync", files.path(""), error))?;
-        let (end, length) = (SEGMENT_HEADER_BYTES, header.length);
-        Ok(Self { name, path, file, end, length, zeroed: end })
+        let state = files.state(&name).map_err(|error| LogError::io("look at", &*path, error))?;
+        let state = FileState { length: header.length, ..state };
+        let end = SEGMENT_HEADER_BYTES;
+        Ok(Self { name, path, file, end, state, zeroed: end })
     }
 
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
+    /// What is found under the name, unless somebody has meddled with it.
+    pub(super) fn state(&self) -> FileState {
+        self.state
+    }
+
     /// Whether a block of `bytes` is to be written here: a sector stays behind it to be cut off
     /// later, so that the file is seen to have been followed by another; or it is the first block.
     pub(super) fn takes(&self, bytes: u64) -> bool {
-        self.end == SEGMENT_HEADER_BYTES || self.end + bytes < self.length
+        self.end == SEGMENT_HEADER_BYTES || self.end + bytes < self.state.length
     }
 
     /// Writes a block behind the last one.
@@ -64,6 +74,7 @@ impl TailSegment {
         let written = self.zeros_for(end).and_then(|()| self.file.write_at(block, self.end));
         written.map_err(|error| LogError::io("write to", &*self.path, error))?;
         self.end = end;
+        self.state.length = self.state.length.max(end); // a first block may be longer
         Ok(())
     }
 
@@ -72,12 +83,17 @@ impl TailSegment {
         if end <= self.zeroed {
             return Ok(());
         }
-        let upto = (end + ZEROS_AHEAD_BYTES).min(self.length);
+        let upto = (end + ZEROS_AHEAD_BYTES).min(self.state.length);
         if upto > end {
             self.file.allocate(end, upto - end)?;
         }
         self.zeroed = upto.max(end);
         Ok(())
+    }
+
+    /// Whether it is still what it was (I2).
+    pub(super) fn check(&self, files: &dyn Files) -> Result<(), LogError> {
+        check_state(files, &self.name, self.state)
     }
 
     /// Waits until all blocks are on the disk.
@@ -87,8 +103,31 @@ impl TailSegment {
 
     /// Gives back what lies behind the last block; called when that and what follows it, a segment
     /// or the log's end, is on the disk.
-    pub(super) fn cut(&self) -> Result<(), LogError> {
+    pub(super) fn cut(&mut self) -> Result<(), LogError> {
         let cut = self.file.set_length(self.end);
+        self.state.length = self.end;
         cut.map_err(|error| LogError::io("cut", &*self.path, error))
     }
+}
+
+/// Fails unless a file `name` is what it is expected to be.
+pub(super) fn check_state(
+    files: &dyn Files,
+    name: &str,
+    expected: FileState,
+) -> Result<(), LogError> {
+    let found = match files.state(name) {
+        Ok(found) if found == expected => return Ok(()),
+        Ok(FileState { identity, .. }) if identity != expected.identity => {
+            "was replaced by another file".to_owned()
+        }
+        Ok(FileState { length, .. }) => {
+            format!("has {length} bytes in place of {}", expected.length)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            "was removed or renamed".to_owned()
+        }
+        Err(error) => return Err(LogError::io("look at", files.path(name), error)),
+    };
+    Err(LogError::Disturbed { path: files.path(name), found })
 }

@@ -1,3 +1,4 @@
+mod disturbed;
 mod faults;
 mod power_failure;
 mod slow_disk;

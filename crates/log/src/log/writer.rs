@@ -25,6 +25,10 @@ use std::time::Duration;
 const BUFFERED_PAUSE: Duration = Duration::from_micros(100);
 const SMALL_BLOCK_BYTES: u64 = 64 << 10;
 
+/// How often the completed segments are looked at: each is a system call of a microsecond, and there
+/// are as many as have been filled since the last checkpoint but one.
+const COMPLETED_LOOK_EVERY: Duration = Duration::from_millis(100);
+
 /// The block buffer keeps this much after a large block.
 const BLOCK_KEEP_BYTES: usize = 8 << 20;
 
@@ -45,6 +49,8 @@ pub(super) struct Writer {
     synced: u64,
     synced_at: Ticks,
     written_at: Ticks,
+    /// When the completed segments were last looked at.
+    looked_at: Ticks,
 }
 
 impl Writer {
@@ -68,6 +74,7 @@ impl Writer {
             synced: tail.next_number - 1,
             synced_at: Ticks::now(),
             written_at: Ticks::now(),
+            looked_at: Ticks::now(),
             shared,
         }
     }
@@ -122,6 +129,8 @@ impl Writer {
         let is_boundary = self.shared.is_boundary(epoch) && self.synced < self.number;
         if is_boundary || (!is_empty && self.durability == Durability::Durable) {
             self.sync()?;
+        } else if !is_empty {
+            self.check()?;
         }
         self.count_written();
         self.shared.publish(epoch);
@@ -197,8 +206,9 @@ impl Writer {
         };
         let next = TailSegment::create(&*self.shared.files, &header)?;
         self.segment.cut()?;
-        self.segment = next;
-        self.shared.add_segment(self.segment.name(), self.epoch);
+        let completed = std::mem::replace(&mut self.segment, next).state();
+        let begun = (self.segment.name(), self.segment.state());
+        self.shared.add_segment(completed, begun, self.epoch);
         self.shared.statistics.segments.increment();
         Ok(())
     }
@@ -210,11 +220,22 @@ impl Writer {
     fn sync(&mut self) -> Result<(), LogError> {
         let begin = Ticks::now();
         self.segment.sync()?;
+        self.check()?;
         self.synced = self.number;
         self.synced_at = Ticks::now();
         let counters = &self.shared.statistics;
         counters.syncs.increment();
         counters.sync_nanos.add(self.synced_at.nanos_since(begin));
+        Ok(())
+    }
+
+    /// Fails when somebody has removed, renamed, replaced or cut a file of the log.
+    fn check(&mut self) -> Result<(), LogError> {
+        self.segment.check(&*self.shared.files)?;
+        if self.looked_at.after(COMPLETED_LOOK_EVERY).has_passed() {
+            self.shared.check_completed()?;
+            self.looked_at = Ticks::now();
+        }
         Ok(())
     }
 

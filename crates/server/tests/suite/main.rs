@@ -1,5 +1,6 @@
 //! A server and its clients, in one process.
 
+mod crowding;
 mod cursors;
 mod encryption;
 mod held;

@@ -623,24 +623,35 @@ impl Compiler<'_> {
             },
             element => crate::types::data_type(element, place)?,
         };
-        let array = match self.operand(written)? {
+        let operand = self.operand(written)?;
+        Ok(Some(Operand::Typed(self.array_value(operand, to, place)?)))
+    }
+
+    /// A value as an array of such elements.
+    pub(crate) fn array_value(
+        &mut self,
+        operand: Operand,
+        element: DataType,
+        place: Place,
+    ) -> Result<Expr> {
+        Ok(match operand {
             Operand::Parameter(at) => {
-                self.give(at, SqlType::Array(to));
+                self.give(at, SqlType::Array(element));
                 self.slot_expr(self.parameters[at])
             }
-            Operand::Unknown(Some(text)) => self.array_literal(&text, to, place)?,
+            Operand::Unknown(Some(text)) => self.array_literal(&text, element, place)?,
             // A slot that nobody gives a value is NULL.
             Operand::Unknown(None) => {
-                let slot = self.slot("$null", SqlType::Array(to))?;
+                let slot = self.slot("$null", SqlType::Array(element))?;
                 self.slot_expr(slot)
             }
             Operand::Typed(expr) if matches!(expr.sql_type, SqlType::Array(_)) => expr,
-            _ => {
-                return Err(error(b"42846", place, format!("cannot cast this to {to}[]"))
-                    .hint("write the array as '{1,2}' or ARRAY[1,2]"));
+            Operand::Typed(_) => {
+                let message = format!("cannot cast this to {element}[]");
+                let hint = "write the array as '{1,2}' or ARRAY[1,2]";
+                return Err(error(b"42846", place, message).hint(hint));
             }
-        };
-        Ok(Some(Operand::Typed(array)))
+        })
     }
 }
 

@@ -79,3 +79,20 @@ fn what_would_be_untrue_is_refused() {
     let Compiled::Catalog(changes) = nothing else { panic!("it is a definition") };
     assert!(matches!(changes.as_slice(), [CatalogChange::Nothing(_)]));
 }
+
+#[test]
+fn what_is_shown_has_neither_passwords_nor_what_is_kept_of_them() {
+    let cases = [
+        ("SELECT 'the password'", "SELECT 'the password'"),
+        ("ALTER USER ann PASSWORD 'secret'", "ALTER ROLE \"ann\" PASSWORD '********'"),
+        ("ALTER USER ann PASSWORD NULL", "ALTER USER ann PASSWORD NULL"),
+        (
+            "SELECT 1; create role \"B b\" login password 'SCRAM-SHA-256$1:a$b:c'",
+            "SELECT 1; CREATE ROLE \"B b\" PASSWORD '********'",
+        ),
+        ("ALTER USR ann PASSWORD 'secret'", "********"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(crate::shown(text), expected);
+    }
+}

@@ -282,6 +282,8 @@ pub fn sequence_named<'c>(catalog: &'c Catalog, name: &str) -> Option<&'c Table>
 fn format_type(number: i64, modifier: i32) -> Option<String> {
     let (known, suffix) = match TYPES.iter().find(|known| known.oid == number) {
         Some(known) => (known, ""),
+        // Of some types there are no arrays.
+        None if number == 0 => return None,
         None => (TYPES.iter().find(|known| known.array == number)?, "[]"),
     };
     let digits = match known.name {

@@ -459,6 +459,9 @@ fn types() -> Vec<Fields> {
         fields.push(("typarray", Value::BigInt(known.array)));
         fields.push(("typinput", text(format!("{}in", known.name))));
         all.push(fields);
+        if known.array == 0 {
+            continue; // there are no arrays of it
+        }
         let mut array = common(known.array, format!("_{}", known.name), -1, "A");
         array.push(("typelem", Value::BigInt(known.oid)));
         array.push(("typinput", text("array_in")));
