@@ -78,7 +78,7 @@ impl Checkpoints {
         let bytes = self.log_bytes();
         let memory = Arc::clone(&self.schema.current().memory);
         let turn = Turn::wait(&memory, None).expect("it waits as long as it takes");
-        let beside = self.schema.quiet_for_image();
+        let beside = self.schema.quiet_for_checkpoint();
         let quiet = beside.unwrap_or_else(|| self.schema.quiet_for(Purpose::CHECKPOINT));
         let closed = Ticks::now();
         let position = self.journal.cut();

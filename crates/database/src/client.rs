@@ -8,24 +8,30 @@
 //!              drop of its source
 //!              I3 no call is queued after the last source is gone: nobody would answer it
 //!              I4 a call is either taken by a source or withdrawn by its session, never both; a
-//!              mailbox with a withdrawn call is used no more
+//!              mailbox with a withdrawn call is used no more. The same of one that was parked:
+//!              it is either resumed or given up
+//!              I5 long calls keep to the lanes behind those of short ones ([`cost`])
 //! Concurrency  `invocation` -> the session before it submits, the source that took the mailbox
 //!              after (a latch keeps misuse harmless); `reply` -> see `ReplySlot`
 
+mod cost;
+
 use std::cell::RefCell;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicIsize, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::counters::{Counter, PerWorker};
 use hotrow_base::ids::ProcedureId;
-use hotrow_base::interrupt::{Interrupt, Interruption, LOOK_EVERY};
+use hotrow_base::interrupt::{Interrupt, Interruption, LOOK_EVERY, WaitingForLock};
 use hotrow_base::sync::queue::PushError;
 use hotrow_base::sync::{BlockingQueue, Latch, PopError, ReplySlot};
 use hotrow_base::thread;
 use hotrow_engine::journal::Committer;
-use hotrow_engine::source::{CallSource, End, Fetch, Ticket};
+use hotrow_engine::source::{Bell, CallSource, End, Fetch, Ticket};
+use hotrow_engine::statistics::CallTime;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
 
@@ -33,9 +39,12 @@ use crate::admission::Planner;
 use crate::books::{SessionBooks, Spent};
 use crate::once::{Outcome, Outcomes, encode_refusal, is_outcome};
 use crate::rows::{ColumnNames, Rows};
+use cost::{Costs, EXPECTED, Length, Lengths, SHARE};
 
 /// The longest sleep of an idle worker; it bounds how late it sees a stop.
 const WAIT: Duration = Duration::from_millis(10);
+/// Looks of who waits for its call's end grow apart up to so many times [`LOOK_EVERY`]: 50 ms.
+const LOOKS_APART_MAX: u32 = 5;
 /// Between two looks of who waits for the last source to go.
 const DRAIN_PAUSE: Duration = Duration::from_micros(100);
 
@@ -48,6 +57,13 @@ pub(crate) struct Mailbox {
     priority: AtomicU8,
     /// a [`Place`]
     place: AtomicU8,
+    /// the lane in which its call waits; read and written by the session, and read by who finds
+    /// that call withdrawn
+    lane: AtomicU8,
+    /// whose call it is, for who does not want the invocation's latch
+    procedure: AtomicU32,
+    /// what its calls have lately cost
+    costs: Costs,
     reply: ReplySlot<Reply>,
     /// those of its session
     pub(crate) books: Arc<SessionBooks>,
@@ -65,6 +81,10 @@ enum Place {
     Taken,
     /// nowhere: its session has given it up
     Withdrawn,
+    /// with a source that does not run it: it waits for somebody's open transaction
+    Parked,
+    /// with a source, which has not noticed yet that its session has given it up
+    GivenUp,
 }
 
 impl Mailbox {
@@ -75,6 +95,9 @@ impl Mailbox {
             call: AtomicU32::new(0),
             priority: AtomicU8::new(Priority::default() as u8),
             place: AtomicU8::new(Place::Waiting as u8),
+            lane: AtomicU8::new(0),
+            procedure: AtomicU32::new(0),
+            costs: Costs::default(),
             reply: ReplySlot::default(),
             books,
             planner: Latch::default(),
@@ -99,35 +122,51 @@ impl Mailbox {
         }
     }
 
-    /// Moves a waiting call (I4); whether it did wait.
-    fn leave_queue(&self, to: Place) -> bool {
-        let (from, to) = (Place::Waiting as u8, to as u8);
+    /// Moves a call (I4); whether it was there.
+    fn go(&self, from: Place, to: Place) -> bool {
+        let (from, to) = (from as u8, to as u8);
         // Relaxed: the queue and the reply slot order what is in the mailbox.
         self.place.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     fn is_at(&self, place: Place) -> bool {
-        self.place.load(Ordering::Relaxed) == place as u8 // see `leave_queue`
+        self.place.load(Ordering::Relaxed) == place as u8 // see `go`
     }
 
     /// Whether its call was given up: another mailbox is needed for the next one.
     fn is_withdrawn(&self) -> bool {
-        self.is_at(Place::Withdrawn)
+        self.is_at(Place::Withdrawn) || self.is_at(Place::GivenUp)
     }
 
-    /// Waits for the end of the call, or takes it back while it waits for a thread.
-    fn wait(&self, patience: Patience<'_>, due: Option<Ticks>) -> Result<Reply, Refused> {
-        while let Some(look_at) = patience.look_at(due) {
+    /// Waits for the end of the call, or takes it back while it waits for a thread or for
+    /// somebody's open transaction.
+    fn wait(&self, patience: Patience<'_>, mut due: Option<Ticks>) -> Result<Reply, Refused> {
+        let mut parked: Option<WaitsOutside> = None;
+        for looks in 0.. {
+            let parked_due = parked.as_ref().and_then(|parked| parked.deadline);
+            let due_next = [due, parked_due].into_iter().flatten().min();
+            let Some(look_at) = patience.look_again_at(due_next, looks) else { break };
             if let Some(reply) = self.reply.wait_until(look_at) {
                 return Ok(reply);
             }
-            if self.is_at(Place::Taken) {
-                break;
+            if self.is_at(Place::Waiting) {
+                if let Err(why) = patience.check(due)
+                    && self.go(Place::Waiting, Place::Withdrawn)
+                {
+                    return Err(why);
+                }
+                continue;
             }
-            if let Err(why) = patience.check(due)
-                && self.leave_queue(Place::Withdrawn)
+            due = None; // a thread has taken it in time
+            if !self.is_at(Place::Parked) {
+                continue; // it keeps the time that it has waited: it may only be looking
+            }
+            let Some(interrupt) = patience.interrupt else { break };
+            let parked = parked.get_or_insert_with(|| WaitsOutside::begin(interrupt));
+            if let Err(why) = interrupt.check_wait(parked.deadline)
+                && self.go(Place::Parked, Place::GivenUp)
             {
-                return Err(why);
+                return Err(Refused::Interrupted(why));
             }
         }
         Ok(self.reply.wait())
@@ -136,6 +175,19 @@ impl Mailbox {
     /// Has its calls wait in another lane from now on.
     pub(crate) fn set_priority(&self, priority: Priority) {
         self.priority.store(priority as u8, Ordering::Relaxed);
+    }
+}
+
+/// A parked call, as its session sees it.
+struct WaitsOutside {
+    deadline: Option<Ticks>,
+    /// tells whoever asks
+    _told: WaitingForLock,
+}
+
+impl WaitsOutside {
+    fn begin(interrupt: &Arc<Interrupt>) -> Self {
+        Self { deadline: interrupt.lock_deadline(), _told: interrupt.wait_for_lock() }
     }
 }
 
@@ -183,6 +235,11 @@ pub enum Priority {
 impl Priority {
     /// How many there are.
     const COUNT: usize = 3;
+    /// A lane for each, of short calls and of those not known, and behind them one for each of long
+    /// calls.
+    const LANES: usize = 2 * Self::COUNT;
+    const SHORT: Range<usize> = 0..Self::COUNT;
+    const LONG: Range<usize> = Self::COUNT..Self::LANES;
 
     /// The one that turn number `turn` of a thread begins with: most begin with the highest, and
     /// some with a lower one, so that nobody waits for ever.
@@ -195,12 +252,12 @@ impl Priority {
     }
 }
 
-/// How long a session lets its call wait for a thread. One that a thread has taken is waited for,
-/// since others may have been planned behind it.
+/// How long a session lets its call wait for a thread, or for somebody's open transaction. One that
+/// a thread runs is waited for, since others may have been planned behind it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Patience<'a> {
     /// says when to give it up
-    pub(crate) interrupt: Option<&'a Interrupt>,
+    pub(crate) interrupt: Option<&'a Arc<Interrupt>>,
     /// within which it must be taken
     pub(crate) deadline: Option<Duration>,
 }
@@ -208,13 +265,21 @@ pub(crate) struct Patience<'a> {
 impl Patience<'_> {
     /// When to look again whether to go on; none: never.
     fn look_at(self, due: Option<Ticks>) -> Option<Ticks> {
-        let look = self.interrupt.map(|_| Ticks::from_now(LOOK_EVERY));
+        self.look_again_at(due, 0)
+    }
+
+    /// As [`Patience::look_at`], after so many looks: a crowd that waits for long takes little time
+    /// from those who work.
+    fn look_again_at(self, due: Option<Ticks>, looks: u32) -> Option<Ticks> {
+        let span = LOOK_EVERY * (1 + looks).min(LOOKS_APART_MAX);
+        let look = self.interrupt.map(|_| Ticks::from_now(span));
         [look, due].into_iter().flatten().min()
     }
 
     /// Whether to wait on.
     fn check(self, due: Option<Ticks>) -> Result<(), Refused> {
-        self.interrupt.map_or(Ok(()), Interrupt::check).map_err(Refused::Interrupted)?;
+        let interrupt = self.interrupt.map_or(Ok(()), |interrupt| interrupt.check());
+        interrupt.map_err(Refused::Interrupted)?;
         if due.is_some_and(Ticks::has_passed) { Err(Refused::Late) } else { Ok(()) }
     }
 }
@@ -226,7 +291,7 @@ pub(crate) enum Refused {
     Full,
     /// no thread has taken it, or would have, by its deadline
     Late,
-    /// before any thread had taken it
+    /// before any thread had taken it, or while it was parked
     Interrupted(Interruption),
 }
 
@@ -237,15 +302,24 @@ struct ThreadBook {
     service: Counter,
     /// calls that it has taken and not ended
     running: Counter,
+    /// calls that it has parked
+    parked: Counter,
+    /// 1 while it runs a long call
+    long: Counter,
 }
 
 /// The queue between all sessions and all threads of one engine.
 pub(crate) struct ClientQueue {
     /// a lane for each priority
-    calls: BlockingQueue<Arc<Mailbox>, { Priority::COUNT }>,
+    calls: BlockingQueue<Arc<Mailbox>, { Priority::LANES }>,
     /// of the mailboxes in each lane, those whose call was given up: they take no thread's time.
     /// Below zero for a moment where a thread comes to one before its session has told
-    withdrawn: [AtomicIsize; Priority::COUNT],
+    withdrawn: [AtomicIsize; Priority::LANES],
+    lengths: Lengths,
+    /// parked calls whose sessions have given them up, and that their sources have not forgotten
+    given_up: AtomicUsize,
+    /// by thread: it is called away from waiting
+    rung: Box<[AtomicBool]>,
     /// sources that are not dropped yet
     sources: AtomicUsize,
     threads: PerWorker<ThreadBook>,
@@ -258,6 +332,9 @@ impl ClientQueue {
         let queue = Self {
             calls: BlockingQueue::with_lanes(capacity),
             withdrawn: Default::default(),
+            lengths: Lengths::new(),
+            given_up: AtomicUsize::new(0),
+            rung: (0..threads).map(|_| AtomicBool::new(false)).collect(),
             sources: AtomicUsize::new(threads),
             threads: PerWorker::with_defaults(threads),
         };
@@ -274,7 +351,7 @@ impl ClientQueue {
         mailbox: &Arc<Mailbox>,
         patience: Patience<'_>,
     ) -> Result<Reply, Refused> {
-        let lane = mailbox.priority() as usize;
+        let lane = self.choose_lane(mailbox);
         if patience.deadline.is_some_and(|most| self.expected_wait(lane) > most) {
             return Err(Refused::Late);
         }
@@ -285,8 +362,10 @@ impl ClientQueue {
             match self.calls.push_to(lane, call, patience.look_at(due)) {
                 Ok(()) => {
                     let end = mailbox.wait(patience, due);
-                    if end.is_err() {
+                    if mailbox.is_at(Place::Withdrawn) {
                         self.withdrawn[lane].fetch_add(1, Ordering::Relaxed); // a count
+                    } else if mailbox.is_at(Place::GivenUp) {
+                        self.given_up.fetch_add(1, Ordering::Relaxed); // a hint to look
                     }
                     return end;
                 }
@@ -295,6 +374,17 @@ impl ClientQueue {
             }
             patience.check(due)?;
         }
+    }
+
+    /// The lane for a call: of its priority, and of its length as far as that is known.
+    fn choose_lane(&self, mailbox: &Mailbox) -> usize {
+        let procedure = mailbox.invocation.lock().procedure;
+        let length = self.lengths.expect(&mailbox.costs, procedure);
+        let behind = if length == Length::Long { Priority::COUNT } else { 0 };
+        let lane = mailbox.priority() as usize + behind;
+        mailbox.lane.store(lane as u8, Ordering::Relaxed); // ordered by the queue
+        mailbox.procedure.store(procedure.0, Ordering::Relaxed); // as well
+        lane
     }
 
     /// How long a call of a lane would wait for a thread, by what calls have lately taken (Little's
@@ -308,7 +398,7 @@ impl ClientQueue {
 
     /// As [`ClientQueue::call`], but does not wait for room.
     pub(crate) fn try_call(&self, mailbox: &Arc<Mailbox>) -> Result<Reply, Refused> {
-        let lane = mailbox.priority() as usize;
+        let lane = self.choose_lane(mailbox);
         mailbox.place.store(Place::Waiting as u8, Ordering::Relaxed); // ordered by the queue
         match self.calls.try_push_to(lane, Arc::clone(mailbox)) {
             Ok(()) => Ok(mailbox.reply.wait()),
@@ -327,9 +417,14 @@ impl ClientQueue {
         self.threads.sum(|thread| thread.running.get()) as usize
     }
 
+    /// How many calls wait for open transactions.
+    pub(crate) fn parked(&self) -> usize {
+        self.threads.sum(|thread| thread.parked.get()) as usize
+    }
+
     /// How many calls wait.
     pub(crate) fn len(&self) -> usize {
-        (0..Priority::COUNT).map(|lane| self.waiting(lane)).sum()
+        (0..Priority::LANES).map(|lane| self.waiting(lane)).sum()
     }
 
     /// How many calls wait in a lane.
@@ -414,6 +509,8 @@ struct ClientSource {
     taken: Vec<Option<Taken>>,
     free: Vec<usize>,
     unfinished: usize,
+    /// calls that are parked: they do not count as unfinished
+    parked: usize,
     /// how many calls to take before the first of them is finished: a thread that took all would
     /// leave nothing for the others
     share: usize,
@@ -421,6 +518,14 @@ struct ClientSource {
     busy: (u64, Ticks),
     /// pops so far
     turn: u32,
+    /// what was taken is to be the only one of its turn (F1)
+    alone: bool,
+    /// when the next long call is due even before short ones (F2)
+    long_due: Ticks,
+    /// when this thread last ran a short call
+    short_at: Ticks,
+    /// [`EXPECTED`]
+    expects_short: Duration,
     /// result columns by procedure, so that an answer allocates no names
     columns: ColumnNames,
 }
@@ -435,17 +540,22 @@ impl ClientSource {
             taken: Vec::new(),
             free: Vec::new(),
             unfinished: 0,
+            parked: 0,
             share: 1,
             busy: (0, Ticks::now()),
             turn: 0,
+            alone: false,
+            long_due: Ticks::now(),
+            short_at: Ticks::now(),
+            expects_short: EXPECTED,
             columns: ColumnNames::default(),
         }
     }
 
     /// Takes a call; none when its session has given it up.
     fn take(&mut self, mailbox: Arc<Mailbox>, invocation: &mut Invocation) -> Option<Ticket> {
-        if !mailbox.leave_queue(Place::Taken) {
-            let lane = mailbox.priority() as usize;
+        if !mailbox.go(Place::Waiting, Place::Taken) {
+            let lane = usize::from(mailbox.lane.load(Ordering::Relaxed));
             self.queue.withdrawn[lane].fetch_sub(1, Ordering::Relaxed); // a count
             return None;
         }
@@ -465,6 +575,82 @@ impl ClientSource {
         self.set_unfinished(self.unfinished + 1);
         self.busy.0 += 1;
         Some(Ticket(at as u64))
+    }
+
+    /// Forgets a call that its session has given up.
+    fn forget(&mut self, ticket: Ticket) {
+        let at = ticket.0 as usize;
+        if self.taken[at].take().is_some() {
+            self.free.push(at);
+            self.set_parked(self.parked - 1);
+            self.queue.given_up.fetch_sub(1, Ordering::Relaxed); // a count
+        }
+    }
+
+    fn set_parked(&mut self, calls: usize) {
+        self.parked = calls;
+        self.queue.threads.of(self.number).parked.set(calls as u64);
+    }
+
+    fn parked_call(&self, ticket: Ticket) -> Option<&Mailbox> {
+        Some(&*self.taken.get(ticket.0 as usize)?.as_ref()?.mailbox)
+    }
+
+    /// The next call of the turn.
+    fn pop(&mut self) -> Result<Arc<Mailbox>, PopError> {
+        self.turn = self.turn.wrapping_add(1);
+        let first = Priority::of_turn(self.turn) as usize;
+        let calls = &self.queue.calls;
+        let may_run_long = self.unfinished == 0
+            && Priority::LONG.map(|lane| calls.lane(lane).len()).sum::<usize>() > 0
+            && self.may_run_long();
+        if may_run_long
+            && self.long_due.has_passed()
+            && let Ok(mailbox) = calls.try_pop_among(first + Priority::COUNT, Priority::LONG)
+        {
+            return Ok(mailbox); // F2
+        }
+        match calls.try_pop_among(first, Priority::SHORT) {
+            Err(_) if may_run_long => calls.try_pop_among(first + Priority::COUNT, Priority::LONG),
+            Err(PopError::Drained) if !calls.is_empty() => Err(PopError::Empty),
+            popped => popped,
+        }
+    }
+
+    /// Whether this thread may run a long call now (F3).
+    fn may_run_long(&self) -> bool {
+        let threads = &self.queue.threads;
+        let others = threads.sum(|thread| thread.long.get()) + 1;
+        let is_last = others >= threads.workers() as u64;
+        !is_last
+            || threads.workers() == 1
+            || self.short_at.elapsed() >= self.expects_short
+            || self.queue.calls.lane(0).is_closed()
+    }
+
+    fn note_taken(&mut self, ticket: Ticket, length: Length) {
+        match length {
+            Length::Short => {
+                let taken = self.taken[ticket.0 as usize].as_ref();
+                self.short_at = taken.map_or(self.short_at, |taken| taken.at);
+            }
+            Length::Unknown => self.alone = true,
+            Length::Long => {
+                self.alone = true;
+                self.queue.threads.of(self.number).long.set(1);
+            }
+        }
+    }
+
+    /// Notes what a call has cost, and how long others may go before the next long one.
+    fn note_cost(&mut self, mailbox: &Mailbox, procedure: ProcedureId, time: CallTime) {
+        let ticks = time.plan + time.execute;
+        self.queue.lengths.note(&mailbox.costs, procedure, ticks);
+        let book = &self.queue.threads.of(self.number).long;
+        if book.get() > 0 {
+            book.set(0);
+            self.long_due = Ticks::from_now(Duration::from_nanos(Ticks::nanos_of(SHARE * ticks)));
+        }
     }
 
     fn set_unfinished(&mut self, calls: usize) {
@@ -487,19 +673,28 @@ impl CallSource for ClientSource {
     fn fetch(&mut self, invocation: &mut Invocation) -> Fetch {
         if self.unfinished == 0 {
             self.note_service();
-            let waiting = self.queue.calls.len();
+            let waiting: usize = Priority::SHORT.map(|at| self.queue.calls.lane(at).len()).sum();
             self.share = waiting.div_ceil(self.queue.threads.workers()).max(1);
+            self.alone = false;
         }
         let mut next = self.next.take();
         loop {
-            if let Some(ticket) = next.take().and_then(|mailbox| self.take(mailbox, invocation)) {
-                return Fetch::Ready(ticket);
+            if let Some(mailbox) = next.take() {
+                let procedure = ProcedureId(mailbox.procedure.load(Ordering::Relaxed));
+                let length = self.queue.lengths.expect(&mailbox.costs, procedure);
+                if length == Length::Long && self.unfinished > 0 {
+                    self.next = Some(mailbox); // it was queued before that was known (F1)
+                    return Fetch::Empty;
+                }
+                if let Some(ticket) = self.take(mailbox, invocation) {
+                    self.note_taken(ticket, length);
+                    return Fetch::Ready(ticket);
+                }
             }
-            if self.unfinished >= self.share {
+            if self.unfinished >= self.share || self.alone {
                 return Fetch::Empty;
             }
-            self.turn = self.turn.wrapping_add(1);
-            match self.queue.calls.try_pop_from(Priority::of_turn(self.turn) as usize) {
+            match self.pop() {
                 Ok(mailbox) => next = Some(mailbox),
                 Err(PopError::Empty) => return Fetch::Empty,
                 Err(PopError::Drained) => return Fetch::Closed,
@@ -510,7 +705,12 @@ impl CallSource for ClientSource {
     fn wait(&mut self) {
         if self.next.is_none() {
             self.note_service();
-            self.next = self.queue.calls.pop_at_most(Some(Ticks::from_now(WAIT))).ok();
+            let rung = &self.queue.rung[self.number];
+            // Relaxed: the queue orders it before the call that tells of it.
+            let called = || rung.load(Ordering::Relaxed) && rung.swap(false, Ordering::Relaxed);
+            let lanes = if self.may_run_long() { 0..Priority::LANES } else { Priority::SHORT };
+            let next = self.queue.calls.pop_unless(Some(Ticks::from_now(WAIT)), lanes, called);
+            self.next = next.ok();
             self.busy.1 = Ticks::now();
         }
     }
@@ -530,8 +730,10 @@ impl CallSource for ClientSource {
                 let columns = self.columns.of(procedure, program);
                 (Reply::new(Ok(Rows::of_frame(columns, frame, program)), durable_in), time)
             }
-            End::Aborted { error, durable_in, time } => (Reply::new(Err(error), durable_in), time),
+            // Nothing of it remains.
+            End::Aborted { error, durable_in, time } => (Reply::seen(Err(error), durable_in), time),
         };
+        self.note_cost(&mailbox, procedure, time);
         if !key.is_empty() {
             let call = mailbox.call.load(Ordering::Relaxed); // ordered by the queue
             reply = self.ends.tell(&key, call, now_us, reply);
@@ -540,6 +742,60 @@ impl CallSource for ClientSource {
         reply.spent = Some((Spent { procedure, taken, ended, time }, ended, ended));
         let answered = mailbox.reply.complete(reply);
         debug_assert!(answered.is_ok(), "I1");
+    }
+
+    fn park(&mut self, ticket: Ticket) {
+        if let Some(mailbox) = self.parked_call(ticket) {
+            let _ = mailbox.go(Place::Taken, Place::Parked); // nobody else moves a taken one
+            self.set_unfinished(self.unfinished - 1);
+            self.set_parked(self.parked + 1);
+            self.queue.threads.of(self.number).long.set(0);
+        }
+    }
+
+    fn resume(&mut self, ticket: Ticket) -> bool {
+        let goes_on =
+            self.parked_call(ticket).is_some_and(|mailbox| mailbox.go(Place::Parked, Place::Taken));
+        if goes_on {
+            self.set_unfinished(self.unfinished + 1);
+            self.set_parked(self.parked - 1);
+        } else {
+            self.forget(ticket);
+        }
+        goes_on
+    }
+
+    fn has_given_up(&self) -> bool {
+        self.queue.given_up.load(Ordering::Relaxed) != 0 // a hint: the next turn asks again
+    }
+
+    fn forget_given_up(&mut self, ticket: Ticket) -> bool {
+        let given_up =
+            self.parked_call(ticket).is_some_and(|mailbox| mailbox.is_at(Place::GivenUp));
+        if given_up {
+            self.forget(ticket);
+        }
+        given_up
+    }
+
+    fn bell(&self) -> Option<Arc<dyn Bell>> {
+        Some(Arc::new(ThreadBell { queue: Arc::downgrade(&self.queue), number: self.number }))
+    }
+}
+
+/// Calls one thread away from the queue.
+#[derive(Debug)]
+struct ThreadBell {
+    queue: Weak<ClientQueue>,
+    number: usize,
+}
+
+impl Bell for ThreadBell {
+    fn ring(&self) {
+        if let Some(queue) = self.queue.upgrade() {
+            queue.rung[self.number].store(true, Ordering::Relaxed); // see `wait`
+            queue.calls.call_away();
+        }
     }
 }
 

@@ -139,6 +139,9 @@ pub struct Config {
     /// how long an interactive transaction may be idle between two statements before it is rolled
     /// back (25P03); none: for ever. 60 s
     pub idle_in_transaction: Option<Duration>,
+    /// the same while others wait for what the transaction holds: how long its session may be
+    /// silent then, all in all; none: as long as nobody waits. 10 s
+    pub idle_while_awaited: Option<Duration>,
     /// statements that take longer are written to the log, with their text; none: no statement is
     pub slow_statement: Option<Duration>,
     /// records the serial order of commits, for tests: costs memory without bound; off
@@ -176,6 +179,7 @@ impl Default for Config {
             report_attempt: Duration::from_millis(10),
             snapshot_bytes_max: 1 << 30,
             idle_in_transaction: Some(Duration::from_secs(60)),
+            idle_while_awaited: Some(Duration::from_secs(10)),
             slow_statement: None,
             trace: false,
         }
@@ -380,6 +384,13 @@ impl Config {
         self
     }
 
+    /// Sets [`Config::idle_while_awaited`].
+    #[must_use]
+    pub fn idle_while_awaited(mut self, span: Option<Duration>) -> Self {
+        self.idle_while_awaited = span;
+        self
+    }
+
     /// Sets [`Config::slow_statement`].
     #[must_use]
     pub fn slow_statement(mut self, span: Option<Duration>) -> Self {
@@ -418,6 +429,7 @@ impl Config {
                 open_max: sessions,
                 first_worker: WorkerId(threads as u16 + 1),
                 idle_time_out: self.idle_in_transaction,
+                awaited_time_out: self.idle_while_awaited,
                 changes_max: self.changes_max,
             },
         }

@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::WorkerId;
+use hotrow_base::interrupt::{Interrupt, Interruption};
 use hotrow_base::memory::MemoryAccount;
 use hotrow_base::sync::Latch;
 use hotrow_base::thread::BackgroundThread;
@@ -479,9 +480,25 @@ impl Inner {
 
     /// Waits until no call runs and keeps calls out until the guard is dropped.
     pub(crate) fn quiet(&self, why: Purpose) -> Result<Quiet<'_>, Error> {
-        let quiet = self.schema.quiet_for(why);
-        self.refuse_closed()?;
-        Ok(quiet)
+        self.quiet_unless(why, None)
+    }
+
+    /// As [`Inner::quiet`], unless a statement that wants it is interrupted before it comes: it is
+    /// waited for like a lock.
+    pub(crate) fn quiet_unless(
+        &self,
+        why: Purpose,
+        interrupt: Option<&Arc<Interrupt>>,
+    ) -> Result<Quiet<'_>, Error> {
+        let deadline = interrupt.and_then(|interrupt| interrupt.lock_deadline());
+        let check = || interrupt.map_or(Ok(()), |interrupt| interrupt.check_wait(deadline));
+        match self.schema.quiet_while(why, || check().is_ok()) {
+            Some(quiet) => {
+                self.refuse_closed()?;
+                Ok(quiet)
+            }
+            None => Err(SqlError::from(check().err().unwrap_or(Interruption::Request)).into()),
+        }
     }
 
     /// See [`Journal::cut`].

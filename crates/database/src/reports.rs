@@ -175,7 +175,7 @@ impl<'a> Report<'a> {
             }
         };
         let wanted = Ticks::now();
-        let Some(quiet) = inner.schema.quiet_for_image() else { return Ok(Taking::NoRoom) };
+        let Some(quiet) = inner.schema.quiet_for_report() else { return Ok(Taking::NoRoom) };
         inner.refuse_closed()?;
         if inner.schema.generation() != generation {
             return Ok(Taking::Outdated);

@@ -256,7 +256,7 @@ fn execute_in_state(
             notices.extend(definition.notices().into_iter().cloned());
             session.talk().make_way(session, &tag(&statement.text, &Rows::default()))?;
             // Compiled again: the catalog may be another one by then.
-            let quiet = inner.quiet(Purpose::DEFINITION)?;
+            let quiet = inner.quiet_unless(Purpose::DEFINITION, Some(session.interrupt()))?;
             let rows = execute_alone(session, quiet, prepared, values)?;
             let schema = inner.schema.current();
             session.talk().has_defined(created(&schema, &definition));
@@ -337,7 +337,8 @@ fn truncate(
     let inner = session.inner();
     session.talk().join_batch(inner, session)?;
     if session.transaction_state() == TransactionState::Idle {
-        return execute_alone(session, inner.quiet(Purpose::DEFINITION)?, prepared, &[]);
+        let quiet = inner.quiet_unless(Purpose::DEFINITION, Some(session.interrupt()))?;
+        return execute_alone(session, quiet, prepared, &[]);
     }
     let schema = inner.schema.current();
     for table in &truncation.tables {
@@ -402,12 +403,13 @@ fn run_beside_others(
             let hint = "Give the column a value, or write a procedure that inserts the row.";
             return Err(advised(b"0A000", message, hint).into());
         }
-        return execute_alone(session, inner.quiet(Purpose::ALONE)?, prepared, values);
+        let quiet = inner.quiet_unless(Purpose::ALONE, Some(session.interrupt()))?;
+        return execute_alone(session, quiet, prepared, values);
     };
     // Alone, while there are no transactions of several statements to be beside of.
     let is_by_text = !prepared.has_parts() && !prepared.draws();
     if !inner.schema.current().interactive && is_by_text {
-        let quiet = inner.quiet(Purpose::ALONE)?;
+        let quiet = inner.quiet_unless(Purpose::ALONE, Some(session.interrupt()))?;
         if !quiet.schema().interactive {
             return execute_alone(session, quiet, prepared, values);
         }

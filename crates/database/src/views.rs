@@ -60,6 +60,7 @@ fn status(status: &EngineStatus) -> Fields {
         ("lock_waits", count(statistics.waits)),
         ("messages", count(statistics.messages)),
         ("running", number(status.running)),
+        ("parked", number(status.parked)),
         ("queued", number(status.queued)),
         ("queue_capacity", number(status.queue_capacity)),
         ("open_transactions", number(status.open_transactions)),

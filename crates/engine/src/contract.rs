@@ -50,6 +50,8 @@ pub struct InteractiveOptions {
     pub first_worker: WorkerId,
     /// how long one may be idle between two statements before it is ended; none: for ever
     pub idle_time_out: Option<Duration>,
+    /// how long one may be idle, all in all, while others wait for what it holds; none: for ever
+    pub awaited_time_out: Option<Duration>,
     /// changes that one may make
     pub changes_max: usize,
 }

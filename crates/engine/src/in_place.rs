@@ -336,7 +336,7 @@ impl<'a, P: Protection> RecordAccess for InPlace<'a, P> {
             return self.find_by_key(at, path, intent);
         }
         match at.entry {
-            Some(entry) => self.protection.reach(entry),
+            Some(entry) => self.protection.reach(entry)?,
             None if P::ACTIVE => self.hold_key(at, path, intent)?,
             None => {}
         }

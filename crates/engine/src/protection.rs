@@ -36,7 +36,9 @@ pub trait Protection {
 
     /// The plan's entry with this number is next: nobody asks for its granules one by one.
     #[inline]
-    fn reach(&mut self, _entry: u32) {}
+    fn reach(&mut self, _entry: u32) -> Result<(), Stop> {
+        Ok(())
+    }
 
     /// A key was looked for in vain.
     #[inline]

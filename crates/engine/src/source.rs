@@ -4,6 +4,9 @@
 //!              (`bench`); pulled by worker threads, so that nobody pushes into an engine faster
 //!              than it works
 
+use std::fmt;
+use std::sync::Arc;
+
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
@@ -66,4 +69,34 @@ pub trait CallSource: Send {
     /// `durable_in` (which is 0 where there is no log); the source sees to that, so that the
     /// worker can go on.
     fn finish(&mut self, ticket: Ticket, end: End<'_>);
+
+    /// A fetched call waits for somebody's open transaction, outside of everything, and its caller
+    /// may give it up until it is resumed.
+    fn park(&mut self, _ticket: Ticket) {}
+
+    /// Goes on with a parked call; false, and it is never finished, if its caller has given it up.
+    fn resume(&mut self, _ticket: Ticket) -> bool {
+        true
+    }
+
+    /// Whether parked calls were given up that were not forgotten yet, here or at another source.
+    fn has_given_up(&self) -> bool {
+        false
+    }
+
+    /// Forgets a parked call if its caller has given it up; whether that is so.
+    fn forget_given_up(&mut self, _ticket: Ticket) -> bool {
+        false
+    }
+
+    /// What ends a [`CallSource::wait`] before its time; none where nobody could.
+    fn bell(&self) -> Option<Arc<dyn Bell>> {
+        None
+    }
+}
+
+/// Calls one thread away from waiting for calls: something else that it waits for may be there.
+pub trait Bell: fmt::Debug + Send + Sync {
+    /// Ends its [`CallSource::wait`], or the next one if it does not wait.
+    fn ring(&self);
 }

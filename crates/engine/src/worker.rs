@@ -3,17 +3,23 @@
 //! Role         shared by engines whose threads run whole transactions; the engine supplies a
 //!              [`Runner`] for what differs
 //! States       turn: enter the gate -> fetch up to `in_flight` calls -> prepare all of them ->
-//!              run one after the other, telling each end -> leave the gate; idle between turns
+//!              run one after the other, telling each end -> leave the gate; idle between turns.
+//!              A call that meets what a client's open transaction holds is parked, and the first
+//!              of a later turn ([`parking_lot`])
 //! Invariants   I1 records are touched only between enter and leave, under one epoch pin
-//!              I2 a call fetched is finished, whatever happens
+//!              I2 a call fetched is finished, whatever happens, unless its caller has given it up
+//!              while it was parked
 //!              I3 a call that meets conflicts or wrong guesses is repeated until it ends; after
 //!                 [`REPLANS_MAX`] wrong guesses it runs alone, at a quiet point
 //! Source       preparing several calls before running the first overlaps their cache misses
 //!              (DESIGN section 1, "what planning buys")
 
+mod parking_lot;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::counters::PerWorker;
@@ -26,7 +32,7 @@ use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::invocation::Invocation;
-use hotrow_transaction::outcome::{SqlError, Stop};
+use hotrow_transaction::outcome::{Conflict, SqlError, Stop};
 use hotrow_transaction::plan::Plan;
 
 use crate::contract::{EngineOptions, Ground, RunningEngine};
@@ -34,13 +40,18 @@ use crate::in_place::{InPlace, Scratch};
 use crate::journal::{Commit, Committer, Company};
 use crate::protection::Alone;
 use crate::schema::{KnownSchema, Schema, SharedSchema};
-use crate::source::{CallSource, End, Fetch, Ticket};
+use crate::source::{Bell, CallSource, End, Fetch, Ticket};
 use crate::statistics::{Activity, CallTime, Statistics, Stopwatch, WorkerBooks};
+
+pub use parking_lot::Resumed;
+use parking_lot::{Arrival, ParkingLot};
 
 /// Wrong guesses of reconnaissance before a call runs alone.
 const REPLANS_MAX: u32 = 32;
 /// Turns between two publications of the stopwatch and two looks at reclaimed memory.
 const TURNS_PER_HOUSEKEEPING: u32 = 64;
+/// Between two looks of a worker whose source is closed and whose last calls are parked.
+const LAST_CALLS_PAUSE: Duration = Duration::from_millis(1);
 
 /// A call in the hands of a worker.
 pub struct Call {
@@ -62,6 +73,10 @@ pub struct Call {
     time: CallTime,
     /// is to run alone, at a quiet point: said of a call that is to be [`Stop::Replan`]ned
     pub exclusive: bool,
+    /// it was parked; taken by its next attempt
+    pub resumed: Option<Resumed>,
+    /// when it came, if it was parked
+    arrival: Option<Arrival>,
 }
 
 /// A call without the memory that running it takes: what many calls are that wait in a batch.
@@ -92,6 +107,8 @@ impl Call {
             ticket: Ticket::default(),
             time: CallTime::default(),
             exclusive: false,
+            resumed: None,
+            arrival: None,
         }
     }
 
@@ -104,9 +121,27 @@ impl Call {
             self.durable_in = 0;
             self.time = CallTime::default();
             self.exclusive = false;
+            self.arrival = None;
             self.look_up(schema);
         }
         fetched
+    }
+
+    /// Goes on with a call that was parked; false if its caller has given it up.
+    fn resume(
+        &mut self,
+        (errand, time, resumed): (&mut Errand, CallTime, Resumed),
+        source: &mut dyn CallSource,
+        schema: &Schema,
+    ) -> bool {
+        if !source.resume(errand.ticket) {
+            return false;
+        }
+        self.swap(errand);
+        (self.time, self.durable_in, self.exclusive) = (time, 0, false);
+        (self.resumed, self.arrival) = (Some(resumed), Some(resumed.arrival));
+        self.look_up(schema);
+        true
     }
 
     /// Looks its procedure up, in a schema that may be another one than when it was fetched.
@@ -279,6 +314,23 @@ pub trait Runner: Send {
     fn back_off(&mut self, _call: &Call) {
         std::thread::yield_now();
     }
+
+    /// Takes what calls this worker away from waiting for calls, for who parks some.
+    fn set_bell(&mut self, _bell: Arc<dyn Bell>) {}
+
+    /// After an attempt that ended with [`Conflict::Parked`]: the lock that it met. Who waits for
+    /// one lock is in one line.
+    fn parked_at(&self) -> u64 {
+        unreachable!("only an engine with open transactions parks calls")
+    }
+
+    /// Whether the first who is in line for a lock may try again.
+    fn is_due(&mut self, _lock: u64) -> bool {
+        true
+    }
+
+    /// The first in line for a lock will not try again, and nobody else in its place.
+    fn leave_line(&mut self, _lock: u64) {}
 }
 
 /// A set of worker threads.
@@ -305,18 +357,23 @@ impl Workers {
             .map(|(number, source)| {
                 let id = WorkerId(options.first_worker.0 + number as u16);
                 let committer = Committer::new(&ground.journal, id);
+                let mut runner = runner(number, committer.clone());
+                if let Some(bell) = source.bell() {
+                    runner.set_bell(bell);
+                }
                 let worker = Worker {
                     id,
                     number,
                     schema: Arc::clone(&ground.schema),
-                    committer: committer.clone(),
+                    committer,
                     stopping: Arc::clone(&stopping),
                     books: Arc::clone(&books),
-                    runner: runner(number, committer),
+                    runner,
                     source,
                     calls: (0..options.in_flight.max(1))
                         .map(|_| Call::new(options.step_budget))
                         .collect(),
+                    parked: ParkingLot::default(),
                     watch: Stopwatch::default(),
                     alone: Scratch::new(id),
                 };
@@ -349,6 +406,7 @@ struct Worker<R> {
     runner: R,
     source: Box<dyn CallSource>,
     calls: Vec<Call>,
+    parked: ParkingLot,
     watch: Stopwatch,
     alone: Scratch,
 }
@@ -375,11 +433,11 @@ impl<R: Runner> Worker<R> {
                 schema.reclaim(self.id);
                 self.runner.between_turns(&self.schema);
             }
-            if closed {
-                break;
-            }
-            if fetched == 0 {
-                self.source.wait();
+            match (closed, self.parked.is_empty()) {
+                (true, true) => break,
+                (true, false) => thread::sleep(LAST_CALLS_PAUSE),
+                (false, _) if fetched == 0 => self.source.wait(),
+                (false, _) => {}
             }
         }
         self.watch.publish(self.books.of(self.number));
@@ -389,7 +447,7 @@ impl<R: Runner> Worker<R> {
     /// instructions can be counted from here on.
     #[inline(never)]
     fn turn(&mut self, schema: &Schema) -> (usize, bool) {
-        let mut fetched = 0;
+        let mut fetched = if self.parked.is_empty() { 0 } else { self.resume(schema) };
         let mut closed = false;
         while fetched < self.calls.len() && !closed {
             let call = &mut self.calls[fetched];
@@ -403,6 +461,25 @@ impl<R: Runner> Worker<R> {
             self.run_calls(schema, fetched);
         }
         (fetched, closed)
+    }
+
+    /// Begins a turn with parked calls whose time has come; how many they are.
+    #[inline(never)]
+    fn resume(&mut self, schema: &Schema) -> usize {
+        let Self { parked, runner, source, calls, .. } = self;
+        if source.has_given_up() {
+            parked.sweep(&mut **source, |lock| runner.leave_line(lock));
+        }
+        let most = calls.len();
+        let mut left = Vec::new();
+        let resumed = parked.resume(
+            most,
+            |lock| runner.is_due(lock),
+            |at, errand, time, back| calls[at].resume((errand, time, back), &mut **source, schema),
+            |lock| left.push(lock),
+        );
+        left.into_iter().for_each(|lock| runner.leave_line(lock));
+        resumed
     }
 
     fn run_calls(&mut self, schema: &Schema, fetched: usize) {
@@ -421,8 +498,11 @@ impl<R: Runner> Worker<R> {
             if self.calls[at].procedure.is_some() {
                 self.run_call(schema, at, fetched);
             } else {
-                let books = self.books.of(self.number);
-                self.calls[at].finish_unknown(&mut *self.source, books);
+                let call = &mut self.calls[at];
+                if let Some(lock) = call.resumed.take().and_then(|resumed| resumed.lock) {
+                    self.runner.leave_line(lock);
+                }
+                call.finish_unknown(&mut *self.source, self.books.of(self.number));
             }
         }
         self.watch.switch(Activity::Idle);
@@ -443,6 +523,11 @@ impl<R: Runner> Worker<R> {
                 Next::Alone => {
                     call.exclusive = true;
                     return;
+                }
+                Next::Again(Stop::Conflict(Conflict::Parked)) => {
+                    call.time.add_between(&began, &self.watch.read());
+                    self.source.park(call.ticket);
+                    return self.parked.park(call, self.runner.parked_at());
                 }
                 Next::Again(stop) => {
                     if let Stop::Conflict(_) = stop {

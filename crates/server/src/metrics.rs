@@ -155,6 +155,8 @@ impl Page<'_> {
         let lines = Activity::ALL.map(activity);
         self.counters("thread_seconds", "What the engine's threads did", lines)?;
         self.gauge("running_calls", "Calls that threads have taken", count(status.running))?;
+        let parked = "Calls that wait for open transactions, in no thread";
+        self.gauge("parked_calls", parked, count(status.parked))?;
         self.gauge("queued_calls", "Calls that wait for a thread", count(status.queued))?;
         let capacity = count(status.queue_capacity);
         self.gauge("queue_capacity_calls", "How many of one priority can", capacity)?;

@@ -53,6 +53,8 @@ conflicts! {
     Interrupt => "interrupt",
     /// a session's statement may not wait, and met what somebody else holds
     Busy => "busy",
+    /// a call met what somebody's open transaction holds, and waits outside for that to end
+    Parked => "parked",
 }
 
 /// Why execution stops before the end of the procedure.

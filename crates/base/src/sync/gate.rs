@@ -8,6 +8,8 @@
 //!              I2  who holds `turn` and has not closed the gate finds it open. Who comes in late
 //!                  queues for it with those who close: between two closers the gate is open too
 //!                  briefly to be found so
+//!              I3  who has waited for those inside in vain can tell, with the gate open again,
+//!                  when each of them has left: a thread's word counts its steps in and out
 //! Concurrency  `inside[i]` -> written by thread i alone; `closed` -> written by the closer, who
 //!              holds `turn`.
 //!
@@ -29,8 +31,8 @@ use crate::clock::Ticks;
 use crossbeam_utils::CachePadded;
 use std::time::Duration;
 
-const OUT: u32 = 0;
-const IN: u32 = 1;
+/// A thread's word is odd while it is inside, and counts on at each step.
+const INSIDE: u32 = 1;
 const OPEN: u32 = 0;
 const CLOSED: u32 = 1;
 
@@ -50,6 +52,10 @@ pub struct Closed<'a> {
     _turn: RawLatchGuard<'a>,
 }
 
+/// Threads that were inside at some moment, and how many steps they had taken.
+#[derive(Debug)]
+pub struct Insiders(Vec<(usize, u32)>);
+
 /// Keeps the gate open.
 #[derive(Debug)]
 #[must_use = "dropping the guard lets others close the gate"]
@@ -62,7 +68,7 @@ impl Gate {
     /// An open gate for the threads `0..threads`.
     pub fn new(threads: usize) -> Self {
         Self {
-            inside: (0..threads).map(|_| CachePadded::new(AtomicU32::new(OUT))).collect(),
+            inside: (0..threads).map(|_| CachePadded::new(AtomicU32::new(0))).collect(),
             closed: CachePadded::new(AtomicU32::new(OPEN)),
             turn: RawLatch::new(),
         }
@@ -80,19 +86,24 @@ impl Gate {
     #[inline]
     pub fn try_enter(&self, thread: usize) -> bool {
         let inside = &self.inside[thread];
-        inside.store(IN, Ordering::Relaxed); // ordered by the fence: G1
+        let steps = inside.load(Ordering::Relaxed); // this thread's own
+        debug_assert!(steps & INSIDE == 0, "it is outside");
+        inside.store(steps.wrapping_add(1), Ordering::Relaxed); // ordered by the fence: G1
         fence(Ordering::SeqCst); // G1
         if self.closed.load(Ordering::Acquire) == OPEN {
             return true; // Acquire: G2
         }
-        inside.store(OUT, Ordering::Release); // G2: nothing was done inside
+        inside.store(steps.wrapping_add(2), Ordering::Release); // G2: nothing was done inside
         false
     }
 
     /// Goes outside.
     #[inline]
     pub fn leave(&self, thread: usize) {
-        self.inside[thread].store(OUT, Ordering::Release); // G2
+        let inside = &self.inside[thread];
+        let steps = inside.load(Ordering::Relaxed); // this thread's own
+        debug_assert!(steps & INSIDE != 0, "it is inside");
+        inside.store(steps.wrapping_add(1), Ordering::Release); // G2
     }
 
     /// Whether somebody wants the gate closed: a thread inside should leave soon.
@@ -121,7 +132,7 @@ impl Gate {
         let closed = Closed { gate: self, _turn: turn }; // opens it again when it is dropped
         for inside in &self.inside {
             let mut wait = SpinWait::new();
-            while inside.load(Ordering::Acquire) != OUT {
+            while inside.load(Ordering::Acquire) & INSIDE != 0 {
                 if !goes_on() {
                     return None;
                 }
@@ -129,6 +140,20 @@ impl Gate {
             }
         }
         Some(closed)
+    }
+
+    /// Who is inside just now.
+    pub fn insiders(&self) -> Insiders {
+        let steps = self.inside.iter().map(|inside| inside.load(Ordering::Relaxed)); // hints
+        let inside = steps.enumerate().filter(|(_, steps)| steps & INSIDE != 0);
+        Insiders(inside.collect())
+    }
+
+    /// Whether some of those who were inside have not left since (I3).
+    pub fn are_still_inside(&self, insiders: &Insiders) -> bool {
+        // Relaxed: a hint; who closes the gate makes sure.
+        let stays = |&(at, steps): &(usize, u32)| self.inside[at].load(Ordering::Relaxed) == steps;
+        insiders.0.iter().any(stays)
     }
 
     /// Waits while the gate is closed, and keeps it open.

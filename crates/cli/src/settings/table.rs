@@ -325,6 +325,16 @@ pub(crate) static SETTINGS: &[Setting] = &[
         }),
     },
     Setting {
+        name: "idle-while-awaited",
+        value_name: "SPAN",
+        otherwise: Value("10s"),
+        heading: LIMITS,
+        about: "The same, all in all, while others wait for what it holds; 0s: no such limit",
+        form: Span(0..=30 * DAY_MS, |to, span| {
+            to.config.idle_while_awaited = (!span.is_zero()).then_some(span);
+        }),
+    },
+    Setting {
         name: "startup-patience",
         value_name: "SPAN",
         otherwise: Value("10s"),

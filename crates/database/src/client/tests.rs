@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hotrow_base::ids::WorkerId;
+use hotrow_base::ids::{ProcedureId, WorkerId};
 use hotrow_base::interrupt::{Interrupt, Interruption, LOOK_EVERY};
 use hotrow_engine::journal::{Committer, Journal};
 use hotrow_engine::source::{CallSource, End, Fetch};
@@ -10,7 +10,8 @@ use hotrow_engine::statistics::CallTime;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::SqlError;
 
-use super::{ClientQueue, Ends, Mailbox, Patience, Priority, Refused};
+use super::cost::Costs;
+use super::{ClientQueue, ClientSource, Ends, Mailbox, Patience, Priority, Refused};
 use crate::config::Config;
 
 fn ends(threads: usize) -> Vec<Ends> {
@@ -308,4 +309,101 @@ fn a_queue_that_is_too_long_for_a_deadline_is_told_at_once() {
         while serve(&mut source) {}
         assert!(more.into_iter().all(|call| call.join().expect("it ends well")));
     });
+}
+
+const LONG: ProcedureId = ProcedureId(1);
+const SHORT: ProcedureId = ProcedureId(2);
+
+/// Queues calls of a procedure that nobody waits for.
+fn put(queue: &ClientQueue, procedure: ProcedureId, calls: usize) {
+    for _ in 0..calls {
+        let mailbox = mailbox(0);
+        mailbox.invocation.lock().procedure = procedure;
+        let lane = queue.choose_lane(&mailbox);
+        queue.calls.try_push_to(lane, mailbox).expect("there is room");
+    }
+}
+
+/// What a thread takes for a turn.
+fn take_turn(source: &mut ClientSource) -> Vec<(ProcedureId, super::Ticket)> {
+    let mut taken = Vec::new();
+    let mut invocation = Invocation::default();
+    while let Fetch::Ready(ticket) = source.fetch(&mut invocation) {
+        taken.push((invocation.procedure, ticket));
+    }
+    taken
+}
+
+fn end_turn(source: &mut ClientSource, turn: Vec<(ProcedureId, super::Ticket)>) {
+    for (procedure, ticket) in turn {
+        let execute = if procedure == LONG { 1 << 40 } else { 1 };
+        let time = CallTime { execute, ..CallTime::default() };
+        let error = SqlError::new(b"P0001", "done").into();
+        source.finish(ticket, End::Aborted { error, durable_in: 0, time });
+    }
+}
+
+#[test]
+fn a_crowd_of_long_calls_leaves_a_thread_to_short_ones() {
+    let (queue, others) = ClientQueue::new(64, ends(2));
+    let mut ends = ends(2).into_iter();
+    let mut source = |number| {
+        let mut source = ClientSource::new(&queue, number, ends.next().expect("two"));
+        source.expects_short = Duration::from_secs(3600); // no pause of the test's ends it
+        source
+    };
+    let (mut one, mut other) = (source(0), source(1));
+    queue.lengths.note(&Costs::default(), LONG, 1 << 31);
+    queue.lengths.note(&Costs::default(), SHORT, 1);
+    put(&queue, LONG, 10);
+    put(&queue, SHORT, 10);
+    // One is due, and nobody is planned behind it (F1).
+    let long = take_turn(&mut one);
+    assert!(matches!(long[..], [(LONG, _)]), "{long:?}");
+    // The other thread is the last one (F3).
+    for _ in 0..3 {
+        let short = take_turn(&mut other);
+        assert!(!short.is_empty() && short.iter().all(|(of, _)| *of == SHORT), "{short:?}");
+        end_turn(&mut other, short);
+        put(&queue, SHORT, 5);
+    }
+    // Behind a long call short ones go first (F2).
+    end_turn(&mut one, long);
+    let short = take_turn(&mut one);
+    assert!(!short.is_empty() && short.iter().all(|(of, _)| *of == SHORT), "{short:?}");
+    end_turn(&mut one, short);
+    // Where no short one waits, long ones run on all threads but the last.
+    while take_turn_and_end(&mut other, SHORT) > 0 {}
+    let long = take_turn(&mut one);
+    assert!(matches!(long[..], [(LONG, _)]), "{long:?}");
+    assert!(take_turn(&mut other).is_empty(), "short ones are expected");
+    other.expects_short = Duration::ZERO;
+    let second = take_turn(&mut other);
+    assert!(matches!(second[..], [(LONG, _)]), "nobody else is: {second:?}");
+    end_turn(&mut one, long);
+    end_turn(&mut other, second);
+    drop(others);
+}
+
+/// Serves calls of a procedure; how many.
+fn take_turn_and_end(source: &mut ClientSource, only: ProcedureId) -> usize {
+    let turn = take_turn(source);
+    assert!(turn.iter().all(|(of, _)| *of == only), "{turn:?}");
+    let taken = turn.len();
+    end_turn(source, turn);
+    taken
+}
+
+#[test]
+fn a_call_that_turns_out_to_be_long_is_alone_in_its_turn() {
+    let (queue, others) = ClientQueue::new(64, ends(1));
+    let mut source = ClientSource::new(&queue, 0, ends(1).pop().expect("one"));
+    put(&queue, LONG, 4);
+    // Nothing is known of it.
+    for _ in 0..4 {
+        let turn = take_turn(&mut source);
+        assert_eq!(turn.len(), 1, "{turn:?}");
+        end_turn(&mut source, turn);
+    }
+    drop(others);
 }

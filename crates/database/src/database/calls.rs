@@ -31,7 +31,7 @@ impl Inner {
         match &self.clients {
             None => self.call_alone(mailbox, interrupt),
             Some(clients) => {
-                let patience = Patience { interrupt: interrupt.map(|arc| &**arc), deadline };
+                let patience = Patience { interrupt, deadline };
                 self.queued(mailbox, || clients.call(mailbox, patience))
             }
         }
@@ -113,7 +113,7 @@ impl Inner {
         interrupt: Option<&Arc<Interrupt>>,
     ) -> Result<Reply, Error> {
         self.refuse_unlogged()?;
-        let quiet = self.quiet(Purpose::ALONE)?;
+        let quiet = self.quiet_unless(Purpose::ALONE, interrupt)?;
         let schema = quiet.schema();
         let invocation = mailbox.invocation.lock();
         let procedure = schema.procedure(invocation.procedure);

@@ -36,6 +36,8 @@ pub struct EngineStatus {
     pub statistics: Statistics,
     /// calls that threads have taken and not ended, now
     pub running: usize,
+    /// calls that wait for open transactions now, in no thread
+    pub parked: usize,
     /// calls that wait for a thread now
     pub queued: usize,
     /// how many of one priority can
@@ -150,6 +152,7 @@ impl Inner {
             uptime: self.opened.elapsed(),
             statistics: self.engine_statistics(),
             running: self.clients.as_ref().map_or(0, |clients| clients.running()),
+            parked: self.clients.as_ref().map_or(0, |clients| clients.parked()),
             queued: self.clients.as_ref().map_or(0, |clients| clients.len()),
             queue_capacity: self.clients.as_ref().map_or(0, |clients| clients.capacity()),
             open_transactions: open,

@@ -19,6 +19,7 @@ mod functions;
 mod interrupts;
 mod lifecycle;
 mod limits;
+mod parked;
 mod prepared;
 mod queries;
 mod readme;

@@ -61,7 +61,7 @@ impl Captured {
 
 /// Begins an image of all tables as they are now, without what open transactions have changed.
 /// Takes a microsecond or so: it flips one bit per table; and some 0.1 us for each of those
-/// changes, see [`SharedSchema::quiet_for_image`](crate::schema::SharedSchema::quiet_for_image).
+/// changes, see [`SharedSchema::quiet_for_checkpoint`](crate::schema::SharedSchema::quiet_for_checkpoint).
 /// What else belongs to the moment (the log's epoch) the caller settles before the quiet point
 /// ends.
 pub fn begin(quiet: &Quiet<'_>, turn: Turn) -> Capture {

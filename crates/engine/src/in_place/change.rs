@@ -439,7 +439,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         let exclusive = LockMode::Exclusive;
         let protection = &mut self.protection;
         match primary {
-            Some(&KeyAt { entry: Some(entry), .. }) => protection.reach(entry),
+            Some(&KeyAt { entry: Some(entry), .. }) => protection.reach(entry)?,
             Some(at) => {
                 Self::hold_granule(protection, schema.path(at.index), at.key, exclusive)?;
             }

@@ -30,8 +30,10 @@ impl<L: Locks> Bystanders for Slots<L> {
         }
     }
 
-    fn wait_until_clear(&self, of: Clearance, until: Ticks) {
-        let _ = self.changed.wait_for(Some(until), || self.is_clear(of).then_some(()));
+    fn wait_until_clear(&self, of: Clearance, span: Duration, until: Ticks) -> bool {
+        let next = Ticks::from_now(span).min(until);
+        let clear = self.changed.wait_for(Some(next), || self.is_clear(of).then_some(()));
+        clear.is_some() || until.has_passed()
     }
 
     fn end_awaited(&self, why: Purpose) {
@@ -95,22 +97,45 @@ impl<L: Locks> Slots<L> {
         !work.locks.holds_any()
     }
 
+    /// Why a parked transaction has been idle for too long, or is to give way.
+    fn due_end(&self, work: &Work<L>) -> Option<SqlError> {
+        if work.locks.is_doomed() {
+            return Some(conflict_error(Conflict::Wound));
+        }
+        let shorter = |limit| [work.idle_limit, limit].into_iter().flatten().min();
+        let is_over = |limit, idle| shorter(limit).filter(|span| idle >= *span);
+        if let Some(span) = is_over(self.idle_time_out, work.idle_since.elapsed()) {
+            return Some(idle_for(span));
+        }
+        is_over(self.awaited_time_out, work.awaited).map(idle_and_awaited_for)
+    }
+
     /// Ends transactions that have been idle for too long, or are to give way.
     fn end_idle(&self) {
-        let time_out = |work: &Work<L>| [work.idle_limit, self.idle_time_out].into_iter().flatten();
-        let ends = |work: &Work<L>| match time_out(work).min() {
-            _ if work.locks.is_doomed() => Some(conflict_error(Conflict::Wound)),
-            Some(span) if work.idle_since.elapsed() >= span => Some(idle_for(span)),
-            _ => None,
-        };
+        let ends = |work: &Work<L>| self.due_end(work);
         for slot in self.slots.iter().filter(|slot| slot.is_taken()) {
-            let is_due = slot.work.try_lock().is_some_and(|work| ends(&work).is_some());
+            let is_due = slot.work.try_lock().is_some_and(|mut work| {
+                work.note_idleness();
+                ends(&work).is_some()
+            });
             if is_due
                 && let Some(mut inside) = self.enter_parked(slot, &self.gate().keep_open())
                 && let Some(why) = ends(&inside.work)
             {
                 inside.end(Some(why));
             }
+        }
+    }
+}
+
+impl<L: Locks> Work<L> {
+    /// Counts for how long the session has been silent while others waited for it: a statement now
+    /// and then takes nothing of that back, and a long one is no silence.
+    fn note_idleness(&mut self) {
+        let since = self.looked_at.elapsed().min(self.idle_since.elapsed());
+        self.looked_at = Ticks::now();
+        if self.locks.is_awaited() {
+            self.awaited += since;
         }
     }
 }
@@ -147,6 +172,18 @@ fn idle_for(time_out: Duration) -> SqlError {
     let mut error = SqlError::new(b"25P03", message);
     let hint =
         "Repeat it without long pauses, or configure a longer time-out for idle transactions.";
+    error.hint = Some(hint.to_owned());
+    error
+}
+
+fn idle_and_awaited_for(time_out: Duration) -> SqlError {
+    let message = format!(
+        "the transaction was rolled back after {time_out:?} without a statement in which others \
+         waited for it"
+    );
+    let mut error = SqlError::new(b"25P03", message);
+    let hint = "Repeat it without pauses while it holds rows that others want, or configure a \
+                longer time-out for idle transactions that are waited for.";
     error.hint = Some(hint.to_owned());
     error
 }

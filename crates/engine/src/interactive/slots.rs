@@ -24,8 +24,8 @@ use crate::journal::Committer;
 use crate::schema::{Bystanders, Clearance, Schema, SharedSchema};
 use crate::statistics::CallTime;
 
-/// Quiet points missed, in 0.1 s or so, before a transaction gives way that wants one itself.
-const MISSES_BEFORE_WAY: u32 = 6;
+/// Quiet points missed, in 15 s or so, before a transaction gives way that wants one itself.
+const MISSES_BEFORE_WAY: u32 = 50;
 
 /// See the module above.
 pub struct Slots<L: Locks> {
@@ -33,6 +33,7 @@ pub struct Slots<L: Locks> {
     pub(super) slots: Box<[Slot<L>]>,
     free: Latch<Vec<usize>>,
     pub(super) idle_time_out: Option<Duration>,
+    pub(super) awaited_time_out: Option<Duration>,
     /// A transaction that has changed so much begins no statement any more: its undo log, of some
     /// 32 bytes a change, stays in memory until it ends.
     pub(super) changes_max: usize,
@@ -83,6 +84,10 @@ pub(super) struct Work<L> {
     pub(super) plan: Plan,
     /// of its last statement
     pub(super) time: CallTime,
+    /// how long it has been idle, all in all, while others waited for what it holds
+    pub(super) awaited: Duration,
+    /// when housekeeping last looked at it
+    pub(super) looked_at: Ticks,
 }
 
 impl<L: Locks> Slots<L> {
@@ -109,6 +114,8 @@ impl<L: Locks> Slots<L> {
                     idle_limit: None,
                     plan: Plan::default(),
                     time: CallTime::default(),
+                    awaited: Duration::ZERO,
+                    looked_at: Ticks::now(),
                 }),
             }
         };
@@ -118,6 +125,7 @@ impl<L: Locks> Slots<L> {
             // The lowest first: their slabs are warm.
             free: Latch::new((0..options.open_max).rev().collect()),
             idle_time_out: options.idle_time_out,
+            awaited_time_out: options.awaited_time_out,
             changes_max: options.changes_max,
             held_back: AtomicUsize::new(0),
             changed: EventCount::new(),
@@ -262,6 +270,7 @@ impl<L: Locks> Interactive for Slots<L> {
             work.looked_in = 0;
             work.idle_since = Ticks::now();
             work.idle_limit = None;
+            (work.awaited, work.looked_at) = (Duration::ZERO, Ticks::now());
             work.locks.begin(Attempt::First);
             work.locks.expect_more(false);
             work.locks.heed(interrupt);

@@ -145,6 +145,7 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
         self.rollback();
         let mut work = self.slots.slot(self.number).work.lock();
         work.ended = None;
+        work.awaited = Duration::ZERO;
         work.locks.begin(Attempt::Again);
     }
 

@@ -5,12 +5,17 @@
 //!              and still hold locks and have changes in place, and who is inside may be waiting
 //!              for them. They are known here as [`Bystanders`]
 //! States       wanted: interactive transactions that hold nothing yet are held back, the others
-//!              have [`PATIENCE`] to end -> the gate is closed, and opened again when somebody
-//!              inside does not leave: those that are waited for are ended, and so on -> quiet:
-//!              the bystanders that are left are ended, as far as the purpose asks for it
-//! Invariants   I1 whoever closes the gate for long enough to be waited for looks after those who
-//!              are waited for: else a worker that waits for the lock of a bystander, who waits for
-//!              the gate, would wait until the bystander's idle time-out
+//!              have [`PATIENCE`] to end -> the gate is closed for some milliseconds; opened again
+//!              when somebody inside does not leave, and everybody goes on until he has, or for
+//!              some time; and so on, unless whoever wants it gives up -> quiet: the bystanders
+//!              that are left are ended, as far as the purpose asks for it
+//! Invariants   I1 one slow statement keeps nobody else out: of the time in which a quiet point is
+//!              waited for, the gate is closed for a small part, and never for long at a time
+//!              ([`Pace`])
+//!              I2 who waits for a bystander's lock does so outside the gate: a call is parked, a
+//!              session's statement leaves when it finds the gate closed, for which it looks every
+//!              10 ms; so the gate is closed for longer than that after a few tries. Should somebody
+//!              wait inside all the same, those who are waited for are ended
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -25,21 +30,53 @@ use super::{QUIET_WORKER, Schema, SharedSchema};
 
 /// How long interactive transactions may go on when a quiet point must be clear of them.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long the gate is closed at first before it is seen to who is waited for; doubled each time.
-const FIRST_CLOSING: Duration = Duration::from_millis(1);
-const DOUBLINGS_MAX: u32 = 13;
-/// How often a quiet point beside bystanders is tried, for at most 32 ms each time: if somebody
-/// inside waits for a bystander, who waits for the gate, longer tries are no better. 6 s in all.
+/// The same for each further try: they were asked before.
+const PATIENCE_AGAIN: Duration = Duration::from_millis(20);
+/// Between two looks whether whoever wants a quiet point waits on.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Tries after which bystanders that are waited for are ended (I2).
+const TRIES_BEFORE_ENDING: u32 = 8;
+/// How often a quiet point beside bystanders is tried: half a minute if somebody stays inside.
 const TRIES_BESIDE: u32 = 100;
-const DOUBLINGS_BESIDE: u32 = 5;
 /// Tries before bystanders that hold nothing yet are held back, so that fewer and fewer are there
 /// for whom somebody waits.
 const TRIES_AMONG_ALL: u32 = 4;
 
-/// The same for an image, 0.1 s in all.
-const TRIES_FOR_IMAGE: u32 = 6;
+/// The same for an image of a report, which has another way: 0.3 s in all.
+const TRIES_FOR_REPORT: u32 = 6;
+/// And of a checkpoint, which otherwise ends transactions: 10 s.
+const TRIES_FOR_CHECKPOINT: u32 = 36;
 /// Changes of open transactions at a quiet point for an image, which lasts 10 ms longer for them.
 const OPEN_CHANGES_MAX: usize = 100_000;
+
+/// For how long the gate is closed, and open in between, while somebody stays inside.
+struct Pace {
+    began: Ticks,
+    tries: u32,
+}
+
+impl Pace {
+    const FIRST: Duration = Duration::from_millis(1);
+    /// Longer than who waits for a lock takes to look (I2).
+    const DOUBLINGS_MAX: u32 = 4;
+    /// Where slow statements overlap, only a longer closing finds all of them out: a sixty-fourth
+    /// of the time that it has taken so far, up to a tenth of a second.
+    const PART: u32 = 64;
+    const LONGEST: Duration = Duration::from_millis(100);
+    /// The gate is open for so many times as long as it was closed, unless all have left before.
+    const OPEN: u32 = 20;
+
+    fn new() -> Self {
+        Self { began: Ticks::now(), tries: 0 }
+    }
+
+    /// How long the gate is closed next.
+    fn next(&mut self) -> Duration {
+        let span = Self::FIRST * (1 << self.tries.min(Self::DOUBLINGS_MAX));
+        self.tries += 1;
+        span.max((self.began.elapsed() / Self::PART).min(Self::LONGEST))
+    }
+}
 
 /// What a quiet point must be clear of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -75,8 +112,9 @@ pub trait Bystanders: Send + Sync {
     /// Lets those that hold nothing yet wait before their next statement, or go on.
     fn hold_back(&self, holds: bool);
 
-    /// Waits until there are none that a quiet point must be clear of, or the time is over.
-    fn wait_until_clear(&self, of: Clearance, until: Ticks);
+    /// Waits for `span` at most: true when there are none that a quiet point must be clear of, or
+    /// the time is over.
+    fn wait_until_clear(&self, of: Clearance, span: Duration, until: Ticks) -> bool;
 
     /// Ends those that others wait for and that are between two statements.
     fn end_awaited(&self, why: Purpose);
@@ -90,6 +128,22 @@ pub trait Bystanders: Send + Sync {
     /// At a quiet point: keeps the rows that they have changed, as they were before, for the image
     /// that has just begun.
     fn keep_prior_rows(&self, schema: &Schema);
+}
+
+/// Holds bystanders back that hold nothing yet.
+struct HeldBack<'a>(&'a dyn Bystanders);
+
+impl<'a> HeldBack<'a> {
+    fn hold(bystanders: &'a dyn Bystanders) -> Self {
+        bystanders.hold_back(true);
+        Self(bystanders)
+    }
+}
+
+impl Drop for HeldBack<'_> {
+    fn drop(&mut self) {
+        self.0.hold_back(false);
+    }
 }
 
 impl SharedSchema {
@@ -107,23 +161,50 @@ impl SharedSchema {
     /// As [`SharedSchema::quiet`]. Interactive transactions that are open get a while to end; the
     /// rest is ended, as far as `why` asks for it.
     pub fn quiet_for(&self, why: Purpose) -> Quiet<'_> {
+        self.quiet_while(why, || true).expect("it waits as long as it takes")
+    }
+
+    /// As [`SharedSchema::quiet_for`]; none when `goes_on`, asked every 10 ms, said no before it
+    /// came.
+    pub fn quiet_while(&self, why: Purpose, goes_on: impl Fn() -> bool) -> Option<Quiet<'_>> {
         self.current().memory.saved_rows().wait_for_room(QUIET_WORKER);
-        let Some(bystanders) = self.bystanders() else {
-            return Quiet { _closed: self.gate.close(), shared: self };
-        };
-        bystanders.hold_back(true);
-        bystanders.wait_until_clear(why.clear_of, Ticks::from_now(PATIENCE));
-        let mut tries = 0;
-        let closed = loop {
-            match self.gate.close_within(FIRST_CLOSING * (1 << tries)) {
-                Some(closed) => break closed,
-                None => bystanders.end_awaited(why),
+        let bystanders = self.bystanders();
+        let bystanders = bystanders.as_deref();
+        let (mut pace, mut patience) = (Pace::new(), PATIENCE);
+        loop {
+            let held_back = bystanders.map(HeldBack::hold);
+            if let Some(bystanders) = bystanders {
+                let until = Ticks::from_now(patience);
+                while goes_on() && !bystanders.wait_until_clear(why.clear_of, LOOK_EVERY, until) {}
             }
-            tries = DOUBLINGS_MAX.min(tries + 1);
-        };
-        bystanders.end_rest(&self.current(), why);
-        bystanders.hold_back(false);
-        Quiet { _closed: closed, shared: self }
+            if !goes_on() {
+                return None;
+            }
+            let span = pace.next();
+            if let Some(closed) = self.gate.close_within(span) {
+                if let Some(bystanders) = bystanders {
+                    bystanders.end_rest(&self.current(), why);
+                }
+                return Some(Quiet { _closed: closed, shared: self });
+            }
+            if let Some(bystanders) = bystanders
+                && pace.tries > TRIES_BEFORE_ENDING
+            {
+                bystanders.end_awaited(why);
+            }
+            drop(held_back);
+            self.let_on(span, &goes_on);
+            patience = PATIENCE_AGAIN;
+        }
+    }
+
+    /// Lets everybody go on after the gate was closed for `span` in vain: until those who are
+    /// inside now have left, for a bounded time (I1).
+    fn let_on(&self, span: Duration, goes_on: impl Fn() -> bool) {
+        let (insiders, until) = (self.gate.insiders(), Ticks::from_now(span * Pace::OPEN));
+        while self.gate.are_still_inside(&insiders) && !until.has_passed() && goes_on() {
+            thread::sleep(Pace::FIRST);
+        }
     }
 
     /// As [`SharedSchema::quiet`], but lets interactive transactions be; none when that does not
@@ -134,34 +215,43 @@ impl SharedSchema {
         &self,
         mut missed: impl FnMut(u32) -> ControlFlow<()>,
     ) -> Option<Quiet<'_>> {
-        let Some(bystanders) = self.bystanders() else {
-            return Some(Quiet { _closed: self.gate.close(), shared: self });
-        };
+        let mut pace = Pace::new();
         let mut try_for = |tries: u32| {
-            let span = FIRST_CLOSING * (1 << tries.min(DOUBLINGS_BESIDE));
+            let span = pace.next();
             if let Some(closed) = self.gate.close_within(span) {
                 return ControlFlow::Break(Some(Quiet { _closed: closed, shared: self }));
             }
             if missed(tries + 1).is_break() {
                 return ControlFlow::Break(None);
             }
-            thread::sleep(span); // others have their turn
+            self.let_on(span, || true);
             ControlFlow::Continue(())
         };
         if let ControlFlow::Break(end) = (0..TRIES_AMONG_ALL).try_for_each(&mut try_for) {
             return end;
         }
-        bystanders.hold_back(true);
-        let ended = (TRIES_AMONG_ALL..TRIES_BESIDE).try_for_each(try_for);
-        bystanders.hold_back(false);
-        ended.break_value().flatten()
+        let bystanders = self.bystanders();
+        let mut try_alone = |tries| {
+            let _held_back = bystanders.as_deref().map(HeldBack::hold);
+            try_for(tries)
+        };
+        (TRIES_AMONG_ALL..TRIES_BESIDE).try_for_each(&mut try_alone).break_value().flatten()
     }
 
-    /// A quiet point for an image to begin at, beside open transactions; none when that does not
-    /// work out within 0.1 s, or when they have made so many changes that taking those back on
-    /// copies would take long.
-    pub fn quiet_for_image(&self) -> Option<Quiet<'_>> {
-        let missed = |times| match times < TRIES_FOR_IMAGE {
+    /// A quiet point for a report's image to begin at, beside open transactions; none when that
+    /// does not work out within 0.3 s, or when they have made so many changes that taking those
+    /// back on copies would take long.
+    pub fn quiet_for_report(&self) -> Option<Quiet<'_>> {
+        self.quiet_for_image(TRIES_FOR_REPORT)
+    }
+
+    /// As [`SharedSchema::quiet_for_report`], for a checkpoint and within 10 s.
+    pub fn quiet_for_checkpoint(&self) -> Option<Quiet<'_>> {
+        self.quiet_for_image(TRIES_FOR_CHECKPOINT)
+    }
+
+    fn quiet_for_image(&self, tries: u32) -> Option<Quiet<'_>> {
+        let missed = |times| match times < tries {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),
         };

@@ -21,6 +21,7 @@ use hotrow_engine::journal::{Commit, Committer};
 use hotrow_engine::lock_mode::{Mode, Strength};
 use hotrow_engine::protection::Protection;
 use hotrow_engine::schema::{Schema, SharedSchema};
+use hotrow_engine::source::Bell;
 use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_engine::waits::Party;
 use hotrow_engine::worker::{Call, Runner};
@@ -105,9 +106,9 @@ impl Locking {
 
     /// Whether somebody waits for what is held, or may be coming back for it again and again.
     pub(crate) fn is_awaited(&self) -> bool {
-        self.table.refuses() && self.holds_any()
+        self.holds_any() && (self.table.refuses() || self.table.any_nowhere())
             || self.tables.is_awaited(&self.coarse)
-            || self.held.locks().any(|lock| self.table.is_awaited(lock))
+            || self.table.awaited().any(|lock| self.held.mode(lock).is_some())
     }
 
     /// Whether somebody older wants what is held, and the policy gives it to him.
@@ -121,6 +122,9 @@ impl Locking {
         self.owner.commit_at(position);
         self.release_all();
         self.tables.release_inherited(&mut self.owner, &mut self.coarse);
+        if self.table.any_nowhere() {
+            self.table.call_outside();
+        }
     }
 
     pub(crate) fn hold(
@@ -151,6 +155,9 @@ impl Locking {
         }
         if self.hurries {
             return Err(Stop::Conflict(Conflict::Busy));
+        }
+        if tables.must_park(owner, coarse, on, mode) {
+            return Err(Stop::Conflict(Conflict::Parked));
         }
         let before = watch.begin_wait();
         let prevails = |owner: &Owner| {
@@ -338,7 +345,14 @@ impl Runner for DynamicRunner {
         watch: &mut Stopwatch,
     ) -> Result<(), Stop> {
         self.pipeline.settle(&mut self.locking);
-        if call.attempts == 0 {
+        if let Some(resumed) = call.resumed.take() {
+            self.age = resumed.first_parked().nanos_since(self.started) + 1; // I2
+            let Locking { tables, owner, .. } = &mut self.locking;
+            if let Some(lock) = resumed.lock {
+                tables.come_in(owner, lock, Some(resumed.since));
+            }
+            watch.switch(Activity::Execute);
+        } else if call.attempts == 0 {
             let age = Ticks::now().nanos_since(self.started) + 1;
             self.age = self.pipeline.age(age);
         } else {
@@ -365,6 +379,23 @@ impl Runner for DynamicRunner {
         let Self { pipeline, locking, .. } = self;
         pipeline.settle(locking);
         locking.tables.release_unused(&mut locking.owner, &mut locking.coarse);
+    }
+
+    fn set_bell(&mut self, bell: Arc<dyn Bell>) {
+        self.locking.table.let_park(&mut self.locking.owner, bell);
+    }
+
+    fn parked_at(&self) -> u64 {
+        self.locking.table.met_outside(&self.locking.owner)
+    }
+
+    fn is_due(&mut self, lock: u64) -> bool {
+        self.locking.tables.is_due(&self.locking.owner, lock)
+    }
+
+    fn leave_line(&mut self, lock: u64) {
+        let Locking { tables, owner, .. } = &mut self.locking;
+        tables.leave_outside(owner, lock);
     }
 
     fn back_off(&mut self, call: &Call) {

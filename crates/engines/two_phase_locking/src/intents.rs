@@ -146,6 +146,10 @@ struct Patience {
 }
 
 impl Patience {
+    /// Of planned owners, which wait as long as it takes, but not for sessions.
+    const OF_PLANNED: Self =
+        Self { look_every: Duration::from_millis(10), most: Duration::from_secs(u64::MAX >> 32) };
+
     /// Absolute locks are waited for longer: who has got far in a whole table shall not lose it to
     /// intents. A client's transaction waits as long as it takes: whoever it waits for may be a
     /// client that thinks.
@@ -236,16 +240,24 @@ impl TableLocks {
     ) -> Result<(), Conflict> {
         match self.form {
             Form::Lightweight => {
+                if self.must_park(owner, private, on, mode) {
+                    return Err(Conflict::Parked);
+                }
                 let patience = match owner.standing() {
+                    Standing::Planned if owner.may_park() => Some(Patience::OF_PLANNED),
                     Standing::Planned => None,
                     Standing::Dynamic => Some(Patience::of(self.table.party(owner), mode)),
                 };
                 let held = private.mode(on);
                 let _told = owner.tell_wait();
                 let (began, lock_deadline) = (Ticks::now(), owner.lock_deadline());
+                let is_planned = owner.standing() == Standing::Planned;
                 let goes_on = || {
                     if let Some(why) = owner.called_away(lock_deadline) {
                         return Err(why);
+                    }
+                    if owner.may_park() && self.lightweight.is_closed_outside(on, held, mode) {
+                        return Err(Conflict::Parked);
                     }
                     let waits = |patience: Patience| {
                         began.elapsed() < patience.most
@@ -253,17 +265,20 @@ impl TableLocks {
                             && !self.is_awaited_beside(private, Some(on))
                     };
                     match patience {
-                        Some(patience) if !waits(patience) => Err(patience.why()),
+                        Some(patience) if !is_planned && !waits(patience) => Err(patience.why()),
                         _ => Ok(()),
                     }
                 };
-                let called = owner.attends_to_quiet().then_some(LOOK_EVERY);
+                let called = owner.is_session().then_some(LOOK_EVERY);
                 let pause = patience.map(|patience| patience.look_every).or(called);
                 let asked = (on, held, mode);
-                let waited = self.lightweight.acquire(asked, pause, goes_on);
+                let waited = self.lightweight.acquire(owner, asked, pause, goes_on);
                 // Counters do not know who is in the way.
                 owner.set_holder(Party::Unknown);
                 self.table.note_wait(owner, on.lock(), began);
+                if waited == Err(Conflict::Parked) {
+                    self.park(owner, on, mode);
+                }
                 owner.meet(waited?);
             }
             Form::Plain | Form::Inherited => {
@@ -282,6 +297,47 @@ impl TableLocks {
         }
         private.take(owner, on, mode);
         Ok(())
+    }
+
+    /// Whether a lock that was not to be had must be waited for outside, since a session has it or
+    /// waits for it. If so, the owner's call is there from now on.
+    pub fn must_park(&self, owner: &mut Owner, private: &Private, on: Coarse, mode: Mode) -> bool {
+        let must = self.form == Form::Lightweight
+            && owner.may_park()
+            && self.lightweight.is_closed_outside(on, private.mode(on), mode);
+        if must {
+            owner.set_holder(Party::Session);
+            self.park(owner, on, mode);
+        }
+        must
+    }
+
+    fn park(&self, owner: &mut Owner, on: Coarse, mode: Mode) {
+        if self.table.wait_outside(owner, on, mode) {
+            self.lightweight.park(on, mode);
+        }
+    }
+
+    /// Whether the first who waits outside for a lock, coarse or fine, may try again.
+    pub fn is_due(&self, owner: &Owner, lock: u64) -> bool {
+        let counted = |(on, mode)| self.lightweight.may_come_in(on, mode);
+        self.table.is_due(owner, lock).unwrap_or_else(counted)
+    }
+
+    /// See [`LockTable::come_in`]: the mode in which a lock of the table is held already.
+    pub fn come_in(&self, owner: &mut Owner, lock: u64, since: Option<Ticks>) -> Option<Mode> {
+        let (held, counted) = self.table.come_in(owner, lock, since);
+        if let Some((on, mode)) = counted {
+            self.lightweight.unpark(on, mode);
+        }
+        held
+    }
+
+    /// Nobody waits outside for a lock any more.
+    pub fn leave_outside(&self, owner: &mut Owner, lock: u64) {
+        if let Some((on, mode)) = self.table.leave_outside(owner, lock) {
+            self.lightweight.unpark(on, mode);
+        }
     }
 
     /// Whether somebody waits for what is held, or kept.
@@ -304,7 +360,9 @@ impl TableLocks {
         match self.form {
             Form::Lightweight => {
                 for held in private.held.drain(..) {
-                    self.lightweight.release(owner, held.on, held.mode);
+                    if self.lightweight.release(owner, held.on, held.mode) {
+                        self.table.call_outside();
+                    }
                 }
             }
             Form::Plain => {

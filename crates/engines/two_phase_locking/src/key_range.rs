@@ -190,7 +190,8 @@ impl BesideKeys {
     ///
     /// # Errors
     ///
-    /// It was called away, as only a session's call is; it does not hold the gap.
+    /// It does not hold the gap: a session's call was called away, a worker's waits outside, since a
+    /// session has the gap ([`Conflict::Parked`]).
     pub(crate) fn wait_to_divide(
         &mut self,
         table: &LockTable,
@@ -198,8 +199,10 @@ impl BesideKeys {
     ) -> Result<(), Conflict> {
         self.done_dividing(table, owner);
         let gap = self.forbade.take().expect("it was forbidden to divide a gap");
-        if table.acquire(owner, gap, self.ranges.dividing()) == Acquired::Waiting {
-            table.wait(owner, gap)?;
+        match table.acquire_in_turn(owner, gap, self.ranges.dividing()) {
+            Acquired::Granted => {}
+            Acquired::Waiting => table.wait(owner, gap)?,
+            Acquired::Refused(conflict) => return Err(conflict),
         }
         self.awaited = Some(gap);
         Ok(())

@@ -19,6 +19,7 @@
 //!              I6 planned owners are older than all others, wait for anybody, and are never
 //!                 refused; since they wait for each other only in the order of their locks, every
 //!                 cycle of waiting has a dynamic owner in it, and that one is undone
+//!              I7 threads wait for threads: what waits for a session waits [`outside`]
 //! Concurrency  a bucket -> whoever holds its latch; an owner's waiting cell -> see
 //!              [`crate::waiting`]. No two latches are held at once
 //! Source       per-bucket latches and no allocator on the path: orthrus.txt 4 ("two important
@@ -32,6 +33,7 @@
 
 mod bucket;
 mod modes;
+mod outside;
 mod requests;
 mod wait;
 
@@ -44,7 +46,7 @@ mod tests;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_utils::CachePadded;
 use hotrow_base::clock::Ticks;
@@ -52,6 +54,7 @@ use hotrow_base::interrupt::{Interrupt, WaitingForLock};
 use hotrow_base::sync::{Latch, LatchGuard, Spin};
 use hotrow_engine::lock_mode::Mode;
 use hotrow_engine::schema::SharedSchema;
+use hotrow_engine::source::Bell;
 use hotrow_engine::waits::{self, Awaited, Party, WaitBook, Waited};
 use hotrow_log::position::Position;
 use hotrow_transaction::outcome::Conflict;
@@ -63,6 +66,7 @@ use crate::deadlock::owners::Form;
 use crate::policy::{Deadlocks, Policy, Waiting};
 use crate::waiting::{Verdict, WaitingCell};
 use bucket::Bucket;
+use outside::{Outside, Queueing};
 
 /// Buckets per owner: with some 30 locks each, a bucket has another lock in it once in 30 looks.
 const BUCKETS_PER_OWNER: usize = 1024;
@@ -77,7 +81,8 @@ pub enum Acquired {
     Granted,
     /// the request stands in the queue; [`LockTable::wait`] tells what becomes of it
     Waiting,
-    /// the policy forbids to wait; what was held before is still held
+    /// the policy forbids to wait, or it must be done outside ([`Conflict::Parked`]); what was held
+    /// before is still held
     Refused(Conflict),
 }
 
@@ -109,6 +114,8 @@ pub struct Owner {
     attends: Option<Attended>,
     /// what ends its waits
     heeds: Option<Arc<Interrupt>>,
+    /// where its calls wait for sessions, if they may
+    outside: Option<Box<Outside>>,
 }
 
 /// Whose quiet points an owner gives way to.
@@ -128,9 +135,15 @@ impl Owner {
         self.attends = Some(Attended(schema));
     }
 
-    /// Whether it gives way to quiet points.
-    pub fn attends_to_quiet(&self) -> bool {
+    /// Whether it is a session's: it holds what it has while its client thinks, and gives way to quiet points.
+    #[inline]
+    pub fn is_session(&self) -> bool {
         self.attends.is_some()
+    }
+
+    /// Whether its calls wait for sessions outside.
+    pub fn may_park(&self) -> bool {
+        self.outside.is_some()
     }
 
     /// From now on its waits end when this says so.
@@ -219,6 +232,12 @@ pub struct LockTable {
     spin: Spin,
     /// owners from this one on are sessions
     threads: u32,
+    /// how many; those behind them are stand-ins
+    sessions: u32,
+    /// locks that are waited for outside without a stand-in
+    nowhere: CachePadded<AtomicUsize>,
+    /// of threads whose calls may wait outside
+    bells: Latch<Vec<Arc<dyn Bell>>>,
 }
 
 impl LockTable {
@@ -231,8 +250,12 @@ impl LockTable {
     /// there are `sessions`, most of which are idle.
     pub fn with_sessions(threads: usize, sessions: usize, deadlocks: Deadlocks) -> Self {
         let buckets = (threads * BUCKETS_PER_OWNER).clamp(BUCKETS_MIN, BUCKETS_MAX);
-        let table = Self::with_buckets(threads + sessions, buckets.next_power_of_two(), deadlocks);
-        Self { spin: Spin::for_threads(threads), threads: threads as u32, ..table }
+        let stand_ins = if sessions > 0 { threads * Self::stand_ins(threads) } else { 0 };
+        let owners = threads + sessions + stand_ins;
+        let table = Self::with_buckets(owners, buckets.next_power_of_two(), deadlocks);
+        let (spin, threads, sessions) =
+            (Spin::for_threads(threads), threads as u32, sessions as u32);
+        Self { spin, threads, sessions, ..table }
     }
 
     /// A table with a given number of buckets, a power of two of at least 2.
@@ -252,6 +275,9 @@ impl LockTable {
             form,
             spin: Spin::for_threads(owners),
             threads: owners as u32,
+            sessions: 0,
+            nowhere: CachePadded::default(),
+            bells: Latch::default(),
         }
     }
 
@@ -277,6 +303,7 @@ impl LockTable {
             dreadlocks,
             attends: None,
             heeds: None,
+            outside: None,
         }
     }
 
@@ -332,7 +359,19 @@ impl LockTable {
             owner.meet(bucket.tag);
             return Acquired::Granted;
         }
-        self.acquire_met(bucket, owner, lock, mode)
+        self.acquire_met(bucket, owner, (lock, mode), Queueing::Leaves)
+    }
+
+    /// As [`LockTable::acquire`], but where it must be waited for outside, a place is kept in the
+    /// queue: for who comes back for just this lock.
+    #[inline]
+    pub fn acquire_in_turn(&self, owner: &mut Owner, lock: u64, mode: Mode) -> Acquired {
+        let mut bucket = self.bucket(lock);
+        if bucket.grant_at_once(lock, owner.number, mode) {
+            owner.meet(bucket.tag);
+            return Acquired::Granted;
+        }
+        self.acquire_met(bucket, owner, (lock, mode), Queueing::Keeps)
     }
 
     /// The lock is held or waited for by somebody.
@@ -341,8 +380,8 @@ impl LockTable {
         &self,
         mut bucket: LatchGuard<'_, Bucket>,
         owner: &mut Owner,
-        lock: u64,
-        mode: Mode,
+        (lock, mode): (u64, Mode),
+        queueing: Queueing,
     ) -> Acquired {
         let cell = &self.cells[owner.number as usize];
         cell.reset();
@@ -351,11 +390,20 @@ impl LockTable {
             Standing::Dynamic => self.deadlocks.policy,
         };
         let mut crowd = Crowd { table: self, told: &mut owner.told };
-        let acquired = bucket.ask(lock, owner.number, mode, policy, &mut crowd);
+        let mut acquired = bucket.ask(lock, owner.number, mode, policy, &mut crowd);
         let tag = bucket.tag;
         if acquired == Acquired::Waiting {
             let first = bucket.in_the_way(lock, owner.number).next();
             owner.holder = first.map_or(Party::Unknown, |first| self.cells[first as usize].party());
+            cell.set_waits_for(lock);
+            if owner.may_park() && self.waits_for_outside(&bucket, lock, owner.number) {
+                acquired = self.send_outside(&mut bucket, owner, (lock, mode), queueing);
+            }
+        } else if let Acquired::Refused(_) = acquired
+            && owner.may_park()
+            && self.is_claimed_outside(&bucket, lock, mode)
+        {
+            acquired = self.stay_outside(owner, lock, mode);
         }
         drop(bucket);
         owner.meet(tag);
@@ -429,6 +477,13 @@ impl LockTable {
         for other in owner.told.drain(..) {
             self.cells[other as usize].wake();
         }
+    }
+
+    /// The locks that owners wait for: as many looks as there are owners, however many locks
+    /// somebody holds.
+    pub fn awaited(&self) -> impl Iterator<Item = u64> {
+        let last = self.cells.iter().map(|cell| cell.waits_for());
+        last.filter(|&lock| lock != 0 && self.is_awaited(lock))
     }
 
     /// Whether somebody waits for a lock.

@@ -3,7 +3,9 @@
 //!
 //! Role         the runner behind `acquisition=ordered` ("deadlock free locking" of the papers)
 //! States       planned -> cold locks held -> executed, acquiring hot locks as it comes to them ->
-//!              released; a wrong guess of reconnaissance: undone -> released -> planned again
+//!              released; a wrong guess of reconnaissance: undone -> released -> planned again; a
+//!              session in the way: undone -> released -> parked, its place in the queue kept ->
+//!              planned again
 //! Invariants   I1 of `locking`: one order of acquisition for everybody, so nobody deadlocks
 //!              I2 nothing is read or written before its lock is held
 //!              I3 a call whose turns were put into another order and that failed, or missed a
@@ -32,6 +34,7 @@ use std::sync::Arc;
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::{Commit, Committer};
 use hotrow_engine::schema::{Schema, SharedSchema};
+use hotrow_engine::source::Bell;
 use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_engine::waits::Party;
 use hotrow_engine::worker::{Call, Runner};
@@ -88,7 +91,14 @@ impl OrderedRunner {
         self.locking.set_beside(schema.interactive);
         let party = Party::Procedure(call.invocation.procedure);
         self.locking.begin(call.plan.footprint(), party, early);
-        self.locking.acquire_cold(call.plan.footprint(), watch);
+        if let Some(resumed) = call.resumed.take() {
+            self.locking.come_in(resumed);
+        }
+        if let Err(stop) = self.locking.acquire_cold(call.plan.footprint(), watch) {
+            call.durable_in = 0;
+            self.locking.release_all(None);
+            return Ran::Ended(Err(stop));
+        }
         watch.switch(Activity::Execute);
         let program =
             &call.procedure.as_deref().expect("only procedures that exist are run").program;
@@ -156,6 +166,22 @@ impl Runner for OrderedRunner {
     fn between_turns(&mut self, shared: &SharedSchema) {
         self.locking.keep_heat(shared);
         self.locking.release_unused();
+    }
+
+    fn set_bell(&mut self, bell: Arc<dyn Bell>) {
+        self.locking.let_park(bell);
+    }
+
+    fn parked_at(&self) -> u64 {
+        self.locking.parked_at()
+    }
+
+    fn is_due(&mut self, lock: u64) -> bool {
+        self.locking.is_due(lock)
+    }
+
+    fn leave_line(&mut self, lock: u64) {
+        self.locking.leave_line(lock);
     }
 }
 

@@ -20,9 +20,11 @@
 //!    see [`crate::deadlock`]
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::sync::{Parker, Spin};
+use hotrow_engine::source::Bell;
 use hotrow_engine::waits::Party;
 
 const UNDECIDED: u32 = 0;
@@ -49,6 +51,9 @@ pub struct WaitingCell {
     age: AtomicU64,
     completed: AtomicU64,
     party: AtomicU32,
+    waits_for: AtomicU64,
+    /// of who has nobody sleep here
+    bell: OnceLock<Arc<dyn Bell>>,
     set: Box<[AtomicU64]>,
     parker: Parker,
 }
@@ -65,6 +70,8 @@ impl WaitingCell {
             age: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             party: AtomicU32::new(Party::Unknown.to_word()),
+            waits_for: AtomicU64::new(0),
+            bell: OnceLock::new(),
             set: (0..words).map(|_| AtomicU64::new(0)).collect(),
             parker: Parker::default(),
         }
@@ -98,7 +105,15 @@ impl WaitingCell {
     /// Wakes the owner if it sleeps. It may have gone on long ago: then it is woken in vain, or
     /// not at all.
     pub fn wake(&self) {
-        self.parker.notify();
+        match self.bell.get() {
+            Some(bell) => bell.ring(),
+            None => self.parker.notify(),
+        }
+    }
+
+    /// Has somebody called when the owner is woken, who looks at what many owners wait for.
+    pub fn set_bell(&self, bell: Arc<dyn Bell>) {
+        let _ = self.bell.set(bell); // one thread's, for as long as the table lives
     }
 
     /// Waits until the request is decided, the transaction is doomed, its digest is outdated, or
@@ -172,6 +187,16 @@ impl WaitingCell {
     #[inline]
     pub fn set_party(&self, party: Party) {
         self.party.store(party.to_word(), Ordering::Relaxed); // W2
+    }
+
+    /// The lock for which the owner has last waited: a hint, which its bucket corrects.
+    pub fn waits_for(&self) -> u64 {
+        self.waits_for.load(Ordering::Relaxed)
+    }
+
+    /// Says for which lock the owner waits.
+    pub fn set_waits_for(&self, lock: u64) {
+        self.waits_for.store(lock, Ordering::Relaxed); // see `waits_for`
     }
 
     /// Whom the owner waits for (W4).

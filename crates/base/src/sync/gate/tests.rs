@@ -64,8 +64,14 @@ fn who_gives_up_closing_leaves_the_gate_open() {
     gate.enter(0);
     assert!(gate.close_within(Duration::from_millis(1)).is_none(), "somebody is inside");
     assert!(!gate.wants_quiet(), "open again");
+    let insiders = gate.insiders();
     assert!(gate.try_enter(1));
     gate.leave(1);
+    assert!(gate.are_still_inside(&insiders), "thread 0");
+    gate.leave(0);
+    assert!(!gate.are_still_inside(&insiders));
+    gate.enter(0);
+    assert!(!gate.are_still_inside(&insiders), "it is there anew");
     gate.leave(0);
     let closed = gate.close_within(Duration::ZERO).expect("nobody is inside");
     assert!(!gate.try_enter(1), "closed");

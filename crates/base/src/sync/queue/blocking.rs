@@ -22,6 +22,7 @@ use super::{BoundedQueue, PopError, PushError};
 use crate::clock::Ticks;
 use crate::sync::event_count::EventCount;
 use crossbeam_utils::CachePadded;
+use std::ops::Range;
 
 /// A bounded queue whose callers may wait. It may have several **lanes**, each a queue with its own
 /// room: a pop says which one it looks at first.
@@ -80,7 +81,12 @@ impl<T, const LANES: usize> BlockingQueue<T, LANES> {
     /// The oldest value of lane `first`, or else that of the first other lane that has one, without
     /// waiting.
     pub fn try_pop_from(&self, first: usize) -> Result<T, PopError> {
-        let (lane, value) = self.look_in(first)?;
+        self.try_pop_among(first, 0..LANES)
+    }
+
+    /// As [`BlockingQueue::try_pop_from`], but of some lanes only.
+    pub fn try_pop_among(&self, first: usize, lanes: Range<usize>) -> Result<T, PopError> {
+        let (lane, value) = self.look_in(first, lanes)?;
         self.after_pop(lane);
         Ok(value)
     }
@@ -88,13 +94,31 @@ impl<T, const LANES: usize> BlockingQueue<T, LANES> {
     /// As [`BlockingQueue::try_pop_from`] the first lane, waiting for a value until `deadline`;
     /// `Empty` when it passes.
     pub fn pop_at_most(&self, deadline: Option<Ticks>) -> Result<T, PopError> {
-        let result = self.work.wait_for(deadline, || match self.look_in(0) {
-            Err(PopError::Empty) => None,
-            other => Some(other),
-        });
+        self.pop_unless(deadline, 0..LANES, || false)
+    }
+
+    /// As [`BlockingQueue::pop_at_most`], but of some lanes only, and `Empty` as soon as `called`
+    /// says so, for which somebody calls [`BlockingQueue::call_away`] afterwards.
+    pub fn pop_unless(
+        &self,
+        deadline: Option<Ticks>,
+        lanes: Range<usize>,
+        called: impl Fn() -> bool,
+    ) -> Result<T, PopError> {
+        let result =
+            self.work.wait_for(deadline, || match self.look_in(lanes.start, lanes.clone()) {
+                Err(PopError::Empty) if called() => Some(Err(PopError::Empty)),
+                Err(PopError::Empty) => None,
+                other => Some(other),
+            });
         let (lane, value) = result.unwrap_or(Err(PopError::Empty))?;
         self.after_pop(lane);
         Ok(value)
+    }
+
+    /// Has those who wait in [`BlockingQueue::pop_unless`] look whether they are called.
+    pub fn call_away(&self) {
+        self.work.notify_all();
     }
 
     /// Closes the queue: pushes fail, waiting ones too; pops take what is left and then end.
@@ -125,9 +149,9 @@ impl<T, const LANES: usize> BlockingQueue<T, LANES> {
         self.lanes.iter().all(BoundedQueue::is_empty)
     }
 
-    fn look_in(&self, first: usize) -> Result<(usize, T), PopError> {
+    fn look_in(&self, first: usize, lanes: Range<usize>) -> Result<(usize, T), PopError> {
         let mut end = PopError::Drained;
-        for lane in std::iter::once(first).chain((0..LANES).filter(|&lane| lane != first)) {
+        for lane in std::iter::once(first).chain(lanes.filter(|&lane| lane != first)) {
             match self.lanes[lane].try_pop() {
                 Ok(value) => return Ok((lane, value)),
                 Err(PopError::Empty) => end = PopError::Empty,

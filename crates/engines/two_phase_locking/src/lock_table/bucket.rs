@@ -320,6 +320,36 @@ impl Bucket {
         })
     }
 
+    /// Who holds or waits for a lock in a mode that `mode` does not go with.
+    pub fn claimants(&self, lock: u64, mode: Mode) -> impl Iterator<Item = u32> {
+        let is_one =
+            move |request: &&Request| request.lock == lock && request.claims().conflict_with(mode);
+        self.requests.as_slice().iter().filter(is_one).map(|request| request.owner)
+    }
+
+    /// What an owner waits for.
+    pub fn wanted(&self, lock: u64, owner: u32) -> Option<Mode> {
+        self.requests.as_slice()[self.position(lock, owner)?].wanted.only()
+    }
+
+    /// A request is another owner's from now on. Nobody else waits for it yet.
+    pub fn rename(&mut self, lock: u64, from: u32, to: u32) {
+        if let Some(at) = self.position(lock, from) {
+            self.requests.as_mut_slice()[at].owner = to;
+        }
+    }
+
+    /// What one owner holds, another one does from now on; those who wait for it learn of it.
+    pub fn hand_over(&mut self, lock: u64, (from, to): (u32, u32), crowd: &mut Crowd<'_>) {
+        self.rename(lock, from, to);
+        for other in self.others(lock, to).filter(|other| other.is_waiting()) {
+            if self.in_the_way(lock, other.owner).any(|one| one == to) {
+                crowd.note_one_more(other.owner, to);
+            }
+            crowd.note_one_less(other.owner, from);
+        }
+    }
+
     /// Whether somebody else holds or waits for a lock in a mode that `mode` does not go with.
     pub fn is_claimed(&self, lock: u64, owner: u32, mode: Mode) -> bool {
         self.others(lock, owner).any(|other| other.claims().conflict_with(mode))

@@ -28,7 +28,7 @@ impl LockTable {
     /// # Errors
     ///
     /// The request is gone; what was held before is still held. A planned owner is only called away
-    /// ([`Owner::called_away`]).
+    /// ([`Owner::called_away`]), or its call waits outside from now on ([`Conflict::Parked`]).
     pub fn wait(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {
         let deadlocks = &self.deadlocks;
         let is_planned = owner.standing == Standing::Planned;
@@ -43,7 +43,8 @@ impl LockTable {
             _ => self.wait_until(owner, lock, None),
         };
         self.note_wait(owner, lock, began);
-        let is_left = matches!(waited, Err(Conflict::Interrupt | Conflict::Quiet));
+        let is_left =
+            matches!(waited, Err(Conflict::Interrupt | Conflict::Quiet | Conflict::Parked));
         debug_assert!(
             !is_planned || waited.is_ok() || is_left,
             "planned ones are not refused (I6)"
@@ -78,7 +79,8 @@ impl LockTable {
         let cell = &self.cells[owner.number as usize];
         let patience = owner.lock_deadline();
         loop {
-            let nap = owner.attends_to_quiet().then(|| Ticks::from_now(NAP));
+            let naps = owner.is_session() || owner.may_park();
+            let nap = naps.then(|| Ticks::from_now(NAP));
             let next = [nap, deadline, patience].into_iter().flatten().min();
             cell.wait(self.spin_of(owner), next);
             match cell.verdict() {
@@ -91,6 +93,7 @@ impl LockTable {
                 None if deadline.is_some_and(|deadline| deadline.has_passed()) => {
                     return self.give_up(owner, lock, Conflict::TimeOut);
                 }
+                None if let Some(why) = self.go_outside(owner, lock) => return Err(why), // I7
                 None => {}
             }
         }
@@ -157,6 +160,9 @@ impl LockTable {
             }
             if let Some(why) = owner.called_away(patience) {
                 return self.give_up(owner, lock, why);
+            }
+            if let Some(why) = self.go_outside(owner, lock) {
+                return Err(why); // I7
             }
             let suspect = {
                 let bucket = self.bucket(lock);

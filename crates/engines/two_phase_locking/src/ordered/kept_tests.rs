@@ -65,7 +65,7 @@ impl Worker {
     fn run(&mut self, footprint: &Footprint) -> Position {
         let Self { locking, committer, watch } = self;
         locking.begin(footprint, Party::Unknown, false);
-        locking.acquire_cold(footprint, watch);
+        locking.acquire_cold(footprint, watch).expect("nobody parks");
         let mut call = WhileRunning { footprint, locking, watch, committer, missed: false };
         for granule in footprint.granules() {
             call.hold(granule.lock, SPACE, LockMode::Exclusive).expect("it is in the footprint");

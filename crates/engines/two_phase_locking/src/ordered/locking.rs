@@ -10,6 +10,8 @@
 //!              which has met its predecessor then. Kept, it stands in no order: before the worker
 //!              waits for a lock that comes before it, it is given back, and acquired again in its
 //!              turn. So nobody waits while keeping what others may want first
+//!              I4 the same of a lock that a call has waited for outside ([`LockTable::let_park`])
+//!              and that it was granted ahead of its turn
 //!
 //! Where threads outnumber cores, handing a hot lock over means that the next owner must be woken
 //! and given a core first: keeping it (I3) makes of one switch per call one per turn. Where every
@@ -22,8 +24,10 @@ use hotrow_base::ids::TableId;
 use hotrow_engine::journal::{Commit, Committer, Effect};
 use hotrow_engine::protection::{KeyLock, Protection};
 use hotrow_engine::schema::SharedSchema;
+use hotrow_engine::source::Bell;
 use hotrow_engine::statistics::Stopwatch;
 use hotrow_engine::waits::Party;
+use hotrow_engine::worker::Resumed;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LockMode, LockRequest, Space};
 use hotrow_transaction::outcome::Stop;
@@ -82,6 +86,8 @@ pub(super) struct Locking {
     ranges: Ranges,
     /// while some of them lock keys
     beside: Option<BesideKeys>,
+    /// held ahead of its turn, or not of the footprint at all (I4)
+    ahead: Option<u64>,
 }
 
 impl Locking {
@@ -96,6 +102,7 @@ impl Locking {
         Self {
             ranges,
             beside: None,
+            ahead: None,
             last_use: releases_at_last_use.then(LastUse::default),
             owner: table.owner(worker, Standing::Planned),
             is_crowded: table.is_crowded(),
@@ -116,6 +123,26 @@ impl Locking {
             next: NO_ENTRY,
             ranks: Vec::new(),
         }
+    }
+
+    /// From now on calls that meet sessions wait outside; `bell` calls this thread.
+    pub(super) fn let_park(&mut self, bell: Arc<dyn Bell>) {
+        self.table.let_park(&mut self.owner, bell);
+    }
+
+    /// See [`hotrow_engine::worker::Runner::parked_at`].
+    pub(super) fn parked_at(&self) -> u64 {
+        self.table.met_outside(&self.owner)
+    }
+
+    /// See [`hotrow_engine::worker::Runner::is_due`].
+    pub(super) fn is_due(&self, lock: u64) -> bool {
+        self.tables.is_due(&self.owner, lock)
+    }
+
+    /// See [`hotrow_engine::worker::Runner::leave_line`].
+    pub(super) fn leave_line(&mut self, lock: u64) {
+        self.tables.leave_outside(&mut self.owner, lock);
     }
 
     /// Lets go of what nobody needs between two calls.
@@ -225,9 +252,39 @@ impl Locking {
         self.owner.meet(self.kept_at);
     }
 
-    /// Gives back what was kept and comes behind the first `held` hot locks.
+    /// After [`Locking::begin`]: takes the place of a call that has waited outside.
+    #[cold]
+    pub(super) fn come_in(&mut self, resumed: Resumed) {
+        let Some(lock) = resumed.lock else { return };
+        let Some(mode) = self.tables.come_in(&mut self.owner, lock, Some(resumed.since)) else {
+            return;
+        };
+        let of_footprint = self.cold.iter().find(|request| request.lock() == lock).copied();
+        let hot = self.hot.iter().position(|hot| hot.request.lock() == lock);
+        let wanted = of_footprint.or_else(|| hot.map(|at| self.hot[at].request));
+        self.ahead = Some(lock);
+        if wanted.is_some_and(|wanted| !mode.covers(wanted.mode().into())) {
+            self.give_back_ahead(); // I1: nothing is converted
+        } else if let Some(at) = hot {
+            self.hot[at].kept = true;
+            self.ahead = None;
+        }
+    }
+
+    /// Gives back what is held ahead of its turn, if that has not come (I4).
+    #[inline]
+    fn give_back_ahead(&mut self) {
+        let Some(lock) = self.ahead.take() else { return };
+        if !self.cold[..self.cold_held].iter().any(|request| request.lock() == lock) {
+            give_back(&self.table, &mut self.owner, lock, Position::default());
+        }
+    }
+
+    /// Gives back what was kept and comes behind the first `held` hot locks, and what is held ahead
+    /// of its turn.
     #[inline(never)]
     fn give_back_kept(&mut self, held: usize) {
+        self.give_back_ahead();
         for hot in self.hot[held..].iter_mut().filter(|hot| hot.kept) {
             hot.kept = false;
             give_back(&self.table, &mut self.owner, hot.request.lock(), self.kept_at);
@@ -295,27 +352,50 @@ impl Locking {
     }
 
     /// Acquires table locks, then the cold ones of granules.
+    ///
+    /// # Errors
+    ///
+    /// [`Conflict::Parked`]: to be released, and tried again when the runner is told so.
     #[inline]
-    pub(super) fn acquire_cold(&mut self, footprint: &Footprint, watch: &mut Stopwatch) {
-        self.acquire_tables(footprint, watch);
+    pub(super) fn acquire_cold(
+        &mut self,
+        footprint: &Footprint,
+        watch: &mut Stopwatch,
+    ) -> Result<(), Stop> {
         self.cold_held = 0;
+        self.acquire_tables(footprint, watch)?;
         loop {
             let Self { table, owner, cold, cold_held, .. } = &mut *self;
             let mut rest = cold[*cold_held..].iter();
-            let Some(&request) = rest.find(|request| !is_granted(table, owner, **request)) else {
-                break;
+            let mut asked = Acquired::Granted;
+            let missing = |request: &&LockRequest| {
+                asked = ask(table, owner, **request);
+                asked != Acquired::Granted
             };
-            *cold_held = cold.len() - rest.len();
-            self.wait(request, 0, watch);
+            let Some(&request) = rest.find(missing) else { break };
+            *cold_held = cold.len() - rest.len() - 1;
+            self.wait(request, asked, 0, watch)?;
+            self.cold_held += 1;
         }
         self.cold_held = self.cold.len();
+        Ok(())
     }
 
-    /// Waits for a request in its queue. `held`: how many hot locks come before it.
+    /// Waits for a request that was `asked` for, in its queue. `held`: how many hot locks come
+    /// before it.
     #[cold]
     #[inline(never)]
-    fn wait(&mut self, request: LockRequest, held: usize, watch: &mut Stopwatch) {
-        self.give_back_kept(held); // I3
+    fn wait(
+        &mut self,
+        request: LockRequest,
+        asked: Acquired,
+        held: usize,
+        watch: &mut Stopwatch,
+    ) -> Result<(), Stop> {
+        self.give_back_kept(held); // I3, I4
+        if let Acquired::Refused(conflict) = asked {
+            return Err(Stop::Conflict(conflict));
+        }
         // Acquiring without waiting counts as execution where it is not told apart: reading the
         // clock twice costs as much as a lock.
         let before = watch.begin_wait();
@@ -324,10 +404,10 @@ impl Locking {
         }
         let granted = self.table.wait(&mut self.owner, request.lock());
         watch.switch(before);
-        debug_assert!(granted.is_ok(), "nobody refuses an ordered request (I1)");
+        granted.map_err(Stop::Conflict)
     }
 
-    fn acquire_tables(&mut self, footprint: &Footprint, watch: &mut Stopwatch) {
+    fn acquire_tables(&mut self, footprint: &Footprint, watch: &mut Stopwatch) -> Result<(), Stop> {
         self.coarse_wanted.clear();
         self.coarse_wanted.extend(footprint.tables());
         self.coarse_wanted.sort_unstable_by_key(|(table, _)| *table);
@@ -340,29 +420,35 @@ impl Locking {
                 let before = watch.begin_wait();
                 let granted = tables.acquire(owner, coarse, (on, mode), |_| false);
                 watch.switch(before);
-                debug_assert!(granted.is_ok(), "nobody refuses an ordered request (I1)");
+                granted.map_err(Stop::Conflict)?;
             }
         }
+        Ok(())
     }
 
     /// Acquires the hot locks that an entry of the plan needs, with those that come before them.
-    fn acquire_for(&mut self, entry: u32, watch: &mut Stopwatch) {
-        if let Some(last) = self.hot.iter().rposition(|hot| hot.first <= entry) {
-            self.acquire_hot(last, watch);
+    fn acquire_for(&mut self, entry: u32, watch: &mut Stopwatch) -> Result<(), Stop> {
+        match self.hot.iter().rposition(|hot| hot.first <= entry) {
+            Some(last) => self.acquire_hot(last, watch),
+            None => Ok(()),
         }
     }
 
     /// Acquires the hot locks up to the one in place `last`.
     #[inline(never)]
-    fn acquire_hot(&mut self, last: usize, watch: &mut Stopwatch) {
+    fn acquire_hot(&mut self, last: usize, watch: &mut Stopwatch) -> Result<(), Stop> {
         for at in self.hot_held..=last {
             let Hot { request, kept, .. } = self.hot[at];
-            if !kept && !is_granted(&self.table, &mut self.owner, request) {
-                self.wait(request, at, watch);
+            if !kept {
+                let asked = ask(&self.table, &mut self.owner, request);
+                if asked != Acquired::Granted {
+                    self.wait(request, asked, at, watch)?;
+                }
             }
+            self.hot_held = at + 1;
         }
-        self.hot_held = last + 1;
         self.find_next();
+        Ok(())
     }
 
     /// Releases the shared locks that are not needed from this entry on, once everything is held.
@@ -422,14 +508,10 @@ impl Drop for Locking {
     }
 }
 
-/// Asks for a lock; whether it is held.
+/// Asks for a lock.
 #[inline(always)]
-fn is_granted(table: &LockTable, owner: &mut Owner, request: LockRequest) -> bool {
-    match table.acquire(owner, request.lock(), request.mode().into()) {
-        Acquired::Granted => true,
-        Acquired::Waiting => false,
-        Acquired::Refused(_) => unreachable!("planned owners are not refused"),
-    }
+fn ask(table: &LockTable, owner: &mut Owner, request: LockRequest) -> Acquired {
+    table.acquire_in_turn(owner, request.lock(), request.mode().into())
 }
 
 /// Releases a lock as of another position than the owner's, which runs the next call already.
@@ -486,12 +568,13 @@ macro_rules! beside_keys {
         }
 
         fn wait_to_divide(&mut self) -> Result<(), Stop> {
+            self.locking.give_back_ahead();
             let Locking { table, owner, beside, .. } = &mut *self.locking;
             if let Some(beside) = beside {
                 let before = self.watch.begin_wait();
                 let waited = beside.wait_to_divide(table, owner);
                 self.watch.switch(before);
-                debug_assert!(waited.is_ok(), "nobody calls a worker away");
+                return waited.map_err(Stop::Conflict);
             }
             Ok(())
         }
@@ -549,17 +632,18 @@ impl Protection for WhileRunning<'_> {
             return Err(Stop::Replan);
         }
         if let Some(at) = hot[*hot_held..].iter().position(|hot| hot.request.lock() == lock) {
-            self.locking.acquire_hot(hot_held + at, self.watch);
+            return self.locking.acquire_hot(hot_held + at, self.watch);
         }
         Ok(())
     }
 
     #[inline]
-    fn reach(&mut self, entry: u32) {
+    fn reach(&mut self, entry: u32) -> Result<(), Stop> {
         if entry >= self.locking.next {
-            self.locking.acquire_for(entry, self.watch);
+            self.locking.acquire_for(entry, self.watch)?;
         }
         self.locking.release_before(entry, self.committer);
+        Ok(())
     }
 
     #[inline]

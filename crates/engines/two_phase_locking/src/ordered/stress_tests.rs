@@ -146,7 +146,7 @@ fn draw(footprint: &mut Footprint, random: &mut Random) {
 /// Runs a call up to where it releases its locks: nobody else is behind one of them.
 fn lock_all(call: &mut WhileRunning<'_>, first: u64, inside: &Inside) {
     call.locking.begin(call.footprint, Party::Unknown, false);
-    call.locking.acquire_cold(call.footprint, call.watch);
+    call.locking.acquire_cold(call.footprint, call.watch).expect("nobody parks");
     let needed = |number: &u64| call.footprint.covers(lock(*number), LockMode::Exclusive);
     let needed: Vec<_> = (0..LOCKS).filter(needed).collect();
     for number in (first..LOCKS).chain(0..first) {
