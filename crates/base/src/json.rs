@@ -29,29 +29,61 @@ pub use write::{array_of, json_of, object_of};
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use std::cell::RefCell;
 use std::fmt;
 
-use crate::value::ValueError;
+use crate::interrupt::current::{self, Pace};
+use crate::memory::Charge;
+use crate::value::{TextBuilder, ValueError};
 
 /// Arrays and objects within each other. PostgreSQL's limit is its stack, some thousands.
 pub const DEPTH_MAX: usize = 128;
-/// The longest normal form: exponents make short texts long.
+/// The longest value, and the longest normal form: exponents make short texts long.
 const BYTES_MAX: usize = 1 << 26;
+
+thread_local! {
+    static PACE: RefCell<Pace> = const { RefCell::new(Pace::new()) };
+}
 
 type Result<T> = std::result::Result<T, ValueError>;
 
 /// Checks a text of type json.
 pub fn check(text: &str) -> Result<()> {
+    if text.len() > BYTES_MAX {
+        return Err(ValueError::too_many_bytes("json", BYTES_MAX));
+    }
     check_depth(text)?;
     raw(text).map(drop)
 }
 
 /// The normal form of a text: what a jsonb is.
 pub fn normal(text: &str) -> Result<String> {
+    if text.len() > BYTES_MAX {
+        return Err(ValueError::too_many_bytes("jsonb", BYTES_MAX));
+    }
     check_depth(text)?;
-    let mut out = String::with_capacity(text.len());
+    let _parts = charge_parts(text)?;
+    let mut out = jsonb();
+    out.reserve(text.len())?;
     write_normal(raw(text)?, &mut out)?;
-    Ok(out)
+    Ok(out.finish())
+}
+
+/// The normal form of a value while it is written.
+fn jsonb() -> TextBuilder {
+    TextBuilder::new("jsonb", BYTES_MAX)
+}
+
+/// What a part of a value takes while it is looked at: where it begins and ends, its key, a node.
+const PART_BYTES: usize = 160;
+
+/// Charges the parts that a value is taken into, of which nobody knows more than that commas are
+/// between them.
+fn charge_parts(text: &str) -> Result<Charge> {
+    let parts = 1 + text.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+    let mut charge = current::charge();
+    charge.add(parts.saturating_mul(PART_BYTES).saturating_add(text.len()))?;
+    Ok(charge)
 }
 
 /// What a value is, by its first byte.
@@ -111,6 +143,8 @@ fn raw(text: &str) -> Result<&str> {
 }
 
 fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
+    // A value is read once for each level, of at most [`BYTES_MAX`] bytes.
+    PACE.with_borrow_mut(|pace| pace.went(text.len()))?;
     serde_json::from_str(text).map_err(|problem| ValueError::json(&problem))
 }
 
@@ -134,36 +168,41 @@ pub(crate) fn text_of(raw: &str) -> Result<String> {
 }
 
 /// Appends a text in quotes, as PostgreSQL escapes it.
-pub(crate) fn write_text(text: &str, out: &mut String) {
+pub(crate) fn write_text(text: &str, out: &mut TextBuilder) -> Result<()> {
+    let escaped = text.bytes().filter(|byte| *byte < b' ' || matches!(byte, b'"' | b'\\')).count();
+    let len = text.len() + 5 * escaped + 2;
+    out.reserve(len)?;
+    let mut copy = current::charge();
+    copy.add(2 * len)?;
     // A text always can be written.
-    out.push_str(&serde_json::to_string(text).unwrap_or_default());
+    out.push(&serde_json::to_string(text).unwrap_or_default())
 }
 
-fn write_normal(raw: &str, out: &mut String) -> Result<()> {
+fn write_normal(raw: &str, out: &mut TextBuilder) -> Result<()> {
     match Kind::of(raw) {
         Kind::Object => {
-            out.push('{');
+            out.push("{")?;
             for (at, (key, value)) in normal_fields(fields(raw)?).into_iter().enumerate() {
-                out.push_str(if at > 0 { ", " } else { "" });
-                write_text(&key, out);
-                out.push_str(": ");
+                out.push(if at > 0 { ", " } else { "" })?;
+                write_text(&key, out)?;
+                out.push(": ")?;
                 write_normal(value, out)?;
             }
-            out.push('}');
+            out.push("}")?;
         }
         Kind::Array => {
-            out.push('[');
+            out.push("[")?;
             for (at, value) in elements(raw)?.into_iter().enumerate() {
-                out.push_str(if at > 0 { ", " } else { "" });
+                out.push(if at > 0 { ", " } else { "" })?;
                 write_normal(value, out)?;
             }
-            out.push(']');
+            out.push("]")?;
         }
-        Kind::Text => write_text(&text_of(raw)?, out),
+        Kind::Text => write_text(&text_of(raw)?, out)?,
         Kind::Number => number::write_normal(raw, out)?,
-        Kind::Boolean | Kind::Null => out.push_str(raw),
+        Kind::Boolean | Kind::Null => out.push(raw)?,
     }
-    if out.len() > BYTES_MAX { Err(ValueError::json_too_long(BYTES_MAX)) } else { Ok(()) }
+    Ok(())
 }
 
 /// Keys in their order (I1), each with its last value.

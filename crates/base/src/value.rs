@@ -7,6 +7,7 @@
 //!                 no more than rounding and trailing blanks; else it is an error with a SQLSTATE
 
 mod array;
+mod builder;
 mod cast;
 mod convert;
 mod error;
@@ -16,6 +17,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
+pub use builder::TextBuilder;
 pub use convert::FromValue;
 pub use error::ValueError;
 

@@ -122,15 +122,20 @@ impl Alone {
     }
 
     fn reply(
-        &self,
+        &mut self,
         schema: &Schema,
         program: &Program,
         ended: Result<u64, (SqlError, u64)>,
     ) -> Reply {
         schema.reclaim(QUIET_WORKER);
         match ended {
-            Ok(durable_in) => Reply::new(Ok(Rows::of_program(&self.frame, program)), durable_in),
-            Err((error, durable_in)) => Reply::new(Err(Box::new(error)), durable_in),
+            Ok(durable_in) => {
+                Reply::new(Ok(Rows::of_program(&mut self.frame, program)), durable_in)
+            }
+            Err((error, durable_in)) => {
+                self.frame.release();
+                Reply::new(Err(Box::new(error)), durable_in)
+            }
         }
     }
 }

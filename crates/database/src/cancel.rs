@@ -13,9 +13,8 @@ use hotrow_base::sync::Latch;
 /// Interrupts the statements of one session, from any thread. What is interrupted fails with 57014
 /// and is undone; its session goes on.
 ///
-/// Interrupted are loops, scans and queries, waits for locks and for a thread of the engine. A
-/// call that a thread of the engine has taken runs to its end, which its step budget bounds: others
-/// may have been planned behind it.
+/// Interrupted are loops, scans, queries and functions of long texts, of statements and of calls
+/// that a thread of the engine has taken, and waits for locks and for such a thread.
 ///
 /// ```
 /// let db = hotrow::Database::open_in_memory(hotrow::Config::default().threads(1))?;

@@ -122,6 +122,20 @@ impl Mailbox {
         }
     }
 
+    /// Has the call obey a session, and charge its memory to it; none: nobody. What is there is
+    /// another session's, whose call a thread has had before.
+    pub(crate) fn serve(&self, interrupt: Option<&Arc<Interrupt>>) {
+        let of_call = &mut self.invocation.lock().interrupt;
+        let is_same = match (interrupt, &*of_call) {
+            (Some(new), Some(old)) => Arc::ptr_eq(new, old),
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_same {
+            *of_call = interrupt.cloned();
+        }
+    }
+
     /// Moves a call (I4); whether it was there.
     fn go(&self, from: Place, to: Place) -> bool {
         let (from, to) = (from as u8, to as u8);
@@ -253,7 +267,7 @@ impl Priority {
 }
 
 /// How long a session lets its call wait for a thread, or for somebody's open transaction. One that
-/// a thread runs is waited for, since others may have been planned behind it.
+/// a thread runs is waited for: it looks at the interrupt itself ([`Invocation::interrupt`]).
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Patience<'a> {
     /// says when to give it up

@@ -1,8 +1,8 @@
 //! Answers that a session gives before they are durable, for whoever waits later.
 //!
 //! Role         a server's connection goes on with the next message while earlier answers wait
-//!              for the log; a script waits once for all its statements; [`Session::submit`] gives a
-//!              ticket. [`crate::settling`] says what answers wait for
+//!              for the log; a script waits once for all its statements; [`Session::submit`] gives
+//!              a ticket. [`crate::settling`] says what answers wait for
 //! States       of a session: waits for each answer -> holds back: each answer adds to what is
 //!              [owed](Owed), which whoever tells answers takes and waits for
 //! Concurrency  one session's thread, and who holds its [`Horizon`]: the latch is never waited for
@@ -191,7 +191,8 @@ impl Session {
     /// With 1024 that are not durable the next one waits for the oldest.
     ///
     /// ```
-    /// # let directory = std::env::temp_dir().join(format!("hotrow-submit-{}", std::process::id()));
+    /// # let directory = format!("hotrow-submit-{}", std::process::id());
+    /// # let directory = std::env::temp_dir().join(directory);
     /// # let db = hotrow::Database::open(&directory, hotrow::Config::default().threads(1))?;
     /// let session = db.session();
     /// session.execute(

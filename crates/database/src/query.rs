@@ -9,11 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::clock;
+use hotrow_base::memory::Charge;
 use hotrow_base::panics;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
-use hotrow_query::{Ground, Limits, Row};
+use hotrow_query::{Fetched, Ground, Limits, Row};
 use hotrow_sql::{
     Advisory, AdvisoryStep, Change, Query, SystemContext, SystemFunction, sequence_named,
     system_function, system_rows,
@@ -98,15 +99,17 @@ pub(crate) fn change(
     let mut invocation = Invocation { now_us: around.now_us, ..Invocation::default() };
     let columns = work.apply.procedure.result.iter().map(|column| column.name.clone()).collect();
     let (mut returned, mut touched) = (Vec::new(), 0);
+    let mut charge = Charge::new(around.session.interrupt().memory());
     for row in rows.iter() {
         let values: Vec<&Value> = values.iter().chain(row).collect();
         bind_all(&work.apply.procedure, &*values, &mut invocation.arguments)?;
         around.session.draw_for(&work.apply.procedure, &mut invocation.arguments)?;
         let Some(changed) = execute(&work.apply, &invocation)? else { return Ok(None) };
         touched += changed.touched();
+        charge.add(changed.bytes()).map_err(SqlError::from)?;
         returned.extend_from_slice(changed.values());
     }
-    Ok(Some(Rows::new(columns, returned, touched)))
+    Ok(Some(Rows::new(columns, returned, touched).charged(charge)))
 }
 
 impl StatementProgram {
@@ -142,16 +145,18 @@ pub(crate) fn run(
 ) -> Result<Option<Rows>, Error> {
     let invocation = Invocation { now_us: around.now_us, ..Invocation::default() };
     let mut ground = Reads { work, around, execute, invocation };
-    let limits = Limits { bytes_max: around.inner.config.result_bytes_max };
+    let interrupt = Some(Arc::clone(around.session.interrupt()));
+    let limits = Limits { bytes_max: around.inner.config.result_bytes_max, interrupt };
     // What the ground does is guarded again.
     let run = || {
         panics::point::reach("query");
         hotrow_query::run(&work.query, values, around.now_us, limits, &mut ground)
     };
     match apart(run) {
-        Ok(values) => {
-            let rows = values.len() / work.columns.len().max(1);
-            Ok(Some(Rows::new(Arc::clone(&work.columns), values, rows as u64)))
+        Ok(Fetched { values, charge }) => {
+            let count = values.len() / work.columns.len().max(1);
+            let rows = Rows::new(Arc::clone(&work.columns), values, count as u64);
+            Ok(Some(rows.charged(charge)))
         }
         Err(Halt::Outdated) => Ok(None),
         Err(Halt::Failed(error)) => Err(error),
@@ -320,20 +325,21 @@ impl Ground for Reads<'_, '_> {
         Ok(self.around.session.interrupt().check().map_err(SqlError::from)?)
     }
 
-    fn fetch(&mut self, fetch: usize, values: &[Value]) -> Result<Vec<Value>, Halt> {
+    fn fetch(&mut self, fetch: usize, values: &[Value]) -> Result<Fetched, Halt> {
         let _guard = panics::guard();
         let read = &self.work.fetches[fetch];
         let arguments = &mut self.invocation.arguments;
         bind_all(&read.procedure, values, arguments)?;
         self.around.session.draw_for(&read.procedure, arguments).map_err(Halt::Failed)?;
         let rows = (self.execute)(read, &self.invocation).map_err(Halt::Failed)?;
-        rows.map(Rows::into_values).ok_or(Halt::Outdated)
+        let (values, charge) = rows.map(Rows::into_parts).ok_or(Halt::Outdated)?;
+        Ok(Fetched { values, charge })
     }
 
     fn hold(&mut self, fetch: usize, key: &[Value]) -> Result<Option<Vec<Value>>, Halt> {
         match self.fetch(fetch, key) {
             Err(Halt::Failed(Error::Sql(error))) if error.sqlstate == *b"55P03" => Ok(None),
-            fetched => fetched.map(Some),
+            fetched => fetched.map(|fetched| Some(fetched.values)),
         }
     }
 

@@ -353,7 +353,7 @@ struct KeyedEnds<'a> {
 
 impl ReplayEnds for KeyedEnds<'_> {
     fn ended(&self, call: &LoggedCall, frame: &mut Frame, program: &Program) {
-        let Invocation { procedure, arguments, now_us, key } = &call.invocation;
+        let Invocation { procedure, arguments, now_us, key, .. } = &call.invocation;
         let procedure = self.schema.procedure(*procedure).expect("it has just been run");
         let answer = Ok(Rows::of_program(frame, program));
         let call = call_checksum(&procedure.procedure, arguments);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hotrow_base::decimal::Decimal;
 use hotrow_base::ids::ProcedureId;
+use hotrow_base::memory::{Charge, MemoryAccount};
 use hotrow_base::value::{FromValue, Value, ValueError};
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::frame::Frame;
@@ -25,7 +26,7 @@ use crate::error::Error;
 /// assert_eq!(rows, [(1, Some("one".to_owned())), (2, None)]);
 /// # Ok::<(), hotrow::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Rows {
     columns: Arc<[String]>,
     /// row after row
@@ -33,6 +34,19 @@ pub struct Rows {
     touched: u64,
     durability: Durability,
     notices: Vec<Notice>,
+    /// what many values, or long ones, take of their statement's memory
+    charge: Charge,
+}
+
+/// Who pays for their memory tells no rows apart.
+impl PartialEq for Rows {
+    fn eq(&self, other: &Self) -> bool {
+        let facts = |rows: &Self| (rows.touched, rows.durability);
+        self.columns == other.columns
+            && self.values == other.values
+            && facts(self) == facts(other)
+            && self.notices == other.notices
+    }
 }
 
 impl Rows {
@@ -71,25 +85,39 @@ impl Default for Rows {
 
 impl Rows {
     /// As [`Rows::of_frame`], with names that are not shared with other results.
-    pub(crate) fn of_program(frame: &Frame, program: &Program) -> Self {
+    pub(crate) fn of_program(frame: &mut Frame, program: &Program) -> Self {
         let names = program.result.iter().map(|column| column.name.clone()).collect();
         Self::of_frame(names, frame, program)
     }
 
-    /// The result in a frame; its memory is the caller's to reuse.
-    pub(crate) fn of_frame(columns: Arc<[String]>, frame: &Frame, program: &Program) -> Self {
+    /// Takes the result out of a frame, whose memory is the caller's to reuse.
+    pub(crate) fn of_frame(columns: Arc<[String]>, frame: &mut Frame, program: &Program) -> Self {
         let types = program.result.iter().map(|column| column.data_type).cycle();
         let heap = frame.heap();
         let datums = frame.result_datums().iter().zip(types);
         let values = datums.map(|(&datum, of)| Value::from_datum(datum, of, heap)).collect();
         let touched = frame.slot(ROW_COUNT).as_int() as u64;
-        Self { notices: frame.notices().to_vec(), ..Self::new(columns, values, touched) }
+        let (notices, charge) = (frame.notices().to_vec(), frame.take_answer());
+        frame.release();
+        Self { notices, charge, ..Self::new(columns, values, touched) }
+    }
+
+    /// As they are, charged as told.
+    pub(crate) fn charged(self, charge: Charge) -> Self {
+        Self { charge, ..self }
+    }
+
+    /// Has them be charged to another account: a session's, where they outlive their statement.
+    pub fn move_to(&mut self, account: &Arc<MemoryAccount>) {
+        if self.charge.bytes() > 0 {
+            self.charge.move_to(account);
+        }
     }
 
     /// Rows of some values, row after row.
     pub(crate) fn new(columns: Arc<[String]>, values: Vec<Value>, touched: u64) -> Self {
         let (durability, notices) = (Durability::Memory, Vec::new());
-        Self { columns, values, touched, durability, notices }
+        Self { columns, values, touched, durability, notices, charge: Charge::default() }
     }
 
     /// The values, row after row.
@@ -97,8 +125,9 @@ impl Rows {
         &self.values
     }
 
-    pub(crate) fn into_values(self) -> Vec<Value> {
-        self.values
+    /// The values, and what they are charged to.
+    pub(crate) fn into_parts(self) -> (Vec<Value>, Charge) {
+        (self.values, self.charge)
     }
 
     /// About how many bytes of memory the values take.

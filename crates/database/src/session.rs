@@ -518,8 +518,8 @@ impl Session {
         self.draw_for(&compiled.procedure, &mut mailbox.invocation.lock().arguments)
     }
 
-    /// Has the call in the mailbox run by the engine. While it waits to be taken it can be
-    /// interrupted; later on it cannot, since others may have been planned behind it.
+    /// Has the call in the mailbox run by the engine. While it waits to be taken it is withdrawn by
+    /// an interrupt; later on it looks at it itself.
     fn call_in_queue(&self) -> Result<Rows, Error> {
         let deadline = self.call_deadline.get();
         let called = self.inner.call(&self.mailbox.borrow(), Some(&self.interrupt), deadline);

@@ -30,12 +30,12 @@
 //! Tags mean something as long as locks do. Whatever changes what is locked, or whose a row is (a
 //! table's first whole read, another procedure, other partitions), is a change of the schema at a
 //! quiet point, and each of those raises the floor to the greatest position there is
-//! ([`Quiet::replace`]). So a tag that nobody left, because nobody had to lock then, is of something
-//! that the floor covers.
+//! ([`Quiet::replace`]). So a tag that nobody left, because nobody had to lock then, is of
+//! something that the floor covers.
 //!
-//! What is not covered: figures of the running process (`hotrow.engine_status` and its kin, metrics),
-//! which tell nothing of rows; and [`Database::scan`](crate::Database::scan), whose rows count when
-//! it has returned.
+//! What is not covered: figures of the running process (`hotrow.engine_status` and its kin,
+//! metrics), which tell nothing of rows; and [`Database::scan`](crate::Database::scan), whose rows
+//! count when it has returned.
 //!
 //! [`InteractiveTransaction::seen`]: hotrow_engine::interactive::InteractiveTransaction::seen
 //! [`Journal::entered`]: hotrow_engine::journal::Journal::entered

@@ -89,6 +89,7 @@ impl Talk {
 
     /// Notes that something the session said failed.
     pub(crate) fn fail(&mut self) {
+        self.frame.release();
         if let Some(open) = &mut self.open {
             open.fail();
         }

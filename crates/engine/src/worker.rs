@@ -213,6 +213,7 @@ impl Call {
                 source.finish(self.ticket, End::Aborted { error, durable_in, time });
             }
         }
+        self.frame.release();
     }
 
     /// Ends the call with 42883: its procedure was dropped while it waited.

@@ -177,8 +177,8 @@ impl Log {
         self.shared.horizon()
     }
 
-    /// Waits until the horizon reaches `epoch`, one that somebody has entered; it ends though nobody
-    /// has appended to it. An error when the horizon never will.
+    /// Waits until the horizon reaches `epoch`, one that somebody has entered; it ends though
+    /// nobody has appended to it. An error when the horizon never will.
     pub fn wait_for(&self, epoch: u64) -> Result<(), LogFailure> {
         self.shared.wait_for(epoch)
     }

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use hotrow_base::interrupt::current::{self, Pace};
 use hotrow_base::json;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
@@ -10,11 +11,9 @@ use hotrow_transaction::interpret::Running;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 
+use crate::memory::{Held, bytes_of, bytes_of_key, bytes_of_value};
 use crate::order::key_of;
-use crate::{
-    Flow, Ground, MORE, Row, Runner, Set, Table, Take, bytes_of, bytes_of_key, bytes_of_value,
-    compare_rows, place, sort_places,
-};
+use crate::{Flow, Ground, MORE, Row, Runner, Set, Table, Take, order_of, place, sort_places};
 
 /// What an aggregate takes.
 const TOTAL_BYTES: usize = size_of::<Total<'_>>() + size_of::<Running>();
@@ -140,21 +139,31 @@ impl<'q> Total<'q> {
     }
 
     /// The value of all rows so far.
-    pub(crate) fn result(&mut self, layout: &[SlotId]) -> Result<Value, SqlError> {
+    pub(crate) fn result(&mut self, layout: &[SlotId], held: &mut Held) -> Result<Value, SqlError> {
         if !self.rows.is_empty() {
             let mut rows = std::mem::take(&mut self.rows);
             let places = sort_places(layout, &self.aggregate.order);
-            rows.sort_by(|a, b| compare_rows(a, b, &places));
-            for row in &rows {
-                self.take(row, layout)?;
+            let look = || current::check().map_err(SqlError::from);
+            let order = order_of(&rows, &places, look)?;
+            let mut pace = Pace::default();
+            for at in order {
+                let kept = self.take(&rows[at as usize], layout)?;
+                pace.went(kept + 16).map_err(SqlError::from)?;
+                held.add(kept)?;
             }
+            rows.clear();
         }
+        // As long as it takes to copy it: whoever keeps the value charges it.
+        let mut copied = current::charge();
         Ok(match &mut self.state {
             State::Running(running) => {
                 running.result().map_err(hotrow_transaction::interpret::Fault::into_error)?
             }
             State::Truth(truth) => truth.map_or(Value::Null, Value::Bool),
-            State::Text(text) => text.clone().map_or(Value::Null, Value::Text),
+            State::Text(text) => {
+                copied.add(text.as_ref().map_or(0, String::len))?;
+                text.clone().map_or(Value::Null, Value::Text)
+            }
             State::Array(values) if values.is_empty() => Value::Null,
             State::Pairs(pairs) if pairs.is_empty() => Value::Null,
             State::Array(values) if self.aggregate.function != Aggregation::Array => {
@@ -164,7 +173,10 @@ impl<'q> Total<'q> {
                 let pairs = pairs.iter().map(|(key, value)| (key, value));
                 json::object_of(pairs, ["{ ", " }"], self.aggregate.data_type)?
             }
-            State::Array(values) => Value::Array(values.clone()),
+            State::Array(values) => {
+                copied.add(values.iter().map(bytes_of_value).sum())?;
+                Value::Array(values.clone())
+            }
         })
     }
 }
@@ -190,9 +202,10 @@ impl<'g, G: Ground> Runner<'g, G> {
                 Groups { set, known: Table::default(), groups: groups.into_iter().collect() }
             })
             .collect();
-        let mut bytes = 0;
+        let mut held = self.limits.held();
         let _ = self.each(&group.input, &mut |runner, row| {
-            runner.tick()?;
+            runner.tick_row(&row)?;
+            let mut bytes = 0;
             for Groups { set, known, groups } in &mut sets {
                 let value = |key: &usize| match &places[*key] {
                     Ok(at) => &row[*at],
@@ -212,12 +225,13 @@ impl<'g, G: Ground> Runner<'g, G> {
                     bytes += total.add(&row, &layout)?;
                 }
             }
-            runner.check_bytes(bytes)?;
+            held.add(bytes)?;
             Ok(MORE)
         })?;
         for (mut key, totals) in sets.into_iter().flat_map(|set| set.groups) {
             for mut total in totals {
-                key.push(total.result(&layout)?);
+                self.tick()?;
+                key.push(total.result(&layout, &mut held)?);
             }
             if take(self, key)?.is_break() {
                 return Ok(ControlFlow::Break(()));

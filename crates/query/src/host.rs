@@ -1,8 +1,9 @@
 //! Functions of arrays, patterns and names.
 
+use hotrow_base::interrupt::current::{self, Pace};
 use hotrow_base::json::{self, JsonFunction};
 use hotrow_base::types::DataType;
-use hotrow_base::value::Value;
+use hotrow_base::value::{TextBuilder, Value};
 use hotrow_sql::HostFunction;
 use hotrow_transaction::outcome::SqlError;
 use regex::RegexBuilder;
@@ -12,6 +13,10 @@ use crate::order::compare;
 
 /// Bytes that a compiled pattern may take.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a text that a pattern is looked for in: some 100 ms.
+const SEARCHED_BYTES_MAX: usize = 64 << 20;
+/// Bytes of a text that a function makes.
+const TEXT_BYTES_MAX: usize = 256 << 20;
 
 fn text(value: &Value) -> Option<&str> {
     match value {
@@ -40,7 +45,11 @@ pub(crate) fn integer(value: &Value) -> Option<i64> {
 /// A function's value; NULL where an argument that it needs is NULL.
 pub(crate) fn value(function: HostFunction, arguments: &[Value]) -> Result<Value, SqlError> {
     match function {
-        HostFunction::ArrayOf => return Ok(Value::Array(arguments.to_vec())),
+        HostFunction::ArrayOf => {
+            let mut copies = current::charge();
+            copies.add(arguments.iter().map(Value::bytes).sum())?;
+            return Ok(Value::Array(arguments.to_vec()));
+        }
         HostFunction::Json(function, gives) => return json_value(function, arguments, gives),
         _ => {}
     }
@@ -71,45 +80,47 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
     use HostFunction as H;
     let [first, rest @ ..] = arguments else { return Ok(None) };
     let second = rest.first().unwrap_or(&Value::Null);
+    // What quoting makes of a text: twice, each byte two of them.
+    let mut quoted = current::charge();
+    if matches!(function, H::QuoteIdent | H::QuoteLiteral) {
+        quoted.add(4 * first.bytes())?;
+    }
     let found = match function {
-        H::ArrayToString => (|| {
-            let (values, separator) = (array(first)?, text(second)?);
-            let null = rest.get(1).and_then(text);
-            let shown = values.iter().filter_map(|value| match value {
-                Value::Null => null.map(str::to_owned),
-                value => Some(value.to_string()),
-            });
-            Some(Value::Text(shown.collect::<Vec<_>>().join(separator)))
-        })(),
-        H::StringToArray => (|| {
-            let (whole, separator) = (text(first)?, text(second)?);
-            let part = |part: &str| Value::Text(part.to_owned());
-            Some(Value::Array(match (whole, separator) {
-                ("", _) => Vec::new(),
-                (whole, "") => vec![part(whole)],
-                (whole, separator) => whole.split(separator).map(part).collect(),
-            }))
-        })(),
+        H::ArrayToString => match (array(first), text(second)) {
+            (Some(values), Some(separator)) => {
+                let null = rest.get(1).and_then(text);
+                Some(Value::Text(joined(values, separator, null)?))
+            }
+            _ => None,
+        },
+        H::StringToArray => match (text(first), text(second)) {
+            (Some(whole), Some(separator)) => Some(Value::Array(parted(whole, separator)?)),
+            _ => None,
+        },
         H::ArrayPosition => array(first).and_then(|values| {
             let is_it = |value: &Value| {
                 !value.is_null() && !second.is_null() && compare(value, second).is_eq()
             };
             values.iter().position(is_it).map(|at| Value::Int(at as i32 + 1))
         }),
-        H::ArrayConcat => match (first, second) {
-            (Value::Array(left), Value::Array(right)) => {
-                Some(Value::Array([left.as_slice(), right].concat()))
+        H::ArrayConcat => {
+            let mut copies = current::charge();
+            copies.add(first.bytes() + second.bytes())?;
+            match (first, second) {
+                (Value::Array(left), Value::Array(right)) => {
+                    Some(Value::Array([left.as_slice(), right].concat()))
+                }
+                (Value::Array(left), Value::Null) => Some(Value::Array(left.clone())),
+                (Value::Null, Value::Array(right)) => Some(Value::Array(right.clone())),
+                (Value::Array(left), value) => {
+                    Some(Value::Array([left.as_slice(), std::slice::from_ref(value)].concat()))
+                }
+                (value, Value::Array(right)) => {
+                    Some(Value::Array([std::slice::from_ref(value), right].concat()))
+                }
+                _ => None,
             }
-            (Value::Array(left), Value::Null) => Some(Value::Array(left.clone())),
-            (Value::Null, Value::Array(right)) => Some(Value::Array(right.clone())),
-            (Value::Array(left), value) => {
-                Some(Value::Array([left.as_slice(), std::slice::from_ref(value)].concat()))
-            }
-            (value, Value::Array(right)) => {
-                Some(Value::Array([std::slice::from_ref(value), right].concat()))
-            }
-            _ => None,
-        },
+        }
         H::ArrayEqual => match (first, second) {
             (Value::Array(_), Value::Array(_)) => Some(Value::Bool(compare(first, second).is_eq())),
             _ => None,
@@ -124,20 +135,19 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
         H::Matches | H::MatchesAnyCase => match (text(first), text(second)) {
             (Some(text), Some(pattern)) => {
                 let any_case = function == H::MatchesAnyCase;
-                Some(Value::Bool(compiled(pattern, any_case)?.is_match(text)))
+                let pattern = compiled(pattern, any_case, text)?;
+                let found = pattern.is_match(text);
+                current::check()?;
+                Some(Value::Bool(found))
             }
             _ => None,
         },
         H::RegexpReplace => match (text(first), text(second), rest.get(1).and_then(text)) {
             (Some(whole), Some(pattern), Some(new)) => {
                 let flags = rest.get(2).and_then(text).unwrap_or_default();
-                let pattern = compiled(pattern, flags.contains('i'))?;
-                let new = references(new);
-                let replaced = match flags.contains('g') {
-                    true => pattern.replace_all(whole, new.as_str()),
-                    false => pattern.replace(whole, new.as_str()),
-                };
-                Some(Value::Text(replaced.into_owned()))
+                let pattern = compiled(pattern, flags.contains('i'), whole)?;
+                let most = if flags.contains('g') { usize::MAX } else { 1 };
+                Some(Value::Text(replaced(&pattern, whole, new, most)?))
             }
             _ => None,
         },
@@ -147,13 +157,10 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
                 return Err(SqlError::new(b"22023", message));
             }
             (Some(whole), Some(separator), Some(at)) => {
-                let parts: Vec<&str> = match separator {
-                    "" => vec![whole],
-                    separator => whole.split(separator).collect(),
-                };
-                let at = if at > 0 { at - 1 } else { parts.len() as i64 + at };
-                let part = usize::try_from(at).ok().and_then(|at| parts.get(at));
-                Some(Value::Text(part.copied().unwrap_or_default().to_owned()))
+                let part = part_of(whole, separator, at)?.unwrap_or_default();
+                let mut copy = current::charge();
+                copy.add(part.len())?;
+                Some(Value::Text(part.to_owned()))
             }
             _ => None,
         },
@@ -206,8 +213,101 @@ fn pretty(bytes: i64) -> String {
     format!("{} {unit}", (halves + i64::from(halves > 0)) / 2)
 }
 
-/// A pattern. PostgreSQL's and ours agree on what is common: classes, groups, counts, anchors.
-fn compiled(pattern: &str, any_case: bool) -> Result<regex::Regex, SqlError> {
+/// The elements as one text.
+fn joined(values: &[Value], separator: &str, null: Option<&str>) -> Result<String, SqlError> {
+    let mut out = TextBuilder::new("text", TEXT_BYTES_MAX);
+    let mut is_first = true;
+    for value in values {
+        let shown = match (value, null) {
+            (Value::Null, None) => continue,
+            (Value::Null, Some(null)) => null,
+            (Value::Text(text), _) => text,
+            (other, _) => &other.to_string(),
+        };
+        if !std::mem::take(&mut is_first) {
+            out.push(separator)?;
+        }
+        out.push(shown)?;
+    }
+    Ok(out.finish())
+}
+
+/// The parts of a text between separators.
+fn parted(whole: &str, separator: &str) -> Result<Vec<Value>, SqlError> {
+    let mut list = current::charge();
+    let mut pace = Pace::default();
+    let mut part = |part: &str| {
+        pace.went(part.len() + 1)?;
+        // A list that grows is there twice.
+        list.add(part.len() + 3 * size_of::<Value>())?;
+        Ok::<_, SqlError>(Value::Text(part.to_owned()))
+    };
+    match (whole, separator) {
+        ("", _) => Ok(Vec::new()),
+        (whole, "") => Ok(vec![part(whole)?]),
+        (whole, separator) => whole.split(separator).map(part).collect(),
+    }
+}
+
+/// The part with a number, from 1, or from the end, from -1.
+fn part_of<'a>(whole: &'a str, separator: &str, at: i64) -> Result<Option<&'a str>, SqlError> {
+    if separator.is_empty() {
+        return Ok(matches!(at, 1 | -1).then_some(whole));
+    }
+    let mut pace = Pace::default();
+    if at < 0 {
+        // Separators that overlap are still those that are found from the beginning.
+        let count = whole.matches(separator).count() as u64 + 1;
+        let before = count.checked_sub(at.unsigned_abs());
+        let before = before.map(|before| usize::try_from(before).unwrap_or(usize::MAX));
+        return Ok(before.and_then(|before| whole.split(separator).nth(before)));
+    }
+    let mut left = at;
+    for part in whole.split(separator) {
+        pace.went(part.len() + 1)?;
+        left -= 1;
+        if left == 0 {
+            return Ok(Some(part));
+        }
+    }
+    Ok(None)
+}
+
+/// A text with its first matches replaced.
+fn replaced(
+    pattern: &regex::Regex,
+    whole: &str,
+    new: &str,
+    most: usize,
+) -> Result<String, SqlError> {
+    let new = references(new);
+    let groups = new.matches('$').count();
+    let mut out = TextBuilder::new("text", TEXT_BYTES_MAX);
+    let mut behind = 0;
+    let mut pace = Pace::default();
+    for found in pattern.captures_iter(whole).take(most) {
+        let Some(matched) = found.get(0) else { break };
+        pace.went(16 + matched.end() - behind)?;
+        out.push(&whole[behind..matched.start()])?;
+        // A reference is to a part of the match, or doubled.
+        out.reserve(new.len() + groups * matched.len())?;
+        found.expand(&new, out.text());
+        behind = matched.end();
+    }
+    out.push(&whole[behind..])?;
+    Ok(out.finish())
+}
+
+/// A pattern for a text. PostgreSQL's and ours agree on what is common: classes, groups, counts,
+/// anchors. A search cannot be left in between, and takes as long as the text is long, at worst
+/// times the pattern's size: so both are bounded.
+fn compiled(pattern: &str, any_case: bool, text: &str) -> Result<regex::Regex, SqlError> {
+    if text.len() > SEARCHED_BYTES_MAX {
+        let mebibytes = SEARCHED_BYTES_MAX >> 20;
+        let message = format!("a text of more than {mebibytes} MiB is too long for a pattern");
+        return Err(SqlError::new(b"54000", message));
+    }
+    current::check()?;
     let mut builder = RegexBuilder::new(pattern);
     builder.case_insensitive(any_case).size_limit(PATTERN_BYTES_MAX);
     builder.build().map_err(|error| {

@@ -8,6 +8,7 @@ use hotrow_sql::{Join, JoinKind, Plan};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 
+use crate::memory::{Held, Kept, bytes_of, bytes_of_key};
 use crate::order::join_key;
 use crate::scalars::Reader;
 use crate::{Flow, Ground, MORE, Row, Runner, Table, Take};
@@ -32,6 +33,8 @@ struct Rights {
     by_key: Option<Table<Vec<usize>>>,
     /// which of them had a partner, where that matters
     found: Vec<bool>,
+    /// what all of it takes
+    _held: Held,
 }
 
 /// A join, and where in rows its inputs are.
@@ -62,9 +65,11 @@ impl<'g, G: Ground> Runner<'g, G> {
             (None, true) => Right::ByRow(&join.right),
             _ => Right::Undecided(Vec::new()),
         };
+        let mut held = self.limits.held();
         let flow = self.each(&join.left, &mut |runner, left| {
             if let Right::Undecided(waiting) = &mut right {
                 if join.keyed.is_some() && waiting.len() < KEYED_MAX {
+                    held.add(bytes_of(&left))?;
                     waiting.push(left);
                     return Ok(MORE);
                 }
@@ -133,12 +138,12 @@ impl<'g, G: Ground> Runner<'g, G> {
         };
         let mut has_partner = false;
         let flow = match right {
-            Right::AtOnce(Rights { rows, by_key, found }) => {
+            Right::AtOnce(Rights { rows, by_key, found, .. }) => {
                 let partners = by_key.as_ref().zip(key).map(|(by_key, key)| by_key.get(&key));
                 let partners = partners.map(|found| found.map_or(&[][..], Vec::as_slice));
                 let mut flow = MORE;
                 for number in 0..partners.map_or(rows.len(), <[usize]>::len) {
-                    self.tick()?;
+                    self.tick_row(&rows[partners.map_or(number, |partners| partners[number])])?;
                     let at = partners.map_or(number, |partners| partners[number]);
                     let row = paired(&left, &rows[at]);
                     if !self.is_pair(joiner, &row)? {
@@ -179,13 +184,14 @@ impl<'g, G: Ground> Runner<'g, G> {
 
     /// Reads the right side.
     fn rights(&mut self, joiner: &Joiner<'_>) -> Result<Rights, G::Error> {
-        let rows = self.rows(&joiner.join.right)?;
+        let Kept { rows, mut held } = self.rows(&joiner.join.right)?;
         let by_key = match &joiner.equal {
             None => None,
             Some((_, reader)) => {
                 let mut table: Table<Vec<usize>> = Table::default();
                 for (at, row) in rows.iter().enumerate() {
                     if let Some(key) = join_key(&self.calculator.values(reader, row)?) {
+                        held.add(bytes_of_key(&key) + size_of::<Vec<usize>>())?;
                         table.entry(key).or_default().push(at);
                     }
                     self.tick()?;
@@ -194,7 +200,8 @@ impl<'g, G: Ground> Runner<'g, G> {
             }
         };
         let found = vec![false; if joiner.join.kind == JoinKind::Full { rows.len() } else { 0 }];
-        Ok(Rights { rows, by_key, found })
+        held.add(found.len())?;
+        Ok(Rights { rows, by_key, found, _held: held })
     }
 
     fn is_pair(&mut self, joiner: &Joiner<'_>, row: &Row) -> Result<bool, SqlError> {

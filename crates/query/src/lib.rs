@@ -9,7 +9,8 @@
 //!              what sorts, groups or joins keeps what it must, others keep nothing
 //! Invariants   I1 expressions are programs that the interpreter of procedures runs: they give the
 //!              same values and the same errors
-//!              I2 no operator holds more than the memory it may ([`Limits`]); more is 53200
+//!              I2 no operator holds more than the memory it may ([`Limits`]), and all together no more
+//!                 than the statement's account has; more is 53200
 //! Concurrency  one thread
 //!
 //! We do not use a query library (docs/dependencies.md): the ones there are have arithmetic of
@@ -22,6 +23,7 @@ mod group;
 mod host;
 mod join;
 mod lock;
+mod memory;
 mod order;
 mod recursion;
 mod scalars;
@@ -31,7 +33,11 @@ mod window;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
+use hotrow_base::interrupt::current;
+use hotrow_base::memory::Charge;
+use hotrow_base::sort::sort_numbers;
 use hotrow_base::stack::deeper;
 use hotrow_base::value::Value;
 use hotrow_sql::{Plan, Query, Scalars, SetOperation, SortKey, SystemFunction};
@@ -39,12 +45,17 @@ use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 
 use lock::Lock;
+pub use memory::Limits;
+use memory::{Held, Kept, Seen, bytes_of, bytes_of_key, bytes_of_value};
 use order::{compare_nulls, key_of};
 use scalars::{Calculator, Reader};
 use subquery::Stepper;
 
 /// The values of one row.
 pub type Row = Vec<Value>;
+
+/// Steps between two looks at whether to go on: some 100 us.
+const STEPS_BETWEEN_LOOKS: usize = 1024;
 
 /// Rows that are sorted at once where only the first few are wanted, at least.
 const SORTED_AT_ONCE: usize = 1024;
@@ -63,7 +74,7 @@ pub trait Ground {
     /// # Errors
     ///
     /// Why there are none.
-    fn fetch(&mut self, fetch: usize, values: &[Value]) -> Result<Vec<Value>, Self::Error>;
+    fn fetch(&mut self, fetch: usize, values: &[Value]) -> Result<Fetched, Self::Error>;
 
     /// As [`Ground::fetch`], of a row that is to be held; none if somebody else holds it.
     ///
@@ -96,17 +107,13 @@ pub trait Ground {
     }
 }
 
-/// What a query may use.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// bytes that the rows of one operator take, some 40 for each value and those of texts
-    pub bytes_max: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { bytes_max: 1 << 30 }
-    }
+/// Rows, value after value, and what they are charged to as long as somebody has them.
+#[derive(Default, Debug)]
+pub struct Fetched {
+    /// row after row
+    pub values: Vec<Value>,
+    /// what they take
+    pub charge: Charge,
 }
 
 /// Runs a query; its rows, value after value.
@@ -120,21 +127,21 @@ pub fn run<G: Ground>(
     now_us: i64,
     limits: Limits,
     ground: &mut G,
-) -> Result<Vec<Value>, G::Error> {
-    let mut calculator = Calculator::new(query.slots.len(), now_us);
+) -> Result<Fetched, G::Error> {
+    let _entered = current::enter(limits.interrupt.as_ref());
+    let mut calculator = Calculator::new(query.slots.len(), now_us, limits.interrupt.clone());
     for (slot, value) in query.parameters.iter().zip(parameters) {
         calculator.around[slot.index()].clone_from(value);
     }
     let (known, rounds) = (HashMap::default(), HashMap::default());
-    let mut runner = Runner { ground, calculator, limits, ticks: 0, known, rounds };
-    let (mut values, mut bytes) = (Vec::new(), 0);
-    let _ = runner.each_of(&query.plan, &query.outputs, &mut |runner, row| {
-        bytes += bytes_of(&row);
-        runner.check_bytes(bytes)?;
+    let (mut values, mut held, memo) = (Vec::new(), limits.held(), limits.held());
+    let mut runner = Runner { ground, calculator, limits, ticks: 0, known, memo, rounds };
+    let _ = runner.each_of(&query.plan, &query.outputs, &mut |_, row| {
+        held.add(bytes_of(&row))?;
         values.extend(row);
         Ok(MORE)
     })?;
-    Ok(values)
+    Ok(Fetched { values, charge: held.into_charge() })
 }
 
 /// Where in a layout a slot's value is; else it is of rows around.
@@ -146,11 +153,13 @@ struct Runner<'g, G> {
     ground: &'g mut G,
     calculator: Calculator,
     limits: Limits,
-    ticks: u32,
+    /// steps since it was last asked whether to go on
+    ticks: usize,
     /// what subqueries gave, by what they read of the rows around them
     known: HashMap<*const Plan, Table<subquery::Known>, foldhash::fast::RandomState>,
+    memo: Held,
     /// of recursions that are running: the rows of the last round
-    rounds: HashMap<usize, Vec<Row>, foldhash::fast::RandomState>,
+    rounds: HashMap<usize, Rc<[Row]>, foldhash::fast::RandomState>,
 }
 
 /// Whether more rows are wanted.
@@ -191,7 +200,7 @@ impl<'g, G: Ground> Runner<'g, G> {
             Plan::Compute { input, scalars, .. } => {
                 let reader = Reader::new(scalars, &input.layout());
                 self.each(input, &mut |runner, mut row| {
-                    runner.tick()?;
+                    runner.tick_row(&row)?;
                     let computed = runner.calculator.values(&reader, &row)?;
                     row.extend(computed);
                     take(runner, row)
@@ -216,7 +225,7 @@ impl<'g, G: Ground> Runner<'g, G> {
             Plan::Filter { input, condition } => {
                 let reader = Reader::new(condition, &input.layout());
                 self.each(input, &mut |runner, row| {
-                    runner.tick()?;
+                    runner.tick_row(&row)?;
                     match runner.calculator.is_true(&reader, &row)? {
                         true => take(runner, row),
                         false => Ok(MORE),
@@ -225,17 +234,17 @@ impl<'g, G: Ground> Runner<'g, G> {
             }
             Plan::Recursion(recursion) => self.recursive(recursion, take),
             Plan::Round { table, .. } => {
-                let rows = self.rounds.get(table).cloned().unwrap_or_default();
-                self.give(rows, take)
+                let rows = self.rounds.get(table).map(Rc::clone);
+                self.give(rows.iter().flat_map(|rows| rows.iter()).cloned(), take)
             }
             Plan::Join(join) => self.joined(join, take),
             Plan::Group(group) => self.grouped(group, take),
             Plan::Window(window) => {
-                let rows = self.windowed(window)?;
+                let Kept { rows, held: _held } = self.windowed(window)?;
                 self.give(rows, take)
             }
             Plan::Sort { input, keys } => {
-                let rows = self.sorted(input, keys, None)?;
+                let Kept { rows, held: _held } = self.sorted(input, keys, None)?;
                 self.give(rows, take)
             }
             Plan::Lock { input, locks } => {
@@ -254,12 +263,12 @@ impl<'g, G: Ground> Runner<'g, G> {
             Plan::Distinct { input, on } => {
                 let layout = input.layout();
                 let places: Vec<_> = on.iter().map(|slot| place(&layout, *slot)).collect();
-                let mut seen = Seen::default();
+                let mut seen = Seen::new(&self.limits);
                 self.each(input, &mut |runner, row| {
-                    runner.tick()?;
+                    runner.tick_row(&row)?;
                     // What is no part of the rows is the same for all.
                     let values = places.iter().filter_map(|place| row.get(*place.as_ref().ok()?));
-                    match seen.insert(values, &runner.limits)? {
+                    match seen.insert(values)? {
                         true => take(runner, row),
                         false => Ok(MORE),
                     }
@@ -294,13 +303,13 @@ impl<'g, G: Ground> Runner<'g, G> {
     }
 
     /// All rows of an operator, for who needs them at once.
-    fn rows(&mut self, plan: &Plan) -> Result<Vec<Row>, G::Error> {
-        let mut kept = Kept::default();
-        let _ = self.each(plan, &mut |runner, row| {
-            kept.push(row, &runner.limits)?;
+    fn rows(&mut self, plan: &Plan) -> Result<Kept, G::Error> {
+        let mut kept = Kept::new(&self.limits);
+        let _ = self.each(plan, &mut |_, row| {
+            kept.push(row)?;
             Ok(MORE)
         })?;
-        Ok(kept.rows)
+        Ok(kept)
     }
 
     fn fetched(
@@ -312,7 +321,8 @@ impl<'g, G: Ground> Runner<'g, G> {
     ) -> Flow<G::Error> {
         let values: Row =
             inputs.iter().map(|slot| self.calculator.around[slot.index()].clone()).collect();
-        let mut values = self.ground.fetch(fetch, &values)?.into_iter();
+        let Fetched { values, charge: _charge } = self.ground.fetch(fetch, &values)?;
+        let mut values = values.into_iter();
         loop {
             let row: Row = values.by_ref().take(width).collect();
             if row.len() < width || width == 0 {
@@ -331,30 +341,49 @@ impl<'g, G: Ground> Runner<'g, G> {
         input: &Plan,
         keys: &[SortKey],
         most: Option<usize>,
-    ) -> Result<Vec<Row>, G::Error> {
+    ) -> Result<Kept, G::Error> {
         let layout = input.layout();
         let Some(most) = most else {
-            let mut rows = self.rows(input)?;
-            sort(&mut rows, &layout, keys);
-            return Ok(rows);
+            let mut kept = self.rows(input)?;
+            self.sort(&mut kept, &layout, keys)?;
+            return Ok(kept);
         };
-        let (mut rows, mut bytes) = (Vec::new(), 0);
+        let mut kept = Kept::new(&self.limits);
         let room = most.saturating_mul(2).max(SORTED_AT_ONCE);
         let _ = self.each(input, &mut |runner, row| {
-            bytes += bytes_of(&row);
-            rows.push(row);
-            let is_much = bytes > runner.limits.bytes_max && rows.len() > most;
-            if rows.len() >= room || is_much {
-                sort(&mut rows, &layout, keys);
-                rows.truncate(most);
-                bytes = rows.iter().map(bytes_of).sum();
+            let bytes = bytes_of(&row);
+            let is_full = kept.held.add(bytes).is_err();
+            if kept.rows.len() >= room || is_full && kept.rows.len() > most {
+                runner.sort(&mut kept, &layout, keys)?;
+                kept.rows.truncate(most);
+                let left: usize = kept.rows.iter().map(bytes_of).sum();
+                kept.held.set(left + if is_full { 0 } else { bytes })?;
             }
-            runner.check_bytes(bytes)?;
+            if is_full {
+                kept.held.add(bytes)?;
+            }
+            kept.rows.push(row);
             Ok(MORE)
         })?;
-        sort(&mut rows, &layout, keys);
-        rows.truncate(most);
-        Ok(rows)
+        self.sort(&mut kept, &layout, keys)?;
+        kept.rows.truncate(most);
+        Ok(kept)
+    }
+
+    /// Sorts rows; those that are equal stay in their order.
+    fn sort(
+        &mut self,
+        kept: &mut Kept,
+        layout: &[SlotId],
+        keys: &[SortKey],
+    ) -> Result<(), G::Error> {
+        let places = sort_places(layout, keys);
+        let mut held = self.limits.held();
+        // The numbers twice while they are merged, and the rows as they are put into order.
+        held.add(kept.rows.len() * (2 * size_of::<u32>() + size_of::<Row>()))?;
+        let order = order_of(&kept.rows, &places, || self.ground.go_on())?;
+        kept.rows = order.iter().map(|at| std::mem::take(&mut kept.rows[*at as usize])).collect();
+        Ok(())
     }
 
     /// The rows behind the first `offset`, at most `limit`. No more are computed than it takes.
@@ -371,7 +400,7 @@ impl<'g, G: Ground> Runner<'g, G> {
         if let Plan::Sort { input, keys } = input
             && let Some(most) = limit.checked_add(offset)
         {
-            let rows = self.sorted(input, keys, Some(most))?;
+            let Kept { rows, held: _held } = self.sorted(input, keys, Some(most))?;
             return self.give(rows.into_iter().skip(offset), take);
         }
         let (mut before, mut left, mut flow) = (offset, limit, MORE);
@@ -397,12 +426,13 @@ impl<'g, G: Ground> Runner<'g, G> {
                 Err(slot) => runner.calculator.around[slot.index()].clone(),
             };
             let row = places.iter().map(value).collect();
+            runner.tick_row(&row)?;
             take(runner, row)
         })
     }
 
     /// Some columns of an operator's rows.
-    fn columns(&mut self, plan: &Plan, slots: &[SlotId]) -> Result<Vec<Row>, G::Error> {
+    fn columns(&mut self, plan: &Plan, slots: &[SlotId]) -> Result<Kept, G::Error> {
         self.first_columns(plan, slots, usize::MAX)
     }
 
@@ -412,13 +442,13 @@ impl<'g, G: Ground> Runner<'g, G> {
         plan: &Plan,
         slots: &[SlotId],
         most: usize,
-    ) -> Result<Vec<Row>, G::Error> {
-        let mut kept = Kept::default();
-        let _ = self.each_of(plan, slots, &mut |runner, row| {
-            kept.push(row, &runner.limits)?;
+    ) -> Result<Kept, G::Error> {
+        let mut kept = Kept::new(&self.limits);
+        let _ = self.each_of(plan, slots, &mut |_, row| {
+            kept.push(row)?;
             Ok(if kept.rows.len() < most { MORE } else { ControlFlow::Break(()) })
         })?;
-        Ok(kept.rows)
+        Ok(kept)
     }
 
     /// UNION, INTERSECT and EXCEPT.
@@ -430,19 +460,20 @@ impl<'g, G: Ground> Runner<'g, G> {
         take: Take<'_, 'g, G>,
     ) -> Flow<G::Error> {
         let mut counts: Table<usize> = Table::default();
-        let mut bytes = 0;
+        let mut held = self.limits.held();
         if operation != SetOperation::Union {
             let _ = self.each_of(right.0, right.1, &mut |runner, row| {
                 runner.tick()?;
                 let key = key_of(&row);
-                bytes += bytes_of_key(&key);
-                runner.check_bytes(bytes)?;
+                if !counts.contains_key(&key) {
+                    held.add(bytes_of_key(&key))?;
+                }
                 *counts.entry(key).or_default() += 1;
                 Ok(MORE)
             })?;
         }
         let keeps = operation == SetOperation::Intersect;
-        let mut seen = Seen::default();
+        let mut seen = Seen::new(&self.limits);
         let mut add = |runner: &mut Self, row: Row| {
             runner.tick()?;
             let is_kept = operation == SetOperation::Union
@@ -455,7 +486,7 @@ impl<'g, G: Ground> Runner<'g, G> {
                     Some(_) if !all => keeps,
                     _ => !keeps,
                 };
-            match is_kept && (all || seen.insert(&row, &runner.limits)?) {
+            match is_kept && (all || seen.insert(&row)?) {
                 true => take(runner, row),
                 false => Ok(MORE),
             }
@@ -490,98 +521,37 @@ impl<'g, G: Ground> Runner<'g, G> {
     }
 
     fn tick(&mut self) -> Result<(), G::Error> {
-        self.ticks = self.ticks.wrapping_add(1);
-        if self.ticks.is_multiple_of(1024) { self.ground.go_on() } else { Ok(()) }
+        self.work(1)
     }
 
-    fn check_bytes(&self, bytes: usize) -> Result<(), SqlError> {
-        self.limits.check(bytes)
+    /// As [`Runner::tick`], for a row that may be a large one.
+    fn tick_row(&mut self, row: &Row) -> Result<(), G::Error> {
+        self.work(1 + bytes_of(row) / 1024)
     }
 
-    fn check_size(&self, rows: usize, bytes: usize) -> Result<(), SqlError> {
-        self.limits.check(rows.saturating_mul(bytes + size_of::<Row>()))
-    }
-}
-
-impl Limits {
-    /// Fails where an operator keeps so much.
-    fn check(&self, bytes: usize) -> Result<(), SqlError> {
-        if bytes <= self.bytes_max {
+    /// So many steps have been taken: asks from time to time whether to go on.
+    fn work(&mut self, steps: usize) -> Result<(), G::Error> {
+        self.ticks = self.ticks.saturating_add(steps);
+        if self.ticks < STEPS_BETWEEN_LOOKS {
             return Ok(());
         }
-        let mebibytes = self.bytes_max >> 20;
-        let message = format!("the query needs more than {mebibytes} MiB for rows in between");
-        let mut error = SqlError::new(b"53200", message);
-        error.hint = Some("Narrow it with WHERE, or compute it in parts.".to_owned());
-        Err(error)
+        self.ticks = 0;
+        self.ground.go_on()
     }
 }
 
-/// Rows that an operator keeps.
-#[derive(Default)]
-struct Kept {
-    rows: Vec<Row>,
-    bytes: usize,
-}
-
-impl Kept {
-    fn push(&mut self, row: Row, limits: &Limits) -> Result<(), SqlError> {
-        self.bytes += bytes_of(&row);
-        limits.check(self.bytes)?;
-        self.rows.push(row);
-        Ok(())
-    }
-}
-
-/// Rows that were met before, by their values.
-#[derive(Default)]
-struct Seen {
-    keys: Set,
-    bytes: usize,
-}
-
-impl Seen {
-    /// Whether values are new.
-    fn insert<'v>(
-        &mut self,
-        values: impl IntoIterator<Item = &'v Value>,
-        limits: &Limits,
-    ) -> Result<bool, SqlError> {
-        let key = key_of(values);
-        let bytes = bytes_of_key(&key);
-        let is_new = self.keys.insert(key);
-        if is_new {
-            self.bytes += bytes;
-            limits.check(self.bytes)?;
-        }
-        Ok(is_new)
-    }
-}
-
-/// What a row takes.
-fn bytes_of(row: &Row) -> usize {
-    size_of::<Row>() + row.iter().map(bytes_of_value).sum::<usize>()
-}
-
-fn bytes_of_value(value: &Value) -> usize {
-    size_of::<Value>()
-        + match value {
-            Value::Text(text) | Value::Json(text) | Value::Jsonb(text) => text.len(),
-            Value::Bytea(bytes) => bytes.len(),
-            Value::Array(values) => values.iter().map(bytes_of_value).sum(),
-            _ => 0,
-        }
-}
-
-/// What a key takes in a hash table.
-fn bytes_of_key(key: &[u8]) -> usize {
-    size_of::<(Vec<u8>, usize)>() + key.len()
-}
-
-/// Sorts rows; those that are equal stay in their order.
-fn sort(rows: &mut [Row], layout: &[SlotId], keys: &[SortKey]) {
-    let places = sort_places(layout, keys);
-    rows.sort_by(|a, b| compare_rows(a, b, &places));
+/// The numbers of rows in the order that places of their values say; of equal ones the first is
+/// first.
+fn order_of<E>(
+    rows: &[Row],
+    places: &[(usize, SortKey)],
+    look: impl FnMut() -> Result<(), E>,
+) -> Result<Vec<u32>, E> {
+    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+    let row = |at: u32| &rows[at as usize];
+    let bytes = |at: u32| places.iter().map(|(place, _)| bytes_of_value(&row(at)[*place])).sum();
+    sort_numbers(&mut order, bytes, |a, b| compare_rows(row(a), row(b), places), look)?;
+    Ok(order)
 }
 
 /// Where the values of an order are. What is no part of the rows orders nothing.

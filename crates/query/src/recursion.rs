@@ -6,7 +6,8 @@
 
 use hotrow_sql::Recursion;
 
-use crate::{Flow, Ground, MORE, Runner, Seen, Take, bytes_of};
+use crate::memory::{Kept, Seen, bytes_of};
+use crate::{Flow, Ground, MORE, Runner, Take};
 
 impl<'g, G: Ground> Runner<'g, G> {
     pub(crate) fn recursive(
@@ -16,21 +17,20 @@ impl<'g, G: Ground> Runner<'g, G> {
     ) -> Flow<G::Error> {
         let Recursion { table, all, start, next, .. } = recursion;
         let outer = self.rounds.remove(table);
-        let (mut seen, mut bytes, mut flow) = (Seen::default(), 0, MORE);
-        let mut new = self.columns(&start.0, &start.1)?;
+        let (mut seen, mut held, mut flow) = (Seen::new(&self.limits), self.limits.held(), MORE);
+        let Kept { rows: mut new, .. } = self.columns(&start.0, &start.1)?;
         loop {
             if !all {
                 let mut kept = Vec::with_capacity(new.len());
                 for row in new {
-                    if seen.insert(&row, &self.limits)? {
+                    if seen.insert(&row)? {
                         kept.push(row);
                     }
                 }
                 new = kept;
             }
             // A recursion without an end shall have one, whoever counts its rows.
-            bytes += new.iter().map(bytes_of).sum::<usize>();
-            self.check_bytes(bytes)?;
+            held.add(new.iter().map(bytes_of).sum())?;
             if new.is_empty() {
                 break;
             }
@@ -39,8 +39,8 @@ impl<'g, G: Ground> Runner<'g, G> {
                 break;
             }
             self.ground.go_on()?;
-            self.rounds.insert(*table, new);
-            new = self.columns(&next.0, &next.1)?;
+            self.rounds.insert(*table, new.into());
+            Kept { rows: new, .. } = self.columns(&next.0, &next.1)?;
         }
         match outer {
             Some(outer) => self.rounds.insert(*table, outer),

@@ -1,5 +1,8 @@
 //! Values computed from rows, by the interpreter that runs procedures.
 
+use std::sync::Arc;
+
+use hotrow_base::interrupt::Interrupt;
 use hotrow_base::value::Value;
 use hotrow_sql::{Scalar, Scalars};
 use hotrow_transaction::access::NoRows;
@@ -52,9 +55,11 @@ impl<'q> Reader<'q> {
 }
 
 impl Calculator {
-    pub(crate) fn new(slots: usize, now_us: i64) -> Self {
+    pub(crate) fn new(slots: usize, now_us: i64, interrupt: Option<Arc<Interrupt>>) -> Self {
         let invocation = Invocation { now_us, ..Invocation::default() };
-        Self { frame: Frame::new(), invocation, around: vec![Value::Null; slots] }
+        let mut frame = Frame::new();
+        frame.set_interrupt(interrupt);
+        Self { frame, invocation, around: vec![Value::Null; slots] }
     }
 
     /// Appends the values for a row.

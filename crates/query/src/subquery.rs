@@ -7,15 +7,18 @@ use hotrow_sql::{HostFunction, Plan, Step, StepKind, SubqueryKind};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 
+use crate::memory::{Kept, bytes_of_key, bytes_of_value};
 use crate::order::{holds, key_of};
 use crate::scalars::Reader;
-use crate::{Flow, Ground, MORE, Row, Runner, Take, place};
+use crate::{Fetched, Flow, Ground, MORE, Row, Runner, Take, place};
 
 /// The column of a subquery's rows.
 pub(crate) type Known = std::rc::Rc<[Value]>;
 
 /// Different values of the rows around for which a subquery's rows are kept.
 const KNOWN_MAX: usize = 10_000;
+/// The part of a query's memory that they may take: one of so many.
+const MEMO_SHARE: usize = 8;
 
 /// A step, and where in rows of a layout its inputs are.
 pub(crate) struct Stepper<'q> {
@@ -50,26 +53,27 @@ impl<'g, G: Ground> Runner<'g, G> {
                 take(self, row)
             }
             StepKind::Call { fetch } => {
-                let values = self.ground.fetch(*fetch, &arguments)?;
+                let Fetched { values, .. } = self.ground.fetch(*fetch, &arguments)?;
                 row.push(values.into_iter().next().unwrap_or_default());
                 take(self, row)
             }
             StepKind::CallRows { fetch } => {
-                let values = self.ground.fetch(*fetch, &arguments)?;
-                self.check_size(values.len(), size_of::<Value>())?;
+                let Fetched { values, charge: _charge } = self.ground.fetch(*fetch, &arguments)?;
                 let own = values.chunks(step.outputs.len());
                 self.give(own.map(|own| [&*row, own].concat()), take)
             }
             StepKind::Expand(all) => {
                 let mut given = arguments.as_slice();
+                let mut expanded = self.limits.held();
                 let mut sides = Vec::with_capacity(all.len());
                 for one in all {
                     let (own, rest) = given.split_at(one.arguments);
+                    expanded.add(own.iter().map(bytes_of_value).sum())?;
                     sides.push((crate::host::rows(one.function, own)?, one.columns));
                     given = rest;
                 }
                 for number in 1.. {
-                    self.tick()?;
+                    self.tick_row(&row)?;
                     let mut next = row.clone();
                     let mut is_there = false;
                     for (side, columns) in &mut sides {
@@ -102,6 +106,7 @@ impl<'g, G: Ground> Runner<'g, G> {
                     _ => usize::MAX,
                 };
                 let values = self.subquery((plan, *column, most), inputs, layout, &row)?;
+                self.work(values.len() / 16)?;
                 row.push(made_of(*kind, &values, arguments.first())?);
                 take(self, row)
             }
@@ -127,10 +132,13 @@ impl<'g, G: Ground> Runner<'g, G> {
         if let Some(known) = self.known.get(&address).and_then(|known| known.get(&key)) {
             return Ok(known.clone());
         }
-        let rows = self.first_columns(plan, &[column], most)?;
+        let Kept { rows, held } = self.first_columns(plan, &[column], most)?;
         let values: Known = rows.into_iter().flatten().collect();
         let known = self.known.entry(address).or_default();
-        if known.len() < KNOWN_MAX {
+        let bytes = held.bytes() + bytes_of_key(&key);
+        // What there is no room for is computed again: only a part of the room is for this.
+        let has_room = self.memo.bytes() + bytes <= self.limits.bytes_max / MEMO_SHARE;
+        if known.len() < KNOWN_MAX && has_room && self.memo.add(bytes).is_ok() {
             known.insert(key, values.clone());
         }
         Ok(values)

@@ -10,8 +10,9 @@ use hotrow_transaction::program::SlotId;
 use crate::frame::{Peers, frames};
 use crate::group::Total;
 use crate::host::integer;
+use crate::memory::{Held, Kept, Made, bytes_of_key};
 use crate::order::key_of;
-use crate::{Ground, Row, Runner, Table, compare_rows, place, sort, sort_places};
+use crate::{Ground, Row, Runner, Table, compare_rows, place, sort_places};
 
 /// The rows of a partition, in order.
 pub(crate) struct Partition<'r> {
@@ -47,32 +48,41 @@ impl Partition<'_> {
 }
 
 impl<G: Ground> Runner<'_, G> {
-    pub(crate) fn windowed(&mut self, window: &Window) -> Result<Vec<Row>, G::Error> {
-        let mut rows = self.rows(&window.input)?;
+    pub(crate) fn windowed(&mut self, window: &Window) -> Result<Kept, G::Error> {
+        let mut kept = self.rows(&window.input)?;
         let mut layout = window.input.layout();
-        sort(&mut rows, &layout, &window.order);
+        self.sort(&mut kept, &layout, &window.order)?;
+        let Kept { rows, mut held } = kept;
         let places: Vec<_> =
             window.partition.iter().filter_map(|slot| place(&layout, *slot).ok()).collect();
         let mut known: Table<usize> = Table::default();
+        let mut keys = self.limits.held();
         let mut partitions: Vec<Vec<Row>> = Vec::new();
         for row in rows {
+            self.tick_row(&row)?;
             let key = key_of(places.iter().map(|at| &row[*at]));
-            let at = *known.entry(key).or_insert_with(|| {
-                partitions.push(Vec::new());
-                partitions.len() - 1
-            });
+            keys.add(size_of::<Row>())?;
+            let at = match known.get(&key) {
+                Some(at) => *at,
+                None => {
+                    keys.add(bytes_of_key(&key) + size_of::<Vec<Row>>())?;
+                    known.insert(key, partitions.len());
+                    partitions.push(Vec::new());
+                    partitions.len() - 1
+                }
+            };
             partitions[at].push(row);
         }
         for (function, output) in &window.functions {
             for rows in &mut partitions {
-                let values = self.window_values(function, rows, &layout, window)?;
+                let values = self.window_values(function, rows, &layout, window, &mut held)?;
                 for (row, value) in rows.iter_mut().zip(values) {
                     row.push(value);
                 }
             }
             layout.push(*output);
         }
-        Ok(partitions.into_iter().flatten().collect())
+        Ok(Kept { rows: partitions.into_iter().flatten().collect(), held })
     }
 
     /// The values of a function for the rows of a partition, which are in order.
@@ -82,21 +92,25 @@ impl<G: Ground> Runner<'_, G> {
         rows: &[Row],
         layout: &[SlotId],
         window: &Window,
+        held: &mut Held,
     ) -> Result<Vec<Value>, G::Error> {
         let around = std::mem::take(&mut self.calculator.around);
         let partition = Partition { rows, layout, around: &around };
+        self.work(rows.len() / 16)?;
         let peers = partition.peers(&window.order);
-        let values = match function {
+        let mut made = Made::new(held);
+        let filled = match function {
             WindowFunction::First(_)
             | WindowFunction::Last(_)
             | WindowFunction::Nth { .. }
             | WindowFunction::Running(_) => frames(&partition, window, &peers)
                 .map_err(G::Error::from)
-                .and_then(|frames| self.framed(function, &partition, &frames)),
-            _ => ranked(function, &partition, &peers).map_err(G::Error::from),
+                .and_then(|frames| self.framed(function, &partition, &frames, &mut made)),
+            _ => ranked(function, &partition, &peers, &mut made).map_err(G::Error::from),
         };
+        let values = made.values;
         self.calculator.around = around;
-        values
+        filled.map(|()| values)
     }
 
     /// The values of a function of each row's frame.
@@ -105,20 +119,19 @@ impl<G: Ground> Runner<'_, G> {
         function: &WindowFunction,
         partition: &Partition<'_>,
         frames: &[Range<usize>],
-    ) -> Result<Vec<Value>, G::Error> {
+        made: &mut Made<'_>,
+    ) -> Result<(), G::Error> {
         let of = |at: Option<usize>, slot: SlotId| {
             at.map_or(Value::Null, |at| partition.value(at, slot).clone())
         };
-        let mut values = Vec::with_capacity(frames.len());
-        match function {
-            WindowFunction::First(slot) => {
-                values.extend(frames.iter().map(|frame| of(frame.clone().next(), *slot)));
-            }
-            WindowFunction::Last(slot) => {
-                values.extend(frames.iter().map(|frame| of(frame.clone().next_back(), *slot)));
-            }
-            WindowFunction::Nth { value, at } => {
-                for (row, frame) in frames.iter().enumerate() {
+        if let WindowFunction::Running(aggregate) = function {
+            return self.running(aggregate, partition, frames, made);
+        }
+        for (row, frame) in frames.iter().enumerate() {
+            let value = match function {
+                WindowFunction::First(slot) => of(frame.clone().next(), *slot),
+                WindowFunction::Last(slot) => of(frame.clone().next_back(), *slot),
+                WindowFunction::Nth { value, at } => {
                     let nth = match partition.integer(row, *at) {
                         None => None,
                         Some(nth) if nth > 0 => frame.clone().nth(nth as usize - 1),
@@ -127,15 +140,14 @@ impl<G: Ground> Runner<'_, G> {
                             return Err(SqlError::new(b"22016", message).into());
                         }
                     };
-                    values.push(of(nth, *value));
+                    of(nth, *value)
                 }
-            }
-            WindowFunction::Running(aggregate) => {
-                return self.running(aggregate, partition, frames);
-            }
-            _ => {}
+                _ => Value::Null,
+            };
+            self.work(1 + value.bytes() / 1024)?;
+            made.push(value)?;
         }
-        Ok(values)
+        Ok(())
     }
 
     /// An aggregate of each frame: rows are added to the frame before where it only grows.
@@ -144,14 +156,15 @@ impl<G: Ground> Runner<'_, G> {
         aggregate: &GroupAggregate,
         partition: &Partition<'_>,
         frames: &[Range<usize>],
-    ) -> Result<Vec<Value>, G::Error> {
+        made: &mut Made<'_>,
+    ) -> Result<(), G::Error> {
         // Towards the partition's end, frames grow from the last row on.
         let end = partition.rows.len();
         let backwards = !aggregate.function.tells_order()
             && frames.windows(2).any(|pair| pair[0].start != pair[1].start)
             && frames.iter().all(|frame| frame.end == end);
-        let mut values = vec![Value::Null; frames.len()];
         let mut total = Total::new(aggregate);
+        let mut held = self.limits.held();
         let mut added = 0..0;
         for turn in 0..frames.len() {
             let at = if backwards { frames.len() - 1 - turn } else { turn };
@@ -167,15 +180,21 @@ impl<G: Ground> Runner<'_, G> {
             let new = if keeps && turn > 0 { new } else { frame.clone() };
             if !keeps || turn == 0 {
                 total = Total::new(aggregate);
+                held = self.limits.held();
             }
             for row in new {
-                total.add(&partition.rows[row], partition.layout)?;
-                self.tick()?;
+                held.add(total.add(&partition.rows[row], partition.layout)?)?;
+                self.tick_row(&partition.rows[row])?;
             }
             added = frame;
-            values[at] = total.result(partition.layout)?;
+            let value = total.result(partition.layout, &mut held)?;
+            self.work(value.bytes() / 1024)?;
+            made.push(value)?;
         }
-        Ok(values)
+        if backwards {
+            made.values.reverse();
+        }
+        Ok(())
     }
 }
 
@@ -184,20 +203,21 @@ fn ranked(
     function: &WindowFunction,
     partition: &Partition<'_>,
     peers: &Peers,
-) -> Result<Vec<Value>, SqlError> {
+    made: &mut Made<'_>,
+) -> Result<(), SqlError> {
     let count = partition.rows.len();
     let all = 0..count;
     let number = |number: usize| Value::BigInt(number as i64);
     let share = |part: usize, of: usize| Value::Double(part as f64 / of as f64);
-    Ok(match function {
-        WindowFunction::RowNumber => all.map(|at| number(at + 1)).collect(),
-        WindowFunction::Rank => all.map(|at| number(peers.of(at).start + 1)).collect(),
-        WindowFunction::DenseRank => all.map(|at| number(peers.group(at) + 1)).collect(),
-        WindowFunction::PercentRank if count == 1 => vec![Value::Double(0.0)],
-        WindowFunction::PercentRank => all.map(|at| share(peers.of(at).start, count - 1)).collect(),
-        WindowFunction::CumeDist => all.map(|at| share(peers.of(at).end, count)).collect(),
+    match function {
+        WindowFunction::RowNumber => made.extend(all, |at| number(at + 1)),
+        WindowFunction::Rank => made.extend(all, |at| number(peers.of(at).start + 1)),
+        WindowFunction::DenseRank => made.extend(all, |at| number(peers.group(at) + 1)),
+        WindowFunction::PercentRank if count == 1 => made.push(Value::Double(0.0)),
+        WindowFunction::PercentRank => made.extend(all, |at| share(peers.of(at).start, count - 1)),
+        WindowFunction::CumeDist => made.extend(all, |at| share(peers.of(at).end, count)),
         WindowFunction::Buckets(slot) => match partition.integer(0, *slot) {
-            None => vec![Value::Null; count],
+            None => made.extend(all, |_| Value::Null),
             Some(buckets) if buckets > 0 => {
                 let buckets = usize::try_from(buckets).unwrap_or(usize::MAX);
                 // The first ones have one row more, where it does not come out even.
@@ -206,11 +226,11 @@ fn ranked(
                     Some(behind) => more + behind / least.max(1),
                     None => at / (least + 1),
                 };
-                all.map(|at| Value::Int(bucket(at) as i32 + 1)).collect()
+                made.extend(all, |at| Value::Int(bucket(at) as i32 + 1))
             }
             Some(_) => {
                 let message = "argument of ntile must be greater than zero";
-                return Err(SqlError::new(b"22014", message));
+                Err(SqlError::new(b"22014", message))
             }
         },
         WindowFunction::Lag { value, by, ahead, otherwise } => {
@@ -224,8 +244,8 @@ fn ranked(
                     None => otherwise.map(|slot| partition.value(at, slot).clone()),
                 }
             };
-            all.map(|at| shifted(at).unwrap_or_default()).collect()
+            made.extend(all, |at| shifted(at).unwrap_or_default())
         }
-        _ => Vec::new(),
-    })
+        _ => Ok(()),
+    }
 }

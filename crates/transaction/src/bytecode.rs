@@ -487,6 +487,17 @@ pub enum ReturnCode {
     Slots(Box<[u16]>),
 }
 
+impl ReturnCode {
+    /// Values of a row.
+    #[inline]
+    pub fn width(&self) -> usize {
+        match self {
+            Self::Run(run) => run.len(),
+            Self::Slots(slots) => slots.len(),
+        }
+    }
+}
+
 /// Where [`Op::Switch`] goes.
 #[derive(Clone, Debug)]
 pub struct SwitchCode {

@@ -6,6 +6,7 @@
 //!              I2 ranges in slots point into `heap` (bytes) or `elements` (arrays); both only grow
 //!                 during a call, but for the bytes of rows that a visit did not keep
 
+mod memory;
 mod result;
 mod row_set;
 mod slots;
@@ -63,6 +64,7 @@ pub struct Machine {
     /// what may end the call early; none: nothing but its budget
     interrupt: Option<Arc<Interrupt>>,
     rows_max: RowsMax,
+    budget: memory::Budget,
     /// what went wrong, when execution stopped with [`crate::outcome::Stop::Error`]
     pub error: Option<SqlError>,
     /// what was said, and the bytes that it takes
@@ -163,9 +165,11 @@ impl Frame {
         self.machine.rows_max = RowsMax(bytes);
     }
 
-    /// What may end the calls that begin from now on.
+    /// What may end the calls that begin from now on, and pays for them, unless a call brings its
+    /// own.
     pub fn set_interrupt(&mut self, interrupt: Option<Arc<Interrupt>>) {
-        self.machine.interrupt = interrupt;
+        self.release();
+        self.machine.set_interrupt(interrupt);
     }
 
     /// Whether what runs may go on.
@@ -179,7 +183,9 @@ impl Frame {
 
     /// Prepares for running `program`. The caller has checked number and types of the arguments.
     pub fn begin(&mut self, program: &Program, invocation: &Invocation) {
+        self.release();
         let machine = &mut self.machine;
+        machine.serve(invocation.interrupt.as_ref());
         machine.slots.begin(&program.image);
         machine.heap.clear();
         machine.elements.clear();
@@ -238,6 +244,7 @@ impl Frame {
 
     /// Prepares for taking in the result of a call that was run elsewhere.
     pub fn begin_result(&mut self) {
+        self.release();
         self.machine.heap.clear();
         self.machine.elements.clear();
         self.machine.forget();
@@ -248,10 +255,12 @@ impl Frame {
     /// Appends a row to the result.
     #[inline]
     pub(crate) fn return_row(&mut self, row: &ReturnCode) -> Result<(), Fault> {
-        let slots = &self.machine.slots;
+        let Self { machine, result, .. } = self;
+        machine.room(result, row.width())?;
+        let slots = &machine.slots;
         match row {
-            ReturnCode::Run(run) => self.result.extend_from_slice(&slots[run.clone()]),
-            ReturnCode::Slots(row) => self.result.extend(row.iter().map(|&slot| slots[slot])),
+            ReturnCode::Run(run) => result.extend_from_slice(&slots[run.clone()]),
+            ReturnCode::Slots(row) => result.extend(row.iter().map(|&slot| slots[slot])),
         }
         self.result_rows += 1;
         self.machine.check_rows(&self.result)?;
@@ -352,7 +361,7 @@ impl Machine {
         &self.heap[datum.as_range().range()]
     }
 
-    /// Appends bytes to the heap.
+    /// Appends bytes to the heap: few, such as those of a row.
     pub fn keep(&mut self, bytes: &[u8]) -> Datum {
         Datum::of_bytes(bytes, &mut self.heap)
     }
@@ -370,7 +379,9 @@ impl Machine {
     pub(crate) fn tell(&mut self, notice: Notice) -> Result<(), Fault> {
         let SqlError { message, detail, hint, .. } = &notice.said;
         let texts = [Some(message), detail.as_ref(), hint.as_ref()].into_iter().flatten();
-        self.notices.1 += size_of::<Notice>() + texts.map(String::len).sum::<usize>();
+        let bytes = size_of::<Notice>() + texts.map(String::len).sum::<usize>();
+        self.pay(bytes)?;
+        self.notices.1 += bytes;
         self.notices.0.push(notice);
         let RowsMax(most) = self.rows_max;
         let bytes = self.notices.1 + self.heap.len();
@@ -402,7 +413,7 @@ impl Machine {
     #[inline(never)]
     fn look_up(&mut self) -> Result<(), Fault> {
         if let Some(interrupt) = &self.interrupt {
-            interrupt.check().map_err(SqlError::from)?;
+            interrupt.check()?;
         }
         if self.steps_behind == 0 {
             return Err(Fault::StepBudget);
@@ -421,12 +432,6 @@ impl Machine {
     pub(crate) fn check_rows(&self, rows: &[Datum]) -> Result<(), Fault> {
         let RowsMax(most) = self.rows_max;
         if size_of_val(rows) + self.heap.len() > most { Err(Fault::RowsFull) } else { Ok(()) }
-    }
-
-    /// Refuses to let texts grow without bound.
-    #[inline]
-    pub(crate) fn check_heap(&self) -> Result<(), Fault> {
-        if self.heap.len() > HEAP_BYTES_MAX { Err(Fault::HeapFull) } else { Ok(()) }
     }
 }
 

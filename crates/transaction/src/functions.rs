@@ -4,6 +4,8 @@
 //!              semantics are PostgreSQL 15's, differences are said at each function
 //! Invariants   I1 results lie at the end of the machine's heap; nothing is allocated but the
 //!                 heap's growth and errors (exceptions: casts from text, lower, upper, json)
+//!              I2 what is appended was made room for, which charges it ([`Machine::reserve`]), and
+//!                 what goes over texts says how far ([`Machine::went`]): it can be interrupted
 
 pub mod cast;
 mod json;
@@ -36,12 +38,12 @@ pub fn call(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
 fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
     panics::point::reach("function");
     match code.function {
-        Function::Greatest => return Ok(choose(machine, code, Ordering::Greater)),
-        Function::Least => return Ok(choose(machine, code, Ordering::Less)),
+        Function::Greatest => return choose(machine, code, Ordering::Greater),
+        Function::Least => return choose(machine, code, Ordering::Less),
         Function::Concat => return text::concat_all(machine, code),
         Function::NullIf => return Ok(null_if(machine, code)),
         Function::ElementOf => return Ok(element_of(machine, code)),
-        Function::Position => return Ok(text::position(machine, code)),
+        Function::Position => return text::position(machine, code),
         Function::Interval(IntervalFunction::Make) => return time::make_interval(machine, code),
         Function::Json(function) => return json::call(machine, code, function),
         _ => {}
@@ -76,15 +78,13 @@ fn call_here(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
         | Function::Age => time::call(code, arguments),
         Function::Interval(function) => time::interval(function, arguments),
         Function::Cardinality => Ok(Datum::int(i64::from(arguments[0].as_range().len))),
-        Function::Like => {
-            like::like(machine.bytes(arguments[0]), machine.bytes(arguments[1])).map(Datum::bool)
-        }
+        Function::Like => like::like(machine, arguments[0], arguments[1]).map(Datum::bool),
         _ => text::call(machine, code, arguments),
     }
 }
 
 /// The greatest or least argument that is not NULL.
-fn choose(machine: &Machine, code: &CallCode, wanted: Ordering) -> Datum {
+fn choose(machine: &mut Machine, code: &CallCode, wanted: Ordering) -> Result<Datum, Fault> {
     let kind = CompareKind::of(code.result);
     let mut best = Datum::NULL;
     for (slot, _) in &code.arguments {
@@ -95,8 +95,11 @@ fn choose(machine: &Machine, code: &CallCode, wanted: Ordering) -> Datum {
         if best.is_null() || compare(kind, value, best, &machine.heap) == wanted {
             best = value;
         }
+        if kind == CompareKind::Bytes {
+            machine.went(value.as_range().len as usize)?;
+        }
     }
-    best
+    Ok(best)
 }
 
 fn null_if(machine: &Machine, code: &CallCode) -> Datum {

@@ -187,7 +187,10 @@ pub fn run<A: RecordAccess, H: Hook>(
                 hook.mark(id, frame)?;
                 continue;
             }
-            Op::End => return Ok(()),
+            Op::End => match frame.charge_answer(program) {
+                Ok(()) => return Ok(()),
+                Err(fault) => Err(fault),
+            },
             Op::RowKeep | Op::RowSkip => unreachable!("only code of one row ends with these"),
         });
         match H::FORGIVES {

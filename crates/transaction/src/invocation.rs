@@ -3,8 +3,11 @@
 //! Role         filled by sessions, generators and log replay; read by interpreter and planner.
 //!              Filling it allocates nothing once its buffers have grown.
 
+use std::sync::Arc;
+
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
+use hotrow_base::interrupt::Interrupt;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::{Value, ValueError};
 
@@ -98,6 +101,8 @@ pub struct Invocation {
     pub arguments: Arguments,
     /// the call's time (what now() gives), microseconds since 2000-01-01 UTC
     pub now_us: i64,
+    /// what may end the call early, and pays for its memory; none: nothing, nobody
+    pub interrupt: Option<Arc<Interrupt>>,
     /// the caller's name for this one call, by which a repetition is known; empty: none
     pub key: Vec<u8>,
 }

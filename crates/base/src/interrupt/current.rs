@@ -86,6 +86,11 @@ pub struct Pace {
 }
 
 impl Pace {
+    /// Nothing gone over yet.
+    pub const fn new() -> Self {
+        Self { bytes: 0 }
+    }
+
     /// So many bytes have been gone over.
     ///
     /// # Errors

@@ -2,9 +2,15 @@
 
 use super::change::{Change, changed, indexed, place_of};
 use super::node::{Node, Spacing};
-use super::{Kind, Result, array_of, elements, fields, json_of, object_of, text_of};
+use super::text_of;
+use super::{
+    BYTES_MAX, Kind, Result, array_of, charge_parts, elements, fields, json_of, object_of,
+};
 use crate::types::DataType;
-use crate::value::{Value, ValueError};
+use crate::value::{TextBuilder, Value, ValueError};
+
+/// The longest text of jsonb_pretty.
+const PRETTY_BYTES_MAX: usize = 1 << 28;
 
 /// A function or an operator. A path is one argument for each of its steps, at the end of them;
 /// NULL in any argument gives NULL, but for those that build.
@@ -79,6 +85,7 @@ pub fn call(function: JsonFunction, arguments: &[Value], gives: DataType) -> Res
     }
     let (Value::Json(own) | Value::Jsonb(own)) = first else { return Ok(Value::Null) };
     let is_binary = matches!(first, Value::Jsonb(_));
+    let _parts = charge_parts(own)?;
     let found = match function {
         F::Get | F::GetText => rest.first().map_or(Ok(None), |step| part(own, step, is_binary))?,
         F::Path | F::PathText => along(own, rest)?,
@@ -95,25 +102,30 @@ pub fn call(function: JsonFunction, arguments: &[Value], gives: DataType) -> Res
 fn whole(function: JsonFunction, own: &str, rest: &[Value], is_binary: bool) -> Result<Value> {
     use JsonFunction as F;
     let keys = || rest.iter().map(text);
-    let jsonb = |node: Node<'_>| Value::Jsonb(node.normal());
+    let jsonb = |node: Node<'_>| node.normal().map(Value::Jsonb);
+    let _others = rest.iter().map(|other| charge_parts(text(other))).collect::<Result<Vec<_>>>()?;
     Ok(match function {
         F::Contains => {
             let other = rest.first().map_or("null", text);
-            Value::Bool(Node::read(own)?.contains(&Node::read(other)?))
+            Value::Bool(Node::read(own)?.contains(&Node::read(other)?)?)
         }
         F::HasKey | F::HasAnyKey => Value::Bool(try_any(keys(), |key| has_key(own, key))?),
         F::HasAllKeys => Value::Bool(!try_any(keys(), |key| has_key(own, key).map(|has| !has))?),
-        F::Concat => jsonb(concat(Node::read(own)?, Node::read(rest.first().map_or("", text))?)),
+        F::Concat => {
+            let other = rest.first().map_or("", text);
+            check_len(own.len() + other.len())?;
+            jsonb(concat(Node::read(own)?, Node::read(other)?))?
+        }
         F::Delete | F::DeleteKeys => {
             let mut node = Node::read(own)?;
             for key in rest {
                 node = without(node, key)?;
             }
-            jsonb(node)
+            jsonb(node)?
         }
         F::DeletePath => {
             let path: Vec<_> = keys().map(str::to_owned).collect();
-            jsonb(changed(Node::read(own)?, &path, Change::Delete, &Node::Scalar("null"))?)
+            jsonb(changed(Node::read(own)?, &path, Change::Delete, &Node::Scalar("null"))?)?
         }
         F::Set | F::Insert => {
             let [new, flag, path @ ..] = rest else { return Ok(Value::Null) };
@@ -124,19 +136,19 @@ fn whole(function: JsonFunction, own: &str, rest: &[Value], is_binary: bool) -> 
                 (_, false) => Change::InsertBefore,
             };
             let path: Vec<_> = path.iter().map(|step| text(step).to_owned()).collect();
-            jsonb(changed(Node::read(own)?, &path, change, &Node::read(text(new))?)?)
+            jsonb(changed(Node::read(own)?, &path, change, &Node::read(text(new))?)?)?
         }
         F::StripNulls => {
             let stripped = Node::read(own)?.strip_nulls();
-            let mut out = String::new();
+            let mut out = super::jsonb();
             let spacing = if is_binary { Spacing::Normal } else { Spacing::None };
-            stripped.write(spacing, &mut out);
-            like(out, is_binary)
+            stripped.write(spacing, &mut out)?;
+            like(out.finish(), is_binary)
         }
         F::Pretty => {
-            let mut out = String::new();
-            Node::read(own)?.write_pretty(0, &mut out);
-            Value::Text(out)
+            let mut out = TextBuilder::new("text", PRETTY_BYTES_MAX);
+            Node::read(own)?.write_pretty(0, &mut out)?;
+            Value::Text(out.finish())
         }
         F::TypeOf => Value::Text(type_of(own).to_owned()),
         _ => match Kind::of(own) {
@@ -236,6 +248,11 @@ fn has_key(own: &str, key: &str) -> Result<bool> {
     }
 }
 
+/// Refuses what would be longer than a jsonb may be, before it is taken apart.
+fn check_len(bytes: usize) -> Result<()> {
+    if bytes > BYTES_MAX { Err(ValueError::too_many_bytes("jsonb", BYTES_MAX)) } else { Ok(()) }
+}
+
 fn concat<'a>(left: Node<'a>, right: Node<'a>) -> Node<'a> {
     let list = |node: Node<'a>| match node {
         Node::Array(all) => all,
@@ -246,7 +263,11 @@ fn concat<'a>(left: Node<'a>, right: Node<'a>) -> Node<'a> {
             fields.extend(more);
             Node::Object(fields)
         }
-        (left, right) => Node::Array([list(left), list(right)].concat()),
+        (left, right) => {
+            let mut all = list(left);
+            all.extend(list(right));
+            Node::Array(all)
+        }
     }
 }
 
@@ -267,8 +288,9 @@ fn without<'a>(node: Node<'a>, key: &Value) -> Result<Node<'a>> {
             Ok(Node::Array(all))
         }
         (Node::Array(mut all), None) => {
-            let mut quoted = String::new();
-            super::write_text(text(key), &mut quoted);
+            let mut quoted = super::jsonb();
+            super::write_text(text(key), &mut quoted)?;
+            let quoted = quoted.finish();
             all.retain(|one| !matches!(one, Node::Scalar(raw) if *raw == quoted));
             Ok(Node::Array(all))
         }

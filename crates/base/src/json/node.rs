@@ -1,6 +1,8 @@
 //! A value as a tree, for what looks into more than one level.
 
 use super::{Kind, Result, elements, fields, normal_fields, number, write_text};
+use crate::interrupt::current::Pace;
+use crate::value::TextBuilder;
 
 /// A value.
 #[derive(Clone, Debug)]
@@ -28,76 +30,78 @@ impl<'a> Node<'a> {
     }
 
     /// The normal form of a tree whose parts have it.
-    pub(super) fn normal(self) -> String {
-        let mut out = String::new();
-        self.write(Spacing::Normal, &mut out);
-        out
+    pub(super) fn normal(self) -> Result<String> {
+        let mut out = super::jsonb();
+        self.write(Spacing::Normal, &mut out)?;
+        Ok(out.finish())
     }
 
     /// Appends it.
-    pub(super) fn write(self, spacing: Spacing, out: &mut String) {
+    pub(super) fn write(self, spacing: Spacing, out: &mut TextBuilder) -> Result<()> {
         let (comma, colon) = match spacing {
             Spacing::Normal => (", ", ": "),
             Spacing::None => (",", ":"),
         };
         match self {
-            Self::Scalar(raw) => out.push_str(raw),
+            Self::Scalar(raw) => out.push(raw)?,
             Self::Array(all) => {
-                out.push('[');
+                out.push("[")?;
                 for (at, element) in all.into_iter().enumerate() {
-                    out.push_str(if at > 0 { comma } else { "" });
-                    element.write(spacing, out);
+                    out.push(if at > 0 { comma } else { "" })?;
+                    element.write(spacing, out)?;
                 }
-                out.push(']');
+                out.push("]")?;
             }
             Self::Object(fields) => {
                 let fields = match spacing {
                     Spacing::Normal => normal_fields(fields),
                     Spacing::None => fields,
                 };
-                out.push('{');
+                out.push("{")?;
                 for (at, (key, value)) in fields.into_iter().enumerate() {
-                    out.push_str(if at > 0 { comma } else { "" });
-                    write_text(&key, out);
-                    out.push_str(colon);
-                    value.write(spacing, out);
+                    out.push(if at > 0 { comma } else { "" })?;
+                    write_text(&key, out)?;
+                    out.push(colon)?;
+                    value.write(spacing, out)?;
                 }
-                out.push('}');
+                out.push("}")?;
             }
         }
+        Ok(())
     }
 
     /// Appends it with a line for each value.
-    pub(super) fn write_pretty(&self, depth: usize, out: &mut String) {
-        let line = |depth: usize, out: &mut String| {
-            out.push('\n');
-            out.extend(std::iter::repeat_n("    ", depth));
+    pub(super) fn write_pretty(&self, depth: usize, out: &mut TextBuilder) -> Result<()> {
+        let line = |depth: usize, out: &mut TextBuilder| {
+            out.push("\n")?;
+            out.push(&"    ".repeat(depth))
         };
         match self {
-            Self::Scalar(raw) => out.push_str(raw),
+            Self::Scalar(raw) => out.push(raw)?,
             Self::Array(all) => {
-                out.push('[');
+                out.push("[")?;
                 for (at, element) in all.iter().enumerate() {
-                    out.push_str(if at > 0 { "," } else { "" });
-                    line(depth + 1, out);
-                    element.write_pretty(depth + 1, out);
+                    out.push(if at > 0 { "," } else { "" })?;
+                    line(depth + 1, out)?;
+                    element.write_pretty(depth + 1, out)?;
                 }
-                line(depth, out);
-                out.push(']');
+                line(depth, out)?;
+                out.push("]")?;
             }
             Self::Object(fields) => {
-                out.push('{');
+                out.push("{")?;
                 for (at, (key, value)) in fields.iter().enumerate() {
-                    out.push_str(if at > 0 { "," } else { "" });
-                    line(depth + 1, out);
-                    write_text(key, out);
-                    out.push_str(": ");
-                    value.write_pretty(depth + 1, out);
+                    out.push(if at > 0 { "," } else { "" })?;
+                    line(depth + 1, out)?;
+                    write_text(key, out)?;
+                    out.push(": ")?;
+                    value.write_pretty(depth + 1, out)?;
                 }
-                line(depth, out);
-                out.push('}');
+                line(depth, out)?;
+                out.push("}")?;
             }
         }
+        Ok(())
     }
 
     /// Leaves out the fields of objects that are null.
@@ -117,24 +121,49 @@ impl<'a> Node<'a> {
     }
 
     /// `self @> other`; both are normal forms.
-    pub(super) fn contains(&self, other: &Self) -> bool {
+    pub(super) fn contains(&self, other: &Self) -> Result<bool> {
         match (self, other) {
             // A scalar is contained in an array, but only here, at the top.
-            (Self::Array(all), Self::Scalar(_)) => all.iter().any(|one| one.equals_scalar(other)),
-            _ => self.contains_within(other),
+            (Self::Array(all), Self::Scalar(_)) => {
+                Ok(all.iter().any(|one| one.equals_scalar(other)))
+            }
+            _ => self.contains_within(other, &mut Pace::default()),
         }
     }
 
-    fn contains_within(&self, other: &Self) -> bool {
+    /// Each with each: so many steps are looked at.
+    fn contains_within(&self, other: &Self, pace: &mut Pace) -> Result<bool> {
         match (self, other) {
-            (Self::Object(own), Self::Object(wanted)) => wanted.iter().all(|(key, value)| {
-                let found = own.iter().find(|(known, _)| known == key);
-                found.is_some_and(|(_, own)| own.contains_within(value))
-            }),
-            (Self::Array(own), Self::Array(wanted)) => {
-                wanted.iter().all(|value| own.iter().any(|own| own.contains_within(value)))
+            (Self::Object(own), Self::Object(wanted)) => {
+                for (key, value) in wanted {
+                    pace.went(own.len() * 16)?;
+                    let found = own.iter().find(|(known, _)| known == key);
+                    let Some((_, own)) = found else { return Ok(false) };
+                    if !own.contains_within(value, pace)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
             }
-            _ => self.equals_scalar(other),
+            (Self::Array(own), Self::Array(wanted)) => {
+                for value in wanted {
+                    let mut is_there = false;
+                    for own in own {
+                        is_there = own.contains_within(value, pace)?;
+                        if is_there {
+                            break;
+                        }
+                    }
+                    if !is_there {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            _ => {
+                pace.went(16)?;
+                Ok(self.equals_scalar(other))
+            }
         }
     }
 

@@ -1,14 +1,14 @@
 //! Numbers of JSON, as PostgreSQL's numeric writes them: all digits, no exponent.
 
 use super::Result;
-use crate::value::ValueError;
+use crate::value::{TextBuilder, ValueError};
 
 /// Digits that a numeric of PostgreSQL has before the point, and behind it.
 const WHOLE_MAX: i64 = 131_072;
 const FRACTION_MAX: i64 = 16_383;
 
 /// Appends a number's normal form. It has been checked to be one.
-pub(super) fn write_normal(raw: &str, out: &mut String) -> Result<()> {
+pub(super) fn write_normal(raw: &str, out: &mut TextBuilder) -> Result<()> {
     let (sign, unsigned) = match raw.strip_prefix('-') {
         Some(rest) => ("-", rest),
         None => ("", raw),
@@ -24,34 +24,33 @@ pub(super) fn write_normal(raw: &str, out: &mut String) -> Result<()> {
         if scale > FRACTION_MAX {
             return Err(ValueError::numeric_format());
         }
-        out.push('0');
-        write_fraction("", scale, scale, out);
-        return Ok(());
+        out.push("0")?;
+        return write_fraction("", scale, scale, out);
     }
     // Where the point stands in the digits, counted from the first that is not 0.
     let point = significant.len() as i64 + exponent - fraction.len() as i64;
     if point > WHOLE_MAX || scale > FRACTION_MAX {
         return Err(ValueError::numeric_format());
     }
-    out.push_str(sign);
+    out.push(sign)?;
     let (before, behind) = significant.split_at(point.clamp(0, significant.len() as i64) as usize);
     match before {
-        "" => out.push('0'),
-        digits => out.push_str(digits),
+        "" => out.push("0")?,
+        digits => out.push(digits)?,
     }
     let zeros = point - significant.len() as i64;
-    out.extend(std::iter::repeat_n('0', usize::try_from(zeros).unwrap_or(0)));
-    write_fraction(behind, scale, (-point).clamp(0, scale), out);
-    Ok(())
+    out.push(&"0".repeat(usize::try_from(zeros).unwrap_or(0)))?;
+    write_fraction(behind, scale, (-point).clamp(0, scale), out)
 }
 
 /// Appends a point, zeros and digits: `scale` characters behind the point in all.
-fn write_fraction(digits: &str, scale: i64, zeros: i64, out: &mut String) {
+fn write_fraction(digits: &str, scale: i64, zeros: i64, out: &mut TextBuilder) -> Result<()> {
     if scale > 0 {
-        out.push('.');
-        out.extend(std::iter::repeat_n('0', zeros as usize));
-        out.push_str(digits);
+        out.push(".")?;
+        out.push(&"0".repeat(zeros as usize))?;
+        out.push(digits)?;
     }
+    Ok(())
 }
 
 /// A number without the zeros at its end, which two equal ones may differ in. It is a normal form.

@@ -1,7 +1,7 @@
 //! Functions of json and jsonb that give rows.
 
 use super::call::{as_text, like};
-use super::{Kind, Result, elements, fields, normal_fields};
+use super::{Kind, Result, charge_parts, elements, fields, normal_fields};
 use crate::value::{Value, ValueError};
 
 /// A function that gives rows.
@@ -31,6 +31,7 @@ pub fn rows(function: JsonRows, value: &Value) -> Result<Vec<Vec<Value>>> {
         true => as_text(raw),
         false => Ok(like(raw.to_owned(), is_binary)),
     };
+    let _parts = charge_parts(text)?;
     match (function, Kind::of(text)) {
         (JsonRows::Elements | JsonRows::ElementsText, Kind::Array) => {
             elements(text)?.into_iter().map(|raw| Ok(vec![shown(raw)?])).collect()

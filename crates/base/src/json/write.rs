@@ -1,24 +1,30 @@
 //! SQL values as JSON.
 
-use super::{Result, normal, write_text};
+use super::{BYTES_MAX, Result, normal, write_text};
+use crate::interrupt::current;
 use crate::types::DataType;
-use crate::value::{Value, ValueError};
+use crate::value::{TextBuilder, Value, ValueError};
+
+fn json() -> TextBuilder {
+    TextBuilder::new("json", BYTES_MAX)
+}
 
 /// A value as a json or jsonb.
 pub fn json_of(value: &Value, to: DataType) -> Result<Value> {
-    let mut out = String::new();
-    write(value, &mut out);
+    let mut out = json();
+    write(value, &mut out)?;
     finished(out, to)
 }
 
 /// Values as a list.
 pub fn array_of(values: &[Value], to: DataType) -> Result<Value> {
-    let mut out = String::from("[");
+    let mut out = json();
+    out.push("[")?;
     for (at, value) in values.iter().enumerate() {
-        out.push_str(if at > 0 { ", " } else { "" });
-        write(value, &mut out);
+        out.push(if at > 0 { ", " } else { "" })?;
+        write(value, &mut out)?;
     }
-    out.push(']');
+    out.push("]")?;
     finished(out, to)
 }
 
@@ -28,9 +34,10 @@ pub fn object_of<'v>(
     [open, close]: [&str; 2],
     to: DataType,
 ) -> Result<Value> {
-    let mut out = String::from(open);
+    let mut out = json();
+    out.push(open)?;
     for (at, (key, value)) in fields.into_iter().enumerate() {
-        out.push_str(if at > 0 { ", " } else { "" });
+        out.push(if at > 0 { ", " } else { "" })?;
         match key {
             Value::Null => {
                 let message = format!("argument {} cannot be null", 2 * at + 1);
@@ -40,46 +47,54 @@ pub fn object_of<'v>(
                 let message = "key value must be scalar, not array, composite, or json";
                 return Err(ValueError::json_use(message.to_owned()));
             }
-            Value::Bool(truth) => write_text(&truth.to_string(), &mut out),
-            key => write_text(&key.to_string(), &mut out),
+            Value::Bool(truth) => write_text(&truth.to_string(), &mut out)?,
+            Value::Text(key) => write_text(key, &mut out)?,
+            key => write_text(&key.to_string(), &mut out)?,
         }
-        out.push_str(" : ");
-        write(value, &mut out);
+        out.push(" : ")?;
+        write(value, &mut out)?;
     }
-    out.push_str(close);
+    out.push(close)?;
     finished(out, to)
 }
 
-fn finished(out: String, to: DataType) -> Result<Value> {
+fn finished(out: TextBuilder, to: DataType) -> Result<Value> {
     match to {
-        DataType::Jsonb => normal(&out).map(Value::Jsonb),
-        _ => Ok(Value::Json(out)),
+        DataType::Jsonb => normal(&out.finish()).map(Value::Jsonb),
+        _ => Ok(Value::Json(out.finish())),
     }
 }
 
-fn write(value: &Value, out: &mut String) {
+fn write(value: &Value, out: &mut TextBuilder) -> Result<()> {
     match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
+        Value::Null => out.push("null")?,
+        Value::Bool(truth) => out.push(if *truth { "true" } else { "false" })?,
         Value::SmallInt(_) | Value::Int(_) | Value::BigInt(_) | Value::Numeric(_) => {
-            out.push_str(&value.to_string());
+            out.push(&value.to_string())?;
         }
-        Value::Real(number) if number.is_finite() => out.push_str(&value.to_string()),
-        Value::Double(number) if number.is_finite() => out.push_str(&value.to_string()),
-        Value::Json(text) | Value::Jsonb(text) => out.push_str(text),
-        Value::Timestamp(_) => write_text(&value.to_string().replacen(' ', "T", 1), out),
+        Value::Real(number) if number.is_finite() => out.push(&value.to_string())?,
+        Value::Double(number) if number.is_finite() => out.push(&value.to_string())?,
+        Value::Json(text) | Value::Jsonb(text) => out.push(text)?,
+        Value::Timestamp(_) => write_text(&value.to_string().replacen(' ', "T", 1), out)?,
         Value::TimestampTz(_) => {
             let zoned = value.to_string().replacen(' ', "T", 1).replacen("+00", "+00:00", 1);
-            write_text(&zoned, out);
+            write_text(&zoned, out)?;
         }
         Value::Array(values) => {
-            out.push('[');
+            out.push("[")?;
             for (at, value) in values.iter().enumerate() {
-                out.push_str(if at > 0 { "," } else { "" });
-                write(value, out);
+                out.push(if at > 0 { "," } else { "" })?;
+                write(value, out)?;
             }
-            out.push(']');
+            out.push("]")?;
         }
-        other => write_text(&other.to_string(), out),
+        Value::Text(text) => write_text(text, out)?,
+        other => {
+            // Of a bytea, two digits a byte.
+            let mut copy = current::charge();
+            copy.add(4 * other.bytes())?;
+            write_text(&other.to_string(), out)?;
+        }
     }
+    Ok(())
 }

@@ -143,9 +143,9 @@ impl ValueError {
     }
 
     /// program_limit_exceeded
-    pub(crate) fn json_too_long(bytes_max: usize) -> Self {
+    pub(crate) fn too_many_bytes(what: &str, bytes_max: usize) -> Self {
         let mebibytes = bytes_max >> 20;
-        Self::new("54000", format!("jsonb is longer than {mebibytes} MiB"))
+        Self::new("54000", format!("{what} is longer than {mebibytes} MiB"))
     }
 
     /// numeric_value_out_of_range: a number of a jsonb

@@ -28,6 +28,7 @@ impl Inner {
         interrupt: Option<&Arc<Interrupt>>,
         deadline: Option<Duration>,
     ) -> Result<Reply, Error> {
+        mailbox.serve(interrupt);
         match &self.clients {
             None => self.call_alone(mailbox, interrupt),
             Some(clients) => {
@@ -70,6 +71,7 @@ impl Inner {
 
     /// As [`Inner::call`]; 53300 when the queue is full.
     pub(crate) fn try_call(&self, mailbox: &Arc<Mailbox>) -> Result<Reply, Error> {
+        mailbox.serve(None);
         match &self.clients {
             None => self.call_alone(mailbox, None),
             Some(clients) => self.queued(mailbox, || clients.try_call(mailbox)),

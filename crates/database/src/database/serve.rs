@@ -38,8 +38,8 @@ impl Database {
         Self::in_directory_without_engine(path.as_ref(), config, progress, slow)
     }
 
-    /// As [`Database::open_with`], on a log device whose every sync waits for `wait` first, and fails
-    /// if that fails: for tests of what is told before it is durable.
+    /// As [`Database::open_with`], on a log device whose every sync waits for `wait` first, and
+    /// fails if that fails: for tests of what is told before it is durable.
     ///
     /// # Errors
     ///

@@ -4,7 +4,12 @@ use std::collections::HashSet;
 
 use hotrow_base::datum::Datum;
 
+use super::Machine;
 use crate::bytecode::CompareKind;
+use crate::interpret::Fault;
+
+/// What a row takes that there has been, beside its bytes.
+const HAD_BYTES: usize = 2 * size_of::<Box<[u8]>>();
 
 /// The rows of a FOR loop's query.
 #[derive(Default, Debug)]
@@ -22,23 +27,40 @@ impl RowSet {
         self.had.clear();
     }
 
+    /// Forgets all, and frees what `shrink` does not keep.
+    pub(crate) fn shrink(&mut self, shrink: impl FnOnce(&mut Vec<Datum>)) {
+        shrink(&mut self.datums);
+        self.had = HashSet::new();
+    }
+
     /// Appends the rows that there have not been. `kinds`: of their columns.
-    pub(crate) fn append(&mut self, rows: &[Datum], kinds: &[CompareKind], heap: &[u8]) {
-        let identity = |row: &[Datum]| {
+    pub(crate) fn append(
+        &mut self,
+        rows: &[Datum],
+        kinds: &[CompareKind],
+        machine: &mut Machine,
+    ) -> Result<(), Fault> {
+        let identity = |row: &[Datum], machine: &mut Machine| {
             let mut bytes = Vec::new();
             row.iter()
                 .zip(kinds)
-                .for_each(|(&datum, &kind)| identify(datum, kind, heap, &mut bytes));
-            bytes.into_boxed_slice()
+                .for_each(|(&datum, &kind)| identify(datum, kind, &machine.heap, &mut bytes));
+            machine.went(bytes.len())?;
+            machine.pay(bytes.len() + HAD_BYTES)?;
+            Ok::<_, Fault>(bytes.into_boxed_slice())
         };
         if self.had.is_empty() {
-            self.had.extend(self.datums.chunks(kinds.len()).map(identity));
+            for row in self.datums.chunks(kinds.len()) {
+                self.had.insert(identity(row, machine)?);
+            }
         }
         for row in rows.chunks(kinds.len()) {
-            if self.had.insert(identity(row)) {
+            if self.had.insert(identity(row, machine)?) {
+                machine.room(&mut self.datums, row.len())?;
                 self.datums.extend_from_slice(row);
             }
         }
+        Ok(())
     }
 }
 

@@ -29,16 +29,20 @@ pub fn cast(
     }
     if to.is_text() {
         let text =
-            if from.is_text() || from.is_json() { value } else { to_text(machine, value, from) };
+            if from.is_text() || from.is_json() { value } else { to_text(machine, value, from)? };
         return limit_text(machine, text, to);
     }
     if from.is_text() || to == DataType::Jsonb {
         return apart(|| parse(machine, value, to));
     }
     if from == DataType::Jsonb && to != DataType::Json {
+        let _copy = machine.borrow(value.as_range().len as usize)?;
         return apart(|| {
             let json = Value::from_datum(value, from, &machine.heap);
-            json.to_datum(to, &mut machine.heap).map_err(value_error)
+            let entered = machine.enter();
+            let datum = json.to_datum(to, &mut machine.heap).map_err(value_error);
+            drop(entered);
+            datum
         });
     }
     match to {
@@ -135,7 +139,10 @@ impl Write for HeapWriter<'_> {
 }
 
 /// The text form of a value that is not a text.
-pub(crate) fn to_text(machine: &mut Machine, value: Datum, from: DataType) -> Datum {
+pub(crate) fn to_text(machine: &mut Machine, value: Datum, from: DataType) -> Result<Datum, Fault> {
+    if from == DataType::Bytea {
+        return bytea_to_text(machine, value);
+    }
     let start = machine.heap.len();
     let mut out = HeapWriter(&mut machine.heap);
     let written = match from {
@@ -156,7 +163,22 @@ pub(crate) fn to_text(machine: &mut Machine, value: Datum, from: DataType) -> Da
         }
     };
     debug_assert!(written.is_ok(), "a heap takes any text");
-    Datum::range(start as u32, (machine.heap.len() - start) as u32)
+    Ok(Datum::range(start as u32, (machine.heap.len() - start) as u32))
+}
+
+fn bytea_to_text(machine: &mut Machine, value: Datum) -> Result<Datum, Fault> {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let range = value.as_range().range();
+    machine.reserve(range.len().saturating_mul(2).saturating_add(2))?;
+    let start = machine.heap.len();
+    machine.heap.extend_from_slice(b"\\x");
+    for at in range {
+        machine.went(1)?;
+        let byte = machine.heap[at];
+        let digits = [byte >> 4, byte & 15].map(|digit| DIGITS[digit as usize]);
+        machine.heap.extend_from_slice(&digits);
+    }
+    Ok(Datum::range(start as u32, (machine.heap.len() - start) as u32))
 }
 
 fn limit_text(machine: &Machine, text: Datum, to: DataType) -> Result<Datum, Fault> {
@@ -187,9 +209,14 @@ fn trimmed_len(bytes: &[u8]) -> usize {
 }
 
 fn parse(machine: &mut Machine, value: Datum, to: DataType) -> Result<Datum, Fault> {
+    let len = value.as_range().len as usize;
+    machine.went(len)?;
+    let _copies = machine.borrow(len.saturating_mul(2))?;
     let text = String::from_utf8_lossy(machine.bytes(value)).into_owned();
-    let value = Value::parse(to, &text).map_err(value_error)?;
-    value.to_datum(to, &mut machine.heap).map_err(value_error)
+    let entered = machine.enter();
+    let parsed = Value::parse(to, &text).map_err(value_error)?;
+    drop(entered);
+    machine.keep_value(&parsed, to)
 }
 
 /// A base error as an SQL error.

@@ -2,6 +2,7 @@
 
 use hotrow_base::datum::Datum;
 use hotrow_base::json::{self, JsonFunction};
+use hotrow_base::types::DataType;
 use hotrow_base::value::Value;
 
 use super::cast::value_error;
@@ -15,12 +16,18 @@ pub(super) fn call(
     code: &CallCode,
     function: JsonFunction,
 ) -> Result<Datum, Fault> {
+    let size = |&(slot, data_type): &(u16, DataType)| {
+        let datum = machine.slots[slot];
+        let is_text = data_type.is_bytes() && !datum.is_null();
+        size_of::<Value>() + if is_text { datum.as_range().len as usize } else { 0 }
+    };
+    let _copies = machine.borrow(code.arguments.iter().map(size).sum())?;
     let value = |&(slot, data_type): &(u16, _)| {
         Value::from_datum(machine.slots[slot], data_type, &machine.heap)
     };
     let arguments: Vec<Value> = code.arguments.iter().map(value).collect();
+    let entered = machine.enter();
     let result = json::call(function, &arguments, code.result).map_err(value_error)?;
-    let datum = result.to_datum(code.result, &mut machine.heap).map_err(value_error)?;
-    machine.check_heap()?;
-    Ok(datum)
+    drop(entered);
+    machine.keep_value(&result, code.result)
 }

@@ -6,12 +6,22 @@ use hotrow_base::value::Value;
 
 use crate::bytecode::Program;
 use crate::frame::Machine;
+use crate::interpret::Fault;
 use crate::outcome::SqlError;
 
 /// What RAISE statement number `raise` says.
 #[cold]
-pub(crate) fn error(program: &Program, raise: u16, machine: &Machine) -> SqlError {
+pub(crate) fn error(
+    program: &Program,
+    raise: u16,
+    machine: &mut Machine,
+) -> Result<SqlError, Fault> {
     let code = &program.raises[raise as usize];
+    let texts = code.arguments.iter().chain(&code.detail).chain(&code.hint);
+    let bytes = texts.map(|&(slot, sql_type)| size_of_text(machine, slot, sql_type)).sum();
+    machine.went(bytes)?;
+    // A text as it grows, and the copy that is put into it.
+    let _copies = machine.borrow(bytes.saturating_mul(3))?;
     let mut message = String::new();
     for (i, piece) in code.message.iter().enumerate() {
         message.push_str(piece);
@@ -29,7 +39,26 @@ pub(crate) fn error(program: &Program, raise: u16, machine: &Machine) -> SqlErro
     if let Some((table, constraint)) = &code.of {
         (error.table, error.constraint) = (Some(table.clone()), Some(constraint.clone()));
     }
-    error
+    Ok(error)
+}
+
+/// Bytes that a value's text is about to take, at most.
+fn size_of_text(machine: &Machine, slot: u16, sql_type: SqlType) -> usize {
+    let size = |datum: Datum, data_type: DataType| match data_type {
+        _ if datum.is_null() => 8,
+        DataType::Bytea => 2 * datum.as_range().len as usize + 2,
+        _ if data_type.is_bytes() => datum.as_range().len as usize + 64,
+        _ => 64,
+    };
+    let datum = machine.slots[slot];
+    match sql_type {
+        SqlType::Scalar(data_type) => size(datum, data_type),
+        SqlType::Array(_) if datum.is_null() => 8,
+        SqlType::Array(data_type) => {
+            let elements = &machine.elements[datum.as_range().range()];
+            elements.iter().map(|&element| size(element, data_type) + 24).sum()
+        }
+    }
 }
 
 fn text_of(machine: &Machine, slot: u16, sql_type: SqlType) -> String {

@@ -3,8 +3,11 @@
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use hotrow_base::datum::Datum;
 use hotrow_base::types::DataType;
+use memchr::memmem;
 
 use super::text_pad;
 use crate::bytecode::CallCode;
@@ -20,14 +23,15 @@ pub(super) fn call(
 ) -> Result<Datum, Fault> {
     let text = arguments[0];
     let int = |i: usize| arguments.get(i).map_or(0, |argument| argument.as_int());
+    machine.went(text.as_range().len as usize)?;
     Ok(match code.function {
         Function::Length if code.arguments[0].1 == DataType::Bytea => {
             Datum::int(i64::from(text.as_range().len))
         }
         Function::Length => Datum::int(char_count(machine.bytes(text)) as i64),
         Function::OctetLength => Datum::int(i64::from(text.as_range().len)),
-        Function::Lower => map_case(machine, text, str::to_lowercase, u8::to_ascii_lowercase),
-        Function::Upper => map_case(machine, text, str::to_uppercase, u8::to_ascii_uppercase),
+        Function::Lower => return map_case(machine, text, Case::Lower),
+        Function::Upper => return map_case(machine, text, Case::Upper),
         Function::Substring => substring(machine, arguments)?,
         Function::Left => {
             let end = match int(1) {
@@ -46,7 +50,7 @@ pub(super) fn call(
             slice_chars(machine, text, start, i64::MAX)
         }
         Function::Trim | Function::LTrim | Function::RTrim => {
-            text_pad::trim(machine, code.function, text, arguments.get(1).copied())
+            return text_pad::trim(machine, code.function, text, arguments.get(1).copied());
         }
         Function::LPad | Function::RPad => {
             let fill = arguments.get(2).copied();
@@ -54,52 +58,57 @@ pub(super) fn call(
         }
         Function::Replace => return text_pad::replace(machine, arguments),
         Function::Repeat => return text_pad::repeat(machine, text, int(1)),
-        Function::Reverse => text_pad::reverse(machine, text),
+        Function::Reverse => return text_pad::reverse(machine, text),
         other => unreachable!("{other:?} is not a function of texts"),
     })
 }
 
 /// position(needle IN text): of the first character, from 1; 0 if there is none.
-pub(super) fn position(machine: &Machine, code: &CallCode) -> Datum {
-    let [(text, _), (needle, _)] = code.arguments[..] else { return Datum::NULL };
+pub(super) fn position(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
+    let [(text, _), (needle, _)] = code.arguments[..] else { return Ok(Datum::NULL) };
     let (text, needle) = (machine.slots[text], machine.slots[needle]);
     if text.is_null() || needle.is_null() {
-        return Datum::NULL;
+        return Ok(Datum::NULL);
     }
-    let bytes = machine.bytes(text);
-    let found = find(bytes, machine.bytes(needle));
-    Datum::int(found.map_or(0, |at| char_count(&bytes[..at]) as i64 + 1))
+    let (text, needle) = (text.as_range().range(), needle.as_range().range());
+    let found = find_in(machine, text.clone(), needle)?;
+    let before = |at: usize| &machine.heap[text.start..text.start + at];
+    Ok(Datum::int(found.map_or(0, |at| char_count(before(at)) as i64 + 1)))
 }
 
 /// Appends two texts as one. Appends in place where the first one ends the heap.
 pub(crate) fn concat(machine: &mut Machine, a: Datum, b: Datum) -> Result<Datum, Fault> {
     let (a, b) = (a.as_range(), b.as_range());
     let is_last = a.start as usize + a.len as usize == machine.heap.len();
+    let (a_len, b_len) = (a.len as usize, b.len as usize);
     let start = if is_last && a.len > 0 {
+        machine.went(b_len)?;
+        machine.reserve(b_len)?;
         a.start
     } else {
+        machine.went(a_len + b_len)?;
+        machine.reserve(a_len + b_len)?;
         let start = machine.heap.len() as u32;
         machine.heap.extend_from_within(a.range());
         start
     };
     machine.heap.extend_from_within(b.range());
-    machine.check_heap()?;
     Ok(Datum::range(start, a.len + b.len))
 }
 
 /// concat(...): NULLs count as empty. All arguments are texts.
 pub(super) fn concat_all(machine: &mut Machine, code: &CallCode) -> Result<Datum, Fault> {
-    let mut pieces = 0;
     let start = machine.heap.len();
     for &(slot, _) in &code.arguments {
         let value = machine.slots[slot];
         if !value.is_null() {
-            machine.heap.extend_from_within(value.as_range().range());
-            pieces += value.as_range().len;
+            let piece = value.as_range().range();
+            machine.went(piece.len())?;
+            machine.reserve(piece.len())?;
+            machine.heap.extend_from_within(piece);
         }
     }
-    machine.check_heap()?;
-    Ok(Datum::range(start as u32, pieces))
+    Ok(Datum::range(start as u32, (machine.heap.len() - start) as u32))
 }
 
 /// Characters in a UTF-8 text.
@@ -134,6 +143,37 @@ fn chars_in(word: u64) -> usize {
     // Bytes 0b10......; the product's highest byte is their sum.
     let inner = (word >> 7) & !(word >> 6) & ONES;
     8 - (inner.wrapping_mul(ONES) >> 56) as usize
+}
+
+/// Up to so many bytes of text, times bytes of what is looked for, the simple way is the faster.
+const SIMPLE_MAX: usize = 4096;
+/// Bytes of text looked through between two looks at the interrupt: some milliseconds.
+const PIECE_BYTES: usize = 4 << 20;
+
+/// Position of the first `needle` in a text, both ranges of the heap, relative to the text: in time
+/// that grows as the text does.
+pub(super) fn find_in(
+    machine: &mut Machine,
+    text: Range<usize>,
+    needle: Range<usize>,
+) -> Result<Option<usize>, Fault> {
+    if text.len().saturating_mul(needle.len()) <= SIMPLE_MAX {
+        return Ok(find(&machine.heap[text], &machine.heap[needle]));
+    }
+    let overlap = needle.len().saturating_sub(1);
+    let mut start = text.start;
+    loop {
+        let end = text.end.min(start.saturating_add(PIECE_BYTES.max(2 * needle.len())));
+        machine.went(end - start)?;
+        let found = memmem::find(&machine.heap[start..end], &machine.heap[needle.clone()]);
+        if let Some(at) = found {
+            return Ok(Some(start + at - text.start));
+        }
+        if end == text.end {
+            return Ok(None);
+        }
+        start = end - overlap;
+    }
 }
 
 /// Position of the first `needle`, whose first byte is looked for in 8 bytes at once.
@@ -200,23 +240,57 @@ fn substring(machine: &Machine, arguments: &[Datum]) -> Result<Datum, Fault> {
     Ok(slice_chars(machine, arguments[0], from, to))
 }
 
-fn map_case(
-    machine: &mut Machine,
-    text: Datum,
-    map: fn(&str) -> String,
-    map_ascii: fn(&u8) -> u8,
-) -> Datum {
-    let bytes = machine.bytes(text);
-    if !bytes.is_ascii() {
-        let mapped = map(&String::from_utf8_lossy(bytes));
-        return machine.keep(mapped.as_bytes());
-    }
+#[derive(Clone, Copy)]
+enum Case {
+    Lower,
+    Upper,
+}
+
+/// Bytes whose case is mapped between two looks at the interrupt.
+const CASE_BYTES: usize = 1 << 20;
+
+fn map_case(machine: &mut Machine, text: Datum, case: Case) -> Result<Datum, Fault> {
+    let range = text.as_range().range();
     let start = machine.heap.len();
-    machine.heap.extend_from_within(text.as_range().range());
-    for byte in &mut machine.heap[start..] {
-        *byte = map_ascii(byte);
+    if machine.bytes(text).is_ascii() {
+        machine.reserve(range.len())?;
+        machine.heap.extend_from_within(range.clone());
+        let copy = &mut machine.heap[start..];
+        match case {
+            Case::Lower => copy.make_ascii_lowercase(),
+            Case::Upper => copy.make_ascii_uppercase(),
+        }
+        return Ok(Datum::range(start as u32, range.len() as u32));
     }
-    Datum::range(start as u32, text.as_range().len)
+    let mut at = range.start;
+    while at < range.end {
+        let len = case_piece(&machine.heap[at..range.end]);
+        machine.went(len)?;
+        // A character may become three.
+        let _copies = machine.borrow(4 * len)?;
+        let piece = String::from_utf8_lossy(&machine.heap[at..at + len]);
+        let mapped = match case {
+            Case::Lower => piece.to_lowercase(),
+            Case::Upper => piece.to_uppercase(),
+        };
+        machine.reserve(mapped.len())?;
+        machine.heap.extend_from_slice(mapped.as_bytes());
+        at += len;
+    }
+    Ok(Datum::range(start as u32, (machine.heap.len() - start) as u32))
+}
+
+/// How many of the first bytes of a text can be mapped without the rest. A sigma is another one at
+/// the end of a word, so a cut lies between two letters or digits of ASCII, or blanks, which end
+/// that question on both sides.
+fn case_piece(bytes: &[u8]) -> usize {
+    let ends = |byte: u8| byte.is_ascii_alphanumeric() || byte == b' ';
+    let cut = |pair: &[u8]| ends(pair[0]) && ends(pair[1]);
+    let behind = bytes.get(CASE_BYTES..).unwrap_or_default();
+    match behind.windows(2).position(cut) {
+        Some(at) => CASE_BYTES + at + 1,
+        None => bytes.len(),
+    }
 }
 
 /// Refuses a text of more bytes than a call may have.

@@ -5,14 +5,16 @@
 
 use hotrow_base::datum::Datum;
 use hotrow_base::decimal;
+use hotrow_base::interrupt::current;
+use hotrow_base::sort::sort_numbers;
 use hotrow_base::temporal::Interval;
 use hotrow_base::types::DataType;
 use hotrow_base::value::{Value, ValueError};
 
-use super::Fault;
 use super::exact::ExactSum;
 use super::order::compare_nulls_equal;
 use super::pure::{compare, numeric_of};
+use super::{Fault, order};
 use crate::bytecode::{AggregateCode, AggregateKind, CompareKind};
 use crate::frame::Machine;
 use crate::functions::time::interval_out_of_range;
@@ -73,23 +75,38 @@ impl Totals {
 
     /// Takes one row. True: the bytes of its argument must be kept.
     #[inline]
-    pub(super) fn add(&mut self, code: &AggregateCode, machine: &Machine) -> bool {
+    pub(super) fn add(
+        &mut self,
+        code: &AggregateCode,
+        machine: &mut Machine,
+    ) -> Result<bool, Fault> {
         let Some(slot) = code.argument else {
             self.count += 1;
-            return false;
+            return Ok(false);
         };
         let value = machine.slots[slot];
         if value.is_null() {
-            return false;
+            return Ok(false);
         }
         if code.distinct
             && !matches!(code.function, AggregateFunction::Min | AggregateFunction::Max)
         {
+            machine.room(&mut self.values, 1)?;
             self.values.push(value);
-            return code.kind == AggregateKind::Bytes;
+            return Ok(code.kind == AggregateKind::Bytes);
         }
         self.add_value(code, value, &machine.heap);
-        false
+        Ok(false)
+    }
+
+    /// Values that have been kept, to find those that differ.
+    pub(super) fn kept(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Frees what the next call does not need.
+    pub(crate) fn shrink(&mut self, shrink: impl FnOnce(&mut Vec<Datum>)) {
+        shrink(&mut self.values);
     }
 
     fn add_value(&mut self, code: &AggregateCode, value: Datum, heap: &[u8]) {
@@ -177,7 +194,7 @@ impl Totals {
         heap: &mut Vec<u8>,
     ) -> Result<Datum, Fault> {
         if !self.values.is_empty() {
-            self.add_distinct(code, heap);
+            self.add_distinct(code, heap)?;
         }
         match code.function {
             AggregateFunction::Count => Ok(Datum::int(self.count as i64)),
@@ -191,14 +208,19 @@ impl Totals {
         }
     }
 
-    fn add_distinct(&mut self, code: &AggregateCode, heap: &[u8]) {
-        let mut values = std::mem::take(&mut self.values);
+    fn add_distinct(&mut self, code: &AggregateCode, heap: &[u8]) -> Result<(), Fault> {
         let kind = compare_kind(code.kind);
-        let order = |a: &Datum, b: &Datum| compare_nulls_equal(kind, *a, *b, heap);
-        values.sort_unstable_by(order);
-        values.dedup_by(|a, b| order(a, b).is_eq());
-        values.iter().for_each(|&value| self.add_value(code, value, heap));
+        let values = std::mem::take(&mut self.values);
+        let compare = |a: u32, b: u32| {
+            compare_nulls_equal(kind, values[a as usize], values[b as usize], heap)
+        };
+        let mut order: Vec<u32> = (0..values.len() as u32).collect();
+        let bytes = |n: u32| order::bytes_of(kind, values[n as usize]);
+        sort_numbers(&mut order, bytes, compare, current::check)?;
+        order.dedup_by(|later, first| compare(*later, *first).is_eq());
+        order.iter().for_each(|&n| self.add_value(code, values[n as usize], heap));
         self.values = values;
+        Ok(())
     }
 
     fn sum(&self, code: &AggregateCode) -> Result<Datum, Fault> {

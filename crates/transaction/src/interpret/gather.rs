@@ -4,7 +4,7 @@ use hotrow_base::datum::Datum;
 
 use super::aggregate::Totals;
 use super::{Fault, order};
-use crate::bytecode::{Gather, RowRun};
+use crate::bytecode::{Gather, OrderCode, RowRun};
 use crate::frame::{Frame, Gathered, Machine, Progress};
 use crate::program::RowsTo;
 
@@ -104,7 +104,7 @@ impl<'a> Sink<'a> {
             Gather::Aggregate(codes) => {
                 let mut added = Added::Drop;
                 for (code, totals) in codes.iter().zip(&mut gathered.totals) {
-                    if totals.add(code, machine) {
+                    if totals.add(code, machine)? {
                         added = Added::Keep;
                     }
                 }
@@ -153,6 +153,7 @@ impl<'a> Sink<'a> {
         Ok(match self.code {
             Gather::Count => self.progress.seen > 0,
             Gather::Aggregate(codes) => {
+                let _entered = machine.enter_for(gathered.totals.iter().map(Totals::kept).sum())?;
                 for (code, totals) in codes.iter().zip(&mut gathered.totals) {
                     let value = totals.result(code, &mut machine.heap)?;
                     machine.slots[code.result] = value;
@@ -165,8 +166,8 @@ impl<'a> Sink<'a> {
                 frame.touched > 0
             }
             Gather::First { row, single, order: keys, .. } => {
-                gathered.number(*row);
-                order::sort(&mut gathered.order, &gathered.datums, *row, keys, &machine.heap);
+                gathered.number(*row, machine)?;
+                gathered.sort(*row, keys, machine)?;
                 if *single && gathered.order.len() as u64 > self.progress.skip.saturating_add(1) {
                     return Err(too_many_rows());
                 }
@@ -181,7 +182,7 @@ impl<'a> Sink<'a> {
                 true
             }
             Gather::Rows { to, row, distinct, .. } => {
-                self.arrange(machine, gathered);
+                self.arrange(machine, gathered)?;
                 let rows = (gathered.datums.len() / row.width().max(1)) as u64;
                 frame.touched = rows;
                 match to {
@@ -192,10 +193,11 @@ impl<'a> Sink<'a> {
                     }
                     RowsTo::More { rows: set, .. } => {
                         let set = &mut frame.row_sets[set.0 as usize];
-                        set.append(&gathered.datums, distinct, &machine.heap);
+                        set.append(&gathered.datums, distinct, machine)?;
                         machine.check_rows(&set.datums)?;
                     }
                     RowsTo::Result => {
+                        machine.room(&mut frame.result, gathered.datums.len())?;
                         frame.result.extend_from_slice(&gathered.datums);
                         frame.result_rows += rows;
                     }
@@ -207,17 +209,20 @@ impl<'a> Sink<'a> {
 
     /// DISTINCT, ORDER BY, LIMIT and OFFSET over all rows, where they could not be applied on the
     /// way; leaves values without keys, in order.
-    fn arrange(&self, machine: &Machine, gathered: &mut Gathered) {
-        let Gather::Rows { row, distinct, order: keys, .. } = self.code else { return };
+    fn arrange(&self, machine: &mut Machine, gathered: &mut Gathered) -> Result<(), Fault> {
+        let Gather::Rows { row, distinct, order: keys, .. } = self.code else { return Ok(()) };
         if distinct.is_empty() && keys.is_empty() {
-            return;
+            return Ok(());
         }
-        gathered.number(*row);
+        gathered.number(*row, machine)?;
         if !distinct.is_empty() {
-            order::dedup(&mut gathered.order, &gathered.datums, *row, distinct, &machine.heap);
+            let Gathered { datums, order, .. } = gathered;
+            // While they are merged they are there twice.
+            let _merged = machine.borrow(size_of_val(&order[..]))?;
+            order::dedup(order, datums, *row, distinct, machine)?;
         }
         if !keys.is_empty() {
-            order::sort(&mut gathered.order, &gathered.datums, *row, keys, &machine.heap);
+            gathered.sort(*row, keys, machine)?;
         }
         let all = gathered.datums.len();
         let skip = usize::try_from(self.progress.skip).unwrap_or(usize::MAX);
@@ -227,22 +232,34 @@ impl<'a> Sink<'a> {
                 continue;
             }
             let start = gathered.order[i] as usize * row.width() + row.keys as usize;
+            machine.room(&mut gathered.datums, row.values as usize)?;
             gathered.datums.extend_from_within(start..start + row.values as usize);
         }
         gathered.datums.drain(..all);
+        Ok(())
     }
 }
 
 impl Gathered {
     /// Fills `order` with all row numbers.
-    fn number(&mut self, run: RowRun) {
+    fn number(&mut self, run: RowRun, machine: &mut Machine) -> Result<(), Fault> {
         let rows = self.datums.len() / run.width().max(1);
         self.order.clear();
+        machine.room(&mut self.order, rows)?;
         self.order.extend(0..rows as u32);
+        Ok(())
+    }
+
+    /// Puts `order` into the order of the rows' keys.
+    fn sort(&mut self, run: RowRun, keys: &[OrderCode], machine: &Machine) -> Result<(), Fault> {
+        // While they are merged they are there twice.
+        let _merged = machine.borrow(size_of_val(&self.order[..]))?;
+        order::sort(&mut self.order, &self.datums, run, keys, machine)
     }
 }
 
-fn keep(run: RowRun, machine: &Machine, gathered: &mut Gathered) -> Result<(), Fault> {
+fn keep(run: RowRun, machine: &mut Machine, gathered: &mut Gathered) -> Result<(), Fault> {
+    machine.room(&mut gathered.datums, run.width())?;
     gathered.datums.extend_from_slice(&machine.slots[run.slots()]);
     machine.check_rows(&gathered.datums)
 }

@@ -3,26 +3,40 @@
 use std::cmp::Ordering;
 
 use hotrow_base::datum::Datum;
+use hotrow_base::sort::sort_numbers;
 
+use super::Fault;
 use super::pure::compare;
 use crate::bytecode::{CompareKind, OrderCode, RowRun};
+use crate::frame::Machine;
 
 /// Sorts the row numbers in `order` by the rows' keys; equal keys keep arrival order.
 pub(super) fn sort(
-    order: &mut [u32],
+    order: &mut Vec<u32>,
     datums: &[Datum],
     run: RowRun,
     keys: &[OrderCode],
-    heap: &[u8],
-) {
-    let width = run.width();
-    order.sort_unstable_by(|&a, &b| {
-        let row = |n: u32| &datums[n as usize * width..];
+    machine: &Machine,
+) -> Result<(), Fault> {
+    let (width, heap) = (run.width(), &machine.heap[..]);
+    let row = |n: u32| &datums[n as usize * width..];
+    let bytes =
+        |n: u32| keys.iter().zip(row(n)).map(|(key, &datum)| bytes_of(key.kind, datum)).sum();
+    let compare_keys = |a: u32, b: u32| {
         let by_keys = keys.iter().zip(row(a).iter().zip(row(b))).find_map(|(key, (&a, &b))| {
             Some(compare_key(key, a, b, heap)).filter(|ordering| ordering.is_ne())
         });
-        by_keys.unwrap_or_else(|| a.cmp(&b))
-    });
+        by_keys.unwrap_or(Ordering::Equal)
+    };
+    sort_numbers(order, bytes, compare_keys, || machine.look())
+}
+
+/// What a comparison goes over.
+pub(super) fn bytes_of(kind: CompareKind, datum: Datum) -> usize {
+    match kind {
+        CompareKind::Bytes if !datum.is_null() => datum.as_range().len as usize,
+        _ => size_of::<Datum>(),
+    }
 }
 
 fn compare_key(key: &OrderCode, a: Datum, b: Datum, heap: &[u8]) -> Ordering {
@@ -45,9 +59,9 @@ pub(super) fn dedup(
     datums: &[Datum],
     run: RowRun,
     kinds: &[CompareKind],
-    heap: &[u8],
-) {
-    let width = run.width();
+    machine: &Machine,
+) -> Result<(), Fault> {
+    let (width, heap) = (run.width(), &machine.heap[..]);
     let values = |n: u32| {
         let start = n as usize * width + run.keys as usize;
         &datums[start..start + run.values as usize]
@@ -75,11 +89,14 @@ pub(super) fn dedup(
         })
         .unwrap_or(Ordering::Equal)
     };
-    order.sort_unstable_by(|&a, &b| {
-        compare_values(a, b).then_with(|| compare_bits(a, b)).then(a.cmp(&b))
-    });
+    let bytes = |n: u32| {
+        let sizes = kinds.iter().zip(values(n)).map(|(&kind, &datum)| bytes_of(kind, datum));
+        sizes.sum()
+    };
+    let compare_all = |a: u32, b: u32| compare_values(a, b).then_with(|| compare_bits(a, b));
+    sort_numbers(order, bytes, compare_all, || machine.look())?;
     order.dedup_by(|later, first| compare_values(*later, *first).is_eq());
-    order.sort_unstable();
+    sort_numbers(order, |_| 0, |a, b| a.cmp(&b), || machine.look())
 }
 
 /// Order in which NULL equals NULL and is greatest.

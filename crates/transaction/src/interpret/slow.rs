@@ -116,9 +116,9 @@ fn control(program: &Program, at: usize, op: Op, machine: &mut Machine) -> Resul
                 return Err(violation::check(program, check, machine));
             }
         }
-        Op::Raise { raise } => return Err(functions::raise::error(program, raise, machine).into()),
+        Op::Raise { raise } => return Err(functions::raise::error(program, raise, machine)?.into()),
         Op::Notice { level, raise } => {
-            let said = functions::raise::error(program, raise, machine);
+            let said = functions::raise::error(program, raise, machine)?;
             machine.tell(Notice { level, said })?;
         }
         Op::Fail { failure } => {

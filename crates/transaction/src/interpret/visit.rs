@@ -167,7 +167,8 @@ fn kept<W: hotrow_base::row::Words + ?Sized>(
     machine: &mut Machine,
     row: &W,
 ) -> Result<bool, Stop> {
-    if let Err(fault) = machine.step().and_then(|()| machine.check_heap()) {
+    let may_go_on = machine.step();
+    if let Err(fault) = may_go_on.and_then(|()| machine.check_heap()) {
         return Err(stop_machine(program, at, machine, fault));
     }
     bind(&code.binds, row, machine);
@@ -196,6 +197,7 @@ fn write<A: RecordAccess, H: Hook>(
         }
         done = write_one(program, code, site, at, record, frame, access, sink);
     }
+    frame.machine.shrink(&mut records);
     access.give_back_records(records);
     done
 }
@@ -228,7 +230,13 @@ fn collect<A: RecordAccess, H: Hook>(
         let kept = kept(program, code, at, machine, row);
         machine.heap.truncate(heap_len);
         match kept {
-            Ok(true) => records.push(record),
+            Ok(true) => match machine.room(records, 1) {
+                Ok(()) => records.push(record),
+                Err(fault) => {
+                    failed = Some(stop_machine(program, at, machine, fault));
+                    return ControlFlow::Break(());
+                }
+            },
             Ok(false) => {}
             Err(stop) => {
                 failed = Some(stop);
