@@ -190,8 +190,7 @@ impl Round<'_> {
     }
 
     fn run_until_failure(&self, report: &mut SeenReport) -> Result<(), String> {
-        let mut command = Command::new("sh");
-        command.arg("-c").arg("ulimit -n 64; exec \"$@\"").arg("sh").arg(&self.options.program);
+        let mut command = Command::new(&self.options.program);
         self.arguments(&mut command, self.options.seed);
         command.arg("--until-failure");
         let (mut child, journal, listener) = spawn(command)?;

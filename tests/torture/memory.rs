@@ -1,5 +1,5 @@
-// Statements that would take more memory than any machine has, or more time than anybody waits. Plain
-// data: whoever runs them includes this file. None needs a table.
+// Statements that would take more memory than any machine has, or more time than anybody waits.
+// Plain data: whoever runs them includes this file. None needs a table.
 
 /// Before any of them.
 pub const PREPARATION: &str = "
@@ -11,9 +11,9 @@ pub const PREPARATION: &str = "
     CREATE FUNCTION doubled(n integer) RETURNS bigint LANGUAGE plpgsql AS $$
     DECLARE t text := 'x';
     BEGIN FOR i IN 1..n LOOP t := t || t; END LOOP; RETURN length(t); END $$;
-    CREATE FUNCTION spin(n bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+    CREATE FUNCTION spin(n integer) RETURNS bigint LANGUAGE plpgsql AS $$
     DECLARE s bigint := 0;
-    BEGIN FOR i IN 1..n LOOP s := s + i; END LOOP; RETURN s; END $$;
+    BEGIN FOR i IN 1..n LOOP FOR j IN 1..n LOOP s := s + 1; END LOOP; END LOOP; RETURN s; END $$;
     CREATE FUNCTION like_slowly(n integer) RETURNS boolean LANGUAGE plpgsql AS $$
     BEGIN RETURN repeat('a', n) LIKE '%' || repeat('_a', n / 4) || 'b%'; END $$;
 ";
@@ -25,7 +25,8 @@ pub const LARGE: &[&str] = &[
     "DO $$ DECLARE t text := 'x'; BEGIN
      FOR i IN 1..40 LOOP t := replace(t, 'x', 'xx'); END LOOP; END $$",
     "DO $$ DECLARE j jsonb := '[1]'; BEGIN FOR i IN 1..40 LOOP j := j || j; END LOOP; END $$",
-    "DO $$ DECLARE t text; BEGIN FOR i IN 1..100 LOOP t := repeat('x', 100000000); END LOOP; END $$",
+    "DO $$ DECLARE t text; BEGIN FOR i IN 1..100 LOOP t := repeat('x', 100000000); END LOOP;
+     END $$",
     "DO $$ DECLARE t text := repeat('x', 1000000); BEGIN
      FOR i IN 1..1000 LOOP RAISE NOTICE '%', t; END LOOP; END $$",
     "SELECT doubled(40)",
@@ -46,10 +47,13 @@ pub const LARGE: &[&str] = &[
     "SELECT array_length(array_agg(repeat('x', 100000)), 1) FROM generate_series(1, 10000)",
     "SELECT length(json_agg(repeat('x', 100000))::text) FROM generate_series(1, 10000)",
     "SELECT length(jsonb_agg(n)::text) FROM generate_series(1, 100000000) n",
-    "SELECT count(*) FROM (SELECT DISTINCT repeat(n::text, 20000) FROM generate_series(1, 10000) n) x",
-    "SELECT count(*) FROM (SELECT repeat('x', 20000) AS t FROM generate_series(1, 10000) n ORDER BY 1) x",
+    "SELECT count(*) FROM (SELECT DISTINCT repeat(n::text, 20000) FROM generate_series(1,
+     10000) n) x",
+    "SELECT count(*) FROM (SELECT repeat('x', 20000) AS t FROM generate_series(1, 10000) n
+     ORDER BY 1) x",
     "SELECT repeat(n::text, 20000), count(*) FROM generate_series(1, 10000) n GROUP BY 1",
-    "SELECT count(*) FROM (SELECT first_value(repeat('x', 20000)) OVER () FROM generate_series(1, 10000)) x",
+    "SELECT count(*) FROM (SELECT first_value(repeat('x', 20000)) OVER () FROM
+     generate_series(1, 10000)) x",
     "SELECT lag(t) OVER () FROM (SELECT repeat('x', 10000) AS t FROM generate_series(1, 10000)) x",
     "SELECT string_agg('xxxxxxxxxx', '') OVER (ORDER BY n) FROM generate_series(1, 100000) n",
     "WITH RECURSIVE r AS (SELECT repeat('x', 1000) AS t UNION ALL SELECT t || t FROM r)
@@ -66,15 +70,18 @@ pub const LARGE: &[&str] = &[
 /// Statements that would run for many seconds, mostly inside one function. They end with 57014 soon
 /// after they are cancelled.
 pub const LONG: &[&str] = &[
-    "SELECT spin(9000000000000)",
+    "SELECT spin(2000000000)",
     "SELECT like_slowly(4000000)",
     "SELECT repeat('a', 8000000) LIKE '%' || repeat('_a', 2000000) || 'b%'",
     "SELECT count(*) FROM generate_series(1, 100000000000)",
-    "SELECT count(*) FROM generate_series(1, 3000000) a, generate_series(1, 3000000) b WHERE a + b = 0",
+    "SELECT count(*) FROM generate_series(1, 3000000) a, generate_series(1, 3000000) b WHERE a
+     + b = 0",
     "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT 1 - n FROM r) SELECT n FROM r WHERE n = 5",
     "SELECT count(*) FROM generate_series(1, 100000000) n WHERE repeat('x', 1000) LIKE '%y%'",
-    "DO $$ BEGIN LOOP NULL; END LOOP; END $$",
+    "DO $$ BEGIN FOR i IN 1..2000000000 LOOP FOR j IN 1..2000000000 LOOP NULL; END LOOP; END
+     LOOP; END $$",
     "DO $$ DECLARE t text := repeat('ab', 2000000); BEGIN
-     LOOP t := reverse(t); t := upper(lower(t)); END LOOP; END $$",
-    "DO $$ BEGIN LOOP PERFORM btrim(repeat('x', 1000000), repeat('y', 1000000) || 'x'); END LOOP; END $$",
+     FOR i IN 1..2000000000 LOOP t := reverse(t); t := upper(lower(t)); END LOOP; END $$",
+    "DO $$ BEGIN FOR i IN 1..2000000000 LOOP PERFORM btrim(repeat('x', 1000000), repeat('y',
+     1000000) || 'x'); END LOOP; END $$",
 ];

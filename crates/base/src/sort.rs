@@ -29,6 +29,10 @@ pub fn sort_numbers<E>(
     mut look: impl FnMut() -> Result<(), E>,
 ) -> Result<(), E> {
     let compare = |a: u32, b: u32| compare(a, b).then(a.cmp(&b));
+    if run_len(numbers, &bytes) == numbers.len() {
+        numbers.sort_unstable_by(|a, b| compare(*a, *b));
+        return Ok(()); // as nearly always, and without an allocation
+    }
     let mut ends = Vec::new();
     let mut start = 0;
     while start < numbers.len() {

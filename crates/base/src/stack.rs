@@ -1,13 +1,14 @@
 //! Room on the stack for recursion that follows somebody's data.
 //!
 //! Role         whoever parses, compiles, explains or runs what a client wrote begins with
-//!              [`with_room`] and goes one level deeper through [`deeper`]. Counts come first: every
-//!              tree that is accepted has a bound on its depth, and says so with 54001. This is
-//!              what stands behind the counts: a stack that nears its end is an error, not a signal
+//!              [`with_room`] and goes one level deeper through [`deeper`]. Counts come first:
+//!              every tree that is accepted has a bound on its depth, and says so with 54001. This
+//!              is what stands behind the counts: a stack that nears its end is an error, not a
+//!              signal
 //! States       own stack -> segment 1 -> ... -> segment [`SEGMENTS_MAX`] -> [`Exhausted`]
 //! Invariants   I1 what [`deeper`] and [`with_room`] call has at least [`ROOM_BYTES`] of stack:
-//!                 enough for any walk without [`deeper`] over a tree of bounded depth (drop, clone,
-//!                 comparison, debug form)
+//!                 enough for any walk without [`deeper`] over a tree of bounded depth (drop,
+//!                 clone, comparison, debug form)
 //!              I2 a thread takes at most [`SEGMENTS_MAX`] segments beside its own stack, whatever
 //!                 size that has
 //! Concurrency  the number of segments -> each thread has its own

@@ -148,7 +148,8 @@ fn refuse_open_key(key: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Failed(format!(
-        "the private key {} could be read by others (mode {mode:03o}): chmod 600 it, or chmod 640 if \
+        "the private key {} could be read by others (mode {mode:03o}): chmod 600 it, or chmod \
+         640 if \
          it belongs to root and the group of this server's user",
         key.display()
     )))

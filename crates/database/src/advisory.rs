@@ -139,7 +139,8 @@ impl Locks {
         }
     }
 
-    /// Gives back what of a key's entries an owner has and is not to be kept; whether he has others.
+    /// Gives back what of a key's entries an owner has and is not to be kept; whether he has
+    /// others.
     fn keep(&mut self, key: Key, owner: u64, stays: impl Fn(&Held) -> bool) -> bool {
         let Some(all) = self.held.get_mut(&key) else { return false };
         let before = all.len();

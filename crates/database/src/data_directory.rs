@@ -144,8 +144,8 @@ fn restrict_whole(path: &Path) -> Result<usize, Error> {
     Ok(opened)
 }
 
-/// The directory around it all, unless it is somebody else's, too: then what is in it is restricted,
-/// and nobody but its owner and group may be able to put other things in their places.
+/// The directory around it all, unless it is somebody else's, too: then what is in it is
+/// restricted, and nobody but its owner and group may be able to put other things in their places.
 fn restrict_top(path: &Path) -> Result<usize, Error> {
     let ours = [LOCK, LOG, CHECKPOINTS];
     let mut entries = fs::read_dir(path).map_err(|error| failed("list", path, error))?;

@@ -169,8 +169,8 @@ pub trait Locks: Send + 'static {
     /// Begins a transaction, which holds nothing.
     fn begin(&mut self, attempt: Attempt);
 
-    /// Whether more statements are to be expected, which may change what was read: from a BEGIN that
-    /// is not READ ONLY on.
+    /// Whether more statements are to be expected, which may change what was read: from a BEGIN
+    /// that is not READ ONLY on.
     fn expect_more(&mut self, expects: bool);
 
     /// Waits from now on end when this says so, with
@@ -222,6 +222,9 @@ pub trait Locks: Send + 'static {
 
     /// Whether somebody waits for what is held, or is refused it and comes back for it.
     fn is_awaited(&self) -> bool;
+
+    /// Whether somebody is known to wait for what is held.
+    fn has_waiters(&self) -> bool;
 
     /// Whether the policy has chosen the transaction to give way, which it learns otherwise only
     /// when it asks for something.

@@ -10,9 +10,9 @@
 //!              parts of
 //!
 //! A key-range lock stands for the half-open interval from a key to the next one: its first letter
-//! says how the *key* is held, its second how the *gap* behind it. `S` means `SS`, `X` means `XX`. `UN`
-//! is System R's update lock, on a key: readers go with it, a second one does not, so that two who
-//! read a row to change it do not both get to hold it and then wait for each other.
+//! says how the *key* is held, its second how the *gap* behind it. `S` means `SS`, `X` means `XX`.
+//! `UN` is System R's update lock, on a key: readers go with it, a second one does not, so that two
+//! who read a row to change it do not both get to hold it and then wait for each other.
 
 use hotrow_transaction::granule::LockMode;
 

@@ -36,7 +36,8 @@ pub enum LogError {
     },
     /// Anybody could put another database in place of this one.
     #[error(
-        "{path} may be changed by anybody (mode {mode:03o}), so a database in it could be taken away \
+        "{path} may be changed by anybody (mode {mode:03o}), so a database in it could be taken \
+         away \
          or replaced: chmod 700 it, or give the database a directory of its own"
     )]
     Exposed {

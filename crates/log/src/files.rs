@@ -4,8 +4,8 @@
 //!              [`simulated`] stands in its place, remembers every operation, and can show what a
 //!              power failure would have left;
 //!              [`SlowFiles`] is a slower disk, for benchmarks
-//! Watching     who keeps a file open learns by [`Files::state`] that somebody has removed, renamed,
-//!              replaced or cut it: what is written to it from then on is lost with it
+//! Watching     who keeps a file open learns by [`Files::state`] that somebody has removed,
+//!              renamed, replaced or cut it: what is written to it from then on is lost with it
 //! Invariants   I1  what was written to a file is durable after `sync_data` of that file
 //!              I2  that a file exists, has a name or has none is durable after `sync_directory`
 //! Concurrency  implementations may be called from any thread

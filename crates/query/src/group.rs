@@ -108,6 +108,9 @@ impl<'q> Total<'q> {
                     _ => None,
                 };
                 kept += value.len();
+                if let Some(text) = &*text {
+                    refuse_copy(text.len(), text.capacity(), value.len())?;
+                }
                 match (text, separator) {
                     (Some(text), Some(Value::Text(separator))) => {
                         kept += separator.len();
@@ -120,6 +123,8 @@ impl<'q> Total<'q> {
             }
             (State::Array(values), value) => {
                 kept += bytes_of_value(value);
+                let size = size_of::<Value>();
+                refuse_copy(size * values.len(), size * values.capacity(), size)?;
                 values.push(value.clone());
             }
             (State::Pairs(pairs), value) => {
@@ -131,6 +136,8 @@ impl<'q> Total<'q> {
                     return Err(SqlError::new(b"22023", "field name must not be null"));
                 }
                 kept += bytes_of_value(key) + bytes_of_value(value);
+                let size = size_of::<(Value, Value)>();
+                refuse_copy(size * pairs.len(), size * pairs.capacity(), size)?;
                 pairs.push((key.clone(), value.clone()));
             }
             _ => {}
@@ -179,6 +186,14 @@ impl<'q> Total<'q> {
             }
         })
     }
+}
+
+/// Fails where a buffer that is full moves to one of twice its size, and there is no room for both.
+fn refuse_copy(used: usize, capacity: usize, more: usize) -> Result<(), SqlError> {
+    if used + more > capacity {
+        current::charge().add((2 * capacity).max(used + more))?;
+    }
+    Ok(())
 }
 
 /// The groups of one set of keys.

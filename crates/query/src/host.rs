@@ -198,7 +198,7 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
 /// A number of bytes, rounded half up, in the unit that leaves fewer than five digits.
 fn pretty(bytes: i64) -> String {
     const LEAST: i64 = 10 * 1024;
-    if bytes.abs() < LEAST {
+    if bytes.unsigned_abs() < LEAST.unsigned_abs() {
         return format!("{bytes} bytes");
     }
     // Twice the number of units, so that the last bit rounds.

@@ -9,7 +9,8 @@
 //!              what sorts, groups or joins keeps what it must, others keep nothing
 //! Invariants   I1 expressions are programs that the interpreter of procedures runs: they give the
 //!              same values and the same errors
-//!              I2 no operator holds more than the memory it may ([`Limits`]), and all together no more
+//!              I2 no operator holds more than the memory it may ([`Limits`]), and all together no
+//!              more
 //!                 than the statement's account has; more is 53200
 //! Concurrency  one thread
 //!

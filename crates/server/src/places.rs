@@ -1,7 +1,7 @@
 //! Who has a place: how many sessions, how many that want to be one, how many descriptors.
 //!
-//! Role         arithmetic of [`Server`](crate::Server)'s limits, and who has to go when one who has
-//!              just come needs a place
+//! Role         arithmetic of [`Server`](crate::Server)'s limits, and who has to go when one who
+//!              has just come needs a place
 //! Invariants   I1 connections that have not begun a session take no session's place, and are
 //!                 bounded themselves: where there are too many, one that has been silent for
 //!                 longest, of the address that has most, is told so and goes

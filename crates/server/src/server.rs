@@ -157,7 +157,8 @@ pub enum ServerError {
     AsksNobody(SocketAddr),
     /// a database stays closed once a user had a password
     #[error(
-        "users of this database had passwords, so nobody is let in without one, and no user has one \
+        "users of this database had passwords, so nobody is let in without one, and no user has \
+         one \
          now; give one a password (hotrow serve --user NAME, with HOTROW_PASSWORD or \
          --password-file), or let in every program of this machine: --insecure-no-passwords"
     )]

@@ -142,12 +142,12 @@ impl Compiler<'_> {
             E::IsNotDistinctFrom(a, b) => self.not_distinct(a, b)?,
             E::Between { expr, negated: not, low, high } => self.between(expr, *not, low, high)?,
             E::AnyOp { left, compare_op: ast::BinaryOperator::Eq, right, .. }
-                if !matches!(bare(right), ast::Expr::Subquery(_)) =>
+                if !self.is_relational() && !matches!(bare(right), ast::Expr::Subquery(_)) =>
             {
                 self.any_element(left, right)?
             }
             E::AllOp { left, compare_op: ast::BinaryOperator::NotEq, right }
-                if !matches!(bare(right), ast::Expr::Subquery(_)) =>
+                if !self.is_relational() && !matches!(bare(right), ast::Expr::Subquery(_)) =>
             {
                 negated(self.any_element(left, right)?)
             }

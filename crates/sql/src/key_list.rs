@@ -83,8 +83,8 @@ impl Compiler<'_> {
     }
 
     /// A change that goes through lists, as a loop over their keys with an access to one key in it:
-    /// each has a plan of its own then, and may run beside the others. False: it must be one access,
-    /// since something in it would see what the turn before has done.
+    /// each has a plan of its own then, and may run beside the others. False: it must be one
+    /// access, since something in it would see what the turn before has done.
     pub(crate) fn emit_by_turns(
         &mut self,
         out: &mut Vec<Statement>,

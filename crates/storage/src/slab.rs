@@ -7,9 +7,9 @@
 //! Invariants   I1 memory is type-stable: a slot is a slot of one size until the store is dropped
 //!              I2 a retired record's words stay as they are until its epoch is safe
 //!              I3 the bytes of all chunks are charged to the budget
-//! Concurrency  see `worker` (a worker's own state), `record` (a record's words); `workers`: each set
-//!              once, by its worker when it first needs it; `spilled` is latched once per `BATCH`
-//!              slots at most
+//! Concurrency  see `worker` (a worker's own state), `record` (a record's words); `workers`: each
+//!              set once, by its worker when it first needs it; `spilled` is latched once per
+//!              `BATCH` slots at most
 //! Source       Bonwick, "The slab allocator" (1994), and per-thread magazines of Bonwick and
 //!              Adams (2001); we differ: no slab is ever returned to the operating system
 //!

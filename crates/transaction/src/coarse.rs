@@ -1,7 +1,8 @@
 //! What CREATE FUNCTION warns of: accesses that hold a whole table or a whole index.
 //!
-//! Role         looks at the locks of each access, as EXPLAIN PROCEDURE does, and says what to write
-//!              instead. Such a procedure is right; calls of it wait for all others of the table
+//! Role         looks at the locks of each access, as EXPLAIN PROCEDURE does, and says what to
+//!              write instead. Such a procedure is right; calls of it wait for all others of the
+//!              table
 //! Invariants   I1 what is warned of depends on the procedures registered at that moment: a table
 //!              that none of them writes needs no lock, however it is read
 

@@ -27,6 +27,7 @@ use std::collections::HashMap;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::TableId;
+use hotrow_base::stack::with_room;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
@@ -54,6 +55,16 @@ pub fn lower_parts(
 }
 
 fn lower_with(
+    catalog: &Catalog,
+    procedure: &Procedure,
+    parts: &[&[Statement]],
+    ends_without_return: bool,
+) -> Result<Program, SqlError> {
+    // Statements and expressions are as deep as the compiler lets them be.
+    with_room(|| lower_here(catalog, procedure, parts, ends_without_return))
+}
+
+fn lower_here(
     catalog: &Catalog,
     procedure: &Procedure,
     parts: &[&[Statement]],

@@ -176,7 +176,9 @@ impl From<ValueError> for SqlError {
         }
         let code = error.code().as_bytes().first_chunk().copied().unwrap_or(*b"22000");
         let detail = error.detail().map(str::to_owned);
-        Self { detail, ..Self::new(&code, error.message()) }
+        let hint =
+            (&code == b"54001").then(|| "Keep its parts apart, as values of their own.".to_owned());
+        Self { detail, hint, ..Self::new(&code, error.message()) }
     }
 }
 

@@ -229,7 +229,8 @@ pub enum Elements {
 }
 
 /// The values that a key column is compared with by `IN (...)` or `= ANY (...)`: each distinct one
-/// once, NULL left out, sorted, so that neither duplicates nor the writer's order make a difference.
+/// once, NULL left out, sorted, so that neither duplicates nor the writer's order make a
+/// difference.
 #[derive(Clone, Debug)]
 pub struct KeyList {
     /// where they come from; all of one type

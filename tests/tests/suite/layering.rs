@@ -38,8 +38,9 @@ const WORDS: &[(&str, &[&str])] = &[
     ("time::Instant", &["base", "bench"]),
     ("SystemTime", &["base", "bench"]),
     ("quanta", &["base"]),
-    // Only log and recovery name files; the server's one is the name of its local socket.
-    ("std::fs", &["log", "server", "bench", "cli"]),
+    // Only log and recovery name files; the server's one is the name of its local socket, base asks
+    // the system how much memory there is, and the database sets its directory's permissions.
+    ("std::fs", &["base", "log", "database", "server", "bench", "cli"]),
     ("fs::File", &["log", "bench", "cli"]),
     ("OpenOptions", &["log", "bench", "cli"]),
 ];
@@ -50,7 +51,8 @@ const OTHER_MEANINGS: &[(&str, &str, &str)] = &[
     ("engines/orthrus", "partitioned", "a lock table whose granules have owners"),
 ];
 
-const FILE_LINES_MAX: usize = 700;
+// No aim: what comes near it has more than one idea.
+const FILE_LINES_MAX: usize = 900;
 const LINE_WIDTH_MAX: usize = 100;
 
 fn root() -> PathBuf {

@@ -1,6 +1,6 @@
 //! What goes through a list of keys does what a look at every row would do: random statements, each
-//! once on a table whose indexes serve it and once on one where each column stands in a sum, which no
-//! index serves.
+//! once on a table whose indexes serve it and once on one where each column stands in a sum, which
+//! no index serves.
 
 use hotrow::{Database, Error};
 use hotrow_tests::{matrix, seed, state};
@@ -12,10 +12,12 @@ const STATEMENTS: usize = 30;
 const COLUMNS: [&str; 4] = ["a", "b", "c", "g"];
 
 const SCHEMA: &str = "
-CREATE TABLE keyed (a integer, b integer, c integer, g integer, n integer NOT NULL, PRIMARY KEY (a, b, c));
+CREATE TABLE keyed (a integer, b integer, c integer, g integer, n integer NOT NULL,
+    PRIMARY KEY (a, b, c));
 CREATE INDEX keyed_g ON keyed (g, b);
 CREATE INDEX keyed_c ON keyed USING hash (c);
-CREATE TABLE plain (a integer, b integer, c integer, g integer, n integer NOT NULL, PRIMARY KEY (a, b, c));
+CREATE TABLE plain (a integer, b integer, c integer, g integer, n integer NOT NULL,
+    PRIMARY KEY (a, b, c));
 CREATE PROCEDURE fill() LANGUAGE plpgsql AS $$ BEGIN
   FOR a IN 0..3 LOOP FOR b IN 0..3 LOOP FOR c IN 0..2 LOOP
     INSERT INTO keyed VALUES (a, b, c, nullif((a * 5 + b * 3 + c) % 4, 3), a + b);
@@ -74,7 +76,8 @@ fn body(rng: &mut StdRng) -> String {
     match rng.random_range(0..8) {
         0 => format!("RETURN QUERY SELECT {shown} FROM {{t}} WHERE {wanted} ORDER BY {order};"),
         1 => format!(
-            "RETURN QUERY SELECT {shown} FROM {{t}} WHERE {wanted} ORDER BY {order} LIMIT 3 OFFSET 1;"
+            "RETURN QUERY SELECT {shown} FROM {{t}} WHERE {wanted} ORDER BY {order} \
+             LIMIT 3 OFFSET 1;"
         ),
         2 => format!(
             "SELECT {shown} INTO v FROM {{t}} WHERE {wanted} ORDER BY n{way}, {order}; {counted} \
@@ -111,7 +114,8 @@ fn on(table: &str, body: &str) -> String {
 
 fn outcome(db: &Database, table: &str, body: &str, arguments: &str) -> Result<String, String> {
     let text = format!(
-        "CREATE OR REPLACE FUNCTION on_{table}(p integer, q integer, ks integer[]) RETURNS SETOF text \
+        "CREATE OR REPLACE FUNCTION on_{table}(p integer, q integer, ks integer[]) RETURNS \
+         SETOF text \
          LANGUAGE plpgsql AS $$ DECLARE v text; k bigint; BEGIN {} END $$; \
          CALL on_{table}({arguments})",
         on(table, body)

@@ -39,7 +39,8 @@ fn a_refusal_names_the_budget_and_charges_nothing() {
     assert_eq!(other.add(501), refused(Scope::Process, 1000, 500, 501));
     assert_eq!(used(&accounts), [500; 3]);
     let said = other.add(501).expect_err("as before").to_string();
-    let expected = "Of the 1000 bytes for all sessions together 500 bytes are in use, and 501 bytes \
+    let expected = "Of the 1000 bytes for all sessions together 500 bytes are in use, and 501 \
+     bytes \
                     more were wanted";
     assert_eq!(said, expected);
 }

@@ -1,4 +1,5 @@
-//! A client that can be told to wait so long and no longer: of answers it keeps only what they came to.
+//! A client that can be told to wait so long and no longer: of answers it keeps only what they came
+//! to.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -20,6 +20,10 @@ const SCHEMA: &str = "
     BEGIN
         SELECT n INTO v FROM counter WHERE id = which;
         RETURN v;
+    END $$;
+    CREATE PROCEDURE spin() LANGUAGE plpgsql AS $$
+    BEGIN
+        FOR i IN 1..2000000000 LOOP FOR j IN 1..2000000000 LOOP NULL; END LOOP; END LOOP;
     END $$;";
 
 fn open(config: Config) -> Database {
@@ -47,7 +51,7 @@ fn a_hot_key_fills_neither_queue_nor_threads() {
     holder.execute("BEGIN; UPDATE counter SET n = 10 WHERE id = 1").unwrap();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| bumped(&db, 1));
-        wait_until("it is taken", || db.status().running == 1);
+        wait_until("it waits", || db.status().parked == 1);
         for _ in 0..3 {
             let began = Instant::now();
             let error = bumped(&db, 1).unwrap_err();
@@ -77,11 +81,11 @@ fn a_hot_key_fills_neither_queue_nor_threads() {
 
 #[test]
 fn a_call_is_late_when_all_threads_are_held_up() {
-    let db = open(Config::default().threads(1));
-    let holder = db.session();
-    holder.execute("BEGIN; UPDATE counter SET n = 10 WHERE id = 1").unwrap();
+    let db = open(Config::default().threads(1).step_budget(u64::MAX));
+    let spinner = db.session();
+    let ends = spinner.canceller();
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| bumped(&db, 1));
+        let spinning = scope.spawn(move || spinner.call("spin", ()).map(drop));
         wait_until("it is taken", || db.status().running == 1);
         let hurried = db.session();
         hurried.execute("SET hotrow.call_deadline = '30ms'").unwrap();
@@ -91,8 +95,8 @@ fn a_call_is_late_when_all_threads_are_held_up() {
         assert!(began.elapsed() >= Duration::from_millis(30), "it waited so long");
         let error = hurried.execute("SELECT bump(2)").unwrap_err();
         assert_eq!(error.sqlstate(), Some("53300"), "{error}");
-        holder.execute("COMMIT").unwrap();
-        assert_eq!(waiting.join().unwrap().unwrap(), 11);
+        ends.cancel();
+        assert_eq!(spinning.join().unwrap().unwrap_err().sqlstate(), Some("57014"));
         assert_eq!(db.status().queued, 0, "who has given up waits no more");
         // Long enough for the slowest machine: what is asked here is what was done.
         hurried.execute("SET hotrow.call_deadline = '1min'").unwrap();
@@ -105,12 +109,13 @@ fn a_call_is_late_when_all_threads_are_held_up() {
 #[test]
 fn a_databases_own_deadline_holds_for_whoever_sets_none() {
     let deadline = Some(Duration::from_millis(20));
-    let db = open(Config::default().threads(1).call_deadline(deadline));
-    let holder = db.session();
-    holder.execute("BEGIN; UPDATE counter SET n = 10 WHERE id = 1").unwrap();
+    let config = Config::default().threads(1).step_budget(u64::MAX);
+    let db = open(config.call_deadline(deadline));
+    let spinner = db.session();
+    let ends = spinner.canceller();
     std::thread::scope(|scope| {
         // Taken before its deadline, it is waited for beyond it.
-        let waiting = scope.spawn(|| bumped(&db, 1));
+        let spinning = scope.spawn(move || spinner.call("spin", ()).map(drop));
         wait_until("it is taken", || db.status().running == 1);
         let session = db.session();
         let bump = session.procedure("bump").unwrap();
@@ -121,8 +126,8 @@ fn a_databases_own_deadline_holds_for_whoever_sets_none() {
         let patient = scope.spawn(move || session.call("bump", (2_i64,)).map(|rows| rows.one()));
         std::thread::sleep(Duration::from_millis(60));
         assert!(!patient.is_finished());
-        holder.execute("COMMIT").unwrap();
-        assert_eq!(waiting.join().unwrap().unwrap(), 11);
+        ends.cancel();
+        assert_eq!(spinning.join().unwrap().unwrap_err().sqlstate(), Some("57014"));
         let first: i64 = patient.join().unwrap().unwrap().unwrap();
         assert_eq!(first, 1);
         assert_eq!(bump.call((2_i64,)).unwrap().one::<i64>().unwrap(), 2, "the handle goes on");

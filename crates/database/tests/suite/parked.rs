@@ -258,7 +258,7 @@ fn a_whole_table_is_waited_for_outside_too() {
 fn a_database_that_ends_ends_those_who_wait() {
     every_interactive_engine(|config| {
         let (db, holder) = with_tables(config);
-        let (other, begun) = (db.session(), AtomicUsize::new(0));
+        let begun = AtomicUsize::new(0);
         holder.execute("BEGIN; UPDATE t SET n = n + 100 WHERE id = 1")?;
         thread::scope(|scope| {
             let crowd = crowd(scope, &db, (8, ""), &begun);
@@ -325,6 +325,15 @@ fn who_is_silent_while_others_wait_is_ended_whatever_he_says_now_and_then() {
     });
 }
 
+/// Does something when it is dropped.
+struct AtEnd<F: Fn()>(F);
+
+impl<F: Fn()> Drop for AtEnd<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 #[test]
 fn one_slow_statement_keeps_nobody_out_for_whom_a_definition_waits() {
     every_interactive_engine(|config| {
@@ -334,7 +343,19 @@ fn one_slow_statement_keeps_nobody_out_for_whom_a_definition_waits() {
         other.execute("BEGIN; UPDATE t SET n = n WHERE id = 20; COMMIT")?;
         let cancel = slow.canceller();
         thread::scope(|scope| {
-            let slow = scope.spawn(move || said(&slow, "DO $$ BEGIN LOOP NULL; END LOOP; END $$"));
+            // A failure below must not leave the endless statement behind.
+            let _ended = AtEnd(|| {
+                cancel.cancel();
+            });
+            let endless = "DO $$ BEGIN
+              UPDATE t SET n = n + 1000 WHERE id = 19;
+              FOR i IN 1..2000000000 LOOP FOR j IN 1..1000 LOOP NULL; END LOOP; END LOOP;
+            END $$";
+            let slow = scope.spawn(move || said(&slow, endless));
+            let look = "SELECT n FROM t WHERE id = 19 FOR UPDATE NOWAIT";
+            while said(&other, look) != "55P03" {
+                thread::yield_now(); // until it has the row
+            }
             definer.execute("SET statement_timeout = '200ms'").expect("it is a setting");
             assert_eq!(said(&definer, "CREATE TABLE u (id bigint PRIMARY KEY)"), "57014");
             definer.execute("SET statement_timeout = 0").expect("it is a setting");
@@ -342,7 +363,7 @@ fn one_slow_statement_keeps_nobody_out_for_whom_a_definition_waits() {
                 scope.spawn(move || said(&definer, "CREATE TABLE u (id bigint PRIMARY KEY)"));
             // They would not end before the statement, which nobody has ended yet.
             for call in 0..OTHERS {
-                other.call("bump", (1 + call % 20,)).expect("its row is free");
+                other.call("bump", (1 + call % 18,)).expect("its row is free");
                 other.execute("UPDATE t SET n = n WHERE id = 20").expect("its row is free");
             }
             assert!(!defining.is_finished(), "somebody is inside");

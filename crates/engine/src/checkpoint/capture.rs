@@ -61,9 +61,9 @@ impl Captured {
 
 /// Begins an image of all tables as they are now, without what open transactions have changed.
 /// Takes a microsecond or so: it flips one bit per table; and some 0.1 us for each of those
-/// changes, see [`SharedSchema::quiet_for_checkpoint`](crate::schema::SharedSchema::quiet_for_checkpoint).
-/// What else belongs to the moment (the log's epoch) the caller settles before the quiet point
-/// ends.
+/// changes, see
+/// [`SharedSchema::quiet_for_checkpoint`](crate::schema::SharedSchema::quiet_for_checkpoint). What
+/// else belongs to the moment (the log's epoch) the caller settles before the quiet point ends.
 pub fn begin(quiet: &Quiet<'_>, turn: Turn) -> Capture {
     let schema = quiet.schema();
     let tables = schema.catalog.tables().iter().filter(|table| !table.dropped);

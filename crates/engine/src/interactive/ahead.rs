@@ -6,9 +6,10 @@
 //! States       planned -> all of the plan is held, taken in the order that planned calls share ->
 //!              run -> part of an open transaction, which keeps its locks; a wrong guess of
 //!              reconnaissance, a conflict or a quiet point: undone, released, planned again
-//! Invariants   I1 nobody waits while holding what others may want before: it is the first thing the
-//!              transaction does, and waits in the order of planned calls, as one of them. When the
-//!              call has run, it is a session's transaction like others, which gives way in circles
+//! Invariants   I1 nobody waits while holding what others may want before: it is the first thing
+//!              the transaction does, and waits in the order of planned calls, as one of them. When
+//!              the call has run, it is a session's transaction like others, which gives way in
+//!              circles
 
 use hotrow_transaction::compiled::PlanProgram;
 use hotrow_transaction::frame::Frame;

@@ -134,7 +134,7 @@ impl<L: Locks> Work<L> {
     fn note_idleness(&mut self) {
         let since = self.looked_at.elapsed().min(self.idle_since.elapsed());
         self.looked_at = Ticks::now();
-        if self.locks.is_awaited() {
+        if self.locks.has_waiters() {
             self.awaited += since;
         }
     }

@@ -14,8 +14,8 @@
 //!              ([`Pace`])
 //!              I2 who waits for a bystander's lock does so outside the gate: a call is parked, a
 //!              session's statement leaves when it finds the gate closed, for which it looks every
-//!              10 ms; so the gate is closed for longer than that after a few tries. Should somebody
-//!              wait inside all the same, those who are waited for are ended
+//!              10 ms; so the gate is closed for longer than that after a few tries. Should
+//!              somebody wait inside all the same, those who are waited for are ended
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

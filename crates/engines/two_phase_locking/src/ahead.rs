@@ -2,10 +2,10 @@
 //! calls take theirs.
 //!
 //! Role         what [`hotrow_engine::interactive`] asks of this engine for such calls
-//! Invariants   I1 table locks come first, in the order of tables; then granules, in ascending order
-//!              of (class, identity), each once: the order of [`crate::ordered`]. Nothing is held
-//!              before, so among all that lock so no circle closes. Classes do not change meanwhile,
-//!              since the session is inside the gate
+//! Invariants   I1 table locks come first, in the order of tables; then granules, in ascending
+//!              order of (class, identity), each once: the order of [`crate::ordered`]. Nothing is
+//!              held before, so among all that lock so no circle closes. Classes do not change
+//!              meanwhile, since the session is inside the gate
 //!              I2 while the call runs, only gaps are waited for, with no other gap in hand, as
 //!              planned calls do; what was not foreseen is taken if it is free, else the call is
 //!              planned again

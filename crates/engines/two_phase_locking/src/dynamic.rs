@@ -106,7 +106,12 @@ impl Locking {
 
     /// Whether somebody waits for what is held, or may be coming back for it again and again.
     pub(crate) fn is_awaited(&self) -> bool {
-        self.holds_any() && (self.table.refuses() || self.table.any_nowhere())
+        self.holds_any() && self.table.refuses() || self.has_waiters()
+    }
+
+    /// Whether somebody waits for what is held, or outside for something that may be it.
+    pub(crate) fn has_waiters(&self) -> bool {
+        self.holds_any() && self.table.any_nowhere()
             || self.tables.is_awaited(&self.coarse)
             || self.table.awaited().any(|lock| self.held.mode(lock).is_some())
     }

@@ -3,17 +3,17 @@
 //! Role         a session that reads a row in a transaction of several statements and changes it
 //!              later is in the way of all others who have read it and want to change it, and they
 //!              in its own: all but one of them are undone. If the first read locks as only one can
-//!              who may change it ([`Mode::UN`](hotrow_engine::lock_mode::Mode::UN)), the others wait
-//!              where they have done nothing yet. Statements do not say what comes next, so it is
-//!              learnt, by index, from what transactions did with single keys that they read
-//! States       of an index: a score between 0 and [`WHOLE`]; a key that is read moves it towards 0,
-//!              one that is changed after it was read towards the whole. Of all keys that were read
-//!              a third or so must have been changed for the score to stand above the half
+//!              who may change it ([`Mode::UN`](hotrow_engine::lock_mode::Mode::UN)), the others
+//!              wait where they have done nothing yet. Statements do not say what comes next, so it
+//!              is learnt, by index, from what transactions did with single keys that they read
+//! States       of an index: a score between 0 and [`WHOLE`]; a key that is read moves it towards
+//!              0, one that is changed after it was read towards the whole. Of all keys that were
+//!              read a third or so must have been changed for the score to stand above the half
 //! Invariants   I1 it decides between two locks under which the same is read: a wrong guess costs
 //!              waiting, or a deadlock, and never the truth
-//! Concurrency  scores -> stored by any session, without order: a count that is lost is a count more
-//!              that it takes to learn. Once something is expected one transaction in a few tells, so
-//!              that not all write what all read
+//! Concurrency  scores -> stored by any session, without order: a count that is lost is a count
+//!              more that it takes to learn. Once something is expected one transaction in a few
+//!              tells, so that not all write what all read
 //! Source       update locks: System R (Gray); they are asked for by hand there (FOR UPDATE)
 
 use std::sync::atomic::{AtomicU32, Ordering};

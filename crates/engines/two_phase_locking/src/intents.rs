@@ -16,8 +16,8 @@
 //!              waits here dynamically looks now and then who waits for what it holds itself,
 //!              without whom there is no cycle: younger ones are undone, for an older or a planned
 //!              one it gives up; and calls do after a time in any case. So the oldest gets through,
-//!              though somebody may be undone without need. Planned owners take these locks first, in the
-//!              order of tables, and never give up
+//!              though somebody may be undone without need. Planned owners take these locks first,
+//!              in the order of tables, and never give up
 //! Source       locking.txt 3 (lightweight intent locks, Algorithms 3 and 4) and 3.1 (speculative
 //!              lock inheritance, after Johnson et al.). We differ: an event count, which loses no
 //!              wake-up, stands for mutex and broadcast; what the waiter looks at every millisecond

@@ -225,6 +225,10 @@ impl<F: Form> Locks for SessionLocks<F> {
         self.locking.is_awaited()
     }
 
+    fn has_waiters(&self) -> bool {
+        self.locking.has_waiters()
+    }
+
     fn is_doomed(&self) -> bool {
         self.locking.is_doomed()
     }

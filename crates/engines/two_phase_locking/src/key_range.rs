@@ -190,8 +190,8 @@ impl BesideKeys {
     ///
     /// # Errors
     ///
-    /// It does not hold the gap: a session's call was called away, a worker's waits outside, since a
-    /// session has the gap ([`Conflict::Parked`]).
+    /// It does not hold the gap: a session's call was called away, a worker's waits outside, since
+    /// a session has the gap ([`Conflict::Parked`]).
     pub(crate) fn wait_to_divide(
         &mut self,
         table: &LockTable,

@@ -135,7 +135,8 @@ impl Owner {
         self.attends = Some(Attended(schema));
     }
 
-    /// Whether it is a session's: it holds what it has while its client thinks, and gives way to quiet points.
+    /// Whether it is a session's: it holds what it has while its client thinks, and gives way to
+    /// quiet points.
     #[inline]
     pub fn is_session(&self) -> bool {
         self.attends.is_some()
@@ -318,8 +319,8 @@ impl LockTable {
         owner.begin();
     }
 
-    /// Makes a dynamic owner's transaction, which holds nothing, a planned one, or, when its planned
-    /// part is over, a dynamic one again, of an age.
+    /// Makes a dynamic owner's transaction, which holds nothing, a planned one, or, when its
+    /// planned part is over, a dynamic one again, of an age.
     pub fn set_standing(&self, owner: &mut Owner, standing: Standing, age: u64) {
         let is_planned = standing == Standing::Planned;
         owner.standing = standing;

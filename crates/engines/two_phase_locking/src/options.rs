@@ -62,8 +62,8 @@ pub struct Settings {
     pub releases_at_last_use: bool,
     /// of dynamic transactions
     pub deadlocks: Deadlocks,
-    /// what dynamic transactions hold of indexes: sessions, unless told otherwise, keys and gaps, so
-    /// that it does not depend on what procedures there are; dynamic calls, granules
+    /// what dynamic transactions hold of indexes: sessions, unless told otherwise, keys and gaps,
+    /// so that it does not depend on what procedures there are; dynamic calls, granules
     pub ranges: Ranges,
     /// how locks on tables are kept
     pub intents: Form,

@@ -25,8 +25,8 @@ use std::time::Duration;
 const BUFFERED_PAUSE: Duration = Duration::from_micros(100);
 const SMALL_BLOCK_BYTES: u64 = 64 << 10;
 
-/// How often the completed segments are looked at: each is a system call of a microsecond, and there
-/// are as many as have been filled since the last checkpoint but one.
+/// How often the completed segments are looked at: each is a system call of a microsecond, and
+/// there are as many as have been filled since the last checkpoint but one.
 const COMPLETED_LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The block buffer keeps this much after a large block.

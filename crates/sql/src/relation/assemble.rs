@@ -15,7 +15,7 @@ use hotrow_transaction::program::{
 };
 use hotrow_transaction::walk::{expr_slots, operands_mut};
 
-use crate::error::Result;
+use crate::error::{Result, unsupported};
 use crate::path::choose;
 use crate::scope::{Compiler, Row};
 use crate::typing::joined;
@@ -492,7 +492,8 @@ impl Compiler<'_> {
                 ExprKind::Slot(slot) if slot.0 >= FIRST_PARAMETER => slots.push(slot),
                 _ => {
                     let SqlType::Scalar(data_type) = expr.sql_type else {
-                        unreachable!("arrays are slots");
+                        let hint = "make the array of its elements where it is used";
+                        return Err(unsupported(self.place, "an array computed here", hint));
                     };
                     // Of a select list and ORDER BY: what is written alike is one value.
                     let text = format!("{expr:?}");

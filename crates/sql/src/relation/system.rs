@@ -161,7 +161,8 @@ const RELATIONS: &[(&str, &str)] = &[
     (
         "hotrow.engine_status",
         "engine:t settings:t threads:o durability:t uptime_s:o committed:o failed:o undone:o \
-         replanned:o run_alone:o lock_waits:o messages:o running:o parked:o queued:o queue_capacity:o \
+         replanned:o run_alone:o lock_waits:o messages:o running:o parked:o queued:o \
+         queue_capacity:o \
          open_transactions:o open_transactions_max:o statements:o statements_failed:o \
          session_commits:o session_rollbacks:o session_repeats:o snapshots:o snapshot_bytes:o \
          calls_refused:o execute_ms:o plan_ms:o lock_ms:o wait_ms:o log_ms:o idle_ms:o \

@@ -54,7 +54,8 @@ fn conditions_choose_indexes() {
         ("SELECT count(*) FROM orders WHERE w = 1.5", "scan of all"),
         (
             "SELECT count(*) FROM orders WHERE w = 1 OR w = 2",
-            "in orders_pkey[a value of the list for w] for a value of the list for w in keys (1, 2)",
+            "in orders_pkey[a value of the list for w] \
+             for a value of the list for w in keys (1, 2)",
         ),
         (
             "DELETE FROM orders WHERE w = 1 AND d = 1 AND o IN (3, 2)",

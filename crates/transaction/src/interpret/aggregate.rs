@@ -35,6 +35,8 @@ pub struct Totals {
     best_bytes: Vec<u8>,
     /// every value, for DISTINCT
     values: Vec<Datum>,
+    /// their numbers, sorted
+    order: Vec<u32>,
 }
 
 impl Default for Totals {
@@ -48,6 +50,7 @@ impl Default for Totals {
             best: Datum::NULL,
             best_bytes: Vec::new(),
             values: Vec::new(),
+            order: Vec::new(),
         }
     }
 }
@@ -107,6 +110,7 @@ impl Totals {
     /// Frees what the next call does not need.
     pub(crate) fn shrink(&mut self, shrink: impl FnOnce(&mut Vec<Datum>)) {
         shrink(&mut self.values);
+        self.order = Vec::new();
     }
 
     fn add_value(&mut self, code: &AggregateCode, value: Datum, heap: &[u8]) {
@@ -214,12 +218,14 @@ impl Totals {
         let compare = |a: u32, b: u32| {
             compare_nulls_equal(kind, values[a as usize], values[b as usize], heap)
         };
-        let mut order: Vec<u32> = (0..values.len() as u32).collect();
+        let mut order = std::mem::take(&mut self.order);
+        order.clear();
+        order.extend(0..values.len() as u32);
         let bytes = |n: u32| order::bytes_of(kind, values[n as usize]);
         sort_numbers(&mut order, bytes, compare, current::check)?;
         order.dedup_by(|later, first| compare(*later, *first).is_eq());
         order.iter().for_each(|&n| self.add_value(code, values[n as usize], heap));
-        self.values = values;
+        (self.values, self.order) = (values, order);
         Ok(())
     }
 

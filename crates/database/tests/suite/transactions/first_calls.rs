@@ -60,6 +60,10 @@ fn first_calls_of_many_sessions_are_never_refused() {
     const SESSIONS: usize = 6;
     const CALLS: usize = 60;
     every_interactive_engine(|config| {
+        // Who has its answer and stays open can be in the way of older ones: where calls lock as
+        // they go, a policy may end it then, which its COMMIT tells. Where they are planned,
+        // nothing ever does.
+        let is_planned = config.settings.get("acquisition").is_none_or(|way| way == "ordered");
         let (db, session) = with_table(config);
         session.execute(TRANSFER)?;
         session.execute("UPDATE t SET n = 1000")?;
@@ -73,9 +77,17 @@ fn first_calls_of_many_sessions_are_never_refused() {
                             session.call("move_one", (a, b))?; // beside planned calls
                             continue;
                         }
-                        session.execute(&format!("BEGIN; SELECT move_one({a}, {b})"))?;
-                        thread::yield_now();
-                        session.execute("COMMIT")?;
+                        let transfer = || {
+                            session.execute(&format!("BEGIN; SELECT move_one({a}, {b})"))?;
+                            thread::yield_now();
+                            session.execute("COMMIT")
+                        };
+                        while let Err(error) = transfer() {
+                            if is_planned || error.sqlstate() != Some("40001") {
+                                return Err(error);
+                            }
+                            session.execute("ROLLBACK")?;
+                        }
                     }
                     Ok(())
                 }

@@ -1,9 +1,9 @@
 //! Places in queues for calls that wait outside: in no thread, holding nothing.
 //!
-//! Role         an owner that may park its calls ([`LockTable::let_park`]) does not wait for whoever
-//!              may be long: sessions, and those who wait for one themselves. Its request is given
-//!              up, or handed to a *stand-in*, an owner that runs nothing and keeps the place in the
-//!              queue for the first call of a line
+//! Role         an owner that may park its calls ([`LockTable::let_park`]) does not wait for
+//!              whoever may be long: sessions, and those who wait for one themselves. Its request
+//!              is given up, or handed to a *stand-in*, an owner that runs nothing and keeps the
+//!              place in the queue for the first call of a line
 //! States       of a place: asked for -> granted -> handed over to the owner, which runs the call;
 //!              or left. A lock that is waited for without a stand-in, because all are taken or the
 //!              lock table has no queue for it, is looked at now and then

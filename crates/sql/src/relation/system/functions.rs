@@ -298,7 +298,7 @@ fn format_type(number: i64, modifier: i32) -> Option<String> {
 }
 
 fn id(number: i64, of: Number) -> Option<usize> {
-    usize::try_from(number - of.0).ok()
+    usize::try_from(number.checked_sub(of.0)?).ok()
 }
 
 fn index<'c>(context: &SystemContext<'c>, number: i64) -> Option<(&'c Table, &'c Index)> {
@@ -319,7 +319,8 @@ fn index_text(context: &SystemContext<'_>, number: i64, column: usize) -> Option
 
 fn constraint_text(context: &SystemContext<'_>, number: i64) -> Option<String> {
     if number < PROCEDURES.0 {
-        let (table, index) = index(context, number - CONSTRAINTS.0 + INDEXES.0)?;
+        let (table, index) =
+            index(context, number.checked_sub(CONSTRAINTS.0)?.checked_add(INDEXES.0)?)?;
         let kind = if table.primary == Some(index.id) { "PRIMARY KEY" } else { "UNIQUE" };
         return Some(format!("{kind} ({})", column_list(table, &index.columns)));
     }
@@ -354,7 +355,7 @@ fn constraint_text(context: &SystemContext<'_>, number: i64) -> Option<String> {
 }
 
 fn procedure<'c>(context: &SystemContext<'c>, number: i64) -> Option<(&'c Procedure, &'c str)> {
-    let wanted = u32::try_from(number - PROCEDURES.0).ok()?;
+    let wanted = u32::try_from(number.checked_sub(PROCEDURES.0)?).ok()?;
     let mut all = context.procedures.iter();
     all.find(|(id, ..)| *id == wanted).map(|&(_, procedure, source)| (procedure, source))
 }
