@@ -7,7 +7,7 @@
 //!              I2 `start` is a multiple of the cache line
 //!
 //! Large blocks ask for huge pages, since their look-ups miss the TLB otherwise; the allocator asks
-//! for none (the workspace's Cargo.toml says why). Measured: docs/benchmarking.md.
+//! for none (the workspace's Cargo.toml says why). Not measured.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ops::Deref;
