@@ -37,7 +37,7 @@ fn every_setting_goes_somewhere() {
         let text = match setting.form {
             Form::Switch(_) => "true",
             Form::Whole(..) => "7",
-            Form::Size(..) => "3MiB",
+            Form::Size(..) => "17MiB", // above every least size, and no default
             Form::Span(..) => "7min",
             Form::Text(..) => match setting.name {
                 "durability" => "buffered",
