@@ -5,7 +5,7 @@ mod images;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hotrow::Database;
 use hotrow_base::clock::Ticks;
@@ -119,15 +119,23 @@ fn begin(ground: &Ground) -> Capture {
 
 /// Takes an image and compares it with the rows that were there at its quiet point.
 fn take_image(ground: &Ground, copiers: usize) -> (Image, Captured) {
+    // The tables are small: without a pause the walk would be over before a call had begun.
+    take_image_with(ground, copiers, &|_| thread::sleep(Duration::from_millis(1)))
+}
+
+/// The same, with pauses that are the caller's.
+fn take_image_with(
+    ground: &Ground,
+    copiers: usize,
+    pause: &(dyn Fn(Progress) + Sync),
+) -> (Image, Captured) {
     let (capture, expected) = {
         let turn = turn(ground).expect("no other is under way");
         let quiet = ground.schema.quiet();
         (checkpoint::begin(&quiet, turn), rows_at(&quiet))
     };
     let mut sinks: Vec<_> = (0..copiers).map(|_| MemorySink::default()).collect();
-    // The tables are small: without a pause the walk would be over before a call had begun.
-    let pause = |_: Progress| thread::sleep(Duration::from_millis(1));
-    let captured = capture.run(&mut sinks, &pause).expect("memory takes everything");
+    let captured = capture.run(&mut sinks, pause).expect("memory takes everything");
     let image = Image::of(&sinks);
     image.check_equal(&expected);
     assert_eq!(captured.rows(), image.rows() as u64);
@@ -146,6 +154,17 @@ fn restored(setup: &Setup, image: &Image, threads: usize) -> Database {
     db
 }
 
+/// A pause that lasts until two calls have ended: the second began in it, however busy the machine
+/// is. Bounded, since calls may wait for the image in their turn.
+fn meets_a_call(calls: &AtomicU64) -> impl Fn(Progress) + Sync {
+    |_| {
+        let (before, began) = (calls.load(Relaxed), Instant::now());
+        while calls.load(Relaxed) < before + 2 && began.elapsed() < Duration::from_millis(100) {
+            thread::yield_now();
+        }
+    }
+}
+
 #[test]
 fn images_taken_under_load_are_the_state_at_their_quiet_point() {
     for setup in matrix::setups(&[1, 3]) {
@@ -162,7 +181,8 @@ fn images_taken_under_load_are_the_state_at_their_quiet_point() {
                 while calls.load(Relaxed) < round * 200 {
                     thread::yield_now();
                 }
-                let (image, captured) = take_image(&ground, [1, 2, 8][round as usize % 3]);
+                let copiers = [1, 2, 8][round as usize % 3];
+                let (image, captured) = take_image_with(&ground, copiers, &meets_a_call(&calls));
                 saved_rows += captured.saved_rows;
                 image
             };
