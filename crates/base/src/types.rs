@@ -57,6 +57,18 @@ impl DataType {
         matches!(self, Self::SmallInt | Self::Integer | Self::BigInt)
     }
 
+    /// Whether values of two types compare as they are kept, without a conversion of either.
+    pub fn is_kept_like(self, other: Self) -> bool {
+        let scale = |of| match of {
+            Self::Numeric { scale, .. } => Some(scale),
+            _ => None,
+        };
+        self == other
+            || self.is_integer() && other.is_integer()
+            || self.is_text() && other.is_text()
+            || scale(self).is_some() && scale(self) == scale(other)
+    }
+
     /// real or double precision.
     pub const fn is_float(self) -> bool {
         matches!(self, Self::Real | Self::Double)

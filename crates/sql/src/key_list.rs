@@ -165,28 +165,21 @@ fn is_key(row: &Row, column: ColumnId, data_type: DataType) -> bool {
 
 /// The type in which keys of two types are told apart as the column tells them.
 fn common_key_type(a: DataType, b: DataType) -> Option<DataType> {
-    let is_alike = a == b || a.is_integer() && b.is_integer() || a.is_text() && b.is_text();
-    if is_alike || scale(a).is_some() && scale(a) == scale(b) { common_type(a, b) } else { None }
-}
-
-fn scale(data_type: DataType) -> Option<u8> {
-    match data_type {
-        DataType::Numeric { scale, .. } => Some(scale),
-        _ => None,
-    }
+    if a.is_kept_like(b) { common_type(a, b) } else { None }
 }
 
 /// A value in a form in which it compares with an array's elements as they are.
 fn comparable_with_elements(value: Expr, element: DataType) -> Option<Expr> {
     let own = value.data_type();
     let is_padded = |data_type| matches!(data_type, DataType::Char(_));
-    if own == element || own.is_integer() && element.is_integer() {
+    if own == element {
         return Some(value);
     }
-    if own.is_text() && element.is_text() && !is_padded(element) {
-        return Some(if is_padded(own) { cast(value, DataType::Text) } else { value });
+    // A char(n) is kept with its blanks, which count in no comparison.
+    if is_padded(own) && element.is_text() && !is_padded(element) {
+        return Some(cast(value, DataType::Text));
     }
-    if scale(own).is_some() && scale(own) == scale(element) {
+    if own.is_kept_like(element) && !is_padded(element) {
         return Some(value);
     }
     (common_type(own, element) == Some(element)).then(|| cast(value, element))

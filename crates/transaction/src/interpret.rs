@@ -140,13 +140,9 @@ pub fn run<A: RecordAccess, H: Hook>(
                 continue;
             }
             Op::Visit { site, missing } => {
-                match visit::visit(program, site, pc - 1, frame, access, hook) {
-                    Ok(true) => {}
-                    Ok(false) => pc = missing as usize,
-                    Err(stop) if H::FORGIVES && forgive::visit(stop, &mut frame.machine) => {
-                        pc = missing as usize;
-                    }
-                    Err(stop) => return Err(stop),
+                let found = visit::visit(program, site, pc - 1, frame, access, hook);
+                if !is_found::<H>(found, frame)? {
+                    pc = missing as usize;
                 }
                 continue;
             }
@@ -162,13 +158,9 @@ pub fn run<A: RecordAccess, H: Hook>(
                 continue;
             }
             Op::VisitEnd { site, missing } => {
-                match visit::end(program, site, pc - 1, frame) {
-                    Ok(true) => {}
-                    Ok(false) => pc = missing as usize,
-                    Err(stop) if H::FORGIVES && forgive::visit(stop, &mut frame.machine) => {
-                        pc = missing as usize;
-                    }
-                    Err(stop) => return Err(stop),
+                let found = visit::end(program, site, pc - 1, frame);
+                if !is_found::<H>(found, frame)? {
+                    pc = missing as usize;
                 }
                 continue;
             }
@@ -197,6 +189,15 @@ pub fn run<A: RecordAccess, H: Hook>(
             true => pc = forgive::failed(program, pc - 1, frame, fault)?,
             false => return Err(fault::stop(program, pc - 1, frame, fault)),
         }
+    }
+}
+
+/// Whether a visit found a row; what went wrong in one that may be forgiven counts as none.
+#[inline(always)]
+fn is_found<H: Hook>(found: Result<bool, Stop>, frame: &mut Frame) -> Result<bool, Stop> {
+    match found {
+        Err(stop) if H::FORGIVES && forgive::visit(stop, &mut frame.machine) => Ok(false),
+        found => found,
     }
 }
 

@@ -152,6 +152,7 @@ const PIECE_BYTES: usize = 4 << 20;
 
 /// Position of the first `needle` in a text, both ranges of the heap, relative to the text: in time
 /// that grows as the text does.
+#[inline(always)]
 pub(super) fn find_in(
     machine: &mut Machine,
     text: Range<usize>,
@@ -160,6 +161,15 @@ pub(super) fn find_in(
     if text.len().saturating_mul(needle.len()) <= SIMPLE_MAX {
         return Ok(find(&machine.heap[text], &machine.heap[needle]));
     }
+    find_in_long(machine, text, needle)
+}
+
+#[cold]
+fn find_in_long(
+    machine: &mut Machine,
+    text: Range<usize>,
+    needle: Range<usize>,
+) -> Result<Option<usize>, Fault> {
     let overlap = needle.len().saturating_sub(1);
     let mut start = text.start;
     loop {

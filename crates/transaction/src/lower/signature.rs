@@ -232,24 +232,12 @@ fn is_called_with(function: Function, given: &[SqlType], gives: DataType) -> boo
         },
         F::Cardinality => takes(&[W::Array]),
         F::ElementOf => match given {
-            [SqlType::Scalar(value), SqlType::Array(element)] => is_kept_alike(*value, *element),
+            [SqlType::Scalar(value), SqlType::Array(element)] => value.is_kept_like(*element),
             _ => false,
         },
         // They look at the values, which know their types.
         F::Json(_) => all(W::Scalar),
     }
-}
-
-/// Whether values of two types compare as they are kept, without a conversion.
-fn is_kept_alike(a: DataType, b: DataType) -> bool {
-    let scale = |of| match of {
-        DataType::Numeric { scale, .. } => Some(scale),
-        _ => None,
-    };
-    a == b
-        || a.is_integer() && b.is_integer()
-        || a.is_text() && b.is_text()
-        || scale(a).is_some() && scale(a) == scale(b)
 }
 
 fn not_there(message: String) -> SqlError {
