@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Drivers of other languages, each against a server of its own: psycopg and SQLAlchemy (Python), pgjdbc (Java),
+# Drivers of other languages, each against a server of its own: psycopg, asyncpg and SQLAlchemy (Python), pgjdbc (Java),
 # node-postgres (JavaScript), pgx and lib/pq (Go). Each check says what PostgreSQL 15 does: `tests/clients/X.sh 5432`
 # holds it against one. What Hotrow does not do yet stands in gaps.txt, which has to be true: a check that fails and
 # is not listed fails this script, and so does one that is listed and passes.
@@ -11,7 +11,7 @@ set -euo pipefail
 hotrow=$(realpath "$1")
 shift
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -gt 0 ] || set -- psycopg sqlalchemy pgjdbc nodepg pgx
+[ $# -gt 0 ] || set -- psycopg asyncpg sqlalchemy pgjdbc nodepg pgx
 bad=0
 for driver in "$@"; do
     said=$(CHECK_ALL=1 "$here/$driver.sh" "$hotrow" 2>&1) || true

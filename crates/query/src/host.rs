@@ -76,6 +76,13 @@ fn json_value(
     Ok(json::call(function, &flat, gives)?)
 }
 
+/// A copy of an array, if it is one.
+fn copied(array: Option<&Value>) -> Result<Option<Value>, SqlError> {
+    let Some(array) = array else { return Ok(None) };
+    current::charge().add(array.bytes())?;
+    Ok(Some(array.clone()))
+}
+
 fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>, SqlError> {
     use HostFunction as H;
     let [first, rest @ ..] = arguments else { return Ok(None) };
@@ -121,6 +128,11 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
                 _ => None,
             }
         }
+        H::ArrayChoice => {
+            let chosen = integer(first).and_then(|at| usize::try_from(at - 1).ok());
+            copied(chosen.and_then(|at| rest.get(at)))?
+        }
+        H::ArrayCoalesce => copied(arguments.iter().find(|array| !array.is_null()))?,
         H::ArrayEqual => match (first, second) {
             (Value::Array(_), Value::Array(_)) => Some(Value::Bool(compare(first, second).is_eq())),
             _ => None,

@@ -371,7 +371,7 @@ impl<'a> Conversation<'a> {
                 "DECLARE CURSOR"
             }
             Naming::Fetch { name, direction, moves } => {
-                return Ok(self.fetch(&name, direction, moves)?);
+                return self.fetch(&name, direction, moves);
             }
             Naming::Close(Some(name)) => {
                 if !self.portals.remove(&name) {
@@ -426,24 +426,49 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// FETCH and MOVE.
+    /// FETCH and MOVE. They go over the rows of portals that a Bind made, too, but only forwards.
     fn fetch(
         &mut self,
         name: &str,
         direction: Direction,
         moves: bool,
-    ) -> Result<StatementResult, SqlError> {
+    ) -> Result<StatementResult, hotrow::Error> {
+        self.run_bound(name)?;
         let portal = self.portals.get(name).ok_or_else(|| no_cursor(name))?;
-        let Progress::Cursor(result, at) = &portal.progress else {
-            return Err(SqlError::new(b"55000", format!("portal \"{name}\" is no cursor")));
+        let (result, at, goes_back) = match &portal.progress {
+            Progress::Cursor(result, at) => (result, at, true),
+            Progress::Run(result, sent) => (result, sent, false),
+            Progress::Ready | Progress::Over(_) => {
+                let message = format!("portal \"{name}\" has no rows to fetch");
+                return Err(SqlError::new(b"55000", message).into());
+            }
         };
-        let (rows, to) = travelled(at.get(), result.rows.len(), direction);
-        at.set(to);
+        let count = result.rows.len();
+        let (rows, to) = travelled(at.get(), count, direction);
+        if !goes_back && to < at.get() {
+            let message = format!("portal \"{name}\" can only be read forwards");
+            let hint = Some("Declare it with SCROLL.".to_owned());
+            return Err(SqlError { hint, ..SqlError::new(b"55000", message) }.into());
+        }
+        at.set(if goes_back { to } else { to.min(count) });
         if moves {
             return Ok(StatementResult::of_tag(&format!("MOVE {}", rows.count())));
         }
         let rows: Vec<usize> = rows.collect();
         Ok(result.picked(format!("FETCH {}", rows.len()), rows.into_iter()))
+    }
+
+    /// Runs the query of a portal that was bound and not run yet, for FETCH and MOVE.
+    fn run_bound(&mut self, name: &str) -> Result<(), hotrow::Error> {
+        let Some(portal) = self.portals.get(name) else { return Ok(()) };
+        let Some(prepared) = &portal.statement.prepared else { return Ok(()) };
+        if !matches!(portal.progress, Progress::Ready) || !prepared.returns_rows() {
+            return Ok(());
+        }
+        let result = self.session.execute_prepared(prepared, &portal.values)?;
+        self.portals.set_progress(name, Progress::run(result));
+        self.portals.count_rows(name);
+        Ok(self.refuse_bytes(0)?)
     }
 
     /// The cursor that a statement fetches from.

@@ -14,6 +14,7 @@ use crate::comparison::{bare, negated};
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, too_complex, unsupported};
 use crate::interval;
 use crate::parameters::parameter_number;
+use crate::relation::HostFunction;
 use crate::scope::{Compiler, Variable};
 use crate::token::folded;
 use crate::types::sql_type;
@@ -254,8 +255,30 @@ impl Compiler<'_> {
             Some(_) => values.pop().map(Box::new),
             None => None,
         };
+        if let SqlType::Array(_) = sql_type {
+            return self.case_of_arrays(whens, values, otherwise, sql_type);
+        }
         let arms = whens.into_iter().zip(values).collect();
         Ok(Expr { kind: ExprKind::Case { arms, otherwise }, sql_type })
+    }
+
+    /// Programs compute no arrays: theirs is only which one it is. So each array is computed,
+    /// whether it is the one or not.
+    fn case_of_arrays(
+        &mut self,
+        whens: Vec<Expr>,
+        arrays: Vec<Expr>,
+        otherwise: Option<Box<Expr>>,
+        sql_type: SqlType,
+    ) -> Result<Expr> {
+        let arms = whens.into_iter().zip((1..).map(crate::typing::integer)).collect::<Vec<_>>();
+        let last =
+            otherwise.as_ref().map(|_| Box::new(crate::typing::integer(arms.len() as i32 + 1)));
+        let kind = ExprKind::Case { arms, otherwise: last };
+        let which = Expr { kind, sql_type: SqlType::Scalar(DataType::Integer) };
+        let arrays = arrays.into_iter().chain(otherwise.map(|array| *array));
+        let arguments = std::iter::once(which).chain(arrays).collect::<Vec<_>>();
+        self.host(HostFunction::ArrayChoice, &arguments, sql_type)
     }
 
     /// Converts all values to their common type; in a query they may be arrays, of one type.

@@ -7,6 +7,7 @@ use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::expression::Operand;
 use crate::operator::numbers;
+use crate::relation::HostFunction;
 use crate::scope::Compiler;
 use crate::typing::{Coercion, cast, comparable, integer, scalar};
 
@@ -295,6 +296,9 @@ impl Compiler<'_> {
         match (name, arguments.len()) {
             ("coalesce", 1..) => {
                 let (values, sql_type) = self.unified_or_arrays(arguments, "COALESCE", place)?;
+                if let SqlType::Array(_) = sql_type {
+                    return self.host(HostFunction::ArrayCoalesce, &values, sql_type);
+                }
                 Ok(Expr { kind: ExprKind::Coalesce(values), sql_type })
             }
             ("greatest", 1..) => self.extreme(Function::Greatest, "GREATEST", arguments, place),

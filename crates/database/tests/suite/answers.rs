@@ -84,3 +84,8 @@ fn groupings() {
 fn changes_of_rows_that_a_query_gives() {
     interactive(include_str!("answers/of_queries.sql"));
 }
+
+#[test]
+fn arrays_chosen() {
+    everywhere(include_str!("answers/arrays.sql"));
+}

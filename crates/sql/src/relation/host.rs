@@ -19,6 +19,10 @@ pub enum HostFunction {
     ArrayOf,
     /// array || array, array || element
     ArrayConcat,
+    /// CASE of arrays: the array that the first argument counts, from 1 on; NULL counts none
+    ArrayChoice,
+    /// COALESCE of arrays
+    ArrayCoalesce,
     /// array = array
     ArrayEqual,
     /// array[index]
