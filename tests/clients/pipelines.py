@@ -8,13 +8,12 @@ counted by their ReadyForQuery. Prints calls a second, and how many entries shar
 """
 
 import argparse
-import os
-import socket
 import struct
 import time
 from multiprocessing import Process, Queue
 
-HOST, PORT = os.environ.get("PGHOST", "127.0.0.1"), int(os.environ.get("PGPORT", "5432"))
+from wire import Connection, message
+
 READY = b"Z\0\0\0\5I"
 SCHEMA = """
 CREATE TABLE pipelined (id bigint PRIMARY KEY, n bigint NOT NULL);
@@ -23,48 +22,12 @@ BEGIN UPDATE pipelined SET n = n + 1 WHERE id = which; END $$;
 """
 
 
-def message(kind, body):
-    return kind + struct.pack("!i", len(body) + 4) + body
-
-
-class Connection:
-    def __init__(self):
-        self.socket = socket.create_connection((HOST, PORT))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        body = b"\0\3\0\0user\0hotrow\0\0"
-        self.socket.sendall(struct.pack("!i", len(body) + 4) + body)
-        self.answer()
-
-    def answer(self):
-        """Everything up to a ReadyForQuery."""
-        come = b""
-        while not come.endswith(READY):
-            more = self.socket.recv(1 << 16)
-            if not more:
-                raise RuntimeError(f"the server has gone: {come!r}")
-            come += more
-        return come
-
-    def run(self, script):
-        self.socket.sendall(message(b"Q", script.encode() + b"\0"))
-        come = self.answer()
-        if b"SERROR" in come:
-            raise RuntimeError(come)
-        return come
-
-    def prepare(self, text):
-        self.socket.sendall(message(b"P", b"s\0" + text.encode() + b"\0\0\0") + message(b"S", b""))
-        come = self.answer()
-        if b"SERROR" in come:
-            raise RuntimeError(come)
-
-
 def call(seconds, in_flight, start, queue, which):
     connection = Connection()
     connection.prepare("CALL pipelined_bump($1)")
     value = str(which).encode()
     bind = b"\0s\0" + struct.pack("!hhi", 0, 1, len(value)) + value + struct.pack("!h", 0)
-    one = message(b"B", bind) + message(b"E", b"\0" + struct.pack("!i", 0)) + message(b"S", b"")
+    one = message(b"B", bind) + message(b"E", b"\0" + struct.pack("!i", 0)) + message(b"S")
     time.sleep(max(0, start - time.time()))
     end, done, rest = time.time() + seconds, 0, b""
     connection.socket.sendall(one * in_flight)
@@ -84,11 +47,7 @@ def call(seconds, in_flight, start, queue, which):
 
 
 def log_figures(control):
-    come = control.run("SELECT log_entries::text || '/' || log_syncs::text || '.' FROM hotrow.engine_status")
-    at = come.rfind(b"D", 0, come.rfind(b"SELECT 1"))
-    text = come[at + 11:come.index(b".", at + 11)].decode() if b"/" in come else "0/0"
-    entries, syncs = text.split("/")
-    return int(entries), int(syncs)
+    return [int(control.value(f"SELECT {column} FROM hotrow.engine_status")) for column in ("log_entries", "log_syncs")]
 
 
 def main():
