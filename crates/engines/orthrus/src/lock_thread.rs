@@ -110,9 +110,11 @@ impl LockThread {
         taken
     }
 
-    /// Writes to the books, and gives back memory, of which there is some if it runs calls.
+    /// Writes to the books, and gives back memory: that of tables that are no more, which a schema
+    /// of before has, and some of its own if it runs calls.
     fn publish_books(&mut self) {
         let Self { ends, desk } = self;
+        desk.schema.look_again(&desk.crew.ground.schema);
         let (number, waiting) = (desk.kit.number, ends.waiting());
         desk.crew.queues.of(number).looked(waiting);
         let books = desk.crew.books.of(number);
