@@ -108,8 +108,6 @@ pub(crate) struct Inner {
     /// engines that run, those of [`Database::start_engine`] included
     running: Arc<AtomicUsize>,
     closed: AtomicBool,
-    /// see [`Database::expect_writers`]
-    expects_writers: AtomicBool,
     pub(crate) sequences: Sequences,
     pub(crate) cancellers: Cancellers,
     pub(crate) advisory: Arc<AdvisoryLocks>,
@@ -399,7 +397,6 @@ impl Inner {
             last_books: Latch::new(Statistics::default()),
             running: Arc::new(AtomicUsize::new(0)),
             closed: AtomicBool::new(false),
-            expects_writers: AtomicBool::new(false),
             sequences: Sequences::default(),
             cancellers: Cancellers::default(),
             advisory: Arc::default(),

@@ -1,20 +1,24 @@
 //! Definitions: changes of the catalog and of the registered procedures, at quiet points.
 //!
 //! Role         makes the next schema and puts it in force, or leaves everything as it was
-//! Invariants   I1 every registered procedure is compiled for the catalog in force: a change of the
-//!              catalog compiles all of them again, and one that fails refuses the change
+//! Invariants   I1 every registered procedure and every view compiles for the catalog in force: a
+//!              change of the catalog compiles those again that it may concern, and one that fails
+//!              refuses the change. It may concern whoever touches a table that is another one
+//!              now, or that one of those refers to, and whoever mentions the name of such a table
+//!              or of a view or procedure that changed ([`crate::mentions`])
 //!              I2 an id names one list of parameter types for good, so that a call that was bound
 //!              before a replacement still fits; a replacement with others gets a new id
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hotrow_base::ids::ProcedureId;
+use hotrow_base::ids::{ProcedureId, TableId};
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
-use hotrow_engine::schema::{ColumnFrom, Quiet, Rebuilt, Schema};
+use hotrow_engine::schema::{ColumnFrom, Quiet, Rebuilt, Schema, Trees};
 use hotrow_sql::{
     CatalogChange, Columns, Compiled, Dropped, Filled, ProcedureNames, Truncation, apply,
-    broken_view, compile, parse_script,
+    broken_view, changed_names, compile, parse_script,
 };
 use hotrow_transaction::actions::{ActionProgram, explain_batch};
 use hotrow_transaction::catalog::Catalog;
@@ -26,12 +30,14 @@ use hotrow_transaction::outcome::{Notice, SqlError, apart};
 use hotrow_transaction::program::{Place, Procedure};
 
 use crate::error::advised;
+use crate::mentions::{Mentioner, Mentions};
 
 /// The texts of the registered procedures, by id, and of all definitions.
 #[derive(Default)]
 pub(crate) struct Sources {
     by_id: Vec<Option<String>>,
     history: Vec<Definition>,
+    mentions: Mentions,
 }
 
 /// A definition that took effect.
@@ -65,7 +71,28 @@ impl Sources {
         if self.by_id.len() <= id.index() {
             self.by_id.resize(id.index() + 1, None);
         }
+        let who = Mentioner::Procedure(id);
+        if let Some(old) = self.by_id[id.index()].take() {
+            self.mentions.forget(&who, &old);
+        }
+        source.iter().for_each(|source| self.mentions.note(&who, source));
         self.by_id[id.index()] = source;
+    }
+
+    /// Takes over the texts of views that were made, replaced or dropped.
+    fn set_views(&mut self, before: &Catalog, changes: &[CatalogChange]) {
+        for change in changes {
+            let (name, text) = match change {
+                CatalogChange::SetView(view) => (&view.name, Some(&view.text)),
+                CatalogChange::DropView(name) => (name, None),
+                _ => continue,
+            };
+            let who = Mentioner::View(name.as_str().into());
+            if let Some(old) = before.view(name) {
+                self.mentions.forget(&who, &old.text);
+            }
+            text.iter().for_each(|text| self.mentions.note(&who, text));
+        }
     }
 
     fn get(&self, id: ProcedureId) -> Option<&str> {
@@ -88,11 +115,7 @@ impl ProcedureNames for Registered<'_> {
 }
 
 fn find<'a>(schema: &'a Schema, name: &str) -> Option<(ProcedureId, &'a Arc<CompiledProcedure>)> {
-    let named = |(id, compiled): (usize, &'a Option<Arc<CompiledProcedure>>)| {
-        let compiled = compiled.as_ref().filter(|compiled| compiled.procedure.name == name)?;
-        Some((ProcedureId(id as u32), compiled))
-    };
-    schema.procedures.iter().enumerate().find_map(named)
+    schema.procedure_named(name)
 }
 
 /// The procedure with this name, or 42883.
@@ -121,7 +144,7 @@ pub(crate) fn unknown_procedure() -> SqlError {
 pub(crate) fn explain(schema: &Schema, name: &str) -> Result<(String, ActionProgram), SqlError> {
     let (_, compiled) = procedure_named(schema, name)?;
     let Schema { catalog, granules, .. } = schema;
-    let text = explain::explain(catalog, granules, &schema.routing(), compiled);
+    let text = explain::explain(catalog, granules, schema.routing(), compiled);
     let actions = ActionProgram::new(catalog, granules, &compiled.procedure)?;
     Ok((text + &explain_batch(&actions), actions))
 }
@@ -176,11 +199,11 @@ fn empty(quiet: &Quiet<'_>, truncation: &Truncation) -> Result<(), SqlError> {
     let mut next = (*quiet.schema()).clone();
     let tables = truncation.tables.iter();
     let emptied: Vec<_> = tables.map(|&table| Rebuilt { table, columns: None }).collect();
-    let (catalog, trees) = (next.catalog.clone(), next.trees());
+    let catalog = next.catalog.clone();
     let memory = Arc::clone(&next.memory);
     // The empty indexes are there before the full ones go: a full database is to be emptied, too.
     let _makes_room = memory.budget().suspend_limit();
-    next.adopt_rebuilt(catalog, trees, &emptied)?;
+    next.adopt(catalog, Trees::new(), &emptied)?;
     quiet.replace(next);
     Ok(())
 }
@@ -188,7 +211,7 @@ fn empty(quiet: &Quiet<'_>, truncation: &Truncation) -> Result<(), SqlError> {
 /// CREATE, ALTER and DROP of tables and indexes.
 fn change_catalog(
     quiet: &Quiet<'_>,
-    sources: &Sources,
+    sources: &mut Sources,
     changes: &[CatalogChange],
     now_us: i64,
 ) -> Result<Defined, SqlError> {
@@ -200,26 +223,22 @@ fn change_catalog(
     let schema = quiet.schema();
     let mut catalog = schema.catalog.clone();
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
-    let broken = apart(|| Ok::<_, SqlError>(broken_view(&catalog, &Registered(&schema))))?;
-    if let Some((view, error)) = broken {
-        let is_own = |change: &CatalogChange| match change {
-            CatalogChange::SetView(made) => made.name == view,
-            _ => false,
-        };
-        return Err(match changes.iter().any(is_own) {
-            true => error,
-            false => needed_by_view(&view, error),
-        });
-    }
-    if changes.iter().all(CatalogChange::leaves_procedures) {
-        let mut next = (*schema).clone();
-        next.catalog = catalog;
-        quiet.replace(next);
-        return Ok(Defined::Something);
-    }
-    let trees = compile_again(&schema, sources, &catalog, changes)?;
+    refuse_broken_views(&schema, &catalog, sources, changes)?;
     let mut next = (*schema).clone();
-    next.adopt_rebuilt(catalog, trees, &rebuilt)?;
+    if changes.iter().all(CatalogChange::leaves_procedures) {
+        next.catalog = catalog;
+    } else {
+        let trees = compile_again(&schema, sources, &catalog, changes)?;
+        next.adopt(catalog, trees, &rebuilt)?;
+        check_foreign_keys(&next, changes)?;
+    }
+    quiet.replace(next);
+    sources.set_views(&schema.catalog, changes);
+    Ok(Defined::Something)
+}
+
+/// Fails with 23503 where rows that there are do not refer to what new foreign keys ask for.
+fn check_foreign_keys(next: &Schema, changes: &[CatalogChange]) -> Result<(), SqlError> {
     let added = changes.iter().filter_map(|change| match change {
         CatalogChange::AddForeignKey { table, key } => Some((*table, &key.name)),
         _ => None,
@@ -229,8 +248,35 @@ fn change_catalog(
         let key = keys.find(|key| key.name == *name);
         key.map_or(Ok(()), |key| next.check_foreign_key(key))?;
     }
-    quiet.replace(next);
-    Ok(Defined::Something)
+    Ok(())
+}
+
+/// Fails where a view would not survive changes of the catalog, or does not compile itself.
+fn refuse_broken_views(
+    schema: &Schema,
+    catalog: &Catalog,
+    sources: &Sources,
+    changes: &[CatalogChange],
+) -> Result<(), SqlError> {
+    let mut own = BTreeSet::new();
+    let mut names: Vec<String> = changed_names(&schema.catalog, catalog).collect();
+    for change in changes {
+        match change {
+            CatalogChange::SetView(view) => {
+                own.insert(view.name.clone());
+                names.push(view.name.clone());
+            }
+            CatalogChange::DropView(name) => names.push(name.clone()),
+            _ => {}
+        }
+    }
+    let concerned = &sources.mentions.views(names) | &own;
+    let broken = || Ok::<_, SqlError>(broken_view(catalog, &Registered(schema), &concerned));
+    match apart(broken)? {
+        None => Ok(()),
+        Some((view, error)) if own.contains(&view) => Err(error),
+        Some((view, error)) => Err(needed_by_view(&view, error)),
+    }
 }
 
 /// The rows that a change of columns makes anew, with defaults as they are now.
@@ -247,36 +293,59 @@ fn rebuilt(change: &CatalogChange, now_us: i64) -> Result<Option<Rebuilt>, SqlEr
     Ok(Some(Rebuilt { table: *table, columns }))
 }
 
-/// All procedures for another catalog: access paths and constraints come from it (I1).
+/// The procedures that another catalog may concern, for it: access paths and constraints come from
+/// it (I1).
 fn compile_again(
     schema: &Schema,
     sources: &Sources,
     catalog: &Catalog,
     changes: &[CatalogChange],
-) -> Result<Vec<Option<Procedure>>, SqlError> {
-    let mut trees = Vec::with_capacity(schema.procedures.len());
+) -> Result<Trees, SqlError> {
+    let mut trees = Trees::new();
     let mut failed = Vec::new();
-    for (id, compiled) in schema.procedures.iter().enumerate() {
-        let id = ProcedureId(id as u32);
-        trees.push(match (compiled, sources.get(id)) {
-            (None, _) => None,
-            (Some(compiled), None) => Some(compiled.procedure.clone()),
-            (Some(compiled), Some(source)) => match compile_source(catalog, source) {
-                Ok(tree) if tree.draws == compiled.procedure.draws => Some(tree),
-                Ok(_) => {
-                    let message = "it would take other numbers than calls do that wait (I2)";
-                    let error = SqlError::new(b"0A000", message);
-                    failed.push((compiled.procedure.name.as_str(), error));
-                    None
-                }
-                Err(error) => {
-                    failed.push((compiled.procedure.name.as_str(), error));
-                    None
-                }
-            },
-        });
+    for id in procedures_concerned(schema, sources, catalog) {
+        let (Some(compiled), Some(source)) = (schema.procedure(id), sources.get(id)) else {
+            continue;
+        };
+        let name = compiled.procedure.name.as_str();
+        match compile_source(catalog, source) {
+            Ok(tree) if tree.draws == compiled.procedure.draws => {
+                trees.insert(id, Some(tree));
+            }
+            Ok(_) => {
+                let message = "it would take other numbers than calls do that wait (I2)";
+                failed.push((name, SqlError::new(b"0A000", message)));
+            }
+            Err(error) => failed.push((name, error)),
+        }
     }
     if failed.is_empty() { Ok(trees) } else { Err(needed(schema, &failed, changes)) }
+}
+
+/// See I1.
+fn procedures_concerned(
+    schema: &Schema,
+    sources: &Sources,
+    catalog: &Catalog,
+) -> BTreeSet<ProcedureId> {
+    let mut tables: BTreeSet<TableId> = schema.catalog.tables_changed(catalog).collect();
+    for table in tables.clone() {
+        // A statement that changes rows looks after those that refer to them.
+        for catalog in [&schema.catalog, catalog] {
+            let keys = &catalog.table(table).foreign_keys;
+            tables.extend(keys.iter().map(|key| key.parent));
+        }
+    }
+    let mut concerned: BTreeSet<_> =
+        tables.iter().flat_map(|&table| schema.users_of(table)).collect();
+    for name in changed_names(&schema.catalog, catalog) {
+        for mentioner in sources.mentions.of(&name) {
+            if let Mentioner::Procedure(id) = mentioner {
+                concerned.insert(*id);
+            }
+        }
+    }
+    concerned
 }
 
 fn compile_source(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError> {
@@ -319,10 +388,15 @@ fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange
     error
 }
 
-/// Fails where a view would not survive.
-fn refuse_broken_view(next: &Schema) -> Result<(), SqlError> {
-    let broken = apart(|| Ok::<_, SqlError>(broken_view(&next.catalog, &Registered(next))))?;
-    broken.map_or(Ok(()), |(view, error)| Err(needed_by_view(&view, error)))
+/// Fails where a view would not survive a change of procedures with these names.
+fn refuse_broken_view(
+    next: &Schema,
+    sources: &Sources,
+    names: impl IntoIterator<Item = String>,
+) -> Result<(), SqlError> {
+    let concerned = sources.mentions.views(names);
+    let broken = || Ok::<_, SqlError>(broken_view(&next.catalog, &Registered(next), &concerned));
+    apart(broken)?.map_or(Ok(()), |(view, error)| Err(needed_by_view(&view, error)))
 }
 
 /// 2BP01
@@ -343,22 +417,20 @@ fn create_procedure(
     source: String,
 ) -> Result<(), SqlError> {
     let schema = quiet.schema();
-    let mut trees = schema.trees();
-    let old = find(&schema, &procedure.name);
+    let mut trees = Trees::new();
+    let name = procedure.name.clone();
+    let old = find(&schema, &name);
     let id = match old {
         Some((id, compiled)) if same_parameters(&compiled.procedure, &procedure) => id,
-        _ => ProcedureId(trees.len() as u32),
+        _ => ProcedureId(schema.procedures.len() as u32),
     };
     if let Some((old, _)) = old {
-        trees[old.index()] = None;
+        trees.insert(old, None);
     }
-    if id.index() == trees.len() {
-        trees.push(None);
-    }
-    trees[id.index()] = Some(procedure);
+    trees.insert(id, Some(procedure));
     let mut next = (*schema).clone();
-    next.recompile(trees)?;
-    refuse_broken_view(&next)?;
+    next.adopt(schema.catalog.clone(), trees, &[])?;
+    refuse_broken_view(&next, sources, [name])?;
     quiet.replace(next);
     if let Some((old, _)) = old {
         sources.set(old, None);
@@ -383,11 +455,12 @@ fn drop_procedures(
     if_exists: bool,
 ) -> Result<Defined, SqlError> {
     let schema = quiet.schema();
-    let mut trees = schema.trees();
-    let mut dropped = Vec::new();
+    let mut dropped = BTreeSet::new();
     for wanted in names {
         match procedure_named(&schema, &wanted.name) {
-            Ok((id, _)) => dropped.push(id),
+            Ok((id, _)) => {
+                dropped.insert(id);
+            }
             Err(_) if if_exists => {}
             Err(mut error) => {
                 error.place = wanted.place;
@@ -398,13 +471,14 @@ fn drop_procedures(
     if dropped.is_empty() {
         return Ok(Defined::Nothing);
     }
-    for id in &dropped {
-        trees[id.index()] = None;
-    }
     let mut next = (*schema).clone();
-    next.recompile(trees)?;
-    refuse_broken_view(&next)?;
+    let trees = dropped.iter().map(|&id| (id, None)).collect();
+    next.adopt(schema.catalog.clone(), trees, &[])?;
+    refuse_broken_view(&next, sources, names.iter().map(|dropped| dropped.name.clone()))?;
     quiet.replace(next);
     dropped.into_iter().for_each(|id| sources.set(id, None));
     Ok(Defined::Something)
 }
+
+#[cfg(test)]
+mod tests;

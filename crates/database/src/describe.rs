@@ -88,7 +88,7 @@ impl Database {
     pub fn tables(&self) -> Vec<String> {
         let schema = self.inner().schema.current();
         let tables = schema.catalog.tables().iter();
-        let tables = tables.filter(|table| !table.dropped && table.sequence.is_none());
+        let tables = tables.filter(|table| table.sequence.is_none());
         tables.map(|table| table.name.clone()).collect()
     }
 

@@ -63,7 +63,7 @@ pub fn verify(
     let schema = empty_schema(config, config.threads_for(None));
     let Recovered { report, .. } = recovery::recover(&directory, &schema, config, progress)?;
     let schema = schema.current();
-    let tables = schema.catalog.tables().iter().filter(|table| !table.dropped);
+    let tables = schema.catalog.tables().iter();
     let tables: Result<_, Error> = tables
         .map(|table| {
             let checked = check_table(&schema, table);

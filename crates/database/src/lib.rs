@@ -58,6 +58,7 @@ mod error;
 mod held_back;
 mod inspect;
 mod memory;
+mod mentions;
 mod named;
 mod numbers;
 mod once;

@@ -78,7 +78,7 @@ impl Database {
     pub fn memory(&self) -> Result<MemoryReport, Error> {
         let quiet = self.inner().quiet_beside()?;
         let schema = quiet.schema();
-        let tables = schema.catalog.tables().iter().filter(|table| !table.dropped);
+        let tables = schema.catalog.tables().iter();
         let budget = schema.memory.budget();
         let report = MemoryReport {
             tables: tables.map(|table| of_table(&schema, table)).collect(),

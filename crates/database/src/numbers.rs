@@ -141,7 +141,7 @@ impl Sequences {
 
 /// The table of a sequence, and what is known of it.
 fn sequence(schema: &Schema, id: TableId) -> Result<(&Table, Sequence), SqlError> {
-    let table = schema.catalog.tables().get(id.index()).filter(|table| !table.dropped);
+    let table = schema.catalog.tables().at(id.index());
     match table.and_then(|table| Some((table, table.sequence?))) {
         Some(found) => Ok(found),
         None => Err(SqlError::new(b"42P01", "the sequence was dropped meanwhile")),

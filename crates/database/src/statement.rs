@@ -449,9 +449,6 @@ fn execute_alone(
         alone.heed(None);
         reply
     };
-    if reply.answer.is_ok() {
-        inner.open_tables(&quiet)?;
-    }
     drop(quiet);
     session.settle(reply).map(named)
 }

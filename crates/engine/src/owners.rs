@@ -30,7 +30,7 @@ impl Owners {
     /// [`PARTITIONS_MAX`](hotrow_transaction::routing::PARTITIONS_MAX).
     pub fn new(schema: &Schema, count: u16) -> Self {
         let spread = || {
-            let spread = schema.routing().spread_over(count);
+            let spread = schema.routing().clone().spread_over(count);
             spread.expect("settings allow no more than there can be")
         };
         Self { routing: (count > 1).then(spread), count }

@@ -1,16 +1,19 @@
 //! The schema in force: catalog, granules, compiled procedures and the storage behind them.
 //!
-//! Role         read by every worker at every call; replaced as a whole at a quiet point
+//! Role         read by every worker at every call; replaced as a whole at a quiet point. The next
+//!              one shares with the one before what a definition left alone ([`Schema::adopt`])
 //! Invariants   I1 tables and indexes of storage are addressed by the catalog's ids
 //!              I2 a schema never changes; a worker keeps one `Arc` of it for a whole turn
 //! Concurrency  `current` -> replaced only while the gate is closed; `generation` tells a worker
 //!              that its copy is old without touching the latch
 
+mod adopt;
 mod parts;
 mod path;
 mod quiet;
 mod rebuild;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -27,11 +30,12 @@ use hotrow_storage::record::RecordId;
 use hotrow_storage::table::{Index as StoredIndex, IndexKind as StoredKind, Table as StoredTable};
 use hotrow_transaction::catalog::{Catalog, Index, IndexKind};
 use hotrow_transaction::compiled::CompiledProcedure;
-use hotrow_transaction::granule::{Granules, TableUse};
-use hotrow_transaction::outcome::{SqlError, apart};
-use hotrow_transaction::program::Procedure;
+use hotrow_transaction::granule::{GranuleTally, Granules, TableUse};
+use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::routing::Routing;
+use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
+pub use self::adopt::Trees;
 pub use self::parts::SPLIT_MAX;
 pub(crate) use self::parts::{Part, Parts, SplitBy};
 pub(crate) use self::path::{AccessPath, ColumnSet};
@@ -63,7 +67,7 @@ pub struct Memory {
 /// and this is all that is left behind them. Always empty.
 struct Gone {
     table: Arc<StoredTable>,
-    index: Arc<StoredIndex>,
+    path: Arc<AccessPath>,
 }
 
 impl Gone {
@@ -72,7 +76,9 @@ impl Gone {
         let budget = Arc::new(MemoryBudget::unlimited());
         let kind = StoredKind::BTree { max_key_bytes: 0 };
         let index = StoredIndex::new(kind, Arc::clone(&budget)).expect("16 KiB of no budget");
-        Self { table: Arc::new(StoredTable::new(0, &budget)), index: Arc::new(index) }
+        let table = Arc::new(StoredTable::new(0, &budget));
+        let path = Arc::new(AccessPath::of_nothing(&table, Arc::new(index)));
+        Self { table, path }
     }
 }
 
@@ -152,11 +158,22 @@ pub struct Schema {
     pub memory: Arc<Memory>,
     /// interactive transactions may be open, so that what is planned meets what is not
     pub interactive: bool,
-    tables: Vec<Arc<StoredTable>>,
-    /// by index
-    paths: Vec<AccessPath>,
+    /// sessions are expected to write every table, see [`Schema::expect_writers`]
+    expects_writers: bool,
+    /// by table; none: it was dropped
+    tables: Vec<Option<Arc<StoredTable>>>,
+    /// by index; none: it was dropped
+    paths: Vec<Option<Arc<AccessPath>>>,
     /// by table: the columns that entries of secondary indexes hold
     indexed: Vec<ColumnSet>,
+    /// the procedures by name
+    names: HashTrieMapSync<String, ProcedureId>,
+    /// what the procedures need of granules
+    tally: GranuleTally,
+    /// tables, each with the procedures that touch it
+    users: RedBlackTreeMapSync<(TableId, ProcedureId), ()>,
+    /// see [`Schema::routing`]; shared by copies, until catalog, granules or procedures change
+    routing: Arc<OnceLock<Routing>>,
 }
 
 impl Schema {
@@ -168,95 +185,15 @@ impl Schema {
             procedures: Vec::new(),
             memory,
             interactive: false,
+            expects_writers: false,
             tables: Vec::new(),
             paths: Vec::new(),
             indexed: Vec::new(),
+            names: HashTrieMapSync::default(),
+            tally: GranuleTally::default(),
+            users: RedBlackTreeMapSync::default(),
+            routing: Arc::default(),
         }
-    }
-
-    /// Takes over a catalog, which may have gained tables and indexes, and all procedures: infers
-    /// granules and compiles each for them, makes storage, and fills new indexes, and those that
-    /// are split in another way now, with the rows that there are.
-    ///
-    /// # Errors
-    ///
-    /// 53200, 23505 when rows violate a unique index, and what compiling says. The schema is of no
-    /// use then.
-    pub fn adopt(
-        &mut self,
-        catalog: Catalog,
-        trees: Vec<Option<Procedure>>,
-    ) -> Result<(), SqlError> {
-        self.adopt_rebuilt(catalog, trees, &[])
-    }
-
-    /// As [`Schema::adopt`], with tables whose rows are made anew, or are no more.
-    ///
-    /// # Errors
-    ///
-    /// As [`Schema::adopt`], and 23502 for a NULL in a column that is NOT NULL now.
-    pub fn adopt_rebuilt(
-        &mut self,
-        catalog: Catalog,
-        trees: Vec<Option<Procedure>>,
-        rebuilt: &[Rebuilt],
-    ) -> Result<(), SqlError> {
-        let granules = Granules::infer(&catalog, trees.iter().flatten());
-        let before = self.take_rows(&catalog, rebuilt);
-        for table in &catalog.tables()[self.tables.len()..] {
-            debug_assert_eq!(table.id.index(), self.tables.len(), "ids are dense");
-            debug_assert!(!table.dropped, "it has just been made");
-            let stored = StoredTable::new(self.memory.workers(), self.memory.budget());
-            self.tables.push(Arc::new(stored));
-        }
-        self.indexed =
-            catalog.tables().iter().map(|table| ColumnSet::indexed(&catalog, table)).collect();
-        self.catalog = catalog;
-        self.compile_for(granules, trees)?;
-        let is_emptied: Vec<TableId> = before.iter().map(|(table, _)| *table).collect();
-        let fresh = self.lay_out(&is_emptied)?;
-        before.iter().try_for_each(|(_, rows)| self.copy_rows(rows.as_ref()))?;
-        fresh.into_iter().try_for_each(|index| self.fill_index(index))
-    }
-
-    /// Makes the parts of all indexes anew, but for those that are to be split as they are and do
-    /// not belong to a table that was `emptied`. Which are new, and empty.
-    fn lay_out(&mut self, emptied: &[TableId]) -> Result<Vec<IndexId>, SqlError> {
-        let routing = (self.memory.split > 1).then(|| self.routing());
-        let mut stored = vec![Vec::new(); self.tables.len()];
-        let (mut all, mut fresh) = (Vec::new(), Vec::new());
-        for index in self.catalog.indexes() {
-            let table = self.catalog.table(index.table);
-            if index.dropped {
-                let gone = std::slice::from_ref(&self.memory.gone.index);
-                all.push(Parts::new(index, None, gone, 0));
-                continue;
-            }
-            let by = routing
-                .as_ref()
-                .and_then(|routing| SplitBy::of(table, index, routing, self.memory.split));
-            let is_kept = !emptied.contains(&index.table);
-            let is_as_before = |path: &&AccessPath| is_kept && path.parts.split_by() == by;
-            let parts: Vec<_> = match self.paths.get(index.id.index()).filter(is_as_before) {
-                Some(path) => {
-                    path.parts.all().iter().map(|part| Arc::clone(&part.stored)).collect()
-                }
-                None => {
-                    fresh.push(index.id);
-                    let new = (0..SplitBy::count(by)).map(|_| self.make_index(index, by));
-                    new.collect::<Result<_, _>>()?
-                }
-            };
-            let of_table = &mut stored[index.table.index()];
-            all.push(Parts::new(index, by, &parts, of_table.len()));
-            of_table.extend(parts);
-        }
-        let tables = self.tables.iter_mut().zip(self.catalog.tables()).zip(stored);
-        for ((stored, _), indexes) in tables.filter(|((_, table), _)| !table.dropped) {
-            *stored = Arc::new(stored.with_indexes(indexes));
-        }
-        self.make_paths(all);
-        Ok(fresh)
     }
 
     fn make_index(&self, index: &Index, by: Option<SplitBy>) -> Result<Arc<StoredIndex>, SqlError> {
@@ -278,7 +215,7 @@ impl Schema {
     /// transaction runs.
     pub fn guard_gaps(&self) {
         self.memory.guards_gaps.store(true, Ordering::Relaxed); // nobody else is here
-        let parts = self.paths.iter().flat_map(|path| path.parts.all());
+        let parts = self.paths.iter().flatten().flat_map(|path| path.parts.all());
         parts.for_each(|part| guard_gaps_of(&part.stored));
     }
 
@@ -288,7 +225,7 @@ impl Schema {
     /// and no definition is made.
     pub fn hold_partitions(&self, partitions: u16) {
         self.memory.held_partitions.store(partitions, Ordering::Relaxed); // nobody else is here
-        for path in &self.paths {
+        for path in self.paths.iter().flatten() {
             let one = SplitBy::are_of_partitions(path.parts.split_by(), partitions);
             path.parts.all().iter().for_each(|part| part.stored.set_one_writer(one));
         }
@@ -297,15 +234,6 @@ impl Schema {
     /// What [`Schema::hold_partitions`] was told last.
     pub(crate) fn held_partitions(&self) -> u16 {
         self.memory.held_partitions.load(Ordering::Relaxed) // as there
-    }
-
-    /// Gathers what accesses need. Called when catalog, granules or storage have changed.
-    fn make_paths(&mut self, parts: Vec<Parts>) {
-        let Self { catalog, granules, tables, .. } = &*self;
-        let path = |(index, parts): (&Index, Parts)| {
-            AccessPath::new(catalog, granules, index, &tables[index.table.index()], parts)
-        };
-        self.paths = catalog.indexes().iter().zip(parts).map(path).collect();
     }
 
     /// Enters all rows of a table into a new index of it.
@@ -391,68 +319,59 @@ impl Schema {
         }
     }
 
-    /// Takes over all procedures, as [`Schema::adopt`] does.
-    ///
-    /// # Errors
-    ///
-    /// As [`Schema::adopt`].
-    pub fn recompile(&mut self, trees: Vec<Option<Procedure>>) -> Result<(), SqlError> {
-        self.adopt(self.catalog.clone(), trees)
-    }
-
     /// Makes ready for interactive transactions, and for statements of them that use tables in
-    /// these ways. It lasts until the next definition, of which the statements behind it begin
-    /// anew. Granules and the parts of indexes stay as they are, so that locks that are held mean
-    /// what they meant, and what is undone is where it was.
+    /// these ways, until a table is dropped. Granules and the parts of indexes stay as they are, so
+    /// that locks that are held mean what they meant, and what is undone is where it was.
     pub fn open_for(&mut self, uses: &[(TableId, TableUse)]) -> Result<(), SqlError> {
         self.interactive = true;
-        let mut granules = self.granules.clone();
-        granules.note_uses(uses);
-        if granules == self.granules {
-            return Ok(());
-        }
-        self.compile_for(granules, self.trees())?;
-        self.make_paths(self.paths.iter().map(|path| path.parts.clone()).collect());
+        let before = self.granules.clone();
+        self.granules.note_uses(uses);
+        let is_new = |table: &TableId| !self.granules.are_same(&before, &self.catalog, *table);
+        let noted: BTreeSet<TableId> =
+            uses.iter().map(|(table, _)| *table).filter(is_new).collect();
+        self.compile_users(&noted)?;
+        noted.into_iter().for_each(|table| self.make_paths(table));
         Ok(())
     }
 
-    fn compile_for(
-        &mut self,
-        granules: Granules,
-        trees: Vec<Option<Procedure>>,
-    ) -> Result<(), SqlError> {
-        let compiled: Result<Vec<_>, SqlError> = trees
-            .into_iter()
-            .map(|tree| match tree {
-                Some(tree) => {
-                    let compiled = apart(|| CompiledProcedure::new(&self.catalog, &granules, tree));
-                    compiled.map(Arc::new).map(Some)
-                }
-                None => Ok(None),
-            })
-            .collect();
-        self.procedures = compiled?;
-        self.granules = granules;
-        Ok(())
+    /// From now on tables are ready for interactive transactions that write them, as soon as they
+    /// are there.
+    pub fn expect_writers(&mut self) -> Result<(), SqlError> {
+        self.expects_writers = true;
+        let tables = self.catalog.tables().iter();
+        let uses: Vec<_> = tables.map(|table| (table.id, Self::WRITTEN)).collect();
+        self.open_for(&uses)
     }
 
-    /// The routing rules that the procedures imply. Inferred anew each time: to be kept by whoever
-    /// routes calls.
-    pub fn routing(&self) -> Routing {
+    const WRITTEN: TableUse = TableUse { written: true, coarse: false };
+
+    /// The routing rules that the procedures imply, inferred when somebody first asks.
+    pub fn routing(&self) -> &Routing {
+        self.routing.get_or_init(|| self.routing_under(&self.granules))
+    }
+
+    /// The same where granules are these.
+    fn routing_under(&self, granules: &Granules) -> Routing {
         let procedures = self.procedures.iter().flatten().map(|compiled| &compiled.procedure);
-        Routing::infer(&self.catalog, &self.granules, procedures)
+        Routing::infer(&self.catalog, granules, procedures)
     }
 
-    /// The trees of all procedures, by id.
-    pub fn trees(&self) -> Vec<Option<Procedure>> {
-        let tree = |compiled: &Arc<CompiledProcedure>| compiled.procedure.clone();
-        self.procedures.iter().map(|compiled| compiled.as_ref().map(tree)).collect()
+    /// The procedure with this name.
+    pub fn procedure_named(&self, name: &str) -> Option<(ProcedureId, &Arc<CompiledProcedure>)> {
+        let id = *self.names.get(name)?;
+        Some((id, self.procedure(id)?))
+    }
+
+    /// The procedures that touch a table.
+    pub fn users_of(&self, table: TableId) -> impl Iterator<Item = ProcedureId> + '_ {
+        let all = (table, ProcedureId(0))..=(table, ProcedureId(u32::MAX));
+        self.users.range(all).map(|(&(_, procedure), ())| procedure)
     }
 
     /// The stored table with this id.
     #[inline]
     pub fn table(&self, id: TableId) -> &StoredTable {
-        &self.tables[id.index()]
+        self.tables[id.index()].as_ref().unwrap_or(&self.memory.gone.table)
     }
 
     /// An index as it is stored: its parts, of which one that is not split has one.
@@ -468,7 +387,7 @@ impl Schema {
     /// What accesses through an index need.
     #[inline(always)]
     pub(crate) fn path(&self, id: IndexId) -> &AccessPath {
-        &self.paths[id.index()]
+        self.paths[id.index()].as_ref().unwrap_or(&self.memory.gone.path)
     }
 
     /// What has this number among a table's stored indexes.
@@ -558,10 +477,8 @@ impl Schema {
     pub fn reclaim(&self, worker: WorkerId) {
         self.memory.epochs().advance();
         let safe = self.memory.epochs().safe_epoch();
-        for (table, stored) in self.catalog.tables().iter().zip(&self.tables) {
-            if !table.dropped {
-                stored.records().reclaim(worker, safe);
-            }
+        for stored in self.tables.iter().flatten() {
+            stored.records().reclaim(worker, safe);
         }
     }
 }

@@ -144,14 +144,14 @@ pub enum Locked {
 pub fn find_locked(schema: &Schema, locks: impl IntoIterator<Item = u64>) -> HashMap<u64, Locked> {
     let mut wanted: HashMap<u64, Option<Locked>> =
         locks.into_iter().map(|lock| (lock, None)).collect();
-    for table in schema.catalog.tables() {
+    for table in schema.catalog.tables().iter() {
         let lock = Space::Table(table.id).lock_id(&[]);
         if let Some(found) = wanted.get_mut(&lock) {
             *found = Some(Locked::Table(table.id));
         }
     }
     let mut key = KeyBuffer::new();
-    for table in schema.catalog.tables() {
+    for table in schema.catalog.tables().iter() {
         if wanted.values().all(Option::is_some) {
             break;
         }

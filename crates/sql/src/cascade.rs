@@ -44,7 +44,7 @@ impl<'c> Compiler<'c> {
     /// The foreign keys that refer to a table, those with something to do first.
     pub(crate) fn keys_to(&self, parent: TableId) -> Vec<&'c ForeignKey> {
         let catalog = self.catalog;
-        let tables = catalog.tables().iter().filter(|table| !table.dropped);
+        let tables = catalog.tables().iter();
         let keys = tables.flat_map(|table| &table.foreign_keys);
         keys.filter(|key| key.parent == parent).collect()
     }

@@ -593,7 +593,7 @@ fn skipped(kind: &str, name: &str) -> CatalogChange {
 
 /// Fails where a foreign key refers to what an index has.
 pub(crate) fn refuse_needed(catalog: &Catalog, index: &Index, place: Place) -> Result<()> {
-    let mut keys = catalog.tables().iter().filter(|t| !t.dropped).flat_map(|t| &t.foreign_keys);
+    let mut keys = catalog.tables().iter().flat_map(|t| &t.foreign_keys);
     match keys.find(|key| key.parent_index == index.id) {
         None => Ok(()),
         Some(key) => Err(error(
@@ -615,7 +615,7 @@ fn left_references<'a>(
         let named = |name| object_name(name, place).ok();
         dropped.iter().filter_map(named).any(|name| name == catalog.table(child).name)
     };
-    let keys = catalog.tables().iter().filter(|t| !t.dropped).flat_map(|t| &t.foreign_keys);
+    let keys = catalog.tables().iter().flat_map(|t| &t.foreign_keys);
     keys.filter(|key| key.parent == id && key.child != id && !goes_too(key.child)).collect()
 }
 

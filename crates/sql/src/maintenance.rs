@@ -139,7 +139,7 @@ impl Compiler<'_> {
 
     /// A table that refers to one of these and is none of them.
     fn left_referrer(&self, named: &[TableId]) -> Option<(TableId, TableId)> {
-        let tables = self.catalog.tables().iter().filter(|table| !table.dropped);
+        let tables = self.catalog.tables().iter();
         let mut keys = tables.flat_map(|table| &table.foreign_keys);
         let found = keys.find(|key| named.contains(&key.parent) && !named.contains(&key.child));
         found.map(|key| (key.parent, key.child))

@@ -401,7 +401,7 @@ impl<'c> Compiler<'c> {
         }
         found.ok_or_else(|| {
             let problem = error(b"42P01", place, format!("relation \"{name}\" does not exist"));
-            match self.catalog.tables().iter().find(|t| !t.dropped && is_near(&t.name, name)) {
+            match self.catalog.tables().iter().find(|t| is_near(&t.name, name)) {
                 Some(near) => problem.hint(format!("Perhaps you meant \"{}\".", near.name)),
                 None => problem,
             }

@@ -238,7 +238,7 @@ impl Compiler<'_> {
                 if exists(name) {
                     return Err(error(b"42710", *place, format!("role \"{name}\" already exists")));
                 }
-                if self.catalog.users().len() >= USERS_MAX {
+                if self.catalog.users().size() >= USERS_MAX {
                     return Err(error(b"54000", *place, format!("there are {USERS_MAX} users")));
                 }
                 let verifier = password.as_ref().map(verifier).transpose()?;

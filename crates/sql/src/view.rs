@@ -9,6 +9,7 @@
 //!              I3 a view sees nothing of the query that names it, and nests no deeper than
 //!                 subqueries may
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hotrow_base::types::SqlType;
@@ -21,6 +22,7 @@ use crate::apply::{CatalogChange, apply, is_there, left_out};
 use crate::clauses::object_name;
 use crate::compile::{ProcedureNames, compile};
 use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::mention::may_name;
 use crate::scope::Compiler;
 use crate::script::parse_script;
 use crate::syntax::Syntax;
@@ -114,14 +116,46 @@ impl Compiler<'_> {
         let Some(procedures) = self.procedures else { return Ok(Vec::new()) };
         let mut catalog = self.catalog.clone();
         changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
+        let concerned = self.views_concerned(&catalog, changes);
         let mut lost = Vec::new();
         // One may stand on another.
-        while let Some((name, _)) = broken_view(&catalog, procedures) {
+        while let Some((name, _)) = broken_view(&catalog, procedures, &concerned) {
             catalog.drop_view(&name);
             lost.push(CatalogChange::DropView(name));
         }
         Ok(lost)
     }
+
+    /// The views that changes may concern, by their texts.
+    fn views_concerned(&self, next: &Catalog, changes: &[CatalogChange]) -> BTreeSet<String> {
+        let views = changes.iter().filter_map(|change| match change {
+            CatalogChange::DropView(name) => Some(name.clone()),
+            _ => None,
+        });
+        let mut names: Vec<String> = changed_names(self.catalog, next).chain(views).collect();
+        let mut concerned = BTreeSet::new();
+        while let Some(name) = names.pop() {
+            for view in self.catalog.views() {
+                if !concerned.contains(&view.name) && may_name(&view.text, &name) {
+                    concerned.insert(view.name.clone());
+                    names.push(view.name.clone());
+                }
+            }
+        }
+        concerned
+    }
+}
+
+/// The names, before and then, of tables that are not the same in a catalog that another one was
+/// changed into.
+pub fn changed_names<'c>(
+    before: &'c Catalog,
+    next: &'c Catalog,
+) -> impl Iterator<Item = String> + 'c {
+    before.tables_changed(next).flat_map(move |id| {
+        let name = |catalog: &Catalog| Some(catalog.tables().at(id.index())?.name.clone());
+        name(before).into_iter().chain(name(next))
+    })
 }
 
 fn query_of(text: &str) -> Option<Box<ast::Query>> {
@@ -135,10 +169,11 @@ fn query_of(text: &str) -> Option<Box<ast::Query>> {
     }
 }
 
-/// A view that does not compile for a catalog, and why (I1).
+/// One of these views, as far as they are there, that does not compile for a catalog, and why (I1).
 pub fn broken_view(
     catalog: &Catalog,
     procedures: &dyn ProcedureNames,
+    names: &BTreeSet<String>,
 ) -> Option<(String, SqlError)> {
     let broken = |view: &Arc<View>| {
         let all = format!("SELECT * FROM {}", quoted(&view.name));
@@ -148,7 +183,7 @@ pub fn broken_view(
         });
         compiled.err().map(|error| (view.name.clone(), error))
     };
-    catalog.views().find_map(broken)
+    names.iter().filter_map(|name| catalog.view(name)).find_map(broken)
 }
 
 fn refuse_clauses(written: &ast::CreateView, place: Place) -> Result<()> {

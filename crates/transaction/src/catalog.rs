@@ -2,18 +2,24 @@
 //!
 //! Role         written by `sql` at a quiet point, read by everybody; immutable while transactions
 //!              run (a change makes a new catalog)
+//!              A change costs what it changes, and a pointer for each table and index: the next
+//!              catalog shares the rest with the one before
 //! Invariants   I1 `tables[i].id == i`, `indexes[i].id == i` (asserted in `add_table`, `add_index`)
 //!              I2 a non-unique index's key ends with the primary key's columns that it does not
 //!              have already, so that every index entry is unique
+//!              I3 `table_names` and `index_names` have what is there, and nothing else
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+mod by_id;
+
+use std::sync::{Arc, LazyLock};
 
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::{KeyLayout, KeyPart};
 use hotrow_base::row::{ColumnType, Field, RowLayout};
 use hotrow_base::types::{DataType, SqlType};
+use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 
+pub use self::by_id::ById;
 use crate::outcome::SqlError;
 use crate::program::Expr;
 
@@ -167,8 +173,6 @@ pub struct Index {
     pub key: KeyLayout,
     /// where `entry_columns` lie in a row
     pub fields: Vec<Field>,
-    /// dropped; only its id remains
-    pub dropped: bool,
 }
 
 /// A table.
@@ -195,8 +199,6 @@ pub struct Table {
     pub routing: Option<u8>,
     /// it keeps how far a sequence has got, in one row
     pub sequence: Option<Sequence>,
-    /// dropped; only its id remains
-    pub dropped: bool,
 }
 
 impl Table {
@@ -247,11 +249,14 @@ pub const USERS_MAX: usize = 10_000;
 /// All tables and indexes of a database, and its users.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    tables: Vec<Table>,
-    indexes: Vec<Index>,
-    users: Arc<BTreeMap<String, Option<String>>>,
+    tables: ById<Table>,
+    indexes: ById<Index>,
+    table_names: HashTrieMapSync<String, TableId>,
+    /// beside those of tables: a sequence's index is called like the sequence
+    index_names: HashTrieMapSync<String, IndexId>,
+    users: RedBlackTreeMapSync<String, Option<String>>,
     had_passwords: bool,
-    views: Arc<BTreeMap<String, Arc<View>>>,
+    views: RedBlackTreeMapSync<String, Arc<View>>,
     views_made: u32,
 }
 
@@ -277,18 +282,18 @@ impl Catalog {
             foreign_keys: Vec::new(),
             routing: None,
             sequence: None,
-            dropped: false,
         });
         if let Some(definition) = primary {
             assert!(definition.unique, "a primary key is unique");
             match self.push_index(id, definition) {
-                Ok(index) => self.tables[id.index()].primary = Some(index),
+                Ok(index) => self.tables.change(id.index()).primary = Some(index),
                 Err(refused) => {
                     self.tables.pop();
                     return Err(refused);
                 }
             }
         }
+        self.table_names.insert_mut(name.to_owned(), id);
         Ok(id)
     }
 
@@ -299,7 +304,7 @@ impl Catalog {
         table: TableId,
         definition: IndexDefinition,
     ) -> Result<IndexId, SqlError> {
-        let owner = &self.tables[table.index()];
+        let owner = self.table(table);
         if owner.primary.is_none() {
             let text = format!("table \"{}\" has no primary key to index by", owner.name);
             let mut refused = SqlError::new(b"0A000", text);
@@ -307,7 +312,7 @@ impl Catalog {
             return Err(refused);
         }
         let index = self.push_index(table, definition)?;
-        self.tables[table.index()].secondary.push(index);
+        self.tables.change(table.index()).secondary.push(index);
         Ok(index)
     }
 
@@ -317,12 +322,12 @@ impl Catalog {
         definition: IndexDefinition,
     ) -> Result<IndexId, SqlError> {
         let id = IndexId(self.indexes.len() as u16);
-        let owner = &self.tables[table.index()];
+        let owner = self.table(table);
         let mut entry_columns = definition.columns.clone();
         if !definition.unique
             && let Some(primary) = owner.primary
         {
-            for &column in &self.indexes[primary.index()].columns {
+            for &column in &self.index(primary).columns {
                 if !entry_columns.contains(&column) {
                     entry_columns.push(column);
                 }
@@ -330,6 +335,7 @@ impl Catalog {
         }
         let key = key_layout(owner, &definition.name, &entry_columns)?;
         let fields = entry_columns.iter().map(|&c| owner.layout.field(c)).collect();
+        self.index_names.insert_mut(definition.name.clone(), id);
         self.indexes.push(Index {
             id,
             name: definition.name,
@@ -341,7 +347,6 @@ impl Catalog {
             entry_columns,
             key,
             fields,
-            dropped: false,
         });
         Ok(id)
     }
@@ -354,9 +359,9 @@ impl Catalog {
         definition: IndexDefinition,
     ) -> Result<IndexId, SqlError> {
         assert!(definition.unique, "a primary key is unique");
-        assert!(self.tables[table.index()].primary.is_none(), "a table has one primary key");
+        assert!(self.table(table).primary.is_none(), "a table has one primary key");
         let index = self.push_index(table, definition)?;
-        self.tables[table.index()].primary = Some(index);
+        self.tables.change(table.index()).primary = Some(index);
         Ok(index)
     }
 
@@ -369,20 +374,20 @@ impl Catalog {
         columns: Vec<Column>,
         now_at: &[Option<ColumnId>],
     ) -> Result<(), SqlError> {
-        let layout = layout_of(&self.tables[id.index()].name, &columns)?;
+        let layout = layout_of(&self.table(id).name, &columns)?;
         let moved = |list: &mut Vec<ColumnId>| {
             for column in list {
                 *column = now_at[column.index()].expect("a column in use stays");
             }
         };
-        let table = &mut self.tables[id.index()];
+        let table = self.tables.change(id.index());
         (table.columns, table.layout) = (columns, layout);
         table.checks.iter_mut().for_each(|check| moved(&mut check.columns));
         table.foreign_keys.iter_mut().for_each(|key| moved(&mut key.child_columns));
         let indexes: Vec<IndexId> = table.indexes().collect();
         for index in indexes {
-            let owner = &self.tables[id.index()];
-            let index = &mut self.indexes[index.index()];
+            let owner = self.tables.at(id.index()).expect("it has just been changed");
+            let index = self.indexes.change(index.index());
             moved(&mut index.columns);
             moved(&mut index.entry_columns);
             index.key = key_layout(owner, &index.name, &index.entry_columns)?;
@@ -393,55 +398,73 @@ impl Catalog {
 
     /// Gives a table another name.
     pub fn rename_table(&mut self, id: TableId, name: String) {
-        self.tables[id.index()].name = name;
+        let table = self.tables.change(id.index());
+        let old = std::mem::replace(&mut table.name, name.clone());
+        forget(&mut self.table_names, &old, id);
+        self.table_names.insert_mut(name, id);
     }
 
     /// Drops a table and its indexes; their ids stay taken.
     pub fn drop_table(&mut self, id: TableId) {
-        let table = &mut self.tables[id.index()];
-        table.dropped = true;
-        for index in table.primary.into_iter().chain(std::mem::take(&mut table.secondary)) {
-            self.indexes[index.index()].dropped = true;
-        }
+        let Some(table) = self.tables.take(id.index()) else { return };
+        forget(&mut self.table_names, &table.name, id);
+        table.indexes().for_each(|index| self.take_index(index));
     }
 
     /// Drops a secondary index; its id stays taken.
     pub fn drop_index(&mut self, id: IndexId) {
-        let index = &mut self.indexes[id.index()];
-        index.dropped = true;
-        self.tables[index.table.index()].secondary.retain(|&other| other != id);
+        let table = self.index(id).table;
+        self.take_index(id);
+        self.tables.change(table.index()).secondary.retain(|&other| other != id);
     }
 
-    /// The table with this id.
+    fn take_index(&mut self, id: IndexId) {
+        if let Some(index) = self.indexes.take(id.index()) {
+            forget(&mut self.index_names, &index.name, id);
+        }
+    }
+
+    /// The table with this id; of one that was dropped, a table without columns.
     #[inline]
     pub fn table(&self, id: TableId) -> &Table {
-        &self.tables[id.index()]
+        self.tables.at(id.index()).unwrap_or_else(|| LazyLock::force(&NO_TABLE))
     }
 
     /// The table with this id, for adding constraints.
     pub fn table_mut(&mut self, id: TableId) -> &mut Table {
-        &mut self.tables[id.index()]
+        self.tables.change(id.index())
     }
 
-    /// The index with this id.
+    /// The index with this id; of one that was dropped, an index without columns.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "the field's word; ids index two lists here")]
     pub fn index(&self, id: IndexId) -> &Index {
-        &self.indexes[id.index()]
+        self.indexes.at(id.index()).unwrap_or_else(|| LazyLock::force(&NO_INDEX))
     }
 
-    /// All tables, dropped ones included, by id.
-    pub fn tables(&self) -> &[Table] {
+    /// All tables, by id.
+    pub fn tables(&self) -> &ById<Table> {
         &self.tables
     }
 
-    /// All indexes, dropped ones included, by id.
-    pub fn indexes(&self) -> &[Index] {
+    /// All indexes, by id.
+    pub fn indexes(&self) -> &ById<Index> {
         &self.indexes
     }
 
+    /// The tables that are not the same in a catalog that this one was changed into: new, dropped,
+    /// or with something else about them or their indexes.
+    pub fn tables_changed<'c>(&'c self, next: &'c Self) -> impl Iterator<Item = TableId> + 'c {
+        let tables = self.tables.changed(&next.tables).map(|at| TableId(at as u16));
+        let indexes = self.indexes.changed(&next.indexes);
+        tables.chain(indexes.map(|at| match next.indexes.at(at) {
+            Some(index) => index.table,
+            None => self.index(IndexId(at as u16)).table,
+        }))
+    }
+
     /// All users by name, each with what is kept of its password; none: it has none.
-    pub fn users(&self) -> &BTreeMap<String, Option<String>> {
+    pub fn users(&self) -> &RedBlackTreeMapSync<String, Option<String>> {
         &self.users
     }
 
@@ -456,7 +479,7 @@ impl Catalog {
     pub fn set_user(&mut self, name: &str, verifier: Option<&str>) {
         let verifier = verifier.map(str::to_owned);
         self.had_passwords |= verifier.is_some();
-        Arc::make_mut(&mut self.users).insert(name.to_owned(), verifier);
+        self.users.insert_mut(name.to_owned(), verifier);
     }
 
     /// All views, by name.
@@ -478,27 +501,27 @@ impl Catalog {
                 self.views_made
             }
         };
-        Arc::make_mut(&mut self.views).insert(view.name.clone(), Arc::new(view));
+        self.views.insert_mut(view.name.clone(), Arc::new(view));
     }
 
     /// Takes a view away.
     pub fn drop_view(&mut self, name: &str) {
-        Arc::make_mut(&mut self.views).remove(name);
+        self.views.remove_mut(name);
     }
 
     /// Takes a user away.
     pub fn drop_user(&mut self, name: &str) {
-        Arc::make_mut(&mut self.users).remove(name);
+        self.users.remove_mut(name);
     }
 
     /// The table with this name.
     pub fn table_named(&self, name: &str) -> Option<&Table> {
-        self.tables.iter().find(|t| !t.dropped && t.name == name)
+        self.tables.at(self.table_names.get(name)?.index())
     }
 
     /// The columns that draw from a sequence.
     pub fn drawing_from(&self, sequence: TableId) -> impl Iterator<Item = (&Table, &Column)> {
-        let tables = self.tables.iter().filter(|table| !table.dropped);
+        let tables = self.tables.iter();
         let columns =
             tables.flat_map(|table| table.columns.iter().map(move |column| (table, column)));
         columns.filter(move |(_, column)| column.draws.is_some_and(|d| d.sequence == sequence))
@@ -506,9 +529,44 @@ impl Catalog {
 
     /// The index with this name.
     pub fn index_named(&self, name: &str) -> Option<&Index> {
-        self.indexes.iter().find(|i| !i.dropped && i.name == name)
+        self.indexes.at(self.index_names.get(name)?.index())
     }
 }
+
+/// Takes a name out, unless it has become another one's.
+fn forget<T: PartialEq>(names: &mut HashTrieMapSync<String, T>, name: &str, of: T) {
+    if names.get(name) == Some(&of) {
+        names.remove_mut(name);
+    }
+}
+
+/// What stands for tables that were dropped, where somebody still asks for one.
+static NO_TABLE: LazyLock<Table> = LazyLock::new(|| Table {
+    id: TableId(u16::MAX),
+    name: "(dropped)".to_owned(),
+    columns: Vec::new(),
+    layout: RowLayout::new(&[]).expect("no column is too long"),
+    primary: None,
+    secondary: Vec::new(),
+    checks: Vec::new(),
+    foreign_keys: Vec::new(),
+    routing: None,
+    sequence: None,
+});
+
+/// The same for indexes.
+static NO_INDEX: LazyLock<Index> = LazyLock::new(|| Index {
+    id: IndexId(u16::MAX),
+    name: "(dropped)".to_owned(),
+    table: TableId(u16::MAX),
+    columns: Vec::new(),
+    unique: false,
+    kind: IndexKind::BTree,
+    is_constraint: false,
+    entry_columns: Vec::new(),
+    key: KeyLayout::new(&[]).expect("no key is too long"),
+    fields: Vec::new(),
+});
 
 fn layout_of(table: &str, columns: &[Column]) -> Result<RowLayout, SqlError> {
     let types: Vec<_> = columns

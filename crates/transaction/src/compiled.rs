@@ -1,14 +1,14 @@
 //! A procedure, ready to be called: its bytecode and its planning program.
 //!
-//! Role         made at a quiet point when a procedure is registered (and again for all of them
-//!              when granules change); shared read-only by all threads
+//! Role         made at a quiet point when a procedure is registered, and again when a table that
+//!              it touches, or its granules, change; shared read-only by all threads
 
 use hotrow_base::stack::with_room;
 
 use crate::bytecode::Program;
 use crate::catalog::Catalog;
 use crate::free_loop::FreeLoop;
-use crate::granule::Granules;
+use crate::granule::{GranuleNotes, Granules};
 use crate::lower;
 use crate::outcome::SqlError;
 use crate::plan::MarkCode;
@@ -50,6 +50,8 @@ pub struct CompiledProcedure {
     pub knowledge: Vec<Knowledge>,
     /// a loop whose turns may come in any order
     pub free_loop: Option<FreeLoop>,
+    /// what it does with granules
+    pub notes: GranuleNotes,
 }
 
 impl CompiledProcedure {
@@ -70,6 +72,7 @@ impl CompiledProcedure {
         }
         let plan = PlanProgram::new(catalog, &slice)?;
         let free_loop = FreeLoop::of(catalog, &procedure, &slice.planned);
-        Ok(Self { procedure, program, plan, knowledge: slice.knowledge, free_loop })
+        let (notes, knowledge) = (GranuleNotes::of(catalog, &procedure), slice.knowledge);
+        Ok(Self { procedure, program, plan, knowledge, free_loop, notes })
     }
 }

@@ -22,6 +22,8 @@
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key;
 
+use rpds::RedBlackTreeMapSync;
+
 use crate::binding::Binding;
 use crate::catalog::Catalog;
 use crate::program::{Access, Effect, Expr, Insert, Path, Procedure};
@@ -204,10 +206,33 @@ pub struct TableUse {
 }
 
 impl TableUse {
+    /// What both do.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { written: self.written || other.written, coarse: self.coarse || other.coarse }
+    }
+
     /// Whether all that `other` does is known already.
     pub fn includes(self, other: Self) -> bool {
         (self.written || !other.written) && (self.coarse || !other.coarse)
     }
+}
+
+/// What one procedure does with tables and their granules.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct GranuleNotes {
+    /// granules that it needs no longer than this
+    parts: Vec<(IndexId, u8)>,
+    /// all tables that it touches
+    tables: Vec<(TableId, TableUse)>,
+}
+
+/// The notes of all procedures, counted: one that goes takes along what it alone asked for.
+#[derive(Clone, Default, Debug)]
+pub struct GranuleTally {
+    parts: RedBlackTreeMapSync<(IndexId, u8), u32>,
+    written: RedBlackTreeMapSync<TableId, u32>,
+    coarse: RedBlackTreeMapSync<TableId, u32>,
 }
 
 /// Granule lengths of all indexes, inferred from a set of procedures.
@@ -215,40 +240,51 @@ impl TableUse {
 pub struct Granules {
     parts: Vec<u8>,
     tables: Vec<TableUse>,
+    /// of `tables`: what statements do, see [`Granules::note_uses`]
+    noted: Vec<TableUse>,
 }
 
-impl Granules {
-    /// Infers granules for a set of procedures.
-    pub fn infer<'a>(
-        catalog: &Catalog,
-        procedures: impl IntoIterator<Item = &'a Procedure>,
-    ) -> Self {
-        let mut granules = Self {
-            parts: catalog.indexes().iter().map(|index| index.columns.len() as u8).collect(),
-            tables: vec![TableUse::default(); catalog.tables().len()],
-        };
-        for procedure in procedures {
-            let binding = Binding::of(procedure);
-            for (site, _) in walk::sites(&procedure.body) {
-                match site {
-                    Site::Access(access) => granules.note_access(catalog, &binding, access),
-                    Site::Insert(insert) => granules.note_insert(catalog, &binding, insert),
-                }
+impl GranuleNotes {
+    /// Of a procedure.
+    pub fn of(catalog: &Catalog, procedure: &Procedure) -> Self {
+        let (mut notes, binding) = (Self::default(), Binding::of(procedure));
+        for (site, _) in walk::sites(&procedure.body) {
+            match site {
+                Site::Access(access) => notes.note_access(catalog, &binding, access),
+                Site::Insert(insert) => notes.note_insert(catalog, &binding, insert),
             }
         }
-        granules
+        for &sequence in &procedure.draws {
+            notes.usage(sequence);
+        }
+        notes
+    }
+
+    /// The tables that it touches, each once.
+    pub fn tables(&self) -> impl Iterator<Item = TableId> + '_ {
+        self.tables.iter().map(|(table, _)| *table)
+    }
+
+    fn usage(&mut self, table: TableId) -> &mut TableUse {
+        let at = self.tables.iter().position(|(known, _)| *known == table).unwrap_or_else(|| {
+            self.tables.push((table, TableUse::default()));
+            self.tables.len() - 1
+        });
+        &mut self.tables[at].1
     }
 
     fn note_access(&mut self, catalog: &Catalog, binding: &Binding, access: &Access) {
-        if is_coarse(access) {
-            self.tables[access.table.index()].coarse = true;
-        } else if let Path::Range { index, prefix, .. } = access.path.each() {
+        let is_coarse = is_coarse(access);
+        self.usage(access.table).coarse |= is_coarse;
+        if let Path::Range { index, prefix, .. } = access.path.each()
+            && !is_coarse
+        {
             self.shorten(*index, prefix.len());
         }
         if matches!(access.effect, Effect::Read(_)) {
             return;
         }
-        self.tables[access.table.index()].written = true;
+        self.usage(access.table).written = true;
         for (index, new) in moved_entries(catalog, access) {
             let columns = &catalog.index(index).columns;
             let known = columns.iter().take_while(|&&column| {
@@ -262,7 +298,7 @@ impl Granules {
     }
 
     fn note_insert(&mut self, catalog: &Catalog, binding: &Binding, insert: &Insert) {
-        self.tables[insert.table.index()].written = true;
+        self.usage(insert.table).written = true;
         for index in catalog.table(insert.table).indexes() {
             let columns = &catalog.index(index).columns;
             let known = columns
@@ -274,8 +310,109 @@ impl Granules {
     }
 
     fn shorten(&mut self, index: IndexId, parts: usize) {
-        let kept = &mut self.parts[index.index()];
-        *kept = (*kept).min(parts as u8);
+        match self.parts.iter_mut().find(|(known, _)| *known == index) {
+            Some((_, kept)) => *kept = (*kept).min(parts as u8),
+            None => self.parts.push((index, parts as u8)),
+        }
+    }
+}
+
+impl GranuleTally {
+    /// Counts a procedure's notes.
+    pub fn add(&mut self, notes: &GranuleNotes) {
+        self.count(notes, |count| count + 1);
+    }
+
+    /// Takes back what was counted for a procedure.
+    pub fn remove(&mut self, notes: &GranuleNotes) {
+        self.count(notes, |count| count - 1);
+    }
+
+    fn count(&mut self, notes: &GranuleNotes, next: fn(u32) -> u32) {
+        notes.parts.iter().for_each(|&parts| count(&mut self.parts, parts, next));
+        for &(table, TableUse { written, coarse }) in &notes.tables {
+            if written {
+                count(&mut self.written, table, next);
+            }
+            if coarse {
+                count(&mut self.coarse, table, next);
+            }
+        }
+    }
+
+    /// The shortest granule that a procedure needs of an index.
+    fn shortest(&self, index: IndexId) -> Option<u8> {
+        self.parts.range((index, 0)..=(index, u8::MAX)).next().map(|(&(_, parts), _)| parts)
+    }
+
+    fn usage(&self, table: TableId) -> TableUse {
+        TableUse {
+            written: self.written.contains_key(&table),
+            coarse: self.coarse.contains_key(&table),
+        }
+    }
+}
+
+/// Counts something on; what there is none of is not there.
+fn count<K: Ord>(counts: &mut RedBlackTreeMapSync<K, u32>, key: K, next: fn(u32) -> u32) {
+    let next = next(counts.get(&key).copied().unwrap_or(0));
+    if next > 0 {
+        counts.insert_mut(key, next);
+    } else {
+        counts.remove_mut(&key);
+    }
+}
+
+impl Granules {
+    /// Infers granules for a set of procedures.
+    pub fn infer<'a>(
+        catalog: &Catalog,
+        procedures: impl IntoIterator<Item = &'a Procedure>,
+    ) -> Self {
+        let mut tally = GranuleTally::default();
+        for procedure in procedures {
+            tally.add(&GranuleNotes::of(catalog, procedure));
+        }
+        Self::of_procedures(catalog, &tally)
+    }
+
+    /// What the procedures need, whatever statements do beside them.
+    pub fn of_procedures(catalog: &Catalog, tally: &GranuleTally) -> Self {
+        let mut granules = Self::default();
+        granules.make_room(catalog);
+        catalog.tables().iter().for_each(|table| granules.settle(catalog, tally, table.id));
+        granules
+    }
+
+    fn make_room(&mut self, catalog: &Catalog) {
+        self.parts.resize(catalog.indexes().len(), 0);
+        self.tables.resize(catalog.tables().len(), TableUse::default());
+        self.noted.resize(catalog.tables().len(), TableUse::default());
+    }
+
+    /// Infers the granules of one table again; of one that was dropped nothing is known.
+    pub fn settle(&mut self, catalog: &Catalog, tally: &GranuleTally, table: TableId) {
+        self.make_room(catalog);
+        let noted = &mut self.noted[table.index()];
+        let Some(of) = catalog.tables().at(table.index()) else {
+            (self.tables[table.index()], *noted) = (TableUse::default(), TableUse::default());
+            return;
+        };
+        self.tables[table.index()] = tally.usage(table).and(*noted);
+        for index in of.indexes() {
+            let columns = catalog.index(index).columns.len() as u8;
+            let shortest = tally.shortest(index).unwrap_or(columns);
+            self.parts[index.index()] = shortest.min(columns);
+        }
+    }
+
+    /// Whether all is as it was about a table.
+    pub fn are_same(&self, before: &Self, catalog: &Catalog, table: TableId) -> bool {
+        let indexes = catalog.tables().at(table.index()).into_iter().flat_map(|of| of.indexes());
+        let parts = |of: &Self, index: IndexId| of.parts.get(index.index()).copied();
+        let usage = |of: &Self| of.tables.get(table.index()).copied();
+        usage(self) == usage(before)
+            && indexes.into_iter().all(|index| parts(self, index) == parts(before, index))
     }
 
     /// What a procedure that is not among them does with tables, each named once; granules stay as
@@ -307,12 +444,13 @@ impl Granules {
         uses.iter().all(|&(table, usage)| self.table(table).includes(usage))
     }
 
-    /// Adds uses of tables to those of the procedures.
+    /// Adds uses of tables to those of the procedures, until the table is dropped.
     pub fn note_uses(&mut self, uses: &[(TableId, TableUse)]) {
         for &(table, usage) in uses {
             let known = &mut self.tables[table.index()];
-            known.written |= usage.written;
-            known.coarse |= usage.coarse;
+            *known = known.and(usage);
+            let noted = &mut self.noted[table.index()];
+            *noted = noted.and(usage);
         }
     }
 

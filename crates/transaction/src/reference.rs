@@ -172,7 +172,7 @@ impl ModelStore {
             rows.sort();
             (self.catalog.table(id).name.clone(), rows)
         };
-        Dump(self.catalog.tables().iter().filter(|t| !t.dropped).map(|t| table(t.id)).collect())
+        Dump(self.catalog.tables().iter().map(|t| table(t.id)).collect())
     }
 
     fn indexes_of(&self, table: TableId) -> Vec<IndexId> {

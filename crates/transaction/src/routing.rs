@@ -130,6 +130,12 @@ struct IndexRoute {
     by_granule: bool,
 }
 
+impl IndexRoute {
+    /// What nobody asks about any more.
+    const DROPPED: Self =
+        Self { table: TableId(0), is_primary: false, entry: Carried::Not, by_granule: false };
+}
+
 /// The rules of all tables, for a number of partitions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Routing {
@@ -150,8 +156,11 @@ impl Routing {
         procedures: impl IntoIterator<Item = &'a Procedure>,
     ) -> Self {
         let rules = infer::rules(catalog, granules, procedures);
-        let indexes = catalog.indexes().iter();
-        let indexes = indexes.map(|index| place::route(catalog, granules, &rules, index)).collect();
+        let route = |at| match catalog.indexes().at(at) {
+            Some(index) => place::route(catalog, granules, &rules, index),
+            None => IndexRoute::DROPPED,
+        };
+        let indexes = (0..catalog.indexes().len()).map(route).collect();
         Self { partitions: 1, secondary: SecondaryEntries::default(), rules, indexes }
     }
 

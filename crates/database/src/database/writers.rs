@@ -1,12 +1,8 @@
 //! Sessions that write: tables made ready for their statements before the first one comes.
 
-use std::sync::atomic::Ordering;
+use hotrow_engine::schema::Purpose;
 
-use hotrow_engine::schema::{Purpose, Quiet};
-use hotrow_transaction::granule::TableUse;
-use hotrow_transaction::outcome::SqlError;
-
-use super::{Database, Inner};
+use super::Database;
 use crate::error::Error;
 
 impl Database {
@@ -20,24 +16,12 @@ impl Database {
     ///
     /// [`Error::Sql`], [`Error::Closed`].
     pub fn expect_writers(&self) -> Result<(), Error> {
-        let inner = &*self.inner;
-        let quiet = inner.quiet(Purpose::DEFINITION)?;
-        inner.expects_writers.store(true, Ordering::Relaxed); // read at quiet points
-        Ok(inner.open_tables(&quiet)?)
-    }
-}
-
-impl Inner {
-    /// Makes tables ready for sessions' statements, where these are expected, behind a definition.
-    pub(crate) fn open_tables(&self, quiet: &Quiet<'_>) -> Result<(), SqlError> {
-        if self.interactive.is_none() || !self.expects_writers.load(Ordering::Relaxed) {
+        let quiet = self.inner.quiet(Purpose::DEFINITION)?;
+        if self.inner.interactive.is_none() {
             return Ok(());
         }
         let mut next = (*quiet.schema()).clone();
-        let written = TableUse { written: true, coarse: false };
-        let tables = next.catalog.tables().iter().filter(|table| !table.dropped);
-        let uses: Vec<_> = tables.map(|table| (table.id, written)).collect();
-        next.open_for(&uses)?;
+        next.expect_writers()?;
         quiet.replace(next);
         Ok(())
     }

@@ -66,7 +66,7 @@ impl Captured {
 /// else belongs to the moment (the log's epoch) the caller settles before the quiet point ends.
 pub fn begin(quiet: &Quiet<'_>, turn: Turn) -> Capture {
     let schema = quiet.schema();
-    let tables = schema.catalog.tables().iter().filter(|table| !table.dropped);
+    let tables = schema.catalog.tables().iter();
     let tables = tables.map(|table| table.id).collect();
     begin_of(quiet, turn, tables)
 }

@@ -89,10 +89,7 @@ struct Chunks<'a> {
 
 impl<'a> Chunks<'a> {
     fn new(schema: &Schema, reader: &'a Reader) -> Result<Self, LoadError<CheckpointError>> {
-        let known = |name: &str| {
-            let mut tables = schema.catalog.tables().iter();
-            tables.find(|table| !table.dropped && table.name == name).map(|table| table.id)
-        };
+        let known = |name: &str| schema.catalog.table_named(name).map(|table| table.id);
         let tables = reader.manifest().tables.iter().map(|table| {
             known(&table.name).map(|id| (table.number, id)).ok_or_else(|| LoadError::Damaged {
                 place: format!("the checkpoint of epoch {}", reader.manifest().epoch),

@@ -99,8 +99,8 @@ pub fn load<S: RowSource>(
             *sum += more;
         }
     }
-    let tables = schema.catalog.tables().iter().zip(rows);
-    let tables = tables.map(|(table, rows)| TableRows { table: table.id, rows });
+    let tables = schema.catalog.tables().iter();
+    let tables = tables.map(|table| TableRows { table: table.id, rows: rows[table.id.index()] });
     Ok(Loaded { tables: tables.filter(|table| table.rows > 0).collect() })
 }
 
@@ -162,8 +162,7 @@ impl<S: RowSource> Loader<'_, S> {
 
     fn load_batch(&mut self, batch: RowBatch<'_>) -> Result<(), Fault> {
         let schema = self.schema;
-        let table = schema.catalog.tables().get(batch.table.index());
-        let Some(table) = table.filter(|table| !table.dropped) else {
+        let Some(table) = schema.catalog.tables().at(batch.table.index()) else {
             return Err(Fault::Damaged(format!("there is no table number {}", batch.table)));
         };
         batch.for_each(|row| self.load_row(table, row))?;

@@ -10,14 +10,13 @@ use hotrow_base::ids::IndexId;
 use hotrow_base::key::KeyLayout;
 use hotrow_base::row::{Field, FieldKind, Words};
 use hotrow_storage::slab::RecordStore;
-use hotrow_storage::table::Table as StoredTable;
+use hotrow_storage::table::{Index as StoredIndex, Table as StoredTable};
 use hotrow_transaction::catalog::{Catalog, Index, Table};
 use hotrow_transaction::granule::{Granules, Space};
 
 use super::parts::Parts;
 
 /// An index and its table.
-#[derive(Clone)]
 pub(crate) struct AccessPath {
     pub(crate) parts: Parts,
     pub(crate) records: Arc<RecordStore>,
@@ -61,6 +60,24 @@ impl AccessPath {
         }
     }
 
+    /// The path through an index that was dropped, for whoever asks all the same: nothing is there.
+    pub(super) fn of_nothing(owner: &StoredTable, stored: Arc<StoredIndex>) -> Self {
+        let catalog = Catalog::default();
+        let index = catalog.index(IndexId(0));
+        Self {
+            only_int: None,
+            parts: Parts::new(index, None, &[stored], 0),
+            records: Arc::clone(owner.shared_records()),
+            key: index.key.clone(),
+            fields: Box::new([]),
+            space: Space::Index(index.id),
+            id: index.id,
+            granule_parts: 0,
+            is_locked: true,
+            is_primary: false,
+        }
+    }
+
     /// Whether a row has this key.
     #[inline(always)]
     pub(crate) fn is_key_of<W: Words + ?Sized>(&self, row: &W, key: &[u8]) -> bool {
@@ -99,7 +116,7 @@ fn only_int(key: &[u8]) -> Option<i64> {
 }
 
 /// A set of a table's columns: bit by number; all from 63 on share a bit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct ColumnSet(u64);
 
 impl ColumnSet {

@@ -6,6 +6,7 @@
 //! Invariants   I1 a table keeps its id, and its indexes keep theirs: what refers to them, and the
 //!                 log's entries, mean the same table as before
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hotrow_base::datum::Datum;
@@ -51,20 +52,22 @@ impl Schema {
     pub(super) fn take_rows<'a>(
         &mut self,
         next: &Catalog,
+        changed: &BTreeSet<TableId>,
         rebuilt: &'a [Rebuilt],
     ) -> Vec<(TableId, Option<OldRows<'a>>)> {
         let mut taken = Vec::new();
-        for old in self.catalog.tables() {
+        let of_rows = changed.iter().copied().chain(rebuilt.iter().map(|rebuilt| rebuilt.table));
+        for id in of_rows.collect::<BTreeSet<_>>() {
+            let Some(old) = self.catalog.tables().at(id.index()) else { continue };
             let asked = rebuilt.iter().find(|rebuilt| rebuilt.table == old.id);
-            let is_dropped = next.table(old.id).dropped && !old.dropped;
+            let is_dropped = next.tables().at(id.index()).is_none();
             if asked.is_none() && !is_dropped {
                 continue;
             }
-            let empty = match is_dropped {
-                true => Arc::clone(&self.memory.gone.table),
-                false => Arc::new(StoredTable::new(self.memory.workers(), self.memory.budget())),
-            };
+            let empty = || Arc::new(StoredTable::new(self.memory.workers(), self.memory.budget()));
+            let empty = (!is_dropped).then(empty);
             let stored = std::mem::replace(&mut self.tables[old.id.index()], empty);
+            let Some(stored) = stored else { continue };
             let layout = old.layout.clone();
             let rows = asked.filter(|rebuilt| rebuilt.columns.is_some()).map(|rebuilt| OldRows {
                 stored,

@@ -67,8 +67,8 @@ impl<'a> Reader<'a> {
         let head = self.bytes.varint().ok_or_else(cut)?;
         let operation = OPERATIONS[(head & 3) as usize];
         let tables = schema.catalog.tables();
-        let table = usize::try_from(head >> 2).ok().and_then(|number| tables.get(number));
-        let Some(table) = table.filter(|table| !table.dropped) else {
+        let table = usize::try_from(head >> 2).ok().and_then(|number| tables.at(number));
+        let Some(table) = table else {
             return Err(format!("there is no table number {}", head >> 2));
         };
         let mut key: &[u8] = &[];

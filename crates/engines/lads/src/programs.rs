@@ -1,8 +1,11 @@
 //! The procedures as actions: cut once per schema, shared by all workers.
 
+use std::sync::Arc;
+
 use hotrow_base::ids::ProcedureId;
 use hotrow_engine::schema::Schema;
 use hotrow_transaction::actions::{ActionProgram, FlatLeaf};
+use hotrow_transaction::compiled::CompiledProcedure;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -17,11 +20,11 @@ pub struct Programs {
 impl Programs {
     /// Cuts all procedures of a schema.
     pub fn new(schema: &Schema) -> Self {
-        let cut = |tree: Option<_>| {
-            let tree = tree?;
-            ActionProgram::new(&schema.catalog, &schema.granules, &tree).ok()
+        let cut = |compiled: &Option<Arc<CompiledProcedure>>| {
+            let tree = &compiled.as_ref()?.procedure;
+            ActionProgram::new(&schema.catalog, &schema.granules, tree).ok()
         };
-        let all: Vec<_> = schema.trees().into_iter().map(cut).collect();
+        let all: Vec<_> = schema.procedures.iter().map(cut).collect();
         let (mut codes, mut first_codes) = (Vec::new(), Vec::new());
         for (procedure, program) in (0..).zip(&all) {
             first_codes.push(codes.len() as u32);

@@ -152,7 +152,7 @@ fn counters() -> Schema {
     let update = StatementKind::Access(Box::new(update));
     let bump = procedure(vec![update, StatementKind::ReturnNext(vec![read(new)])]);
     let mut schema = Schema::empty(Arc::new(Memory::new(2, 1 << 24)));
-    schema.adopt(catalog, vec![Some(insert), Some(bump)]).expect("legal procedures");
+    schema.adopt_all(catalog, vec![Some(insert), Some(bump)]).expect("legal procedures");
     schema
 }
 

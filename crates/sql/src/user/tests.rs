@@ -61,7 +61,7 @@ fn users_come_change_and_go() {
     assert_eq!(run(catalog, "ALTER USER carl PASSWORD 'y'"), Err("42704".to_owned()));
     assert_eq!(run(catalog, "DROP USER bob, carl"), Err("42704".to_owned()));
     run(catalog, "DROP ROLE IF EXISTS bob, carl").expect("one is there");
-    assert_eq!(catalog.users().len(), 1);
+    assert_eq!(catalog.users().size(), 1);
 }
 
 #[test]

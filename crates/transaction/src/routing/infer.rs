@@ -23,23 +23,28 @@ pub(super) fn rules<'a>(
 ) -> Vec<RoutingRule> {
     let facts: Vec<_> =
         procedures.into_iter().map(|p| sites::facts(catalog, granules, p)).collect();
-    let tables = catalog.tables().iter();
-    let longest: Vec<_> = tables.map(|table| longest(catalog, granules, table)).collect();
+    let mut longest = vec![None; catalog.tables().len()];
+    for table in catalog.tables().iter() {
+        longest[table.id.index()] = longest_of(catalog, granules, table);
+    }
     let mut search = Search::new(catalog, &facts, &longest);
     let depths = longest.iter().flatten().copied().max().unwrap_or(0);
     for depth in 1..=depths.max(1) {
         search.climb_from(depth);
     }
     let best = search.best.parts;
-    let rule = |(table, parts): (&Table, Option<usize>)| match parts {
-        Some(parts) => {
-            let hashing = hashing(catalog, table, parts);
-            RoutingRule::Fields { parts: parts as u8, hashing, mapping: Mapping::Hash }
+    let rule = |(at, parts): (usize, Option<usize>)| {
+        let table = TableId(at as u16);
+        match parts {
+            Some(parts) => {
+                let hashing = hashing(catalog, catalog.table(table), parts);
+                RoutingRule::Fields { parts: parts as u8, hashing, mapping: Mapping::Hash }
+            }
+            None if granules.table(table).written => RoutingRule::Unkeyed,
+            None => RoutingRule::Replicated,
         }
-        None if granules.table(table.id).written => RoutingRule::Unkeyed,
-        None => RoutingRule::Replicated,
     };
-    catalog.tables().iter().zip(best).map(rule).collect()
+    best.into_iter().enumerate().map(rule).collect()
 }
 
 /// How so many routing fields of a table are hashed.
@@ -54,7 +59,7 @@ fn hashing(catalog: &Catalog, table: &Table, parts: usize) -> Hashing {
 /// The most leading primary-key columns that all granules of a table tell; none: it needs no
 /// routing. A secondary index that tells none of them does not count: its entries are routed by
 /// their rows, or lie everywhere.
-fn longest(catalog: &Catalog, granules: &Granules, table: &Table) -> Option<usize> {
+fn longest_of(catalog: &Catalog, granules: &Granules, table: &Table) -> Option<usize> {
     let primary = table.primary.filter(|_| granules.table(table.id).written)?;
     let key = &catalog.index(primary).columns;
     let told = |id| {
@@ -106,7 +111,7 @@ impl<'a> Search<'a> {
     }
 
     fn declared(&self, table: usize) -> Option<usize> {
-        self.catalog.tables()[table].routing.map(usize::from)
+        self.catalog.tables().at(table)?.routing.map(usize::from)
     }
 
     /// Climbs from all tables at a depth; keeps what is better than the best so far.

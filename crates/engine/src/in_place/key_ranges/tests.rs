@@ -117,7 +117,7 @@ impl World {
         let label = catalog.add_index(ROW, label).expect("a legal index");
         let primary = catalog.table(ROW).primary.expect("it has one");
         let mut schema = Schema::empty(Arc::new(Memory::new(1, 1 << 26)));
-        schema.adopt(catalog, vec![Some(deletes(primary))]).expect("a legal procedure");
+        schema.adopt_all(catalog, vec![Some(deletes(primary))]).expect("a legal procedure");
         schema.guard_gaps();
         let mut named = Vec::new();
         for (index, name) in [(primary, "p"), (code, "c"), (label, "l")] {

@@ -74,7 +74,7 @@ pub fn schema(workers: usize) -> Schema {
     let memory = Arc::new(Memory::new(workers, 1 << 30));
     let mut schema = Schema::empty(memory);
     let trees = procedures(&indexes).into_iter().map(Some).collect();
-    schema.adopt(catalog, trees).expect("legal procedures");
+    schema.adopt_all(catalog, trees).expect("legal procedures");
     schema
 }
 

@@ -50,7 +50,7 @@ pub fn schema(workers: usize) -> Schema {
     let primary = catalog.table(ROW).primary.expect("it has a primary key");
     let mut schema = Schema::empty(Arc::new(Memory::new(workers, 1 << 30)));
     let trees = procedures(primary, name, label).into_iter().map(Some).collect();
-    schema.adopt(catalog, trees).expect("legal procedures");
+    schema.adopt_all(catalog, trees).expect("legal procedures");
     schema
 }
 

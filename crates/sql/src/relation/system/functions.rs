@@ -275,8 +275,8 @@ pub fn table_number(id: hotrow_base::ids::TableId) -> i64 {
 /// The sequence that is named, for nextval and its kin.
 pub fn sequence_named<'c>(catalog: &'c Catalog, name: &str) -> Option<&'c Table> {
     let number = relation_number(catalog, name)?;
-    let table = catalog.tables().get(id(number, TABLES)?)?;
-    (table.sequence.is_some() && !table.dropped).then_some(table)
+    let table = catalog.tables().at(id(number, TABLES)?)?;
+    table.sequence.is_some().then_some(table)
 }
 
 fn format_type(number: i64, modifier: i32) -> Option<String> {
@@ -302,8 +302,8 @@ fn id(number: i64, of: Number) -> Option<usize> {
 }
 
 fn index<'c>(context: &SystemContext<'c>, number: i64) -> Option<(&'c Table, &'c Index)> {
-    let index = context.catalog.indexes().get(id(number, INDEXES)?)?;
-    (!index.dropped).then(|| (context.catalog.table(index.table), index))
+    let index = context.catalog.indexes().at(id(number, INDEXES)?)?;
+    Some((context.catalog.table(index.table), index))
 }
 
 fn index_text(context: &SystemContext<'_>, number: i64, column: usize) -> Option<String> {
@@ -324,7 +324,7 @@ fn constraint_text(context: &SystemContext<'_>, number: i64) -> Option<String> {
         let kind = if table.primary == Some(index.id) { "PRIMARY KEY" } else { "UNIQUE" };
         return Some(format!("{kind} ({})", column_list(table, &index.columns)));
     }
-    for table in context.catalog.tables().iter().filter(|table| !table.dropped) {
+    for table in context.catalog.tables().iter() {
         let at = table.id.index();
         for (part, check) in table.checks.iter().enumerate() {
             if CHECKS.of_part(at, part) == number {
@@ -380,7 +380,7 @@ fn arguments_text(procedure: &Procedure) -> String {
 }
 
 fn relation_name(context: &SystemContext<'_>, number: i64) -> String {
-    let table = id(number, TABLES).and_then(|at| context.catalog.tables().get(at));
+    let table = id(number, TABLES).and_then(|at| context.catalog.tables().at(at));
     if let Some(table) = table {
         return quoted(&table.name);
     }

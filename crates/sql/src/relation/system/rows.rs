@@ -218,13 +218,13 @@ fn fields(context: &SystemContext<'_>, relation: &str) -> Vec<Fields> {
 }
 
 pub(super) fn tables<'c>(context: &SystemContext<'c>) -> impl Iterator<Item = &'c Table> + use<'c> {
-    context.catalog.tables().iter().filter(|table| !table.dropped && table.sequence.is_none())
+    context.catalog.tables().iter().filter(|table| table.sequence.is_none())
 }
 
 pub(super) fn sequences<'c>(
     context: &SystemContext<'c>,
 ) -> impl Iterator<Item = (&'c Table, Sequence)> + use<'c> {
-    let tables = context.catalog.tables().iter().filter(|table| !table.dropped);
+    let tables = context.catalog.tables().iter();
     tables.filter_map(|table| Some((table, table.sequence?)))
 }
 
@@ -232,7 +232,7 @@ pub(super) fn indexes<'c>(
     context: &SystemContext<'c>,
 ) -> impl Iterator<Item = (&'c Table, &'c Index)> {
     let catalog = context.catalog;
-    let all = catalog.indexes().iter().filter(|index| !index.dropped);
+    let all = catalog.indexes().iter();
     let all = all.map(|index| (catalog.table(index.table), index));
     all.filter(|(table, _)| table.sequence.is_none())
 }
