@@ -65,12 +65,12 @@ class Postgres:
 
 
 class Hotrow:
-    """A server in memory, on a free port."""
+    """A server on a free port, in memory unless told where."""
 
     name = "hotrow"
 
-    def __init__(self, program, options):
-        command = [program, "serve", "--memory", "--listen", "127.0.0.1:0", "--connections", "200", *options]
+    def __init__(self, program, options, where=("--memory",)):
+        command = [program, "serve", *where, "--listen", "127.0.0.1:0", "--connections", "200", *options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for line in self.process.stdout:
             if found := re.search(r"listening on 127\.0\.0\.1:(\d+)", line):
@@ -183,7 +183,7 @@ def measure(server, options, sessions):
     print(
         f"{server.name:9} {sessions:3} sessions: {commits:6} commits, {failed:5} failures ({told or 'none'}), "
         f"one per {commits / failed if failed else float('inf'):.1f} commits; "
-        f"a second: {min(seconds)} to {max(seconds)}, median {statistics.median(seconds):.0f}"
+        f"a second: {min(seconds)} to {max(seconds)}, median {statistics.median(seconds):.0f} {seconds}"
         + (f"; counted {counts[0]} times, longest {counts[1] * 1000:.0f} ms, {counts[2]}" if counts else ""),
         flush=True,
     )

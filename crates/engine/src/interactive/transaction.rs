@@ -166,6 +166,10 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
     fn time(&self) -> CallTime {
         self.slots.slot(self.number).work.lock().time
     }
+
+    fn place(&self) -> usize {
+        self.number
+    }
 }
 
 impl<L: Locks> Drop for Transaction<L> {
@@ -250,7 +254,7 @@ impl<L: Locks> Inside<'_, L> {
                 access.take_back(before); // I4
                 Err(interrupted(frame))
             }
-            Stop::Conflict(_) if is_first => {
+            Stop::Conflict(_) if is_first && !self.slot.holds_elsewhere() => {
                 drop((access, pin));
                 self.begin_anew();
                 Ok(Ran::Undone)
