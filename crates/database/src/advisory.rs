@@ -6,9 +6,10 @@
 //!                 those who asked before and still wait: nobody is overtaken for ever
 //!              I2 nobody waits in a circle. The engine knows who waits for whom here
 //!                 ([`WaitsElsewhere`]), since a circle may go through locks of rows, too: the
-//!                 youngest transaction of one fails (40P01). Who waits outside transactions has a
-//!                 place among them meanwhile. Where the engine has no graph, or no place is free,
-//!                 circles of these waits alone are found, and who would close one fails
+//!                 youngest transaction of one fails (40P01). Who has locks and waits outside
+//!                 transactions has a place among them meanwhile. Where the engine has no graph,
+//!                 or no place is free, circles of these waits alone are found, and who would
+//!                 close one fails
 //!              I3 a place is in the graph as long as its session has it ([`Seat`]): it leaves
 //!                 before somebody else may come to have it
 //! Concurrency  everything is under one mutex, which is held for moments; a wait looks every
@@ -122,10 +123,27 @@ impl Locks {
         let Some(engine) = engine else { return };
         for (at, waiter) in self.waiting.iter().enumerate() {
             let Some(place) = self.places.get(&waiter.owner) else { continue };
-            let others = self.in_the_way(*waiter, at);
-            let others = others.iter().filter_map(|other| self.places.get(other).copied());
-            engine.wait(*place, &others.collect::<Vec<_>>());
+            engine.wait(*place, &self.places_in_the_way(*waiter, at));
         }
+    }
+
+    /// The places of those for whom somebody waits, at `at` of those who do; and, where one has no
+    /// place, of those for whom that one waits.
+    fn places_in_the_way(&self, of: Waiter, at: usize) -> Vec<usize> {
+        let mut seen = HashSet::new();
+        let mut open = self.in_the_way(of, at);
+        let mut places = Vec::new();
+        while let Some(owner) = open.pop() {
+            if !seen.insert(owner) {
+                continue;
+            }
+            if let Some(place) = self.places.get(&owner) {
+                places.push(*place);
+            } else if let Some(at) = self.waiting.iter().position(|waiter| waiter.owner == owner) {
+                open.extend(self.in_the_way(self.waiting[at], at));
+            }
+        }
+        places
     }
 
     fn take(&mut self, of: Waiter, level: AdvisoryLevel) -> Result<(), SqlError> {
@@ -392,8 +410,9 @@ impl AdvisoryOwner {
             return Ok(());
         }
         let engine = self.all.engine();
-        let is_outside = self.seat.place().is_none();
-        let begun = engine.as_ref().filter(|_| is_outside).map(|e| Arc::clone(e).begin(interrupt));
+        // Who has no locks is in a circle only by his place in the queue.
+        let needs_place = self.seat.place().is_none() && self.seat.holds_any();
+        let begun = engine.as_ref().filter(|_| needs_place).map(|e| Arc::clone(e).begin(interrupt));
         let place_to_wait = begun.and_then(Result::ok).map(|begun| self.seat.seated(begun)); // I2
         self.seat.enter();
         let done = self.wait(wanted, level, engine.as_ref().map(|e| e.elsewhere()), interrupt);
@@ -457,11 +476,8 @@ impl AdvisoryOwner {
             let place = locks.places.get(&owner);
             engine.zip(place).is_some_and(|(engine, place)| engine.is_to_give_way(*place))
         };
-        let closes = locks.closes_circle(waits, gives_way);
-        if !closes {
-            self.all.freed.notify_all(); // somebody else's turn to give way, if anybody's
-        }
-        closes
+        // Somebody else who is to give way sees so when he looks next.
+        locks.closes_circle(waits, gives_way)
     }
 
     /// Gives one back that belongs to the session; false: it has none such.
