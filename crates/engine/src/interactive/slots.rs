@@ -96,8 +96,8 @@ pub(super) struct Work<L> {
 }
 
 impl<L: Locks> Slots<L> {
-    /// Slots for `options.open_max` transactions; `locks` makes what number `i` holds, `graph` knows
-    /// who waits for whom.
+    /// Slots for `options.open_max` transactions; `locks` makes what number `i` holds, `graph`
+    /// knows who waits for whom.
     pub fn new(
         ground: &Ground,
         options: &InteractiveOptions,

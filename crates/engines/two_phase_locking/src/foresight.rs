@@ -6,9 +6,9 @@
 //!              who may change it ([`Mode::UN`](hotrow_engine::lock_mode::Mode::UN)), the others
 //!              wait where they have done nothing yet. Statements do not say what comes next, so it
 //!              is learnt, by index, from what transactions did with single keys that they read
-//! States       of an index: a score between 0 and [`WHOLE`]; a transaction that commits moves it, for
-//!              each key that it read by itself: towards the whole if it changed that later, else
-//!              towards 0. Nothing is told before the end: of many transactions at a time, most
+//! States       of an index: a score between 0 and [`WHOLE`]; a transaction that commits moves it,
+//!              for each key that it read by itself: towards the whole if it changed that later,
+//!              else towards 0. Nothing is told before the end: of many transactions at a time, most
 //!              have read and not yet changed
 //! Invariants   I1 it decides between two locks under which the same is read: a wrong guess costs
 //!              waiting, or a deadlock, and never the truth

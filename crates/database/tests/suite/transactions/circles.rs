@@ -1,5 +1,5 @@
-//! Transactions that wait for each other in a circle: wherever the locks are, the youngest is undone
-//! at once, and nobody else.
+//! Transactions that wait for each other in a circle: wherever the locks are, the youngest is
+//! undone at once, and nobody else.
 //!
 //! Each circle is closed by each of its transactions once. Nobody asks for a time-out but for the
 //! one that ends a test in which a circle is not found.
