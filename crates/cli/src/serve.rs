@@ -83,8 +83,10 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     if let Some(path) = server.socket() {
         info!("listening on the socket {}", path.display());
     }
+    let memory = crate::allocator::give_back().map_err(failed)?;
     info!("listening on {}", server.address());
     server.run();
+    drop(memory);
     db.shutdown();
     handle.close();
     let _ = thread.join(); // it has nothing to tell
