@@ -52,12 +52,14 @@ pub enum Interruption {
     Termination,
     /// this way of running it takes too long, and its session has another one
     Attempt,
+    /// what it has changed takes more memory to undo than it may have
+    Memory,
 }
 
 impl Interruption {
     fn of_word(word: u32) -> Option<Self> {
         use Interruption as I;
-        [I::Request, I::StatementTime, I::LockTime, I::Termination, I::Attempt]
+        [I::Request, I::StatementTime, I::LockTime, I::Termination, I::Attempt, I::Memory]
             .into_iter()
             .find(|reason| *reason as u32 == word)
     }
@@ -145,6 +147,12 @@ impl Interrupt {
     /// As [`Interrupt::cancel`], because the session is ended.
     pub fn terminate(&self) -> bool {
         self.interrupt(Interruption::Termination)
+    }
+
+    /// As [`Interrupt::cancel`], because there is no room in its account for what has to be
+    /// allocated: said by whoever cannot refuse the work itself.
+    pub fn run_out(&self) -> bool {
+        self.interrupt(Interruption::Memory)
     }
 
     /// Whether the statement that runs may go on. For whoever works for it.

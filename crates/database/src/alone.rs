@@ -46,6 +46,7 @@ impl Alone {
     pub(crate) fn heed(&mut self, interrupt: Option<&Arc<Interrupt>>) {
         self.frame.set_rows_max(if interrupt.is_some() { self.rows_max } else { usize::MAX });
         self.frame.set_interrupt(interrupt.cloned());
+        self.scratch.charge_to(interrupt);
     }
 
     /// Plans one call as `plan` does it, without running it.

@@ -24,10 +24,12 @@ pub use cell::CellChange;
 pub(crate) use walk::direction;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, TableId, WorkerId};
+use hotrow_base::interrupt::Interrupt;
 use hotrow_base::key::KeyBuffer;
 use hotrow_base::row::Field;
 use hotrow_storage::btree::{Hint, KeyBuffer as StoredKey, ScanBuffers, WalkBuffers};
@@ -43,6 +45,9 @@ use crate::journal::Effect;
 use crate::protection::Protection;
 use crate::schema::{AccessPath, Schema};
 use crate::values::ValueEncoder;
+
+/// Records that a list is kept for from visit to visit: half a MiB.
+const RECORDS_KEPT: usize = 1 << 15;
 
 /// Buffers of one worker, kept from transaction to transaction.
 #[derive(Debug)]
@@ -106,6 +111,17 @@ impl Scratch {
             self.last_insert = (Some(index), Hint::default());
         }
         &mut self.last_insert.1
+    }
+
+    /// Has a session pay for what its transactions change; see [`UndoLog::charge_to`].
+    pub fn charge_to(&mut self, interrupt: Option<&Arc<Interrupt>>) {
+        self.undo.charge_to(interrupt);
+    }
+
+    /// A statement has ended, its transaction goes on; see [`UndoLog::end_statement`].
+    #[inline]
+    pub fn end_statement(&mut self) {
+        self.undo.end_statement();
     }
 
     /// The worker.
@@ -423,6 +439,9 @@ impl<'a, P: Protection> RecordAccess for InPlace<'a, P> {
     }
 
     fn give_back_records(&mut self, mut records: Vec<Record<'a>>) {
+        if records.capacity() > RECORDS_KEPT {
+            return; // what many rows took is given back
+        }
         records.clear();
         // No record is converted. Collected in place, the list keeps its memory.
         let emptied = records.into_iter().map(|_| unreachable!("it was cleared"));

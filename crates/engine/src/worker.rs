@@ -213,7 +213,9 @@ impl Call {
                 source.finish(self.ticket, End::Aborted { error, durable_in, time });
             }
         }
-        self.frame.release();
+        if self.frame.release() {
+            self.invocation.arguments.shrink();
+        }
     }
 
     /// Ends the call with 42883: its procedure was dropped while it waited.

@@ -10,12 +10,19 @@
 //! Concurrency  none: one owner
 //!
 //! Entries, row words and key bytes lie in three buffers that are kept from transaction to
-//! transaction, so after warm-up nothing is allocated.
+//! transaction, so after warm-up nothing is allocated. Beyond what is kept they are charged to
+//! whoever changes so much ([`payer`]), and given back when they are empty.
+
+mod payer;
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use hotrow_base::ids::TableId;
+use hotrow_base::interrupt::Interrupt;
+
+use payer::Payer;
 
 use crate::record::{Record, RecordId, RowWords};
 use crate::slab::PriorRow;
@@ -117,6 +124,7 @@ pub struct UndoLog {
     words: Vec<u64>,
     key_bytes: Vec<u8>,
     write_hash: u64,
+    payer: Payer,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -162,6 +170,20 @@ impl UndoLog {
         Self::default()
     }
 
+    /// Has a session pay for the changes from now on; none: whoever looks at its interrupt on the
+    /// thread that changes, until the log is cleared.
+    pub fn charge_to(&mut self, interrupt: Option<&Arc<Interrupt>>) {
+        self.payer.set(interrupt);
+    }
+
+    /// What a statement that has ended has changed is its session's from now on.
+    #[inline]
+    pub fn end_statement(&mut self) {
+        if self.payer.has_charged() {
+            self.payer.end_statement();
+        }
+    }
+
     /// Where the log ends now.
     #[must_use]
     pub fn savepoint(&self) -> Savepoint {
@@ -198,8 +220,11 @@ impl UndoLog {
     /// Notes the whole row before it is overwritten; whether a row was removed and another one
     /// inserted, or one rebuilt, is for the caller to note.
     pub fn log_row(&mut self, table: TableId, record: Record<'_>) {
-        let start = self.words.len();
-        self.words.extend(record.row().iter().map(|word| word.load(Relaxed)));
+        let (start, row) = (self.words.len(), record.row());
+        if self.words.capacity() - start < row.len() {
+            self.payer.grow(&mut self.words, row.len(), WORDS_KEPT);
+        }
+        self.words.extend(row.iter().map(|word| word.load(Relaxed)));
         let place = place(start, self.words.len());
         self.push(table, record.id(), Change::Row(place));
     }
@@ -279,6 +304,9 @@ impl UndoLog {
             }
             IndexKey::Bytes(bytes) => {
                 let start = self.key_bytes.len();
+                if self.key_bytes.capacity() - start < bytes.len() {
+                    self.payer.grow(&mut self.key_bytes, bytes.len(), KEY_BYTES_KEPT);
+                }
                 self.key_bytes.extend_from_slice(bytes);
                 Change::TreeEntry { index, change, key: place(start, self.key_bytes.len()) }
             }
@@ -295,6 +323,7 @@ impl UndoLog {
         self.words.truncate(savepoint.words);
         self.key_bytes.truncate(savepoint.key_bytes);
         self.write_hash = savepoint.write_hash;
+        self.shrink();
     }
 
     /// Gives all entries to `apply`, newest first, and forgets them.
@@ -335,14 +364,38 @@ impl UndoLog {
         self.words.clear();
         self.key_bytes.clear();
         self.write_hash = 0;
-        self.entries.shrink_to(ENTRIES_KEPT);
-        self.words.shrink_to(WORDS_KEPT);
-        self.key_bytes.shrink_to(KEY_BYTES_KEPT);
+        self.shrink();
+    }
+
+    /// Gives room back that nothing stands in, where it is more than is kept.
+    #[inline]
+    fn shrink(&mut self) {
+        if self.payer.has_charged() {
+            let Self { entries, words, key_bytes, payer, .. } = self;
+            payer.shrink(entries, ENTRIES_KEPT);
+            payer.shrink(words, WORDS_KEPT);
+            payer.shrink(key_bytes, KEY_BYTES_KEPT);
+        }
+        if self.entries.is_empty() {
+            self.payer.begin();
+        }
     }
 
     #[inline(always)]
     fn push(&mut self, table: TableId, record: RecordId, change: Change) {
-        self.entries.push(Stored { record, table, change });
+        let stored = Stored { record, table, change };
+        if self.entries.len() == self.entries.capacity() {
+            self.push_grown(stored);
+        } else {
+            self.entries.push(stored);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_grown(&mut self, stored: Stored) {
+        self.payer.grow(&mut self.entries, 1, ENTRIES_KEPT);
+        self.entries.push(stored);
     }
 
     fn resolve(&self, stored: &Stored) -> UndoEntry<'_> {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ColumnId;
-use hotrow_base::interrupt::{Interrupt, Interruption};
+use hotrow_base::interrupt::{Interrupt, Interruption, current};
 use hotrow_base::key::KeyBuffer;
 use hotrow_base::types::SqlType;
 
@@ -336,6 +336,7 @@ impl Machine {
         let heap_start = self.heap.len() as u32;
         self.heap.extend_from_slice(&arguments.heap);
         self.elements.extend_from_slice(&arguments.elements);
+        self.take_arguments();
         if heap_start == 0 {
             return;
         }
@@ -414,6 +415,7 @@ impl Machine {
     fn look_up(&mut self) -> Result<(), Fault> {
         if let Some(interrupt) = &self.interrupt {
             interrupt.check()?;
+            current::note_look(interrupt);
         }
         if self.steps_behind == 0 {
             return Err(Fault::StepBudget);

@@ -11,6 +11,9 @@ use hotrow_base::interrupt::Interrupt;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::{Value, ValueError};
 
+/// Bytes of texts, and of elements, that are kept from call to call.
+const KEPT_BYTES: usize = 64 << 10;
+
 /// The arguments of one call.
 #[derive(Clone, Default, Debug)]
 pub struct Arguments {
@@ -28,6 +31,14 @@ impl Arguments {
         self.datums.clear();
         self.elements.clear();
         self.heap.clear();
+    }
+
+    /// Forgets all arguments, and frees what large ones took.
+    #[cold]
+    pub fn shrink(&mut self) {
+        self.clear();
+        self.elements.shrink_to(KEPT_BYTES / size_of::<Datum>());
+        self.heap.shrink_to(KEPT_BYTES);
     }
 
     /// Appends NULL.

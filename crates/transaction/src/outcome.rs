@@ -224,6 +224,16 @@ impl From<Interruption> for SqlError {
             Interruption::LockTime => {
                 Self::new(b"55P03", "canceling statement due to lock timeout")
             }
+            Interruption::Memory => {
+                let mut error = Self::new(b"53200", "out of memory");
+                let detail = "What the transaction has changed takes more memory to undo than the \
+                    statement or its session may have.";
+                error.detail = Some(detail.to_owned());
+                let hint = "Commit, and do the rest in other transactions, or raise \
+                    hotrow.statement_memory of the session.";
+                error.hint = Some(hint.to_owned());
+                error
+            }
         }
     }
 }

@@ -7,9 +7,10 @@
 //!                 made around a computation, and cannot leave its thread
 //! Concurrency  each thread has its own
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use super::{Interrupt, Interruption};
 use crate::memory::{Charge, OutOfMemory};
@@ -19,7 +20,16 @@ pub const LOOK_EVERY_BYTES: usize = 1 << 20;
 
 thread_local! {
     static CURRENT: RefCell<Option<Arc<Interrupt>>> = const { RefCell::new(None) };
+    /// whoever has looked last, see [`note_look`]
+    static LOOKED: RefCell<Weak<Interrupt>> = const { RefCell::new(Weak::new()) };
+    /// the thread's number and how many looks were noted on it; 0 before it has a number
+    static LOOKS: Cell<u64> = const { Cell::new(0) };
 }
+
+/// Bits of a number of looks; above them is that of the thread, so that no two threads' are alike.
+const LOOKS_BITS: u32 = 44;
+/// The next thread's number. Relaxed: nothing else is learnt from it.
+static THREADS: AtomicU64 = AtomicU64::new(1);
 
 /// What this thread computes belongs to a statement, until this is dropped; see [`enter`].
 #[must_use = "it is left when this is dropped"]
@@ -40,6 +50,40 @@ impl Drop for Entered {
     fn drop(&mut self) {
         CURRENT.replace(self.before.take());
     }
+}
+
+/// Notes that a statement has used up a portion of its steps on this thread, and looked whether to
+/// go on. What grows below it, where nobody is told whose it is, finds it by [`last_looked`].
+pub fn note_look(interrupt: &Arc<Interrupt>) {
+    LOOKS.set(looks() + 1);
+    LOOKED.with_borrow_mut(|looked| {
+        if looked.as_ptr() != Arc::as_ptr(interrupt) {
+            *looked = Arc::downgrade(interrupt);
+        }
+    });
+}
+
+/// How many looks were noted on this thread so far, as a number that no other thread has.
+#[inline]
+pub fn looks() -> u64 {
+    match LOOKS.get() {
+        0 => number_thread(),
+        looks => looks,
+    }
+}
+
+#[cold]
+fn number_thread() -> u64 {
+    let number = THREADS.fetch_add(1, Ordering::Relaxed) << LOOKS_BITS;
+    LOOKS.set(number);
+    number
+}
+
+/// Whoever has looked last on this thread, if that was after so many [`looks`] on this thread.
+pub fn last_looked(after: u64) -> Option<Arc<Interrupt>> {
+    let looks = looks();
+    let is_here = looks >> LOOKS_BITS == after >> LOOKS_BITS;
+    if is_here && looks > after { LOOKED.with_borrow(Weak::upgrade) } else { None }
 }
 
 /// Why a computation ends early.

@@ -284,6 +284,7 @@ impl<L: Locks> Interactive for Slots<L> {
             work.locks.begin(Attempt::First);
             work.locks.expect_more(false);
             work.locks.heed(interrupt);
+            work.scratch.charge_to(Some(interrupt));
             slot.taken.store(true, Ordering::Relaxed); // a hint for housekeeping
         }
         self.look_after();

@@ -212,6 +212,7 @@ impl<L: Locks> Inside<'_, L> {
             }
             _ => self.run(statement, (invocation, is_first), frame),
         };
+        self.work.scratch.end_statement();
         let watch = self.work.locks.watch();
         let ended = watch.read();
         watch.switch(Activity::Idle);

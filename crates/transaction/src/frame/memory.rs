@@ -122,6 +122,20 @@ impl Machine {
         Ok(())
     }
 
+    /// Charges what arguments take, which are there already, if it is much.
+    #[inline]
+    pub(super) fn take_arguments(&mut self) {
+        if self.heap.capacity() > KEPT_BYTES {
+            let more = self.heap.capacity() - self.budget.heap.min(self.heap.capacity());
+            self.budget.charge.take(more);
+            self.budget.heap = self.heap.capacity();
+        }
+        let bytes = self.elements.capacity() * size_of::<Datum>();
+        if bytes > KEPT_BYTES {
+            self.budget.charge.take(bytes);
+        }
+    }
+
     /// Makes room for so many items more in a list.
     #[inline]
     pub(crate) fn room<T>(&mut self, list: &mut Vec<T>, more: usize) -> Result<(), Fault> {
@@ -259,13 +273,16 @@ impl Frame {
         std::mem::replace(answer, none)
     }
 
-    /// Frees what the call took beyond what frames keep. Its result is gone then.
+    /// Frees what the call took beyond what frames keep. Its result is gone then. Whether there was
+    /// any.
     #[inline]
-    pub fn release(&mut self) {
+    pub fn release(&mut self) -> bool {
         let Budget { charge, answer, .. } = &self.machine.budget;
-        if charge.bytes() > 0 || answer.bytes() > 0 {
+        let took = charge.bytes() > 0 || answer.bytes() > 0;
+        if took {
             self.free();
         }
+        took
     }
 
     #[cold]
