@@ -26,6 +26,7 @@ mod join;
 mod lock;
 mod memory;
 mod order;
+mod pattern;
 mod recursion;
 mod scalars;
 mod subquery;
@@ -47,7 +48,7 @@ use hotrow_transaction::program::SlotId;
 
 use lock::Lock;
 pub use memory::Limits;
-use memory::{Held, Kept, Seen, bytes_of, bytes_of_key, bytes_of_value};
+use memory::{Held, Kept, Seen, bytes_in, bytes_of, bytes_of_key, bytes_of_value};
 use order::{compare_nulls, key_of};
 use scalars::{Calculator, Reader};
 use subquery::Stepper;
@@ -138,7 +139,9 @@ pub fn run<G: Ground>(
     let (mut values, mut held, memo) = (Vec::new(), limits.held(), limits.held());
     let mut runner = Runner { ground, calculator, limits, ticks: 0, known, memo, rounds };
     let _ = runner.each_of(&query.plan, &query.outputs, &mut |_, row| {
-        held.add(bytes_of(&row))?;
+        // Each of the values has its place; what stands elsewhere goes with it.
+        held.room(&mut values, row.len())?;
+        held.add(bytes_in(&row) - row.capacity() * size_of::<Value>())?;
         values.extend(row);
         Ok(MORE)
     })?;

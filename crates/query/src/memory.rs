@@ -27,6 +27,9 @@ impl Default for Limits {
     }
 }
 
+/// The first room of a list.
+const ITEMS_MIN: usize = 8;
+
 /// What one operator holds, charged before it is allocated.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -50,6 +53,27 @@ impl Held {
             return Err(self.too_much());
         }
         Ok(self.charge.add(bytes)?)
+    }
+
+    /// Makes room for so many items more in a list, charged with its capacity.
+    pub(crate) fn room<T>(&mut self, list: &mut Vec<T>, more: usize) -> Result<(), SqlError> {
+        if list.capacity() - list.len() >= more { Ok(()) } else { self.grow(list, more) }
+    }
+
+    #[cold]
+    fn grow<T>(&mut self, list: &mut Vec<T>, more: usize) -> Result<(), SqlError> {
+        let bytes = |items: usize| items.saturating_mul(size_of::<T>());
+        let (needed, before) = (list.len() + more, list.capacity());
+        let generous = needed.max(before + before / 2).max(ITEMS_MIN);
+        // While the old one is copied there are both.
+        let mut room = generous;
+        if self.add(bytes(generous)).is_err() {
+            room = needed;
+            self.add(bytes(room))?;
+        }
+        list.reserve_exact(room - list.len());
+        self.charge.subtract(bytes(before));
+        Ok(())
     }
 
     /// So much is held.
@@ -91,7 +115,8 @@ impl Kept {
     }
 
     pub(crate) fn push(&mut self, row: Row) -> Result<(), SqlError> {
-        self.held.add(bytes_of(&row))?;
+        self.held.room(&mut self.rows, 1)?;
+        self.held.add(bytes_in(&row))?;
         self.rows.push(row);
         Ok(())
     }
@@ -156,17 +181,26 @@ impl<'h> Made<'h> {
     }
 }
 
-/// What a row takes.
+/// What a row takes, in a list or alone.
 pub(crate) fn bytes_of(row: &Row) -> usize {
-    size_of::<Row>() + row.iter().map(bytes_of_value).sum::<usize>()
+    size_of::<Row>() + bytes_in(row)
+}
+
+/// What a row takes beside its place in a list. What has grown has more room than it needs.
+pub(crate) fn bytes_in(row: &Row) -> usize {
+    let spare = (row.capacity() - row.len()) * size_of::<Value>();
+    spare + row.iter().map(bytes_of_value).sum::<usize>()
 }
 
 pub(crate) fn bytes_of_value(value: &Value) -> usize {
     size_of::<Value>()
         + match value {
-            Value::Text(text) | Value::Json(text) | Value::Jsonb(text) => text.len(),
-            Value::Bytea(bytes) => bytes.len(),
-            Value::Array(values) => values.iter().map(bytes_of_value).sum(),
+            Value::Text(text) | Value::Json(text) | Value::Jsonb(text) => text.capacity(),
+            Value::Bytea(bytes) => bytes.capacity(),
+            Value::Array(values) => {
+                let spare = (values.capacity() - values.len()) * size_of::<Value>();
+                spare + values.iter().map(bytes_of_value).sum::<usize>()
+            }
             _ => 0,
         }
 }

@@ -74,7 +74,8 @@ impl<'g, G: Ground> Runner<'g, G> {
                 }
                 for number in 1.. {
                     self.tick_row(&row)?;
-                    let mut next = row.clone();
+                    let mut next = Row::with_capacity(row.len() + step.outputs.len());
+                    next.extend_from_slice(&row);
                     let mut is_there = false;
                     for (side, columns) in &mut sides {
                         match side.next() {
