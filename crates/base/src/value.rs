@@ -17,6 +17,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
+pub use array::charged_list;
 pub use builder::TextBuilder;
 pub use convert::FromValue;
 pub use error::ValueError;

@@ -11,7 +11,7 @@ use std::ops::DerefMut;
 use bytes::BufMut;
 use hotrow_base::temporal::Interval;
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_base::value::Value;
+use hotrow_base::value::{Value, charged_list};
 use hotrow_sql::known_type;
 use hotrow_transaction::outcome::SqlError;
 
@@ -172,6 +172,7 @@ fn read_array(bytes: &[u8], element: DataType) -> Result<Value, SqlError> {
     // Each element has a length of four bytes.
     let count = usize::try_from(count).ok().filter(|count| *count <= rest.len() / 4);
     let count = count.ok_or_else(incorrect)?;
+    let _list = charged_list(count, rest.len()).map_err(SqlError::from)?;
     let mut elements = Vec::with_capacity(count);
     for _ in 0..count {
         let (length, after) = rest.split_first_chunk::<4>().ok_or_else(incorrect)?;

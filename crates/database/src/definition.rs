@@ -365,6 +365,11 @@ fn compile_one(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError> {
 
 /// The error of a change that some procedures would not survive.
 fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange]) -> SqlError {
+    // It is not the change that they would not survive: the statement was interrupted, or has no room.
+    let is_refusal = |error: &SqlError| matches!(&error.sqlstate, b"57014" | b"57P01" | b"53200");
+    if let Some((_, error)) = failed.iter().find(|(_, error)| is_refusal(error)) {
+        return error.clone();
+    }
     let list: Vec<_> =
         failed.iter().map(|(name, error)| format!("{name}: {}", error.message)).collect();
     let catalog = &schema.catalog;

@@ -129,7 +129,12 @@ impl Session {
 
     fn prepare_parsed(&self, text: &str, types: &[Option<SqlType>]) -> Result<Prepared, Error> {
         let _guard = panics::guard();
-        self.prepare_one(parsed(text)?, types)
+        let _running = self.interrupt().begin();
+        let _entered = self.enter();
+        let mut prepared = self.prepare_one(parsed(text)?, types)?;
+        // It outlives the statement that makes it.
+        prepared.statement.keep_for(self.memory());
+        Ok(prepared)
     }
 
     fn prepare_one(
@@ -194,6 +199,11 @@ impl Prepared {
     /// A statement of a script, which has no parameters.
     pub(crate) fn of_script(statement: ScriptStatement) -> Self {
         Self { statement, takes: None, known: RefCell::new(None) }
+    }
+
+    /// What it takes, estimated.
+    pub fn bytes(&self) -> usize {
+        self.statement.bytes()
     }
 
     /// The types of its parameters.

@@ -10,6 +10,7 @@ use hotrow_base::clock;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::interrupt::Interrupt;
+use hotrow_base::interrupt::current::{self, Entered};
 use hotrow_base::memory::{MemoryAccount, Scope};
 use hotrow_base::panics;
 use hotrow_base::types::SqlType;
@@ -168,6 +169,13 @@ impl Session {
         Ok(())
     }
 
+    /// Has what this thread compiles and computes obey the session, and pay from its budget: for
+    /// servers, which read values before they execute with them.
+    #[doc(hidden)]
+    pub fn enter(&self) -> Entered {
+        current::enter(Some(&self.interrupt))
+    }
+
     /// Reads a script whole; its statements, for [`Session::perform`], come one by one from
     /// [`Session::next_of`].
     ///
@@ -176,6 +184,8 @@ impl Session {
     /// [`Error::Sql`]: 42601 and the like, with the place in the script.
     pub fn parse(&self, script: &str) -> Result<Script, Error> {
         let _guard = panics::guard();
+        let _running = self.interrupt.begin();
+        let _entered = self.enter();
         let read = || {
             panics::point::reach("parse");
             Script::read(script)
@@ -190,6 +200,7 @@ impl Session {
     /// [`Error::Sql`]: 22023 for a password that cannot be one.
     pub fn next_of(&self, script: &mut Script) -> Option<Result<Prepared, Error>> {
         let _guard = panics::guard();
+        let _entered = self.enter();
         let parsed = apart(|| script.next().transpose()).transpose()?.and_then(conceal);
         let statement = parsed.map(|parsed| Prepared::of_script(in_parts(self, parsed)));
         Some(statement.inspect_err(|_| self.talk().fail()).map_err(Error::from))
@@ -247,8 +258,10 @@ impl Session {
     /// As [`Session::call`], and 53300.
     pub fn try_call(&self, name: &str, arguments: impl IntoArguments) -> Result<Rows, Error> {
         let _guard = panics::guard();
+        let _running = self.interrupt.begin();
         let inside = self.call_inside(|session| session.address(name, arguments));
-        let try_call = || self.settle(self.inner.try_call(&self.mailbox.borrow())?);
+        let interrupt = Some(&self.interrupt);
+        let try_call = || self.settle(self.inner.try_call(&self.mailbox.borrow(), interrupt)?);
         let called = inside.and_then(|rows| rows.map_or_else(try_call, Ok));
         self.note_statement(called.is_ok());
         called
@@ -292,6 +305,7 @@ impl Session {
         arguments: impl IntoArguments,
     ) -> Result<Rows, Error> {
         let _guard = panics::guard();
+        let _running = self.interrupt.begin();
         self.talk().refuse_inside("a call with a key")?;
         once::check_key(key)?;
         let (id, compiled) = self.look_up(name)?;
@@ -304,7 +318,7 @@ impl Session {
             once::call_checksum(&compiled.procedure, &invocation.arguments)
         };
         self.draw_into(&mailbox, &compiled)?;
-        let called = self.inner.call_once(&mailbox, key.as_bytes(), call);
+        let called = self.inner.call_once(&mailbox, (key.as_bytes(), call), &self.interrupt);
         let called = called.and_then(|reply| self.settle(reply));
         self.note_statement(called.is_ok());
         called

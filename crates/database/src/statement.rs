@@ -112,6 +112,7 @@ pub(crate) fn perform(
 
 fn begin_copy(session: &Session, prepared: &Prepared) -> Result<Outcome, Error> {
     let running = session.interrupt().begin();
+    let _entered = session.enter();
     session.talk().refuse_failed()?;
     let schema = &session.inner().schema;
     match prepared.compile(&schema.current(), schema.generation())? {
@@ -130,6 +131,7 @@ pub(crate) fn execute(
 ) -> Result<StatementResult, Error> {
     let _guard = panics::guard();
     let _running = session.interrupt().begin();
+    let _entered = session.enter();
     let began = Ticks::now();
     let done = execute_in_state(session, prepared, values);
     if done.is_err() {

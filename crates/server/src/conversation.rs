@@ -334,6 +334,7 @@ impl<'a> Conversation<'a> {
             false => Some(self.session.prepare(text, &types).map_err(sql_error)?),
         };
         let statement = Statement { text: text.to_owned(), named, prepared };
+        self.refuse_bytes(statement.bytes())?;
         self.statements.insert(&self.session, name, statement, NamedBy::Protocol);
         self.out.say(&ParseComplete::new());
         Ok(())
@@ -347,6 +348,7 @@ impl<'a> Conversation<'a> {
                 self.refuse_name(&name, text.len())?;
                 let prepared = Some(self.session.prepare(&text, &types)?);
                 let statement = Statement { text, named: Vec::new(), prepared };
+                self.refuse_bytes(statement.bytes())?;
                 self.statements.insert(&self.session, name, statement, NamedBy::Sql);
                 "PREPARE"
             }
@@ -527,7 +529,10 @@ impl<'a> Conversation<'a> {
             return Err(SqlError::new(b"42P03", message));
         }
         self.refuse_portal()?;
-        let portal = Portal::new(statement, bind)?;
+        let portal = {
+            let _entered = self.session.enter();
+            Portal::new(statement, bind)?
+        };
         self.refuse_bytes(portal.bytes())?;
         self.portals.insert(bind.portal.to_owned(), portal);
         self.out.say(&BindComplete::new());

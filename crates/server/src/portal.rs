@@ -21,6 +21,11 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
+    /// Bytes of its text, and what it was parsed and compiled to, estimated.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len() + self.prepared.as_ref().map_or(0, Prepared::bytes)
+    }
+
     /// The types of its parameters by number: those that were named, as they were, since drivers
     /// hold on to them.
     pub(crate) fn parameter_numbers(&self) -> Vec<u32> {
@@ -59,14 +64,15 @@ impl Statements {
     ) {
         let name = name.into();
         session.note_name(&name, &new.text, new.parameters(), by);
-        self.bytes += new.text.len();
+        self.bytes = self.bytes.saturating_add(new.bytes());
         let old = self.by_name.insert(name, Rc::new(new));
-        self.bytes -= old.map_or(0, |old| old.text.len());
+        self.bytes = self.bytes.saturating_sub(old.map_or(0, |old| old.bytes()));
     }
 
     pub(crate) fn remove(&mut self, session: &Session, name: &str) {
         session.forget_name(Some(name));
-        self.bytes -= self.by_name.remove(name).map_or(0, |old| old.text.len());
+        let old = self.by_name.remove(name);
+        self.bytes = self.bytes.saturating_sub(old.map_or(0, |old| old.bytes()));
     }
 
     pub(crate) fn clear(&mut self, session: &Session) {
@@ -74,7 +80,7 @@ impl Statements {
         *self = Self::default(); // with what room it took
     }
 
-    /// Bytes of all their texts.
+    /// Bytes of all of them ([`Statement::bytes`]).
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }

@@ -4,6 +4,7 @@
 //!              `function`; string literals and NULL have no type of their own until an operator,
 //!              a function or an assignment gives them one
 
+use hotrow_base::interrupt::current;
 use hotrow_base::stack::deeper;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
@@ -16,6 +17,7 @@ use crate::interval;
 use crate::parameters::parameter_number;
 use crate::relation::HostFunction;
 use crate::scope::{Compiler, Variable};
+use crate::script::FREE_BYTES;
 use crate::token::folded;
 use crate::types::sql_type;
 use crate::typing::{
@@ -29,6 +31,10 @@ const DEPTH_MAX: usize = 200;
 /// that are compiled where they are named, and of those that mean several (CASE x WHEN ...), whose
 /// number grows exponentially where they nest.
 const EXPRESSIONS_MAX: usize = 1_000_000;
+/// What one takes while a statement is compiled, beside its [tree](crate::ScriptStatement).
+const EXPRESSION_BYTES: usize = 512;
+/// Expressions between two looks whether to go on.
+const EXPRESSIONS_BETWEEN_LOOKS: usize = 256;
 
 /// An expression whose type may still be open.
 #[derive(Clone, Debug)]
@@ -109,6 +115,12 @@ impl Compiler<'_> {
             let message = format!("the statement has more than {EXPRESSIONS_MAX} expressions");
             return Err(too_complex(self.place, message)
                 .hint("compute parts of it in statements of their own"));
+        }
+        if self.expressions > FREE_BYTES / EXPRESSION_BYTES {
+            self.charge.add(EXPRESSION_BYTES)?;
+        }
+        if self.expressions.is_multiple_of(EXPRESSIONS_BETWEEN_LOOKS) {
+            current::check()?;
         }
         self.depth += 1;
         let operand = deeper(|| self.operand_inner(written));

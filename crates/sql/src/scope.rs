@@ -6,6 +6,8 @@
 //!              I3 a variable's slot never changes its type
 
 use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_base::interrupt::current;
+use hotrow_base::memory::Charge;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::program::{
@@ -129,6 +131,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) depth: usize,
     /// and all that were
     pub(crate) expressions: usize,
+    /// what they take
+    pub(crate) charge: Charge,
     /// statement being compiled, for errors without a better place
     pub(crate) place: Place,
     /// loops around the current statement
@@ -180,6 +184,7 @@ impl<'c> Compiler<'c> {
             changing: Vec::new(),
             depth: 0,
             expressions: 0,
+            charge: current::charge(),
             place: Place::default(),
             loops: 0,
             result: Vec::new(),

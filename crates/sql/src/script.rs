@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use hotrow_base::interrupt::current;
+use hotrow_base::memory::Charge;
 use hotrow_base::stack::with_room;
 use hotrow_transaction::program::Place;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
@@ -21,6 +23,16 @@ use crate::user::user;
 /// Statements of a script whose trees are kept from the first look at them to their turn. A tree
 /// takes some 10 KB for a `SELECT 1`, so those of longer scripts are made again instead.
 const TREES_MAX: usize = 64;
+
+/// What a statement takes beside its tokens.
+const STATEMENT_BYTES: usize = 2 << 10;
+/// What a token becomes: the tree's part, and that of the program. Measured with VALUES, whose rows
+/// of four tokens take 2,600 bytes, and IN, 280 bytes a token without the program.
+const TOKEN_BYTES: usize = 512;
+
+/// Statements up to here are charged to nobody: the process's account would be written by all
+/// sessions with each of them.
+pub(crate) const FREE_BYTES: usize = 64 << 10;
 
 /// The statements of a script, all of which can be read, one after the other.
 #[derive(Debug)]
@@ -124,6 +136,12 @@ fn each_statement_here(
             continue;
         };
         let at = range_of(range);
+        let bytes = STATEMENT_BYTES + range.len() * TOKEN_BYTES;
+        let mut charge = Charge::default();
+        if bytes > FREE_BYTES {
+            charge = current::charge();
+            charge.add(bytes)?;
+        }
         let (overrides, range) = overriding(range);
         let statement = ScriptStatement {
             place: place_of(first.span.start),
@@ -132,7 +150,10 @@ fn each_statement_here(
             may_have_parts: false,
             overrides,
             syntax: statement(&range, place_of(last.span.end), &text_of)?,
+            bytes,
+            charge,
         };
+        current::check()?;
         tell(statement, at);
     }
     Ok(())

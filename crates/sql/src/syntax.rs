@@ -1,5 +1,8 @@
 //! Syntax trees: what a script holds, and PL/pgSQL blocks around `sqlparser`'s statements.
 
+use std::sync::Arc;
+
+use hotrow_base::memory::{Charge, MemoryAccount};
 use hotrow_base::stack::with_room;
 use hotrow_transaction::outcome::NoticeLevel;
 use hotrow_transaction::program::Place;
@@ -26,9 +29,25 @@ pub struct ScriptStatement {
     /// see [`ScriptStatement::in_parts`]
     pub(crate) may_have_parts: bool,
     pub(crate) syntax: Syntax,
+    /// see [`ScriptStatement::bytes`]
+    pub(crate) bytes: usize,
+    /// these, unless they are few
+    pub(crate) charge: Charge,
 }
 
 impl ScriptStatement {
+    /// What its tree takes, and what it compiles to, estimated.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// It is kept beyond the statement that runs: its memory is charged to this account.
+    pub fn keep_for(&mut self, account: &Arc<MemoryAccount>) {
+        if self.charge.bytes() > 0 {
+            self.charge.move_to(account);
+        }
+    }
+
     /// As one of the database's own making, or one that took effect before: it may use the tables
     /// of sequences, and give columns values that are GENERATED ALWAYS.
     #[must_use]

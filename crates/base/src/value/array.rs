@@ -1,9 +1,12 @@
 //! Arrays: one-dimensional, as parameters only.
 
+use std::fmt;
+
 use super::{Value, ValueError};
 use crate::datum::Datum;
+use crate::interrupt::current::{self, Pace};
+use crate::memory::{Charge, OutOfMemory};
 use crate::types::{DataType, SqlType};
-use std::fmt;
 
 impl Value {
     /// The value as a datum of a parameter's type: a scalar as [`Value::to_datum`] makes it, an
@@ -56,9 +59,13 @@ impl Value {
         let malformed = || ValueError::malformed_array(text);
         let inner = text.trim_ascii().strip_prefix('{').and_then(|text| text.strip_suffix('}'));
         let mut rest = inner.ok_or_else(malformed)?.trim_ascii();
-        let mut values = vec![];
+        // Until somebody has them all, who charges them then.
+        let count = 1 + rest.bytes().filter(|byte| *byte == b',').count();
+        let _list = charged_list(count, rest.len())?;
+        let (mut values, mut pace) = (Vec::new(), Pace::new());
         while !rest.is_empty() {
             let (item, behind) = split_item(rest).ok_or_else(malformed)?;
+            pace.went(rest.len() - behind.len() + size_of::<Self>())?;
             values.push(match item {
                 Item::Bare(word) if word.eq_ignore_ascii_case("null") => Self::Null,
                 Item::Bare(word) => Self::parse(element, word)?,
@@ -72,6 +79,26 @@ impl Value {
         }
         Ok(Self::Array(values))
     }
+}
+
+/// A list that nobody knows of before it is read costs nobody anything up to here.
+const FREE_BYTES: usize = 64 << 10;
+
+/// The charge of a list of so many values with so many bytes of texts, which grows: none of a small
+/// one.
+///
+/// # Errors
+///
+/// There is no room for it.
+pub fn charged_list(values: usize, text_bytes: usize) -> Result<Charge, OutOfMemory> {
+    let bytes = values.saturating_mul(size_of::<Value>()).saturating_mul(3) / 2;
+    let bytes = bytes.saturating_add(text_bytes);
+    if bytes <= FREE_BYTES {
+        return Ok(Charge::default());
+    }
+    let mut charge = current::charge();
+    charge.add(bytes)?;
+    Ok(charge)
 }
 
 enum Item<'a> {
