@@ -374,20 +374,29 @@ impl ClientQueue {
         let mut call = Arc::clone(mailbox);
         loop {
             match self.calls.push_to(lane, call, patience.look_at(due)) {
-                Ok(()) => {
-                    let end = mailbox.wait(patience, due);
-                    if mailbox.is_at(Place::Withdrawn) {
-                        self.withdrawn[lane].fetch_add(1, Ordering::Relaxed); // a count
-                    } else if mailbox.is_at(Place::GivenUp) {
-                        self.given_up.fetch_add(1, Ordering::Relaxed); // a hint to look
-                    }
-                    return end;
-                }
+                Ok(()) => return self.wait_for_end(mailbox, lane, patience, due),
                 Err(PushError::Closed(_)) => return Err(Refused::Closed),
                 Err(PushError::Full(again)) => call = again,
             }
             patience.check(due)?;
         }
+    }
+
+    /// Waits for the end of a call that is queued.
+    fn wait_for_end(
+        &self,
+        mailbox: &Mailbox,
+        lane: usize,
+        patience: Patience<'_>,
+        due: Option<Ticks>,
+    ) -> Result<Reply, Refused> {
+        let end = mailbox.wait(patience, due);
+        if mailbox.is_at(Place::Withdrawn) {
+            self.withdrawn[lane].fetch_add(1, Ordering::Relaxed); // a count
+        } else if mailbox.is_at(Place::GivenUp) {
+            self.given_up.fetch_add(1, Ordering::Relaxed); // a hint to look
+        }
+        end
     }
 
     /// The lane for a call: of its priority, and of its length as far as that is known.
@@ -411,11 +420,18 @@ impl ClientQueue {
     }
 
     /// As [`ClientQueue::call`], but does not wait for room.
-    pub(crate) fn try_call(&self, mailbox: &Arc<Mailbox>) -> Result<Reply, Refused> {
+    pub(crate) fn try_call(
+        &self,
+        mailbox: &Arc<Mailbox>,
+        interrupt: Option<&Arc<Interrupt>>,
+    ) -> Result<Reply, Refused> {
         let lane = self.choose_lane(mailbox);
         mailbox.place.store(Place::Waiting as u8, Ordering::Relaxed); // ordered by the queue
         match self.calls.try_push_to(lane, Arc::clone(mailbox)) {
-            Ok(()) => Ok(mailbox.reply.wait()),
+            Ok(()) => {
+                let patience = Patience { interrupt, deadline: None };
+                self.wait_for_end(mailbox, lane, patience, None)
+            }
             Err(PushError::Full(_)) => Err(Refused::Full),
             Err(PushError::Closed(_)) => Err(Refused::Closed),
         }

@@ -36,6 +36,8 @@ use crate::statement::{Outcome, StatementResult};
 const ROW_BYTES_MAX: usize = 16 << 20;
 /// How much of a row or value is shown in an error's context.
 const SHOWN_CHARS_MAX: usize = 100;
+/// Rows between two looks whether to go on.
+const ROWS_BETWEEN_LOOKS: u64 = 256;
 /// Bytes read at a time by [`Session::copy_in`].
 const READ_BYTES: usize = 64 << 10;
 
@@ -297,9 +299,18 @@ impl CopyIn {
         error
     }
 
+    /// Whether to go on with a message that may have millions of rows: asked from time to time.
+    fn go_on(&self, session: &Session) -> Result<(), Error> {
+        if self.rows.is_multiple_of(ROWS_BETWEEN_LOOKS) {
+            session.interrupt().check().map_err(SqlError::from)?;
+        }
+        Ok(())
+    }
+
     /// Inserts the rows that are complete.
     fn rows_of(&mut self, session: &Session, bytes: &mut RowBytes) -> Result<(), Error> {
         while let Some(row) = bytes.next() {
+            self.go_on(session)?;
             self.line += 1;
             let lines_inside = row.iter().filter(|&&byte| byte == b'\n').count() as u64;
             self.row(session, row)?;
@@ -315,6 +326,7 @@ impl CopyIn {
     /// The same of binary ones.
     fn binary_rows_of(&mut self, session: &Session, rows: &mut BinaryRows) -> Result<(), Error> {
         loop {
+            self.go_on(session)?;
             self.line += 1;
             let is_whole = rows.next(self.columns.len());
             if !is_whole.map_err(|broken| self.at_column(broken))? {

@@ -14,6 +14,8 @@ pub(crate) mod codec;
 
 use std::collections::{HashMap, VecDeque};
 
+use hotrow_base::clock::Ticks;
+use hotrow_base::interrupt::{Interrupt, Interruption, LOOK_EVERY};
 use hotrow_base::key;
 use hotrow_base::sync::{EventCount, Latch};
 use hotrow_base::varint::{ByteReader, put, put_bytes, put_signed};
@@ -134,12 +136,22 @@ impl Outcomes {
     }
 
     /// Waits while the key's call runs.
-    pub(crate) fn wait(&self, key: &[u8]) {
+    ///
+    /// # Errors
+    ///
+    /// Whoever waits was interrupted.
+    pub(crate) fn wait(&self, key: &[u8], interrupt: &Interrupt) -> Result<(), Interruption> {
         let is_over = || {
             let shard = self.shard(key).lock();
             (!matches!(shard.by_key.get(key), Some(State::Running { .. }))).then_some(())
         };
-        self.changed.wait_for(None, is_over);
+        loop {
+            let look = Ticks::from_now(LOOK_EVERY);
+            if self.changed.wait_for(Some(look), is_over).is_some() {
+                return Ok(());
+            }
+            interrupt.check()?;
+        }
     }
 
     /// Visits all outcomes, at a quiet point.

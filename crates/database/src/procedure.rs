@@ -82,7 +82,7 @@ impl Procedure {
     pub fn try_call(&self, arguments: impl IntoArguments) -> Result<Rows, Error> {
         let _guard = panics::guard();
         self.address(arguments)?;
-        let called = self.inner.try_call(&self.mailbox.borrow());
+        let called = self.inner.try_call(&self.mailbox.borrow(), None);
         let called = called.and_then(|reply| self.inner.settle(reply, &self.books));
         self.books.note_statement(called.is_ok());
         called

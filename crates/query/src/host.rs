@@ -6,17 +6,13 @@ use hotrow_base::types::DataType;
 use hotrow_base::value::{TextBuilder, Value};
 use hotrow_sql::HostFunction;
 use hotrow_transaction::outcome::SqlError;
-use regex::RegexBuilder;
 
 use crate::Row;
 use crate::order::compare;
+use crate::pattern::Pattern;
 
-/// Bytes that a compiled pattern may take.
-const PATTERN_BYTES_MAX: usize = 1 << 20;
-/// Bytes of a text that a pattern is looked for in: some 100 ms.
-const SEARCHED_BYTES_MAX: usize = 64 << 20;
 /// Bytes of a text that a function makes.
-const TEXT_BYTES_MAX: usize = 256 << 20;
+pub(crate) const TEXT_BYTES_MAX: usize = 256 << 20;
 
 fn text(value: &Value) -> Option<&str> {
     match value {
@@ -104,12 +100,14 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
             (Some(whole), Some(separator)) => Some(Value::Array(parted(whole, separator)?)),
             _ => None,
         },
-        H::ArrayPosition => array(first).and_then(|values| {
-            let is_it = |value: &Value| {
-                !value.is_null() && !second.is_null() && compare(value, second).is_eq()
-            };
-            values.iter().position(is_it).map(|at| Value::Int(at as i32 + 1))
-        }),
+        H::ArrayPosition => array(first)
+            .and_then(|values| {
+                let is_it = |value: &Value| {
+                    !value.is_null() && !second.is_null() && compare(value, second).is_eq()
+                };
+                position(values, is_it)
+            })
+            .transpose()?,
         H::ArrayConcat => {
             let mut copies = current::charge();
             copies.add(first.bytes() + second.bytes())?;
@@ -147,9 +145,7 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
         H::Matches | H::MatchesAnyCase => match (text(first), text(second)) {
             (Some(text), Some(pattern)) => {
                 let any_case = function == H::MatchesAnyCase;
-                let pattern = compiled(pattern, any_case, text)?;
-                let found = pattern.is_match(text);
-                current::check()?;
+                let found = Pattern::new(pattern, any_case, text)?.is_in(text)?;
                 Some(Value::Bool(found))
             }
             _ => None,
@@ -157,9 +153,9 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
         H::RegexpReplace => match (text(first), text(second), rest.get(1).and_then(text)) {
             (Some(whole), Some(pattern), Some(new)) => {
                 let flags = rest.get(2).and_then(text).unwrap_or_default();
-                let pattern = compiled(pattern, flags.contains('i'), whole)?;
+                let mut pattern = Pattern::new(pattern, flags.contains('i'), whole)?;
                 let most = if flags.contains('g') { usize::MAX } else { 1 };
-                Some(Value::Text(replaced(&pattern, whole, new, most)?))
+                Some(Value::Text(pattern.replaced(whole, new, most)?))
             }
             _ => None,
         },
@@ -205,6 +201,20 @@ fn computed(function: HostFunction, arguments: &[Value]) -> Result<Option<Value>
         | H::ExpandArray => None,
     };
     Ok(found)
+}
+
+/// The place of the first value that is it, from 1.
+fn position(values: &[Value], is_it: impl Fn(&Value) -> bool) -> Option<Result<Value, SqlError>> {
+    let mut pace = Pace::default();
+    for (at, value) in values.iter().enumerate() {
+        if let Err(why) = pace.went(value.bytes()) {
+            return Some(Err(why.into()));
+        }
+        if is_it(value) {
+            return Some(Ok(Value::Int(at as i32 + 1)));
+        }
+    }
+    None
 }
 
 /// A number of bytes, rounded half up, in the unit that leaves fewer than five digits.
@@ -269,10 +279,13 @@ fn part_of<'a>(whole: &'a str, separator: &str, at: i64) -> Result<Option<&'a st
     let mut pace = Pace::default();
     if at < 0 {
         // Separators that overlap are still those that are found from the beginning.
-        let count = whole.matches(separator).count() as u64 + 1;
-        let before = count.checked_sub(at.unsigned_abs());
-        let before = before.map(|before| usize::try_from(before).unwrap_or(usize::MAX));
-        return Ok(before.and_then(|before| whole.split(separator).nth(before)));
+        let mut count = 0_u64;
+        for part in whole.split(separator) {
+            pace.went(part.len() + 1)?;
+            count += 1;
+        }
+        let Some(before) = count.checked_sub(at.unsigned_abs()) else { return Ok(None) };
+        return part_of(whole, separator, before as i64 + 1);
     }
     let mut left = at;
     for part in whole.split(separator) {
@@ -283,74 +296,6 @@ fn part_of<'a>(whole: &'a str, separator: &str, at: i64) -> Result<Option<&'a st
         }
     }
     Ok(None)
-}
-
-/// A text with its first matches replaced.
-fn replaced(
-    pattern: &regex::Regex,
-    whole: &str,
-    new: &str,
-    most: usize,
-) -> Result<String, SqlError> {
-    let new = references(new);
-    let groups = new.matches('$').count();
-    let mut out = TextBuilder::new("text", TEXT_BYTES_MAX);
-    let mut behind = 0;
-    let mut pace = Pace::default();
-    for found in pattern.captures_iter(whole).take(most) {
-        let Some(matched) = found.get(0) else { break };
-        pace.went(16 + matched.end() - behind)?;
-        out.push(&whole[behind..matched.start()])?;
-        // A reference is to a part of the match, or doubled.
-        out.reserve(new.len() + groups * matched.len())?;
-        found.expand(&new, out.text());
-        behind = matched.end();
-    }
-    out.push(&whole[behind..])?;
-    Ok(out.finish())
-}
-
-/// A pattern for a text. PostgreSQL's and ours agree on what is common: classes, groups, counts,
-/// anchors. A search cannot be left in between, and takes as long as the text is long, at worst
-/// times the pattern's size: so both are bounded.
-fn compiled(pattern: &str, any_case: bool, text: &str) -> Result<regex::Regex, SqlError> {
-    if text.len() > SEARCHED_BYTES_MAX {
-        let mebibytes = SEARCHED_BYTES_MAX >> 20;
-        let message = format!("a text of more than {mebibytes} MiB is too long for a pattern");
-        return Err(SqlError::new(b"54000", message));
-    }
-    current::check()?;
-    let mut builder = RegexBuilder::new(pattern);
-    builder.case_insensitive(any_case).size_limit(PATTERN_BYTES_MAX);
-    builder.build().map_err(|error| {
-        let reason = error.to_string();
-        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        let message = format!("invalid regular expression: {reason}");
-        SqlError::new(b"2201B", message)
-    })
-}
-
-/// `\1` and `\&` as the library writes them.
-fn references(new: &str) -> String {
-    let mut written = String::with_capacity(new.len());
-    let mut chars = new.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '$' => written.push_str("$$"),
-            '\\' => match chars.next() {
-                Some('&') => written.push_str("${0}"),
-                Some(digit) if digit.is_ascii_digit() => {
-                    written.push_str("${");
-                    written.push(digit);
-                    written.push('}');
-                }
-                Some('\\') => written.push('\\'),
-                other => written.extend(std::iter::once('\\').chain(other)),
-            },
-            c => written.push(c),
-        }
-    }
-    written
 }
 
 /// The rows of a function that gives rows.

@@ -119,7 +119,7 @@ fn calls_of_a_source_that_goes_are_answered() {
         codes.sort_unstable();
         assert_eq!(codes, [*b"57P02", *b"57P02", *b"57P02", *b"P0001"]);
     });
-    assert!(matches!(queue.try_call(&mailbox(1)), Err(Refused::Closed)));
+    assert!(matches!(queue.try_call(&mailbox(1), None), Err(Refused::Closed)));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_full_queue_is_told_without_waiting() {
         while queue.calls.len() < queue.capacity() {
             std::thread::yield_now();
         }
-        assert!(matches!(queue.try_call(&mailbox(9)), Err(Refused::Full)));
+        assert!(matches!(queue.try_call(&mailbox(9), None), Err(Refused::Full)));
         for source in sources {
             serve(source, 2);
         }

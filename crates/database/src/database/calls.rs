@@ -70,11 +70,15 @@ impl Inner {
     }
 
     /// As [`Inner::call`]; 53300 when the queue is full.
-    pub(crate) fn try_call(&self, mailbox: &Arc<Mailbox>) -> Result<Reply, Error> {
-        mailbox.serve(None);
+    pub(crate) fn try_call(
+        &self,
+        mailbox: &Arc<Mailbox>,
+        interrupt: Option<&Arc<Interrupt>>,
+    ) -> Result<Reply, Error> {
+        mailbox.serve(interrupt);
         match &self.clients {
-            None => self.call_alone(mailbox, None),
-            Some(clients) => self.queued(mailbox, || clients.try_call(mailbox)),
+            None => self.call_alone(mailbox, interrupt),
+            Some(clients) => self.queued(mailbox, || clients.try_call(mailbox, interrupt)),
         }
     }
 
@@ -136,16 +140,16 @@ impl Inner {
     pub(crate) fn call_once(
         &self,
         mailbox: &Arc<Mailbox>,
-        key: &[u8],
-        call: u32,
+        (key, call): (&[u8], u32),
+        interrupt: &Arc<Interrupt>,
     ) -> Result<Reply, Error> {
         mailbox.call.store(call, Ordering::Relaxed); // ordered by the queue
         loop {
             match self.outcomes.claim(key, call, clock::now_us())? {
                 Claim::Ended(reply) => return Ok(reply),
-                Claim::Running => self.outcomes.wait(key),
+                Claim::Running => self.outcomes.wait(key, interrupt).map_err(SqlError::from)?,
                 Claim::Run => {
-                    let ended = self.call(mailbox, None, None);
+                    let ended = self.call(mailbox, Some(interrupt), None);
                     // If it was not run at all, nobody has told the key's end.
                     self.outcomes.release(key);
                     return ended;

@@ -1,3 +1,5 @@
+use hotrow_base::interrupt::Interrupt;
+
 use super::*;
 
 fn ended(value: i64, at: i64) -> Outcome {
@@ -64,7 +66,7 @@ fn who_waits_for_a_key_is_woken_by_its_end() {
     assert_eq!(told(outcomes.claim(b"a", 1, 0)), "run");
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
-            outcomes.wait(b"a");
+            outcomes.wait(b"a", &Interrupt::default()).expect("nobody interrupts");
             told(outcomes.claim(b"a", 1, 1))
         });
         std::thread::yield_now();
