@@ -9,25 +9,28 @@ fn text(parts: &[&str]) -> Vec<u8> {
     parts.iter().flat_map(|part| part.bytes().chain([0])).collect()
 }
 
-fn parse(name: &str, statement: &str) -> Vec<u8> {
+/// A Parse that leaves types open.
+pub fn parse(name: &str, statement: &str) -> Vec<u8> {
     message(b'P', &[text(&[name, statement]), vec![0, 0]].concat())
 }
 
 /// A Bind without values.
-fn bind(portal: &str, statement: &str) -> Vec<u8> {
+pub fn bind(portal: &str, statement: &str) -> Vec<u8> {
     message(b'B', &[text(&[portal, statement]), vec![0; 6]].concat())
 }
 
-fn execute(portal: &str) -> Vec<u8> {
+/// An Execute of all rows.
+pub fn execute(portal: &str) -> Vec<u8> {
     message(b'E', &[text(&[portal]), vec![0; 4]].concat())
 }
 
-fn sync() -> Vec<u8> {
+/// A Sync.
+pub fn sync() -> Vec<u8> {
     message(b'S', b"")
 }
 
 /// A Bind of so many values, each this one.
-fn bind_values(count: u16, value: &[u8]) -> Vec<u8> {
+pub fn bind_values(count: u16, value: &[u8]) -> Vec<u8> {
     let mut body = text(&["", ""]);
     body.extend(0_u16.to_be_bytes());
     body.extend(count.to_be_bytes());

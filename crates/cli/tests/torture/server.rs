@@ -59,7 +59,7 @@ impl Server {
 
     /// Waits until it takes at most so many bytes more than `before`; what it takes in the end.
     pub fn settle(&self, before: u64, most: u64) -> u64 {
-        let until = Instant::now() + Duration::from_secs(5);
+        let until = Instant::now() + crate::HANG;
         loop {
             let now = self.resident();
             if now <= before + most || Instant::now() > until {
