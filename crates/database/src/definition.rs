@@ -271,8 +271,7 @@ fn refuse_broken_views(
         }
     }
     let concerned = &sources.mentions.views(names) | &own;
-    let broken = || Ok::<_, SqlError>(broken_view(catalog, &Registered(schema), &concerned));
-    match apart(broken)? {
+    match apart(|| broken_view(catalog, &Registered(schema), &concerned))? {
         None => Ok(()),
         Some((view, error)) if own.contains(&view) => Err(error),
         Some((view, error)) => Err(needed_by_view(&view, error)),
@@ -366,8 +365,7 @@ fn compile_one(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError> {
 /// The error of a change that some procedures would not survive.
 fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange]) -> SqlError {
     // It is not the change that they would not survive: the statement was interrupted, or has no room.
-    let is_refusal = |error: &SqlError| matches!(&error.sqlstate, b"57014" | b"57P01" | b"53200");
-    if let Some((_, error)) = failed.iter().find(|(_, error)| is_refusal(error)) {
+    if let Some((_, error)) = failed.iter().find(|(_, error)| error.is_refusal()) {
         return error.clone();
     }
     let list: Vec<_> =
@@ -400,8 +398,8 @@ fn refuse_broken_view(
     names: impl IntoIterator<Item = String>,
 ) -> Result<(), SqlError> {
     let concerned = sources.mentions.views(names);
-    let broken = || Ok::<_, SqlError>(broken_view(&next.catalog, &Registered(next), &concerned));
-    apart(broken)?.map_or(Ok(()), |(view, error)| Err(needed_by_view(&view, error)))
+    let broken = apart(|| broken_view(&next.catalog, &Registered(next), &concerned))?;
+    broken.map_or(Ok(()), |(view, error)| Err(needed_by_view(&view, error)))
 }
 
 /// 2BP01

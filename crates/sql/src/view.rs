@@ -25,7 +25,7 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::mention::may_name;
 use crate::scope::Compiler;
 use crate::script::parse_script;
-use crate::syntax::Syntax;
+use crate::syntax::{ScriptStatement, Syntax};
 use crate::token::{folded, quoted};
 
 impl Compiler<'_> {
@@ -76,7 +76,7 @@ impl Compiler<'_> {
         }
         // The text of a query that means the same when it is read again.
         let text = written.query.to_string();
-        let same = query_of(&text).is_some_and(|read| *read == *written.query);
+        let same = query_of(&text)?.is_some_and(|read| *read == *written.query);
         if !same {
             return Err(unsupported(place, "this query in a view", "write it in another way"));
         }
@@ -85,7 +85,7 @@ impl Compiler<'_> {
 
     /// A view that FROM names.
     pub(crate) fn view_query(&self, view: &View, place: Place) -> Result<Box<ast::Query>> {
-        query_of(&view.text).ok_or_else(|| {
+        query_of(&view.text)?.ok_or_else(|| {
             let message = format!("the text of view \"{}\" is no query", view.name);
             error(b"XX000", place, message)
         })
@@ -119,7 +119,7 @@ impl Compiler<'_> {
         let concerned = self.views_concerned(&catalog, changes);
         let mut lost = Vec::new();
         // One may stand on another.
-        while let Some((name, _)) = broken_view(&catalog, procedures, &concerned) {
+        while let Some((name, _)) = broken_view(&catalog, procedures, &concerned)? {
             catalog.drop_view(&name);
             lost.push(CatalogChange::DropView(name));
         }
@@ -158,23 +158,32 @@ pub fn changed_names<'c>(
     })
 }
 
-fn query_of(text: &str) -> Option<Box<ast::Query>> {
-    let mut statements = parse_script(text).ok()?;
-    match statements.pop()?.into_syntax() {
-        Syntax::Sql(statement) => match *statement {
-            ast::Statement::Query(query) if statements.is_empty() => Some(query),
+/// The query that a text is; none if it is something else.
+fn query_of(text: &str) -> Result<Option<Box<ast::Query>>> {
+    let mut statements = match parse_script(text) {
+        Err(error) if error.is_refusal() => return Err(error),
+        parsed => parsed.unwrap_or_default(),
+    };
+    let (last, is_alone) = (statements.pop(), statements.is_empty());
+    Ok(match last.map(ScriptStatement::into_syntax) {
+        Some(Syntax::Sql(statement)) if is_alone => match *statement {
+            ast::Statement::Query(query) => Some(query),
             _ => None,
         },
         _ => None,
-    }
+    })
 }
 
 /// One of these views, as far as they are there, that does not compile for a catalog, and why (I1).
+///
+/// # Errors
+///
+/// There was no time or no room to find out.
 pub fn broken_view(
     catalog: &Catalog,
     procedures: &dyn ProcedureNames,
     names: &BTreeSet<String>,
-) -> Option<(String, SqlError)> {
+) -> Result<Option<(String, SqlError)>> {
     let broken = |view: &Arc<View>| {
         let all = format!("SELECT * FROM {}", quoted(&view.name));
         let compiled = parse_script(&all).and_then(|statements| match statements.as_slice() {
@@ -183,7 +192,10 @@ pub fn broken_view(
         });
         compiled.err().map(|error| (view.name.clone(), error))
     };
-    names.iter().filter_map(|name| catalog.view(name)).find_map(broken)
+    match names.iter().filter_map(|name| catalog.view(name)).find_map(broken) {
+        Some((_, error)) if error.is_refusal() => Err(error),
+        broken => Ok(broken),
+    }
 }
 
 fn refuse_clauses(written: &ast::CreateView, place: Place) -> Result<()> {

@@ -147,6 +147,12 @@ impl Notice {
 }
 
 impl SqlError {
+    /// Whether it says nothing of what was asked for, only that there was no time or no room to find
+    /// out: who tries whether something can be compiled must not take that for a no.
+    pub fn is_refusal(&self) -> bool {
+        matches!(&self.sqlstate, b"57014" | b"57P01" | b"53200")
+    }
+
     /// An error with nothing but a code and a message.
     pub fn new(sqlstate: &[u8; 5], message: impl Into<String>) -> Self {
         Self {
