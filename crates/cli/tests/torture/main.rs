@@ -87,7 +87,7 @@ impl Bounds {
         let millis = Duration::from_millis;
         match strict {
             true => Self { answer: millis(100), cancel: millis(100), runs: millis(400) },
-            false => Self { answer: HANG, cancel: HANG, runs: millis(100) },
+            false => Self { answer: HANG, cancel: HANG, runs: millis(500) },
         }
     }
 }

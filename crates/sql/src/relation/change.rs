@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use hotrow_base::interrupt::current;
 use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast::{self, SelectItem, SetExpr};
 
@@ -215,6 +216,7 @@ impl Compiler<'_> {
 
 /// A query to be filled in.
 fn template() -> ast::Query {
+    let _own = current::enter(None); // it is nobody's text, and nobody interrupts
     let script = crate::script::parse_script("SELECT 1").expect("it is a query");
     match script.into_iter().next().map(ScriptStatement::into_syntax) {
         Some(crate::syntax::Syntax::Sql(statement)) => match *statement {
