@@ -8,8 +8,8 @@
 //!              is learnt, by index, from what transactions did with single keys that they read
 //! States       of an index: a score between 0 and [`WHOLE`]; a transaction that commits moves it,
 //!              for each key that it read by itself: towards the whole if it changed that later,
-//!              else towards 0. Nothing is told before the end: of many transactions at a time, most
-//!              have read and not yet changed
+//!              else towards 0. Nothing is told before the end: of many transactions at a time,
+//!              most have read and not yet changed
 //! Invariants   I1 it decides between two locks under which the same is read: a wrong guess costs
 //!              waiting, or a deadlock, and never the truth
 //! Concurrency  scores -> stored by any session, without order: a count that is lost is a count
