@@ -42,7 +42,7 @@ pub type Rows = BTreeMap<u16, Vec<Vec<u64>>>;
 pub fn rows_at(quiet: &Quiet<'_>) -> Rows {
     let schema = quiet.schema();
     let mut rows = Rows::new();
-    for table in schema.catalog.tables().iter().filter(|table| !table.dropped) {
+    for table in schema.catalog.tables().iter() {
         let of_table = rows.entry(table.id.0).or_default();
         schema.table(table.id).records().for_each_record(|_, record| {
             let row = record.live_row().map(|row| row.iter().map(|word| word.load(Relaxed)));

@@ -255,7 +255,7 @@ fn spans(settings: &[(&str, &str)]) {
 /// All entries are those of rows, but for ghosts that are still to be looked at.
 fn check_indexes(schema: &Schema, rows: usize) {
     let mut ghosts = 0;
-    for index in schema.catalog.indexes() {
+    for index in schema.catalog.indexes().iter() {
         for tree in schema.stored_parts(index.id).filter_map(|part| part.as_btree()) {
             let shape = tree.check_invariants().expect("the tree is sound");
             assert_eq!(shape.entries - shape.ghosts, rows, "index {}", index.name);
