@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 
-from wire import Connection, Refused, Server, message, told
+from wire import Refused, Server, message, pgbench, told
 
 ROWS = {}
 COUNTERS = """
@@ -62,18 +62,6 @@ class Neighbour(threading.Thread):
         times = sorted(self.times)
         at = lambda share: times[min(len(times) - 1, int(share * len(times)))]
         return f"{len(times)} calls of a neighbour: median {at(.5):.1f}, p99 {at(.99):.1f}, longest {times[-1]:.1f} ms"
-
-
-def pgbench(server, script, clients, seconds, mode="prepared"):
-    """Transactions a second."""
-    with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
-        file.write(script)
-        file.flush()
-        command = f"pgbench -h 127.0.0.1 -p {server.port} -U tester -n -M {mode} -c {clients} -j 2 -T {seconds} -f"
-        ran = subprocess.run([*command.split(), file.name, "app"], capture_output=True, text=True)
-    if not (found := re.search(r"tps = ([\d.]+)", ran.stdout)) or "failed transactions: 0 " not in ran.stdout:
-        raise SystemExit(f"pgbench: {ran.stdout}{ran.stderr}")
-    return float(found[1])
 
 
 def timed(run):

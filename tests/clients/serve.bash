@@ -21,6 +21,7 @@ serve() {
     local hotrow=$1
     shift
     [ $# -gt 0 ] || set -- --memory
+    : > "$work/out" # a server before this one may have told its port there
     "$hotrow" serve "$@" --listen 127.0.0.1:0 > "$work/out" 2>&1 &
     server=$!
     for _ in $(seq 300); do

@@ -6,6 +6,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 READY = b"Z\0\0\0\5"
@@ -122,3 +123,15 @@ class Server:
     def stop(self):
         self.process.terminate()
         self.process.wait()
+
+
+def pgbench(server, script, clients, seconds, mode="prepared"):
+    """Transactions a second of a script. Ends the program if one of them fails."""
+    with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
+        file.write(script)
+        file.flush()
+        command = f"pgbench -h 127.0.0.1 -p {server.port} -U tester -n -M {mode} -c {clients} -j {min(clients, 2)} -T {seconds} -f"
+        ran = subprocess.run([*command.split(), file.name, "app"], capture_output=True, text=True)
+    if not (found := re.search(r"tps = ([\d.]+)", ran.stdout)) or "failed transactions: 0 " not in ran.stdout:
+        sys.exit(f"pgbench: {ran.stdout}{ran.stderr}")
+    return float(found[1])

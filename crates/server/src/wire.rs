@@ -89,6 +89,9 @@ pub(crate) fn modifier(sql_type: SqlType) -> i32 {
 /// The type of parameters that are no arguments: JDBC sends them for what a call returns.
 pub(crate) const VOID: u32 = 2278;
 
+/// oid[]
+pub(crate) const OID_ARRAY: u32 = 1028;
+
 /// Whether a client names no type: unspecified, or unknown.
 pub(crate) fn is_open(oid: u32) -> bool {
     matches!(oid, 0 | 705)
