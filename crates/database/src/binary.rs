@@ -53,6 +53,9 @@ pub fn write(value: &Value, data_type: DataType, out: &mut impl Buffer) {
 }
 
 /// One dimension, counted from 1.
+/// The type oid, of four bytes, which is bigint here.
+const OID: u32 = 26;
+
 fn write_array(elements: &[Value], element: DataType, out: &mut impl Buffer) {
     let has_nulls = elements.iter().any(Value::is_null);
     out.put_slice(&i32::from(!elements.is_empty()).to_be_bytes());
@@ -66,6 +69,21 @@ fn write_array(elements: &[Value], element: DataType, out: &mut impl Buffer) {
     for value in elements {
         write_with_length(value, element, out);
     }
+}
+
+/// Appends the length of an array of bigints, and the array, as an oid[]: their lower four bytes.
+pub fn write_oids(oids: &[Value], out: &mut impl Buffer) {
+    let ints: Vec<Value> = oids
+        .iter()
+        .map(|oid| match oid {
+            Value::BigInt(oid) => Value::Int(*oid as i32),
+            _ => Value::Null,
+        })
+        .collect();
+    let start = out.len();
+    write_with_length(&Value::Array(ints), DataType::Integer, out);
+    // Behind the length come the dimensions and whether there are NULLs.
+    out[start + 12..start + 16].copy_from_slice(&OID.to_be_bytes());
 }
 
 /// Appends a value's length and the value; NULL has the length -1.
@@ -158,8 +176,7 @@ fn read_array(bytes: &[u8], element: DataType) -> Result<Value, SqlError> {
     let (dimensions, _has_nulls, given) = (int()?, int()?, int()?);
     let wanted = known_type(element).oid as u32;
     let is_text = element.is_text() && matches!(given, 25 | 1042 | 1043 | 705);
-    // An oid, of four bytes, is a bigint here.
-    let are_oids = element == DataType::BigInt && given == 26;
+    let are_oids = element == DataType::BigInt && given as u32 == OID;
     if given as u32 != wanted && !is_text && !are_oids {
         let message = format!("the array's elements have the type with OID {given}, not {wanted}");
         return Err(SqlError::new(b"42804", message));

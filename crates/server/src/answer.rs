@@ -10,7 +10,7 @@ use pgwire::messages::response::CommandComplete;
 
 use crate::connection::Outgoing;
 use crate::report::notice;
-use crate::wire::{self, Format};
+use crate::wire::{self, Bigints, Format};
 
 /// A statement's whole answer.
 pub(crate) fn say_result(
@@ -24,8 +24,8 @@ pub(crate) fn say_result(
     if !result.types.is_empty() {
         let columns = result.rows.columns().iter().cloned();
         let columns: Vec<_> = columns.zip(result.types.iter().copied()).collect();
-        out.say(&row_description(&columns, origins, |_| Format::Text));
-        send_rows(out, result, 0..result.rows.len(), |_| Format::Text);
+        out.say(&row_description(&columns, origins, Bigints::Own, |_| Format::Text));
+        send_rows(out, result, 0..result.rows.len(), Bigints::Own, |_| Format::Text);
     }
     out.say(&CommandComplete::new(result.tag.clone()));
 }
@@ -65,10 +65,11 @@ pub(crate) fn tag(result: &StatementResult, sent: usize) -> String {
 pub(crate) fn row_description(
     columns: &[(String, SqlType)],
     origins: &[(u32, i16)],
+    bigints: Bigints,
     format: impl Fn(usize) -> Format,
 ) -> RowDescription {
     let field = |(at, (name, of)): (usize, &(String, SqlType))| {
-        let (oid, size, modifier) = (wire::oid(*of), wire::size(*of), wire::modifier(*of));
+        let (oid, size, modifier) = (bigints.oid(*of), wire::size(*of), wire::modifier(*of));
         let (table, column) =
             origins.get(at).map_or((0, 0), |(table, column)| (*table as i32, *column));
         FieldDescription::new(name.clone(), table, column, oid, size, modifier, format(at).code())
@@ -81,14 +82,14 @@ pub(crate) fn send_rows(
     out: &mut Outgoing,
     result: &StatementResult,
     which: Range<usize>,
+    bigints: Bigints,
     format: impl Fn(usize) -> Format,
 ) {
     for row in result.rows.iter().skip(which.start).take(which.len()) {
         out.say_by(b'D', |body| {
             body.put_u16(row.len() as u16);
             for (at, (value, of)) in row.iter().zip(&result.types).enumerate() {
-                let (SqlType::Scalar(of) | SqlType::Array(of)) = *of;
-                wire::write_with_length(value, format(at), of, body);
+                bigints.write_with_length(value, format(at), *of, body);
             }
         });
     }

@@ -558,7 +558,9 @@ impl<'a> Conversation<'a> {
         let format = |at| formats.map_or(Format::Text, |portal| portal.format(at));
         match columns.is_empty() {
             true => self.out.say(&NoData::new()),
-            false => self.out.say(&row_description(&columns, &origins, format)),
+            false => {
+                self.out.say(&row_description(&columns, &origins, described.bigints(), format))
+            }
         }
         Ok(())
     }
@@ -608,7 +610,8 @@ impl<'a> Conversation<'a> {
             rows => all.min(first + rows as usize),
         };
         if !result.types.is_empty() {
-            send_rows(out, result, first..end, |at| portal.format(at));
+            let bigints = portal.statement.bigints();
+            send_rows(out, result, first..end, bigints, |at| portal.format(at));
         }
         if end < all {
             out.say(&PortalSuspended::new());

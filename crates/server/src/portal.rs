@@ -5,12 +5,10 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::rc::Rc;
 
-use hotrow::{
-    DataType, Direction, NamedBy, Prepared, Session, SqlError, SqlType, StatementResult, Value,
-};
+use hotrow::{Direction, NamedBy, Prepared, Session, SqlError, SqlType, StatementResult, Value};
 
 use crate::frontend::Bind;
-use crate::wire::{self, Format};
+use crate::wire::{self, Bigints, Format};
 
 /// A prepared statement.
 pub(crate) struct Statement {
@@ -31,19 +29,18 @@ impl Statement {
     /// The types of its parameters by number: those that were named, as they were, since drivers
     /// hold on to them.
     pub(crate) fn parameter_numbers(&self) -> Vec<u32> {
-        let own = self.parameters().iter().zip(1..).map(|(of, number)| match *of {
-            SqlType::Array(DataType::BigInt) if self.casts_to_oids(number) => wire::OID_ARRAY,
-            of => wire::oid(of),
-        });
+        let bigints = self.bigints();
+        let own = self.parameters().iter().map(|of| bigints.oid(*of));
         let named = self.named.iter().copied().chain(std::iter::repeat(0));
         own.zip(named).map(|(own, named)| if wire::is_open(named) { own } else { named }).collect()
     }
 
-    /// Whether a parameter is written `$1::oid[]`. The type oid is bigint here; asyncpg knows how an
-    /// oid[] is sent and asks by one for all types that it does not know, bigint[] among them: told
-    /// that its own question takes a bigint[], it would ask for ever.
-    fn casts_to_oids(&self, number: usize) -> bool {
-        self.text.contains(&format!("${number}::oid[]"))
+    /// What arrays of bigint are in it: oids where it casts to oid[]. The type oid is bigint here, and
+    /// asyncpg knows how an oid[] is sent but not a bigint[]: it asks the catalog for the types that
+    /// it does not know, with arrays of oids in its question and in the answer, and were those told
+    /// to be bigint[], it would ask about that by the same question, for ever.
+    pub(crate) fn bigints(&self) -> Bigints {
+        if self.text.contains("::oid[]") { Bigints::Oids } else { Bigints::Own }
     }
 
     /// The types of its parameters.

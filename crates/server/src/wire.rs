@@ -89,8 +89,41 @@ pub(crate) fn modifier(sql_type: SqlType) -> i32 {
 /// The type of parameters that are no arguments: JDBC sends them for what a call returns.
 pub(crate) const VOID: u32 = 2278;
 
-/// oid[]
-pub(crate) const OID_ARRAY: u32 = 1028;
+/// What arrays of bigint are to a client.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bigints {
+    /// bigint[]
+    Own,
+    /// oid[]: see [`crate::portal::Statement::bigints`]
+    Oids,
+}
+
+impl Bigints {
+    /// The identifier of a type.
+    pub(crate) fn oid(self, sql_type: SqlType) -> u32 {
+        match (self, sql_type) {
+            (Self::Oids, SqlType::Array(DataType::BigInt)) => 1028,
+            _ => oid(sql_type),
+        }
+    }
+
+    /// Appends a value's length and the value; NULL has the length -1.
+    pub(crate) fn write_with_length(
+        self,
+        value: &Value,
+        format: Format,
+        sql_type: SqlType,
+        out: &mut BytesMut,
+    ) {
+        let (SqlType::Scalar(of) | SqlType::Array(of)) = sql_type;
+        match (self, format, value) {
+            (Self::Oids, Format::Binary, Value::Array(oids)) if of == DataType::BigInt => {
+                binary::write_oids(oids, out);
+            }
+            _ => write_with_length(value, format, of, out),
+        }
+    }
+}
 
 /// Whether a client names no type: unspecified, or unknown.
 pub(crate) fn is_open(oid: u32) -> bool {
