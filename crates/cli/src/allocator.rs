@@ -4,7 +4,7 @@
 //!              when some thread next takes or frees a page. Who frees much and then is silent, as
 //!              sessions are, would keep it: so a thread takes and frees a page from time to time
 //! Source       `_mi_arenas_collect` in mimalloc 3, called where a page is freed. Its own function
-//!              for this, mi_collect, is foreign code: to call it is unsafe, which this crate is not
+//!              for this, mi_collect, is foreign code: calling it is unsafe, and this crate is not
 
 use std::hint::black_box;
 use std::io;

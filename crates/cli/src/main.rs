@@ -35,8 +35,8 @@ use clap::{CommandFactory, Parser};
 use crate::arguments::{Arguments, BenchCommand, Command, ConfigCommand, LogCommand};
 use crate::logging::Logging;
 
-/// Benchmarks allocate while they load; the system's allocator is slower at that. In every build, so
-/// that tests see what becomes of memory as users do.
+/// Benchmarks allocate while they load; the system's allocator is slower at that. In every build,
+/// so that tests see what becomes of memory as users do.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

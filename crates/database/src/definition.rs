@@ -364,7 +364,7 @@ fn compile_one(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError> {
 
 /// The error of a change that some procedures would not survive.
 fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange]) -> SqlError {
-    // It is not the change that they would not survive: the statement was interrupted, or has no room.
+    // Not the change is what they would not survive: the statement was interrupted, or has no room.
     if let Some((_, error)) = failed.iter().find(|(_, error)| error.is_refusal()) {
         return error.clone();
     }

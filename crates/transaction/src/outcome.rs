@@ -147,8 +147,8 @@ impl Notice {
 }
 
 impl SqlError {
-    /// Whether it says nothing of what was asked for, only that there was no time or no room to find
-    /// out: who tries whether something can be compiled must not take that for a no.
+    /// Whether it says nothing of what was asked for, only that there was no time or no room to
+    /// find out: who tries whether something can be compiled must not take that for a no.
     pub fn is_refusal(&self) -> bool {
         matches!(&self.sqlstate, b"57014" | b"57P01" | b"53200")
     }

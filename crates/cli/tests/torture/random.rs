@@ -1,10 +1,10 @@
 //! Texts and messages by chance: productions of the [grammar](crate::growth) inside one another,
 //! and functions of everything around values that are as large as may be.
 //!
-//! Role         says what to send; the same from the same seed. What becomes of it is for the others
-//!              to see
-//! Source       grammar fuzzers that go by growth, as AFL's dictionaries do not: what hurts a server
-//!              is seldom a wrong text, and mostly a right one that is there many times
+//! Role         says what to send; the same from the same seed. What becomes of it is for others to
+//!              see
+//! Source       grammar fuzzers that go by growth, as AFL's dictionaries do not: what hurts a
+//!              server is seldom a wrong text, and mostly a right one that is there many times
 
 use crate::growth::{self, Kind, PRODUCTIONS, Production};
 use crate::inputs::{Input, put};
@@ -172,8 +172,10 @@ const QUERIES: &[&str] = &[
     "SELECT regexp_split_to_table(({a})::text, ',')",
     "SELECT regexp_matches(({a})::text, 'x', 'g')",
     "SELECT jsonb_array_elements(jsonb_build_array({a}, {a}))",
-    "WITH RECURSIVE r AS (SELECT 1 AS k UNION ALL SELECT k + 1 FROM r WHERE k < {n}) SELECT ({a}) FROM r",
-    "WITH RECURSIVE r AS (SELECT ({a})::text AS k UNION ALL SELECT k || k FROM r) SELECT length(k) FROM r",
+    "WITH RECURSIVE r AS (SELECT 1 AS k UNION ALL SELECT k + 1 FROM r WHERE k < {n}) \
+     SELECT ({a}) FROM r",
+    "WITH RECURSIVE r AS (SELECT ({a})::text AS k UNION ALL SELECT k || k FROM r) \
+     SELECT length(k) FROM r",
     "VALUES (({a})::text), (({a})::text)",
 ];
 
@@ -213,8 +215,8 @@ const STATEMENTS: &[&str] = &[
     "UPDATE bystander SET n = n WHERE id = 5 AND ({a}) IS NULL",
     "UPDATE heap SET v = ({a})::text",
     "DELETE FROM heap WHERE v = ({a})::text",
-    "DO $g$ DECLARE i integer := 1; t text := 'x'; j jsonb := '[1]'; a integer[] := '{1}'; r record; \
-     BEGIN {b} END $g$",
+    "DO $g$ DECLARE i integer := 1; t text := 'x'; j jsonb := '[1]'; a integer[] := '{1}'; \
+     r record; BEGIN {b} END $g$",
     "CREATE OR REPLACE PROCEDURE grown_body() LANGUAGE plpgsql AS $g$ \
      DECLARE i integer := 1; t text := 'x'; j jsonb := '[1]'; a integer[] := '{1}'; r record; \
      BEGIN {b} END $g$; CALL grown_body()",

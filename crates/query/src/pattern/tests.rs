@@ -45,8 +45,8 @@ fn a_long_text_is_searched_as_a_short_one_is() {
     }
 }
 
-/// A pattern whose automaton grows with each byte: to the end it would take minutes, and an interrupt
-/// is seen within some bytes. The bound only catches what goes on to the end.
+/// A pattern whose automaton grows with each byte: to the end it would take minutes, and an
+/// interrupt is seen within some bytes. The bound only catches what goes on to the end.
 #[test]
 fn a_search_is_interrupted() {
     let interrupt = Arc::new(Interrupt::default());

@@ -1,8 +1,8 @@
 //! Who pays for an undo log that is larger than what is kept of it.
 //!
 //! Role         buffers grow while changes are made, where nothing can be refused: the change is
-//!              about to happen. What has no room is allocated nevertheless, as little as may be, and
-//!              the statement is [interrupted](Interrupt::run_out): it ends at its next look
+//!              about to happen. What has no room is allocated nevertheless, as little as may be,
+//!              and the statement is [interrupted](Interrupt::run_out): it ends at its next look
 //! Invariants   I1 a buffer of more than is kept is charged with its capacity, any other one is not
 //!              I2 what a statement charges is its own until it ends, and then its session's: so an
 //!                 open transaction costs later statements nothing of their own budget
