@@ -36,7 +36,7 @@ impl Statement {
     }
 
     /// What arrays of bigint are in it: oids where it casts to oid[]. The type oid is bigint here,
-    /// and asyncpg knows how an oid[] is sent but not a bigint[]: it asks the catalog for types that
+    /// and asyncpg knows how an oid[] is sent, not a bigint[]: it asks the catalog for types that
     /// it does not know, with arrays of oids in its question and in the answer, and were those told
     /// to be bigint[], it would ask about that by the same question, for ever.
     pub(crate) fn bigints(&self) -> Bigints {
