@@ -116,10 +116,9 @@ impl Session {
         let interrupt = Arc::new(Interrupt::new(of_statement));
         let books = inner.library.open();
         let call_deadline = Cell::new(inner.config.call_deadline);
-        let advisory = AdvisoryOwner::new(&inner.advisory);
-        let talk = Talk::new(&inner.config, &interrupt, books.share(), advisory.seat());
-        let talk = RefCell::new(talk);
+        let talk = RefCell::new(Talk::new(&inner.config, &interrupt, books.share()));
         let mailbox = RefCell::new(Arc::new(Mailbox::new(books.share())));
+        let advisory = AdvisoryOwner::new(&inner.advisory);
         Self {
             inner,
             mailbox,
@@ -479,10 +478,10 @@ impl Session {
         &self.advisory
     }
 
-    /// Gives back advisory locks of a transaction, where none is open any more that holds anything.
+    /// Gives back advisory locks of a transaction, where none is open any more.
     pub(crate) fn settle_advisory(&self) {
         let has_any = self.advisory.has_of_transaction();
-        if has_any && self.talk().holds_nothing() {
+        if has_any && self.transaction_state() == TransactionState::Idle {
             self.advisory.release(AdvisoryLevel::Transaction);
         }
     }

@@ -18,7 +18,6 @@ use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Notice, SqlError};
 
-use crate::advisory::{Seat, Seated};
 use crate::arguments::bind_all;
 use crate::books::{SessionBooks, Spent};
 use crate::client::Reply;
@@ -54,7 +53,6 @@ pub(crate) struct Talk {
     /// how long transactions may be idle, if that is less than the database allows
     idle_limit: Option<Duration>,
     books: Arc<SessionBooks>,
-    seat: Arc<Seat>,
 }
 
 /// What was said of a transaction.
@@ -68,15 +66,13 @@ impl Talk {
         config: &Config,
         interrupt: &Arc<Interrupt>,
         books: Arc<SessionBooks>,
-        seat: &Arc<Seat>,
     ) -> Self {
         let mut frame = Frame::new();
         frame.set_step_budget(config.step_budget);
         frame.set_rows_max(config.result_bytes_max);
         frame.set_interrupt(Some(Arc::clone(interrupt)));
         let interrupt = Arc::clone(interrupt);
-        let seat = Arc::clone(seat);
-        Self { open: None, frame, in_batch: false, interrupt, idle_limit: None, books, seat }
+        Self { open: None, frame, in_batch: false, interrupt, idle_limit: None, books }
     }
 
     pub(crate) fn state(&self) -> TransactionState {
@@ -97,11 +93,6 @@ impl Talk {
         if let Some(open) = &mut self.open {
             open.fail();
         }
-    }
-
-    /// Whether nothing is open that holds anything.
-    pub(crate) fn holds_nothing(&self) -> bool {
-        self.open.as_ref().is_none_or(OpenTransaction::is_over)
     }
 
     /// Fails with 25P02 in a failed transaction.
@@ -157,7 +148,7 @@ impl Talk {
         }
         inner.refuse_closed()?;
         let Some(engine) = &inner.interactive else { return Err(inner.no_transactions().into()) };
-        let mut engine = self.seat.seated(Arc::clone(engine).begin(&self.interrupt)?);
+        let mut engine = Arc::clone(engine).begin(&self.interrupt)?;
         engine.limit_idle(self.idle_limit);
         let is_read_only = access == TransactionAccess::ReadOnly;
         engine.expect_more(!is_read_only);
@@ -211,7 +202,6 @@ impl Talk {
             Err(Error::from(error))
         })?;
         let is_read_only = session.settings().is_on("default_transaction_read_only");
-        let engine = self.seat.seated(engine);
         self.open = Some(OpenTransaction::new(engine, Extent::Batch, is_read_only));
         Ok(!self.in_batch)
     }
@@ -354,11 +344,10 @@ impl Talk {
         (prepared, values, now_us): (&Prepared, &[Value], i64),
         session: &Session,
     ) -> Result<Rows, Error> {
-        let transaction = begin_soon(interactive, &self.interrupt).or_else(|error| {
+        let mut transaction = begin_soon(interactive, &self.interrupt).or_else(|error| {
             inner.refuse_closed()?;
             Err(Error::from(error))
         })?;
-        let mut transaction = self.seat.seated(transaction);
         let mut repetitions = 0;
         loop {
             let mut durable_in = 0;
@@ -375,12 +364,7 @@ impl Talk {
                         Reply { changes: prepared.writes(), ..Reply::new(Ok(rows), durable_in) };
                     return session.settle(reply);
                 }
-                // Undone in a circle, whoever holds advisory locks would only close it again.
-                Err(error)
-                    if is_conflict(&error)
-                        && repetitions < REPETITIONS_MAX
-                        && !(is_deadlock(&error) && self.seat.holds_any()) =>
-                {
+                Err(error) if is_conflict(&error) && repetitions < REPETITIONS_MAX => {
                     self.interrupt.check().map_err(SqlError::from)?;
                     // It waits for whoever was in its way, though in no queue.
                     let told = self.interrupt.wait_for_lock();
@@ -452,7 +436,7 @@ impl Parts for OpenTransaction {
 }
 
 /// A transaction of one statement: what fails in it ends it.
-impl Parts for Seated {
+impl Parts for Box<dyn InteractiveTransaction> {
     fn execute(
         &mut self,
         part: Statement<'_>,
@@ -559,10 +543,6 @@ fn begin_soon(
             begun => return begun,
         }
     }
-}
-
-fn is_deadlock(error: &Error) -> bool {
-    error.sqlstate() == Some("40P01")
 }
 
 fn is_conflict(error: &Error) -> bool {

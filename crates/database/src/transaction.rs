@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use hotrow_base::clock;
 use hotrow_base::ids::TableId;
-use hotrow_engine::interactive::{Failure, Statement};
+use hotrow_engine::interactive::{Failure, InteractiveTransaction, Statement};
 use hotrow_engine::statistics::CallTime;
 use hotrow_sql::TransactionAccess;
 use hotrow_transaction::frame::Frame;
@@ -24,7 +24,6 @@ use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::Place;
 use hotrow_transaction::program::RowLocks;
 
-use crate::advisory::Seated;
 use crate::error::advised;
 use crate::savepoints::SavepointNames;
 
@@ -41,7 +40,7 @@ pub enum TransactionState {
 
 /// An open transaction of a session.
 pub(crate) struct OpenTransaction {
-    engine: Seated,
+    engine: Box<dyn InteractiveTransaction>,
     /// numbered as the engine does it
     savepoints: SavepointNames,
     state: State,
@@ -83,7 +82,11 @@ pub(crate) enum Ended {
 }
 
 impl OpenTransaction {
-    pub(crate) fn new(engine: Seated, extent: Extent, is_read_only: bool) -> Self {
+    pub(crate) fn new(
+        engine: Box<dyn InteractiveTransaction>,
+        extent: Extent,
+        is_read_only: bool,
+    ) -> Self {
         Self {
             engine,
             savepoints: SavepointNames::default(),
@@ -176,11 +179,6 @@ impl OpenTransaction {
             self.engine.rollback(); // I1
             self.state = State::Over;
         }
-    }
-
-    /// Whether nothing of it is left.
-    pub(crate) fn is_over(&self) -> bool {
-        self.state == State::Over
     }
 
     /// Fails with 25P02 in a transaction that has failed.

@@ -28,7 +28,6 @@
 //!              a quiet point holds everybody up
 
 mod ahead;
-mod elsewhere;
 mod housekeeping;
 mod slots;
 mod transaction;
@@ -67,31 +66,6 @@ pub trait Interactive: Send + Sync {
 
     /// Ends all of them and begins none any more.
     fn close(&self);
-
-    /// The waits of their sessions for each other that are none of this engine's.
-    fn elsewhere(&self) -> &dyn WaitsElsewhere;
-}
-
-/// Waits of sessions for locks that are none of the engine's, in its wait-for graph: so circles
-/// are found that go through both. Transactions are named by their places
-/// ([`InteractiveTransaction::place`]). Only the deadlock policy `wait-for-graph` has a graph.
-pub trait WaitsElsewhere: Send + Sync {
-    /// The transaction in a place waits elsewhere, for these, and no longer for those told before.
-    fn wait(&self, place: usize, others: &[usize]);
-
-    /// It does so no longer.
-    fn go_on(&self, place: usize);
-
-    /// Has circles of waiting broken that go through one who waits elsewhere: of each, the youngest
-    /// gives way. Whether that is the one in this place.
-    fn break_circles(&self, place: usize) -> bool;
-
-    /// Whether who waits elsewhere is to give way, in a circle that somebody else has found.
-    fn is_to_give_way(&self, place: usize) -> bool;
-
-    /// Whether the session of a place holds something elsewhere: then its first statement, undone
-    /// in a circle, is not repeated unseen, since that would let nobody go on.
-    fn hold(&self, place: usize, holds: bool);
 }
 
 /// A statement, compiled.
@@ -174,24 +148,6 @@ pub trait InteractiveTransaction: Send {
 
     /// Where the time of the last statement went.
     fn time(&self) -> CallTime;
-
-    /// Its number among those that can be open at once.
-    fn place(&self) -> usize;
-}
-
-/// What an engine knows of circles of waiting; see [`WaitsElsewhere`].
-pub trait WaitGraph: Send + Sync + 'static {
-    /// The transaction in a place waits for these, all told, though for no lock of the engine.
-    fn set_waits(&self, place: usize, others: &[usize]);
-
-    /// See [`WaitsElsewhere::break_circles`].
-    fn break_circles(&self, place: usize) -> bool;
-
-    /// See [`WaitsElsewhere::is_to_give_way`].
-    fn is_doomed(&self, place: usize) -> bool;
-
-    /// It has given way, or need not.
-    fn spare(&self, place: usize);
 }
 
 /// Whether a transaction has been undone because of others.

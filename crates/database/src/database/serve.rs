@@ -115,7 +115,6 @@ impl Inner {
         let (queue, sources) = ClientQueue::new(self.config.queue_capacity, ends);
         let engine = (entry.start)(self.ground(), options, sources)?;
         self.interactive = engine.interactive();
-        self.advisory.attach(self.interactive.as_ref());
         self.clients = Some(queue);
         self.threads = options.threads;
         self.engine = Latch::new(Some(Box::new(Started::new(engine, &self.running))));

@@ -1,6 +1,5 @@
 //! Transactions of several statements: states, errors, savepoints, and who ends them.
 
-mod circles;
 mod first_calls;
 mod spans;
 mod two_sessions;

@@ -115,10 +115,6 @@ impl<L: Locks> Slots<L> {
         let ends = |work: &Work<L>| self.due_end(work);
         for slot in self.slots.iter().filter(|slot| slot.is_taken()) {
             let is_due = slot.work.try_lock().is_some_and(|mut work| {
-                if slot.waits_elsewhere.load(Ordering::Relaxed) {
-                    work.is_not_idle(); // a hint, which the next look corrects
-                    return false;
-                }
                 work.note_idleness();
                 ends(&work).is_some()
             });

@@ -17,7 +17,7 @@ use hotrow_transaction::plan::Plan;
 
 use super::housekeeping::{shut_down, start_housekeeper};
 use super::transaction::Transaction;
-use super::{Attempt, Interactive, InteractiveTransaction, Locks, WaitGraph, WaitsElsewhere};
+use super::{Attempt, Interactive, InteractiveTransaction, Locks};
 use crate::contract::{Ground, InteractiveOptions};
 use crate::in_place::{InPlace, Savepoint, Scratch};
 use crate::journal::Committer;
@@ -43,7 +43,6 @@ pub struct Slots<L: Locks> {
     pub(super) changed: EventCount,
     pub(super) closed: AtomicBool,
     housekeeper: Latch<Option<BackgroundThread>>,
-    pub(super) graph: Box<dyn WaitGraph>,
 }
 
 /// What a transaction may have; ordered by what it takes to be clear of it.
@@ -66,10 +65,6 @@ pub(super) struct Slot<L> {
     phase: AtomicU8,
     /// a session has it
     taken: AtomicBool,
-    /// it waits for something that is none of the engine's
-    pub(super) waits_elsewhere: AtomicBool,
-    /// its session holds such things
-    pub(super) holds_elsewhere: AtomicBool,
     pub(super) work: Latch<Work<L>>,
 }
 
@@ -96,12 +91,10 @@ pub(super) struct Work<L> {
 }
 
 impl<L: Locks> Slots<L> {
-    /// Slots for `options.open_max` transactions; `locks` makes what number `i` holds, `graph`
-    /// knows who waits for whom.
+    /// Slots for `options.open_max` transactions; `locks` makes what number `i` holds.
     pub fn new(
         ground: &Ground,
         options: &InteractiveOptions,
-        graph: Box<dyn WaitGraph>,
         mut locks: impl FnMut(usize) -> L,
     ) -> Arc<Self> {
         let slot = |number: usize| {
@@ -111,8 +104,6 @@ impl<L: Locks> Slots<L> {
                 committer: Committer::new(&ground.journal, worker),
                 phase: AtomicU8::new(Phase::Empty as u8),
                 taken: AtomicBool::new(false),
-                waits_elsewhere: AtomicBool::new(false),
-                holds_elsewhere: AtomicBool::new(false),
                 work: Latch::new(Work {
                     locks: locks(number),
                     scratch: Scratch::new(worker),
@@ -140,7 +131,6 @@ impl<L: Locks> Slots<L> {
             changed: EventCount::new(),
             closed: AtomicBool::new(false),
             housekeeper: Latch::new(None),
-            graph,
         });
         let bystanders: Arc<dyn Bystanders> = slots.clone();
         ground.schema.set_bystanders(&bystanders);
@@ -298,10 +288,6 @@ impl<L: Locks> Interactive for Slots<L> {
 
     fn close(&self) {
         self.close_all();
-    }
-
-    fn elsewhere(&self) -> &dyn WaitsElsewhere {
-        self
     }
 }
 

@@ -166,10 +166,6 @@ impl<L: Locks> InteractiveTransaction for Transaction<L> {
     fn time(&self) -> CallTime {
         self.slots.slot(self.number).work.lock().time
     }
-
-    fn place(&self) -> usize {
-        self.number
-    }
 }
 
 impl<L: Locks> Drop for Transaction<L> {
@@ -255,7 +251,7 @@ impl<L: Locks> Inside<'_, L> {
                 access.take_back(before); // I4
                 Err(interrupted(frame))
             }
-            Stop::Conflict(_) if is_first && !self.slot.holds_elsewhere() => {
+            Stop::Conflict(_) if is_first => {
                 drop((access, pin));
                 self.begin_anew();
                 Ok(Ran::Undone)

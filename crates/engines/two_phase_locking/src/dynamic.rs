@@ -29,7 +29,7 @@ use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::outcome::{Conflict, Stop};
 
-use crate::foresight::{Foresight, Notes};
+use crate::foresight::Foresight;
 use crate::held::Held;
 use crate::intents::{Coarse, Private, TableLocks};
 use crate::key_range::{LockKeys, Ranges};
@@ -58,28 +58,20 @@ pub(crate) struct Foresees {
     /// more statements follow, which may change what was read
     pub(crate) is_awake: bool,
     /// it is the transaction's turn to tell what it does
-    pub(crate) tells: bool,
-    pub(crate) notes: Notes,
+    pub(crate) notes: bool,
 }
 
 impl Foresees {
     /// How strongly a key of which nothing but itself is asked for is to be held; `held`: already.
-    pub(crate) fn strength(
-        &mut self,
-        index: IndexId,
-        key: Strength,
-        held: Option<Mode>,
-    ) -> Strength {
+    pub(crate) fn strength(&self, index: IndexId, key: Strength, held: Option<Mode>) -> Strength {
         let held = held.map(|mode| mode.parts().key);
         match (key, held) {
             (Strength::Shared, None) if self.is_awake => {
-                if self.tells || self.known.asks(index) {
-                    self.notes.read(index);
-                }
+                self.known.note_read(index, self.notes);
                 if self.known.expects_change(index) { Strength::Update } else { key }
             }
             (Strength::Exclusive, Some(Strength::Shared | Strength::Update)) if self.is_awake => {
-                self.notes.change(index);
+                self.known.note_change(index, self.notes);
                 key
             }
             _ => key,
@@ -161,7 +153,7 @@ impl Locking {
         mode: Mode,
         watch: &mut Stopwatch,
     ) -> Result<(), Stop> {
-        let Self { tables, coarse, owner, .. } = self;
+        let Self { table: finer, tables, coarse, owner, held, .. } = self;
         let on = Coarse::Table(table);
         if tables.try_acquire(owner, coarse, on, mode) {
             return Ok(());
@@ -169,8 +161,14 @@ impl Locking {
         if self.hurries {
             return Err(Stop::Conflict(Conflict::Busy));
         }
+        if tables.must_park(owner, coarse, on, mode) {
+            return Err(Stop::Conflict(Conflict::Parked));
+        }
         let before = watch.begin_wait();
-        let waited = tables.acquire(owner, coarse, (on, mode));
+        let prevails = |owner: &Owner| {
+            !finer.is_doomed(owner) && held.locks().all(|lock| finer.overrule(owner, lock))
+        };
+        let waited = tables.acquire(owner, coarse, (on, mode), prevails);
         watch.switch(before);
         waited.map_err(Stop::Conflict)
     }
@@ -354,9 +352,9 @@ impl Runner for DynamicRunner {
         self.pipeline.settle(&mut self.locking);
         if let Some(resumed) = call.resumed.take() {
             self.age = resumed.first_parked().nanos_since(self.started) + 1; // I2
-            let Locking { table, owner, .. } = &mut self.locking;
+            let Locking { tables, owner, .. } = &mut self.locking;
             if let Some(lock) = resumed.lock {
-                table.come_in(owner, lock, Some(resumed.since));
+                tables.come_in(owner, lock, Some(resumed.since));
             }
             watch.switch(Activity::Execute);
         } else if call.attempts == 0 {
@@ -397,12 +395,12 @@ impl Runner for DynamicRunner {
     }
 
     fn is_due(&mut self, lock: u64) -> bool {
-        self.locking.table.is_due(&self.locking.owner, lock)
+        self.locking.tables.is_due(&self.locking.owner, lock)
     }
 
     fn leave_line(&mut self, lock: u64) {
-        let Locking { table, owner, .. } = &mut self.locking;
-        table.leave_outside(owner, lock);
+        let Locking { tables, owner, .. } = &mut self.locking;
+        tables.leave_outside(owner, lock);
     }
 
     fn back_off(&mut self, call: &Call) {

@@ -121,7 +121,7 @@ impl Client {
     fn take(&mut self, on: Coarse, mode: Mode) {
         let Self { locks, owner, private, .. } = self;
         if !locks.try_acquire(owner, private, on, mode) {
-            let granted = locks.acquire(owner, private, (on, mode));
+            let granted = locks.acquire(owner, private, (on, mode), |_| false);
             granted.expect("planned owners are not refused");
         }
     }

@@ -12,13 +12,16 @@
 //!              a conflicting one. Absolute locks leave their position in a tag of the table's own,
 //!              intents in one for its descendants; who announces finer locks reads the first, who
 //!              takes it all reads both (locking.txt 5.3)
-//!              I4 who waits here waits in the lock table, with everybody else: circles that go
-//!              through tables are found there. Counters do not know who holds them; so they are
-//!              for planned owners alone, who take these locks first, in the order of tables, and
-//!              wait for nobody who thinks
+//!              I4 counters do not know who holds them, so no policy finds cycles through them. Who
+//!              waits here dynamically looks now and then who waits for what it holds itself,
+//!              without whom there is no cycle: younger ones are undone, for an older or a planned
+//!              one it gives up; and calls do after a time in any case. So the oldest gets through,
+//!              though somebody may be undone without need. Planned owners take these locks first,
+//!              in the order of tables, and never give up
 //! Source       locking.txt 3 (lightweight intent locks, Algorithms 3 and 4) and 3.1 (speculative
 //!              lock inheritance, after Johnson et al.). We differ: an event count, which loses no
-//!              wake-up, stands for mutex and broadcast; and I4, where the paper has time-outs
+//!              wake-up, stands for mutex and broadcast; what the waiter looks at every millisecond
+//!              is who waits for it (I4), which the paper leaves to time-outs
 
 mod inherited;
 mod lightweight;
@@ -27,12 +30,12 @@ mod lightweight;
 mod tests;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use crossbeam_utils::CachePadded;
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::TableId;
-use hotrow_base::sync::Latch;
 use hotrow_engine::lock_mode::Mode;
+use hotrow_engine::waits::Party;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::Space;
 use hotrow_transaction::outcome::Conflict;
@@ -45,11 +48,11 @@ use crate::lock_table::{Acquired, LockTable, Owner, Standing};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Form {
     /// as any other lock, in the lock table
-    #[default]
     Plain,
     /// in the lock table; an owner keeps its intents for its next transactions
     Inherited,
-    /// counters of their own, without queues: for planned owners alone (I4)
+    /// counters of their own, without queues
+    #[default]
     Lightweight,
 }
 
@@ -126,6 +129,44 @@ impl Private {
     }
 }
 
+/// Between two looks of a planned owner at whether it is called away.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Between two looks of a session: one that is ended costs its client more than a call that is
+/// repeated unseen.
+const SESSIONS_LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// How long dynamic owners wait (I4).
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    /// between two looks at whether somebody waits for them
+    look_every: Duration,
+    /// in any case
+    most: Duration,
+}
+
+impl Patience {
+    /// Of planned owners, which wait as long as it takes, but not for sessions.
+    const OF_PLANNED: Self =
+        Self { look_every: Duration::from_millis(10), most: Duration::from_secs(u64::MAX >> 32) };
+
+    /// Absolute locks are waited for longer: who has got far in a whole table shall not lose it to
+    /// intents. A client's transaction waits as long as it takes: whoever it waits for may be a
+    /// client that thinks.
+    fn of(party: Party, mode: Mode) -> Self {
+        if party == Party::Session {
+            return Self { look_every: SESSIONS_LOOK_EVERY, most: Duration::MAX };
+        }
+        let most_ms = if mode.is_intent() { 200 } else { 2_000 };
+        Self { look_every: Duration::from_millis(1), most: Duration::from_millis(most_ms) }
+    }
+
+    /// Why who looks gives up.
+    fn why(self) -> Conflict {
+        if self.most == Duration::MAX { Conflict::Victim } else { Conflict::TimeOut }
+    }
+}
+
 /// Whether a mode says anything of what is not locked more finely.
 fn is_absolute(mode: Mode) -> bool {
     !matches!(mode, Mode::IS | Mode::IX)
@@ -138,23 +179,13 @@ pub struct TableLocks {
     form: Form,
     lightweight: Lightweight,
     inheritance: Inheritance,
-    /// of the form `plain`: the greatest position of who released an intent (I3)
-    descendant_tags: Box<[CachePadded<Latch<Position>>]>,
 }
 
 impl TableLocks {
     /// Table locks beside the finer ones of `table`.
     pub fn new(table: Arc<LockTable>, form: Form) -> Self {
-        let entries = |of| if form == of { GLOBAL } else { 1 };
-        let lightweight = Lightweight::new(entries(Form::Lightweight));
-        let tags = (0..entries(Form::Plain)).map(|_| CachePadded::default()).collect();
-        Self {
-            table,
-            form,
-            lightweight,
-            inheritance: Inheritance::default(),
-            descendant_tags: tags,
-        }
+        let lightweight = Lightweight::new(if form == Form::Lightweight { GLOBAL } else { 1 });
+        Self { table, form, lightweight, inheritance: Inheritance::default() }
     }
 
     /// The table of the finer locks.
@@ -188,50 +219,72 @@ impl TableLocks {
             }
         };
         if granted {
-            self.note_grant(owner, private, on, mode);
+            private.take(owner, on, mode);
         }
         granted
     }
 
-    fn note_grant(&self, owner: &mut Owner, private: &mut Private, on: Coarse, mode: Mode) {
-        if self.form == Form::Plain && is_absolute(mode) {
-            owner.meet(*self.descendant_tag(on).lock()); // I3
-        }
-        private.take(owner, on, mode);
-    }
-
-    fn descendant_tag(&self, on: Coarse) -> &Latch<Position> {
-        &self.descendant_tags[on.number() % self.descendant_tags.len()]
-    }
-
-    /// Takes a lock that [`TableLocks::try_acquire`] did not get.
+    /// Takes a lock that [`TableLocks::try_acquire`] did not get. `prevails`: whether the owner
+    /// goes on waiting though others wait for finer locks of it (I4).
     ///
     /// # Errors
     ///
-    /// What the deadlock policy of the lock table says, or why the owner is called away. What was
-    /// held before is still held.
+    /// Of a dynamic owner only: it gives up (I4), or what the deadlock policy of the lock table
+    /// says. What was held before is still held.
     pub fn acquire(
         &self,
         owner: &mut Owner,
         private: &mut Private,
         (on, mode): (Coarse, Mode),
+        prevails: impl Fn(&Owner) -> bool,
     ) -> Result<(), Conflict> {
         match self.form {
             Form::Lightweight => {
-                assert_eq!(owner.standing(), Standing::Planned, "counters see no circles (I4)");
-                let began = Ticks::now();
-                let tag = self.lightweight.acquire(on, private.mode(on), mode);
+                if self.must_park(owner, private, on, mode) {
+                    return Err(Conflict::Parked);
+                }
+                let patience = match owner.standing() {
+                    Standing::Planned if owner.may_park() => Some(Patience::OF_PLANNED),
+                    Standing::Planned => None,
+                    Standing::Dynamic => Some(Patience::of(self.table.party(owner), mode)),
+                };
+                let held = private.mode(on);
+                let _told = owner.tell_wait();
+                let (began, lock_deadline) = (Ticks::now(), owner.lock_deadline());
+                let is_planned = owner.standing() == Standing::Planned;
+                let goes_on = || {
+                    if let Some(why) = owner.called_away(lock_deadline) {
+                        return Err(why);
+                    }
+                    if owner.may_park() && self.lightweight.is_closed_outside(on, held, mode) {
+                        return Err(Conflict::Parked);
+                    }
+                    let waits = |patience: Patience| {
+                        began.elapsed() < patience.most
+                            && prevails(owner)
+                            && !self.is_awaited_beside(private, Some(on))
+                    };
+                    match patience {
+                        Some(patience) if !is_planned && !waits(patience) => Err(patience.why()),
+                        _ => Ok(()),
+                    }
+                };
+                let called = owner.is_session().then_some(LOOK_EVERY);
+                let pause = patience.map(|patience| patience.look_every).or(called);
+                let asked = (on, held, mode);
+                let waited = self.lightweight.acquire(owner, asked, pause, goes_on);
+                // Counters do not know who is in the way.
+                owner.set_holder(Party::Unknown);
                 self.table.note_wait(owner, on.lock(), began);
-                owner.meet(tag);
+                if waited == Err(Conflict::Parked) {
+                    self.park(owner, on, mode);
+                }
+                owner.meet(waited?);
             }
             Form::Plain | Form::Inherited => {
                 self.release_inherited(owner, private);
                 self.announce(private, on, mode);
-                let asked = match owner.standing() {
-                    Standing::Planned => self.table.acquire_in_turn(owner, on.lock(), mode),
-                    Standing::Dynamic => self.table.acquire(owner, on.lock(), mode),
-                };
-                match asked {
+                match self.table.acquire(owner, on.lock(), mode) {
                     Acquired::Granted => {}
                     Acquired::Waiting => {
                         self.announce(private, on, mode); // H5
@@ -242,14 +295,60 @@ impl TableLocks {
                 }
             }
         }
-        self.note_grant(owner, private, on, mode);
+        private.take(owner, on, mode);
         Ok(())
+    }
+
+    /// Whether a lock that was not to be had must be waited for outside, since a session has it or
+    /// waits for it. If so, the owner's call is there from now on.
+    pub fn must_park(&self, owner: &mut Owner, private: &Private, on: Coarse, mode: Mode) -> bool {
+        let must = self.form == Form::Lightweight
+            && owner.may_park()
+            && self.lightweight.is_closed_outside(on, private.mode(on), mode);
+        if must {
+            owner.set_holder(Party::Session);
+            self.park(owner, on, mode);
+        }
+        must
+    }
+
+    fn park(&self, owner: &mut Owner, on: Coarse, mode: Mode) {
+        if self.table.wait_outside(owner, on, mode) {
+            self.lightweight.park(on, mode);
+        }
+    }
+
+    /// Whether the first who waits outside for a lock, coarse or fine, may try again.
+    pub fn is_due(&self, owner: &Owner, lock: u64) -> bool {
+        let counted = |(on, mode)| self.lightweight.may_come_in(on, mode);
+        self.table.is_due(owner, lock).unwrap_or_else(counted)
+    }
+
+    /// See [`LockTable::come_in`]: the mode in which a lock of the table is held already.
+    pub fn come_in(&self, owner: &mut Owner, lock: u64, since: Option<Ticks>) -> Option<Mode> {
+        let (held, counted) = self.table.come_in(owner, lock, since);
+        if let Some((on, mode)) = counted {
+            self.lightweight.unpark(on, mode);
+        }
+        held
+    }
+
+    /// Nobody waits outside for a lock any more.
+    pub fn leave_outside(&self, owner: &mut Owner, lock: u64) {
+        if let Some((on, mode)) = self.table.leave_outside(owner, lock) {
+            self.lightweight.unpark(on, mode);
+        }
     }
 
     /// Whether somebody waits for what is held, or kept.
     pub fn is_awaited(&self, private: &Private) -> bool {
+        self.is_awaited_beside(private, None)
+    }
+
+    /// As [`TableLocks::is_awaited`], of an owner that waits itself.
+    fn is_awaited_beside(&self, private: &Private, waits_for: Option<Coarse>) -> bool {
         private.held.iter().chain(&private.inherited).any(|held| match self.form {
-            Form::Lightweight => self.lightweight.is_awaited(held.on),
+            Form::Lightweight => self.lightweight.is_awaited(held.on, waits_for),
             Form::Plain | Form::Inherited => self.table.is_awaited(held.on.lock()),
         })
     }
@@ -261,30 +360,18 @@ impl TableLocks {
         match self.form {
             Form::Lightweight => {
                 for held in private.held.drain(..) {
-                    self.lightweight.release(owner, held.on, held.mode);
+                    if self.lightweight.release(owner, held.on, held.mode) {
+                        self.table.call_outside();
+                    }
                 }
             }
             Form::Plain => {
                 for held in private.held.drain(..) {
-                    self.release_plain(owner, held);
+                    self.table.release(owner, held.on.lock());
                 }
             }
             Form::Inherited => self.keep_intents(owner, private),
         }
-    }
-
-    /// I3: who announces finer locks next has nothing to do with who announced some here.
-    fn release_plain(&self, owner: &mut Owner, Held { on, mode, .. }: Held) {
-        let position = owner.position();
-        if mode.is_intent() && position > Position::default() {
-            let mut tag = self.descendant_tag(on).lock();
-            *tag = tag.max(position);
-        }
-        if !is_absolute(mode) {
-            owner.commit_at(Position::default());
-        }
-        self.table.release(owner, on.lock());
-        owner.commit_at(position);
     }
 
     /// Gives back what is kept between transactions, if somebody waits for it. For owners that

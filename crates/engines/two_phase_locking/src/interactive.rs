@@ -15,7 +15,7 @@ use hotrow_base::clock::Ticks;
 use hotrow_base::ids::TableId;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_engine::contract::{Ground, InteractiveOptions};
-use hotrow_engine::interactive::{Attempt, Interactive, Locks, Slots, WaitGraph};
+use hotrow_engine::interactive::{Attempt, Interactive, Locks, Slots};
 use hotrow_engine::protection::Protection;
 use hotrow_engine::statistics::Stopwatch;
 use hotrow_engine::waits::Party;
@@ -26,11 +26,11 @@ use hotrow_transaction::plan::Footprint;
 
 use crate::ahead::{Ahead, HeldAhead};
 use crate::dynamic::{Foresees, LockNow, Locking};
-use crate::foresight::{Foresight, Notes};
+use crate::foresight::Foresight;
 use crate::heat::Heat;
 use crate::intents::TableLocks;
 use crate::key_range::{LockKeys, Ranges};
-use crate::lock_table::{LockTable, Standing};
+use crate::lock_table::Standing;
 use crate::options::{Acquisition, Settings};
 
 /// Of so many of a session's transactions, one always tells what became of what it read.
@@ -127,11 +127,9 @@ fn slots_of<F: Form>(
     let ranges = settings.ranges;
     let plans = settings.acquisition == Acquisition::Ordered;
     let known = (ranges == Ranges::Orthogonal).then(Arc::<Foresight>::default);
-    let graph = Box::new(Graph { table: Arc::clone(tables.finer()), first: threads });
-    Slots::new(ground, options, graph, |number| {
+    Slots::new(ground, options, |number| {
         let mut locking = Locking::new(Arc::clone(tables), threads + number);
-        let foresees =
-            |known| Foresees { known, is_awake: false, tells: false, notes: Notes::default() };
+        let foresees = |known| Foresees { known, is_awake: false, notes: false };
         locking.foresight = known.clone().map(foresees);
         locking.owner.attend_to_quiet(Arc::clone(&ground.schema));
         let watch = Stopwatch::default();
@@ -149,37 +147,6 @@ fn slots_of<F: Form>(
     })
 }
 
-/// Sessions in the lock table's wait-for graph, by their slots.
-struct Graph {
-    table: Arc<LockTable>,
-    /// owner of the first slot
-    first: usize,
-}
-
-impl Graph {
-    fn owner(&self, place: usize) -> u32 {
-        (self.first + place) as u32
-    }
-}
-
-impl WaitGraph for Graph {
-    fn set_waits(&self, place: usize, others: &[usize]) {
-        self.table.set_waits(self.owner(place), others.iter().map(|&other| self.owner(other)));
-    }
-
-    fn break_circles(&self, place: usize) -> bool {
-        self.table.break_circles_elsewhere(self.owner(place))
-    }
-
-    fn is_doomed(&self, place: usize) -> bool {
-        self.table.is_number_doomed(self.owner(place))
-    }
-
-    fn spare(&self, place: usize) {
-        self.table.spare(self.owner(place));
-    }
-}
-
 impl<F: Form> Locks for SessionLocks<F> {
     type Protection<'a> = F::Protection<'a>;
 
@@ -192,9 +159,9 @@ impl<F: Form> Locks for SessionLocks<F> {
     }
 
     fn expect_more(&mut self, expects: bool) {
-        let tells = expects && self.transactions % TRANSACTIONS_PER_NOTE == 1;
+        let notes = expects && self.transactions % TRANSACTIONS_PER_NOTE == 1;
         if let Some(foresees) = &mut self.locking.foresight {
-            (foresees.is_awake, foresees.tells) = (expects, tells);
+            (foresees.is_awake, foresees.notes) = (expects, notes);
         }
     }
 
@@ -267,12 +234,6 @@ impl<F: Form> Locks for SessionLocks<F> {
     }
 
     fn release_all(&mut self, position: Option<Position>) {
-        if let Some(Foresees { known, notes, .. }) = &mut self.locking.foresight {
-            if position.is_some() {
-                known.learn(notes);
-            }
-            notes.clear(); // who was undone had perhaps not come to its changes
-        }
         self.locking.release_at(position.unwrap_or_default());
     }
 }

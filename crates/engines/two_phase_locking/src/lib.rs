@@ -110,8 +110,7 @@ fn start(
     let sessions = options.interactive;
     let table = LockTable::with_sessions(threads, sessions.open_max, settings.deadlocks);
     let table = Arc::new(table);
-    let form = settings.form(&options.settings, sessions.open_max)?;
-    let tables = Arc::new(TableLocks::new(Arc::clone(&table), form));
+    let tables = Arc::new(TableLocks::new(Arc::clone(&table), settings.intents));
     let started = Ticks::now();
     if settings.ranges != Ranges::Granules {
         ground.schema.current().guard_gaps();

@@ -62,7 +62,7 @@ use hotrow_transaction::outcome::Conflict;
 use crate::deadlock::Cells;
 use crate::deadlock::dreadlocks::Dreadlocks;
 use crate::deadlock::graph::Search;
-use crate::deadlock::owners::{self, Form};
+use crate::deadlock::owners::Form;
 use crate::policy::{Deadlocks, Policy, Waiting};
 use crate::waiting::{Verdict, WaitingCell};
 use bucket::Bucket;
@@ -203,6 +203,11 @@ impl Owner {
     #[inline]
     pub fn standing(&self) -> Standing {
         self.standing
+    }
+
+    /// Says who is in the way of the request that is going to wait.
+    pub fn set_holder(&mut self, holder: Party) {
+        self.holder = holder;
     }
 
     /// Follows whoever left this tag.
@@ -487,6 +492,21 @@ impl LockTable {
         self.bucket(lock).is_awaited(lock)
     }
 
+    /// For an owner that waits elsewhere: has those undone that wait for a lock it holds, the
+    /// younger ones. False if somebody waits who is older, or planned.
+    pub fn overrule(&self, owner: &Owner, lock: u64) -> bool {
+        for at in 0.. {
+            let Some(other) = self.bucket(lock).waiters(lock).nth(at) else { break };
+            if self.is_older(other, owner.number) {
+                return false;
+            }
+            let cell = &self.cells[other as usize];
+            cell.doom();
+            cell.wake();
+        }
+        true
+    }
+
     /// Whether one owner's transaction began before another's.
     fn is_older(&self, one: u32, other: u32) -> bool {
         let rank = |owner: u32| (self.cells[owner as usize].age(), owner);
@@ -512,30 +532,6 @@ impl LockTable {
     /// See [`Policy::refuses`].
     pub fn refuses(&self) -> bool {
         self.deadlocks.policy.refuses()
-    }
-
-    /// A session, which waits for no lock of the table, waits for these.
-    pub fn set_waits(&self, owner: u32, others: impl Iterator<Item = u32>) {
-        if self.keeps_graph() {
-            let mut set = vec![0; self.form.words()];
-            others.for_each(|other| self.form.add(&mut set, other));
-            // In place: who searches meanwhile misses nobody who is in both sets.
-            owners::publish(self.cells[owner as usize].set(), &set);
-        }
-    }
-
-    /// See [`LockTable::is_doomed`].
-    pub fn is_number_doomed(&self, owner: u32) -> bool {
-        self.cells[owner as usize].is_doomed()
-    }
-
-    /// Takes back that an owner's transaction was chosen to be undone.
-    pub fn spare(&self, owner: u32) {
-        self.cells[owner as usize].spare();
-    }
-
-    fn keeps_graph(&self) -> bool {
-        self.deadlocks.policy == Policy::WaitForGraph
     }
 
     /// Whether an owner's transaction was chosen to be undone, which it has not noticed yet.
@@ -627,7 +623,7 @@ impl Crowd<'_> {
     }
 
     fn keeps_graph(&self) -> bool {
-        self.table.keeps_graph()
+        self.table.deadlocks.policy == Policy::WaitForGraph
     }
 
     fn cell(&self, owner: u32) -> &WaitingCell {

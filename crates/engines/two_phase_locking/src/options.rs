@@ -65,8 +65,8 @@ pub struct Settings {
     /// what dynamic transactions hold of indexes: sessions, unless told otherwise, keys and gaps,
     /// so that it does not depend on what procedures there are; dynamic calls, granules
     pub ranges: Ranges,
-    /// how locks on tables are kept; none: as [`Settings::form`] has it
-    pub intents: Option<Form>,
+    /// how locks on tables are kept
+    pub intents: Form,
     /// which locks of dynamic calls go before the log is durable
     pub release: Release,
 }
@@ -81,7 +81,7 @@ impl Default for Settings {
             releases_at_last_use: false,
             deadlocks: Deadlocks::default(),
             ranges: Ranges::Orthogonal,
-            intents: None,
+            intents: Form::default(),
             release: Release::default(),
         }
     }
@@ -110,12 +110,7 @@ impl Settings {
                 "acquisition" => read.acquire(value),
                 "digest" => choose(&mut read.deadlocks.digest, value, DIGESTS),
                 "ranges" => choose(&mut read.ranges, value, RANGES),
-                "intents" => {
-                    let mut form = Form::default();
-                    let chosen = choose(&mut form, value, INTENTS);
-                    read.intents = chosen.is_ok().then_some(form);
-                    chosen
-                }
+                "intents" => choose(&mut read.intents, value, INTENTS),
                 "release" => choose(&mut read.release, value, RELEASES),
                 "waiting" => choose(&mut read.deadlocks.waiting, value, WAITINGS),
                 "order" => choose(&mut read.order, value, ORDERS),
@@ -135,30 +130,6 @@ impl Settings {
             return Err(KNOWN.refused(settings, "release", known));
         }
         Ok(read)
-    }
-
-    /// How locks on tables are kept beside so many sessions: counters serve planned calls that are
-    /// alone, the lock table whoever may wait in a circle.
-    ///
-    /// # Errors
-    ///
-    /// Counters are asked for where they do not do.
-    pub fn form(
-        &self,
-        settings: &BTreeMap<String, String>,
-        sessions: usize,
-    ) -> Result<Form, OptionError> {
-        let are_planned_calls_alone = self.acquisition == Acquisition::Ordered && sessions == 0;
-        match self.intents {
-            None if are_planned_calls_alone => Ok(Form::Lightweight),
-            Some(Form::Lightweight) if !are_planned_calls_alone => {
-                let known = "plain, inherited; counters know no circles of waiting, and are for \
-                             planned calls alone: acquisition=ordered, without transactions of \
-                             clients";
-                Err(KNOWN.refused(settings, "intents", known))
-            }
-            chosen => Ok(chosen.unwrap_or_default()),
-        }
     }
 
     fn acquire(&mut self, value: &str) -> Result<(), &'static str> {

@@ -135,11 +135,6 @@ impl WaitingCell {
         self.doomed.store(self.sequence.load(Ordering::Relaxed), Ordering::Relaxed); // W3
     }
 
-    /// Takes back [`WaitingCell::doom`].
-    pub fn spare(&self) {
-        self.doomed.store(0, Ordering::Relaxed); // nobody's number; W3
-    }
-
     /// Begins a transaction, which nobody has doomed.
     #[inline]
     pub fn begin(&self) {

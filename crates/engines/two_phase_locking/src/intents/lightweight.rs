@@ -3,10 +3,14 @@
 //! Concurrency  an entry -> whoever holds its latch, for some ten instructions
 //! Source       locking.txt 3.2, Algorithms 3 and 4
 
+use std::time::Duration;
+
 use crossbeam_utils::CachePadded;
+use hotrow_base::clock::Ticks;
 use hotrow_base::sync::{EventCount, Latch};
 use hotrow_engine::lock_mode::{CONFLICTS, Mode};
 use hotrow_log::position::Position;
+use hotrow_transaction::outcome::Conflict;
 
 use super::{Coarse, is_absolute};
 use crate::lock_table::Owner;
@@ -43,6 +47,10 @@ struct State {
     waiting: u32,
     /// of those who wait, who want an absolute lock
     waiting_absolute: u32,
+    /// sessions that hold it or wait for it
+    sessions: u32,
+    /// calls that wait outside, counted among those who wait
+    parked: u32,
     /// the greatest position of who released an absolute lock
     own_tag: Position,
     /// the greatest position of who released an intent
@@ -103,9 +111,45 @@ impl Lightweight {
     }
 
     /// The tag of what was granted, if it was.
-    fn attempt(entry: &Entry, held: Option<Mode>, target: Mode) -> Option<Position> {
+    fn attempt(entry: &Entry, owner: &Owner, held: Option<Mode>, target: Mode) -> Option<Position> {
         let mut state = entry.state.lock();
-        state.may_have(held, target).then(|| state.grant(held, target))
+        if !state.may_have(held, target) {
+            return None;
+        }
+        state.sessions += u32::from(held.is_none() && owner.is_session());
+        Some(state.grant(held, target))
+    }
+
+    /// Whether a lock is not to be had because of a session, or of a call that waits for one.
+    pub fn is_closed_outside(&self, on: Coarse, held: Option<Mode>, mode: Mode) -> bool {
+        let target = held.map_or(mode, |held| held.join(mode));
+        let state = self.entry(on).state.lock();
+        (state.sessions > 0 || state.parked > 0) && !state.may_have(held, target)
+    }
+
+    /// Whether who waits outside may try again.
+    pub fn may_come_in(&self, on: Coarse, mode: Mode) -> bool {
+        self.entry(on).state.lock().may_have(None, mode)
+    }
+
+    /// A call waits outside, as if it waited here.
+    pub fn park(&self, on: Coarse, mode: Mode) {
+        let mut state = self.entry(on).state.lock();
+        state.parked += 1;
+        state.waiting += 1;
+        state.waiting_absolute += u32::from(!mode.is_intent());
+    }
+
+    /// It does no longer.
+    pub fn unpark(&self, on: Coarse, mode: Mode) {
+        let entry = self.entry(on);
+        {
+            let mut state = entry.state.lock();
+            state.parked -= 1;
+            state.waiting -= 1;
+            state.waiting_absolute -= u32::from(!mode.is_intent());
+        }
+        entry.released.notify_all(); // intents that held back for it (I2)
     }
 
     #[inline]
@@ -117,51 +161,74 @@ impl Lightweight {
         mode: Mode,
     ) -> bool {
         let target = held.map_or(mode, |held| held.join(mode));
-        let tag = Self::attempt(self.entry(on), held, target);
+        let tag = Self::attempt(self.entry(on), owner, held, target);
         tag.is_some_and(|tag| {
             owner.meet(tag);
             true
         })
     }
 
-    /// Waits for a lock; the tag of what was granted.
-    pub fn acquire(&self, on: Coarse, held: Option<Mode>, mode: Mode) -> Position {
+    /// Waits for a lock; asks now and then, after each `pause`, why not to go on. The tag of what
+    /// was granted.
+    pub fn acquire(
+        &self,
+        owner: &Owner,
+        (on, held, mode): (Coarse, Option<Mode>, Mode),
+        pause: Option<Duration>,
+        goes_on: impl Fn() -> Result<(), Conflict>,
+    ) -> Result<Position, Conflict> {
         let target = held.map_or(mode, |held| held.join(mode));
         let absolute = u32::from(!target.is_intent());
+        let session = u32::from(owner.is_session());
         let entry = self.entry(on);
         {
             let mut state = entry.state.lock();
             state.waiting += 1;
             state.waiting_absolute += absolute;
+            state.sessions += session;
         }
-        let granted = entry.released.wait_for(None, || Self::attempt(entry, held, target));
+        let tag = loop {
+            let deadline = pause.map(Ticks::from_now);
+            let tag =
+                entry.released.wait_for(deadline, || Self::attempt(entry, owner, held, target));
+            match (tag, goes_on()) {
+                (Some(tag), _) => break Ok(tag),
+                (None, Err(why)) => break Err(why),
+                (None, Ok(())) => {}
+            }
+        };
         {
             let mut state = entry.state.lock();
             state.waiting -= 1;
             state.waiting_absolute -= absolute;
+            state.sessions -= session;
         }
         if absolute > 0 {
             entry.released.notify_all(); // intents that held back for it (I2)
         }
-        granted.expect("without a deadline it waits until it is granted")
+        tag
     }
 
-    /// Whether somebody waits for the lock.
-    pub fn is_awaited(&self, on: Coarse) -> bool {
-        self.entry(on).state.lock().waiting > 0
-    }
-
-    /// Gives a lock back.
-    #[inline]
-    pub fn release(&self, owner: &Owner, on: Coarse, mode: Mode) {
+    /// Whether somebody waits for the lock, beside who waits for `waits_for`.
+    pub fn is_awaited(&self, on: Coarse, waits_for: Option<Coarse>) -> bool {
         let entry = self.entry(on);
-        let awaited = {
+        let own = waits_for.is_some_and(|other| std::ptr::eq(self.entry(other), entry));
+        entry.state.lock().waiting > u32::from(own)
+    }
+
+    /// Gives a lock back; whether some wait for it outside, who are to be called.
+    #[inline]
+    pub fn release(&self, owner: &Owner, on: Coarse, mode: Mode) -> bool {
+        let entry = self.entry(on);
+        let (awaited, outside) = {
             let mut state = entry.state.lock();
             state.release(mode, owner.position());
-            state.waiting > 0
+            state.sessions -= u32::from(owner.is_session());
+            (state.waiting > 0, state.parked > 0)
         };
         if awaited {
             entry.released.notify_all();
         }
+        outside
     }
 }

@@ -5,8 +5,8 @@
 //!              is given up, or handed to a *stand-in*, an owner that runs nothing and keeps the
 //!              place in the queue for the first call of a line
 //! States       of a place: asked for -> granted -> handed over to the owner, which runs the call;
-//!              or left. A lock that is waited for without a stand-in, because all are taken, is
-//!              looked at now and then
+//!              or left. A lock that is waited for without a stand-in, because all are taken or the
+//!              lock table has no queue for it, is looked at now and then
 //! Invariants   O1 a stand-in has at most one request and so, waiting, holds nothing: it may stand
 //!              in a queue for ever and be in nobody's way but by its place
 //!              O2 a planned owner that does wait waits for threads that run, which wait for
@@ -28,6 +28,7 @@ use hotrow_transaction::outcome::Conflict;
 
 use super::bucket::Bucket;
 use super::{Acquired, Crowd, LockTable, Owner};
+use crate::intents::Coarse;
 use crate::waiting::Verdict;
 
 /// Stand-ins of one thread, where there are few threads.
@@ -67,6 +68,8 @@ struct Place {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     StandIn(u32),
+    /// counted with the lock itself
+    Counted(Coarse),
     Nowhere,
 }
 
@@ -170,6 +173,19 @@ impl LockTable {
         Acquired::Refused(Conflict::Parked)
     }
 
+    /// Notes that a call waits outside for a lock that is none of the table's.
+    pub fn wait_outside(&self, owner: &mut Owner, on: Coarse, mode: Mode) -> bool {
+        let holder = owner.holder;
+        let Some(outside) = &mut owner.outside else { return false };
+        outside.met = on.lock();
+        let is_new = outside.find(on.lock()).is_none();
+        if is_new {
+            let place = Place { lock: on.lock(), mode, kind: Kind::Counted(on), holder };
+            outside.places.push(place);
+        }
+        is_new
+    }
+
     fn note_nowhere(&self, kind: Kind, more: usize) {
         if kind == Kind::Nowhere {
             // Relaxed: whoever misses it is looked at again within the next look of a worker.
@@ -177,20 +193,27 @@ impl LockTable {
         }
     }
 
-    /// Whether the first who waits outside for a lock may try again.
-    pub fn is_due(&self, owner: &Owner, lock: u64) -> bool {
+    /// Whether the first who waits outside for a lock may try again; none where [`Coarse`] tells.
+    pub fn is_due(&self, owner: &Owner, lock: u64) -> Result<bool, (Coarse, Mode)> {
         let place = owner.outside.as_ref().and_then(|outside| outside.find(lock));
-        let Some(place) = place else { return true };
+        let Some(place) = place else { return Ok(true) };
         match place.kind {
-            Kind::StandIn(number) => self.cells[number as usize].verdict().is_some(),
-            Kind::Nowhere => !self.is_claimed_outside(&self.bucket(lock), lock, place.mode),
+            Kind::StandIn(number) => Ok(self.cells[number as usize].verdict().is_some()),
+            Kind::Counted(on) => Err((on, place.mode)),
+            Kind::Nowhere => Ok(!self.is_claimed_outside(&self.bucket(lock), lock, place.mode)),
         }
     }
 
     /// Takes the place of those who wait outside for a lock, since `since`: the mode in which the
-    /// owner holds the lock now, if it was granted.
-    pub fn come_in(&self, owner: &mut Owner, lock: u64, since: Option<Ticks>) -> Option<Mode> {
-        let place = owner.outside.as_mut().and_then(|outside| outside.take(lock))?;
+    /// owner holds the lock now, if it was granted. A lock that is none of the table's is told.
+    pub fn come_in(
+        &self,
+        owner: &mut Owner,
+        lock: u64,
+        since: Option<Ticks>,
+    ) -> (Option<Mode>, Option<(Coarse, Mode)>) {
+        let place = owner.outside.as_mut().and_then(|outside| outside.take(lock));
+        let Some(place) = place else { return (None, None) };
         if let Some(since) = since {
             let number = owner.number as usize;
             let waiter = self.cells[number].party();
@@ -198,10 +221,13 @@ impl LockTable {
             self.books[number].lock().note(awaited, since.elapsed_nanos());
         }
         match place.kind {
-            Kind::StandIn(number) => self.relieve(owner, lock, number).then_some(place.mode),
+            Kind::StandIn(number) => {
+                (self.relieve(owner, lock, number).then_some(place.mode), None)
+            }
+            Kind::Counted(on) => (None, Some((on, place.mode))),
             Kind::Nowhere => {
                 self.nowhere.fetch_sub(1, Ordering::Relaxed); // see `note_nowhere`
-                None
+                (None, None)
             }
         }
     }
@@ -227,14 +253,16 @@ impl LockTable {
         granted
     }
 
-    /// Nobody waits outside for a lock any more.
-    pub fn leave_outside(&self, owner: &mut Owner, lock: u64) {
-        if self.come_in(owner, lock, None).is_some() {
+    /// Nobody waits outside for a lock any more. A lock that is none of the table's is told.
+    pub fn leave_outside(&self, owner: &mut Owner, lock: u64) -> Option<(Coarse, Mode)> {
+        let (held, counted) = self.come_in(owner, lock, None);
+        if held.is_some() {
             let own = owner.position();
             owner.commit_at(Position::default());
             self.release(owner, lock);
             owner.commit_at(own);
         }
+        counted
     }
 
     /// The lock that the last parked call met.

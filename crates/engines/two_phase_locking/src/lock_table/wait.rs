@@ -9,7 +9,6 @@ use hotrow_transaction::outcome::Conflict;
 
 use super::{Crowd, LockTable, Owner, Standing};
 use crate::deadlock;
-use crate::deadlock::graph::Search;
 use crate::policy::{Policy, Waiting};
 use crate::waiting::Verdict;
 
@@ -115,24 +114,15 @@ impl LockTable {
 
     /// Undoes others as long as they close cycles through the owner, or gives up itself.
     fn wait_in_graph(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {
-        if self.break_circles(&mut owner.search, owner.number) {
-            return self.give_up(owner, lock, Conflict::Victim);
-        }
-        match self.wait_until(owner, lock, None) {
-            Err(Conflict::Wound) => Err(Conflict::Victim),
-            waited => waited,
-        }
-    }
-
-    /// Has those undone that an owner which waits closes circles with; whether it is one itself.
-    fn break_circles(&self, search: &mut Search, owner: u32) -> bool {
         // Parts are read one after another: a cycle is believed when it is found twice.
-        while search.cycle(&self.cells, owner).is_some()
-            && let Some(last) = search.cycle(&self.cells, owner)
+        while owner.search.cycle(&self.cells, owner.number).is_some()
+            && let Some(last) = owner.search.cycle(&self.cells, owner.number)
         {
-            let among = search.members(owner, last);
+            let among = owner.search.members(owner.number, last);
             match deadlock::choose(&self.cells, among, self.deadlocks.victim) {
-                Some(victim) if victim == owner => return true,
+                Some(victim) if victim == owner.number => {
+                    return self.give_up(owner, lock, Conflict::Victim);
+                }
                 Some(victim) => {
                     let victim = &self.cells[victim as usize];
                     victim.doom();
@@ -142,13 +132,10 @@ impl LockTable {
                 None => break,
             }
         }
-        false
-    }
-
-    /// As [`LockTable::wait`] finds circles, of a session that waits for what is no lock of the
-    /// table ([`LockTable::set_waits`]).
-    pub fn break_circles_elsewhere(&self, owner: u32) -> bool {
-        self.keeps_graph() && self.break_circles(&mut Search::new(self.cells.len()), owner)
+        match self.wait_until(owner, lock, None) {
+            Err(Conflict::Wound) => Err(Conflict::Victim),
+            waited => waited,
+        }
     }
 
     fn wait_with_digest(&self, owner: &mut Owner, lock: u64) -> Result<(), Conflict> {

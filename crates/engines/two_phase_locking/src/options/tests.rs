@@ -85,22 +85,6 @@ fn settings_that_do_not_go_together_are_refused() {
 }
 
 #[test]
-fn counters_of_tables_are_for_planned_calls_alone() {
-    let form = |settings: &[(&str, &str)], sessions| {
-        let map = settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
-        let form = read(settings).unwrap().form(&map.collect(), sessions);
-        form.map_err(|error| error.to_string())
-    };
-    assert_eq!(form(&[], 0), Ok(Form::Lightweight));
-    assert_eq!(form(&[], 1), Ok(Form::Plain));
-    assert_eq!(form(&[("acquisition", "wait-die")], 0), Ok(Form::Plain));
-    assert_eq!(form(&[("intents", "inherited")], 1), Ok(Form::Inherited));
-    assert_eq!(form(&[("intents", "lightweight")], 0), Ok(Form::Lightweight));
-    let refused = form(&[("intents", "lightweight")], 1);
-    assert!(refused.is_err_and(|error| error.contains("no circles of waiting")));
-}
-
-#[test]
 fn every_variant_is_a_setting_that_exists() {
     for variant in ENTRY.variants {
         assert!(read(variant).is_ok(), "{variant:?}");

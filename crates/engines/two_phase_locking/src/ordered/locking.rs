@@ -22,7 +22,6 @@ use std::sync::Arc;
 
 use hotrow_base::ids::TableId;
 use hotrow_engine::journal::{Commit, Committer, Effect};
-use hotrow_engine::lock_mode::Mode;
 use hotrow_engine::protection::{KeyLock, Protection};
 use hotrow_engine::schema::SharedSchema;
 use hotrow_engine::source::Bell;
@@ -88,7 +87,7 @@ pub(super) struct Locking {
     /// while some of them lock keys
     beside: Option<BesideKeys>,
     /// held ahead of its turn, or not of the footprint at all (I4)
-    ahead: Option<(u64, Mode)>,
+    ahead: Option<u64>,
 }
 
 impl Locking {
@@ -138,12 +137,12 @@ impl Locking {
 
     /// See [`hotrow_engine::worker::Runner::is_due`].
     pub(super) fn is_due(&self, lock: u64) -> bool {
-        self.table.is_due(&self.owner, lock)
+        self.tables.is_due(&self.owner, lock)
     }
 
     /// See [`hotrow_engine::worker::Runner::leave_line`].
     pub(super) fn leave_line(&mut self, lock: u64) {
-        self.table.leave_outside(&mut self.owner, lock);
+        self.tables.leave_outside(&mut self.owner, lock);
     }
 
     /// Lets go of what nobody needs between two calls.
@@ -257,12 +256,13 @@ impl Locking {
     #[cold]
     pub(super) fn come_in(&mut self, resumed: Resumed) {
         let Some(lock) = resumed.lock else { return };
-        let come = self.table.come_in(&mut self.owner, lock, Some(resumed.since));
-        let Some(mode) = come else { return };
+        let Some(mode) = self.tables.come_in(&mut self.owner, lock, Some(resumed.since)) else {
+            return;
+        };
         let of_footprint = self.cold.iter().find(|request| request.lock() == lock).copied();
         let hot = self.hot.iter().position(|hot| hot.request.lock() == lock);
         let wanted = of_footprint.or_else(|| hot.map(|at| self.hot[at].request));
-        self.ahead = Some((lock, mode));
+        self.ahead = Some(lock);
         if wanted.is_some_and(|wanted| !mode.covers(wanted.mode().into())) {
             self.give_back_ahead(); // I1: nothing is converted
         } else if let Some(at) = hot {
@@ -274,7 +274,7 @@ impl Locking {
     /// Gives back what is held ahead of its turn, if that has not come (I4).
     #[inline]
     fn give_back_ahead(&mut self) {
-        let Some((lock, _)) = self.ahead.take() else { return };
+        let Some(lock) = self.ahead.take() else { return };
         if !self.cold[..self.cold_held].iter().any(|request| request.lock() == lock) {
             give_back(&self.table, &mut self.owner, lock, Position::default());
         }
@@ -414,32 +414,16 @@ impl Locking {
         for at in 0..self.coarse_wanted.len() {
             let (table, mode) = self.coarse_wanted[at];
             let (on, mode) = (Coarse::Table(table), mode.into());
-            self.take_ahead(on, mode);
             if !self.tables.try_acquire(&mut self.owner, &mut self.coarse, on, mode) {
                 self.give_back_kept(0); // I3
                 let Self { tables, owner, coarse, .. } = self;
                 let before = watch.begin_wait();
-                let granted = tables.acquire(owner, coarse, (on, mode));
+                let granted = tables.acquire(owner, coarse, (on, mode), |_| false);
                 watch.switch(before);
                 granted.map_err(Stop::Conflict)?;
             }
         }
         Ok(())
-    }
-
-    /// The turn of a table lock has come, which may be held ahead of it (I4): it is taken over, or
-    /// given back where it would have to be converted (I1).
-    #[inline]
-    fn take_ahead(&mut self, on: Coarse, mode: Mode) {
-        if let Some((lock, held)) = self.ahead
-            && lock == on.lock()
-        {
-            if held.covers(mode) {
-                self.ahead = None;
-            } else {
-                self.give_back_ahead();
-            }
-        }
     }
 
     /// Acquires the hot locks that an entry of the plan needs, with those that come before them.
