@@ -311,7 +311,7 @@ def unread(hotrow):
 @row
 def definition_behind_a_slow_statement(hotrow):
     "a definition waits for a statement of 3 s: others meanwhile, and the definition's own time-out"
-    server = Server(hotrow)
+    server = Server(hotrow, "--step-budget", "1000000000")
     control, slow, definer = server.connect(), server.connect(), server.connect()
     control.run(COUNTERS)
     much, _ = spinning(control, 3)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hotrow_tests::crash::faults::{self, FaultReport, Limit};
+use hotrow_tests::crash::faults::{self, Limit};
 use hotrow_tests::crash::workload::CLIENTS;
 use hotrow_tests::crash::{CrashOptions, run};
 
@@ -24,24 +24,25 @@ fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
     assert!(report.during_recovery < report.rounds / 2, "too many died early: {report}");
 }
 
+/// The log keeps a descriptor back for its next file and so mostly goes on where all others are
+/// taken; where something else of the process gets that one first, it fails, and says so.
 #[test]
-fn without_file_descriptors_the_log_fails_at_its_next_file_and_loses_nothing() {
-    // A read that may follow a fresh change is not told: one run in 50 or so.
-    let reads_go_on = (2..6).any(|seed| fails_without_file_descriptors(&options(seed)).reads == 1);
-    assert!(reads_go_on, "reads of durable data go on");
-}
-
-fn fails_without_file_descriptors(options: &CrashOptions) -> FaultReport {
-    let limit = Limit::OpenFiles(64);
-    let report = faults::run(options, limit).unwrap_or_else(|what| panic!("{what}"));
-    assert_eq!(report.trouble, "");
-    assert_eq!(report.errors.len(), CLIENTS, "every client is told: {report:?}");
-    for error in &report.errors {
-        assert!(["08007", "58030"].contains(&&error[..5]), "{error}");
-        assert!(error.contains("Too many open files"), "{error}");
+fn without_file_descriptors_the_log_changes_its_files_or_tells_and_loses_nothing() {
+    for seed in 2..5 {
+        let report = faults::run(&options(seed), Limit::OpenFiles(64));
+        let report = report.unwrap_or_else(|what| panic!("{what}"));
+        assert_eq!(report.trouble, "");
+        assert!(report.found.acknowledged > 0, "nothing was at stake: {report:?}");
+        if report.errors.is_empty() {
+            assert!(report.log_files > 3, "it was in its first files still: {report:?}");
+            continue;
+        }
+        assert_eq!(report.errors.len(), CLIENTS, "every client is told: {report:?}");
+        for error in &report.errors {
+            assert!(["08007", "58030"].contains(&&error[..5]), "{error}");
+            assert!(error.contains("Too many open files"), "{error}");
+        }
     }
-    assert!(report.found.acknowledged > 0, "nothing was at stake: {report:?}");
-    report
 }
 
 /// Log files get their length when they are made, so this is seen at the start.
