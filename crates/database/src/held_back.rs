@@ -28,8 +28,6 @@ use crate::rows::Rows;
 use crate::session::Session;
 use crate::settling::lost;
 
-/// How long a wait is that ends early.
-const BRIEFLY: Duration = Duration::from_micros(100);
 /// Calls that were submitted and are not durable, before the next one waits.
 const SUBMITTED_MAX: usize = 1024;
 
@@ -130,24 +128,23 @@ impl Horizon {
         self.inner.journal.log().is_none_or(|log| log.horizon() >= owed.epoch)
     }
 
-    /// Waits until answers that wait for this may be told; `briefly`: for some 100 µs at most, none
-    /// when it takes longer.
+    /// Waits until answers that wait for this may be told; none when it takes longer than `at_most`.
     ///
     /// # Errors
     ///
     /// In their place is to be told: 08007 if something may have been changed, 58030 if not.
-    pub fn wait_for(&self, owed: Owed, briefly: bool) -> Option<Result<(), Error>> {
+    pub fn wait_for(&self, owed: Owed, at_most: Option<Duration>) -> Option<Result<(), Error>> {
         let Some(log) = self.inner.journal.log() else { return Some(Ok(())) };
-        let waited = match briefly {
-            true => log.wait_for_until(owed.epoch, Ticks::from_now(BRIEFLY))?,
-            false => log.wait_for(owed.epoch),
+        let waited = match at_most {
+            Some(span) => log.wait_for_until(owed.epoch, Ticks::from_now(span))?,
+            None => log.wait_for(owed.epoch),
         };
         self.held_back.note_calls(&self.books, log);
         Some(waited.map_err(|failure| lost(&failure, owed.changes).into()))
     }
 
     fn wait(&self, owed: Owed) -> Result<(), Error> {
-        self.wait_for(owed, false).unwrap_or(Ok(()))
+        self.wait_for(owed, None).unwrap_or(Ok(()))
     }
 }
 

@@ -25,6 +25,12 @@ use crate::held::{Held, Sendable};
 
 /// Waits for nothing.
 const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+/// How often a client that has sent several messages is looked at for another one, while the log is
+/// waited for: as often as most logs sync.
+const LOOK_OFTEN: Duration = Duration::from_micros(100);
+/// And one that has sent one: that it sends more before it has its answer is seldom, and each look
+/// and each wait cost system calls.
+const LOOK_SELDOM: Duration = Duration::from_millis(2);
 /// Bytes read at a time.
 const READ_BYTES: usize = 16 << 10;
 /// A socket's time-out is no shorter, unless less is left.
@@ -289,7 +295,7 @@ impl Outgoing {
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.mark(false);
         self.refuse_broken()?;
-        while !self.send_durable(false)? {}
+        while !self.send_durable(None)? {}
         Ok(())
     }
 
@@ -304,13 +310,16 @@ impl Outgoing {
                 return self.flush();
             };
             let bytes = held.durable_bytes();
-            self.send(bytes)?;
+            // One answer goes in one piece.
+            if held.are_many() {
+                self.send(bytes)?;
+            }
             if self.held.as_ref().is_some_and(Held::is_any) && self.channel.has_input() {
                 return Ok(());
             }
-            // Who waits for this one answer sends nothing meanwhile.
-            let briefly = self.held.as_ref().is_some_and(Held::are_many);
-            if self.send_durable(briefly)? {
+            // Who waits for this one answer mostly sends nothing meanwhile.
+            let are_many = self.held.as_ref().is_some_and(Held::are_many);
+            if self.send_durable(Some(if are_many { LOOK_OFTEN } else { LOOK_SELDOM }))? {
                 return Ok(());
             }
         }
@@ -320,12 +329,12 @@ impl Outgoing {
         if self.is_broken { Err(ErrorKind::BrokenPipe.into()) } else { Ok(()) }
     }
 
-    /// Waits until what is held back is durable, or for a moment, and sends it; whether that is
-    /// all.
-    fn send_durable(&mut self, briefly: bool) -> io::Result<bool> {
+    /// Waits until what is held back is durable, or until `at_most` has passed, and sends it; whether
+    /// that is all.
+    fn send_durable(&mut self, at_most: Option<Duration>) -> io::Result<bool> {
         let sendable = match self.held.as_mut().filter(|held| held.is_any()) {
             None => Some(Sendable::All),
-            Some(held) => held.wait(briefly, &mut self.buffer),
+            Some(held) => held.wait(at_most, &mut self.buffer),
         };
         // An error may have taken the place of what is lost.
         self.whole = self.whole.min(self.buffer.len());

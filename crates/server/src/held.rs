@@ -15,6 +15,7 @@
 //!              work; here the worker is the thread of a connection
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use bytes::BytesMut;
 use hotrow::{Horizon, Owed, SqlError};
@@ -70,9 +71,9 @@ impl Held {
         !self.marks.is_empty()
     }
 
-    /// Whether answers to several messages are: their client sends more before it has them.
+    /// Whether answers up to several ReadyForQuery are: their client sends more before it has them.
     pub(crate) fn are_many(&self) -> bool {
-        self.marks.len() > 1
+        self.marks.iter().filter(|mark| mark.is_ready).nth(1).is_some()
     }
 
     /// Whether nothing more may be held back (I2).
@@ -95,11 +96,15 @@ impl Held {
         self.marks.iter_mut().for_each(|mark| mark.end -= bytes);
     }
 
-    /// Waits until all is durable, or until `briefly` has passed. None: it has; else whether the
+    /// Waits until all is durable, or until `at_most` has passed. None: it has; else whether the
     /// buffer may be sent, after what was lost has been replaced in it.
-    pub(crate) fn wait(&mut self, briefly: bool, buffer: &mut BytesMut) -> Option<Sendable> {
+    pub(crate) fn wait(
+        &mut self,
+        at_most: Option<Duration>,
+        buffer: &mut BytesMut,
+    ) -> Option<Sendable> {
         let all = self.marks.iter().fold(Owed::default(), |all, mark| all.and(mark.owed));
-        match self.horizon.wait_for(all, briefly)? {
+        match self.horizon.wait_for(all, at_most)? {
             Ok(()) => {
                 self.marks.clear();
                 Some(Sendable::All)
@@ -116,7 +121,7 @@ impl Held {
         for mark in std::mem::take(&mut self.marks) {
             let answer = &said[start..mark.end];
             start = mark.end;
-            let lost = self.horizon.wait_for(mark.owed, false).and_then(Result::err);
+            let lost = self.horizon.wait_for(mark.owed, None).and_then(Result::err);
             match lost {
                 None if !has_lost => buffer.extend_from_slice(answer),
                 Some(error) if !has_lost => {
