@@ -128,7 +128,8 @@ impl Horizon {
         self.inner.journal.log().is_none_or(|log| log.horizon() >= owed.epoch)
     }
 
-    /// Waits until answers that wait for this may be told; none when it takes longer than `at_most`.
+    /// Waits until answers that wait for this may be told; none when it takes longer than
+    /// `at_most`.
     ///
     /// # Errors
     ///

@@ -329,8 +329,8 @@ impl Outgoing {
         if self.is_broken { Err(ErrorKind::BrokenPipe.into()) } else { Ok(()) }
     }
 
-    /// Waits until what is held back is durable, or until `at_most` has passed, and sends it; whether
-    /// that is all.
+    /// Waits until what is held back is durable, or until `at_most` has passed, and sends it;
+    /// whether that is all.
     fn send_durable(&mut self, at_most: Option<Duration>) -> io::Result<bool> {
         let sendable = match self.held.as_mut().filter(|held| held.is_any()) {
             None => Some(Sendable::All),
