@@ -125,6 +125,8 @@ async def array_values(conn):
     same(await conn.fetchval("SELECT $1::bigint[]", [1, None, 3]), [1, None, 3])
     same(await conn.fetchval("SELECT $1::text[]", ["a", 'b"c', None, "d,e", ""]), ["a", 'b"c', None, "d,e", ""])
     same(await conn.fetchval("SELECT $1::int[]", []), [])
+    oids = "SELECT array_agg(x ORDER BY x) FROM unnest($1::oid[]) AS u(x)"
+    same(await conn.fetchval(oids, [1, 4294967295]), [1, 4294967295])
 
 
 @asynchronous

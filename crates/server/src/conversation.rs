@@ -333,7 +333,7 @@ impl<'a> Conversation<'a> {
             true => None,
             false => Some(self.session.prepare(text, &types).map_err(sql_error)?),
         };
-        let statement = Statement { text: text.to_owned(), named, prepared };
+        let statement = Statement::new(text.to_owned(), named, prepared);
         self.refuse_bytes(statement.bytes())?;
         self.statements.insert(&self.session, name, statement, NamedBy::Protocol);
         self.out.say(&ParseComplete::new());
@@ -347,7 +347,7 @@ impl<'a> Conversation<'a> {
             Naming::Prepare { name, types, text } => {
                 self.refuse_name(&name, text.len())?;
                 let prepared = Some(self.session.prepare(&text, &types)?);
-                let statement = Statement { text, named: Vec::new(), prepared };
+                let statement = Statement::new(text, Vec::new(), prepared);
                 self.refuse_bytes(statement.bytes())?;
                 self.statements.insert(&self.session, name, statement, NamedBy::Sql);
                 "PREPARE"
@@ -421,7 +421,7 @@ impl<'a> Conversation<'a> {
         }
         let rows = self.session.execute_prepared(&prepared, values)?;
         let format = if is_binary { Format::Binary } else { Format::Text };
-        let statement = Statement { text, named: Vec::new(), prepared: Some(prepared) };
+        let statement = Statement::new(text, Vec::new(), Some(prepared));
         let portal = Portal::declared(Rc::new(statement), rows, format, holds);
         self.refuse_bytes(portal.bytes())?;
         self.portals.insert(name.to_owned(), portal);
@@ -558,9 +558,7 @@ impl<'a> Conversation<'a> {
         let format = |at| formats.map_or(Format::Text, |portal| portal.format(at));
         match columns.is_empty() {
             true => self.out.say(&NoData::new()),
-            false => {
-                self.out.say(&row_description(&columns, &origins, described.bigints(), format))
-            }
+            false => self.out.say(&row_description(&columns, &origins, described.bigints, format)),
         }
         Ok(())
     }
@@ -610,7 +608,8 @@ impl<'a> Conversation<'a> {
             rows => all.min(first + rows as usize),
         };
         if !result.types.is_empty() {
-            let bigints = portal.statement.bigints();
+            let bigints = portal.statement.bigints;
+            bigints.check(result.rows.iter().skip(first).take(end - first).flatten())?;
             send_rows(out, result, first..end, bigints, |at| portal.format(at));
         }
         if end < all {

@@ -18,9 +18,17 @@ pub(crate) struct Statement {
     pub(crate) named: Vec<u32>,
     /// compiled; none: there is no statement in the text
     pub(crate) prepared: Option<Prepared>,
+    /// what arrays of bigint are in it
+    pub(crate) bigints: Bigints,
 }
 
 impl Statement {
+    /// A statement as it was sent.
+    pub(crate) fn new(text: String, named: Vec<u32>, prepared: Option<Prepared>) -> Self {
+        let bigints = Bigints::in_text(&text);
+        Self { text, named, prepared, bigints }
+    }
+
     /// Bytes of its text, and what it was parsed and compiled to, estimated.
     pub(crate) fn bytes(&self) -> usize {
         self.text.len() + self.prepared.as_ref().map_or(0, Prepared::bytes)
@@ -29,18 +37,9 @@ impl Statement {
     /// The types of its parameters by number: those that were named, as they were, since drivers
     /// hold on to them.
     pub(crate) fn parameter_numbers(&self) -> Vec<u32> {
-        let bigints = self.bigints();
-        let own = self.parameters().iter().map(|of| bigints.oid(*of));
+        let own = self.parameters().iter().map(|of| self.bigints.oid(*of));
         let named = self.named.iter().copied().chain(std::iter::repeat(0));
         own.zip(named).map(|(own, named)| if wire::is_open(named) { own } else { named }).collect()
-    }
-
-    /// What arrays of bigint are in it: oids where it casts to oid[]. The type oid is bigint here,
-    /// and asyncpg knows how an oid[] is sent, not a bigint[]: it asks the catalog for types that
-    /// it does not know, with arrays of oids in its question and in the answer, and were those told
-    /// to be bigint[], it would ask about that by the same question, for ever.
-    pub(crate) fn bigints(&self) -> Bigints {
-        if self.text.contains("::oid[]") { Bigints::Oids } else { Bigints::Own }
     }
 
     /// The types of its parameters.

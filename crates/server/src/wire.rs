@@ -94,11 +94,40 @@ pub(crate) const VOID: u32 = 2278;
 pub(crate) enum Bigints {
     /// bigint[]
     Own,
-    /// oid[]: see [`crate::portal::Statement::bigints`]
+    /// oid[]
     Oids,
 }
 
 impl Bigints {
+    /// What they are in a statement: oids where it casts to oid[]. The type oid is bigint here, and
+    /// asyncpg knows how an oid[] is sent, not a bigint[]: it asks the catalog for types that it
+    /// does not know, with arrays of oids in its question and in the answer, and were those told to
+    /// be bigint[], it would ask about that by the same question, for ever.
+    pub(crate) fn in_text(text: &str) -> Self {
+        if text.contains("::oid[]") { Self::Oids } else { Self::Own }
+    }
+
+    /// Fails where arrays of bigint are to be sent as oids and one of their numbers is none: 22003.
+    pub(crate) fn check<'v>(
+        self,
+        values: impl IntoIterator<Item = &'v Value>,
+    ) -> Result<(), SqlError> {
+        if self == Self::Own {
+            return Ok(());
+        }
+        for value in values {
+            let Value::Array(elements) = value else { continue };
+            for element in elements {
+                if let Value::BigInt(number) = element
+                    && u32::try_from(*number).is_err()
+                {
+                    return Err(SqlError::new(b"22003", "OID out of range"));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The identifier of a type.
     pub(crate) fn oid(self, sql_type: SqlType) -> u32 {
         match (self, sql_type) {
