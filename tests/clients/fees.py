@@ -9,6 +9,7 @@ Checks that no cent is lost. Needs pgbench.
 """
 
 import argparse
+import contextlib
 import os
 import tempfile
 
@@ -34,11 +35,11 @@ def main():
     parser.add_argument("--seconds", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as all_of_them:
         servers = []
         for number, program in enumerate(options.programs):
             data = os.path.join(directory, str(number))
-            servers.append(Server(program, "--connections", "300", directory=data))
+            servers.append(all_of_them.enter_context(Server(program, "--connections", "300", directory=data)))
             servers[-1].connect().run(SCHEMA)
         for clients in map(int, options.clients.split(",")):
             best = [0] * len(servers)
@@ -51,7 +52,6 @@ def main():
             total = server.connect().value("SELECT CAST(sum(cents) AS bigint) FROM account")
             if total != str(10_001 * 1_000_000):
                 raise SystemExit(f"{total} cents are there")
-            server.stop()
 
 
 if __name__ == "__main__":

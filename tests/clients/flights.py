@@ -21,7 +21,6 @@ import multiprocessing
 import os
 import pwd
 import random
-import re
 import shutil
 import statistics
 import subprocess
@@ -29,6 +28,8 @@ import tempfile
 import time
 
 import psycopg
+
+from wire import Server
 
 # Each session has seats of its own on each flight.
 SEATS = 20_000_000
@@ -62,26 +63,6 @@ class Postgres:
 
     def stop(self):
         self.run("pg_ctl", "-D", self.data, "-m", "immediate", "stop")
-
-
-class Hotrow:
-    """A server on a free port, in memory unless told where."""
-
-    name = "hotrow"
-
-    def __init__(self, program, options, where=("--memory",)):
-        command = [program, "serve", *where, "--listen", "127.0.0.1:0", "--connections", "200", *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for line in self.process.stdout:
-            if found := re.search(r"listening on 127\.0\.0\.1:(\d+)", line):
-                break
-        else:
-            raise SystemExit("the server does not listen")
-        self.conninfo = f"host=127.0.0.1 port={found[1]} user=tester dbname=app"
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
 
 
 def load(conninfo, flights, sold, with_index):
@@ -208,7 +189,7 @@ def main():
         servers = []
         try:
             if options.only != "postgres":
-                servers.append(Hotrow(options.hotrow, options.option.split()))
+                servers.append(Server(options.hotrow, "--connections", "200", *options.option.split()))
             if options.only != "hotrow" and glob.glob("/usr/lib/postgresql/*/bin/initdb"):
                 servers.append(Postgres(work))
             for sessions in map(int, options.sessions.split(",")):

@@ -17,13 +17,12 @@ import collections
 import multiprocessing
 import os
 import random
-import shutil
 import tempfile
 import time
 
 import psycopg
 
-import flights
+from wire import Server
 
 SCRIPT = """
 CREATE TABLE account (id int PRIMARY KEY, cents bigint NOT NULL);
@@ -97,24 +96,20 @@ def main():
     parser.add_argument("--disk", action="store_true")
     parser.add_argument("--at-least", type=float, default=0)
     options = parser.parse_args()
-    work = tempfile.mkdtemp()
-    where = [os.path.join(work, "data")] if options.disk else ["--memory"]
-    server = flights.Hotrow(options.hotrow, [], where)
-    try:
-        with psycopg.connect(server.conninfo, autocommit=True) as connection:
-            connection.execute(SCRIPT)
-            connection.execute("INSERT INTO account SELECT g, 0 FROM generate_series(0, %s) AS g" % (options.accounts - 1))
-        rates, failures = collections.Counter(), collections.Counter()
-        for turn in range(options.rounds):
-            for autocommit in (True, False):
-                rate, failed = measure(server, options, autocommit, turn * 1000)
-                rates[autocommit] += rate
-                failures += failed
-        with psycopg.connect(server.conninfo, autocommit=True) as connection:
-            total = connection.execute("SELECT sum(cents) FROM account").fetchone()[0]
-    finally:
-        server.stop()
-        shutil.rmtree(work)
+    with tempfile.TemporaryDirectory() as work:
+        server = Server(options.hotrow, "--connections", "200", directory=os.path.join(work, "data") if options.disk else None)
+        with server:
+            with psycopg.connect(server.conninfo, autocommit=True) as connection:
+                connection.execute(SCRIPT)
+                connection.execute("INSERT INTO account SELECT g, 0 FROM generate_series(0, %s) AS g" % (options.accounts - 1))
+            rates, failures = collections.Counter(), collections.Counter()
+            for turn in range(options.rounds):
+                for autocommit in (True, False):
+                    rate, failed = measure(server, options, autocommit, turn * 1000)
+                    rates[autocommit] += rate
+                    failures += failed
+            with psycopg.connect(server.conninfo, autocommit=True) as connection:
+                total = connection.execute("SELECT sum(cents) FROM account").fetchone()[0]
     ratio = rates[False] / rates[True]
     print(f"{ratio:.2f} of the rate of calls alone")
     if failures or total != 0:

@@ -6,10 +6,4 @@
 # Needs python3 with venv; psycopg is installed by pip under target/clients.
 set -euo pipefail
 source "$(dirname "$0")/serve.bash"
-if [ ! -e "$tools/psycopg/done" ]; then
-    python3 -m venv "$tools/psycopg"
-    "$tools/psycopg/bin/pip" install --quiet --disable-pip-version-check 'psycopg[binary]==3.3.*'
-    touch "$tools/psycopg/done"
-fi
-serve "$1"
-"$tools/psycopg/bin/python" "$here/psycopg_checks.py" "${@:2}"
+check_python psycopg "$1" 'psycopg[binary]==3.3.*' -- "${@:2}"

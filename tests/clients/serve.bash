@@ -38,3 +38,18 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # Where the checks keep what they install.
 tools=$(cd "$here/../.." && pwd)/target/clients
 mkdir -p "$tools"
+
+# `check_python TOOL path/to/hotrow PACKAGES -- [names of checks]`: runs TOOL_checks.py with these packages of pip.
+check_python() {
+    local tool=$1 hotrow=$2 packages=()
+    shift 2
+    while [ "$1" != -- ]; do packages+=("$1"); shift; done
+    shift
+    if [ ! -e "$tools/$tool/done" ]; then
+        python3 -m venv "$tools/$tool"
+        "$tools/$tool/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
+        touch "$tools/$tool/done"
+    fi
+    serve "$hotrow"
+    "$tools/$tool/bin/python" "$here/${tool}_checks.py" "$@"
+}

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 READY = b"Z\0\0\0\5"
@@ -93,7 +94,9 @@ def told(come):
 
 
 class Server:
-    """`hotrow serve` on a free port; in memory, unless a directory is given."""
+    """`hotrow serve` on a free port; in memory, unless a directory is given. Ends with its `with`."""
+
+    name = "hotrow"
 
     def __init__(self, program, *options, directory=None):
         where = ["--data", directory] if directory else ["--memory"]
@@ -104,6 +107,9 @@ class Server:
             said.append(line)
             if found := re.search(r"listening on 127\.0\.0\.1:(\d+)", line):
                 self.port = int(found[1])
+                self.conninfo = f"host=127.0.0.1 port={self.port} user=tester dbname=app"
+                # What it logs from now on must not fill the pipe, or it would wait for a reader.
+                threading.Thread(target=self.process.stdout.read, daemon=True).start()
                 return
         sys.exit("the server does not listen:\n" + "".join(said))
 
@@ -123,6 +129,12 @@ class Server:
     def stop(self):
         self.process.terminate()
         self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
 
 
 def pgbench(server, script, clients, seconds, mode="prepared"):

@@ -202,6 +202,22 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table of columns and nothing else.
+    fn bare(id: TableId, name: &str, columns: Vec<Column>, layout: RowLayout) -> Self {
+        Self {
+            id,
+            name: name.to_owned(),
+            columns,
+            layout,
+            primary: None,
+            secondary: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            routing: None,
+            sequence: None,
+        }
+    }
+
     /// The column with this name.
     pub fn column(&self, name: &str) -> Option<ColumnId> {
         self.columns.iter().position(|c| c.name == name).map(|i| ColumnId(i as u16))
@@ -271,18 +287,7 @@ impl Catalog {
     ) -> Result<TableId, SqlError> {
         let id = TableId(self.tables.len() as u16);
         let layout = layout_of(name, &columns)?;
-        self.tables.push(Table {
-            id,
-            name: name.to_owned(),
-            layout,
-            columns,
-            primary: None,
-            secondary: Vec::new(),
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
-            routing: None,
-            sequence: None,
-        });
+        self.tables.push(Table::bare(id, name, columns, layout));
         if let Some(definition) = primary {
             assert!(definition.unique, "a primary key is unique");
             match self.push_index(id, definition) {
@@ -541,17 +546,9 @@ fn forget<T: PartialEq>(names: &mut HashTrieMapSync<String, T>, name: &str, of: 
 }
 
 /// What stands for tables that were dropped, where somebody still asks for one.
-static NO_TABLE: LazyLock<Table> = LazyLock::new(|| Table {
-    id: TableId(u16::MAX),
-    name: "(dropped)".to_owned(),
-    columns: Vec::new(),
-    layout: RowLayout::new(&[]).expect("no column is too long"),
-    primary: None,
-    secondary: Vec::new(),
-    checks: Vec::new(),
-    foreign_keys: Vec::new(),
-    routing: None,
-    sequence: None,
+static NO_TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let layout = RowLayout::new(&[]).expect("no column is too long");
+    Table::bare(TableId(u16::MAX), "(dropped)", Vec::new(), layout)
 });
 
 /// The same for indexes.

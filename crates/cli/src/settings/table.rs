@@ -1,6 +1,7 @@
 //! The table of settings.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use hotrow::Durability;
 use tracing::level_filters::LevelFilter;
@@ -320,9 +321,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         otherwise: Value("60s"),
         heading: LIMITS,
         about: "How long a transaction may be idle between two statements (25P03); 0s: for ever",
-        form: Span(0..=30 * DAY_MS, |to, span| {
-            to.config.idle_in_transaction = (!span.is_zero()).then_some(span);
-        }),
+        form: Span(0..=30 * DAY_MS, |to, span| to.config.idle_in_transaction = unless_zero(span)),
     },
     Setting {
         name: "idle-while-awaited",
@@ -330,9 +329,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         otherwise: Value("10s"),
         heading: LIMITS,
         about: "The same, all in all, while others wait for what it holds; 0s: no such limit",
-        form: Span(0..=30 * DAY_MS, |to, span| {
-            to.config.idle_while_awaited = (!span.is_zero()).then_some(span);
-        }),
+        form: Span(0..=30 * DAY_MS, |to, span| to.config.idle_while_awaited = unless_zero(span)),
     },
     Setting {
         name: "startup-patience",
@@ -373,9 +370,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         heading: OVERLOAD,
         about: "Within which a thread must take a call, else it fails with 53300 and has done \
             nothing; 0s: calls wait. Sessions have their own: SET hotrow.call_deadline",
-        form: Span(0..=DAY_MS, |to, span| {
-            to.config.call_deadline = (!span.is_zero()).then_some(span);
-        }),
+        form: Span(0..=DAY_MS, |to, span| to.config.call_deadline = unless_zero(span)),
     },
     Setting {
         name: "calls-per-key-max",
@@ -439,9 +434,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         heading: WATCHING,
         about: "Statements that take longer are told, with their text but not their values; \
             0s: none",
-        form: Span(0..=DAY_MS, |to, span| {
-            to.config.slow_statement = (!span.is_zero()).then_some(span);
-        }),
+        form: Span(0..=DAY_MS, |to, span| to.config.slow_statement = unless_zero(span)),
     },
     Setting {
         name: "checkpoint-log-bytes",
@@ -482,6 +475,11 @@ pub(super) static RULES: &[Rule] = &[
     Rule::Needs("tls-required", "tls-cert"),
     Rule::Needs("password-file", "user"),
 ];
+
+/// A span of time; none: there is to be no such limit.
+fn unless_zero(span: Duration) -> Option<Duration> {
+    (!span.is_zero()).then_some(span)
+}
 
 fn path(to: &mut Option<PathBuf>, text: &str) -> Result<(), String> {
     *to = Some(text.into());

@@ -355,24 +355,29 @@ impl LockTable {
     /// mode, the lock is converted to the join of both.
     #[inline]
     pub fn acquire(&self, owner: &mut Owner, lock: u64, mode: Mode) -> Acquired {
-        let mut bucket = self.bucket(lock);
-        if bucket.grant_at_once(lock, owner.number, mode) {
-            owner.meet(bucket.tag);
-            return Acquired::Granted;
-        }
-        self.acquire_met(bucket, owner, (lock, mode), Queueing::Leaves)
+        self.acquire_queued(owner, (lock, mode), Queueing::Leaves)
     }
 
     /// As [`LockTable::acquire`], but where it must be waited for outside, a place is kept in the
     /// queue: for who comes back for just this lock.
     #[inline]
     pub fn acquire_in_turn(&self, owner: &mut Owner, lock: u64, mode: Mode) -> Acquired {
+        self.acquire_queued(owner, (lock, mode), Queueing::Keeps)
+    }
+
+    #[inline(always)]
+    fn acquire_queued(
+        &self,
+        owner: &mut Owner,
+        (lock, mode): (u64, Mode),
+        queueing: Queueing,
+    ) -> Acquired {
         let mut bucket = self.bucket(lock);
         if bucket.grant_at_once(lock, owner.number, mode) {
             owner.meet(bucket.tag);
             return Acquired::Granted;
         }
-        self.acquire_met(bucket, owner, (lock, mode), Queueing::Keeps)
+        self.acquire_met(bucket, owner, (lock, mode), queueing)
     }
 
     /// The lock is held or waited for by somebody.
