@@ -12,7 +12,7 @@
 //! Concurrency  `connections` -> latched by who comes, who goes, who cancels and who stops
 
 use std::collections::HashMap;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -245,8 +245,10 @@ struct Connection {
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 /// Between two looks at whether one of too many connections has gone.
 const CROWD_PAUSE: Duration = Duration::from_millis(1);
-/// How long a client may take to read why it was refused (I3).
+/// How long a client may take to read why it was refused or cut off (I3).
 const READING_PATIENCE: Duration = Duration::from_secs(1);
+/// How long the end of a connection follows the error that tells of it.
+const END_FOLLOWS_AFTER: Duration = Duration::from_millis(20);
 /// Between two looks at whether all have gone.
 const DRAIN_LOOKS_EVERY: Duration = Duration::from_millis(5);
 
@@ -394,18 +396,33 @@ fn crowded_out() -> SqlError {
 }
 
 /// Waits until a client has read what it was told, or has had the time to (I3): a socket that is
-/// closed with something unread resets the connection, and the client may lose what was said.
+/// closed with something unread resets the connection, and the client may lose what was said. Some
+/// drivers tell their program only that the connection has ended when they meet the error and the
+/// end at once (tokio-postgres 0.7), so the end comes a moment later.
 fn let_read(stream: &Socket) {
-    let _ = stream.shutdown(Shutdown::Write);
-    let deadline = Ticks::from_now(READING_PATIENCE);
+    if !read_to_end(stream, END_FOLLOWS_AFTER) {
+        let _ = stream.shutdown(Shutdown::Write);
+        read_to_end(stream, READING_PATIENCE);
+    }
+}
+
+/// Reads for so long; whether the client has closed its side, or the connection has failed.
+fn read_to_end(stream: &Socket, patience: Duration) -> bool {
+    let deadline = Ticks::from_now(patience);
     let mut scrap = [0; 1024];
     while !deadline.has_passed() {
         let left = deadline.remaining().max(Duration::from_millis(1));
         let read = stream.set_read_timeout(Some(left)).and_then(|()| (&*stream).read(&mut scrap));
-        if matches!(read, Ok(0) | Err(_)) {
-            return;
+        match read {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
+                _ => return true,
+            },
         }
     }
+    false
 }
 
 impl Counts for Shared {
@@ -565,6 +582,7 @@ impl Shared {
         };
         drop(conversation); // what it held is free before its client hears
         self.say_good_bye((number, from), &mut out, ended);
+        let_read(&stream);
     }
 
     /// Ends a connection once its statement has ended.

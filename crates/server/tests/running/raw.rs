@@ -75,23 +75,38 @@ impl Raw {
     /// Reads up to ReadyForQuery.
     pub fn answer(&mut self) -> io::Result<Answer> {
         let mut answer = Answer::default();
+        while !self.read_message(&mut answer)? {}
+        Ok(answer)
+    }
+
+    /// Reads until the server has closed the connection in order.
+    pub fn last_words(&mut self) -> io::Result<Answer> {
+        let mut answer = Answer::default();
         loop {
-            let mut head = [0; 5];
-            self.stream.read_exact(&mut head)?;
-            let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
-            let mut body = vec![0; length as usize - 4];
-            self.stream.read_exact(&mut body)?;
-            match head[0] {
-                b'Z' => return Ok(answer),
-                b'D' => answer.values.extend(values(&body)),
-                b'E' => {
-                    let mut fields = body.split(|&byte| byte == 0);
-                    let code = fields.find(|field| field.first() == Some(&b'C'));
-                    answer.code = code.map(|code| String::from_utf8_lossy(&code[1..]).into_owned());
-                }
-                _ => {}
-            }
+            match self.read_message(&mut answer) {
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(answer),
+                read => read?,
+            };
         }
+    }
+
+    /// Adds one message to an answer; whether it is a ReadyForQuery.
+    fn read_message(&mut self, answer: &mut Answer) -> io::Result<bool> {
+        let mut head = [0; 5];
+        self.stream.read_exact(&mut head)?;
+        let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
+        let mut body = vec![0; length as usize - 4];
+        self.stream.read_exact(&mut body)?;
+        match head[0] {
+            b'D' => answer.values.extend(values(&body)),
+            b'E' => {
+                let mut fields = body.split(|&byte| byte == 0);
+                let code = fields.find(|field| field.first() == Some(&b'C'));
+                answer.code = code.map(|code| String::from_utf8_lossy(&code[1..]).into_owned());
+            }
+            _ => {}
+        }
+        Ok(head[0] == b'Z')
     }
 }
 
