@@ -16,53 +16,19 @@ nothing. Asserts no time: compare by eye, or by --at-least RATIO.
 
 import argparse
 import collections
-import glob
 import multiprocessing
-import os
-import pwd
 import random
-import shutil
 import statistics
-import subprocess
 import tempfile
 import time
 
 import psycopg
 
+import scratch_postgres
 from wire import Server
 
 # Each session has seats of its own on each flight.
 SEATS = 20_000_000
-
-
-class Postgres:
-    """A scratch cluster, owned by an unprivileged user, in a directory of its own."""
-
-    name = "postgres"
-
-    def __init__(self, work):
-        self.bin = max(glob.glob("/usr/lib/postgresql/*/bin"))
-        self.user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
-        self.data = os.path.join(work, "postgres")
-        os.mkdir(self.data)
-        shutil.chown(self.data, self.user)
-        os.chmod(work, 0o755)
-        self.run("initdb", "-D", self.data, "-A", "trust", "-U", "tester")
-        settings = "fsync=off synchronous_commit=off full_page_writes=off max_connections=200"
-        settings += " default_transaction_isolation=serializable shared_buffers=256MB"
-        settings += f" port=5499 unix_socket_directories={self.data}"
-        options = " ".join(f"-c {setting}" for setting in settings.split())
-        self.run("pg_ctl", "-D", self.data, "-o", options, "-w", "-l", os.path.join(self.data, "log"), "start")
-        self.conninfo = f"host={self.data} port=5499 user=tester dbname=postgres"
-
-    def run(self, program, *arguments):
-        command = [os.path.join(self.bin, program), *arguments]
-        if os.geteuid() == 0:
-            command = ["runuser", "-u", self.user, "--", *command]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=self.data)
-
-    def stop(self):
-        self.run("pg_ctl", "-D", self.data, "-m", "immediate", "stop")
 
 
 def load(conninfo, flights, sold, with_index):
@@ -190,8 +156,9 @@ def main():
         try:
             if options.only != "postgres":
                 servers.append(Server(options.hotrow, "--connections", "200", *options.option.split()))
-            if options.only != "hotrow" and glob.glob("/usr/lib/postgresql/*/bin/initdb"):
-                servers.append(Postgres(work))
+            if options.only != "hotrow" and scratch_postgres.is_there():
+                unlogged = ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]
+                servers.append(scratch_postgres.Postgres(work, *unlogged, "default_transaction_isolation=serializable"))
             for sessions in map(int, options.sessions.split(",")):
                 commits = collections.Counter()
                 for _ in range(options.rounds):

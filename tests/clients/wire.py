@@ -97,6 +97,7 @@ class Server:
     """`hotrow serve` on a free port; in memory, unless a directory is given. Ends with its `with`."""
 
     name = "hotrow"
+    database = "app"
 
     def __init__(self, program, *options, directory=None):
         where = ["--data", directory] if directory else ["--memory"]

@@ -25,12 +25,10 @@ use crate::held::{Held, Sendable};
 
 /// Waits for nothing.
 const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
-/// How often a client that has sent several messages is looked at for another one, while the log is
-/// waited for: as often as most logs sync.
-const LOOK_OFTEN: Duration = Duration::from_micros(100);
-/// And one that has sent one: that it sends more before it has its answer is seldom, and each look
-/// and each wait cost system calls.
-const LOOK_SELDOM: Duration = Duration::from_millis(2);
+/// How often a client is looked at for another message while the log is waited for. Most logs sync
+/// more often; a shorter time-out has a processor's timer set anew for each wait, where the ticks
+/// of a busy system would do.
+const INPUT_LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Bytes read at a time.
 const READ_BYTES: usize = 16 << 10;
 /// A socket's time-out is no shorter, unless less is left.
@@ -295,8 +293,7 @@ impl Outgoing {
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.mark(false);
         self.refuse_broken()?;
-        while !self.send_durable(None)? {}
-        Ok(())
+        self.send_durable()
     }
 
     /// As [`Outgoing::flush`], but gives up when something has come that was not read: it can be
@@ -304,23 +301,30 @@ impl Outgoing {
     fn flush_or_input(&mut self) -> io::Result<()> {
         self.mark(false);
         self.refuse_broken()?;
+        // One answer goes in one piece, and who waits for it mostly sends nothing meanwhile: each
+        // look is a system call.
+        let mut is_one = !self.held.as_ref().is_some_and(Held::are_many);
         loop {
             let Some(held) = self.held.as_mut().filter(|held| held.is_any() && !held.is_full())
             else {
                 return self.flush();
             };
-            let bytes = held.durable_bytes();
-            // One answer goes in one piece.
-            if held.are_many() {
+            if is_one {
+                is_one = false;
+            } else {
+                let bytes = held.durable_bytes();
+                let is_all = !held.is_any();
                 self.send(bytes)?;
+                if is_all {
+                    return self.flush();
+                }
+                if self.channel.has_input() {
+                    return Ok(());
+                }
             }
-            if self.held.as_ref().is_some_and(Held::is_any) && self.channel.has_input() {
-                return Ok(());
-            }
-            // Who waits for this one answer mostly sends nothing meanwhile.
-            let are_many = self.held.as_ref().is_some_and(Held::are_many);
-            if self.send_durable(Some(if are_many { LOOK_OFTEN } else { LOOK_SELDOM }))? {
-                return Ok(());
+            let first = self.held.as_ref().and_then(|held| held.wait_for_first(INPUT_LOOK_EVERY));
+            if let Some(Err(_)) = first {
+                return self.flush(); // it tells what is lost
             }
         }
     }
@@ -329,22 +333,20 @@ impl Outgoing {
         if self.is_broken { Err(ErrorKind::BrokenPipe.into()) } else { Ok(()) }
     }
 
-    /// Waits until what is held back is durable, or until `at_most` has passed, and sends it;
-    /// whether that is all.
-    fn send_durable(&mut self, at_most: Option<Duration>) -> io::Result<bool> {
+    /// Waits until all that is held back is durable, and sends it.
+    fn send_durable(&mut self) -> io::Result<()> {
         let sendable = match self.held.as_mut().filter(|held| held.is_any()) {
-            None => Some(Sendable::All),
-            Some(held) => held.wait(at_most, &mut self.buffer),
+            None => Sendable::All,
+            Some(held) => held.wait(&mut self.buffer),
         };
         // An error may have taken the place of what is lost.
         self.whole = self.whole.min(self.buffer.len());
-        let Some(sendable) = sendable else { return Ok(false) };
         self.send(self.buffer.len())?;
         if sendable == Sendable::Last {
             self.is_broken = true;
             return Err(ErrorKind::BrokenPipe.into());
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Sends the first bytes of the buffer.

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use hotrow::{Horizon, Owed, SqlError};
+use hotrow::{Error, Horizon, Owed, SqlError};
 use pgwire::messages::Message;
 
 use crate::report::{Severity, response, sql_error};
@@ -96,21 +96,23 @@ impl Held {
         self.marks.iter_mut().for_each(|mark| mark.end -= bytes);
     }
 
-    /// Waits until all is durable, or until `at_most` has passed. None: it has; else whether the
-    /// buffer may be sent, after what was lost has been replaced in it.
-    pub(crate) fn wait(
-        &mut self,
-        at_most: Option<Duration>,
-        buffer: &mut BytesMut,
-    ) -> Option<Sendable> {
+    /// Waits until all is durable; whether the buffer may be sent, after what was lost has been
+    /// replaced in it.
+    pub(crate) fn wait(&mut self, buffer: &mut BytesMut) -> Sendable {
         let all = self.marks.iter().fold(Owed::default(), |all, mark| all.and(mark.owed));
-        match self.horizon.wait_for(all, at_most)? {
-            Ok(()) => {
+        match self.horizon.wait_for(all, None) {
+            Some(Err(_)) => self.replace_lost(buffer),
+            _ => {
                 self.marks.clear();
-                Some(Sendable::All)
+                Sendable::All
             }
-            Err(_) => Some(self.replace_lost(buffer)),
         }
+    }
+
+    /// Waits until the first answer is durable, or lost; none when it takes longer than `at_most`.
+    pub(crate) fn wait_for_first(&self, at_most: Duration) -> Option<Result<(), Error>> {
+        let first = self.marks.front()?;
+        self.horizon.wait_for(first.owed, Some(at_most))
     }
 
     /// The log has failed: puts errors where answers are lost (I3).
