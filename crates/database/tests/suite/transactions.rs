@@ -1,5 +1,6 @@
 //! Transactions of several statements: states, errors, savepoints, and who ends them.
 
+mod bystanders;
 mod first_calls;
 mod spans;
 mod two_sessions;

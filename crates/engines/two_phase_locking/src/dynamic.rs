@@ -29,7 +29,7 @@ use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::outcome::{Conflict, Stop};
 
-use crate::foresight::Foresight;
+use crate::foresight::{Foresight, Notes};
 use crate::held::Held;
 use crate::intents::{Coarse, Private, TableLocks};
 use crate::key_range::{LockKeys, Ranges};
@@ -58,20 +58,28 @@ pub(crate) struct Foresees {
     /// more statements follow, which may change what was read
     pub(crate) is_awake: bool,
     /// it is the transaction's turn to tell what it does
-    pub(crate) notes: bool,
+    pub(crate) tells: bool,
+    pub(crate) notes: Notes,
 }
 
 impl Foresees {
     /// How strongly a key of which nothing but itself is asked for is to be held; `held`: already.
-    pub(crate) fn strength(&self, index: IndexId, key: Strength, held: Option<Mode>) -> Strength {
+    pub(crate) fn strength(
+        &mut self,
+        index: IndexId,
+        key: Strength,
+        held: Option<Mode>,
+    ) -> Strength {
         let held = held.map(|mode| mode.parts().key);
         match (key, held) {
             (Strength::Shared, None) if self.is_awake => {
-                self.known.note_read(index, self.notes);
+                if self.tells || self.known.asks(index) {
+                    self.notes.read(index);
+                }
                 if self.known.expects_change(index) { Strength::Update } else { key }
             }
             (Strength::Exclusive, Some(Strength::Shared | Strength::Update)) if self.is_awake => {
-                self.known.note_change(index, self.notes);
+                self.notes.change(index);
                 key
             }
             _ => key,

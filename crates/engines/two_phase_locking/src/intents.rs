@@ -14,9 +14,10 @@
 //!              takes it all reads both (locking.txt 5.3)
 //!              I4 counters do not know who holds them, so no policy finds cycles through them. Who
 //!              waits here dynamically looks now and then who waits for what it holds itself,
-//!              without whom there is no cycle: younger ones are undone, for an older or a planned
-//!              one it gives up; and calls do after a time in any case. So the oldest gets through,
-//!              though somebody may be undone without need. Planned owners take these locks first,
+//!              and whether one of those holds a counter that is waited for, without whom there is
+//!              no cycle: younger ones are undone, for an older or a planned one it gives up; and
+//!              calls do after a time in any case. So the oldest gets through, though somebody may
+//!              be undone without need. Planned owners take these locks first,
 //!              in the order of tables, and never give up
 //! Source       locking.txt 3 (lightweight intent locks, Algorithms 3 and 4) and 3.1 (speculative
 //!              lock inheritance, after Johnson et al.). We differ: an event count, which loses no
@@ -43,6 +44,7 @@ use hotrow_transaction::outcome::Conflict;
 use self::inherited::Inheritance;
 use self::lightweight::Lightweight;
 use crate::lock_table::{Acquired, LockTable, Owner, Standing};
+use crate::waiting::COUNTERS;
 
 /// How table locks are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
@@ -219,7 +221,7 @@ impl TableLocks {
             }
         };
         if granted {
-            private.take(owner, on, mode);
+            self.take(owner, private, on, mode);
         }
         granted
     }
@@ -260,8 +262,9 @@ impl TableLocks {
                         return Err(Conflict::Parked);
                     }
                     let waits = |patience: Patience| {
+                        let is_awaited = |at| self.lightweight.is_counter_awaited(at);
                         began.elapsed() < patience.most
-                            && prevails(owner)
+                            && (!self.table.may_close_circle(owner, is_awaited) || prevails(owner))
                             && !self.is_awaited_beside(private, Some(on))
                     };
                     match patience {
@@ -295,8 +298,17 @@ impl TableLocks {
                 }
             }
         }
-        private.take(owner, on, mode);
+        self.take(owner, private, on, mode);
         Ok(())
+    }
+
+    /// Notes what has been granted.
+    #[inline]
+    fn take(&self, owner: &mut Owner, private: &mut Private, on: Coarse, mode: Mode) {
+        private.take(owner, on, mode);
+        if self.form == Form::Lightweight && owner.is_session() {
+            self.table.add_counter(owner, on.number() % GLOBAL);
+        }
     }
 
     /// Whether a lock that was not to be had must be waited for outside, since a session has it or
@@ -364,6 +376,9 @@ impl TableLocks {
                         self.table.call_outside();
                     }
                 }
+                if owner.is_session() {
+                    self.table.clear_counters(owner);
+                }
             }
             Form::Plain => {
                 for held in private.held.drain(..) {
@@ -385,4 +400,4 @@ impl TableLocks {
 
 /// Entries of the global lock table: tables whose numbers differ by a multiple share one, which is
 /// merely stricter.
-const GLOBAL: usize = 256;
+const GLOBAL: usize = COUNTERS;

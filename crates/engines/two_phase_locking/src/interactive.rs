@@ -26,7 +26,7 @@ use hotrow_transaction::plan::Footprint;
 
 use crate::ahead::{Ahead, HeldAhead};
 use crate::dynamic::{Foresees, LockNow, Locking};
-use crate::foresight::Foresight;
+use crate::foresight::{Foresight, Notes};
 use crate::heat::Heat;
 use crate::intents::TableLocks;
 use crate::key_range::{LockKeys, Ranges};
@@ -129,7 +129,8 @@ fn slots_of<F: Form>(
     let known = (ranges == Ranges::Orthogonal).then(Arc::<Foresight>::default);
     Slots::new(ground, options, |number| {
         let mut locking = Locking::new(Arc::clone(tables), threads + number);
-        let foresees = |known| Foresees { known, is_awake: false, notes: false };
+        let foresees =
+            |known| Foresees { known, is_awake: false, tells: false, notes: Notes::default() };
         locking.foresight = known.clone().map(foresees);
         locking.owner.attend_to_quiet(Arc::clone(&ground.schema));
         let watch = Stopwatch::default();
@@ -159,9 +160,9 @@ impl<F: Form> Locks for SessionLocks<F> {
     }
 
     fn expect_more(&mut self, expects: bool) {
-        let notes = expects && self.transactions % TRANSACTIONS_PER_NOTE == 1;
+        let tells = expects && self.transactions % TRANSACTIONS_PER_NOTE == 1;
         if let Some(foresees) = &mut self.locking.foresight {
-            (foresees.is_awake, foresees.notes) = (expects, notes);
+            (foresees.is_awake, foresees.tells) = (expects, tells);
         }
     }
 
@@ -234,6 +235,12 @@ impl<F: Form> Locks for SessionLocks<F> {
     }
 
     fn release_all(&mut self, position: Option<Position>) {
+        if let Some(Foresees { known, notes, .. }) = &mut self.locking.foresight {
+            if position.is_some() {
+                known.learn(notes);
+            }
+            notes.clear(); // who was undone had perhaps not come to its changes
+        }
         self.locking.release_at(position.unwrap_or_default());
     }
 }

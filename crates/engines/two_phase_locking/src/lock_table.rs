@@ -512,6 +512,43 @@ impl LockTable {
         true
     }
 
+    /// Notes that a session's transaction holds a table lock by a counter.
+    pub fn add_counter(&self, owner: &Owner, counter: usize) {
+        self.cells[owner.number as usize].add_counter(counter);
+    }
+
+    /// It holds none any more.
+    pub fn clear_counters(&self, owner: &Owner) {
+        self.cells[owner.number as usize].clear_counters();
+    }
+
+    /// For an owner that waits for a counter: whether a circle may go through it. Then somebody
+    /// waits for the owner, over others or not, who holds a lock by a counter that is waited for.
+    /// Of calls it is not known what they hold. `is_awaited`: whether a counter is waited for.
+    pub fn may_close_circle(&self, owner: &Owner, is_awaited: impl Fn(usize) -> bool) -> bool {
+        if self.deadlocks.policy != Policy::WaitForGraph {
+            return true; // nobody knows who waits for whom
+        }
+        // Who waits for the owner, found from the owner on.
+        let mut found = vec![0_u64; self.cells.len().div_ceil(64)];
+        let is_in = |found: &[u64], at: usize| found[at / 64] >> (at % 64) & 1 != 0;
+        found[owner.number as usize / 64] |= 1 << (owner.number % 64);
+        let mut grows = true;
+        while std::mem::take(&mut grows) {
+            for (at, cell) in self.cells.iter().enumerate() {
+                if is_in(&found, at) || !cell.waits_for_any_of(&found) {
+                    continue;
+                }
+                if cell.party() != Party::Session || cell.counters().any(&is_awaited) {
+                    return true;
+                }
+                found[at / 64] |= 1 << (at % 64);
+                grows = true;
+            }
+        }
+        false
+    }
+
     /// Whether one owner's transaction began before another's.
     fn is_older(&self, one: u32, other: u32) -> bool {
         let rank = |owner: u32| (self.cells[owner as usize].age(), owner);

@@ -18,6 +18,8 @@
 //!    comes too late hits nobody; written by anybody, read by the owner
 //!  - W4  set -> whom the owner waits for (a wait-for graph's local part or a dreadlocks digest),
 //!    see [`crate::deadlock`]
+//!  - W5  counters -> those of the table locks that a session's transaction holds, a bit each;
+//!    written by the owner, read as hints by who looks again and again
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -40,6 +42,9 @@ pub enum Verdict {
     Refused,
 }
 
+/// Counters of table locks; see [`crate::intents`].
+pub const COUNTERS: usize = 256;
+
 /// See the module.
 #[derive(Debug)]
 pub struct WaitingCell {
@@ -55,6 +60,7 @@ pub struct WaitingCell {
     /// of who has nobody sleep here
     bell: OnceLock<Arc<dyn Bell>>,
     set: Box<[AtomicU64]>,
+    counters: [AtomicU64; COUNTERS / 64],
     parker: Parker,
 }
 
@@ -73,6 +79,7 @@ impl WaitingCell {
             waits_for: AtomicU64::new(0),
             bell: OnceLock::new(),
             set: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            counters: Default::default(),
             parker: Parker::default(),
         }
     }
@@ -203,6 +210,32 @@ impl WaitingCell {
     #[inline]
     pub fn set(&self) -> &[AtomicU64] {
         &self.set
+    }
+
+    /// Whether the owner waits for another one (W4).
+    pub fn waits_for_any_of(&self, others: &[u64]) -> bool {
+        let both = |(own, other): (&AtomicU64, &u64)| own.load(Ordering::SeqCst) & other != 0; // G2
+        self.set.iter().zip(others).any(both)
+    }
+
+    /// Notes that the owner's transaction holds a lock by a counter.
+    pub fn add_counter(&self, counter: usize) {
+        let word = &self.counters[counter / 64];
+        // Relaxed: W5; only the owner writes.
+        word.store(word.load(Ordering::Relaxed) | 1 << (counter % 64), Ordering::Relaxed);
+    }
+
+    /// It holds none any more.
+    pub fn clear_counters(&self) {
+        self.counters.iter().for_each(|word| word.store(0, Ordering::Relaxed)); // W5
+    }
+
+    /// The counters by which the owner's transaction holds locks, and perhaps some by which it did.
+    pub fn counters(&self) -> impl Iterator<Item = usize> {
+        self.counters.iter().enumerate().flat_map(|(at, word)| {
+            let bits = word.load(Ordering::Relaxed); // W5
+            (0..64).filter(move |bit| bits >> bit & 1 != 0).map(move |bit| at * 64 + bit)
+        })
     }
 
     /// Whether the owner's digest has grown old; only back-off asks.

@@ -216,6 +216,11 @@ impl Lightweight {
         entry.state.lock().waiting > u32::from(own)
     }
 
+    /// Whether somebody waits for a lock of a counter.
+    pub fn is_counter_awaited(&self, counter: usize) -> bool {
+        self.entries.get(counter).is_some_and(|entry| entry.state.lock().waiting > 0)
+    }
+
     /// Gives a lock back; whether some wait for it outside, who are to be called.
     #[inline]
     pub fn release(&self, owner: &Owner, on: Coarse, mode: Mode) -> bool {
