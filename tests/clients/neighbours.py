@@ -198,6 +198,31 @@ def tables(hotrow):
 
 
 @row
+def restart(hotrow):
+    "872 definitions in the log, then kill -9: the next start, until somebody is answered"
+    with tempfile.TemporaryDirectory() as directory:
+        data = os.path.join(directory, "data")
+        with Server(hotrow, directory=data) as server:
+            own = server.connect()
+            for n in range(109):
+                own.run(f"CREATE TABLE t{n} (id bigint PRIMARY KEY, n bigint NOT NULL, name text UNIQUE)")
+                own.run(f"CREATE INDEX t{n}_n ON t{n} (n)")
+                own.run(f"CREATE FUNCTION f{n}(k bigint) RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE r bigint; BEGIN"
+                        f" UPDATE t{n} SET n = n + 1 WHERE id = k RETURNING n INTO r; RETURN r; END $$")
+                own.run(f"CREATE VIEW v{n} AS SELECT id, sum(n) AS n FROM t{n} GROUP BY id")
+                own.run(f"INSERT INTO t{n} VALUES (1, 0, 'one')")
+                own.run(f"SELECT f{n}(1)")
+                own.run(f"DROP VIEW v{n}" if n % 2 else f"SELECT n FROM v{n}")
+                own.run(f"DROP FUNCTION f{n}" if n % 2 else f"ALTER TABLE t{n} ADD COLUMN more bigint")
+            server.process.kill()
+            server.process.wait()
+        began = time.monotonic()
+        with Server(hotrow, directory=data) as server:
+            n = server.connect().value("SELECT n FROM t108")
+            print(f"  answered after {time.monotonic() - began:.2f} s; the last call's row has {n}")
+
+
+@row
 def waiters(hotrow):
     "one session idles in BEGIN with a row, 200 CALLs wait for it: calls of other rows, and the waiters' time-outs"
     with Server(hotrow, "--connections", "300", "--idle-while-awaited", "60s") as server:
