@@ -158,7 +158,7 @@ pub(crate) struct BenchRunArguments {
     #[arg(long)]
     pub(crate) parameters: bool,
     /// Seconds to measure in each run
-    #[arg(long, value_name = "S", default_value = "3", value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value = "2.5", value_parser = seconds)]
     pub(crate) seconds: f64,
     /// Seconds to run before measuring
     #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
