@@ -13,34 +13,16 @@ their ratio. Checks that branches, tellers, accounts and history agree. Needs pg
 import argparse
 import contextlib
 import os
-import re
-import subprocess
 import sys
 import tempfile
 
 from scratch_postgres import Postgres
-from wire import Connection, Server
+from wire import Connection, Server, pgbench_rate, run_pgbench
 
 SUMS = """SELECT CAST((SELECT sum(bbalance) FROM pgbench_branches) AS text) || ' '
   || CAST((SELECT sum(tbalance) FROM pgbench_tellers) AS text) || ' '
   || CAST((SELECT sum(abalance) FROM pgbench_accounts) AS text) || ' '
   || CAST((SELECT coalesce(sum(delta), 0) FROM pgbench_history) AS text)"""
-
-
-def pgbench(server, *options):
-    where = ["-h", "127.0.0.1", "-p", str(server.port), "-U", "tester"]
-    ran = subprocess.run(["pgbench", *where, *options, server.database], capture_output=True, text=True)
-    if ran.returncode:
-        sys.exit(f"pgbench: {ran.stdout}{ran.stderr}")
-    return ran.stdout
-
-
-def measure(server, mode, options):
-    clients, seconds = str(options.clients), str(options.seconds)
-    said = pgbench(server, "-n", "-b", "tpcb-like", "-M", mode, "-c", clients, "-j", "2", "-T", seconds)
-    if "failed transactions: 0 " not in said:
-        sys.exit(f"{server.name}: {said}")
-    return float(re.search(r"tps = ([\d.]+)", said)[1])
 
 
 def check(server):
@@ -61,15 +43,16 @@ def main():
     options = parser.parse_args()
     modes, goals = options.modes.split(","), map(float, options.at_least.split(","))
     with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as all_of_them:
-        hotrow = Server(options.hotrow, directory=os.path.join(work, "hotrow"))
-        servers = [all_of_them.enter_context(server) for server in (hotrow, Postgres(work))]
+        hotrow = all_of_them.enter_context(Server(options.hotrow, directory=os.path.join(work, "hotrow")))
+        servers = [hotrow, all_of_them.enter_context(Postgres(work))]
         for server in servers:
-            pgbench(server, "-i", "-q", "-s", str(options.scale))
+            run_pgbench(server, "-i", "-q", "-s", str(options.scale))
         for mode, goal in zip(modes, goals):
             best = dict.fromkeys(servers, 0)
             for _ in range(options.rounds):
                 for server in servers:
-                    best[server] = max(best[server], measure(server, mode, options))
+                    run = dict(clients=options.clients, seconds=options.seconds, mode=mode)
+                    best[server] = max(best[server], pgbench_rate(server, "-b", "tpcb-like", **run))
             ratio = best[servers[0]] / best[servers[1]]
             rates = ", ".join(f"{server.name} {best[server]:.0f}" for server in servers)
             print(f"{mode:9} {rates} transactions a second: {ratio:.2f} times", flush=True)

@@ -138,13 +138,27 @@ class Server:
         self.stop()
 
 
+def run_pgbench(server, *options):
+    """What pgbench says when it has run; ends the program if it fails."""
+    where = ["-h", "127.0.0.1", "-p", str(server.port), "-U", "tester"]
+    ran = subprocess.run(["pgbench", *where, *options, server.database], capture_output=True, text=True)
+    if ran.returncode:
+        sys.exit(f"{server.name}: pgbench: {ran.stdout}{ran.stderr}")
+    return ran.stdout
+
+
+def pgbench_rate(server, *options, clients, seconds, mode="prepared"):
+    """Transactions a second. Ends the program if one of them fails."""
+    threads = str(min(clients, 2))
+    said = run_pgbench(server, "-n", "-M", mode, "-c", str(clients), "-j", threads, "-T", str(seconds), *options)
+    if not (found := re.search(r"tps = ([\d.]+)", said)) or "failed transactions: 0 " not in said:
+        sys.exit(f"{server.name}: pgbench: {said}")
+    return float(found[1])
+
+
 def pgbench(server, script, clients, seconds, mode="prepared"):
-    """Transactions a second of a script. Ends the program if one of them fails."""
+    """As pgbench_rate, of a script."""
     with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
         file.write(script)
         file.flush()
-        command = f"pgbench -h 127.0.0.1 -p {server.port} -U tester -n -M {mode} -c {clients} -j {min(clients, 2)} -T {seconds} -f"
-        ran = subprocess.run([*command.split(), file.name, "app"], capture_output=True, text=True)
-    if not (found := re.search(r"tps = ([\d.]+)", ran.stdout)) or "failed transactions: 0 " not in ran.stdout:
-        sys.exit(f"pgbench: {ran.stdout}{ran.stderr}")
-    return float(found[1])
+        return pgbench_rate(server, "-f", file.name, clients=clients, seconds=seconds, mode=mode)

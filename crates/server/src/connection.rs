@@ -307,7 +307,7 @@ impl Outgoing {
         loop {
             let Some(held) = self.held.as_mut().filter(|held| held.is_any() && !held.is_full())
             else {
-                return self.flush();
+                return self.send_durable();
             };
             if is_one {
                 is_one = false;
@@ -316,7 +316,7 @@ impl Outgoing {
                 let is_all = !held.is_any();
                 self.send(bytes)?;
                 if is_all {
-                    return self.flush();
+                    return self.send_durable();
                 }
                 if self.channel.has_input() {
                     return Ok(());
@@ -324,7 +324,7 @@ impl Outgoing {
             }
             let first = self.held.as_ref().and_then(|held| held.wait_for_first(INPUT_LOOK_EVERY));
             if let Some(Err(_)) = first {
-                return self.flush(); // it tells what is lost
+                return self.send_durable(); // it tells what is lost
             }
         }
     }

@@ -545,8 +545,7 @@ impl Shared {
             Err(ended) => Some(ended),
         };
         if let Some(ended) = ended {
-            self.say_good_bye((number, from), &mut out, ended);
-            return let_read(&stream);
+            return self.say_good_bye((number, from), &mut out, &stream, ended);
         }
         debug!(number, %from, is_encrypted = out.is_encrypted(), "a session begins");
         let shared = Arc::downgrade(self);
@@ -581,8 +580,7 @@ impl Shared {
             }
         };
         drop(conversation); // what it held is free before its client hears
-        self.say_good_bye((number, from), &mut out, ended);
-        let_read(&stream);
+        self.say_good_bye((number, from), &mut out, &stream, ended);
     }
 
     /// Ends a connection once its statement has ended.
@@ -604,7 +602,14 @@ impl Shared {
         }
     }
 
-    fn say_good_bye(&self, (number, from): (i32, Origin), out: &mut Outgoing, ended: Ended) {
+    /// Tells a client why its connection ends, if it does not know, and lets it read that.
+    fn say_good_bye(
+        &self,
+        (number, from): (i32, Origin),
+        out: &mut Outgoing,
+        stream: &Socket,
+        ended: Ended,
+    ) {
         match &ended {
             Ended::Left | Ended::Closed => debug!(number, %from, "a client has gone"),
             Ended::Failed => info!(number, %from, "a connection has failed"),
@@ -646,8 +651,9 @@ impl Shared {
                 let message = "terminating connection due to idle-session timeout";
                 refuse(out, b"57P05", message.to_owned(), "");
             }
-            Ended::Closed | Ended::Left | Ended::Failed => {} // nobody listens any more
+            Ended::Closed | Ended::Left | Ended::Failed => return, // nobody listens any more
         }
+        let_read(stream);
     }
 
     /// Lets all connections go (I1).

@@ -73,10 +73,11 @@ impl Foresees {
         let held = held.map(|mode| mode.parts().key);
         match (key, held) {
             (Strength::Shared, None) if self.is_awake => {
-                if self.tells || self.known.asks(index) {
+                let expects_change = self.known.expects_change(index);
+                if self.tells || !expects_change {
                     self.notes.read(index);
                 }
-                if self.known.expects_change(index) { Strength::Update } else { key }
+                if expects_change { Strength::Update } else { key }
             }
             (Strength::Exclusive, Some(Strength::Shared | Strength::Update)) if self.is_awake => {
                 self.notes.change(index);

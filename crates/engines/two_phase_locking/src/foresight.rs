@@ -91,11 +91,6 @@ impl Foresight {
         self.score(index).load(Ordering::Relaxed) >= LITTLE // a hint (I1)
     }
 
-    /// Whether a transaction is to take notes of an index, where it is not its turn.
-    pub(crate) fn asks(&self, index: IndexId) -> bool {
-        !self.expects_change(index)
-    }
-
     /// Learns from a transaction that has committed.
     pub(crate) fn learn(&self, notes: &mut Notes) {
         for Done { index, read, changed } in notes.done.drain(..) {

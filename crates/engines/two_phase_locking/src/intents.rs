@@ -186,7 +186,7 @@ pub struct TableLocks {
 impl TableLocks {
     /// Table locks beside the finer ones of `table`.
     pub fn new(table: Arc<LockTable>, form: Form) -> Self {
-        let lightweight = Lightweight::new(if form == Form::Lightweight { GLOBAL } else { 1 });
+        let lightweight = Lightweight::new(if form == Form::Lightweight { COUNTERS } else { 1 });
         Self { table, form, lightweight, inheritance: Inheritance::default() }
     }
 
@@ -307,7 +307,7 @@ impl TableLocks {
     fn take(&self, owner: &mut Owner, private: &mut Private, on: Coarse, mode: Mode) {
         private.take(owner, on, mode);
         if self.form == Form::Lightweight && owner.is_session() {
-            self.table.add_counter(owner, on.number() % GLOBAL);
+            self.table.add_counter(owner, self.lightweight.counter(on));
         }
     }
 
@@ -397,7 +397,3 @@ impl TableLocks {
         }
     }
 }
-
-/// Entries of the global lock table: tables whose numbers differ by a multiple share one, which is
-/// merely stricter.
-const GLOBAL: usize = COUNTERS;

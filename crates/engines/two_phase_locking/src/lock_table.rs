@@ -61,7 +61,7 @@ use hotrow_transaction::outcome::Conflict;
 
 use crate::deadlock::Cells;
 use crate::deadlock::dreadlocks::Dreadlocks;
-use crate::deadlock::graph::Search;
+use crate::deadlock::graph::{self, Search};
 use crate::deadlock::owners::Form;
 use crate::policy::{Deadlocks, Policy, Waiting};
 use crate::waiting::{Verdict, WaitingCell};
@@ -526,27 +526,11 @@ impl LockTable {
     /// waits for the owner, over others or not, who holds a lock by a counter that is waited for.
     /// Of calls it is not known what they hold. `is_awaited`: whether a counter is waited for.
     pub fn may_close_circle(&self, owner: &Owner, is_awaited: impl Fn(usize) -> bool) -> bool {
-        if self.deadlocks.policy != Policy::WaitForGraph {
-            return true; // nobody knows who waits for whom
-        }
-        // Who waits for the owner, found from the owner on.
-        let mut found = vec![0_u64; self.cells.len().div_ceil(64)];
-        let is_in = |found: &[u64], at: usize| found[at / 64] >> (at % 64) & 1 != 0;
-        found[owner.number as usize / 64] |= 1 << (owner.number % 64);
-        let mut grows = true;
-        while std::mem::take(&mut grows) {
-            for (at, cell) in self.cells.iter().enumerate() {
-                if is_in(&found, at) || !cell.waits_for_any_of(&found) {
-                    continue;
-                }
-                if cell.party() != Party::Session || cell.counters().any(&is_awaited) {
-                    return true;
-                }
-                found[at / 64] |= 1 << (at % 64);
-                grows = true;
-            }
-        }
-        false
+        // Under other policies nobody knows who waits for whom.
+        self.deadlocks.policy != Policy::WaitForGraph
+            || graph::any_waiter(&self.cells, owner.number, |waiter| {
+                waiter.party() != Party::Session || waiter.counters().any(&is_awaited)
+            })
     }
 
     /// Whether one owner's transaction began before another's.

@@ -212,12 +212,6 @@ impl WaitingCell {
         &self.set
     }
 
-    /// Whether the owner waits for another one (W4).
-    pub fn waits_for_any_of(&self, others: &[u64]) -> bool {
-        let both = |(own, other): (&AtomicU64, &u64)| own.load(Ordering::SeqCst) & other != 0; // G2
-        self.set.iter().zip(others).any(both)
-    }
-
     /// Notes that the owner's transaction holds a lock by a counter.
     pub fn add_counter(&self, counter: usize) {
         let word = &self.counters[counter / 64];

@@ -15,6 +15,8 @@
 use std::sync::atomic::Ordering;
 
 use super::Cells;
+use super::owners::Form;
+use crate::waiting::WaitingCell;
 
 /// Owners from which a search came to each owner.
 #[derive(Default, Debug)]
@@ -69,4 +71,25 @@ impl Search {
         };
         std::iter::successors(Some(last), before)
     }
+}
+
+/// Whether one of those who wait for an owner, over others or not, is as asked.
+pub fn any_waiter(cells: &Cells, owner: u32, is_such: impl Fn(&WaitingCell) -> bool) -> bool {
+    let form = Form::bitmap(cells.len());
+    let mut reached = vec![false; cells.len()];
+    reached[owner as usize] = true;
+    let mut to_visit = vec![owner];
+    while let Some(awaited) = to_visit.pop() {
+        for (other, cell) in cells.iter().enumerate() {
+            if reached[other] || !form.may_contain(cell.set(), awaited) {
+                continue;
+            }
+            if is_such(cell) {
+                return true;
+            }
+            reached[other] = true;
+            to_visit.push(other as u32);
+        }
+    }
+    false
 }

@@ -106,8 +106,14 @@ impl Lightweight {
         Self { entries: (0..entries).map(|_| CachePadded::default()).collect() }
     }
 
+    /// The counter of a lock: those of tables whose numbers differ by a multiple share one, which
+    /// is merely stricter.
+    pub fn counter(&self, on: Coarse) -> usize {
+        on.number() % self.entries.len()
+    }
+
     fn entry(&self, on: Coarse) -> &Entry {
-        &self.entries[on.number() % self.entries.len()]
+        &self.entries[self.counter(on)]
     }
 
     /// The tag of what was granted, if it was.
@@ -218,7 +224,7 @@ impl Lightweight {
 
     /// Whether somebody waits for a lock of a counter.
     pub fn is_counter_awaited(&self, counter: usize) -> bool {
-        self.entries.get(counter).is_some_and(|entry| entry.state.lock().waiting > 0)
+        self.entries[counter].state.lock().waiting > 0
     }
 
     /// Gives a lock back; whether some wait for it outside, who are to be called.
