@@ -14,14 +14,14 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
 use hotrow_sql::{
-    Argument, Compiled, Naming, ScriptStatement, compile, compile_with_parameters, parse_script,
-    table_number, with_literals,
+    Argument, Compiled, Naming, ScriptStatement, compile, compile_with_literals,
+    compile_with_parameters, parse_script, place_in_text, table_number, with_literals,
 };
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::granule::TableUse;
 use hotrow_transaction::invocation::Arguments;
 use hotrow_transaction::outcome::{SqlError, apart};
-use hotrow_transaction::program::{Procedure, ResultColumn};
+use hotrow_transaction::program::{Place, Procedure, ResultColumn};
 
 use crate::arguments::refusal;
 use crate::database::Inner;
@@ -65,6 +65,8 @@ pub struct Prepared {
 struct Takes {
     parameters: Vec<SqlType>,
     columns: Vec<(String, SqlType)>,
+    /// where its parameters are its literals: the types of those that are
+    literals: Option<Vec<Option<SqlType>>>,
 }
 
 /// A compiled statement.
@@ -146,7 +148,7 @@ impl Session {
         if let Some(Naming::Declare { text, .. }) = statement.naming() {
             let declared = self.prepare_parsed(text, types)?;
             let parameters = declared.parameters().to_vec();
-            let takes = Some(Takes { parameters, columns: Vec::new() });
+            let takes = Some(Takes { parameters, columns: Vec::new(), literals: None });
             return Ok(Prepared { statement, takes, known: RefCell::new(None) });
         }
         if !statement.is_transaction_control() {
@@ -163,9 +165,35 @@ impl Session {
                 true => Some(Known { generation, work: Work::of(&schema, compiled)? }),
                 false => None,
             };
-            Ok::<_, SqlError>((Some(Takes { parameters, columns }), known))
+            Ok::<_, SqlError>((Some(Takes { parameters, columns, literals: None }), known))
         })?;
         Ok(Prepared { statement, takes, known: RefCell::new(known) })
+    }
+
+    /// Prepares a statement whose parameters are its literals; also tells their types, as far as
+    /// they have become parameters.
+    pub(crate) fn prepare_shaped(
+        &self,
+        statement: ScriptStatement,
+    ) -> Result<(Prepared, Vec<Option<SqlType>>), SqlError> {
+        let generation = self.inner().schema.generation();
+        let schema = self.inner().schema.current();
+        let registered = Registered(&schema);
+        apart(|| {
+            let (compiled, literals) =
+                compile_with_literals(&schema.catalog, &registered, &statement)?;
+            let columns = columns_of(&schema, &compiled);
+            let known = match (is_work(&compiled), &compiled) {
+                (true, _) => Some(Known { generation, work: Work::of(&schema, compiled)? }),
+                (false, Compiled::Transaction(_)) => None,
+                (false, _) => return Err(SqlError::new(b"0A000", "there is nothing to keep")),
+            };
+            // One that is none has no value that anybody looks at.
+            let open = SqlType::Scalar(DataType::Text);
+            let parameters = literals.iter().map(|known| known.unwrap_or(open)).collect();
+            let takes = Some(Takes { parameters, columns, literals: Some(literals.clone()) });
+            Ok((Prepared { statement, takes, known: RefCell::new(known) }, literals))
+        })
     }
 
     /// Executes a statement with values for its parameters, each converted to the parameter's type
@@ -248,6 +276,22 @@ impl Prepared {
         &self.statement
     }
 
+    /// Takes another text, which differs in literals that are parameters.
+    pub(crate) fn set_text(&mut self, text: &str) {
+        text.clone_into(&mut self.statement.text);
+    }
+
+    /// The error, with a place in its text.
+    pub(crate) fn placed(&self, mut error: Error) -> Error {
+        if let Error::Sql(sql) = &mut error {
+            sql.place = match sql.place == Place::default() {
+                true => self.statement.place,
+                false => place_in_text(&self.statement, sql.place),
+            };
+        }
+        error
+    }
+
     /// Fails unless there is a value for each parameter.
     pub(crate) fn check_count(&self, values: &[Value]) -> Result<(), SqlError> {
         let wanted = self.parameters().len();
@@ -275,6 +319,15 @@ impl Prepared {
         let registered = Registered(schema);
         let compiled = match &self.takes {
             None => compile(&schema.catalog, &registered, &self.statement)?,
+            Some(Takes { columns, literals: Some(known), .. }) => {
+                let (catalog, statement) = (&schema.catalog, &self.statement);
+                let (compiled, literals) = compile_with_literals(catalog, &registered, statement)?;
+                if columns_of(schema, &compiled) != *columns || literals != *known {
+                    let message = "definitions changed while the statement was read";
+                    return Err(advised(b"0A000", message.to_owned(), "Send it again."));
+                }
+                compiled
+            }
             Some(takes) => {
                 let types: Vec<_> = takes.parameters.iter().copied().map(Some).collect();
                 let (catalog, statement) = (&schema.catalog, &self.statement);

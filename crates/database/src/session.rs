@@ -11,11 +11,11 @@ use hotrow_base::datum::Datum;
 use hotrow_base::ids::ProcedureId;
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::interrupt::current::{self, Entered};
-use hotrow_base::memory::{MemoryAccount, Scope};
+use hotrow_base::memory::{Charge, MemoryAccount, Scope};
 use hotrow_base::panics;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
-use hotrow_sql::{AdvisoryLevel, Script};
+use hotrow_sql::AdvisoryLevel;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::invocation::{Arguments, Invocation};
 use hotrow_transaction::outcome::{SqlError, apart};
@@ -37,7 +37,9 @@ use crate::once;
 use crate::prepared::{Prepared, in_parts};
 use crate::procedure::Procedure;
 use crate::rows::Rows;
+use crate::script::{Script, SentStatement};
 use crate::settings::{Settings, TransactionStep};
+use crate::shapes::Shapes;
 use crate::statement::{self, Outcome, StatementResult};
 use crate::talk::Talk;
 use crate::transaction::TransactionState;
@@ -81,6 +83,7 @@ pub struct Session {
     settings: RefCell<Settings>,
     drawn: RefCell<Drawn>,
     names: RefCell<Names>,
+    shapes: RefCell<Shapes>,
     advisory: AdvisoryOwner,
     held_back: Arc<HeldBack>,
     books: OpenBooks,
@@ -119,6 +122,7 @@ impl Session {
         let talk = RefCell::new(Talk::new(&inner.config, &interrupt, books.share()));
         let mailbox = RefCell::new(Arc::new(Mailbox::new(books.share())));
         let advisory = AdvisoryOwner::new(&inner.advisory);
+        let shapes = RefCell::new(Shapes::new(Charge::new(&memory)));
         Self {
             inner,
             mailbox,
@@ -131,6 +135,7 @@ impl Session {
             settings: RefCell::default(),
             drawn: RefCell::default(),
             names: RefCell::default(),
+            shapes,
             advisory,
             held_back: Arc::default(),
             books,
@@ -163,7 +168,8 @@ impl Session {
     ) -> Result<(), Error> {
         let mut script = self.parse(script)?;
         while let Some(statement) = self.next_of(&mut script) {
-            tell(statement::execute(self, &statement?, &[])?);
+            let statement = statement?;
+            tell(statement::execute(self, &statement, statement.values())?);
         }
         Ok(())
     }
@@ -175,7 +181,7 @@ impl Session {
         current::enter(Some(&self.interrupt))
     }
 
-    /// Reads a script whole; its statements, for [`Session::perform`], come one by one from
+    /// Reads a script whole; its statements, for [`Session::perform_sent`], come one by one from
     /// [`Session::next_of`].
     ///
     /// # Errors
@@ -185,9 +191,18 @@ impl Session {
         let _guard = panics::guard();
         let _running = self.interrupt.begin();
         let _entered = self.enter();
+        // On other engines single statements are known by their texts.
+        let has_shapes = self.inner.interactive.is_some();
         let read = || {
             panics::point::reach("parse");
-            Script::read(script)
+            let known = has_shapes.then(|| self.shapes.borrow_mut().find(self, script)).flatten();
+            match known {
+                Some(known) => Ok(Script::of(known)),
+                None => {
+                    let read = hotrow_sql::Script::read(script)?;
+                    Ok::<_, SqlError>(Script { read, known: None })
+                }
+            }
         };
         Ok(apart(read).inspect_err(|_| self.talk().fail())?)
     }
@@ -197,12 +212,26 @@ impl Session {
     /// # Errors
     ///
     /// [`Error::Sql`]: 22023 for a password that cannot be one.
-    pub fn next_of(&self, script: &mut Script) -> Option<Result<Prepared, Error>> {
+    pub fn next_of(&self, script: &mut Script) -> Option<Result<SentStatement, Error>> {
+        if let Some(known) = script.known.take() {
+            return Some(Ok(known));
+        }
         let _guard = panics::guard();
         let _entered = self.enter();
-        let parsed = apart(|| script.next().transpose()).transpose()?.and_then(conceal);
-        let statement = parsed.map(|parsed| Prepared::of_script(in_parts(self, parsed)));
+        let parsed = apart(|| script.read.next().transpose()).transpose()?.and_then(conceal);
+        let own = |parsed| SentStatement::own(Prepared::of_script(in_parts(self, parsed)));
+        let statement = parsed.map(own);
         Some(statement.inspect_err(|_| self.talk().fail()).map_err(Error::from))
+    }
+
+    /// Executes a statement of a script, COPY too, as [`Session::perform`] does one that was
+    /// prepared.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::execute`].
+    pub fn perform_sent(&self, statement: &SentStatement) -> Result<Outcome, Error> {
+        statement::perform(self, statement, statement.values())
     }
 
     /// Executes a statement as [`Session::execute_prepared`] does, COPY too: its outcome is what

@@ -107,7 +107,7 @@ pub(crate) fn perform(
     if begun.is_err() {
         session.talk().fail();
     }
-    begun.map_err(|error| at(error, prepared.statement().place))
+    begun.map_err(|error| prepared.placed(error))
 }
 
 fn begin_copy(session: &Session, prepared: &Prepared) -> Result<Outcome, Error> {
@@ -149,7 +149,7 @@ pub(crate) fn execute(
         Err(_) => session.settle_found(done),
         Ok(_) => done,
     };
-    done.map_err(|error| at(error, prepared.statement().place))
+    done.map_err(|error| prepared.placed(error))
 }
 
 /// What the only column of EXPLAIN is called, as in PostgreSQL.
@@ -598,17 +598,6 @@ fn quiet_to_plan<'a>(session: &'a Session, name: &str) -> Result<Quiet<'a>, Erro
 fn shown<'a>(column: &str, lines: impl Iterator<Item = &'a str>) -> Rows {
     let rows = lines.map(|line| vec![Value::from(line)]).collect();
     outcome::Rows { columns: vec![column.to_owned()], rows, ..outcome::Rows::default() }.into()
-}
-
-/// The error, with a place where it has none.
-fn at(error: Error, place: Place) -> Error {
-    match error {
-        Error::Sql(mut sql) if sql.place == Place::default() => {
-            sql.place = place;
-            Error::Sql(sql)
-        }
-        other => other,
-    }
 }
 
 /// PostgreSQL's command tag.

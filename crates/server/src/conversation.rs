@@ -235,7 +235,7 @@ impl<'a> Conversation<'a> {
                 Ok(statement) => statement,
                 Err(error) => return self.end_script(script, Err(error)),
             };
-            match self.session.perform(&statement, &[]) {
+            match self.session.perform_sent(&statement) {
                 Ok(Outcome::Done(result)) => {
                     say_result(self.out, &self.session, &result, &statement.origins());
                 }

@@ -94,7 +94,13 @@ impl Compiler<'_> {
     ) -> Result<Argument> {
         match self.parameter_alone(written, sql_type)? {
             Some(at) => Ok(Argument::Parameter(at as u16)),
-            None => self.argument(written, sql_type, place).map(Argument::Known),
+            None => match (self.literal_alone(written), sql_type) {
+                (Some(at), Some(sql_type @ SqlType::Scalar(_))) => {
+                    self.literal_parameter(at, sql_type);
+                    Ok(Argument::Parameter(at as u16))
+                }
+                _ => self.argument(written, sql_type, place).map(Argument::Known),
+            },
         }
     }
 
@@ -132,8 +138,8 @@ impl Compiler<'_> {
             }
             other => match (element, self.operand(other)?) {
                 (Some(_), Operand::Unknown(None)) => Ok(Value::Null),
-                (Some(element), Operand::Unknown(Some(text))) => {
-                    array_literal(&text, element, place)
+                (Some(element), Operand::Unknown(Some(open))) => {
+                    array_literal(&open.text, element, place)
                 }
                 (Some(element), _) => {
                     Err(error(b"42804", place, format!("the parameter is of type {element}[]"))

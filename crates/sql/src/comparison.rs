@@ -144,6 +144,7 @@ impl Compiler<'_> {
         let right = self.settle(right, wanted, right_place)?;
         let left_type = self.scalar_type(&left, left_place)?;
         let right_type = self.scalar_type(&right, right_place)?;
+        self.note_compared(&left, &right);
         if let Some(narrow) = narrowed(&left, right_type) {
             return Ok((narrow, right));
         }

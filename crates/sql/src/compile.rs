@@ -16,6 +16,7 @@ use crate::copy::Copy;
 use crate::create::create_procedure;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::explain::explain;
+use crate::literals::Literals;
 use crate::maintenance::{Maintenance, Truncation};
 use crate::parameters::parameters_named;
 use crate::relation::{Change, Query};
@@ -197,6 +198,27 @@ pub fn compile_with_parameters<'c>(
         if has_parameters { compiler.take_parameters(types, named) } else { Ok(()) }
     })?;
     Ok((compiled, compiler.given_types()?))
+}
+
+/// Compiles a statement of [`crate::parse_shaped`], whose literals are given when it is run, except
+/// those that have no type here: what they are is part of what was compiled.
+///
+/// Errors: as [`compile`], with places that are told by [`crate::place_in_text`], and 0A000 where
+/// what is compiled depends on the values of its literals.
+pub fn compile_with_literals<'c>(
+    catalog: &'c Catalog,
+    procedures: &'c impl ProcedureNames,
+    statement: &ScriptStatement,
+) -> Result<(Compiled, Vec<Option<SqlType>>)> {
+    let (compiled, compiler) = compile_in_rounds(catalog, procedures, statement, |compiler| {
+        compiler.place = statement.place;
+        compiler.literals = Literals::new(statement.literals.clone());
+        compiler.take_parameters(&[], compiler.literals.len())
+    })?;
+    match compiler.literals.is_refused() {
+        true => Err(error(b"0A000", statement.place, "the plan depends on literals")),
+        false => Ok((compiled, compiler.given)),
+    }
 }
 
 fn compile_by(

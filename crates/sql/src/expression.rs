@@ -42,9 +42,17 @@ pub(crate) enum Operand {
     /// an expression with a type
     Typed(Expr),
     /// a string literal, or NULL
-    Unknown(Option<String>),
+    Unknown(Option<OpenText>),
     /// a parameter of a statement, by its place among them, that has had no type yet
     Parameter(usize),
+}
+
+/// A string literal whose type is open.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenText {
+    pub(crate) text: String,
+    /// its number among the statement's literals, if it may be a parameter
+    literal: Option<usize>,
 }
 
 impl Compiler<'_> {
@@ -94,13 +102,19 @@ impl Compiler<'_> {
             Operand::Typed(expr) => Ok(expr),
             Operand::Parameter(at) => Ok(self.settle_parameter(at, wanted)),
             Operand::Unknown(None) => Ok(null(wanted)),
-            Operand::Unknown(Some(text)) => match wanted {
-                // a literal for varchar(n) is text first: whether it fits is asked of the value
-                DataType::Varchar(_) | DataType::Char(_) => {
-                    Ok(cast(constant(Value::Text(text), DataType::Text), wanted))
+            Operand::Unknown(Some(OpenText { text, literal })) => {
+                let mut as_type = |data_type| match literal {
+                    Some(at) => Ok(self.literal_parameter(at, SqlType::Scalar(data_type))),
+                    None => parse_literal(&text, data_type, place),
+                };
+                match wanted {
+                    // a literal for varchar(n) is text first: whether it fits is asked of the value
+                    DataType::Varchar(_) | DataType::Char(_) => {
+                        Ok(cast(as_type(DataType::Text)?, wanted))
+                    }
+                    wanted => as_type(wanted),
                 }
-                wanted => parse_literal(&text, wanted, place),
-            },
+            }
         }
     }
 
@@ -215,12 +229,21 @@ impl Compiler<'_> {
         use ast::Value as V;
         let expr = match value {
             V::Null => return Ok(Operand::Unknown(None)),
-            V::SingleQuotedString(text)
-            | V::EscapedStringLiteral(text)
-            | V::UnicodeStringLiteral(text) => return Ok(Operand::Unknown(Some(text.clone()))),
-            V::DollarQuotedString(text) => return Ok(Operand::Unknown(Some(text.value.clone()))),
+            V::SingleQuotedString(text) => {
+                let (text, literal) = (text.clone(), self.literal_at(place));
+                return Ok(Operand::Unknown(Some(OpenText { text, literal })));
+            }
+            V::EscapedStringLiteral(text)
+            | V::UnicodeStringLiteral(text)
+            | V::DollarQuotedString(ast::DollarQuotedString { value: text, .. }) => {
+                let open = OpenText { text: text.clone(), literal: None };
+                return Ok(Operand::Unknown(Some(open)));
+            }
             V::Boolean(value) => constant(Value::Bool(*value), DataType::Boolean),
-            V::Number(digits, _) => number(digits, place)?,
+            V::Number(digits, _) => match self.literal_at(place) {
+                Some(at) => self.literal_parameter(at, number(digits, place)?.sql_type),
+                None => number(digits, place)?,
+            },
             V::Placeholder(name) => return self.positional(name, place),
             _ => {
                 return Err(unsupported(
@@ -382,10 +405,10 @@ impl Compiler<'_> {
         };
         let operand = self.operand(expr)?;
         let place = place_in(expr, place);
-        if let (Operand::Unknown(Some(text)), DataType::Varchar(_) | DataType::Char(_)) =
+        if let (Operand::Unknown(Some(open)), DataType::Varchar(_) | DataType::Char(_)) =
             (&operand, to)
         {
-            let text = constant(Value::Text(text.clone()), DataType::Text);
+            let text = constant(Value::Text(open.text.clone()), DataType::Text);
             return Ok(Operand::Typed(explicit_cast(text, to, place)?));
         }
         let expr = self.settle(operand, to, place)?;
@@ -459,8 +482,13 @@ impl Compiler<'_> {
                 // -9223372036854775808 and -32768::smallint are read as one literal
                 if let ast::Expr::Value(value) = written
                     && let ast::Value::Number(digits, _) = &value.value
+                    && self.literal_alone(written).is_none()
                 {
-                    return Ok(Operand::Typed(number(&format!("-{digits}"), place)?));
+                    let number = number(&format!("-{digits}"), place)?;
+                    return Ok(Operand::Typed(match self.signed_literal_at(place) {
+                        Some(at) => self.literal_parameter(at, number.sql_type),
+                        None => number,
+                    }));
                 }
                 let operand = self.operand(written)?;
                 if let Some(negative) = self.negative_interval(&operand) {

@@ -6,6 +6,7 @@ use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::expression::Operand;
+use crate::literals::is_subquery;
 use crate::operator::numbers;
 use crate::relation::HostFunction;
 use crate::scope::Compiler;
@@ -82,6 +83,13 @@ impl Compiler<'_> {
 
     /// Functions, among them those with a syntax of their own; everything else is refused.
     pub(crate) fn call_or_refuse(&mut self, written: &ast::Expr, place: Place) -> Result<Operand> {
+        if is_subquery(written) {
+            return self.call_or_refuse_open(written, place);
+        }
+        self.closed(|compiler| compiler.call_or_refuse_open(written, place))
+    }
+
+    fn call_or_refuse_open(&mut self, written: &ast::Expr, place: Place) -> Result<Operand> {
         use ast::Expr as E;
         if self.is_relational()
             && let Some(operand) = self.relational_expr(written, place)?

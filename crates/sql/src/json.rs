@@ -156,8 +156,9 @@ impl Compiler<'_> {
             _ => {}
         }
         match self.operand(written)? {
-            Operand::Unknown(Some(text)) => {
-                let parsed = Value::parse_array(TEXT, &text).map_err(|e| value_error(&e, place))?;
+            Operand::Unknown(Some(open)) => {
+                let parsed =
+                    Value::parse_array(TEXT, &open.text).map_err(|e| value_error(&e, place))?;
                 let Value::Array(steps) = parsed else { return Ok(Vec::new()) };
                 Ok(steps.into_iter().map(|step| constant(step, TEXT)).collect())
             }

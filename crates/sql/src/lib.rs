@@ -12,7 +12,7 @@
 //! `create`, `scope`, `typing`, `expression`, `query`, `path`, `consume`, `row_order`, `change`,
 //! `foreign_key`, `statement`, `loops` (trees to programs); `definition`, `constraint`, `index`,
 //! `alter`, `apply` (tables and indexes); `maintenance` (TRUNCATE, VACUUM and the like); `copy`;
-//! `setting`.
+//! `setting`; `parameters`, `literals` (values that come when a statement is run).
 //!
 //! Architecture invariants: this crate knows no storage, no engine and no thread. Hostile text
 //! gets an error: lengths and nesting are bounded before anything recurses (`token`, I2).
@@ -48,6 +48,7 @@ mod json;
 mod key_change;
 mod key_list;
 mod leave;
+mod literals;
 mod loops;
 mod maintenance;
 pub mod mention;
@@ -75,9 +76,12 @@ mod view;
 
 pub use apply::{CatalogChange, Columns, Filled, apply};
 pub use call::Argument;
-pub use compile::{Compiled, Dropped, ProcedureNames, compile, compile_with_parameters};
+pub use compile::{
+    Compiled, Dropped, ProcedureNames, compile, compile_with_literals, compile_with_parameters,
+};
 pub use copy::{Columns as CopyColumns, Copied, Copy, CopyForm};
 pub use definition::{ForeignKeyDefinition, TableDefinition};
+pub use literals::{SHAPED_BYTES_MAX, Shape, parse_shaped, place_in_text};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{

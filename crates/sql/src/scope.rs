@@ -18,6 +18,7 @@ use hotrow_transaction::walk::reads_any;
 
 use crate::compile::ProcedureNames;
 use crate::error::{Advice, Result, error, too_complex};
+use crate::literals::Literals;
 use crate::view::is_view;
 
 /// Slots a procedure may have.
@@ -102,6 +103,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) slots: Vec<Slot>,
     pub(crate) names: Vec<Names>,
     pub(crate) parameters: Vec<SlotId>,
+    /// literals that are parameters
+    pub(crate) literals: Literals,
     /// per parameter of a statement: its type, once it is known
     pub(crate) given: Vec<Option<SqlType>>,
     /// how many numbers there is room for, behind the parameters
@@ -168,6 +171,7 @@ impl<'c> Compiler<'c> {
             ],
             names: vec![Names::default()],
             parameters: Vec::new(),
+            literals: Literals::default(),
             given: Vec::new(),
             numbers: 0,
             number_slots: Vec::new(),

@@ -39,7 +39,7 @@ const SELECT_BYTES: usize = 8 << 10;
 pub(crate) const FREE_BYTES: usize = 64 << 10;
 
 /// The statements of a script, all of which can be read, one after the other.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub struct Script {
     text: String,
     /// where they stand in the text, and their places; the first comes last
@@ -136,33 +136,44 @@ fn each_statement_here(
     let text_of =
         |tokens: &[TokenWithSpan]| text.get(range_of(tokens)).unwrap_or_default().to_owned();
     for range in tokens.split(|t| t.token == Token::SemiColon) {
-        let (Some(first), Some(last)) = (range.first(), range.last()) else {
-            continue;
-        };
+        let Some(first) = range.first() else { continue };
         let at = range_of(range);
-        let bytes = STATEMENT_BYTES + range.len() * TOKEN_BYTES;
-        let selects = range.iter().filter(|token| is_word(&token.token, "select")).count();
-        let compiled = bytes + selects.saturating_sub(1) * SELECT_BYTES;
-        let mut charge = Charge::default();
-        if compiled > FREE_BYTES {
-            charge = current::charge();
-            charge.add(compiled)?;
-        }
-        let (overrides, range) = overriding(range);
-        let statement = ScriptStatement {
-            place: place_of(first.span.start),
-            text: text.get(at.clone()).unwrap_or_default().to_owned(),
-            is_own: false,
-            may_have_parts: false,
-            overrides,
-            syntax: statement(&range, place_of(last.span.end), &text_of)?,
-            bytes,
-            charge,
-        };
+        let own = text.get(at.clone()).unwrap_or_default().to_owned();
+        let statement = read_statement(range, place_of(first.span.start), own, &text_of)?;
         current::check()?;
         tell(statement, at);
     }
     Ok(())
+}
+
+/// The statement that tokens are, whose text stands at a place.
+pub(crate) fn read_statement(
+    tokens: &[TokenWithSpan],
+    place: Place,
+    text: String,
+    text_of: &impl Fn(&[TokenWithSpan]) -> String,
+) -> Result<ScriptStatement> {
+    let bytes = STATEMENT_BYTES + tokens.len() * TOKEN_BYTES;
+    let selects = tokens.iter().filter(|token| is_word(&token.token, "select")).count();
+    let compiled = bytes + selects.saturating_sub(1) * SELECT_BYTES;
+    let mut charge = Charge::default();
+    if compiled > FREE_BYTES {
+        charge = current::charge();
+        charge.add(compiled)?;
+    }
+    let end = tokens.last().map_or(place, |last| place_of(last.span.end));
+    let (overrides, tokens) = overriding(tokens);
+    Ok(ScriptStatement {
+        place,
+        text,
+        is_own: false,
+        may_have_parts: false,
+        overrides,
+        syntax: statement(&tokens, end, text_of)?,
+        literals: None,
+        bytes,
+        charge,
+    })
 }
 
 /// Takes OVERRIDING SYSTEM VALUE out of an INSERT, which the parser does not know.

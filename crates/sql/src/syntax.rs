@@ -10,6 +10,7 @@ use sqlparser::ast;
 
 use crate::compile::changed_by;
 use crate::copy::CopySyntax;
+use crate::literals::OpenLiterals;
 use crate::maintenance::Maintenance;
 use crate::setting::{Naming, Setting};
 use crate::transaction_control::TransactionControl;
@@ -29,6 +30,8 @@ pub struct ScriptStatement {
     /// see [`ScriptStatement::in_parts`]
     pub(crate) may_have_parts: bool,
     pub(crate) syntax: Syntax,
+    /// of a text with a shape: those that may be parameters
+    pub(crate) literals: Option<OpenLiterals>,
     /// see [`ScriptStatement::bytes`]
     pub(crate) bytes: usize,
     /// these, unless they are few

@@ -27,6 +27,7 @@ mod reports;
 mod row_locks;
 mod scratch;
 mod sequences;
+mod shapes;
 mod split_indexes;
 mod status;
 mod tickets;

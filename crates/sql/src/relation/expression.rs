@@ -122,9 +122,9 @@ impl Compiler<'_> {
                         self.give(at, SqlType::Array(element));
                         self.slot_expr(self.parameters[at])
                     }
-                    Operand::Unknown(Some(text)) => {
+                    Operand::Unknown(Some(open)) => {
                         let element = known.unwrap_or(DataType::Text);
-                        self.array_literal(&text, element, place)?
+                        self.array_literal(&open.text, element, place)?
                     }
                     _ => {
                         let message = "op ANY/ALL (array) requires array on right side";
@@ -203,8 +203,8 @@ impl Compiler<'_> {
         {
             let place = place_in(right, self.place);
             let other = match self.operand(right)? {
-                Operand::Unknown(Some(text)) => {
-                    self.array_literal(&text, array.data_type(), place)?
+                Operand::Unknown(Some(open)) => {
+                    self.array_literal(&open.text, array.data_type(), place)?
                 }
                 other => self.settle(other, DataType::Text, place)?,
             };
@@ -577,8 +577,8 @@ impl Compiler<'_> {
             _ => return Ok(None),
         };
         let operand = self.operand(written)?;
-        if let (Operand::Unknown(Some(text)), "regproc") = (&operand, name.as_str()) {
-            let bare = text.strip_prefix("pg_catalog.").unwrap_or(text).to_owned();
+        if let (Operand::Unknown(Some(open)), "regproc") = (&operand, name.as_str()) {
+            let bare = open.text.strip_prefix("pg_catalog.").unwrap_or(&open.text).to_owned();
             return Ok(Some(Operand::Typed(constant(Value::Text(bare), DataType::Text))));
         }
         let expr = self.settle(operand, to, place)?;
@@ -590,7 +590,7 @@ impl Compiler<'_> {
 
     /// `'name'::regclass` is the relation's number; `number::regclass` its name.
     fn registered(&mut self, written: &ast::Expr, is_class: bool, place: Place) -> Result<Expr> {
-        let operand = self.operand(written)?;
+        let operand = self.closed(|compiler| compiler.operand(written))?;
         let expr = self.settle(operand, DataType::Text, place)?;
         if let (ExprKind::Constant(Value::Text(name)), true) = (&expr.kind, is_class) {
             let number = super::system::relation_number(self.catalog, name).ok_or_else(|| {
@@ -639,7 +639,7 @@ impl Compiler<'_> {
                 self.give(at, SqlType::Array(element));
                 self.slot_expr(self.parameters[at])
             }
-            Operand::Unknown(Some(text)) => self.array_literal(&text, element, place)?,
+            Operand::Unknown(Some(open)) => self.array_literal(&open.text, element, place)?,
             // A slot that nobody gives a value is NULL.
             Operand::Unknown(None) => {
                 let slot = self.slot("$null", SqlType::Array(element))?;

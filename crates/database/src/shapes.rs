@@ -1,0 +1,179 @@
+//! Statements that a session has compiled, found by the shapes of their texts.
+//!
+//! Role         a client that sends values within its texts, as simple queries are, has each kind
+//!              of them compiled once, as if it had prepared them
+//! States       a shape: (unknown) -> seen once -> compiled, or refused; -> (unknown), when room
+//!              is needed and it was not asked for since it was last needed
+//! Invariants   I1 a statement is only used with the schema that it was compiled for, and for texts
+//!                 whose literals that are part of what was compiled are the same
+//!              I2 whatever goes wrong on the way to a statement with its values, the text is
+//!                 compiled by itself, and its error tells
+//!              I3 shapes and what they take are bounded in number and bytes, and charged
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use hotrow_base::memory::Charge;
+use hotrow_base::sync::Latch;
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+use hotrow_sql::{Shape, parse_shaped};
+use hotrow_transaction::outcome::{SqlError, apart};
+
+use crate::prepared::{Prepared, in_parts};
+use crate::script::{Home, SentStatement};
+use crate::session::Session;
+
+/// Shapes that a session knows.
+const SHAPES_MAX: usize = 128;
+/// What their statements take, as it is estimated: that is more than they do.
+const BYTES_MAX: u64 = 2 << 20;
+
+enum State {
+    SeenOnce,
+    Refused,
+    Compiled(Compiled),
+}
+
+struct Known {
+    state: State,
+    /// whether it was asked for since room was last needed
+    is_used: bool,
+}
+
+/// A statement, and what texts it stands for.
+struct Compiled {
+    home: Home,
+    generation: u64,
+    /// of each literal the type that it has as a parameter, or its text, where it is part of what
+    /// was compiled
+    literals: Vec<Result<SqlType, Box<str>>>,
+}
+
+/// See the module.
+pub(crate) struct Shapes {
+    look: Shape,
+    known: HashMap<Box<[u8]>, Known>,
+    charge: Charge,
+}
+
+impl Shapes {
+    /// None yet, to be charged to an account.
+    pub(crate) fn new(charge: Charge) -> Self {
+        Self { look: Shape::default(), known: HashMap::new(), charge }
+    }
+
+    /// The statement that a text is, if its shape is known.
+    pub(crate) fn find(&mut self, session: &Session, text: &str) -> Option<SentStatement> {
+        if !self.look.read(text) {
+            return None;
+        }
+        let generation = session.inner().schema.generation();
+        let Some(known) = self.known.get_mut(self.look.key()) else {
+            self.make_room();
+            let known = Known { state: State::SeenOnce, is_used: false };
+            self.known.insert(self.look.key().into(), known);
+            return None;
+        };
+        known.is_used = true;
+        let found = match &known.state {
+            State::Refused => return None,
+            State::SeenOnce => None,
+            State::Compiled(compiled) if compiled.generation != generation => None,
+            State::Compiled(compiled) => match compiled.home.lock().take() {
+                // An earlier one is still held by whoever asked for it.
+                None => return None,
+                found => found,
+            },
+        };
+        let prepared = match found {
+            Some(prepared) => prepared,
+            None => {
+                let (state, prepared) = match compile(session, &self.look, text) {
+                    Ok((compiled, prepared)) => (State::Compiled(compiled), Some(prepared)),
+                    Err(_) => (State::Refused, None),
+                };
+                known.state = state;
+                let prepared = Box::new(prepared?);
+                // I3; what cannot be paid for is used once.
+                if self.charge.add(prepared.bytes()).is_err() {
+                    known.state = State::Refused;
+                    return None;
+                }
+                prepared
+            }
+        };
+        let State::Compiled(compiled) = &known.state else { return None };
+        let values = values(&self.look, text, compiled);
+        // From here on it goes home by itself.
+        let mut sent = SentStatement::found(prepared, Arc::clone(&compiled.home), Vec::new());
+        sent.fill(own_text(text), values?)?;
+        Some(sent)
+    }
+
+    /// Forgets shapes that were not asked for lately where there are too many.
+    fn make_room(&mut self) {
+        if self.known.len() < SHAPES_MAX && self.charge.bytes() < BYTES_MAX {
+            return;
+        }
+        self.known.retain(|_, known| std::mem::take(&mut known.is_used));
+        let kept = self.known.values().map(Known::bytes).sum::<usize>();
+        if self.known.len() > SHAPES_MAX / 2 || kept as u64 > BYTES_MAX / 2 {
+            self.known.clear();
+        }
+        let kept = self.known.values().map(Known::bytes).sum::<usize>();
+        self.charge.subtract((self.charge.bytes() as usize).saturating_sub(kept));
+    }
+}
+
+impl Known {
+    fn bytes(&self) -> usize {
+        match &self.state {
+            State::Compiled(compiled) => compiled.home.lock().as_ref().map_or(0, |p| p.bytes()),
+            State::SeenOnce | State::Refused => 0,
+        }
+    }
+}
+
+fn compile(session: &Session, look: &Shape, text: &str) -> Result<(Compiled, Prepared), SqlError> {
+    let generation = session.inner().schema.generation();
+    let parsed = apart(|| parse_shaped(text, look))?;
+    let statement = parsed.filter(|statement| statement.text == own_text(text));
+    let Some(statement) = statement else {
+        return Err(SqlError::new(b"0A000", "the text is more than its shape tells"));
+    };
+    let (prepared, types) = session.prepare_shaped(in_parts(session, statement))?;
+    let literal = |(at, sql_type): (usize, &Option<SqlType>)| match sql_type {
+        Some(sql_type) => Ok(*sql_type),
+        None => Err(look.written(text, at).into()),
+    };
+    let literals = types.iter().enumerate().map(literal).collect();
+    let home = Arc::new(Latch::new(None));
+    Ok((Compiled { home, generation, literals }, prepared))
+}
+
+/// The values of a text's literals; none: it is another statement (I1).
+fn values(look: &Shape, text: &str, compiled: &Compiled) -> Option<Vec<Value>> {
+    let literals = compiled.literals.iter().enumerate();
+    let value = |(at, literal): (usize, &Result<SqlType, Box<str>>)| match literal {
+        Ok(_) => Some(look.value(text, at)),
+        Err(part) => (look.written(text, at) == &**part).then_some(Value::Null),
+    };
+    literals.map(value).collect()
+}
+
+/// Without what stands around the statement.
+fn own_text(text: &str) -> &str {
+    text.trim_start().trim_end_matches(|c: char| c.is_whitespace() || c == ';')
+}
+
+/// Whether a value is of a type as it stands.
+pub(crate) fn is_of_type(value: &Value, sql_type: SqlType) -> bool {
+    matches!(
+        (value, sql_type),
+        (Value::Null, _)
+            | (Value::Int(_), SqlType::Scalar(DataType::Integer))
+            | (Value::BigInt(_), SqlType::Scalar(DataType::BigInt))
+            | (Value::Text(_), SqlType::Scalar(DataType::Text))
+    )
+}

@@ -1,0 +1,433 @@
+//! Literals as parameters: texts that differ in their literals only are one statement.
+//!
+//! Role         who sends values within the text has it compiled once, as who prepares it has;
+//!              [`Shape`] sets a text's literals apart by one cheap look, [`parse_shaped`] gives
+//!              the statement that all texts of a shape have in common, and the compiler makes a
+//!              parameter of each literal whose value it does not look at
+//! Invariants   I1 two texts of one shape consist of the same tokens, but for the literals set apart
+//!              I2 a literal that became a parameter has the type that the literal has; one whose
+//!                 value was looked at (LIMIT, an argument of a function) became part of the
+//!                 program, and only texts with the same one are that statement
+//!              I3 its tokens stand on lines of their own, behind those of any text: what was
+//!                 compiled from another text, as a view's, is not taken for one of them, and a
+//!                 place among them can be told for whichever text is run
+//! Source       "forced parameterization" of Microsoft SQL Server; PostgreSQL's pg_stat_statements
+//!              tells statements apart in the same way, behind its parser. We differ from the
+//!              former: literals keep the types that they have as literals
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+use hotrow_transaction::program::{Expr, ExprKind, Place};
+use sqlparser::ast;
+use sqlparser::tokenizer::{Location, Token};
+
+use crate::comparison::bare;
+use crate::error::{Result, place_in, place_of};
+use crate::scope::Compiler;
+use crate::script::{Offsets, read_statement};
+use crate::syntax::ScriptStatement;
+use crate::token::tokenize;
+
+/// The longest text that has a shape, in bytes: of longer ones few are alike.
+pub const SHAPED_BYTES_MAX: usize = 2 << 10;
+
+/// I3: what the first token's line is; a text has no more than [`crate::TEXT_BYTES_MAX`] lines.
+const FIRST_LINE: u64 = 1 << 30;
+
+/// Statements that are often sent again with other values, or word by word.
+const FIRST_WORDS: [&str; 11] = [
+    "select", "insert", "update", "delete", "call", "with", "begin", "commit", "end", "rollback",
+    "start",
+];
+
+/// A number behind one of these says how many rows there are to be, or of what, which the plan may
+/// depend on; a text there is no value of its own.
+const CLOSED_BEHIND: [&str; 6] = ["limit", "offset", "first", "next", "fetch", "interval"];
+
+/// What a literal is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Integer,
+    BigInt,
+    Text,
+}
+
+impl Kind {
+    /// What stands in a key for a literal of the kind: no text that has a shape contains it.
+    const fn mark(self) -> u8 {
+        match self {
+            Self::Integer => 1,
+            Self::BigInt => 2,
+            Self::Text => 3,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Literal {
+    at: Range<usize>,
+    kind: Kind,
+}
+
+/// A text's literals, and what it is without them.
+#[derive(Clone, Default, Debug)]
+pub struct Shape {
+    key: Vec<u8>,
+    literals: Vec<Literal>,
+}
+
+impl Shape {
+    /// Looks at a text; false: it has no shape, being long, several statements, or more than
+    /// names, numbers, simple texts and operators.
+    pub fn read(&mut self, text: &str) -> bool {
+        self.key.clear();
+        self.literals.clear();
+        text.len() <= SHAPED_BYTES_MAX && Look { text: text.as_bytes(), at: 0 }.all(self).is_some()
+    }
+
+    /// What the texts of one shape have in common.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// How many literals there are.
+    pub fn len(&self) -> usize {
+        self.literals.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.literals.is_empty()
+    }
+
+    /// A literal as it is written in the text that was looked at.
+    pub fn written<'t>(&self, text: &'t str, at: usize) -> &'t str {
+        &text[self.literals[at].at.clone()]
+    }
+
+    /// And its value.
+    pub fn value(&self, text: &str, at: usize) -> Value {
+        let written = self.written(text, at);
+        let number = |parsed: Option<Value>| parsed.unwrap_or(Value::Null);
+        match self.literals[at].kind {
+            Kind::Integer => number(written.parse().ok().map(Value::Int)),
+            Kind::BigInt => number(written.parse().ok().map(Value::BigInt)),
+            Kind::Text => {
+                let inner = &written[1..written.len() - 1];
+                Value::Text(match inner.contains('\'') {
+                    true => inner.replace("''", "'"),
+                    false => inner.to_owned(),
+                })
+            }
+        }
+    }
+}
+
+/// A look at a text, byte by byte.
+struct Look<'t> {
+    text: &'t [u8],
+    at: usize,
+}
+
+impl Look<'_> {
+    fn all(mut self, shape: &mut Shape) -> Option<()> {
+        let mut is_first = true;
+        // What a minus before a number is behind, and whether a number there stays what it is.
+        let (mut last, mut is_closed) = (b'(', false);
+        while let Some(byte) = self.peek(0) {
+            let from = self.at;
+            match byte {
+                b' ' | b'\n' | b'\t' | b'\r' => self.at += 1,
+                b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80.. => {
+                    let word = self.word()?;
+                    let is = |known: &&str| word.eq_ignore_ascii_case(known.as_bytes());
+                    if std::mem::take(&mut is_first) && !FIRST_WORDS.iter().any(&is) {
+                        return None;
+                    }
+                    is_closed = CLOSED_BEHIND.iter().any(&is);
+                    last = b'a';
+                }
+                _ if is_first => return None,
+                b'0'..=b'9' => {
+                    let kind = self.number(from)?;
+                    self.set_apart(shape, from, kind.filter(|_| !is_closed));
+                    (last, is_closed) = (b'0', false);
+                    continue;
+                }
+                b'-' if is_operand_next(last) && self.peek(1).is_some_and(is_digit) => {
+                    self.at += 1;
+                    let kind = self.number(from)?;
+                    // Its sign is its own, unless something binds it closer.
+                    let is_own = !matches!(self.next_visible(), Some(b':' | b'[' | b'^'));
+                    self.set_apart(shape, from, kind.filter(|_| is_own && !is_closed));
+                    (last, is_closed) = (b'0', false);
+                    continue;
+                }
+                b'\'' => {
+                    self.quoted(b'\'')?;
+                    // Two in a row, on two lines, are one.
+                    if self.next_visible() == Some(b'\'') {
+                        return None;
+                    }
+                    self.set_apart(shape, from, Some(Kind::Text).filter(|_| !is_closed));
+                    (last, is_closed) = (b'0', false);
+                    continue;
+                }
+                b'"' => {
+                    self.quoted(b'"')?;
+                    (last, is_closed) = (b'a', false);
+                }
+                b';' => {
+                    self.at += 1;
+                    if self.next_visible().is_some() {
+                        return None;
+                    }
+                }
+                b'-' if self.peek(1) == Some(b'-') => return None,
+                b'/' if self.peek(1) == Some(b'*') => return None,
+                b'.' if self.peek(1).is_some_and(is_digit) => return None,
+                b'!'..=b'~' if !matches!(byte, b'$' | b'\\' | b'`' | b'{' | b'}') => {
+                    self.at += 1;
+                    (last, is_closed) = (byte, false);
+                }
+                _ => return None,
+            }
+            shape.key.extend_from_slice(&self.text[from..self.at]);
+        }
+        (!is_first).then_some(())
+    }
+
+    fn peek(&self, ahead: usize) -> Option<u8> {
+        self.text.get(self.at + ahead).copied()
+    }
+
+    fn next_visible(&self) -> Option<u8> {
+        self.text[self.at..].iter().copied().find(|byte| !byte.is_ascii_whitespace())
+    }
+
+    /// A word; none if it is what a text begins with, as in E'...'.
+    fn word(&mut self) -> Option<&[u8]> {
+        let from = self.at;
+        while self.peek(0).is_some_and(|byte| is_of_word(byte) || byte == b'$') {
+            self.at += 1;
+        }
+        let is_prefix = matches!(self.peek(0), Some(b'\'' | b'"'))
+            || self.peek(0) == Some(b'&') && matches!(self.peek(1), Some(b'\'' | b'"'));
+        (!is_prefix).then(|| &self.text[from..self.at])
+    }
+
+    /// Digits, with what stands before them from `from`; none: it is no integer, and none inside:
+    /// one that is no literal by itself.
+    fn number(&mut self, from: usize) -> Option<Option<Kind>> {
+        while self.peek(0).is_some_and(is_digit) {
+            self.at += 1;
+        }
+        if self.peek(0).is_some_and(|next| is_of_word(next) || matches!(next, b'.' | b'$')) {
+            return None;
+        }
+        let written = std::str::from_utf8(&self.text[from..self.at]).ok()?;
+        if written.parse::<i32>().is_ok() {
+            return Some(Some(Kind::Integer));
+        }
+        // With a minus before it, wherever that stands, the first of them is an integer.
+        let is_big = written != "2147483648" && written.parse::<i64>().is_ok();
+        Some(is_big.then_some(Kind::BigInt))
+    }
+
+    /// Up to behind the closing quote.
+    fn quoted(&mut self, quote: u8) -> Option<()> {
+        self.at += 1;
+        loop {
+            let length = self.text[self.at..].iter().position(|byte| *byte == quote)?;
+            self.at += length + 1;
+            if self.peek(0) != Some(quote) {
+                return Some(());
+            }
+            self.at += 1;
+        }
+    }
+
+    fn set_apart(&self, shape: &mut Shape, from: usize, kind: Option<Kind>) {
+        match kind {
+            Some(kind) => {
+                shape.key.push(kind.mark());
+                shape.literals.push(Literal { at: from..self.at, kind });
+            }
+            None => shape.key.extend_from_slice(&self.text[from..self.at]),
+        }
+    }
+}
+
+const fn is_digit(byte: u8) -> bool {
+    byte.is_ascii_digit()
+}
+
+const fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+/// Whether a minus behind this byte is a sign, not a subtraction.
+const fn is_operand_next(last: u8) -> bool {
+    matches!(last, b'(' | b',' | b'=' | b'<' | b'>' | b'+' | b'*' | b'/')
+}
+
+/// A literal of a statement that the compiler may make a parameter of.
+#[derive(Clone, Debug)]
+struct Open {
+    /// the number of its token
+    token: u64,
+    /// whether a minus of its own stands before that
+    is_signed: bool,
+}
+
+/// Literals that may become parameters, in their order.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenLiterals(Arc<[Open]>);
+
+/// Parses a text that has a shape; none where the tokens are others than the look saw.
+///
+/// Errors: as [`crate::parse_script`], with places that are told by [`place_in_text`].
+pub fn parse_shaped(text: &str, shape: &Shape) -> Result<Option<ScriptStatement>> {
+    let origin = Place { line: 1, column: 1 };
+    let mut tokens = tokenize(text, origin)?;
+    let offsets = Offsets::new(text, origin);
+    while tokens.last().is_some_and(|last| last.token == Token::SemiColon) {
+        tokens.pop();
+    }
+    let (Some(first), Some(last)) = (tokens.first(), tokens.last()) else { return Ok(None) };
+    let place = place_of(first.span.start);
+    let own = text[offsets.of(first.span.start)..offsets.of(last.span.end)].to_owned();
+    let (mut open, mut literals) = (Vec::new(), shape.literals.iter().peekable());
+    for (number, token) in tokens.iter_mut().enumerate() {
+        let at = offsets.of(token.span.start);
+        let is_literal = matches!(token.token, Token::Number(..) | Token::SingleQuotedString(_));
+        if let Some(literal) = literals.next_if(|literal| is_literal && literal.at.contains(&at)) {
+            open.push(Open { token: number as u64, is_signed: literal.at.start < at });
+        }
+        let location = Location { line: FIRST_LINE + number as u64, column: 1 };
+        (token.span.start, token.span.end) = (location, location);
+    }
+    if literals.next().is_some() || tokens.iter().any(|token| token.token == Token::SemiColon) {
+        return Ok(None);
+    }
+    let mut statement = read_statement(&tokens, place, own, &|_| String::new())?;
+    statement.literals = Some(OpenLiterals(open.into()));
+    Ok(Some(statement))
+}
+
+/// A place among the tokens of a text with a shape, in one text of these.
+pub fn place_in_text(statement: &ScriptStatement, place: Place) -> Place {
+    let Some(number) = u64::from(place.line).checked_sub(FIRST_LINE) else { return place };
+    let tokens = tokenize(&statement.text, statement.place).unwrap_or_default();
+    tokens.get(number as usize).map_or(statement.place, |token| place_of(token.span.start))
+}
+
+/// What the compiler knows of literals.
+#[derive(Default, Debug)]
+pub(crate) struct Literals {
+    open: Option<OpenLiterals>,
+    /// of how many expressions around the current one the values are looked at
+    closed: usize,
+    /// one would need two types, or a plan that depends on it
+    is_refused: bool,
+}
+
+impl Literals {
+    pub(crate) fn new(open: Option<OpenLiterals>) -> Self {
+        Self { open, ..Self::default() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.open.as_ref().map_or(0, |open| open.0.len())
+    }
+
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_refused
+    }
+}
+
+impl Compiler<'_> {
+    /// The literal that stands at a place, if it may be a parameter there; and whether the minus
+    /// before it is its own.
+    fn open_literal(&self, place: Place) -> Option<(usize, bool)> {
+        let open = self.literals.open.as_ref().filter(|_| self.literals.closed == 0)?;
+        let token = u64::from(place.line).checked_sub(FIRST_LINE)?;
+        let at = open.0.binary_search_by_key(&token, |literal| literal.token).ok()?;
+        Some((at, open.0[at].is_signed))
+    }
+
+    /// A literal without a minus of its own.
+    pub(crate) fn literal_at(&mut self, place: Place) -> Option<usize> {
+        let (at, is_signed) = self.open_literal(place)?;
+        self.literals.is_refused |= is_signed;
+        Some(at)
+    }
+
+    /// A number behind a minus that is its own.
+    pub(crate) fn signed_literal_at(&self, place: Place) -> Option<usize> {
+        self.open_literal(place).filter(|(_, is_signed)| *is_signed).map(|(at, _)| at)
+    }
+
+    /// A literal alone, where whatever type is wanted can be had from its value.
+    pub(crate) fn literal_alone(&self, written: &ast::Expr) -> Option<usize> {
+        match written {
+            ast::Expr::Value(_) => {
+                let found = self.open_literal(place_in(written, Place::default()));
+                found.filter(|(_, is_signed)| !is_signed).map(|(at, _)| at)
+            }
+            ast::Expr::UnaryOp { op: ast::UnaryOperator::Minus, expr } => match &**expr {
+                ast::Expr::Value(_) => self.signed_literal_at(place_in(&**expr, Place::default())),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A literal as the parameter that it is, of a type.
+    pub(crate) fn literal_parameter(&mut self, at: usize, sql_type: SqlType) -> Expr {
+        self.literals.is_refused |= self.given[at].is_some_and(|known| known != sql_type);
+        self.give(at, sql_type);
+        self.slot_expr(self.parameters[at])
+    }
+
+    /// Compiles what looks at the values of literals in it.
+    pub(crate) fn closed<T>(&mut self, compile: impl FnOnce(&mut Self) -> T) -> T {
+        self.literals.closed += 1;
+        let compiled = compile(self);
+        self.literals.closed -= 1;
+        compiled
+    }
+
+    /// Notes a comparison. A literal number is brought to the type of what it is compared with
+    /// where its value fits, which makes it a key; so no parameter is made of it where that is
+    /// another type than integers that take each other's keys.
+    pub(crate) fn note_compared(&mut self, left: &Expr, right: &Expr) {
+        if self.literals.open.is_none() {
+            return;
+        }
+        let is_literal = |expr: &Expr| {
+            let inner = match &expr.kind {
+                ExprKind::Negate(inner) => inner,
+                _ => expr,
+            };
+            matches!(inner.kind, ExprKind::Slot(slot) if self.parameters.contains(&slot))
+                && expr.data_type().is_integer()
+        };
+        let takes = |data_type| matches!(data_type, DataType::Integer | DataType::BigInt);
+        let is_other = is_literal(left) && !takes(right.data_type())
+            || is_literal(right) && !takes(left.data_type());
+        self.literals.is_refused |= is_other;
+    }
+}
+
+/// Whether it is a subquery, whose literals are looked at no more than those around it.
+pub(crate) fn is_subquery(written: &ast::Expr) -> bool {
+    use ast::Expr as E;
+    matches!(bare(written), E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. })
+}
+
+#[cfg(test)]
+mod tests;
