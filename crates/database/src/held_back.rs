@@ -144,6 +144,19 @@ impl Horizon {
         Some(waited.map_err(|failure| lost(&failure, owed.changes).into()))
     }
 
+    /// As [`Horizon::wait_for`], of a client that has sent much at once: the log may wait for what
+    /// others add.
+    ///
+    /// # Errors
+    ///
+    /// As [`Horizon::wait_for`].
+    pub fn wait_patiently(&self, owed: Owed, at_most: Duration) -> Option<Result<(), Error>> {
+        let Some(log) = self.inner.journal.log() else { return Some(Ok(())) };
+        let waited = log.wait_patiently(owed.epoch, Ticks::from_now(at_most))?;
+        self.held_back.note_calls(&self.books, log);
+        Some(waited.map_err(|failure| lost(&failure, owed.changes).into()))
+    }
+
     fn wait(&self, owed: Owed) -> Result<(), Error> {
         self.wait_for(owed, None).unwrap_or(Ok(()))
     }
@@ -218,7 +231,9 @@ impl Session {
         self.wait_for_room(&horizon);
         let was_held = self.held_back().hold(true);
         let before = horizon.take_owed();
+        let was_patient = self.set_patient(true);
         let answer = self.call(name, arguments);
+        self.set_patient(was_patient);
         let owed = horizon.take_owed();
         let mut waiting = self.held_back().0.lock();
         (waiting.holds, waiting.owed) = (was_held, before);

@@ -91,7 +91,7 @@ impl Procedure {
     fn address(&self, arguments: impl IntoArguments) -> Result<(), Error> {
         let procedure = &self.compiled.procedure;
         let mailbox = self.mailbox.borrow();
-        address(&mailbox, self.id, &self.compiled, arguments)?;
+        address(&mailbox, (self.id, &self.compiled), false, arguments)?;
         if procedure.draws.is_empty() {
             return Ok(());
         }

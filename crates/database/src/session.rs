@@ -87,6 +87,8 @@ pub struct Session {
     advisory: AdvisoryOwner,
     held_back: Arc<HeldBack>,
     books: OpenBooks,
+    /// there is more to do before anybody waits for the answers
+    is_patient: Cell<bool>,
     /// within which a thread must take its calls
     pub(crate) call_deadline: Cell<Option<Duration>>,
 }
@@ -139,6 +141,7 @@ impl Session {
             advisory,
             held_back: Arc::default(),
             books,
+            is_patient: Cell::new(false),
             call_deadline,
         }
     }
@@ -338,7 +341,7 @@ impl Session {
         once::check_key(key)?;
         let (id, compiled) = self.look_up(name)?;
         let mailbox = self.mailbox.borrow();
-        address(&mailbox, id, &compiled, arguments)?;
+        address(&mailbox, (id, &compiled), false, arguments)?;
         let call = {
             let mut invocation = mailbox.invocation.lock();
             invocation.key.extend_from_slice(key.as_bytes());
@@ -548,8 +551,14 @@ impl Session {
     fn address(&self, name: &str, arguments: impl IntoArguments) -> Result<(), Error> {
         let (id, compiled) = self.look_up(name)?;
         let mailbox = self.mailbox.borrow();
-        address(&mailbox, id, &compiled, arguments)?;
+        address(&mailbox, (id, &compiled), self.is_patient.get(), arguments)?;
         self.draw_into(&mailbox, &compiled)
+    }
+
+    /// Says whether there is more to do before anybody waits for the answers that come: then calls
+    /// do not hurry the log, and more of them share each of its syncs. How it was before.
+    pub fn set_patient(&self, is_patient: bool) -> bool {
+        self.is_patient.replace(is_patient)
     }
 
     /// Puts the numbers that a call draws behind its arguments.
@@ -590,11 +599,12 @@ impl Session {
 /// Puts a call into a mailbox; the numbers that it draws come behind.
 pub(crate) fn address(
     mailbox: &Mailbox,
-    id: ProcedureId,
-    compiled: &CompiledProcedure,
+    (id, compiled): (ProcedureId, &CompiledProcedure),
+    is_patient: bool,
     arguments: impl IntoArguments,
 ) -> Result<(), SqlError> {
     let mut invocation = mailbox.invocation.lock();
+    invocation.is_patient = is_patient;
     invocation.procedure = id;
     invocation.now_us = clock::now_us();
     invocation.key.clear();

@@ -451,7 +451,10 @@ impl Committer {
             if !commit.has_entry {
                 self.append_command(commit, company, invocation, procedure);
             }
-            log.leave(self.worker);
+            match invocation.is_patient {
+                true => log.leave_patiently(self.worker),
+                false => log.leave(self.worker),
+            }
         }
         self.trace(commit, invocation, procedure, frame);
     }

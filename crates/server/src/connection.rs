@@ -84,6 +84,8 @@ pub(crate) struct Raw<'a> {
     pub(crate) body: &'a [u8],
     /// an Execute behind which nothing else is executed before the next Sync
     pub(crate) is_last: bool,
+    /// something has come behind it, and behind its Sync, that is not read yet
+    pub(crate) has_more: bool,
 }
 
 impl Incoming {
@@ -126,30 +128,34 @@ impl Incoming {
         self.wait_for(5, out)?;
         let length = 1 + self.length(1, limit)?;
         self.wait_for(length, out)?;
-        let is_last = self.buffer[self.done] == b'E' && self.ends_batch(length, out)?; // I3
+        let sync = match self.buffer[self.done] {
+            b'E' => self.end_of_batch(length, out)?, // I3
+            _ => None,
+        };
         let start = self.done;
         self.done += length;
+        let has_more = self.end > start + sync.unwrap_or(length);
         let body = &self.buffer[start + 5..start + length];
-        Ok(Raw { kind: self.buffer[start], body, is_last })
+        Ok(Raw { kind: self.buffer[start], body, is_last: sync.is_some(), has_more })
     }
 
-    /// Whether what comes so many bytes further on leads to a Sync without anything that would be
-    /// executed. Waits for it: a client that wants an answer sends a Sync, or a Flush.
-    fn ends_batch(&mut self, mut at: usize, out: &mut Outgoing) -> Result<bool, Ended> {
+    /// Where the Sync ends that what comes so many bytes further on leads to, without anything that
+    /// would be executed. Waits for it: a client that wants an answer sends a Sync, or a Flush.
+    fn end_of_batch(&mut self, mut at: usize, out: &mut Outgoing) -> Result<Option<usize>, Ended> {
         let limit = at + LOOKAHEAD_BYTES_MAX;
         while at < limit {
             self.wait_for(at + 5, out)?;
             match self.buffer[self.done + at] {
-                b'S' => return Ok(true),
+                b'S' => return Ok(Some(at + 5)),
                 // Close and Describe; what is wrong with them is told when they are read.
                 b'C' | b'D' => match self.length(at + 1, self.message_bytes_max) {
                     Ok(length) => at += 1 + length,
-                    Err(_) => return Ok(false),
+                    Err(_) => return Ok(None),
                 },
-                _ => return Ok(false),
+                _ => return Ok(None),
             }
         }
-        Ok(false) // I1
+        Ok(None) // I1
     }
 
     /// A length, which counts itself, so many bytes further on.
@@ -226,6 +232,11 @@ impl Outgoing {
         if let Some(held) = self.held.as_mut().filter(|_| !self.is_broken) {
             held.mark(self.buffer.len(), is_ready);
         }
+    }
+
+    /// Whether answers are held back.
+    pub(crate) fn holds_any(&self) -> bool {
+        self.held.as_ref().is_some_and(Held::is_any)
     }
 
     /// From now on waits for what comes end at a point in time with [`Ended::TimedOut`], or at

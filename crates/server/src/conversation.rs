@@ -109,8 +109,11 @@ impl<'a> Conversation<'a> {
         }))
     }
 
-    /// Answers a message; `is_last` is of an Execute: the next one comes behind a Sync.
-    pub(crate) fn answer(&mut self, message: Frontend<'_>, is_last: bool) -> Goes {
+    /// Answers a message; `is_last` is of an Execute: the next one comes behind a Sync. `has_more`:
+    /// another message has come already, before which nobody waits for this answer.
+    pub(crate) fn answer(&mut self, message: Frontend<'_>, is_last: bool, has_more: bool) -> Goes {
+        // One that ends a batch is waited for with those before it.
+        self.session.set_patient(has_more || self.out.holds_any());
         let goes = self.answer_message(message, is_last);
         self.out.mark(false);
         goes

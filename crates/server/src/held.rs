@@ -112,7 +112,10 @@ impl Held {
     /// Waits until the first answer is durable, or lost; none when it takes longer than `at_most`.
     pub(crate) fn wait_for_first(&self, at_most: Duration) -> Option<Result<(), Error>> {
         let first = self.marks.front()?;
-        self.horizon.wait_for(first.owed, Some(at_most))
+        match self.are_many() {
+            true => self.horizon.wait_patiently(first.owed, at_most),
+            false => self.horizon.wait_for(first.owed, Some(at_most)),
+        }
     }
 
     /// The log has failed: puts errors where answers are lost (I3).

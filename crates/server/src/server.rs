@@ -567,7 +567,7 @@ impl Shared {
             // What the database does for it is guarded again.
             let answered = contained(|| {
                 let message = Frontend::read(raw.kind, raw.body);
-                message.map(|message| conversation.answer(message, raw.is_last))
+                message.map(|message| conversation.answer(message, raw.is_last, raw.has_more))
             });
             match answered {
                 Ok(Ok(Goes::On)) => {}

@@ -114,6 +114,8 @@ pub struct Invocation {
     pub now_us: i64,
     /// what may end the call early, and pays for its memory; none: nothing, nobody
     pub interrupt: Option<Arc<Interrupt>>,
+    /// its caller has more to do before it waits for the call to be durable
+    pub is_patient: bool,
     /// the caller's name for this one call, by which a repetition is known; empty: none
     pub key: Vec<u8>,
 }

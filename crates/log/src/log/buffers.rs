@@ -6,7 +6,7 @@
 use crate::block::BlockBuilder;
 use crate::entry::{self, Kind};
 use hotrow_base::sync::Latch;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// A buffer that holds this much is kept as it is, whatever it was used for last.
 const KEEP_BYTES: usize = 256 << 10;
@@ -26,8 +26,13 @@ pub(super) struct WorkerBuffers {
     epoch: AtomicU64,
     /// Bytes appended since the start.
     appended: AtomicU64,
-    /// How many of them were written.
+    /// And those up to the last entry that somebody waits for.
+    hurried: AtomicU64,
+    /// How many were written.
     written: AtomicU64,
+    /// How many were written when the worker last told the writer of an entry that nobody waits
+    /// for, and one.
+    told: AtomicU64,
 }
 
 impl WorkerBuffers {
@@ -58,6 +63,32 @@ impl WorkerBuffers {
         }
         run.reset();
         length as u64
+    }
+
+    /// Says that somebody waits for what was appended.
+    #[inline]
+    pub(super) fn hurry(&self) {
+        // Relaxed: as `appended`.
+        self.hurried.store(self.appended(), Ordering::Relaxed);
+    }
+
+    /// Whether the writer is still to be told of an entry that nobody waits for: once between two
+    /// blocks. Behind a fence: whoever is not told by this sees the entry.
+    #[inline]
+    pub(super) fn is_to_tell(&self) -> bool {
+        fence(Ordering::SeqCst); // partner: the writer's, between `set_written` and its sleep
+        let of = self.written.load(Ordering::Relaxed) + 1;
+        let is_new = self.told.load(Ordering::Relaxed) != of; // the worker's own
+        if is_new {
+            self.told.store(of, Ordering::Relaxed);
+        }
+        is_new
+    }
+
+    /// Bytes up to the last entry that somebody waits for.
+    #[inline]
+    pub(super) fn hurried(&self) -> u64 {
+        self.hurried.load(Ordering::Relaxed) // a hint
     }
 
     #[inline]

@@ -37,6 +37,8 @@ pub(super) struct Shared {
     boundary: AtomicU64,
     /// The last epoch that somebody waits for: it is to end even if it is empty.
     awaited: AtomicU64,
+    /// And the last one that somebody waits for patiently.
+    awaited_patiently: AtomicU64,
     /// Who waits for an even, and for an odd epoch: the end of one wakes half of the sleepers,
     /// those who need not go on sleeping.
     clients: [EventCount; 2],
@@ -84,6 +86,7 @@ impl Shared {
             failure: OnceLock::new(),
             boundary: AtomicU64::new(0),
             awaited: AtomicU64::new(0),
+            awaited_patiently: AtomicU64::new(0),
             clients: [EventCount::new(), EventCount::new()],
             tasks: Latch::default(),
             room: EventCount::new(),
@@ -129,7 +132,24 @@ impl Shared {
         if self.horizon() >= epoch {
             return Some(Ok(()));
         }
-        self.have_ended(epoch);
+        self.have_ended(epoch, &self.awaited);
+        self.sleep_for(epoch, deadline)
+    }
+
+    /// As [`Shared::wait_for_until`], of one who is patient.
+    pub(super) fn wait_patiently(
+        &self,
+        epoch: u64,
+        deadline: Ticks,
+    ) -> Option<Result<(), LogFailure>> {
+        if self.horizon() >= epoch {
+            return Some(Ok(()));
+        }
+        self.have_ended(epoch, &self.awaited_patiently);
+        self.sleep_for(epoch, Some(deadline))
+    }
+
+    fn sleep_for(&self, epoch: u64, deadline: Option<Ticks>) -> Option<Result<(), LogFailure>> {
         self.clients[(epoch & 1) as usize].sleep_for(deadline, || self.outcome(epoch))
     }
 
@@ -138,7 +158,7 @@ impl Shared {
         if self.horizon() >= epoch {
             return Poll::Ready(Ok(()));
         }
-        self.have_ended(epoch);
+        self.have_ended(epoch, &self.awaited);
         // Under the latch that the writer takes behind each move of the horizon: it sees the task,
         // or the task sees the move.
         let mut tasks = self.tasks.lock();
@@ -169,11 +189,11 @@ impl Shared {
 
     /// Has an epoch end that is still entered: whoever entered it may have appended nothing, and
     /// then nothing else would end it.
-    fn have_ended(&self, epoch: u64) {
+    fn have_ended(&self, epoch: u64, awaited: &AtomicU64) {
         // Relaxed on both: the notification orders what the writer looks at.
         let is_open = self.epochs.current() <= epoch;
-        if is_open && self.awaited.load(Ordering::Relaxed) < epoch {
-            self.awaited.fetch_max(epoch, Ordering::Relaxed);
+        if is_open && awaited.load(Ordering::Relaxed) < epoch {
+            awaited.fetch_max(epoch, Ordering::Relaxed);
             self.writer.notify();
         }
     }
@@ -185,6 +205,7 @@ impl Shared {
 
     #[cold]
     pub(super) fn wait_for_room(&self, worker: usize) {
+        self.have_ended(self.epochs.current(), &self.awaited);
         let has_room = || (self.has_room(worker) || self.failure.get().is_some()).then_some(());
         self.room.wait_for(None, has_room);
     }
@@ -200,6 +221,11 @@ impl Shared {
     /// Whether `epoch` is to end even if it is empty.
     pub(super) fn is_to_end(&self, epoch: u64) -> bool {
         self.is_boundary(epoch) || self.awaited.load(Ordering::Relaxed) >= epoch
+    }
+
+    /// Whether somebody waits for `epoch` who is patient.
+    pub(super) fn is_to_end_soon(&self, epoch: u64) -> bool {
+        self.awaited_patiently.load(Ordering::Relaxed) >= epoch
     }
 
     /// Whether `epoch` is to end even if it is empty, and to be synced.

@@ -1,5 +1,6 @@
 mod disturbed;
 mod faults;
+mod patience;
 mod power_failure;
 mod slow_disk;
 

@@ -2,14 +2,16 @@
 //!
 //! Role         thread "log-writer": ends an epoch, gathers what workers appended in it, writes it
 //!              as one block, syncs, publishes; again as long as there is something
-//! States       asleep ──something appended, boundary, close──▶ turn ──▶ asleep
+//! States       asleep ──somebody waits for an epoch, boundary, close──▶ turn ──▶ asleep
+//!              asleep ──something appended that nobody waits for──▶ patient ──▶ turn ──▶ asleep
+//!              asleep ──somebody waits patiently──▶ lingers ──▶ turn ──▶ asleep
 //!                 turn ──failure──▶ ended;  turn seen closing ──▶ seal ──▶ ended
 //! Invariants   I1  an operation that failed is never tried again
 
 use super::begin::segment_bytes;
 use super::shared::Shared;
 use super::tail_segment::TailSegment;
-use super::{BUFFERED_SYNC_INTERVAL, Durability, LogOptions};
+use super::{BUFFERED_SYNC_INTERVAL, Durability, LINGER, LogOptions, PATIENCE};
 use crate::block::{ALIGNMENT, BlockBuilder, BlockHeader};
 use crate::error::{LogError, LogFailure};
 use crate::read::Tail;
@@ -51,6 +53,8 @@ pub(super) struct Writer {
     written_at: Ticks,
     /// When the completed segments were last looked at.
     looked_at: Ticks,
+    /// When what nobody waits for is written; none: there is none such.
+    patient_until: Option<Ticks>,
 }
 
 impl Writer {
@@ -75,6 +79,7 @@ impl Writer {
             synced_at: Ticks::now(),
             written_at: Ticks::now(),
             looked_at: Ticks::now(),
+            patient_until: None,
             shared,
         }
     }
@@ -92,7 +97,11 @@ impl Writer {
             self.wait();
             // Read before the epoch ends: who enters a later epoch sees it, too, and is refused.
             let is_closing = self.shared.is_closing();
-            if is_closing || self.has_work() {
+            if self.is_awaited_patiently() {
+                self.linger();
+            }
+            let is_late = self.patient_until.is_some_and(Ticks::has_passed);
+            if is_closing || is_late || self.has_work() || self.is_awaited_patiently() {
                 self.turn()?;
             }
             if is_closing {
@@ -104,23 +113,57 @@ impl Writer {
         }
     }
 
-    /// Sleeps until there is something to do.
-    fn wait(&self) {
-        let deadline =
-            (self.synced < self.number).then(|| self.synced_at.after(BUFFERED_SYNC_INTERVAL));
-        self.shared.writer.wait_for(deadline, || self.has_work() || self.shared.is_closing());
+    /// Sleeps until there is something to do, or something new that can wait.
+    fn wait(&mut self) {
+        if self.patient_until.is_none() && self.has_entries() {
+            self.patient_until = Some(Ticks::from_now(PATIENCE));
+        }
+        let is_sync_owed = self.synced < self.number;
+        let sync_at = is_sync_owed.then(|| self.synced_at.after(BUFFERED_SYNC_INTERVAL));
+        let deadline = [sync_at, self.patient_until].into_iter().flatten().min();
+        let is_new = || self.patient_until.is_none() && self.has_entries();
+        let is_awaited = || self.has_work() || self.is_awaited_patiently();
+        let is_up = || is_awaited() || self.shared.is_closing() || is_new();
+        self.shared.writer.wait_for(deadline, is_up);
     }
 
-    /// Whether anybody appended, or waits for the end of an epoch.
+    /// Waits for what others are about to append to an epoch for which nobody waits who is not
+    /// patient. If a moment that others have for themselves brings nothing, nothing more comes: all
+    /// who append wait.
+    fn linger(&self) {
+        let is_over = || self.has_work() || self.shared.is_closing();
+        let before = self.appended();
+        thread::yield_now();
+        if self.appended() != before && !is_over() {
+            self.shared.writer.wait_for(Some(Ticks::from_now(LINGER)), is_over);
+        }
+    }
+
+    fn appended(&self) -> u64 {
+        self.shared.workers.iter().map(|worker| worker.appended()).sum()
+    }
+
+    fn is_awaited_patiently(&self) -> bool {
+        self.shared.is_to_end_soon(self.shared.epochs.current())
+    }
+
+    /// Whether somebody waits for what was appended, or for the end of an epoch.
     fn has_work(&self) -> bool {
         let workers = self.shared.workers.iter().zip(&self.taken);
         self.shared.is_to_end(self.shared.epochs.current())
-            || workers.into_iter().any(|(worker, &taken)| worker.appended() != taken)
+            || workers.into_iter().any(|(worker, &taken)| worker.hurried() > taken)
+    }
+
+    /// Whether anybody appended.
+    fn has_entries(&self) -> bool {
+        let workers = self.shared.workers.iter().zip(&self.taken);
+        workers.into_iter().any(|(worker, &taken)| worker.appended() != taken)
     }
 
     /// Ends an epoch, and writes and publishes it.
     fn turn(&mut self) -> Result<(), LogError> {
         self.pause();
+        self.patient_until = None;
         let epoch = self.shared.epochs.advance();
         let is_empty = self.gather(epoch) == 0;
         if !is_empty {

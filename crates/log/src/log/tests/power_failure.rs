@@ -74,8 +74,10 @@ impl Recording {
                 log.append(id, time, Kind::Values, |buffer| buffer.extend_from_slice(&body));
                 self.committed.push((epoch, worker, time, Kind::Values, body));
             }
-            if worker != 0 {
-                log.leave(id);
+            match (worker, random.one_in(2)) {
+                (0, _) => {}
+                (_, true) => log.leave(id),
+                (_, false) => log.leave_patiently(id),
             }
         }
         log.leave(WorkerId(0));
