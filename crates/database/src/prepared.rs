@@ -33,6 +33,7 @@ use crate::session::Session;
 use crate::session_settings::shown_columns;
 use crate::statement::EXPLAINED;
 use crate::statement::{self, StatementResult};
+use crate::transaction::TransactionState;
 use crate::verifier::conceal;
 
 /// A statement to be executed again and again, with values for its parameters `$1`, `$2` ...
@@ -194,6 +195,19 @@ impl Session {
             let takes = Some(Takes { parameters, columns, literals: Some(literals.clone()) });
             Ok((Prepared { statement, takes, known: RefCell::new(known) }, literals))
         })
+    }
+
+    /// Whether preparing the same text with the same types now would give the same.
+    pub fn is_as_new(&self, prepared: &Prepared) -> bool {
+        if self.transaction_state() == TransactionState::Failed {
+            return false; // which refuses most
+        }
+        let generation = self.inner().schema.generation();
+        let known = prepared.known.borrow();
+        match &*known {
+            Some(known) => known.generation == generation,
+            None => prepared.statement.is_transaction_control(),
+        }
     }
 
     /// Executes a statement with values for its parameters, each converted to the parameter's type

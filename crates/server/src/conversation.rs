@@ -319,6 +319,10 @@ impl<'a> Conversation<'a> {
 
     fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<(), SqlError> {
         self.refuse_name(name, text.len())?;
+        if name.is_empty() && self.statements.parse_again(&self.session, text, types) {
+            self.out.say(&ParseComplete::new());
+            return Ok(());
+        }
         let named = types.to_vec();
         let is_void = |at: usize| types.get(at) == Some(&wire::VOID);
         let without = match types.contains(&wire::VOID) {

@@ -1,7 +1,7 @@
 //! Prepared statements and portals of a connection.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -60,7 +60,13 @@ pub(crate) struct Statements {
     by_name: HashMap<String, Rc<Statement>>,
     /// of their texts
     bytes: usize,
+    /// that had no name and are gone, the newest last: many drivers send each text anew
+    unnamed: VecDeque<Rc<Statement>>,
 }
+
+/// Statements without a name that are kept when they are gone, and what each of them may take.
+const UNNAMED_MAX: usize = 16;
+const UNNAMED_BYTES_MAX: usize = 64 << 10;
 
 impl Statements {
     pub(crate) fn insert(
@@ -72,15 +78,49 @@ impl Statements {
     ) {
         let name = name.into();
         session.note_name(&name, &new.text, new.parameters(), by);
+        self.put(name, Rc::new(new));
+    }
+
+    fn put(&mut self, name: String, new: Rc<Statement>) {
+        let is_unnamed = name.is_empty();
         self.bytes = self.bytes.saturating_add(new.bytes());
-        let old = self.by_name.insert(name, Rc::new(new));
-        self.bytes = self.bytes.saturating_sub(old.map_or(0, |old| old.bytes()));
+        let old = self.by_name.insert(name, new);
+        self.is_gone(old, is_unnamed);
     }
 
     pub(crate) fn remove(&mut self, session: &Session, name: &str) {
         session.forget_name(Some(name));
         let old = self.by_name.remove(name);
-        self.bytes = self.bytes.saturating_sub(old.map_or(0, |old| old.bytes()));
+        self.is_gone(old, name.is_empty());
+    }
+
+    fn is_gone(&mut self, old: Option<Rc<Statement>>, was_unnamed: bool) {
+        let Some(old) = old else { return };
+        let bytes = old.bytes();
+        self.bytes = self.bytes.saturating_sub(bytes);
+        if was_unnamed && bytes <= UNNAMED_BYTES_MAX {
+            if self.unnamed.len() >= UNNAMED_MAX {
+                self.unnamed.pop_front();
+            }
+            self.unnamed.push_back(old);
+        }
+    }
+
+    /// Makes a text that was parsed without a name before the statement without a name again, if
+    /// parsing it would give the same; whether it did.
+    pub(crate) fn parse_again(&mut self, session: &Session, text: &str, types: &[u32]) -> bool {
+        let is_it = |known: &Statement| {
+            known.text == text
+                && known.named == types
+                && known.prepared.as_ref().is_some_and(|prepared| session.is_as_new(prepared))
+        };
+        if self.by_name.get("").is_some_and(|known| is_it(known)) {
+            return true;
+        }
+        let Some(at) = self.unnamed.iter().rposition(|known| is_it(known)) else { return false };
+        let Some(known) = self.unnamed.remove(at) else { return false };
+        self.put(String::new(), known);
+        true
     }
 
     pub(crate) fn clear(&mut self, session: &Session) {

@@ -206,3 +206,28 @@ fn parameters_are_described_as_they_were_named() {
     raw.send(&Messages::default().execute("-- nothing\n/* at all */").sync());
     assert_eq!(raw.answer(), "12IZI");
 }
+
+#[test]
+fn a_text_that_is_parsed_again_is_what_it_would_be_anew() {
+    let (_server, mut client, mut raw) = begin();
+    let mut said = |text: &str| {
+        raw.send(&Messages::default().execute(text).sync());
+        raw.answer()
+    };
+    let read = "SELECT * FROM t WHERE id = 1";
+    client.batch_execute("INSERT INTO t VALUES (1, 10)").expect("it is right");
+    for _ in 0..2 {
+        assert_eq!([said("BEGIN"), said(read), said("COMMIT")], ["12CZT", "12DCZT", "12CZI"]);
+    }
+    // In a failed transaction, and after definitions.
+    assert_eq!([said("BEGIN"), said("SELECT 1/0")], ["12CZT", "12E22012 ZE"]);
+    assert_eq!([said(read), said("COMMIT"), said(read)], ["E25P02 ZE", "12CZI", "12DCZI"]);
+    client.batch_execute("ALTER TABLE t ADD COLUMN more int DEFAULT 5").expect("it is right");
+    assert_eq!(said(read), "12DCZI", "columns that it has now");
+    client.batch_execute("DROP FUNCTION add; DROP TABLE t").expect("it is right");
+    assert_eq!([said(read), said("COMMIT")], ["E42P01 ZI", "12NCZI"]);
+    // More of them than are kept.
+    for turn in 0..60 {
+        assert_eq!(said(&format!("SELECT {}", turn % 20)), "12DCZI");
+    }
+}
