@@ -2,8 +2,9 @@
 //!
 //! Role         a client that sends values within its texts, as simple queries are, has each kind
 //!              of them compiled once, as if it had prepared them
-//! States       a shape: (unknown) -> seen once -> compiled, or refused; -> (unknown), when room
-//!              is needed and it was not asked for since it was last needed
+//! States       a shape: (unknown) -> seen once -> compiled, or refused -> the same again, when
+//!              definitions have changed; -> (unknown), when room is needed and it was not asked
+//!              for since it was last needed
 //! Invariants   I1 a statement is only used with the schema that it was compiled for, and for texts
 //!                 whose literals that are part of what was compiled are the same
 //!              I2 whatever goes wrong on the way to a statement with its values, the text is
@@ -31,7 +32,8 @@ const BYTES_MAX: u64 = 2 << 20;
 
 enum State {
     SeenOnce,
-    Refused,
+    /// with the schema of this generation
+    Refused(u64),
     Compiled(Compiled),
 }
 
@@ -77,8 +79,8 @@ impl Shapes {
         };
         known.is_used = true;
         let found = match &known.state {
-            State::Refused => return None,
-            State::SeenOnce => None,
+            State::Refused(of) if *of == generation => return None,
+            State::SeenOnce | State::Refused(_) => None,
             State::Compiled(compiled) if compiled.generation != generation => None,
             State::Compiled(compiled) => match compiled.home.lock().take() {
                 // An earlier one is still held by whoever asked for it.
@@ -89,18 +91,12 @@ impl Shapes {
         let prepared = match found {
             Some(prepared) => prepared,
             None => {
-                let (state, prepared) = match compile(session, &self.look, text) {
-                    Ok((compiled, prepared)) => (State::Compiled(compiled), Some(prepared)),
-                    Err(_) => (State::Refused, None),
-                };
-                known.state = state;
-                let prepared = Box::new(prepared?);
-                // I3; what cannot be paid for is used once.
-                if self.charge.add(prepared.bytes()).is_err() {
-                    known.state = State::Refused;
-                    return None;
-                }
-                prepared
+                self.charge.subtract(known.bytes());
+                known.state = State::Refused(generation);
+                let (compiled, prepared) = compile(session, &self.look, text).ok()?;
+                self.charge.add(prepared.bytes()).ok()?; // I3
+                known.state = State::Compiled(compiled);
+                Box::new(prepared)
             }
         };
         let State::Compiled(compiled) = &known.state else { return None };
@@ -130,7 +126,7 @@ impl Known {
     fn bytes(&self) -> usize {
         match &self.state {
             State::Compiled(compiled) => compiled.home.lock().as_ref().map_or(0, |p| p.bytes()),
-            State::SeenOnce | State::Refused => 0,
+            State::SeenOnce | State::Refused(_) => 0,
         }
     }
 }

@@ -226,6 +226,18 @@ fn definitions_come_between() {
     assert!(read(4).contains("42P01") && read(3).contains("42P01"), "{}", read(4));
     rows("CREATE TABLE t (id text PRIMARY KEY, n bigint)");
     assert!(read(4).contains("42883"), "{}", read(4));
+    rows("DROP TABLE t; CREATE TABLE t (id bigint PRIMARY KEY, n bigint)");
+    assert!(read(4).starts_with("SELECT 0"), "{}", read(4));
+    assert!(session.parse("SELECT * FROM t WHERE id = 5").expect("it is right").is_known());
+    // What was compiled before is paid for no more.
+    let before = session.memory().used();
+    for _ in 0..200 {
+        rows("CREATE TABLE other (id bigint)");
+        assert!(read(4).starts_with("SELECT 0"), "{}", read(4));
+        rows("DROP TABLE other");
+    }
+    let kept = session.memory().used().saturating_sub(before);
+    assert!(kept < 200 << 10, "{kept} bytes");
 }
 
 #[test]
