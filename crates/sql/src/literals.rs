@@ -4,7 +4,7 @@
 //!              [`Shape`] sets a text's literals apart by one cheap look, [`parse_shaped`] gives
 //!              the statement that all texts of a shape have in common, and the compiler makes a
 //!              parameter of each literal whose value it does not look at
-//! Invariants   I1 two texts of one shape consist of the same tokens, but for the literals set apart
+//! Invariants   I1 two texts of one shape are the same tokens, but for the literals set apart
 //!              I2 a literal that became a parameter has the type that the literal has; one whose
 //!                 value was looked at (LIMIT, an argument of a function) became part of the
 //!                 program, and only texts with the same one are that statement
