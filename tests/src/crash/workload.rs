@@ -4,6 +4,8 @@
 //! two hot accounts, one of which is found by a name that changes now and then, pays a fee into
 //! one row for all, and writes, and removes, rows of its own. All of it is checked afterwards.
 
+use std::time::Duration;
+
 use hotrow::{Database, Error, FromValue, Session, Value};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -163,7 +165,8 @@ type StepArguments = (i64, i64, i64, String, i64);
 /// A step between BEGIN and COMMIT, with something in it that is taken back; a call where the
 /// engine has no such transactions.
 fn typed_step(session: &Session, arguments: &StepArguments) -> Result<(), Error> {
-    loop {
+    let mut random = StdRng::seed_from_u64(arguments.0 as u64);
+    for tries in 1.. {
         match session.execute("BEGIN") {
             Ok(_) => {}
             Err(error) if error.sqlstate() == Some("0A000") => {
@@ -178,10 +181,15 @@ fn typed_step(session: &Session, arguments: &StepArguments) -> Result<(), Error>
         match typed {
             Err(error) if matches!(error.sqlstate(), Some("40001" | "40P01")) => {
                 session.execute("ROLLBACK")?;
+                // Each is undone for a call of another one, which is planned and so never refused;
+                // if all try again at once, they can go on so for ever.
+                let pause = random.random_range(0..1_u64 << tries.min(8));
+                std::thread::sleep(Duration::from_millis(pause));
             }
             ended => return ended.map(drop),
         }
     }
+    Ok(())
 }
 
 const TAKEN_BACK: &str = "
