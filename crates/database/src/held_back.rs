@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::sync::Latch;
+use hotrow_log::error::LogFailure;
 use hotrow_log::log::Log;
 
 use crate::arguments::IntoArguments;
@@ -140,8 +141,7 @@ impl Horizon {
             Some(span) => log.wait_for_until(owed.epoch, Ticks::from_now(span))?,
             None => log.wait_for(owed.epoch),
         };
-        self.held_back.note_calls(&self.books, log);
-        Some(waited.map_err(|failure| lost(&failure, owed.changes).into()))
+        Some(self.has_waited(log, owed, waited))
     }
 
     /// As [`Horizon::wait_for`], of a client that has sent much at once: the log may wait for what
@@ -153,8 +153,17 @@ impl Horizon {
     pub fn wait_patiently(&self, owed: Owed, at_most: Duration) -> Option<Result<(), Error>> {
         let Some(log) = self.inner.journal.log() else { return Some(Ok(())) };
         let waited = log.wait_patiently(owed.epoch, Ticks::from_now(at_most))?;
+        Some(self.has_waited(log, owed, waited))
+    }
+
+    fn has_waited(
+        &self,
+        log: &Log,
+        owed: Owed,
+        waited: Result<(), LogFailure>,
+    ) -> Result<(), Error> {
         self.held_back.note_calls(&self.books, log);
-        Some(waited.map_err(|failure| lost(&failure, owed.changes).into()))
+        waited.map_err(|failure| lost(&failure, owed.changes).into())
     }
 
     fn wait(&self, owed: Owed) -> Result<(), Error> {

@@ -88,6 +88,20 @@ pub(crate) enum Work {
     Change(Box<ChangeWork>),
 }
 
+impl Known {
+    /// What a statement compiles to, if that is kept; inside: what is not.
+    fn of(
+        schema: &Schema,
+        generation: u64,
+        compiled: Compiled,
+    ) -> Result<Result<Self, Compiled>, SqlError> {
+        Ok(match is_work(&compiled) {
+            true => Ok(Self { generation, work: Work::of(schema, compiled)? }),
+            false => Err(compiled),
+        })
+    }
+}
+
 /// Whether what a statement compiles to is kept and run in transactions.
 fn is_work(compiled: &Compiled) -> bool {
     use Compiled as C;
@@ -162,21 +176,18 @@ impl Session {
             let (compiled, parameters) =
                 compile_with_parameters(&schema.catalog, &registered, &statement, types)?;
             let columns = columns_of(&schema, &compiled);
-            let known = match is_work(&compiled) {
-                true => Some(Known { generation, work: Work::of(&schema, compiled)? }),
-                false => None,
-            };
+            let known = Known::of(&schema, generation, compiled)?.ok();
             Ok::<_, SqlError>((Some(Takes { parameters, columns, literals: None }), known))
         })?;
         Ok(Prepared { statement, takes, known: RefCell::new(known) })
     }
 
-    /// Prepares a statement whose parameters are its literals; also tells their types, as far as
-    /// they have become parameters.
+    /// Prepares a statement whose parameters are its literals ([`Prepared::literals`]).
     pub(crate) fn prepare_shaped(
         &self,
-        statement: ScriptStatement,
-    ) -> Result<(Prepared, Vec<Option<SqlType>>), SqlError> {
+        mut statement: ScriptStatement,
+    ) -> Result<Prepared, SqlError> {
+        statement.keep_for(self.memory()); // it outlives the statement that makes it
         let generation = self.inner().schema.generation();
         let schema = self.inner().schema.current();
         let registered = Registered(&schema);
@@ -184,16 +195,16 @@ impl Session {
             let (compiled, literals) =
                 compile_with_literals(&schema.catalog, &registered, &statement)?;
             let columns = columns_of(&schema, &compiled);
-            let known = match (is_work(&compiled), &compiled) {
-                (true, _) => Some(Known { generation, work: Work::of(&schema, compiled)? }),
-                (false, Compiled::Transaction(_)) => None,
-                (false, _) => return Err(SqlError::new(b"0A000", "there is nothing to keep")),
+            let known = match Known::of(&schema, generation, compiled)? {
+                Ok(known) => Some(known),
+                Err(Compiled::Transaction(_)) => None,
+                Err(_) => return Err(SqlError::new(b"0A000", "there is nothing to keep")),
             };
             // One that is none has no value that anybody looks at.
             let open = SqlType::Scalar(DataType::Text);
             let parameters = literals.iter().map(|known| known.unwrap_or(open)).collect();
-            let takes = Some(Takes { parameters, columns, literals: Some(literals.clone()) });
-            Ok((Prepared { statement, takes, known: RefCell::new(known) }, literals))
+            let takes = Some(Takes { parameters, columns, literals: Some(literals) });
+            Ok(Prepared { statement, takes, known: RefCell::new(known) })
         })
     }
 
@@ -290,6 +301,12 @@ impl Prepared {
         &self.statement
     }
 
+    /// The types of its literals where these are its parameters; none: one is part of what was
+    /// compiled.
+    pub(crate) fn literals(&self) -> &[Option<SqlType>] {
+        self.takes.as_ref().and_then(|takes| takes.literals.as_deref()).unwrap_or_default()
+    }
+
     /// Takes another text, which differs in literals that are parameters.
     pub(crate) fn set_text(&mut self, text: &str) {
         text.clone_into(&mut self.statement.text);
@@ -354,14 +371,13 @@ impl Prepared {
                 compiled
             }
         };
-        match compiled {
-            compiled if is_work(&compiled) => {
-                let work = Work::of(schema, compiled)?;
-                *self.known.borrow_mut() = Some(Known { generation, work });
-                Ok(None)
+        Ok(match Known::of(schema, generation, compiled)? {
+            Ok(known) => {
+                *self.known.borrow_mut() = Some(known);
+                None
             }
-            other => Ok(Some(other)),
-        }
+            Err(other) => Some(other),
+        })
     }
 
     /// What it does, behind a [`Prepared::compile`] that gave nothing.

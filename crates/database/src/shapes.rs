@@ -47,9 +47,8 @@ struct Known {
 struct Compiled {
     home: Home,
     generation: u64,
-    /// of each literal the type that it has as a parameter, or its text, where it is part of what
-    /// was compiled
-    literals: Vec<Result<SqlType, Box<str>>>,
+    /// of each literal its text, where it is no parameter but part of what was compiled
+    parts: Vec<Option<Box<str>>>,
 }
 
 /// See the module.
@@ -93,7 +92,7 @@ impl Shapes {
             None => {
                 self.charge.subtract(known.bytes());
                 known.state = State::Refused(generation);
-                let (compiled, prepared) = compile(session, &self.look, text).ok()?;
+                let (compiled, prepared) = compile(session, &self.look, text, generation).ok()?;
                 self.charge.add(prepared.bytes()).ok()?; // I3
                 known.state = State::Compiled(compiled);
                 Box::new(prepared)
@@ -131,31 +130,36 @@ impl Known {
     }
 }
 
-fn compile(session: &Session, look: &Shape, text: &str) -> Result<(Compiled, Prepared), SqlError> {
-    let generation = session.inner().schema.generation();
+/// `generation`: of the schema, or of one before it.
+fn compile(
+    session: &Session,
+    look: &Shape,
+    text: &str,
+    generation: u64,
+) -> Result<(Compiled, Prepared), SqlError> {
     let parsed = apart(|| parse_shaped(text, look))?;
     let statement = parsed.filter(|statement| statement.text == own_text(text));
     let Some(statement) = statement else {
         return Err(SqlError::new(b"0A000", "the text is more than its shape tells"));
     };
-    let (prepared, types) = session.prepare_shaped(in_parts(session, statement))?;
-    let literal = |(at, sql_type): (usize, &Option<SqlType>)| match sql_type {
-        Some(sql_type) => Ok(*sql_type),
-        None => Err(look.written(text, at).into()),
+    let prepared = session.prepare_shaped(in_parts(session, statement))?;
+    let literals = prepared.literals().iter().enumerate();
+    let part = |(at, parameter): (usize, &Option<SqlType>)| match parameter {
+        Some(_) => None,
+        None => Some(look.written(text, at).into()),
     };
-    let literals = types.iter().enumerate().map(literal).collect();
-    let home = Arc::new(Latch::new(None));
-    Ok((Compiled { home, generation, literals }, prepared))
+    let (parts, home) = (literals.map(part).collect(), Arc::new(Latch::new(None)));
+    Ok((Compiled { home, generation, parts }, prepared))
 }
 
 /// The values of a text's literals; none: it is another statement (I1).
 fn values(look: &Shape, text: &str, compiled: &Compiled) -> Option<Vec<Value>> {
-    let literals = compiled.literals.iter().enumerate();
-    let value = |(at, literal): (usize, &Result<SqlType, Box<str>>)| match literal {
-        Ok(_) => Some(look.value(text, at)),
-        Err(part) => (look.written(text, at) == &**part).then_some(Value::Null),
+    let parts = compiled.parts.iter().enumerate();
+    let value = |(at, part): (usize, &Option<Box<str>>)| match part {
+        None => Some(look.value(text, at)),
+        Some(part) => (look.written(text, at) == &**part).then_some(Value::Null),
     };
-    literals.map(value).collect()
+    parts.map(value).collect()
 }
 
 /// Without what stands around the statement.

@@ -6,7 +6,6 @@ use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::expression::Operand;
-use crate::literals::is_subquery;
 use crate::operator::numbers;
 use crate::relation::HostFunction;
 use crate::scope::Compiler;
@@ -83,7 +82,9 @@ impl Compiler<'_> {
 
     /// Functions, among them those with a syntax of their own; everything else is refused.
     pub(crate) fn call_or_refuse(&mut self, written: &ast::Expr, place: Place) -> Result<Operand> {
-        if is_subquery(written) {
+        use ast::Expr as E;
+        // The literals of a subquery are looked at no more than those around it.
+        if matches!(written, E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. }) {
             return self.call_or_refuse_open(written, place);
         }
         self.closed(|compiler| compiler.call_or_refuse_open(written, place))

@@ -81,7 +81,7 @@ pub use compile::{
 };
 pub use copy::{Columns as CopyColumns, Copied, Copy, CopyForm};
 pub use definition::{ForeignKeyDefinition, TableDefinition};
-pub use literals::{SHAPED_BYTES_MAX, Shape, parse_shaped, place_in_text};
+pub use literals::{Shape, parse_shaped, place_in_text};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{

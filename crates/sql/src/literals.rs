@@ -24,7 +24,6 @@ use hotrow_transaction::program::{Expr, ExprKind, Place};
 use sqlparser::ast;
 use sqlparser::tokenizer::{Location, Token};
 
-use crate::comparison::bare;
 use crate::error::{Result, place_in, place_of};
 use crate::scope::Compiler;
 use crate::script::{Offsets, read_statement};
@@ -32,7 +31,7 @@ use crate::syntax::ScriptStatement;
 use crate::token::tokenize;
 
 /// The longest text that has a shape, in bytes: of longer ones few are alike.
-pub const SHAPED_BYTES_MAX: usize = 2 << 10;
+const SHAPED_BYTES_MAX: usize = 2 << 10;
 
 /// I3: what the first token's line is; a text has no more than [`crate::TEXT_BYTES_MAX`] lines.
 const FIRST_LINE: u64 = 1 << 30;
@@ -93,16 +92,6 @@ impl Shape {
         &self.key
     }
 
-    /// How many literals there are.
-    pub fn len(&self) -> usize {
-        self.literals.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.literals.is_empty()
-    }
-
     /// A literal as it is written in the text that was looked at.
     pub fn written<'t>(&self, text: &'t str, at: usize) -> &'t str {
         &text[self.literals[at].at.clone()]
@@ -111,17 +100,10 @@ impl Shape {
     /// And its value.
     pub fn value(&self, text: &str, at: usize) -> Value {
         let written = self.written(text, at);
-        let number = |parsed: Option<Value>| parsed.unwrap_or(Value::Null);
         match self.literals[at].kind {
-            Kind::Integer => number(written.parse().ok().map(Value::Int)),
-            Kind::BigInt => number(written.parse().ok().map(Value::BigInt)),
-            Kind::Text => {
-                let inner = &written[1..written.len() - 1];
-                Value::Text(match inner.contains('\'') {
-                    true => inner.replace("''", "'"),
-                    false => inner.to_owned(),
-                })
-            }
+            Kind::Integer => written.parse().map_or(Value::Null, Value::Int),
+            Kind::BigInt => written.parse().map_or(Value::Null, Value::BigInt),
+            Kind::Text => Value::Text(written[1..written.len() - 1].replace("''", "'")),
         }
     }
 }
@@ -139,6 +121,7 @@ impl Look<'_> {
         let (mut last, mut is_closed) = (b'(', false);
         while let Some(byte) = self.peek(0) {
             let from = self.at;
+            let mut literal = None;
             match byte {
                 b' ' | b'\n' | b'\t' | b'\r' => self.at += 1,
                 b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80.. => {
@@ -152,19 +135,14 @@ impl Look<'_> {
                 }
                 _ if is_first => return None,
                 b'0'..=b'9' => {
-                    let kind = self.number(from)?;
-                    self.set_apart(shape, from, kind.filter(|_| !is_closed));
-                    (last, is_closed) = (b'0', false);
-                    continue;
+                    literal = Some(self.number(from)?);
                 }
                 b'-' if is_operand_next(last) && self.peek(1).is_some_and(is_digit) => {
                     self.at += 1;
                     let kind = self.number(from)?;
                     // Its sign is its own, unless something binds it closer.
                     let is_own = !matches!(self.next_visible(), Some(b':' | b'[' | b'^'));
-                    self.set_apart(shape, from, kind.filter(|_| is_own && !is_closed));
-                    (last, is_closed) = (b'0', false);
-                    continue;
+                    literal = Some(kind.filter(|_| is_own));
                 }
                 b'\'' => {
                     self.quoted(b'\'')?;
@@ -172,9 +150,7 @@ impl Look<'_> {
                     if self.next_visible() == Some(b'\'') {
                         return None;
                     }
-                    self.set_apart(shape, from, Some(Kind::Text).filter(|_| !is_closed));
-                    (last, is_closed) = (b'0', false);
-                    continue;
+                    literal = Some(Some(Kind::Text));
                 }
                 b'"' => {
                     self.quoted(b'"')?;
@@ -195,7 +171,17 @@ impl Look<'_> {
                 }
                 _ => return None,
             }
-            shape.key.extend_from_slice(&self.text[from..self.at]);
+            let kind = literal.flatten().filter(|_| !is_closed);
+            if literal.is_some() {
+                (last, is_closed) = (b'0', false);
+            }
+            match kind {
+                Some(kind) => {
+                    shape.key.push(kind.mark());
+                    shape.literals.push(Literal { at: from..self.at, kind });
+                }
+                None => shape.key.extend_from_slice(&self.text[from..self.at]),
+            }
         }
         (!is_first).then_some(())
     }
@@ -247,16 +233,6 @@ impl Look<'_> {
                 return Some(());
             }
             self.at += 1;
-        }
-    }
-
-    fn set_apart(&self, shape: &mut Shape, from: usize, kind: Option<Kind>) {
-        match kind {
-            Some(kind) => {
-                shape.key.push(kind.mark());
-                shape.literals.push(Literal { at: from..self.at, kind });
-            }
-            None => shape.key.extend_from_slice(&self.text[from..self.at]),
         }
     }
 }
@@ -421,12 +397,6 @@ impl Compiler<'_> {
             || is_literal(right) && !takes(left.data_type());
         self.literals.is_refused |= is_other;
     }
-}
-
-/// Whether it is a subquery, whose literals are looked at no more than those around it.
-pub(crate) fn is_subquery(written: &ast::Expr) -> bool {
-    use ast::Expr as E;
-    matches!(bare(written), E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. })
 }
 
 #[cfg(test)]

@@ -166,7 +166,8 @@ type StepArguments = (i64, i64, i64, String, i64);
 /// engine has no such transactions.
 fn typed_step(session: &Session, arguments: &StepArguments) -> Result<(), Error> {
     let mut random = StdRng::seed_from_u64(arguments.0 as u64);
-    for tries in 1.. {
+    let mut tries = 0;
+    loop {
         match session.execute("BEGIN") {
             Ok(_) => {}
             Err(error) if error.sqlstate() == Some("0A000") => {
@@ -183,13 +184,13 @@ fn typed_step(session: &Session, arguments: &StepArguments) -> Result<(), Error>
                 session.execute("ROLLBACK")?;
                 // Each is undone for a call of another one, which is planned and so never refused;
                 // if all try again at once, they can go on so for ever.
-                let pause = random.random_range(0..1_u64 << tries.min(8));
+                tries += 1;
+                let pause = random.random_range(0..1_u64 << 8.min(tries));
                 std::thread::sleep(Duration::from_millis(pause));
             }
             ended => return ended.map(drop),
         }
     }
-    Ok(())
 }
 
 const TAKEN_BACK: &str = "

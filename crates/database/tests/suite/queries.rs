@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::every_engine::{every_engine, open};
 use hotrow::{Config, Error, Session, Value};
 
-const SETUP: &str = include_str!("queries/setup.sql");
-const EXPECTED: [&str; 7] = [
+pub const SETUP: &str = include_str!("queries/setup.sql");
+pub const EXPECTED: [&str; 7] = [
     include_str!("queries/expected.txt"),
     include_str!("queries/json.txt"),
     include_str!("queries/interval.txt"),

@@ -1,18 +1,9 @@
 //! Statements found by the shape of their texts say what they say when each is compiled by itself.
 
 use crate::every_engine::open;
+use crate::queries::{EXPECTED, SETUP};
 use hotrow::{Config, Database, Error, Session, StatementResult};
 
-const SETUP: &str = include_str!("queries/setup.sql");
-const QUERIES: [&str; 7] = [
-    include_str!("queries/expected.txt"),
-    include_str!("queries/json.txt"),
-    include_str!("queries/interval.txt"),
-    include_str!("queries/joins.txt"),
-    include_str!("queries/lists.txt"),
-    include_str!("queries/subqueries.txt"),
-    include_str!("queries/catalog.txt"),
-];
 const SCRIPTS: [&str; 4] = [
     include_str!("answers/cascades.sql"),
     include_str!("answers/key_changes.sql"),
@@ -129,7 +120,7 @@ fn queries_say_the_same() {
     let db = database();
     db.session().execute(SETUP).expect("it is right");
     let mut known = 0;
-    let queries = QUERIES.iter().flat_map(|file| file.lines());
+    let queries = EXPECTED.iter().flat_map(|file| file.lines());
     for query in queries.filter_map(|line| line.strip_prefix("== ")).step_by(3) {
         // What tells of sessions and times is another one in each.
         if !query.contains("pg_backend_pid") && !query.contains("clock_timestamp") {

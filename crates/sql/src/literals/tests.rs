@@ -10,7 +10,7 @@ fn shape(text: &str) -> Option<Shape> {
 
 fn values(text: &str) -> Vec<Value> {
     let shape = shape(text).expect(text);
-    (0..shape.len()).map(|at| shape.value(text, at)).collect()
+    (0..shape.literals.len()).map(|at| shape.value(text, at)).collect()
 }
 
 fn are_alike(one: &str, other: &str) -> bool {
