@@ -189,8 +189,8 @@ pub trait Locks: Send + 'static {
     fn plans(&self) -> bool;
 
     /// Takes all that a call is planned to touch, before it runs, as planned calls do and in their
-    /// order; nothing is held so far. From now on the transaction counts as one of theirs, until
-    /// [`Locks::end_ahead`].
+    /// order; nothing is held so far. From now on the transaction waits as one of theirs, until
+    /// [`Locks::end_ahead`]; it may be chosen to give way all the same.
     fn hold_ahead(
         &mut self,
         footprint: &Footprint,

@@ -4,8 +4,6 @@
 //! two hot accounts, one of which is found by a name that changes now and then, pays a fee into
 //! one row for all, and writes, and removes, rows of its own. All of it is checked afterwards.
 
-use std::time::Duration;
-
 use hotrow::{Database, Error, FromValue, Session, Value};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -165,8 +163,6 @@ type StepArguments = (i64, i64, i64, String, i64);
 /// A step between BEGIN and COMMIT, with something in it that is taken back; a call where the
 /// engine has no such transactions.
 fn typed_step(session: &Session, arguments: &StepArguments) -> Result<(), Error> {
-    let mut random = StdRng::seed_from_u64(arguments.0 as u64);
-    let mut tries = 0;
     loop {
         match session.execute("BEGIN") {
             Ok(_) => {}
@@ -182,11 +178,6 @@ fn typed_step(session: &Session, arguments: &StepArguments) -> Result<(), Error>
         match typed {
             Err(error) if matches!(error.sqlstate(), Some("40001" | "40P01")) => {
                 session.execute("ROLLBACK")?;
-                // Each is undone for a call of another one, which is planned and so never refused;
-                // if all try again at once, they can go on so for ever.
-                tries += 1;
-                let pause = random.random_range(0..1_u64 << 8.min(tries));
-                std::thread::sleep(Duration::from_millis(pause));
             }
             ended => return ended.map(drop),
         }

@@ -7,9 +7,10 @@
 //!              run -> part of an open transaction, which keeps its locks; a wrong guess of
 //!              reconnaissance, a conflict or a quiet point: undone, released, planned again
 //! Invariants   I1 nobody waits while holding what others may want before: it is the first thing
-//!              the transaction does, and waits in the order of planned calls, as one of them. When
-//!              the call has run, it is a session's transaction like others, which gives way in
-//!              circles
+//!              the transaction does, and waits in the order of planned calls, as one of them. In
+//!              a circle with an older session's transaction it gives way, unseen: transactions
+//!              that begin with a call and end in a circle would else be undone for each other's
+//!              calls for ever. When the call has run, it is a transaction like others
 
 use hotrow_transaction::compiled::PlanProgram;
 use hotrow_transaction::frame::Frame;
@@ -39,7 +40,10 @@ impl<L: Locks> Inside<'_, L> {
         let ran = self.plan(plan, invocation, frame).and_then(|()| {
             let Work { locks, plan, .. } = &mut *self.work;
             locks.hold_ahead(plan.footprint(), statement.uses).map_err(Stop::Conflict)?;
-            self.run_held(statement, invocation, frame)
+            self.run_held(statement, invocation, frame)?;
+            // Once the client has seen what it did, it can only fail.
+            let is_doomed = self.work.locks.is_doomed();
+            if is_doomed { Err(Stop::Conflict(Conflict::Victim)) } else { Ok(()) }
         });
         self.work.locks.end_ahead();
         self.work.locks.set_party(Party::Session);

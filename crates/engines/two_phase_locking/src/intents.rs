@@ -247,7 +247,7 @@ impl TableLocks {
                 }
                 let patience = match owner.standing() {
                     Standing::Planned if owner.may_park() => Some(Patience::OF_PLANNED),
-                    Standing::Planned => None,
+                    Standing::Planned | Standing::Ahead => None,
                     Standing::Dynamic => Some(Patience::of(self.table.party(owner), mode)),
                 };
                 let held = private.mode(on);

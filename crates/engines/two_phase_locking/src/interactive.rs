@@ -3,8 +3,9 @@
 //! Role         what [`hotrow_engine::interactive`] needs of this engine: locks taken at each
 //!              access, in every table, and kept until the transaction ends
 //! Invariants   I1 owners of sessions come behind those of worker threads in the lock table
-//!              I2 sessions follow the table's deadlock policy; planned calls are never refused a
-//!              lock because of one ([`crate::lock_table`], I6)
+//!              I2 sessions follow the table's deadlock policy; calls of the engine's threads are
+//!              never refused a lock because of one, and a session's first call, which is planned,
+//!              is undone and repeated for older sessions only ([`crate::lock_table`], I6)
 //!              I3 under wound-wait a parked transaction may be in somebody's way and not notice,
 //!              since it asks for nothing: housekeeping ends it
 
@@ -30,7 +31,6 @@ use crate::foresight::{Foresight, Notes};
 use crate::heat::Heat;
 use crate::intents::TableLocks;
 use crate::key_range::{LockKeys, Ranges};
-use crate::lock_table::Standing;
 use crate::options::{Acquisition, Settings};
 
 /// Of so many of a session's transactions, one always tells what became of what it read.
@@ -187,7 +187,7 @@ impl<F: Form> Locks for SessionLocks<F> {
     ) -> Result<(), Conflict> {
         let Self { locking, watch, ahead, .. } = self;
         locking.hurries = false;
-        locking.table.set_standing(&mut locking.owner, Standing::Planned, self.age);
+        locking.table.set_ahead(&mut locking.owner, true);
         let ahead = ahead.as_mut().expect("it plans");
         ahead.acquire(locking, footprint, uses, watch)
     }
@@ -199,7 +199,7 @@ impl<F: Form> Locks for SessionLocks<F> {
 
     fn end_ahead(&mut self) {
         let Locking { table, owner, .. } = &mut self.locking;
-        table.set_standing(owner, Standing::Dynamic, self.age);
+        table.set_ahead(owner, false);
     }
 
     fn set_party(&mut self, party: Party) {

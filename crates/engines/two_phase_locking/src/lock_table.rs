@@ -18,7 +18,9 @@
 //!                 of all that were released in it (its tag), and it is read at each grant
 //!              I6 planned owners are older than all others, wait for anybody, and are never
 //!                 refused; since they wait for each other only in the order of their locks, every
-//!                 cycle of waiting has a dynamic owner in it, and that one is undone
+//!                 cycle of waiting has a dynamic owner in it. Planned calls of sessions
+//!                 ([`Standing::Ahead`]) wait in the same way, but have an age: in a cycle the
+//!                 youngest is undone of all that are not planned
 //!              I7 threads wait for threads: what waits for a session waits [`outside`]
 //! Concurrency  a bucket -> whoever holds its latch; an owner's waiting cell -> see
 //!              [`crate::waiting`]. No two latches are held at once
@@ -91,6 +93,9 @@ pub enum Acquired {
 pub enum Standing {
     /// all in one global order, each once: they only ever wait (I6)
     Planned,
+    /// as planned ones, but undone in favour of older dynamic ones: a session's first call, which
+    /// is repeated unseen
+    Ahead,
     /// as they go, under the table's policy
     Dynamic,
 }
@@ -319,14 +324,13 @@ impl LockTable {
         owner.begin();
     }
 
-    /// Makes a dynamic owner's transaction, which holds nothing, a planned one, or, when its
-    /// planned part is over, a dynamic one again, of an age.
-    pub fn set_standing(&self, owner: &mut Owner, standing: Standing, age: u64) {
-        let is_planned = standing == Standing::Planned;
-        owner.standing = standing;
-        let cell = &self.cells[owner.number as usize];
-        cell.set_age(if is_planned { 0 } else { age });
-        cell.set_planned(is_planned);
+    /// Has a dynamic owner's transaction, which holds nothing, ask for locks as planned ones do
+    /// from now on, or, when that part is over, as it goes. For tables whose policy asks for no
+    /// ages when a request is made: those it waits for may be older and younger.
+    pub fn set_ahead(&self, owner: &mut Owner, is_ahead: bool) {
+        debug_assert!(owner.standing != Standing::Planned, "it has an age");
+        debug_assert!(self.deadlocks.policy == Policy::WaitForGraph, "it asks for no ages");
+        owner.standing = if is_ahead { Standing::Ahead } else { Standing::Dynamic };
     }
 
     /// What an owner's transaction is.
@@ -392,7 +396,7 @@ impl LockTable {
         let cell = &self.cells[owner.number as usize];
         cell.reset();
         let policy = match owner.standing {
-            Standing::Planned => self.deadlocks.policy.of_planned(),
+            Standing::Planned | Standing::Ahead => self.deadlocks.policy.of_planned(),
             Standing::Dynamic => self.deadlocks.policy,
         };
         let mut crowd = Crowd { table: self, told: &mut owner.told };

@@ -99,3 +99,45 @@ fn first_calls_of_many_sessions_are_never_refused() {
         Ok(())
     });
 }
+
+/// Each begins with a call and then wants the whole table, in which the next one's call waits for
+/// the same row, with its intent: if that call were never undone, each of them would be undone for
+/// another one's call, and begin again with a call itself, for ever.
+#[test]
+fn of_those_that_want_a_table_behind_a_first_call_somebody_gets_through() {
+    const SESSIONS: usize = 8;
+    const TIMES: usize = 15;
+    /// In vain, of one step.
+    const TRIES_MAX: usize = 3000;
+    every_interactive_engine(|config| {
+        let (db, session) = with_table(config);
+        session.execute(TRANSFER)?;
+        session.execute("UPDATE t SET n = 1000")?;
+        let script = "BEGIN; SELECT move_one(1, 2); SELECT sum(n) FROM t; COMMIT";
+        thread::scope(|scope| {
+            let run = || {
+                let session = db.session();
+                move || -> Result<(), Error> {
+                    for _ in 0..TIMES {
+                        let mut tries = 0;
+                        while let Err(error) = session.execute(script) {
+                            tries += 1;
+                            let is_undone = matches!(error.sqlstate(), Some("40001" | "40P01"));
+                            if !is_undone || tries == TRIES_MAX {
+                                return Err(error);
+                            }
+                            session.execute("ROLLBACK")?;
+                        }
+                    }
+                    Ok(())
+                }
+            };
+            let sessions: Vec<_> = (0..SESSIONS).map(|_| scope.spawn(run())).collect();
+            sessions.into_iter().try_for_each(|ended| ended.join().expect("none panics"))
+        })?;
+        let moved = (SESSIONS * TIMES) as i64;
+        let left = integers(&session, "SELECT n FROM t ORDER BY id");
+        assert_eq!(left, [1000 - moved, 1000 + moved]);
+        Ok(())
+    });
+}

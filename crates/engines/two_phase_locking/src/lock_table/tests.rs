@@ -314,18 +314,27 @@ fn a_request_that_may_not_wait_leaves_nothing_behind() {
     assert!(scene.table.is_claimed(&mut scene.owners[3], LOCK, Mode::NX));
 }
 
-/// Owners 0 and 1 each hold a lock and wait for the other's; who goes away, and why.
-fn deadlock(deadlocks: Deadlocks, planned: Option<usize>, completed: [u64; 2]) -> Vec<usize> {
+/// Owners 0 and 1 each hold a lock and wait for the other's, dynamic ones but for the `other` one;
+/// who goes away.
+fn deadlock(
+    deadlocks: Deadlocks,
+    other: Option<(usize, Standing)>,
+    completed: [u64; 2],
+) -> Vec<usize> {
     let table = LockTable::with_buckets(2, 2, deadlocks);
     let mut owners: Vec<Owner> = (0..2)
         .map(|number| {
-            let is_planned = planned == Some(number);
-            let standing = if is_planned { Standing::Planned } else { Standing::Dynamic };
-            let mut owner = table.owner(number, standing);
-            if !is_planned {
-                table.begin(&mut owner, number as u64 + 1);
+            let standing =
+                other.filter(|(other, _)| *other == number).map(|(_, standing)| standing);
+            if standing == Some(Standing::Planned) {
+                return table.owner(number, Standing::Planned);
             }
+            let mut owner = table.owner(number, Standing::Dynamic);
+            table.begin(&mut owner, number as u64 + 1);
             table.set_completed(&owner, completed[number]);
+            if standing == Some(Standing::Ahead) {
+                table.set_ahead(&mut owner, true);
+            }
             owner
         })
         .collect();
@@ -375,11 +384,20 @@ fn a_planned_owner_is_never_the_one_that_goes() {
     let policies = [Policy::WaitForGraph, Policy::Dreadlocks, Policy::WaitDie, Policy::WoundWait];
     for policy in policies.into_iter().chain([Policy::NoWait, Policy::TimeOut]) {
         for planned in 0..2 {
-            let undone = deadlock(Deadlocks::of(policy), Some(planned), [0, 0]);
+            let other = Some((planned, Standing::Planned));
+            let undone = deadlock(Deadlocks::of(policy), other, [0, 0]);
             // Where nobody waits, the planned one may have been through before.
             assert!(!undone.contains(&planned), "{policy:?}");
             assert!(undone.len() == 1 || policy == Policy::NoWait, "{policy:?}");
         }
+    }
+}
+
+#[test]
+fn a_session_s_planned_call_gives_way_to_an_older_transaction_only() {
+    for number in 0..2 {
+        let other = Some((number, Standing::Ahead));
+        assert_eq!(deadlock(Deadlocks::of(Policy::WaitForGraph), other, [0, 0]), [1]);
     }
 }
 

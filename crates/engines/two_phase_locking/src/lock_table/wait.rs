@@ -155,7 +155,7 @@ impl LockTable {
             if cell.verdict() == Some(Verdict::Granted) {
                 return Ok(());
             }
-            if cell.is_doomed() && owner.standing == Standing::Dynamic {
+            if cell.is_doomed() && owner.standing != Standing::Planned {
                 return self.give_up(owner, lock, Conflict::Victim);
             }
             if let Some(why) = owner.called_away(patience) {
