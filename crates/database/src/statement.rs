@@ -447,7 +447,9 @@ fn execute_alone(
     let reply = {
         let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());
         alone.heed(Some(session.interrupt()));
-        let reply = execute_quietly(&quiet, &mut sources, &mut alone, statement, clock::now_us());
+        let (place, text) = (statement.place, &*statement.text);
+        let entry = TextEntry { now_us: clock::now_us(), place, text };
+        let reply = execute_compiled(&quiet, &mut sources, &mut alone, compiled, &entry);
         alone.heed(None);
         reply
     };
@@ -476,8 +478,8 @@ fn query_alone(session: &Session, (schema, query): (&Schema, Arc<Query>)) -> Res
     }
 }
 
-/// Executes a definition or a single statement while nothing else runs: one that was typed, or one
-/// that is repeated from the log.
+/// Executes a definition or a single statement while nothing else runs, one that is repeated from
+/// the log.
 pub(crate) fn execute_quietly(
     quiet: &Quiet<'_>,
     sources: &mut Sources,
@@ -487,28 +489,41 @@ pub(crate) fn execute_quietly(
 ) -> Reply {
     let entry = TextEntry { now_us, place: statement.place, text: &statement.text };
     let schema = quiet.schema();
-    let compiled = apart(|| compile(&schema.catalog, &Registered(&schema), statement));
+    match apart(|| compile(&schema.catalog, &Registered(&schema), statement)) {
+        Ok(compiled) => execute_compiled(quiet, sources, alone, compiled, &entry),
+        Err(error) => Reply::seen(Err(Box::new(error)), alone.seen()),
+    }
+}
+
+/// Executes what was compiled at this quiet point, which keeps everybody out.
+fn execute_compiled(
+    quiet: &Quiet<'_>,
+    sources: &mut Sources,
+    alone: &mut Alone,
+    compiled: Compiled,
+    entry: &TextEntry<'_>,
+) -> Reply {
+    let schema = quiet.schema();
     let defined = match compiled {
-        Ok(Compiled::Query(_) | Compiled::Change(_)) => {
+        Compiled::Query(_) | Compiled::Change(_) => {
             return Reply::refused(SqlError::new(b"XX000", "no log has a query's text"));
         }
-        Ok(Compiled::Statement(procedure)) if !procedure.draws.is_empty() => {
+        Compiled::Statement(procedure) if !procedure.draws.is_empty() => {
             return Reply::refused(SqlError::new(b"XX000", "a text does not tell its numbers"));
         }
-        Ok(Compiled::Statement(procedure)) => {
+        Compiled::Statement(procedure) => {
             return match apart(|| lower::lower(&schema.catalog, &procedure)) {
-                Ok(program) => alone.statement(&schema, &program, &entry),
+                Ok(program) => alone.statement(&schema, &program, entry),
                 Err(error) => Reply::refused(error),
             };
         }
-        Ok(definition) => refuse_violated(&schema, alone, &definition, &entry)
-            .and_then(|()| definition::define(quiet, sources, definition, &entry)),
-        Err(error) => Err(error),
+        definition => refuse_violated(&schema, alone, &definition, entry)
+            .and_then(|()| definition::define(quiet, sources, definition, entry)),
     };
     // What changed nothing needs no entry.
     let durable_in = defined.and_then(|effect| match effect {
         Defined::Nothing => Ok(0),
-        Defined::Something | Defined::Rows => alone.definition(&entry),
+        Defined::Something | Defined::Rows => alone.definition(entry),
     });
     match durable_in {
         Ok(durable_in) => Reply::new(Ok(Rows::default()), durable_in),

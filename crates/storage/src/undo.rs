@@ -383,19 +383,17 @@ impl UndoLog {
 
     #[inline(always)]
     fn push(&mut self, table: TableId, record: RecordId, change: Change) {
-        let stored = Stored { record, table, change };
+        self.entries.push(Stored { record, table, change });
+        // Behind it and not before: the entry need not be kept while there is made room.
         if self.entries.len() == self.entries.capacity() {
-            self.push_grown(stored);
-        } else {
-            self.entries.push(stored);
+            self.make_room();
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn push_grown(&mut self, stored: Stored) {
+    fn make_room(&mut self) {
         self.payer.grow(&mut self.entries, 1, ENTRIES_KEPT);
-        self.entries.push(stored);
     }
 
     fn resolve(&self, stored: &Stored) -> UndoEntry<'_> {

@@ -101,6 +101,18 @@ pub fn run<A: RecordAccess, H: Hook>(
     access: &mut A,
     hook: &mut H,
 ) -> Result<(), Stop> {
+    run_here(program, entry, frame, access, hook)
+}
+
+/// As [`run`], for who runs many short entries and does nothing else.
+#[inline(always)]
+pub(crate) fn run_here<A: RecordAccess, H: Hook>(
+    program: &Program,
+    entry: usize,
+    frame: &mut Frame,
+    access: &mut A,
+    hook: &mut H,
+) -> Result<(), Stop> {
     let mut pc = program.entries[entry].start as usize;
     let mut record: Option<A::Record> = None;
     loop {

@@ -439,18 +439,30 @@ impl Cells<'_> {
         Datum::int(self.graph.touched[call].load(Relaxed).into()) // as cells
     }
 
-    #[inline]
+    #[inline(always)]
     fn to_datum(&self, (low, high): (u64, u64), heap: &mut Vec<u8>) -> Datum {
-        if high & !0xffff != IN_HEAP {
-            return Datum::from_words((low, high));
+        if high & !0xffff == IN_HEAP {
+            return self.copy_from_heap((low, high), heap);
         }
+        Datum::from_words((low, high))
+    }
+
+    #[inline(never)]
+    fn copy_from_heap(&self, (low, high): (u64, u64), heap: &mut Vec<u8>) -> Datum {
         let made = self.graph.heaps[(high & 0xffff) as usize].lock();
         Datum::of_bytes(&made[Datum::from_words((low, 0)).as_range().range()], heap)
     }
 
-    #[inline]
+    #[inline(always)]
     fn to_words(&self, datum: Datum, bytes: Option<&[u8]>) -> (u64, u64) {
-        let Some(bytes) = bytes else { return datum.to_words() };
+        match bytes {
+            Some(bytes) => self.put_into_heap(bytes),
+            None => datum.to_words(),
+        }
+    }
+
+    #[inline(never)]
+    fn put_into_heap(&self, bytes: &[u8]) -> (u64, u64) {
         let heap = &mut *self.graph.heaps[usize::from(self.worker)].lock();
         let (low, _) = Datum::of_bytes(bytes, heap).to_words();
         (low, IN_HEAP | u64::from(self.worker))

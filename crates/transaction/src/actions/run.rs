@@ -111,7 +111,7 @@ impl CallRun<'_> {
         }
         let (next, end) = instance.keys;
         let mut keys = Keys { batch: self.batch, first: next, next, end };
-        interpret::run(&self.program.program, leaf.entry.into(), frame, access, &mut keys)?;
+        interpret::run_here(&self.program.program, leaf.entry.into(), frame, access, &mut keys)?;
         self.scatter(leaf, instance, frame, values);
         Ok(())
     }
