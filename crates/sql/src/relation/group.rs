@@ -1,5 +1,7 @@
 //! Aggregates and groups.
 
+use std::collections::HashMap;
+
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::program::{Expr, ExprKind, FIRST_PARAMETER, Place, SlotId};
 use hotrow_transaction::walk::{expr_slots, operands_mut};
@@ -262,13 +264,15 @@ impl Compiler<'_> {
             return Err(unsupported(place, "this form of GROUP BY", "name the columns"));
         }
         let mut grouping = Grouping { exprs: Vec::new(), sets: None };
+        let mut known = HashMap::new();
         // Each element multiplies the groupings.
         let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
         for key in keys {
             let place = place_in(key, place);
             let mut parts = |lists: &[Vec<ast::Expr>]| {
                 let mut part = |list: &Vec<ast::Expr>| {
-                    let key = |key| self.group_key(key, columns, &mut grouping.exprs, place);
+                    let exprs = &mut grouping.exprs;
+                    let key = |key| self.group_key(key, columns, (exprs, &mut known), place);
                     list.iter().map(key).collect::<Result<Vec<usize>>>()
                 };
                 lists.iter().map(&mut part).collect::<Result<Vec<_>>>()
@@ -316,12 +320,13 @@ impl Compiler<'_> {
         Ok(grouping)
     }
 
-    /// The number of a key, which joins the others if it is not among them.
+    /// The number of a key, which joins the others if it is not among the known ones: numbers by
+    /// what they are made of.
     fn group_key(
         &mut self,
         key: &ast::Expr,
         columns: &[(String, Expr)],
-        known: &mut Vec<Expr>,
+        (exprs, known): (&mut Vec<Expr>, &mut HashMap<String, usize>),
         place: Place,
     ) -> Result<usize> {
         if let ast::Expr::Function(function) = key
@@ -343,12 +348,11 @@ impl Compiler<'_> {
             },
         };
         check_equality(value.sql_type, place)?;
-        let text = format!("{value:?}");
-        let at = known.iter().position(|known| format!("{known:?}") == text);
-        Ok(at.unwrap_or_else(|| {
-            known.push(value);
-            known.len() - 1
-        }))
+        let at = known.entry(format!("{value:?}")).or_insert_with(|| {
+            exprs.push(value);
+            exprs.len() - 1
+        });
+        Ok(*at)
     }
 
     /// GROUPING(...): which of these keys a row's grouping leaves out, a bit each.
