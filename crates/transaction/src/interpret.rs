@@ -94,6 +94,7 @@ impl Hook for NoHook {
 /// entries run one after another share its slots.
 ///
 /// Errors: [`Stop::Error`] leaves the error in the frame; other stops come from `access` or `hook`.
+#[inline(never)]
 pub fn run<A: RecordAccess, H: Hook>(
     program: &Program,
     entry: usize,
@@ -104,7 +105,8 @@ pub fn run<A: RecordAccess, H: Hook>(
     run_here(program, entry, frame, access, hook)
 }
 
-/// As [`run`], for who runs many short entries and does nothing else.
+/// As [`run`], for who runs many short entries and does nothing else: part of the caller, where
+/// others, merged with it, would have fewer registers for both.
 #[inline(always)]
 pub(crate) fn run_here<A: RecordAccess, H: Hook>(
     program: &Program,
