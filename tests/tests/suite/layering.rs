@@ -16,13 +16,14 @@ const FLOORS: &[(&str, u32)] = &[
     ("engine", 2),
     ("sql", 2),
     ("query", 3),
-    ("engines/*", 3),
+    ("flow", 3),
     ("workloads", 3),
-    ("database", 4),
-    ("server", 5),
-    ("bench", 5),
-    ("cli", 6),
-    ("tests", 7),
+    ("engines/*", 4),
+    ("database", 5),
+    ("server", 6),
+    ("bench", 6),
+    ("cli", 7),
+    ("tests", 8),
 ];
 
 /// Crates, besides engines, whose sources may say `unsafe`.

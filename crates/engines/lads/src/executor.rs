@@ -181,7 +181,7 @@ impl Executor {
 
     /// How many messages were sent since this was last asked.
     pub fn take_sent(&mut self) -> u64 {
-        self.mail.take_sent()
+        self.mail.to.take_sent()
     }
 
     /// Executes the worker's share of a graph. Others may be at earlier or later graphs of the
@@ -213,7 +213,7 @@ impl Executor {
             self.work(field);
         }
         while self.front.tasks > 0 {
-            self.mail.publish();
+            self.mail.to.publish();
             if self.receive(field) == 0 {
                 watch.switch(Activity::Wait);
                 self.mail.wait();
@@ -221,10 +221,7 @@ impl Executor {
             }
             self.work(field);
         }
-        while !self.mail.is_published() {
-            self.mail.publish();
-            std::thread::yield_now();
-        }
+        self.mail.to.flush();
     }
 
     /// Runs what is ready, and what gets ready by it here.
@@ -235,7 +232,7 @@ impl Executor {
                 self.tell(field.graph, action);
                 self.runs += 1;
                 if self.runs.is_multiple_of(RUNS_PER_MAIL) {
-                    self.mail.publish();
+                    self.mail.to.publish();
                     self.receive(field);
                 }
             } else if let Some(queue) = self.front.opening.pop() {
@@ -432,7 +429,7 @@ impl Executor {
 
     fn send(&mut self, to: u16, about: About) {
         let message = Message { graph: self.number, about, clock: self.front.clock };
-        self.mail.send(to, message);
+        self.mail.to.send(to, message);
     }
 
     /// Tells queues and successors that an action is done.

@@ -155,7 +155,8 @@ impl ExecutionThread {
         loop {
             let received = self.take_back(schema, spaces); // I4
             self.ends.to_lock.publish();
-            let fetched = if pauses { 0 } else { self.fetch(schema, spaces) };
+            let fetches = !pauses && !self.ends.to_lock.has_late();
+            let fetched = if fetches { self.fetch(schema, spaces) } else { 0 };
             self.ends.to_lock.publish();
             ran |= fetched > 0;
             if turns % TURNS_PER_LOOK == 0 {
@@ -167,6 +168,7 @@ impl ExecutionThread {
                 || shared.gate().wants_quiet()
                 || self.crew.is_draining();
             if self.on_their_way == 0 && (pauses || fetched == 0 && received == 0) {
+                self.ends.to_lock.flush(); // others may wait for what is released
                 self.watch.switch(Activity::Idle);
                 return ran;
             }

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Role         every granule belongs to one lock thread ([`lower`]), which keeps the queues of its
-//!              granules in plain memory ([`lock_space`]). A planned call's footprint travels from
+//!              granules in plain memory ([`LockSpace`]). A planned call's footprint travels from
 //!              lock thread to lock thread in ascending order ([`request`]) through rings with one
 //!              writer and one reader each ([`mesh`]); when it comes back, everything is held, and
 //!              the execution thread runs the call ([`execution_thread`])
@@ -22,6 +22,8 @@
 //!              in ascending order: nobody deadlocks, and no call is undone because of others
 //! Source       orthrus.txt 3. We differ: locks are granules of indexes, so phantoms are kept out;
 //!              tables that somebody visits as wholes have intent modes
+//!
+//! [`LockSpace`]: hotrow_flow::lock_space::LockSpace
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +31,6 @@ pub mod crew;
 pub mod division;
 pub mod execution_thread;
 pub mod in_flight;
-pub mod lock_space;
 pub mod lock_table;
 pub mod lock_thread;
 pub mod lower;

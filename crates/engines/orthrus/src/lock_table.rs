@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 use hotrow_base::sync::Latch;
+use hotrow_flow::lock_space::LockSpace;
 use hotrow_log::position::Position;
 
-use crate::lock_space::LockSpace;
 use crate::request::{Parcel, Request};
 
 /// Buckets of a space that a lock thread has to itself.
@@ -28,12 +28,12 @@ const SHARED_BUCKETS: usize = 1 << 8;
 const SHARED_USUAL: usize = 1 << 6;
 
 /// Spaces that lock threads share.
-pub type SharedSpaces = Arc<[CachePadded<Latch<LockSpace>>]>;
+pub type SharedSpaces = Arc<[CachePadded<Latch<LockSpace<Parcel>>>]>;
 
 /// See the module.
 pub enum LockTable {
     /// a space of its own
-    Own(LockSpace),
+    Own(LockSpace<Parcel>),
     /// spaces that it shares, and how often requests had to wait when it asked for them
     Shared(SharedSpaces, u64),
 }
@@ -82,18 +82,19 @@ impl LockTable {
         }
     }
 
-    /// See [`LockSpace::pass`]; never where spaces are shared.
+    /// Whether nobody is in the way of a request with one hop; it has met those who were. See
+    /// [`LockSpace::pass`]; never where spaces are shared.
     pub fn pass(&self, request: &mut Request) -> bool {
-        match self {
-            Self::Own(space) => space.pass(request),
-            Self::Shared(..) => false,
-        }
+        let Self::Own(space) = self else { return false };
+        let Some(met) = space.pass(request.of_hop(0)) else { return false };
+        request.met = met.max(request.met);
+        true
     }
 
     /// See [`LockSpace::leave`].
     pub fn leave(&mut self, request: &Request, position: Position) {
         match self {
-            Self::Own(space) => space.leave(request, position),
+            Self::Own(space) => space.leave(request.of_hop(0), position),
             Self::Shared(..) => unreachable!("requests do not pass where spaces are shared"),
         }
     }

@@ -16,11 +16,12 @@ use std::time::Duration;
 use hotrow_base::clock::Ticks;
 use hotrow_engine::schema::KnownSchema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_flow::mesh::Senders;
 use hotrow_log::position::Position;
 
 use crate::crew::{Crew, Kit};
 use crate::lock_table::LockTable;
-use crate::mesh::{LockEnds, Senders};
+use crate::mesh::LockEnds;
 use crate::options::Visits;
 use crate::request::{Hop, Parcel, ToLock};
 
@@ -104,8 +105,7 @@ impl LockThread {
         });
         taken += from_lock.receive(BATCH, |parcel| desk.take(parcel, &mut out));
         if taken > 0 {
-            out.to_execution.publish();
-            out.to_lock.publish();
+            ends.publish();
         }
         taken
     }

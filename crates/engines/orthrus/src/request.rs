@@ -9,6 +9,7 @@
 //! Source       orthrus.txt 3.1 to 3.3
 
 use hotrow_engine::worker::Call;
+use hotrow_flow::lock_space::Requester;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::LockRequest;
 use hotrow_transaction::outcome::Stop;
@@ -99,13 +100,37 @@ impl Request {
         self.server.unwrap_or(space)
     }
 
-    /// The locks of the hop that is next.
-    pub fn of_next(&self) -> &[(u16, LockRequest)] {
-        let start = match self.granted {
+    /// The locks of a hop.
+    pub fn of_hop(&self, hop: usize) -> impl Iterator<Item = LockRequest> + Clone {
+        let start = match hop {
             0 => 0,
-            before => self.hops[before - 1].end as usize,
+            hop => self.hops[hop - 1].end as usize,
         };
-        &self.locks[start..self.hops[self.granted].end as usize]
+        self.locks[start..self.hops[hop].end as usize].iter().map(|&(_, lock)| lock)
+    }
+}
+
+impl Requester for Parcel {
+    /// Those of the hop that is next.
+    fn wanted(&self) -> impl Iterator<Item = LockRequest> + Clone {
+        self.request.of_hop(self.request.granted)
+    }
+
+    fn enter(&mut self, grant: u32) {
+        let hop = self.request.granted;
+        self.request.hops[hop].grant = grant;
+    }
+
+    fn meet(&mut self, position: Position) {
+        self.request.met = position.max(self.request.met);
+    }
+
+    fn wait(&mut self) {
+        self.request.waited = true;
+    }
+
+    fn hold(&mut self) {
+        self.request.granted += 1;
     }
 }
 
@@ -141,8 +166,8 @@ mod tests {
         assert_eq!(threads, [0, 2, 7]);
         let mut seen = Vec::new();
         while let Some(thread) = request.next() {
-            assert!(request.of_next().iter().all(|&(owner, _)| owner == thread));
-            seen.extend_from_slice(request.of_next());
+            let of_next = request.of_hop(request.granted);
+            seen.extend(of_next.map(|lock| (thread, lock)));
             request.granted += 1;
         }
         assert_eq!(seen, [(0, lock(9)), (2, lock(1)), (2, lock(5)), (7, lock(2))]);

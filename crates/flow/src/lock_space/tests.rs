@@ -6,21 +6,44 @@ use rand::{Rng, SeedableRng};
 use hotrow_transaction::granule::{LOCK_ID_STEP, LockRequest};
 
 use super::*;
-use crate::request::Transaction;
 
-/// A transaction that is known by its source.
-fn parcel(source: usize, locks: &[(u64, LockMode)]) -> Parcel {
-    let mut request = Request::default();
-    let lock = |&(number, mode)| (0, LockRequest::new(number * LOCK_ID_STEP, mode));
-    request.locks.extend(locks.iter().map(lock));
-    request.seal(0);
-    let mut parcel = Transaction::new(1);
-    (parcel.source, parcel.request) = (source, request);
-    parcel
+/// One who asks, known by a number.
+#[derive(Debug)]
+struct Asker {
+    source: usize,
+    wanted: Vec<LockRequest>,
+    grant: u32,
+    met: Position,
+    waited: bool,
+    holds: bool,
 }
 
-fn grant(parcel: &Parcel) -> u32 {
-    parcel.request.hops[0].grant
+impl Requester for Asker {
+    fn wanted(&self) -> impl Iterator<Item = LockRequest> + Clone {
+        self.wanted.iter().copied()
+    }
+
+    fn enter(&mut self, grant: u32) {
+        self.grant = grant;
+    }
+
+    fn meet(&mut self, position: Position) {
+        self.met = position.max(self.met);
+    }
+
+    fn wait(&mut self) {
+        self.waited = true;
+    }
+
+    fn hold(&mut self) {
+        assert!(!std::mem::replace(&mut self.holds, true), "said once");
+    }
+}
+
+fn asker(source: usize, locks: &[(u64, LockMode)]) -> Asker {
+    let lock = |&(number, mode)| LockRequest::new(number * LOCK_ID_STEP, mode);
+    let wanted = locks.iter().map(lock).collect();
+    Asker { source, wanted, grant: NONE, met: Position::default(), waited: false, holds: false }
 }
 
 fn at(time: u64) -> Position {
@@ -32,27 +55,26 @@ fn whoever_waits_is_granted_in_the_order_in_which_it_came() {
     use LockMode::{Exclusive, Shared};
     let mut space = LockSpace::new(64, 8);
     let mut granted = Vec::new();
-    let first = space.ask(parcel(0, &[(1, Shared)])).expect("nobody has it");
-    assert!(space.ask(parcel(1, &[(1, Exclusive), (2, Exclusive)])).is_none());
-    assert!(space.ask(parcel(2, &[(1, Shared)])).is_none(), "one that waits came before");
-    assert!(space.ask(parcel(3, &[(2, Shared)])).is_none(), "it is held for who waits for 1");
+    let first = space.ask(asker(0, &[(1, Shared)])).expect("nobody has it");
+    assert!(space.ask(asker(1, &[(1, Exclusive), (2, Exclusive)])).is_none());
+    assert!(space.ask(asker(2, &[(1, Shared)])).is_none(), "one that waits came before");
+    assert!(space.ask(asker(3, &[(2, Shared)])).is_none(), "it is held for who waits for 1");
     assert_eq!(space.take_waits(), 3);
-    space.release(grant(&first), at(5), &mut granted);
-    assert_eq!(granted.iter().map(|parcel| parcel.source).collect::<Vec<_>>(), [1]);
+    space.release(first.grant, at(5), &mut granted);
+    assert_eq!(granted.iter().map(|asker| asker.source).collect::<Vec<_>>(), [1]);
     let second = granted.pop().expect("it has just been there");
-    assert_eq!((second.request.met, second.request.next()), (at(5), None));
-    space.release(grant(&second), at(7), &mut granted);
-    let mut sources: Vec<_> =
-        granted.iter().map(|parcel| (parcel.source, parcel.request.met)).collect();
+    assert_eq!((second.met, second.waited, second.holds), (at(5), true, true));
+    space.release(second.grant, at(7), &mut granted);
+    let mut sources: Vec<_> = granted.iter().map(|asker| (asker.source, asker.met)).collect();
     sources.sort_unstable_by_key(|&(source, _)| source);
     assert_eq!(sources, [(2, at(7)), (3, at(7))]);
     let mut none = Vec::new();
-    granted.drain(..).for_each(|parcel| {
-        space.release(grant(&parcel), at(8), &mut none);
+    granted.drain(..).for_each(|asker| {
+        space.release(asker.grant, at(8), &mut none);
     });
     assert!(none.is_empty() && space.is_empty());
-    let later = space.ask(parcel(4, &[(1, Shared)])).expect("all are gone");
-    assert_eq!(later.request.met, at(8), "a lock that nobody holds still tells who did");
+    let later = space.ask(asker(4, &[(1, Shared)])).expect("all are gone");
+    assert_eq!(later.met, at(8), "a lock that nobody holds still tells who did");
 }
 
 /// One that has come: its slot, its locks, and whether it was said to hold all of them.
@@ -87,7 +109,7 @@ fn random_requests_are_granted_as_a_list_says() {
         let mut random = SmallRng::seed_from_u64(seed);
         let mut space = LockSpace::new(64, 8);
         let mut come: Vec<Come> = Vec::new();
-        let mut held: Vec<Parcel> = Vec::new();
+        let mut held: Vec<Asker> = Vec::new();
         for slot in 0..300 {
             if come.len() < 12 && random.random_range(0..3) > 0 {
                 let mut locks: Vec<(u64, LockMode)> = (0..random.random_range(1..4))
@@ -95,8 +117,8 @@ fn random_requests_are_granted_as_a_list_says() {
                     .collect();
                 locks.sort_unstable();
                 locks.dedup_by_key(|(lock, _)| *lock);
-                let passes = space.pass(&mut parcel(slot, &locks).request);
-                let answer = space.ask(parcel(slot, &locks));
+                let passes = space.pass(asker(slot, &locks).wanted()).is_some();
+                let answer = space.ask(asker(slot, &locks));
                 assert_eq!(passes, answer.is_some(), "seed {seed}: it looked before it asked");
                 come.push((slot, locks, answer.is_some()));
                 held.extend(answer);
@@ -104,13 +126,13 @@ fn random_requests_are_granted_as_a_list_says() {
                 let gone = held.swap_remove(random.random_range(0..held.len()));
                 come.retain(|(slot, ..)| *slot != gone.source);
                 let mut granted = Vec::new();
-                space.release(grant(&gone), at(slot as u64), &mut granted);
-                for parcel in granted {
-                    let one = come.iter_mut().find(|(slot, ..)| *slot == parcel.source);
+                space.release(gone.grant, at(slot as u64), &mut granted);
+                for asker in granted {
+                    let one = come.iter_mut().find(|(slot, ..)| *slot == asker.source);
                     let one = one.expect("it has come and not gone");
                     assert!(!one.2, "seed {seed}: slot {} was granted twice", one.0);
                     one.2 = true;
-                    held.push(parcel);
+                    held.push(asker);
                 }
             }
             for which in 0..come.len() {
@@ -118,7 +140,7 @@ fn random_requests_are_granted_as_a_list_says() {
             }
         }
         while let Some(gone) = held.pop() {
-            space.release(grant(&gone), at(1_000), &mut held);
+            space.release(gone.grant, at(1_000), &mut held);
         }
         assert!(space.is_empty(), "seed {seed}: nobody is left behind");
     }

@@ -1,29 +1,47 @@
-//! Locks and their queues: plain data. A lock thread's own are touched by nobody else; those that
-//! lock threads share are behind latches ([`crate::lock_table`]).
+//! Locks and their queues: plain data of one thread, or of whoever latches it.
 //!
+//! Role         for threads that own granules: a lock thread of ORTHRUS, a partition's owner. Who
+//!              asks for locks is a [`Requester`], which stays here while it waits. It knows
+//!              nothing of what a requester is otherwise
 //! States       of a lock: no queue -> held by some, awaited by others -> no queue, and forgotten
 //! Invariants   I1 a queue is first come, first served: who goes together with all holders still
 //!              waits behind whoever waits
-//!              I2 a request's locks of one hop enter their queues together. Requests visit spaces
-//!              in ascending order, so that the waiting of any two has one direction: who waits
-//!              here for another came later to this space or visits later ones only, and nobody
-//!              deadlocks
+//!              I2 all locks that a requester asks for at once enter their queues together, so
+//!              that within one space nobody who asks once deadlocks. Over several spaces, whoever
+//!              visits them in ascending order does not deadlock either: who waits here for another
+//!              came later to this space or visits later ones only
 //!              I3 who is granted a lock has met whoever released a conflicting one: positions stay
 //!              behind in the lock's bucket
-//! Source       orthrus.txt 3.1 and 3.2; fair queues: H-Store and 2PL need them alike
+//! Source       orthrus.txt 3.1 and 3.2
 
 use hotrow_base::pool::{NONE, Pool};
 use hotrow_log::position::Position;
-use hotrow_transaction::granule::{self, LockMode};
+use hotrow_transaction::granule::{self, LockMode, LockRequest};
 
-use crate::request::{Parcel, Request};
+/// Who asks for locks, and waits for them.
+pub trait Requester {
+    /// The locks that it asks for here.
+    fn wanted(&self) -> impl Iterator<Item = LockRequest> + Clone;
 
-/// See the module.
-pub struct LockSpace {
+    /// The space calls these locks `grant`: for their release.
+    fn enter(&mut self, grant: u32);
+
+    /// It follows everybody who stands there or earlier.
+    fn meet(&mut self, position: Position);
+
+    /// It does not get all of them at once.
+    fn wait(&mut self);
+
+    /// It holds all of them.
+    fn hold(&mut self);
+}
+
+/// The locks of one space, and those who wait for them.
+pub struct LockSpace<W> {
     buckets: Box<[Bucket]>,
     locks: Pool<Lock>,
     entries: Pool<Entry>,
-    grants: Pool<Grant>,
+    grants: Pool<Grant<W>>,
     /// requests for locks that had to wait
     waits: u64,
 }
@@ -62,16 +80,16 @@ struct Entry {
     sibling: u32,
 }
 
-/// The locks of one hop of a request.
-struct Grant {
+/// The locks that one requester asked for at once.
+struct Grant<W> {
     /// entries that wait
     missing: u32,
     first: u32,
     /// while some do
-    parcel: Option<Parcel>,
+    waiter: Option<W>,
 }
 
-impl LockSpace {
+impl<W: Requester> LockSpace<W> {
     /// A space without locks. A few are held at a time; more buckets, a power of two, only tell
     /// apart what those who released them have left behind (I3). There is memory for `usual` locks,
     /// and for as many who hold or await them; for more it grows.
@@ -86,15 +104,14 @@ impl LockSpace {
         }
     }
 
-    /// Takes up a request that has come for the locks of its next hop; gives it back when they are
-    /// all held at once, else keeps it until they are.
-    pub fn ask(&mut self, mut parcel: Parcel) -> Option<Parcel> {
-        let request = &mut parcel.request;
-        let grant = self.grants.put(Grant { missing: 0, first: NONE, parcel: None });
+    /// Takes up a requester; gives it back when it holds all locks that it asked for, else keeps it
+    /// until it does.
+    pub fn ask(&mut self, mut requester: W) -> Option<W> {
+        let grant = self.grants.put(Grant { missing: 0, first: NONE, waiter: None });
         let mut missing = 0;
         let mut first = NONE;
-        let mut met = request.met;
-        for &(_, wanted) in request.of_next() {
+        let mut met = Position::default();
+        for wanted in requester.wanted() {
             let (bucket, lock) = self.lock(wanted.lock());
             let entry = Entry {
                 lock,
@@ -111,52 +128,50 @@ impl LockSpace {
                 missing += 1;
             }
         }
-        request.met = met;
-        let hop = request.granted;
-        request.hops[hop].grant = grant;
-        self.waits += u64::from(missing);
+        requester.enter(grant);
+        requester.meet(met);
         self.grants[grant].first = first;
         if missing == 0 {
-            request.granted += 1;
-            return Some(parcel);
+            requester.hold();
+            return Some(requester);
         }
-        request.waited = true;
+        self.waits += u64::from(missing);
+        requester.wait();
         self.grants[grant].missing = missing;
-        self.grants[grant].parcel = Some(parcel);
+        self.grants[grant].waiter = Some(requester);
         None
     }
 
-    /// Whether nobody who holds or awaits a lock of the request is in its way; it has met those who
-    /// held them then. It may be run at once without entering any queue, since nobody else comes
-    /// here meanwhile; [`LockSpace::leave`] says when it has.
-    pub fn pass(&self, request: &mut Request) -> bool {
-        let mut met = request.met;
-        for &(_, wanted) in &request.locks {
+    /// Whom a requester would follow that asked for these locks and got all of them at once; none
+    /// if somebody who holds or awaits one of them is in the way. It may have them without entering
+    /// any queue if nobody else comes here until [`LockSpace::leave`] says that it has ended.
+    pub fn pass(&self, wanted: impl Iterator<Item = LockRequest>) -> Option<Position> {
+        let mut met = Position::default();
+        for wanted in wanted {
             let bucket = self.buckets[self.bucket_of(wanted.lock())];
             if let Some(lock) = self.find(bucket.first, wanted.lock()) {
                 let queue = &self.locks[lock];
                 if queue.waiting != NONE || !goes_with(&queue.held, wanted.mode()) {
-                    return false;
+                    return None;
                 }
             }
             met = met.max(bucket.tag); // I3
         }
-        request.met = met;
-        true
+        Some(met)
     }
 
-    /// A request that has [passed](LockSpace::pass) has ended, and stands at `position`.
-    pub fn leave(&mut self, request: &Request, position: Position) {
-        for &(_, had) in &request.locks {
+    /// One that has [passed](LockSpace::pass) has ended, and stands at `position`.
+    pub fn leave(&mut self, had: impl Iterator<Item = LockRequest>, position: Position) {
+        for had in had {
             let bucket = self.bucket_of(had.lock());
             let tag = &mut self.buckets[bucket].tag;
             *tag = position.max(*tag); // I3
         }
     }
 
-    /// Frees the locks of a hop. Requests that hold all they asked for from now on are added to
-    /// `granted`.
-    pub fn release(&mut self, grant: u32, position: Position, granted: &mut Vec<Parcel>) {
+    /// Frees locks; who had them stands at `position`, the beginning of all if it was undone. Those
+    /// who hold all they asked for from now on are added to `granted`.
+    pub fn release(&mut self, grant: u32, position: Position, granted: &mut Vec<W>) {
         let mut at = self.grants[grant].first;
         self.grants.give_back(grant);
         while at != NONE {
@@ -248,7 +263,7 @@ impl LockSpace {
         self.entries.give_back(entry);
     }
 
-    fn grant_waiting(&mut self, lock: u32, tag: Position, granted: &mut Vec<Parcel>) {
+    fn grant_waiting(&mut self, lock: u32, tag: Position, granted: &mut Vec<W>) {
         let Self { locks, entries, grants, .. } = self;
         let queue = &mut locks[lock];
         while queue.waiting != NONE {
@@ -260,11 +275,11 @@ impl LockSpace {
             queue.waiting = next;
             let grant = &mut grants[grant];
             grant.missing -= 1;
-            let parcel = grant.parcel.as_mut().expect("it waits here");
-            parcel.request.met = parcel.request.met.max(tag); // I3
+            let waiter = grant.waiter.as_mut().expect("it waits here");
+            waiter.meet(tag); // I3
             if grant.missing == 0 {
-                parcel.request.granted += 1;
-                granted.extend(grant.parcel.take());
+                waiter.hold();
+                granted.extend(grant.waiter.take());
             }
         }
     }
