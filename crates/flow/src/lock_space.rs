@@ -106,7 +106,11 @@ impl<W: Requester> LockSpace<W> {
 
     /// Takes up a requester; gives it back when it holds all locks that it asked for, else keeps it
     /// until it does.
-    pub fn ask(&mut self, mut requester: W) -> Option<W> {
+    ///
+    /// # Errors
+    ///
+    /// What its locks are called that it waits for.
+    pub fn ask(&mut self, mut requester: W) -> Result<W, u32> {
         let grant = self.grants.put(Grant { missing: 0, first: NONE, waiter: None });
         let mut missing = 0;
         let mut first = NONE;
@@ -133,13 +137,13 @@ impl<W: Requester> LockSpace<W> {
         self.grants[grant].first = first;
         if missing == 0 {
             requester.hold();
-            return Some(requester);
+            return Ok(requester);
         }
         self.waits += u64::from(missing);
         requester.wait();
         self.grants[grant].missing = missing;
         self.grants[grant].waiter = Some(requester);
-        None
+        Err(grant)
     }
 
     /// Whom a requester would follow that asked for these locks and got all of them at once; none
@@ -172,6 +176,18 @@ impl<W: Requester> LockSpace<W> {
     /// Frees locks; who had them stands at `position`, the beginning of all if it was undone. Those
     /// who hold all they asked for from now on are added to `granted`.
     pub fn release(&mut self, grant: u32, position: Position, granted: &mut Vec<W>) {
+        self.free(grant, position, |_, _| true, granted);
+    }
+
+    /// As [`LockSpace::release`]; `holds` tells whether an entry holds its lock.
+    #[inline]
+    fn free(
+        &mut self,
+        grant: u32,
+        position: Position,
+        holds: impl Fn(&Self, u32) -> bool,
+        granted: &mut Vec<W>,
+    ) {
         let mut at = self.grants[grant].first;
         self.grants.give_back(grant);
         while at != NONE {
@@ -180,7 +196,8 @@ impl<W: Requester> LockSpace<W> {
             let tag = &mut self.buckets[bucket].tag;
             *tag = position.max(*tag); // I3
             let tag = *tag;
-            self.dequeue(lock, at);
+            let holds = holds(self, at);
+            self.dequeue(lock, at, holds);
             if self.locks[lock].first == NONE {
                 self.forget(bucket, lock);
             } else {
@@ -188,6 +205,43 @@ impl<W: Requester> LockSpace<W> {
             }
             at = sibling;
         }
+    }
+
+    /// Takes back what was asked for as `grant`, whose requester still waits, and gives that back.
+    /// Those who hold all they asked for from now on are added to `granted`.
+    pub fn withdraw(&mut self, grant: u32, granted: &mut Vec<W>) -> W {
+        let requester = self.grants[grant].waiter.take().expect("it waits here");
+        // It has done nothing with what it holds, so nobody follows it.
+        self.free(grant, Position::default(), Self::holds, granted);
+        requester
+    }
+
+    /// Tells whom a requester that waits is behind: `grant` by `grant`, those who hold a lock that
+    /// it waits for, or wait for it before it. Some may be told more than once.
+    pub fn visit_blockers(&self, grant: u32, mut visit: impl FnMut(u32)) {
+        let mut at = self.grants[grant].first;
+        while at != NONE {
+            if !self.holds(at) {
+                let mut before = self.entries[at].previous;
+                while before != NONE {
+                    visit(self.entries[before].grant);
+                    before = self.entries[before].previous;
+                }
+            }
+            at = self.entries[at].sibling;
+        }
+    }
+
+    /// Whether an entry holds its lock: all that stand before the first that waits do.
+    fn holds(&self, entry: u32) -> bool {
+        let mut at = self.locks[self.entries[entry].lock].waiting;
+        while at != NONE {
+            if at == entry {
+                return false;
+            }
+            at = self.entries[at].next;
+        }
+        true
     }
 
     /// Requests for locks that had to wait since this was asked last.
@@ -247,11 +301,15 @@ impl<W: Requester> LockSpace<W> {
         holds
     }
 
-    /// Takes an entry that holds its lock out of the queue.
-    fn dequeue(&mut self, lock: u32, entry: u32) {
+    /// Takes an entry out of the queue, whether it holds its lock or waits for it.
+    fn dequeue(&mut self, lock: u32, entry: u32, holds: bool) {
         let Entry { mode, next, previous, .. } = self.entries[entry];
         let queue = &mut self.locks[lock];
-        queue.held[mode as usize] -= 1;
+        if holds {
+            queue.held[mode as usize] -= 1;
+        } else if queue.waiting == entry {
+            queue.waiting = next;
+        }
         match previous {
             NONE => queue.first = next,
             previous => self.entries[previous].next = next,

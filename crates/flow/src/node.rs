@@ -20,28 +20,35 @@ pub trait Node {
 
     /// Takes a message. What takes long is put off until [`Node::work`], so that what comes
     /// meanwhile is heard.
-    fn take(&mut self, message: Self::Message, ports: &mut impl Ports<Self>);
+    fn take(
+        &mut self,
+        message: Self::Message,
+        ports: &mut impl Ports<Self::Message, Self::Section>,
+    );
 
     /// Does one piece of what it has to do, when no message is there; whether there was any.
-    fn work(&mut self, _ports: &mut impl Ports<Self>) -> bool {
+    fn work(&mut self, _ports: &mut impl Ports<Self::Message, Self::Section>) -> bool {
         false
     }
 
     /// The time has come that [`Ports::wake_at`] named.
-    fn wake(&mut self, _ports: &mut impl Ports<Self>) {}
+    fn wake(&mut self, _ports: &mut impl Ports<Self::Message, Self::Section>) {}
 }
 
-/// What a node can do while it takes a message.
-pub trait Ports<N: Node + ?Sized> {
+/// What a node can do while it takes a message: `M` is what it sends, `S` what it spends time on.
+pub trait Ports<M, S> {
     /// Sends a message. Never waits.
-    fn send(&mut self, to: Address, message: N::Message);
+    fn send(&mut self, to: Address, message: M);
+
+    /// The node's own address.
+    fn own(&self) -> Address;
 
     /// Nanoseconds since some moment. Differences are meant, and never two nodes' clocks.
     fn now(&self) -> u64;
 
     /// The node has worked on this.
     #[inline]
-    fn spend(&mut self, _section: N::Section) {}
+    fn spend(&mut self, _section: S) {}
 
     /// Asks for [`Node::wake`] at this time, in place of what was asked for before.
     fn wake_at(&mut self, nanos: u64);

@@ -173,7 +173,8 @@ impl<N: Node, C: Costs<N>> VirtualTime<N, C> {
     fn act(&mut self, address: Address, wakes: bool) {
         let seat = &mut self.nodes[usize::from(address)];
         let (now, costs) = (self.now, &mut self.costs);
-        let mut ports = Outgoing { now, spent: 0, costs, sent: Vec::new(), wake: None };
+        let mut ports =
+            Outgoing { own: address, now, spent: 0, costs, sent: Vec::new(), wake: None };
         let acted = if wakes {
             seat.node.wake(&mut ports);
             true
@@ -208,6 +209,7 @@ impl<N: Node, C: Costs<N>> VirtualTime<N, C> {
 
 /// What a node does in one go.
 struct Outgoing<'a, N: Node, C> {
+    own: Address,
     now: u64,
     spent: u64,
     costs: &'a mut C,
@@ -216,9 +218,13 @@ struct Outgoing<'a, N: Node, C> {
     wake: Option<u64>,
 }
 
-impl<N: Node, C: Costs<N>> Ports<N> for Outgoing<'_, N, C> {
+impl<N: Node, C: Costs<N>> Ports<N::Message, N::Section> for Outgoing<'_, N, C> {
     fn send(&mut self, to: Address, message: N::Message) {
         self.sent.push((self.spent, to, message));
+    }
+
+    fn own(&self) -> Address {
+        self.own
     }
 
     fn now(&self) -> u64 {

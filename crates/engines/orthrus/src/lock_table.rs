@@ -54,11 +54,11 @@ impl LockTable {
     /// once, else keeps it until they are.
     pub fn ask(&mut self, parcel: Parcel) -> Option<Parcel> {
         match self {
-            Self::Own(space) => space.ask(parcel),
+            Self::Own(space) => space.ask(parcel).ok(),
             Self::Shared(spaces, waits) => {
                 let space = parcel.request.next().expect("it has a hop to go");
                 let mut space = spaces[usize::from(space)].lock();
-                let held = space.ask(parcel);
+                let held = space.ask(parcel).ok();
                 *waits += space.take_waits();
                 held
             }

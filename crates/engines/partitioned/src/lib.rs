@@ -32,6 +32,7 @@
 pub mod lower;
 pub mod options;
 pub mod partition;
+pub mod protocol;
 pub mod spinlocks;
 
 use std::sync::Arc;

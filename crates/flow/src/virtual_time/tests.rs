@@ -17,12 +17,12 @@ impl Node for Counter {
     type Message = u32;
     type Section = ();
 
-    fn take(&mut self, message: u32, ports: &mut impl Ports<Self>) {
+    fn take(&mut self, message: u32, ports: &mut impl Ports<u32, ()>) {
         ports.spend(());
         self.taken.push((ports.now(), message));
     }
 
-    fn wake(&mut self, ports: &mut impl Ports<Self>) {
+    fn wake(&mut self, ports: &mut impl Ports<u32, ()>) {
         if self.own > 0 || self.rounds == 0 {
             return;
         }

@@ -1,0 +1,299 @@
+//! A coordinator: gives calls of several partitions one order, and decides how they end.
+//!
+//! States       of a call: begun, fragments of round 0 sent -> reported from all partitions -> its
+//!              own code runs, fragments of the next round sent -> ... -> reported from the last
+//!              round: committed. Undone as soon as a report that nobody can take back says that a
+//!              part has failed
+//!
+//! ```text
+//!   A is undone while C and D follow it at partition 1, as this coordinator saw it:
+//!     Report C (follows A), Report D (follows C)   kept
+//!     Report A: failed                             A is undone; C's and D's reports from 1 go
+//!     Report E (follows D), sent by 1 before it heard of A's end: stale, for it says that 1 has
+//!                                                  undone one call less than it was told to
+//!     Report C, Report D, Report E                 again, and now they stay
+//! ```
+//!
+//! Invariants   I1 a report stands only if its partition had carried out all undoing of earlier calls
+//!              when it ran that: undoing takes all along that ran behind
+//!              I2 a call is decided only when none of its reports follows one that is undecided
+//!              I3 what ends stands behind all that its partitions had committed, and behind those
+//!              of one partition that stand between it and what it follows: `between` places are
+//!              left free for them
+//! Source       partitioned.txt 3.3 and 4.2.2. We differ: a call that has failed somewhere is undone
+//!              at once, though other partitions have not reported
+
+use std::collections::VecDeque;
+
+use hotrow_flow::node::Address;
+use hotrow_flow::node::Ports;
+use hotrow_log::position::Position;
+
+use super::{CallId, Fragment, Message, MultiCall, Outcome, Report, Section, Steering, Vote};
+
+/// A coordinator; see the module.
+pub struct Coordinator<C: Steering> {
+    number: u16,
+    steering: C,
+    /// by partition
+    partitions: Vec<Wire>,
+    /// in their order
+    active: VecDeque<Active<C::Multi>>,
+    begun: u64,
+    /// lists of reports that are not used
+    spare: Vec<Vec<Option<Report>>>,
+    /// the greatest position that it has given
+    last: Position,
+}
+
+/// What a coordinator knows of a partition.
+struct Wire {
+    /// where it is
+    address: Address,
+    /// calls that it was told to undo
+    undone: u64,
+    /// those that it has not reported behind: which of them, and the call. Newest last
+    unconfirmed: VecDeque<(u64, CallId)>,
+}
+
+/// A call that has not ended.
+struct Active<M> {
+    id: CallId,
+    call: M,
+    attempt: u32,
+    round: u32,
+    /// by participant: from this round
+    reports: Vec<Option<Report>>,
+}
+
+impl<M: MultiCall> Active<M> {
+    /// The partitions, each with the last round in which there is something to do there.
+    fn participants(&self) -> impl Iterator<Item = (u16, u32)> + '_ {
+        (0..self.call.participants()).map(|at| self.call.participant(at))
+    }
+
+    fn last_round(&self) -> u32 {
+        self.participants().map(|(_, last)| last).max().unwrap_or(0)
+    }
+
+    /// How a part has failed for good, if one has.
+    fn failure(&self) -> Option<Vote> {
+        let stand = self.reports.iter().flatten().filter(|report| report.follows.is_none());
+        stand.map(|report| report.vote).find(|&vote| vote != Vote::Commit)
+    }
+
+    /// Whether all have reported from this round, and none of them may still be taken back.
+    fn is_complete(&self) -> bool {
+        let stands = |report: &Report| report.follows.is_none();
+        self.reports.iter().all(|report| report.as_ref().is_some_and(stands))
+    }
+}
+
+/// The ports of a node of this protocol.
+pub trait Outside<S, M>: Ports<Message<S, M>, Section> {}
+
+impl<S, M, P: Ports<Message<S, M>, Section>> Outside<S, M> for P {}
+
+impl<C: Steering> Coordinator<C> {
+    /// Coordinator number `number` of partitions at these addresses.
+    pub fn new(number: u16, partitions: Vec<Address>, steering: C) -> Self {
+        let wire = |address| Wire { address, undone: 0, unconfirmed: VecDeque::new() };
+        Self {
+            number,
+            steering,
+            partitions: partitions.into_iter().map(wire).collect(),
+            active: VecDeque::new(),
+            begun: 0,
+            spare: Vec::new(),
+            last: Position::default(),
+        }
+    }
+
+    /// Whether all calls have ended.
+    pub fn is_idle(&self) -> bool {
+        self.active.is_empty()
+    }
+
+    /// What goes on with calls.
+    pub fn steering(&self) -> &C {
+        &self.steering
+    }
+
+    /// Begins a call.
+    pub fn take_call<S>(&mut self, call: C::Multi, ports: &mut impl Outside<S, C::Multi>) {
+        ports.spend(Section::Coordinate);
+        self.begin(call, 0, ports);
+    }
+
+    fn begin<S>(&mut self, call: C::Multi, attempt: u32, ports: &mut impl Outside<S, C::Multi>) {
+        let id = CallId { coordinator: self.number, number: self.begun };
+        self.begun += 1;
+        let mut reports = self.spare.pop().unwrap_or_default();
+        reports.clear();
+        reports.resize(call.participants(), None);
+        let active = Active { id, call, attempt, round: 0, reports };
+        self.send_round(&active, ports);
+        self.active.push_back(active);
+    }
+
+    /// Ends a batch: where there are several coordinators, each does so at intervals of about the
+    /// same length, whether it has begun calls or not, since the others' calls wait for its turn.
+    pub fn end_batch<S>(&self, ports: &mut impl Outside<S, C::Multi>) {
+        for partition in &self.partitions {
+            ports.send(partition.address, Message::BatchEnd(self.number));
+        }
+    }
+
+    /// Takes a report.
+    pub fn take_report<S>(&mut self, report: Report, ports: &mut impl Outside<S, C::Multi>) {
+        ports.spend(Section::Coordinate);
+        let wire = &mut self.partitions[usize::from(report.partition)];
+        while wire.unconfirmed.front().is_some_and(|&(number, _)| number <= report.undone) {
+            wire.unconfirmed.pop_front();
+        }
+        if wire.unconfirmed.iter().any(|&(_, undone)| undone < report.id) {
+            return; // I1: stale, and it comes again
+        }
+        let Ok(at) = self.active.binary_search_by_key(&report.id, |active| active.id) else {
+            return; // it was undone because another part had failed
+        };
+        let is_active = |id| self.active.binary_search_by_key(&id, |active| active.id).is_ok();
+        let resolved = self.resolve(report, is_active);
+        let active = &mut self.active[at];
+        let mut participants = active.participants();
+        let from = participants.position(|(partition, _)| partition == report.partition);
+        drop(participants);
+        debug_assert_eq!(active.round, report.round, "one round at a time");
+        active.reports[from.expect("only participants report")] = Some(resolved);
+        self.decide(ports);
+    }
+
+    /// A report as it stands now: what it follows may have committed meanwhile.
+    fn resolve(&self, mut report: Report, is_active: impl Fn(CallId) -> bool) -> Report {
+        if let Some(followed) = report.follows
+            && !is_active(followed.id)
+        {
+            // It has committed, at `last` or before. Had it been undone, the report were stale.
+            report.met = behind(self.last, followed.between).max(report.met); // I3
+            report.follows = None;
+        }
+        report
+    }
+
+    /// Ends calls, or goes on with them, as long as there are some that can be.
+    fn decide<S>(&mut self, ports: &mut impl Outside<S, C::Multi>) {
+        let mut at = 0;
+        while at < self.active.len() {
+            let active = &self.active[at];
+            let (failure, attempt) = (active.failure(), active.attempt);
+            let outcome = match failure {
+                Some(_) => Some(Outcome::Undone),
+                None if active.is_complete() => self.go_on(at, ports),
+                None => None,
+            };
+            let Some(outcome) = outcome else {
+                at += 1;
+                continue;
+            };
+            let call = self.end(at, outcome, ports);
+            match failure {
+                Some(Vote::Again) => self.begin(call, attempt + 1, ports),
+                _ => ports.send(call.home(), Message::MultiEnded(call, outcome)),
+            }
+        }
+    }
+
+    /// Goes on with a call that all have reported of; its outcome, if that was the last round.
+    fn go_on<S>(&mut self, at: usize, ports: &mut impl Outside<S, C::Multi>) -> Option<Outcome> {
+        let active = &mut self.active[at];
+        if self.steering.steer(&active.call, active.round) != Vote::Commit {
+            return Some(Outcome::Undone);
+        }
+        if active.round < active.last_round() {
+            active.round += 1;
+            let round = active.round;
+            for (at, report) in active.reports.iter_mut().enumerate() {
+                let (_, last) = active.call.participant(at);
+                if last >= round {
+                    *report = None; // who has nothing more to do has said how it went
+                }
+            }
+            self.send_round(&self.active[at], ports);
+            return None;
+        }
+        let met = active.reports.iter().flatten().map(|report| report.met).max();
+        let met = met.unwrap_or_default();
+        Some(match self.steering.commit(&active.call, met) {
+            Some(position) => Outcome::Committed(position),
+            None => Outcome::Undone,
+        })
+    }
+
+    /// Sends the fragments of a call's round.
+    fn send_round<S>(&self, active: &Active<C::Multi>, ports: &mut impl Outside<S, C::Multi>) {
+        for (partition, last) in active.participants().filter(|&(_, last)| last >= active.round) {
+            let Active { id, ref call, attempt, round, .. } = *active;
+            let (call, is_last) = (call.clone(), round == last);
+            let fragment = Fragment { id, call, attempt, round, is_last };
+            ports.send(self.address_of(partition), Message::Fragment(fragment));
+        }
+    }
+
+    fn address_of(&self, partition: u16) -> Address {
+        self.partitions[usize::from(partition)].address
+    }
+
+    /// Ends a call, and tells its partitions.
+    fn end<S>(
+        &mut self,
+        at: usize,
+        outcome: Outcome,
+        ports: &mut impl Outside<S, C::Multi>,
+    ) -> C::Multi {
+        let ended = self.active.remove(at).expect("it has just been looked at");
+        for (partition, _) in ended.participants() {
+            ports.send(self.address_of(partition), Message::End(ended.id, outcome));
+        }
+        match outcome {
+            Outcome::Committed(position) => {
+                self.last = position.max(self.last);
+                let last = self.last;
+                for report in self.active.iter_mut().flat_map(|active| &mut active.reports) {
+                    let Some(report) = report else { continue };
+                    let Some(followed) = report.follows.take_if(|followed| followed.id == ended.id)
+                    else {
+                        continue;
+                    };
+                    report.met = behind(last, followed.between).max(report.met); // I3
+                }
+            }
+            Outcome::Undone => {
+                for (partition, _) in ended.participants() {
+                    let wire = &mut self.partitions[usize::from(partition)];
+                    wire.undone += 1;
+                    wire.unconfirmed.push_back((wire.undone, ended.id));
+                    self.forget_reports(ended.id, partition);
+                }
+            }
+        }
+        self.spare.push(ended.reports);
+        ended.call
+    }
+
+    /// Forgets what a partition has reported of calls that it is undoing along with `undone`.
+    fn forget_reports(&mut self, undone: CallId, partition: u16) {
+        for active in self.active.iter_mut().filter(|active| active.id > undone) {
+            for report in &mut active.reports {
+                // I1
+                report.take_if(|report| {
+                    report.partition == partition && report.undone != Report::STANDS
+                });
+            }
+        }
+    }
+}
+
+/// The greatest place of so many that follow a position one after the other.
+fn behind(position: Position, count: u64) -> Position {
+    Position { time: position.time + count, ..position }
+}

@@ -1,0 +1,410 @@
+//! The owner of a partition: runs calls one at a time, in the order in which they come.
+//!
+//! States       of a call here: unexecuted -> run -> uncommitted (behind a call of several
+//!              partitions that is undecided, or such a call itself) -> committed, results told. Or
+//!              undone, when a call before it is: back to the head of the unexecuted
+//!
+//! ```text
+//!   uncommitted   head                                tail        unexecuted
+//!                 A (undecided) │ b │ c │ D (follows A) │ e    ◀── f, G, h ◀── come in
+//!    A commits:   A, b, c commit; D is the head; e waits for D
+//!    A is undone: e, D, c, b, A are undone, in this order; b, c, D, e are run again
+//! ```
+//!
+//! Invariants   I1 the head of the uncommitted calls is of several partitions, and follows nobody
+//!              who is undecided. Nobody runs behind a call that has rounds to come: only the tail
+//!              can be one
+//!              I2 results leave when nothing can take them back; those of calls of several
+//!              partitions earlier, with whom they follow, to the coordinator that decides both
+//!              I3 undo goes from the tail to the head
+//!              I4 nobody brings back what a call has removed that is uncommitted: who would
+//!              [waits](Vote::Again) until nobody is. So what a commit removes for good is gone at
+//!              once, and no undo needs it
+//! Bounds       at most `depth` calls are uncommitted; the unexecuted are as many as homes send
+//! Source       partitioned.txt 4.1 (figure 2), 4.2.1, 4.2.2 (figure 3). We differ: reports name how
+//!              many calls had been undone by then, so that a coordinator tells stale ones; calls of
+//!              one partition that are run speculatively get their place in the log when what they
+//!              follow has its
+
+use std::collections::VecDeque;
+
+use hotrow_flow::node::{Address, Ports};
+use hotrow_log::position::Position;
+
+use super::{
+    CallId, Followed, Fragment, Message, Outcome, Report, Section, SingleCall as _, Speculation,
+    Store, Vote,
+};
+/// How a partition's owner works.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// what it does while a call is undecided
+    pub speculation: Speculation,
+    /// how many calls may be uncommitted
+    pub depth: usize,
+}
+
+/// A partition's owner; see the module.
+pub struct Partition<S: Store> {
+    number: u16,
+    settings: Settings,
+    store: S,
+    /// by coordinator: what came before its turn; nothing where there is one
+    batches: Vec<VecDeque<Batched<S::Multi>>>,
+    /// the coordinator whose batch is taken
+    turn: usize,
+    unexecuted: VecDeque<Work<S>>,
+    /// a later fragment of the head
+    continuing: Option<Fragment<S::Multi>>,
+    uncommitted: VecDeque<Ran<S>>,
+    /// by coordinator: calls undone for it
+    undone: Vec<u64>,
+    /// by coordinator: where it is
+    coordinators: Vec<Address>,
+    /// the next call is to run when nobody is uncommitted (I4)
+    waits: bool,
+    /// the greatest position of a call that has committed here
+    tag: Position,
+}
+
+use Work::{Multi, Single};
+
+/// A call that has not been run.
+enum Work<S: Store> {
+    Single(S::Single),
+    Multi(Fragment<S::Multi>),
+}
+
+/// What a coordinator has sent, in order.
+enum Batched<M> {
+    First(Fragment<M>),
+    End,
+}
+
+/// A call that has been run, and can still be undone.
+struct Ran<S: Store> {
+    work: Work<S>,
+    /// none: it has failed, and changed nothing
+    part: Option<S::Part>,
+    vote: Vote,
+    /// of several partitions: its last fragment here has run
+    is_finished: bool,
+    /// of several partitions: its report waits until it follows nobody
+    is_held: bool,
+}
+
+impl<S: Store> Ran<S> {
+    /// One that is finished here, and holds nothing back.
+    fn new(work: Work<S>, part: Option<S::Part>, vote: Vote) -> Self {
+        Self { work, part, vote, is_finished: true, is_held: false }
+    }
+
+    fn id(&self) -> Option<CallId> {
+        match &self.work {
+            Single(_) => None,
+            Multi(fragment) => Some(fragment.id),
+        }
+    }
+}
+
+/// The ports of a node of this protocol.
+pub trait Outside<S: Store>: Ports<Message<S::Single, S::Multi>, Section> {}
+
+impl<S: Store, P: Ports<Message<S::Single, S::Multi>, Section>> Outside<S> for P {}
+
+impl<S: Store> Partition<S> {
+    /// The owner of partition `number`, for coordinators at these addresses.
+    pub fn new(number: u16, settings: Settings, coordinators: Vec<Address>, store: S) -> Self {
+        Self {
+            number,
+            settings,
+            store,
+            batches: coordinators.iter().map(|_| VecDeque::new()).collect(),
+            turn: 0,
+            unexecuted: VecDeque::new(),
+            continuing: None,
+            uncommitted: VecDeque::new(),
+            undone: vec![0; coordinators.len()],
+            coordinators,
+            waits: false,
+            tag: Position::default(),
+        }
+    }
+
+    /// The data.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// Whether nothing is here that has not ended.
+    pub fn is_idle(&self) -> bool {
+        self.unexecuted.is_empty() && self.uncommitted.is_empty()
+    }
+
+    /// Takes in a call of this partition.
+    pub fn take_single(&mut self, call: S::Single) {
+        self.unexecuted.push_back(Single(call));
+    }
+
+    /// Takes in a fragment.
+    pub fn take_fragment(&mut self, fragment: Fragment<S::Multi>) {
+        if fragment.round == 0 {
+            let coordinator = usize::from(fragment.id.coordinator);
+            self.batches[coordinator].push_back(Batched::First(fragment));
+            return self.take_batches();
+        }
+        let head = self.uncommitted.front().and_then(Ran::id);
+        debug_assert_eq!(head, Some(fragment.id), "I1: the coordinator waits for all before");
+        self.continuing = Some(fragment);
+    }
+
+    /// Takes in a fragment before its coordinator's turn: for tests that break this on purpose.
+    #[cfg(test)]
+    pub fn take_out_of_turn(&mut self, fragment: Fragment<S::Multi>) {
+        self.unexecuted.push_back(Multi(fragment));
+    }
+
+    /// A coordinator's batch ends.
+    pub fn take_batch_end(&mut self, coordinator: u16) {
+        self.batches[usize::from(coordinator)].push_back(Batched::End);
+        self.take_batches();
+    }
+
+    /// Takes what has come of the batches whose turn it is.
+    fn take_batches(&mut self) {
+        while let Some(next) = self.batches[self.turn].pop_front() {
+            match next {
+                Batched::First(fragment) => self.unexecuted.push_back(Multi(fragment)),
+                Batched::End => self.turn = (self.turn + 1) % self.batches.len(),
+            }
+        }
+    }
+
+    /// Hears how a call has ended.
+    pub fn take_end(&mut self, id: CallId, outcome: Outcome, ports: &mut impl Outside<S>) {
+        ports.spend(Section::End);
+        let at = self.uncommitted.iter().position(|ran| ran.id() == Some(id));
+        match outcome {
+            Outcome::Committed(position) => {
+                assert_eq!(at, Some(0), "I1: {id:?} follows nobody who is undecided");
+                self.tag = position.max(self.tag);
+                if let Some(Ran { part: Some(part), .. }) = self.uncommitted.pop_front() {
+                    self.store.commit(part);
+                }
+            }
+            Outcome::Undone => {
+                self.undone[usize::from(id.coordinator)] += 1;
+                self.continuing.take_if(|fragment| fragment.id == id);
+                match at {
+                    Some(at) => {
+                        self.undo_behind(at + 1, ports);
+                        self.undo_last(ports);
+                    }
+                    None => self.forget(id),
+                }
+            }
+        }
+        self.release(ports);
+    }
+
+    /// Runs one call or fragment, if one may be run now; whether there was one.
+    pub fn work(&mut self, ports: &mut impl Outside<S>) -> bool {
+        if let Some(fragment) = self.continuing.take() {
+            self.go_on(&fragment, ports);
+            return true;
+        }
+        let Some(next) = self.unexecuted.front() else { return false };
+        if !self.may_run(next) {
+            return false;
+        }
+        let Some(next) = self.unexecuted.pop_front() else { return false };
+        match next {
+            Single(call) => self.run_single(call, ports),
+            Multi(fragment) => self.run_first(fragment, ports),
+        }
+        true
+    }
+
+    /// Forgets a call that has not been run.
+    fn forget(&mut self, id: CallId) {
+        self.unexecuted.retain(|work| !matches!(work, Multi(fragment) if fragment.id == id));
+        let batch = &mut self.batches[usize::from(id.coordinator)];
+        batch.retain(|next| !matches!(next, Batched::First(fragment) if fragment.id == id));
+    }
+
+    fn may_run(&self, next: &Work<S>) -> bool {
+        let Some(tail) = self.uncommitted.back() else { return true };
+        if self.waits
+            || self.settings.speculation == Speculation::Blocking
+            || !tail.is_finished // I1
+            || self.uncommitted.len() >= self.settings.depth
+        {
+            return false;
+        }
+        let Multi(fragment) = next else { return true };
+        match self.settings.speculation {
+            // Its report is held, and another one behind it would be held longer.
+            Speculation::Local => !self.uncommitted.iter().any(|ran| ran.is_held),
+            // Only the coordinator that decides both can tell whether what it is told stays.
+            _ => {
+                let coordinator = fragment.id.coordinator;
+                let mut ids = self.uncommitted.iter().filter_map(Ran::id);
+                ids.all(|id| id.coordinator == coordinator)
+            }
+        }
+    }
+
+    fn run_single(&mut self, mut call: S::Single, ports: &mut impl Outside<S>) {
+        let speculates = !self.uncommitted.is_empty();
+        ports.spend(if speculates { Section::SpeculativeSingle } else { Section::Single });
+        let mut part = self.store.begin();
+        let vote = self.store.run_single(&mut call, &mut part);
+        let part = self.keep(part, vote);
+        if vote == Vote::Again {
+            return self.wait_for_all(Single(call));
+        }
+        self.uncommitted.push_back(Ran::new(Single(call), part, vote));
+        if !speculates {
+            self.release(ports);
+        }
+    }
+
+    /// Runs the first fragment of a call of several partitions.
+    fn run_first(&mut self, fragment: Fragment<S::Multi>, ports: &mut impl Outside<S>) {
+        ports.spend(Section::Fragment);
+        let mut part = self.store.begin();
+        let vote = self.store.run_fragment(&fragment.call, 0, &mut part);
+        let part = self.keep(part, vote);
+        if vote == Vote::Again {
+            return self.wait_for_all(Multi(fragment));
+        }
+        let follows = self.followed();
+        let is_held = follows.is_some() && self.settings.speculation == Speculation::Local;
+        let is_finished = fragment.is_last || vote == Vote::Abort;
+        if !is_held {
+            self.report(&fragment, vote, follows, ports);
+        }
+        let ran = Ran::new(Multi(fragment), part, vote);
+        self.uncommitted.push_back(Ran { is_finished, is_held, ..ran });
+    }
+
+    /// Puts a call back that is to run when nobody is uncommitted.
+    fn wait_for_all(&mut self, work: Work<S>) {
+        debug_assert!(!self.uncommitted.is_empty(), "who follows nobody has nobody to wait for");
+        self.unexecuted.push_front(work);
+        self.waits = true;
+    }
+
+    /// Runs a later fragment of the head.
+    fn go_on(&mut self, fragment: &Fragment<S::Multi>, ports: &mut impl Outside<S>) {
+        ports.spend(Section::Fragment);
+        let Some(head) = self.uncommitted.front_mut() else { return };
+        let part = head.part.as_mut();
+        // Of one that has failed the coordinator asks no more.
+        let vote = part.map_or(Vote::Abort, |part| {
+            self.store.run_fragment(&fragment.call, fragment.round, part)
+        });
+        head.vote = vote;
+        head.is_finished = fragment.is_last || vote == Vote::Abort;
+        if vote == Vote::Abort
+            && let Some(part) = head.part.take()
+        {
+            self.store.undo(part);
+        }
+        self.report(fragment, vote, None, ports);
+    }
+
+    /// The part of a call that has not failed; that of one that has is ended.
+    fn keep(&mut self, part: S::Part, vote: Vote) -> Option<S::Part> {
+        match vote {
+            Vote::Commit => Some(part),
+            Vote::Abort | Vote::Again => {
+                self.store.undo(part);
+                None
+            }
+        }
+    }
+
+    /// The last undecided call of several partitions, and how many of one stand behind it.
+    fn followed(&self) -> Option<Followed> {
+        let mut between = 0;
+        for ran in self.uncommitted.iter().rev() {
+            match ran.id() {
+                Some(id) => return Some(Followed { id, between }),
+                None => between += 1,
+            }
+        }
+        None
+    }
+
+    fn report(
+        &self,
+        fragment: &Fragment<S::Multi>,
+        vote: Vote,
+        follows: Option<Followed>,
+        ports: &mut impl Outside<S>,
+    ) {
+        let coordinator = usize::from(fragment.id.coordinator);
+        let report = Report {
+            id: fragment.id,
+            partition: self.number,
+            round: fragment.round,
+            vote,
+            undone: self.undone[coordinator],
+            met: self.tag,
+            follows,
+        };
+        ports.send(self.coordinators[coordinator], Message::Report(report));
+    }
+
+    /// Commits the calls of one partition that are the first now, and lets what waited for that go.
+    fn release(&mut self, ports: &mut impl Outside<S>) {
+        while let Some(Ran { work: Single(_), .. }) = self.uncommitted.front() {
+            let Some(Ran { work: Single(mut call), part, .. }) = self.uncommitted.pop_front()
+            else {
+                unreachable!("it was seen")
+            };
+            if let Some(part) = part {
+                match self.store.commit_single(&mut call, &part, self.tag) {
+                    Some(position) => {
+                        self.tag = position.max(self.tag);
+                        self.store.commit(part);
+                    }
+                    None if self.uncommitted.is_empty() => self.store.undo(part),
+                    // Others have seen what it did, and may have been told to commit. Nothing of
+                    // them will ever be durable either, so nobody is answered who has seen it.
+                    None => self.store.commit(part),
+                }
+            }
+            ports.send(call.home(), Message::SingleEnded(call));
+        }
+        let Some(head) = self.uncommitted.front_mut() else {
+            self.waits = false;
+            return;
+        };
+        if std::mem::take(&mut head.is_held)
+            && let Some(Ran { work: Multi(fragment), vote, .. }) = self.uncommitted.front()
+        {
+            self.report(fragment, *vote, None, ports); // I2
+        }
+    }
+
+    /// Undoes the uncommitted calls from this one on; they will be run again.
+    fn undo_behind(&mut self, first: usize, ports: &mut impl Outside<S>) {
+        while self.uncommitted.len() > first {
+            if let Some(work) = self.undo_last(ports) {
+                self.unexecuted.push_front(work);
+            }
+        }
+    }
+
+    /// Undoes the tail (I3).
+    fn undo_last(&mut self, ports: &mut impl Outside<S>) -> Option<Work<S>> {
+        let Ran { work, part, .. } = self.uncommitted.pop_back()?;
+        if let Some(part) = part {
+            ports.spend(Section::Undo);
+            self.store.undo(part);
+        }
+        Some(work)
+    }
+}
