@@ -129,6 +129,7 @@ fn calls_allocate_nothing_once_buffers_have_grown() {
         ("tpcb", workload("tpcb", &[("accounts", "1000"), ("reads", "30")])),
         ("tellers", workload("tellers", &[("tellers", "50")])),
         ("ycsb", workload("ycsb", &[("records", "10000"), ("reads", "50")])),
+        ("kv", workload("kv", &[("multi-partition", "30")])),
     ];
     let logged = |entries| LogSettings {
         directory: std::env::temp_dir(),

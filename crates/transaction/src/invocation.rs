@@ -79,6 +79,16 @@ impl Arguments {
         self.datums.push(Datum::range(start, self.elements.len() as u32 - start));
     }
 
+    /// Appends an array of texts, byteas or uuids.
+    pub fn push_bytes_array<B: AsRef<[u8]>>(&mut self, values: impl IntoIterator<Item = B>) {
+        let start = self.elements.len() as u32;
+        for bytes in values {
+            let datum = Datum::of_bytes(bytes.as_ref(), &mut self.heap);
+            self.elements.push(datum);
+        }
+        self.datums.push(Datum::range(start, self.elements.len() as u32 - start));
+    }
+
     /// Appends a value, converted to the parameter's type.
     pub fn push_value(&mut self, sql_type: SqlType, value: &Value) -> Result<(), ValueError> {
         let datum = match (sql_type, value) {

@@ -7,7 +7,7 @@
 //!
 //! Reading order: [`workload`] (the trait), [`parameter`], [`row`] and [`random`] (what loaders
 //! use), [`check`], [`stored`], then the workloads: [`tpcc`], [`tpcb`], [`tellers`],
-//! [`ycsb`], [`counter`].
+//! [`ycsb`], [`counter`], [`kv`].
 //!
 //! Architecture invariants: this crate knows no engine, no storage and no thread; it reads no
 //! clock and no file; everything it produces is a function of parameters and seed.
@@ -16,6 +16,7 @@
 
 pub mod check;
 pub mod counter;
+pub mod kv;
 pub mod parameter;
 pub mod random;
 pub mod row;
@@ -33,13 +34,14 @@ pub use stored::{LoadError, StoredContext, StoredRows, load_rows};
 pub use workload::{Generator, KindInfo, Resolve, Share, TransactionKind, Workload};
 
 /// The names [`workload_named`] knows.
-pub const NAMES: &[&str] = &["tpcc", "tpcb", "tellers", "ycsb", "counter"];
+pub const NAMES: &[&str] = &["tpcc", "tpcb", "tellers", "ycsb", "counter", "kv"];
 
 /// A workload with its default parameters.
 pub fn workload_named(name: &str) -> Option<Box<dyn Workload>> {
     match name {
         "tpcc" => Some(Box::new(tpcc::Tpcc::default())),
         "counter" => Some(Box::new(counter::Counter::default())),
+        "kv" => Some(Box::new(kv::Kv::default())),
         "tellers" => Some(Box::new(tellers::Tellers::default())),
         "tpcb" => Some(Box::new(tpcb::Tpcb::default())),
         "ycsb" => Some(Box::new(ycsb::Ycsb::default())),

@@ -328,6 +328,18 @@ fn tpcc_is_replayed() {
 }
 
 #[test]
+fn kv_of_two_rounds_is_replayed() {
+    let settings = [
+        ("clients", "4"),
+        ("multi-partition", "50"),
+        ("conflict", "50"),
+        ("aborts", "5"),
+        ("rounds", "2"),
+    ];
+    check_workload(&*small("kv", &settings));
+}
+
+#[test]
 fn hot_ycsb_is_replayed() {
     let hot = [("records", "200"), ("hot", "4"), ("hot-operations", "2"), ("reads", "30")];
     check_workload(&*small("ycsb", &hot));

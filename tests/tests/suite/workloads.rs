@@ -252,6 +252,28 @@ fn counter() {
 }
 
 #[test]
+fn kv_with_conflicts_and_aborts() {
+    for rounds in ["1", "2"] {
+        let settings = [
+            ("clients", "6"),
+            ("multi-partition", "40"),
+            ("conflict", "50"),
+            ("aborts", "5"),
+            ("rounds", rounds),
+        ];
+        let workload = small("kv", &settings);
+        matrix::setups(&[1, 2, 4]).iter().for_each(|setup| run(&*workload, setup));
+    }
+}
+
+#[test]
+fn kv_of_three_partitions_logged_as_values() {
+    let sizes = [("partitions", "3"), ("clients", "8"), ("multi-partition", "30")];
+    let workload = small("kv", &sizes);
+    matrix::setups(&[1, 2, 4]).iter().for_each(|setup| run_logged(&*workload, setup));
+}
+
+#[test]
 fn ycsb_hot() {
     let workload = small(
         "ycsb",

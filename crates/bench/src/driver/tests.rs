@@ -9,6 +9,7 @@ fn small(name: &str) -> Box<dyn Workload> {
         "tpcb" => &[("branches", "2"), ("accounts", "50"), ("reads", "30")],
         "tellers" => &[("tellers", "20")],
         "counter" => &[],
+        "kv" => &[("multi-partition", "30"), ("conflict", "20"), ("aborts", "2")],
         _ => &[("records", "200"), ("reads", "30"), ("hot", "4")],
     };
     let mut workload = workload_named(name).expect("the name is listed");

@@ -7,6 +7,7 @@ const CORPUS: &[&str] = &[
     include_str!("../../../workloads/src/tpcc/schema.sql"),
     include_str!("../../../workloads/src/tpcc/procedures.sql"),
     include_str!("../../../workloads/src/ycsb/procedures.sql"),
+    include_str!("../../../workloads/src/kv/aborting.sql"),
 ];
 
 /// xorshift64*

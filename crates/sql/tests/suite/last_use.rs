@@ -6,7 +6,7 @@ use crate::database::Database;
 use hotrow_transaction::program::{Consume, Effect, Expr, Procedure, Statement, StatementKind};
 use hotrow_transaction::walk;
 
-const WORKLOADS: [(&str, &str); 4] = [
+const WORKLOADS: [(&str, &str); 6] = [
     (
         include_str!("../../../workloads/src/tpcc/schema.sql"),
         include_str!("../../../workloads/src/tpcc/procedures.sql"),
@@ -22,6 +22,14 @@ const WORKLOADS: [(&str, &str); 4] = [
     (
         include_str!("../../../workloads/src/counter/schema.sql"),
         include_str!("../../../workloads/src/counter/procedures.sql"),
+    ),
+    (
+        include_str!("../../../workloads/src/kv/schema.sql"),
+        include_str!("../../../workloads/src/kv/procedures.sql"),
+    ),
+    (
+        include_str!("../../../workloads/src/kv/schema.sql"),
+        include_str!("../../../workloads/src/kv/aborting.sql"),
     ),
 ];
 

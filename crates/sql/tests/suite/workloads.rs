@@ -28,6 +28,19 @@ fn ycsb_compiles() {
 }
 
 #[test]
+fn kv_compiles() {
+    for procedures in [
+        include_str!("../../../workloads/src/kv/procedures.sql"),
+        include_str!("../../../workloads/src/kv/aborting.sql"),
+    ] {
+        let mut database = Database::default();
+        database.run(include_str!("../../../workloads/src/kv/schema.sql"));
+        database.run(procedures);
+        assert_eq!(database.procedures.len(), 3);
+    }
+}
+
+#[test]
 fn tpcb_compiles() {
     let mut database = Database::default();
     database.run(include_str!("../../../workloads/src/tpcb/schema.sql"));

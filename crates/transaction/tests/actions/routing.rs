@@ -164,6 +164,18 @@ fn ycsb_stays_in_the_partitions_its_plans_name() {
 }
 
 #[test]
+fn kv_stays_in_the_partitions_its_plans_name() {
+    for rounds in ["1", "2"] {
+        let settings = [("multi_partition", "50"), ("conflict", "30"), ("rounds", rounds)];
+        let partitions = calls("kv", &settings, 150);
+        assert!(partitions["kv_single"].iter().all(|&named| named == 1), "{partitions:?}");
+        let several = if rounds == "1" { "kv_multi" } else { "kv_two_rounds" };
+        assert!(partitions[several].iter().all(|named| (1..=2).contains(named)), "{partitions:?}");
+        assert!(partitions[several].contains(&2), "{partitions:?}");
+    }
+}
+
+#[test]
 fn random_programs_stay_in_the_partitions_their_plans_name() {
     let catalog = world::catalog();
     let (mut one, mut more) = (0, 0);
@@ -248,6 +260,28 @@ fn ycsb_is_routed_by_key() {
     let (routing, texts) = explained(&database);
     assert_eq!(parts(&routing, &database.catalog, "usertable"), Some(1));
     assert!(texts.values().any(|text| text.contains("routed by y_id = ")), "{texts:?}");
+}
+
+#[test]
+fn kv_is_routed_by_parameters_alone() {
+    for (aborts, suffix) in [("0", ""), ("5", "_or_abort")] {
+        let mut workload = workload_named("kv").expect("the name is listed");
+        workload.parameters_mut().set("aborts", aborts).expect("it is a number");
+        let database = database(&workload.schema_sql(), &workload.procedures_sql());
+        let (routing, texts) = explained(&database);
+        assert_eq!(parts(&routing, &database.catalog, "kv"), Some(1));
+        let says = |name: &str, line: &str| {
+            let text = &texts[format!("{name}{suffix}").as_str()];
+            assert!(text.contains(line), "{name} does not say {line:?}: {text}");
+        };
+        for name in ["kv_single", "kv_multi", "kv_two_rounds"] {
+            says(name, "Planning a call needs its parameters only.\n");
+        }
+        says("kv_single", "routed by kv_partition = p_partition\n");
+        says("kv_single", "A call touches one partition.\n");
+        says("kv_multi", "A call touches one partition when p_second = p_first.\n");
+        says("kv_two_rounds", "A call touches one partition when p_second = p_first.\n");
+    }
 }
 
 #[test]

@@ -180,3 +180,35 @@ fn tpcb_in_actions_is_tpcb() {
     // Account, teller, branch and history do not wait for each other.
     assert!(texts["tpcb_update"].contains("actions in 2 phases"), "{}", texts["tpcb_update"]);
 }
+
+/// In how many phases of a planned call some action reaches a record.
+fn rounds(text: &str) -> usize {
+    text.split("\nphase ").skip(1).filter(|phase| phase.contains("kv_pkey")).count()
+}
+
+/// Writes of two rounds wait for what was read in the first one, those of one for nothing.
+#[test]
+fn kv_in_actions_is_kv() {
+    for (parameter, several, expected) in [("1", "kv_multi", 1), ("2", "kv_two_rounds", 2)] {
+        let settings = [("multi_partition", "50"), ("conflict", "30"), ("rounds", parameter)];
+        let (tally, texts) = run("kv", &settings, 150);
+        for text in texts.values() {
+            println!("{text}");
+        }
+        println!("{tally:?}");
+        assert_eq!((tally.whole, tally.replans), (0, 0), "keys are parameters");
+        assert_eq!(rounds(&texts["kv_single"]), 1, "{}", texts["kv_single"]);
+        assert_eq!(rounds(&texts[several]), expected, "{}", texts[several]);
+    }
+}
+
+#[test]
+fn kv_in_actions_aborts_as_kv_does() {
+    for rounds in ["1", "2"] {
+        let settings = [("multi_partition", "50"), ("aborts", "30"), ("rounds", rounds)];
+        let (tally, _) = run("kv", &settings, 150);
+        println!("{tally:?}");
+        assert_eq!((tally.whole, tally.replans), (0, 0), "keys are parameters");
+        assert!((25..65).contains(&tally.errors), "{tally:?}");
+    }
+}

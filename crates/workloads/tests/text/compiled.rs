@@ -103,6 +103,9 @@ fn check_call(procedure: &Procedure, invocation: &Invocation) {
             SqlType::Scalar(data_type) if data_type.is_text() => {
                 datum.as_range().range().end <= arguments.heap.len()
             }
+            SqlType::Scalar(DataType::Bytea) => {
+                datum.as_range().range().end <= arguments.heap.len()
+            }
             SqlType::Array(_) => datum.as_range().range().end <= arguments.elements.len(),
             SqlType::Scalar(_) => false,
         };

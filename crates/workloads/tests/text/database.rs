@@ -48,6 +48,10 @@ pub fn small() -> Vec<Box<dyn Workload>> {
         ("tellers", &[("tellers", "300"), ("mix", "update")]),
         ("ycsb", &[("records", "1000"), ("reads", "50")]),
         ("counter", &[("rows", "600")]),
+        ("kv", &[("multi-partition", "30"), ("conflict", "20")]),
+        ("kv", &[("multi-partition", "30"), ("conflict", "20"), ("aborts", "1")]),
+        ("kv", &[("multi-partition", "50"), ("rounds", "2")]),
+        ("kv", &[("multi-partition", "50"), ("rounds", "2"), ("aborts", "1")]),
     ];
     let make = |(name, set): &(&str, &[(&str, &str)])| {
         let mut workload = workload_named(name).expect("the name is listed");
