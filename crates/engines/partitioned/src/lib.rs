@@ -30,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 pub mod lower;
+pub mod model;
 pub mod options;
 pub mod partition;
 pub mod protocol;
