@@ -145,3 +145,32 @@ fn random_requests_are_granted_as_a_list_says() {
         assert!(space.is_empty(), "seed {seed}: nobody is left behind");
     }
 }
+
+#[test]
+fn who_waits_can_be_taken_back_and_lets_others_go_on() {
+    use LockMode::{Exclusive, Shared};
+    let mut space = LockSpace::new(64, 8);
+    let blockers = |space: &LockSpace<Asker>, grant| {
+        let mut blockers = Vec::new();
+        space.visit_blockers(grant, |blocker| blockers.push(blocker));
+        blockers
+    };
+    let first = space.ask(asker(0, &[(1, Exclusive)])).expect("nobody has it");
+    let second = space.ask(asker(1, &[(1, Shared), (2, Exclusive)])).expect_err("1 is held");
+    let third = space.ask(asker(2, &[(1, Shared), (2, Shared)])).expect_err("both are held");
+    let fourth = space.ask(asker(3, &[(2, Shared)])).expect_err("the second holds 2");
+    assert_eq!(blockers(&space, second), [first.grant]);
+    assert_eq!(blockers(&space, fourth), [third, second]);
+    let mut granted = Vec::new();
+    let back = space.withdraw(second, &mut granted);
+    assert_eq!((back.source, back.holds), (1, false));
+    let sources: Vec<_> = granted.iter().map(|asker| asker.source).collect();
+    assert_eq!(sources, [3], "the third still waits for 1");
+    assert_eq!(blockers(&space, third), [first.grant]);
+    space.release(first.grant, at(3), &mut granted);
+    let sources: Vec<_> = granted.iter().map(|asker| asker.source).collect();
+    assert_eq!(sources, [3, 2]);
+    let mut none = Vec::new();
+    granted.into_iter().for_each(|asker| space.release(asker.grant, at(4), &mut none));
+    assert!(none.is_empty() && space.is_empty());
+}
