@@ -4,20 +4,28 @@
 //!              `figures.toml`, which is part of the program. Engines stand there in the form that
 //!              [`select_engines`] reads, so that none is named in code
 //! Invariants   I1 the file is right: a test reads it and runs every figure, scaled down
+//!              I2 the claims of each figure fit it (`expect`)
 
+mod document;
 mod draw;
+mod expect;
 mod experiment;
 mod report;
 mod run;
+mod statistics;
+mod verdict;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use document::{Record, RecordedClaim, Records, document};
 pub use draw::write_svg;
+pub use expect::{Expect, Names, Place, Scale, Way};
 pub use report::{FigureReport, Panel, Point, write_csv, write_figure, write_figure_json};
 pub use run::FigureRunner;
+pub use verdict::{ClaimReport, Comparison, Outcome, REPEATS_MIN, Verdict};
 
 use crate::error::BenchError;
 use crate::report::RunReport;
@@ -43,6 +51,8 @@ pub struct Figure {
     pub title: String,
     /// what the paper shows
     pub claim: String,
+    /// what of it to look at here
+    pub look: String,
     /// the workload's name; none: an experiment is run instead
     #[serde(default)]
     pub workload: Option<String>,
@@ -68,6 +78,9 @@ pub struct Figure {
     /// what is compared
     #[serde(default)]
     pub series: Vec<Series>,
+    /// what the paper claims, in a form that can be checked
+    #[serde(default)]
+    pub expect: Vec<Expect>,
 }
 
 /// A part of an engine that is measured alone.
@@ -254,6 +267,24 @@ pub enum Metric {
 }
 
 impl Metric {
+    /// What it is called in the table of figures.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Throughput => "txn/s",
+            Self::Undone => "undone",
+            Self::Messages => "messages",
+            Self::Waits => "waits",
+            Self::Median => "p50 us",
+            Self::Executing => "executing",
+            Self::Planning => "planning",
+            Self::Locking => "locking",
+            Self::Waiting => "waiting",
+            Self::Logging => "logging",
+            Self::Idle => "idle",
+            Self::Seconds => "seconds",
+        }
+    }
+
     /// Its value in one run.
     pub fn of(self, run: &RunReport) -> f64 {
         match self {
@@ -298,8 +329,15 @@ impl fmt::Display for Metric {
 
 /// All figures, in the order of the file.
 pub fn figures() -> Vec<Figure> {
-    let file: File = toml::from_str(FILE).expect("I1: the file is part of the program");
-    file.figure
+    parse(FILE).expect("I1, I2: the file is part of the program")
+}
+
+/// Figures out of a table of them, with claims that fit.
+fn parse(text: &str) -> Result<Vec<Figure>, BenchError> {
+    let file: File =
+        toml::from_str(text).map_err(|error| BenchError::Selection(error.to_string()))?;
+    file.figure.iter().try_for_each(|figure| expect::claims(figure).map(drop))?;
+    Ok(file.figure)
 }
 
 /// The figure with this name.

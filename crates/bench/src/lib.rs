@@ -48,8 +48,10 @@ pub use data::LogSettings;
 pub use driver::{Driver, Length, Population};
 pub use error::BenchError;
 pub use figure::{
-    Axis, Figure, FigureReport, FigureRunner, LogDevice, Metric, Panel, Part, Point, Series,
-    Setting, Varying, figure_named, figures, write_csv, write_figure, write_figure_json, write_svg,
+    Axis, ClaimReport, Comparison, Expect, Figure, FigureReport, FigureRunner, LogDevice, Metric,
+    Names, Outcome, Panel, Part, Place, Point, REPEATS_MIN, Record, RecordedClaim, Records, Scale,
+    Series, Setting, Varying, Verdict, Way, document, figure_named, figures, write_csv,
+    write_figure, write_figure_json, write_svg,
 };
 pub use history::{Format, HistoryKind, HistoryOptions, record_history};
 pub use progress::Progress;

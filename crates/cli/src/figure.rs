@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use hotrow_bench::{
-    Driver, FigureReport, FigureRunner, Length, Progress, RunReport, figure_named, figures,
-    write_csv, write_figure, write_figure_json, write_svg,
+    Driver, FigureReport, FigureRunner, Length, Progress, Record, Records, RunReport, document,
+    figure_named, figures, write_csv, write_figure, write_figure_json, write_svg,
 };
 
 use crate::arguments::FigureArguments;
@@ -15,8 +15,13 @@ use crate::failure::Failure;
 use crate::show::Style;
 
 pub(crate) fn run(arguments: &FigureArguments) -> Result<(), Failure> {
+    if let Some(path) = &arguments.document {
+        return write_document(path);
+    }
     let Some(name) = arguments.name.as_ref().filter(|_| !arguments.list) else { return list() };
     let figure = figure_named(name)?;
+    // What stands in the way of a record is told before minutes of running.
+    let records = arguments.record.as_deref().map(read_records).transpose()?;
     let runner = runner(arguments);
     let mut done = 0;
     let report = runner.run(&figure, |run, of| {
@@ -27,6 +32,9 @@ pub(crate) fn run(arguments: &FigureArguments) -> Result<(), Failure> {
     })?;
     write_files(arguments, &report)?;
     write_figure(&report, Style::of(&io::stdout()).table(), &mut io::stdout().lock())?;
+    if let (Some(path), Some(records)) = (&arguments.record, records) {
+        keep_record(arguments, &report, records, path)?;
+    }
     if report.checks_hold() { Ok(()) } else { Err(Failure::Told) }
 }
 
@@ -81,10 +89,62 @@ fn tell(number: usize, of: usize, run: &RunReport) {
     );
 }
 
-fn write_files(arguments: &FigureArguments, report: &FigureReport) -> Result<(), Failure> {
-    let write = |path: &Path, text: &[u8]| {
-        fs::write(path, text).map_err(|error| Failure::file(&path.display().to_string(), &error))
+/// The file of records beside a document.
+const RECORDS: &str = "figures-verdicts.json";
+
+fn write_document(path: &Path) -> Result<(), Failure> {
+    let records = Records::read(&read(&path.with_file_name(RECORDS))?)?;
+    write(path, document(&read(path)?, &figures(), &records)?.as_bytes())
+}
+
+/// The records of a file; none where there is no such file yet.
+fn read_records(path: &Path) -> Result<Records, Failure> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Records::read(&text)?),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Records::default()),
+        Err(error) => Err(Failure::file(&path.display().to_string(), &error)),
+    }
+}
+
+/// Keeps the verdicts, unless checks failed: they mean nothing then.
+fn keep_record(
+    arguments: &FigureArguments,
+    report: &FigureReport,
+    mut records: Records,
+    path: &Path,
+) -> Result<(), Failure> {
+    if !report.checks_hold() {
+        return Ok(());
+    }
+    let commit = arguments.commit.as_deref().unwrap_or_default();
+    records.keep(Record::new(report, commit, &configuration(arguments)));
+    write(path, records.write()?.as_bytes())
+}
+
+/// The arguments that change what is measured.
+fn configuration(arguments: &FigureArguments) -> String {
+    let FigureArguments { repeat, size, seed, seconds, warm_up, .. } = arguments;
+    let mut text = match arguments.transactions {
+        Some(transactions) => format!("--transactions {transactions}"),
+        None => format!("--seconds {seconds} --warm-up {warm_up}"),
     };
+    text += &format!(" --repeat {repeat} --size {size} --seed {seed}");
+    if !arguments.threads.is_empty() {
+        let threads: Vec<_> = arguments.threads.iter().map(u16::to_string).collect();
+        text += &format!(" --threads {}", threads.join(","));
+    }
+    text
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| Failure::file(&path.display().to_string(), &error))
+}
+
+fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| Failure::file(&path.display().to_string(), &error))
+}
+
+fn write_files(arguments: &FigureArguments, report: &FigureReport) -> Result<(), Failure> {
     if let Some(path) = &arguments.json {
         let mut text = Vec::new();
         write_figure_json(report, &mut text)?;

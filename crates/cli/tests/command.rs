@@ -81,9 +81,42 @@ fn a_figure_is_run_and_written_in_all_forms() {
     let points = figure["panels"][0]["points"].as_array().expect("it has points").len();
     assert_eq!(read(csv).lines().count(), points + 1);
     assert!(read(svg).starts_with("<svg"));
+    let told = stdout(&output);
+    assert!(told.contains("\nVerdicts, ") && told.contains(" not to be seen here\n"), "{told}");
+    let verdict = figure["claims"][0]["verdict"].as_str().expect("each claim has one");
+    assert!(["shown", "contrary", "not to be seen here"].contains(&verdict), "{verdict}");
     let unknown = hotrow(&["bench", "figure", "chess-1"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(stderr(&unknown).contains("orthrus-1"), "{}", stderr(&unknown));
+}
+
+#[test]
+fn verdicts_are_kept_and_written_into_the_document() {
+    let folder = scratch("figures");
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    let [records, page] = ["figures-verdicts.json", "figures.md"].map(|name| folder.join(name));
+    let [records_name, page_name] = [&records, &page].map(|p| p.to_str().expect("it is text"));
+    let _ = std::fs::remove_file(&records);
+    let words = ["bench", "figure", "hot-row", "--transactions", "50", "--repeat", "2", "--quiet"];
+    let kept = ["--record", records_name, "--commit", "abc1234"];
+    let output = hotrow(&[&words[..], &kept].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("Provisional: from 2 repeats only"), "{}", stdout(&output));
+    let document = include_str!("../../../docs/figures.md");
+    std::fs::write(&page, document).expect("the folder can be written");
+    let output = hotrow(&["bench", "figure", "--document", page_name]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let written = std::fs::read_to_string(&page).expect("it was written");
+    let command =
+        "    hotrow bench figure hot-row --transactions 50 --repeat 2 --size 1 --seed 42\n";
+    assert!(written.contains("Run at commit abc1234") && written.contains(command), "{written}");
+    let no_commit = hotrow(&["bench", "figure", "hot-row", "--record", records_name]);
+    assert_eq!(no_commit.status.code(), Some(2));
+    assert!(stderr(&no_commit).contains("--commit"), "{}", stderr(&no_commit));
+    std::fs::write(&page, "no marks").expect("the folder can be written");
+    let output = hotrow(&["bench", "figure", "--document", page_name]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the document has no line"), "{}", stderr(&output));
 }
 
 #[test]

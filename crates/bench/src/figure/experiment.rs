@@ -1,7 +1,9 @@
 //! Figures of a part of an engine alone, out of the experiments that engines list.
 
 use hotrow::{Experiment, ExperimentOptions, engines};
+use hotrow_base::thread::available_cores;
 
+use super::expect::Claim;
 use super::report::{FigureReport, Panel, Point};
 use super::{Figure, FigureRunner, Part};
 use crate::error::BenchError;
@@ -12,6 +14,7 @@ impl FigureRunner {
         &self,
         figure: &Figure,
         part: &Part,
+        claims: &[Claim],
     ) -> Result<FigureReport, BenchError> {
         let experiment = experiment_named(&part.name)?;
         let threads = if self.threads.is_empty() { &figure.threads } else { &self.threads };
@@ -24,6 +27,7 @@ impl FigureRunner {
                 self.part_in_panel(experiment, &ExperimentOptions { threads, transactions }, panel);
             }
         }
+        report.judge(claims, available_cores().len())?;
         Ok(report)
     }
 

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::expect::Claim;
+use super::verdict::{ClaimReport, REPEATS_MIN, Verdict, judge};
 use super::{Figure, Metric};
 use crate::error::BenchError;
 use crate::report::{CheckReport, RunReport};
@@ -28,6 +30,12 @@ pub struct FigureReport {
     pub panels: Vec<Panel>,
     /// checks of the workload that failed; the points mean nothing then
     pub failed_checks: Vec<CheckReport>,
+    /// cores that the figure was run on
+    pub cores: usize,
+    /// how often everything was run
+    pub repeats: usize,
+    /// what the paper claims, and what became of it
+    pub claims: Vec<ClaimReport>,
 }
 
 /// The part of a figure with one number of threads.
@@ -117,7 +125,19 @@ impl FigureReport {
             show: figure.show.clone(),
             panels,
             failed_checks: Vec::new(),
+            cores: 0,
+            repeats: 0,
+            claims: Vec::new(),
         }
+    }
+
+    /// Gives each of the figure's claims its verdict, on a machine with so many cores.
+    pub(super) fn judge(&mut self, claims: &[Claim], cores: usize) -> Result<(), BenchError> {
+        self.cores = cores;
+        let points = self.panels.iter().flat_map(|panel| &panel.points);
+        self.repeats = points.map(|p| p.runs.len().max(p.seconds.len())).min().unwrap_or(0);
+        self.claims = judge(claims, self, cores)?;
+        Ok(())
     }
 
     /// Whether all checks hold, the workload's and the driver's.
@@ -155,7 +175,36 @@ pub fn write_figure(figure: &FigureReport, style: Style, out: &mut dyn Write) ->
             writeln!(out, "CHECK FAILED  {}, {:?}: {name}: {detail}", run.engine, run.options)?;
         }
     }
-    Ok(())
+    write_claims(figure, out)
+}
+
+/// What the paper claims, and what became of it.
+fn write_claims(figure: &FigureReport, out: &mut dyn Write) -> io::Result<()> {
+    if figure.claims.is_empty() {
+        return Ok(());
+    }
+    let FigureReport { cores, repeats, .. } = figure;
+    let s = |number: usize| if number == 1 { "" } else { "s" };
+    writeln!(out, "\nVerdicts, {cores} core{}, {repeats} repeat{}", s(*cores), s(*repeats))?;
+    for claim in &figure.claims {
+        let provisional = if claim.provisional { " (provisional)" } else { "" };
+        writeln!(out, "{}{provisional}: {}", claim.verdict.name(), claim.says)?;
+        if let Some(reason) = &claim.reason {
+            writeln!(out, "    {reason}")?;
+        }
+        writeln!(out, "    checked: {}", claim.check)?;
+        if let Some(decisive) = claim.decisive() {
+            writeln!(out, "    {}; nearest to failing:", claim.counted())?;
+            writeln!(out, "    {}", decisive.told())?;
+        }
+    }
+    if figure.claims.iter().any(|claim| claim.provisional) {
+        writeln!(out, "Provisional: from {repeats} repeats only; --repeat {REPEATS_MIN} or more.")?;
+    }
+    let count = |verdict| figure.claims.iter().filter(|claim| claim.verdict == verdict).count();
+    let (shown, contrary) = (count(Verdict::Shown), count(Verdict::Contrary));
+    let hidden = count(Verdict::NotSeen);
+    writeln!(out, "{shown} shown, {contrary} contrary, {hidden} not to be seen here")
 }
 
 fn write_panel(

@@ -11,8 +11,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hotrow::{Durability, LogEntries};
+use hotrow_base::thread::available_cores;
 use hotrow_workloads::{Parameters, Workload, workload_named};
 
+use super::expect::claims;
 use super::report::{FigureReport, Panel, Point};
 use super::{Figure, LogDevice, Series, Setting, Varying};
 use crate::data::LogSettings;
@@ -68,9 +70,13 @@ impl FigureRunner {
         figure: &Figure,
         mut tell: impl FnMut(&RunReport, usize),
     ) -> Result<FigureReport, BenchError> {
+        // Claims that do not fit are told before anything runs.
+        let claims = claims(figure)?;
         if let Some(part) = &figure.experiment {
-            return self.run_part(figure, part);
+            return self.run_part(figure, part, &claims);
         }
+        let given = self.with_threads_given(figure);
+        let figure = given.as_ref().unwrap_or(figure);
         let mut report = FigureReport::new(figure, self.panels(figure)?);
         let mut loaded = Vec::new();
         let total = self.places(figure, &report)?.len() * figure.x.values.len() * self.repetitions;
@@ -90,7 +96,18 @@ impl FigureRunner {
             }
         }
         loaded.into_iter().try_for_each(|loaded| self.give_up(loaded, &mut report))?;
+        report.judge(&claims, available_cores().len())?;
         Ok(report)
+    }
+
+    /// The figure whose x is the number of threads, with those of the runner.
+    fn with_threads_given(&self, figure: &Figure) -> Option<Figure> {
+        let is_given = figure.x.by == Varying::Threads && !self.threads.is_empty();
+        is_given.then(|| {
+            let mut figure = figure.clone();
+            figure.x.values = self.threads.iter().map(|&n| Setting::Integer(n as u64)).collect();
+            figure
+        })
     }
 
     /// Panels without runs: one for each number of threads.

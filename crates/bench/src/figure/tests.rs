@@ -7,6 +7,25 @@ use super::*;
 use crate::driver::{Driver, Length};
 use crate::table::Style;
 
+/// A figure that nobody runs.
+pub(super) const MADE_UP: &str = r#"
+[[figure]]
+name = "made-up"
+source = "nobody"
+title = "numbers"
+claim = "So it is."
+look = "the numbers"
+workload = "counter"
+x = { by = "set.hot", label = "hot", values = [1, 2, 4, 8] }
+threads = [1, 2]
+show = ["txn/s", "undone"]
+series = [
+    { label = "A", engine = "serial:" },
+    { label = "B", engine = "serial:" },
+    { label = "C", engine = "serial:" },
+]
+"#;
+
 /// Runs a figure with few calls on little data.
 fn tiny(figure: &Figure) -> FigureReport {
     let driver = Driver { length: Length::Calls(200), ..Driver::default() };
@@ -56,6 +75,12 @@ fn every_figure_runs_and_its_checks_hold() {
         for series in &figure.series {
             assert!(text.contains(&series.label), "{text}");
         }
+        assert_eq!(report.claims.len(), figure.expect.len());
+        for claim in &report.claims {
+            assert!(text.contains(&claim.says) && text.contains(claim.verdict.name()), "{text}");
+            let is_declared = claim.check == "not checked";
+            assert_eq!(claim.comparisons.is_empty(), is_declared, "{}", claim.says);
+        }
         assert!(report.panels.iter().all(|panel| panel.points.len() > 2), "{text}");
         let runs: usize = report.panels.iter().map(|panel| panel.points.len()).sum();
         let mut csv = Vec::new();
@@ -71,6 +96,7 @@ fn every_figure_runs_and_its_checks_hold() {
 fn a_timed_figure_runs_all_series_in_each_repetition() {
     let mut figure = figure_named("orthrus-4").expect("it is listed");
     figure.x.values.truncate(2);
+    figure.expect.clear();
     let time = Duration::from_millis(5);
     let driver =
         Driver { length: Length::Time { warm_up: time, measured: time }, ..Driver::default() };
@@ -89,6 +115,7 @@ fn a_timed_figure_runs_all_series_in_each_repetition() {
 fn a_workload_changes_while_the_engine_runs() {
     let mut figure = figure_named("lads-17").expect("it is listed");
     figure.x.values.truncate(2);
+    figure.expect.clear();
     figure.x.steps.truncate(2);
     figure.series.retain(|series| series.label == "Silo");
     let time = Duration::from_millis(20);
@@ -107,6 +134,24 @@ fn a_workload_changes_while_the_engine_runs() {
             assert!(run.committed > 0);
         }
     }
+}
+
+#[test]
+fn a_figure_by_threads_is_run_with_those_that_are_given() {
+    let figure = figure_named("orthrus-1").expect("it is listed");
+    let driver = Driver { length: Length::Calls(100), ..Driver::default() };
+    let directory = std::env::temp_dir();
+    let threads = vec![1, 3];
+    let runner = FigureRunner { driver, size: 0.01, repetitions: 2, directory, threads };
+    let report = runner.run(&figure, |_, _| ()).expect("it runs");
+    assert_eq!(report.panels[0].x_values(), ["1", "3"]);
+    assert_eq!((report.repeats, report.claims.len()), (2, figure.expect.len()));
+    let mut json = Vec::new();
+    write_figure_json(&report, &mut json).expect("memory takes it");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("it is JSON");
+    let claim = &json["claims"][0];
+    assert!(claim["says"].is_string() && claim["verdict"].is_string(), "{claim}");
+    assert_eq!(json["cores"], hotrow_base::thread::available_cores().len());
 }
 
 #[test]

@@ -9,22 +9,31 @@ Examples:
   hotrow bench figure --list
   hotrow bench figure orthrus-4 --svg orthrus-4.svg
   hotrow bench figure orthrus-4 --threads 2 --size 0.1 --seconds 0.5
-  hotrow bench figure hot-row --repeat 3 --json hot-row.json --csv hot-row.csv
+  hotrow bench figure hot-row --repeat 5 --json hot-row.json --csv hot-row.csv
+  hotrow bench figure orthrus-9 --threads 10,40,80 --repeat 5
+  hotrow bench figure hot-row --repeat 5 --record docs/figures-verdicts.json --commit abc1234
+  hotrow bench figure --document docs/figures.md
 
 Runs the experiment of a paper's figure again: every series at every value of x, on one loaded
 population after the other, with checks. Prints what the paper shows and a table of what was
-measured here; with --repeat the mean, and how far it spreads. When a check fails the exit code
-is 1.";
+measured here; with --repeat the mean, and how far it spreads. Each claim of the paper gets a
+verdict: shown, contrary, or not to be seen here and why; with fewer than five repeats it is
+provisional (docs/figures.md has the rules). When a check fails the exit code is 1; a verdict
+changes nothing of it.";
 
 #[derive(Args, Debug)]
 #[command(after_help = FIGURE_EXAMPLES)]
 pub(crate) struct FigureArguments {
     /// The figure
-    #[arg(required_unless_present = "list")]
+    #[arg(required_unless_present_any = ["list", "document"])]
     pub(crate) name: Option<String>,
     /// List the figures there are, and run nothing
     #[arg(long)]
     pub(crate) list: bool,
+    /// Write the chapter of figures in FILE anew, with the verdicts of `figures-verdicts.json`
+    /// beside it, and run nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "list"])]
+    pub(crate) document: Option<PathBuf>,
     /// Seconds to measure at each point
     #[arg(long, value_name = "S", default_value = "1", value_parser = super::seconds)]
     pub(crate) seconds: f64,
@@ -42,7 +51,7 @@ pub(crate) struct FigureArguments {
     /// Multiply the sizes of tables by this
     #[arg(long, value_name = "F", default_value = "1", value_parser = size)]
     pub(crate) size: f64,
-    /// Numbers of threads instead of the figure's own
+    /// Numbers of threads instead of the figure's own, on panels or on the x axis
     #[arg(long, value_name = "N,...", value_delimiter = ',',
         value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Vec<u16>,
@@ -62,6 +71,12 @@ pub(crate) struct FigureArguments {
     /// Draw the figure as SVG to FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+    /// Keep the verdicts in FILE in place of the figure's last ones
+    #[arg(long, value_name = "FILE", requires = "commit", conflicts_with = "list")]
+    pub(crate) record: Option<PathBuf>,
+    /// The commit that is run, for the record
+    #[arg(long, value_name = "ID", requires = "record")]
+    pub(crate) commit: Option<String>,
     /// Show no progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,

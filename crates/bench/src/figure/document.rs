@@ -1,0 +1,284 @@
+//! What documents say of the figures: their claims, with the verdicts that were kept.
+//!
+//! Role         writes the part of `docs/figures.md` between two marks out of the table of figures
+//!              and the file of records, so that the three can not drift apart: a test compares
+//! Invariants   I1 a record's claims are those that the table has today, word for word; else it is
+//!              refused, because nobody knows what its verdicts are of
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use super::Figure;
+use super::expect::{Claim, claims};
+use super::report::FigureReport;
+use super::verdict::{ClaimReport, Verdict};
+use crate::error::BenchError;
+
+const BEGIN: &str = "<!-- figures: from here on written by `hotrow bench figure --document` -->";
+const END: &str = "<!-- figures: to here -->";
+/// Text is wrapped at so many letters; tables cannot be.
+const WIDTH: usize = 120;
+
+/// Verdicts that were kept, one record for each figure.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Records {
+    /// in the order in which figures were first run
+    pub records: Vec<Record>,
+}
+
+/// The verdicts of one figure.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// its name
+    pub figure: String,
+    /// what was run
+    pub commit: String,
+    /// the machine's cores
+    pub cores: usize,
+    /// how it was run, as arguments of `hotrow bench figure NAME`
+    pub configuration: String,
+    /// how often everything was run
+    pub repeats: usize,
+    /// in the order of the table of figures
+    pub claims: Vec<RecordedClaim>,
+}
+
+/// The verdict of one claim.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedClaim {
+    /// the claim
+    pub says: String,
+    /// what was checked
+    pub check: String,
+    /// what became of it
+    pub verdict: Verdict,
+    /// whether there were too few repeats to be sure
+    pub provisional: bool,
+    /// why it was not to be seen
+    pub reason: Option<String>,
+    /// the comparison nearest to failing; none where nothing was compared
+    pub measured: Option<String>,
+}
+
+impl Records {
+    /// Reads the file of records.
+    ///
+    /// # Errors
+    ///
+    /// [`BenchError::Selection`], with the line and what is wrong there.
+    pub fn read(text: &str) -> Result<Self, BenchError> {
+        let wrong = |error| BenchError::Selection(format!("records of verdicts: {error}"));
+        serde_json::from_str(text).map_err(wrong)
+    }
+
+    /// The text of the file.
+    ///
+    /// # Errors
+    ///
+    /// [`BenchError::Io`].
+    pub fn write(&self) -> Result<String, BenchError> {
+        let text = serde_json::to_string_pretty(self).map_err(std::io::Error::from)?;
+        Ok(text + "\n")
+    }
+
+    /// Keeps a record in place of that of the same figure.
+    pub fn keep(&mut self, record: Record) {
+        match self.records.iter_mut().find(|kept| kept.figure == record.figure) {
+            Some(kept) => *kept = record,
+            None => self.records.push(record),
+        }
+    }
+
+    fn of(&self, figure: &str) -> Option<&Record> {
+        self.records.iter().find(|record| record.figure == figure)
+    }
+}
+
+impl Record {
+    /// The verdicts of a figure that was run at this commit with these arguments.
+    pub fn new(report: &FigureReport, commit: &str, configuration: &str) -> Self {
+        Self {
+            figure: report.figure.clone(),
+            commit: commit.to_owned(),
+            cores: report.cores,
+            configuration: configuration.to_owned(),
+            repeats: report.repeats,
+            claims: report.claims.iter().map(RecordedClaim::new).collect(),
+        }
+    }
+}
+
+impl RecordedClaim {
+    fn new(claim: &ClaimReport) -> Self {
+        Self {
+            says: claim.says.clone(),
+            check: claim.check.clone(),
+            verdict: claim.verdict,
+            provisional: claim.provisional,
+            reason: claim.reason.clone(),
+            measured: claim.decisive().map(|decisive| decisive.told()),
+        }
+    }
+}
+
+/// A document whose part between the marks is written anew.
+///
+/// # Errors
+///
+/// [`BenchError::Selection`] where a mark is missing, or a record is not of today's claims (I1).
+pub fn document(text: &str, figures: &[Figure], records: &Records) -> Result<String, BenchError> {
+    let missing =
+        |mark: &str| BenchError::Selection(format!("the document has no line \"{mark}\""));
+    let (before, rest) = text.split_once(BEGIN).ok_or_else(|| missing(BEGIN))?;
+    let (_, behind) = rest.split_once(END).ok_or_else(|| missing(END))?;
+    let figures: Vec<_> =
+        figures.iter().map(|figure| Section::new(figure, records)).collect::<Result<_, _>>()?;
+    if let Some(record) = records
+        .records
+        .iter()
+        .find(|record| figures.iter().all(|section| section.figure.name != record.figure))
+    {
+        let name = &record.figure;
+        return Err(BenchError::Selection(format!("there is a record of no figure: \"{name}\"")));
+    }
+    let mut part = String::new();
+    overview(&figures, &mut part);
+    for section in &figures {
+        section.write(&mut part);
+    }
+    Ok(format!("{before}{BEGIN}\n\n{part}\n{END}{behind}"))
+}
+
+/// A figure with its claims and its record.
+struct Section<'a> {
+    figure: &'a Figure,
+    claims: Vec<Claim>,
+    record: Option<&'a Record>,
+}
+
+impl<'a> Section<'a> {
+    fn new(figure: &'a Figure, records: &'a Records) -> Result<Self, BenchError> {
+        let section = Self { figure, claims: claims(figure)?, record: records.of(&figure.name) };
+        let is_known =
+            |kept: &&RecordedClaim| section.claims.iter().any(|claim| is_of(kept, claim));
+        let mut kept = section.record.iter().flat_map(|record| &record.claims);
+        match kept.find(|kept| !is_known(kept)) {
+            None => Ok(section),
+            Some(kept) => Err(BenchError::Selection(format!(
+                "figure {}: the record's claim \"{}\", checked as \"{}\", is none of the figure's \
+                 today; run the figure again with --record, or take the record out",
+                figure.name, kept.says, kept.check
+            ))),
+        }
+    }
+
+    fn kept(&self, claim: &Claim) -> Option<&RecordedClaim> {
+        self.record?.claims.iter().find(|kept| is_of(kept, claim))
+    }
+
+    /// How many claims have this verdict; none: none yet. Declared ones have theirs before any run.
+    fn count(&self, verdict: Option<Verdict>) -> usize {
+        let of = |claim: &Claim| match self.kept(claim) {
+            Some(kept) => Some(kept.verdict),
+            None => claim.because.as_ref().map(|_| Verdict::NotSeen),
+        };
+        self.claims.iter().filter(|&claim| of(claim) == verdict).count()
+    }
+
+    fn write(&self, out: &mut String) {
+        let figure = self.figure;
+        let mut line = |text: &str| {
+            out.push_str(&wrapped(text));
+            out.push('\n');
+        };
+        line(&format!("\n### {}\n", figure.name));
+        line(&format!("{} ({}).\n", figure.title, figure.source));
+        line(&format!("Claim: {}\n", figure.claim.trim()));
+        line(&format!("Look at: {}.\n", figure.look.trim()));
+        match self.record {
+            None => line("Not yet run for the record.\n"),
+            Some(record) => {
+                let Record { commit, cores, configuration, repeats, .. } = record;
+                let name = &figure.name;
+                line(&format!("Run at commit {commit} on {cores} cores, {repeats} repeats:\n"));
+                out.push_str(&format!("    hotrow bench figure {name} {configuration}\n\n"));
+            }
+        }
+        out.push_str("| claim | checked | verdict |\n|---|---|---|\n");
+        for claim in &self.claims {
+            let cells = [claim.says.clone(), claim.to_string(), self.verdict(claim)];
+            let [says, check, verdict] = cells.map(|cell| cell.replace('|', "\\|"));
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "| {says} | {check} | {verdict} |");
+        }
+    }
+
+    fn verdict(&self, claim: &Claim) -> String {
+        let Some(kept) = self.kept(claim) else { return unrun(claim) };
+        let provisional = if kept.provisional { " (provisional)" } else { "" };
+        let reason = kept.reason.as_ref().map(|reason| format!(": {reason}"));
+        let measured = kept.measured.as_ref().map(|text| format!("; {text}")).unwrap_or_default();
+        let name = kept.verdict.name();
+        format!("**{name}**{provisional}{}{measured}", reason.unwrap_or_default())
+    }
+}
+
+fn is_of(kept: &RecordedClaim, claim: &Claim) -> bool {
+    kept.says == claim.says && kept.check == claim.to_string()
+}
+
+fn unrun(claim: &Claim) -> String {
+    match &claim.because {
+        Some(because) => format!("**{}**: {because}", Verdict::NotSeen.name()),
+        None => "not yet run".to_owned(),
+    }
+}
+
+fn overview(figures: &[Section<'_>], out: &mut String) {
+    let run = figures.iter().filter(|section| section.record.is_some()).count();
+    let claims: usize = figures.iter().map(|section| section.claims.len()).sum();
+    let all = figures.len();
+    let text = format!("{run} of {all} figures have been run for the record; {claims} claims.\n");
+    out.push_str(&text);
+    out.push_str("\n| name | source | shown | contrary | not to be seen here | not yet run |\n");
+    out.push_str("|---|---|---|---|---|---|\n");
+    for section in figures {
+        let Figure { name, source, .. } = section.figure;
+        let verdicts = [Verdict::Shown, Verdict::Contrary, Verdict::NotSeen].map(Some);
+        let counts = [verdicts[0], verdicts[1], verdicts[2], None].map(|v| section.count(v));
+        let counts = counts.map(|n| if n == 0 { String::new() } else { n.to_string() });
+        let _ = writeln!(out, "| [`{name}`](#{name}) | {source} | {} |", counts.join(" | "));
+    }
+}
+
+/// Text with line breaks between words; those that it has stay.
+fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        let mut width = 0;
+        for word in line.split(' ') {
+            let letters = word.chars().count();
+            if width > 0 && width + 1 + letters > WIDTH {
+                out.push('\n');
+                width = 0;
+            }
+            if width > 0 {
+                out.push(' ');
+                width += 1;
+            }
+            out.push_str(word);
+            width += letters;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;
