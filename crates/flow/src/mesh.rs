@@ -17,8 +17,8 @@
 //!              who waits for an answer has published all that it has sent
 //! Bounds       a ring has the capacity it was made with. How much may be late is bounded by the
 //!              protocol above, which stops to begin something new while something is late
-//! Source       orthrus.txt 3.1 and 3.3. We differ: messages are published in batches, once per turn
-//!              of a thread
+//! Source       orthrus.txt 3.1 and 3.3. We differ: messages are published in batches, once per
+//!              turn of a thread
 
 #[cfg(test)]
 mod tests;

@@ -10,8 +10,8 @@
 //!
 //! Invariants   I1 as [`crate::node`]: messages of one link are taken in the order of sending,
 //!              whatever their delays
-//!              I2 a node that spends time takes nothing meanwhile, and what it sends leaves when it
-//!              has: after that time
+//!              I2 a node that spends time takes nothing meanwhile, and what it sends leaves when
+//!              it has: after that time
 //!              I3 what happens depends on nodes, costs and seed only
 //! Source       discrete events; the costs of partitioned.txt's table 2 in place of a machine
 

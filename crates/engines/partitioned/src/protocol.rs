@@ -154,9 +154,9 @@ pub struct Report {
     pub round: u32,
     /// how it went
     pub vote: Vote,
-    /// how many calls the partition had undone for the coordinator by then: the attempt that this is
-    /// of. If that was one too few, it is stale, and another one comes. [`Report::STANDS`]: undoing
-    /// other calls does not take it back
+    /// how many calls the partition had undone for the coordinator by then: the attempt that this
+    /// is of. If that was one too few, it is stale, and another one comes. [`Report::STANDS`]:
+    /// undoing other calls does not take it back
     pub undone: u64,
     /// the greatest position of a call that it follows here and that had committed by then
     pub met: Position,

@@ -14,14 +14,14 @@
 //!     Report C, Report D, Report E                 again, and now they stay
 //! ```
 //!
-//! Invariants   I1 a report stands only if its partition had carried out all undoing of earlier calls
-//!              when it ran that: undoing takes all along that ran behind
+//! Invariants   I1 a report stands only if its partition had carried out all undoing of earlier
+//!              calls when it ran that: undoing takes all along that ran behind
 //!              I2 a call is decided only when none of its reports follows one that is undecided
 //!              I3 what ends stands behind all that its partitions had committed, and behind those
 //!              of one partition that stand between it and what it follows: `between` places are
 //!              left free for them
-//! Source       partitioned.txt 3.3 and 4.2.2. We differ: a call that has failed somewhere is undone
-//!              at once, though other partitions have not reported
+//! Source       partitioned.txt 3.3 and 4.2.2. We differ: a call that has failed somewhere is
+//!              undone at once, though other partitions have not reported
 
 use std::collections::VecDeque;
 

@@ -1,17 +1,18 @@
-//! The owner of a partition that lets others run while a call of several partitions is undecided, if
-//! they need nothing that it has locked.
+//! The owner of a partition that lets others run while a call of several partitions is undecided,
+//! if they need nothing that it has locked.
 //!
 //! States       of a call here: unexecuted -> its locks asked for -> granted -> run -> of one
-//!              partition: committed, let go. Of several: reported, its locks of a later round asked
-//!              for, ... -> decided, let go
-//! Invariants   I1 locks are held until the call is committed or undone: strict two-phase locking, so
-//!              no order among calls of several partitions is needed, and each home coordinates its
-//!              own
+//!              partition: committed, let go. Of several: reported, its locks of a later round
+//!              asked for, ... -> decided, let go
+//! Invariants   I1 locks are held until the call is committed or undone: strict two-phase locking,
+//!              so no order among calls of several partitions is needed, and each home coordinates
+//!              its own
 //!              I2 nothing is locked while no call of several partitions is here (unless that is
 //!              wanted): then one call after the other runs to its end
-//!              I3 who waits in a circle is found when it closes; who waits in a circle over several
-//!              partitions is found by its waiting long. In a circle here, a call of one partition
-//!              gives way first, then one that has done nothing here yet: these only ask again
+//!              I3 who waits in a circle is found when it closes; who waits in a circle over
+//!              several partitions is found by its waiting long. In a circle here, a call of one
+//!              partition gives way first, then one that has done nothing here yet: these only ask
+//!              again
 //! Source       partitioned.txt 4.3; 5.1 (locks forced always). We differ: a fragment's locks are
 //!              known from its plan, and asked for together
 
@@ -36,8 +37,8 @@ pub trait LockingStore: Store {
     /// The locks of a call of this partition, each once.
     fn locks_of_single(&mut self, call: &Self::Single, locks: &mut Vec<LockRequest>);
 
-    /// The locks of what a call does here in a round, each once, and so as to suffice for all of its
-    /// rounds. It may hold some of them from an earlier one.
+    /// The locks of what a call does here in a round, each once, and so as to suffice for all of
+    /// its rounds. It may hold some of them from an earlier one.
     fn locks_of(&mut self, call: &Self::Multi, round: u32, locks: &mut Vec<LockRequest>);
 }
 
@@ -189,7 +190,8 @@ impl<S: LockingStore> LockingPartition<S> {
         here.grants.into_iter().for_each(|grant| self.release(grant));
     }
 
-    /// Lets go of what a call has locked, before it is decided: for tests that break this on purpose.
+    /// Lets go of what a call has locked, before it is decided: for tests that break this on
+    /// purpose.
     #[cfg(test)]
     pub fn release_early(&mut self) {
         let ran = self.here.values_mut().filter(|here| here.part.is_some());
@@ -231,8 +233,8 @@ impl<S: LockingStore> LockingPartition<S> {
         self.set_alarm(ports);
     }
 
-    /// When a call that begins to wait has waited too long. One of one partition never has: it holds
-    /// nothing elsewhere.
+    /// When a call that begins to wait has waited too long. One of one partition never has: it
+    /// holds nothing elsewhere.
     fn due(&self, work: &Work<S>, now: u64) -> Option<u64> {
         let Work::Multi(Fragment { id, attempt, .. }) = work else { return None };
         let time_out = self.settings.time_out << (*attempt).min(DOUBLINGS_MAX);

@@ -21,10 +21,10 @@
 //!              [waits](Vote::Again) until nobody is. So what a commit removes for good is gone at
 //!              once, and no undo needs it
 //! Bounds       at most `depth` calls are uncommitted; the unexecuted are as many as homes send
-//! Source       partitioned.txt 4.1 (figure 2), 4.2.1, 4.2.2 (figure 3). We differ: reports name how
-//!              many calls had been undone by then, so that a coordinator tells stale ones; calls of
-//!              one partition that are run speculatively get their place in the log when what they
-//!              follow has its
+//! Source       partitioned.txt 4.1 (figure 2), 4.2.1, 4.2.2 (figure 3). We differ: reports name
+//!              how many calls had been undone by then, so that a coordinator tells stale ones;
+//!              calls of one partition that are run speculatively get their place in the log when
+//!              what they follow has its
 
 use std::collections::VecDeque;
 

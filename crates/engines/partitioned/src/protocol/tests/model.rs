@@ -1,8 +1,8 @@
 //! What the schemes are worth in virtual time, with the costs of table 2, beside the paper's model.
 //!
 //! Two partitions, 40 clients with one call each, twelve additions to keys of their own. A fragment
-//! takes 45 us and its end 10, together t_mpC; reports and ends are 78 us on their way, together the
-//! stall of t_mp - t_mpC = 156 us. The coordinator costs nothing unless said otherwise.
+//! takes 45 us and its end 10, together t_mpC; reports and ends are 78 us on their way, together
+//! the stall of t_mp - t_mpC = 156 us. The coordinator costs nothing unless said otherwise.
 
 use hotrow_flow::node::Address;
 use hotrow_flow::virtual_time::Costs as VirtualCosts;

@@ -1,5 +1,5 @@
-//! Partitions of a few counters, with ghosts as the storage manager has them: a removed key stays in
-//! its index until who removed it has committed.
+//! Partitions of a few counters, with ghosts as the storage manager has them: a removed key stays
+//! in its index until who removed it has committed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
