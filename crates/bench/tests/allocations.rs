@@ -21,7 +21,9 @@ use hotrow_workloads::{Workload, workload_named};
 const GROWTH_MAX: f64 = 0.01;
 const CALLS: u64 = 4_000;
 /// Allocations by which runs may differ: how many of the calls in flight have grown their buffers.
-const WARM_UP_MAX: f64 = 150.0;
+/// Each of the 16 of `orthrus` takes 30 to 70, and a run may use a few more of them than another:
+/// 230 were seen with `kv`, and in runs of 40,000 and 80,000 calls no difference at all.
+const WARM_UP_MAX: f64 = 300.0;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 /// One allocation in so many is printed; 0 for none.
