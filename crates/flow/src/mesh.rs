@@ -88,10 +88,8 @@ impl Sleepers {
             lanes.collect()
         };
         let lanes: Vec<_> = (0..from.len()).map(lanes_of).collect();
-        let sleepers = || self.clone();
-        let senders =
-            lanes.into_iter().map(|lanes| Senders { lanes, sleepers: sleepers(), sent: 0 });
-        (senders.collect(), receivers)
+        let senders = |lanes| Senders { lanes, sleepers: self.clone(), sent: 0 };
+        (lanes.into_iter().map(senders).collect(), receivers)
     }
 
     fn wake(&self, thread: usize) {

@@ -32,7 +32,7 @@ pub trait Costs<N: Node> {
     fn spend(&mut self, section: &N::Section) -> u64;
 }
 
-/// See the module.
+/// Nodes, the messages between them, and the time.
 pub struct VirtualTime<N: Node, C> {
     nodes: Vec<Seat<N>>,
     costs: C,
@@ -44,8 +44,6 @@ pub struct VirtualTime<N: Node, C> {
     now: u64,
     /// events so far
     events_made: u64,
-    /// events taken so far
-    events_taken: u64,
 }
 
 /// A node, and what it has to do.
@@ -87,7 +85,6 @@ impl<N: Node, C: Costs<N>> VirtualTime<N, C> {
             links: BTreeMap::new(),
             now: 0,
             events_made: 0,
-            events_taken: 0,
         }
     }
 
@@ -104,11 +101,6 @@ impl<N: Node, C: Costs<N>> VirtualTime<N, C> {
     /// Nanoseconds since the start.
     pub fn now(&self) -> u64 {
         self.now
-    }
-
-    /// Events taken so far.
-    pub fn events_taken(&self) -> u64 {
-        self.events_taken
     }
 
     /// Has each node wake at time 0, in order of address.
@@ -128,7 +120,6 @@ impl<N: Node, C: Costs<N>> VirtualTime<N, C> {
             }
             let Some(Reverse(event)) = self.events.pop() else { unreachable!("it was seen") };
             self.now = event.at;
-            self.events_taken += 1;
             self.happen(event);
         }
         false

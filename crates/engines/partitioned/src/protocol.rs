@@ -29,7 +29,7 @@ pub mod partition;
 #[cfg(test)]
 mod tests;
 
-use hotrow_flow::node::Address;
+use hotrow_flow::node::{Address, Ports};
 use hotrow_log::position::Position;
 
 /// A call of several partitions, in its coordinator's order.
@@ -91,6 +91,17 @@ pub trait Store {
 
     /// Takes all changes back, and ends the part.
     fn undo(&mut self, part: Self::Part);
+
+    /// The part of a call that would commit; that of one that would not is undone.
+    fn keep(&mut self, part: Self::Part, vote: Vote) -> Option<Self::Part> {
+        match vote {
+            Vote::Commit => Some(part),
+            Vote::Abort | Vote::Again => {
+                self.undo(part);
+                None
+            }
+        }
+    }
 }
 
 /// What a coordinator does for calls, apart from ordering them.
@@ -167,6 +178,15 @@ pub struct Report {
 impl Report {
     /// Of a partition where nobody runs behind what is undecided.
     pub const STANDS: u64 = u64::MAX;
+
+    /// What it follows has committed, at `last` or before: it follows nobody any more, and stands
+    /// behind the calls of one partition that come between the two.
+    fn follow_committed(&mut self, last: Position) {
+        if let Some(followed) = self.follows.take() {
+            let between = Position { time: last.time + followed.between, ..last };
+            self.met = between.max(self.met);
+        }
+    }
 }
 
 /// A call that was followed before it ended.
@@ -197,6 +217,29 @@ pub enum Message<S, M> {
     /// coordinator to partition, where there are several coordinators: its batch ends here, and the
     /// next coordinator's turn has come
     BatchEnd(u16),
+}
+
+/// The ports of a node of this protocol.
+pub trait Outside<S, M>: Ports<Message<S, M>, Section> {}
+
+impl<S, M, P: Ports<Message<S, M>, Section>> Outside<S, M> for P {}
+
+/// What a partition has to run.
+enum Work<S: Store> {
+    /// a call of its own
+    Single(S::Single),
+    /// its part of a call of several
+    Multi(Fragment<S::Multi>),
+}
+
+impl<S: Store> Work<S> {
+    /// Which call of several partitions it is of.
+    fn id(&self) -> Option<CallId> {
+        match self {
+            Self::Single(_) => None,
+            Self::Multi(fragment) => Some(fragment.id),
+        }
+    }
 }
 
 /// What takes time in this protocol.

@@ -26,12 +26,13 @@
 use std::collections::VecDeque;
 
 use hotrow_flow::node::Address;
-use hotrow_flow::node::Ports;
 use hotrow_log::position::Position;
 
-use super::{CallId, Fragment, Message, MultiCall, Outcome, Report, Section, Steering, Vote};
+use super::{
+    CallId, Fragment, Message, MultiCall, Outcome, Outside, Report, Section, Steering, Vote,
+};
 
-/// A coordinator; see the module.
+/// Calls of several partitions, in one order.
 pub struct Coordinator<C: Steering> {
     number: u16,
     steering: C,
@@ -89,11 +90,6 @@ impl<M: MultiCall> Active<M> {
     }
 }
 
-/// The ports of a node of this protocol.
-pub trait Outside<S, M>: Ports<Message<S, M>, Section> {}
-
-impl<S, M, P: Ports<Message<S, M>, Section>> Outside<S, M> for P {}
-
 impl<C: Steering> Coordinator<C> {
     /// Coordinator number `number` of partitions at these addresses.
     pub fn new(number: u16, partitions: Vec<Address>, steering: C) -> Self {
@@ -112,11 +108,6 @@ impl<C: Steering> Coordinator<C> {
     /// Whether all calls have ended.
     pub fn is_idle(&self) -> bool {
         self.active.is_empty()
-    }
-
-    /// What goes on with calls.
-    pub fn steering(&self) -> &C {
-        &self.steering
     }
 
     /// Begins a call.
@@ -145,7 +136,7 @@ impl<C: Steering> Coordinator<C> {
     }
 
     /// Takes a report.
-    pub fn take_report<S>(&mut self, report: Report, ports: &mut impl Outside<S, C::Multi>) {
+    pub fn take_report<S>(&mut self, mut report: Report, ports: &mut impl Outside<S, C::Multi>) {
         ports.spend(Section::Coordinate);
         let wire = &mut self.partitions[usize::from(report.partition)];
         while wire.unconfirmed.front().is_some_and(|&(number, _)| number <= report.undone) {
@@ -154,30 +145,22 @@ impl<C: Steering> Coordinator<C> {
         if wire.unconfirmed.iter().any(|&(_, undone)| undone < report.id) {
             return; // I1: stale, and it comes again
         }
-        let Ok(at) = self.active.binary_search_by_key(&report.id, |active| active.id) else {
+        let Some(at) = self.place_of(report.id) else {
             return; // it was undone because another part had failed
         };
-        let is_active = |id| self.active.binary_search_by_key(&id, |active| active.id).is_ok();
-        let resolved = self.resolve(report, is_active);
+        if report.follows.is_some_and(|followed| self.place_of(followed.id).is_none()) {
+            report.follow_committed(self.last); // I3. Had it been undone, the report were stale
+        }
         let active = &mut self.active[at];
-        let mut participants = active.participants();
-        let from = participants.position(|(partition, _)| partition == report.partition);
-        drop(participants);
+        let from = active.participants().position(|(partition, _)| partition == report.partition);
         debug_assert_eq!(active.round, report.round, "one round at a time");
-        active.reports[from.expect("only participants report")] = Some(resolved);
+        active.reports[from.expect("only participants report")] = Some(report);
         self.decide(ports);
     }
 
-    /// A report as it stands now: what it follows may have committed meanwhile.
-    fn resolve(&self, mut report: Report, is_active: impl Fn(CallId) -> bool) -> Report {
-        if let Some(followed) = report.follows
-            && !is_active(followed.id)
-        {
-            // It has committed, at `last` or before. Had it been undone, the report were stale.
-            report.met = behind(self.last, followed.between).max(report.met); // I3
-            report.follows = None;
-        }
-        report
+    /// The place of a call among those that have not ended.
+    fn place_of(&self, id: CallId) -> Option<usize> {
+        self.active.binary_search_by_key(&id, |active| active.id).ok()
     }
 
     /// Ends calls, or goes on with them, as long as there are some that can be.
@@ -257,14 +240,11 @@ impl<C: Steering> Coordinator<C> {
         match outcome {
             Outcome::Committed(position) => {
                 self.last = position.max(self.last);
-                let last = self.last;
-                for report in self.active.iter_mut().flat_map(|active| &mut active.reports) {
-                    let Some(report) = report else { continue };
-                    let Some(followed) = report.follows.take_if(|followed| followed.id == ended.id)
-                    else {
-                        continue;
-                    };
-                    report.met = behind(last, followed.between).max(report.met); // I3
+                let reports = self.active.iter_mut().flat_map(|active| &mut active.reports);
+                for report in reports.flatten() {
+                    if report.follows.is_some_and(|followed| followed.id == ended.id) {
+                        report.follow_committed(self.last); // I3
+                    }
                 }
             }
             Outcome::Undone => {
@@ -291,9 +271,4 @@ impl<C: Steering> Coordinator<C> {
             }
         }
     }
-}
-
-/// The greatest place of so many that follow a position one after the other.
-fn behind(position: Position, count: u64) -> Position {
-    Position { time: position.time + count, ..position }
 }

@@ -23,8 +23,10 @@ use hotrow_flow::node::Address;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::LockRequest;
 
-use super::partition::Outside;
-use super::{CallId, Fragment, Message, Outcome, Report, Section, SingleCall as _, Store, Vote};
+use super::{
+    CallId, Fragment, Message, Outcome, Outside, Report, Section, SingleCall as _, Store, Vote,
+    Work,
+};
 
 /// Buckets of a partition's lock space, and locks that are usual at a time.
 const BUCKETS: usize = 1 << 12;
@@ -78,11 +80,6 @@ struct Asker<S: Store> {
     grant: u32,
 }
 
-enum Work<S: Store> {
-    Single(S::Single),
-    Multi(Fragment<S::Multi>),
-}
-
 impl<S: Store> Requester for Asker<S> {
     fn wanted(&self) -> impl Iterator<Item = LockRequest> + Clone {
         self.wanted.iter().copied()
@@ -108,7 +105,7 @@ struct Here<P> {
     held: Vec<LockRequest>,
 }
 
-/// A partition's owner; see the module.
+/// A partition's owner that locks.
 pub struct LockingPartition<S: Store> {
     number: u16,
     settings: Settings,
@@ -169,9 +166,14 @@ impl<S: LockingStore> LockingPartition<S> {
     }
 
     /// Hears how a call has ended.
-    pub fn take_end(&mut self, id: CallId, outcome: Outcome, ports: &mut impl Outside<S>) {
+    pub fn take_end(
+        &mut self,
+        id: CallId,
+        outcome: Outcome,
+        ports: &mut impl Outside<S::Single, S::Multi>,
+    ) {
         ports.spend(Section::LockedEnd);
-        self.unexecuted.retain(|work| !matches!(work, Work::Multi(fragment) if fragment.id == id));
+        self.unexecuted.retain(|work| work.id() != Some(id));
         if self.waiting.contains_key(&Owner::Multi(id)) {
             self.withdraw(Owner::Multi(id));
         }
@@ -201,7 +203,7 @@ impl<S: LockingStore> LockingPartition<S> {
 
     /// Runs one call or fragment that may be run now, or asks for one's locks; whether there was
     /// one.
-    pub fn work(&mut self, ports: &mut impl Outside<S>) -> bool {
+    pub fn work(&mut self, ports: &mut impl Outside<S::Single, S::Multi>) -> bool {
         if let Some(asker) = self.granted.pop() {
             self.run(asker, ports);
             return true;
@@ -219,7 +221,7 @@ impl<S: LockingStore> LockingPartition<S> {
     }
 
     /// Looks for calls that have waited long (I3).
-    pub fn wake(&mut self, ports: &mut impl Outside<S>) {
+    pub fn wake(&mut self, ports: &mut impl Outside<S::Single, S::Multi>) {
         let now = ports.now();
         let is_late = |due: &Option<u64>| due.is_some_and(|due| due <= now);
         let late = self.waiting.iter().filter(|(_, (_, due))| is_late(due));
@@ -243,13 +245,13 @@ impl<S: LockingStore> LockingPartition<S> {
         Some(now + time_out + spread)
     }
 
-    fn set_alarm(&self, ports: &mut impl Outside<S>) {
+    fn set_alarm(&self, ports: &mut impl Outside<S::Single, S::Multi>) {
         if let Some(next) = self.waiting.values().filter_map(|&(_, due)| due).min() {
             ports.wake_at(next);
         }
     }
 
-    fn ask(&mut self, work: Work<S>, ports: &mut impl Outside<S>) {
+    fn ask(&mut self, work: Work<S>, ports: &mut impl Outside<S::Single, S::Multi>) {
         let mut wanted = Vec::new();
         let owner = match &work {
             Work::Single(call) => {
@@ -308,8 +310,7 @@ impl<S: LockingStore> LockingPartition<S> {
             });
             if closes {
                 let before = |&at: &Owner| (at != start).then(|| reached_from[&at]);
-                let circle = std::iter::successors(Some(owner), before);
-                let circle: Vec<_> = circle.collect();
+                let circle: Vec<_> = std::iter::successors(Some(owner), before).collect();
                 let single = circle.iter().find(|member| matches!(member, Owner::Single(_)));
                 let idle = || circle.iter().find(|&&member| self.holds_nothing(member));
                 return Some(*single.or_else(idle).unwrap_or(&start));
@@ -338,7 +339,7 @@ impl<S: LockingStore> LockingPartition<S> {
     }
 
     /// Has a call of several partitions that waits be undone everywhere, and begin again.
-    fn give_way(&mut self, owner: Owner, ports: &mut impl Outside<S>) {
+    fn give_way(&mut self, owner: Owner, ports: &mut impl Outside<S::Single, S::Multi>) {
         if let Work::Multi(fragment) = self.withdraw(owner) {
             self.report(&fragment, Vote::Again, ports); // its end comes as an answer
         }
@@ -367,7 +368,7 @@ impl<S: LockingStore> LockingPartition<S> {
         }
     }
 
-    fn run(&mut self, asker: Asker<S>, ports: &mut impl Outside<S>) {
+    fn run(&mut self, asker: Asker<S>, ports: &mut impl Outside<S::Single, S::Multi>) {
         match asker.work {
             Work::Single(call) => {
                 ports.spend(Section::LockedSingle);
@@ -380,17 +381,14 @@ impl<S: LockingStore> LockingPartition<S> {
                 here.grants.push(asker.grant);
                 let Some(mut part) = here.part.take() else { return };
                 let vote = self.store.run_fragment(&fragment.call, fragment.round, &mut part);
-                match vote {
-                    Vote::Commit => here.part = Some(part),
-                    Vote::Abort | Vote::Again => self.store.undo(part),
-                }
+                here.part = self.store.keep(part, vote);
                 self.report(&fragment, vote, ports);
             }
         }
     }
 
     /// Runs a call of this partition, which has all the locks it needs, to its end.
-    fn run_single(&mut self, mut call: S::Single, ports: &mut impl Outside<S>) {
+    fn run_single(&mut self, mut call: S::Single, ports: &mut impl Outside<S::Single, S::Multi>) {
         let mut part = self.store.begin();
         let committed = match self.store.run_single(&mut call, &mut part) {
             Vote::Commit => self.store.commit_single(&mut call, &part, self.tag),
@@ -406,7 +404,12 @@ impl<S: LockingStore> LockingPartition<S> {
         ports.send(call.home(), Message::SingleEnded(call));
     }
 
-    fn report(&self, fragment: &Fragment<S::Multi>, vote: Vote, ports: &mut impl Outside<S>) {
+    fn report(
+        &self,
+        fragment: &Fragment<S::Multi>,
+        vote: Vote,
+        ports: &mut impl Outside<S::Single, S::Multi>,
+    ) {
         let Fragment { id, round, .. } = *fragment;
         let (partition, met) = (self.number, self.tag);
         let (undone, follows) = (Report::STANDS, None);

@@ -28,13 +28,15 @@
 
 use std::collections::VecDeque;
 
-use hotrow_flow::node::{Address, Ports};
+use hotrow_flow::node::Address;
 use hotrow_log::position::Position;
 
+use super::Work::{Multi, Single};
 use super::{
-    CallId, Followed, Fragment, Message, Outcome, Report, Section, SingleCall as _, Speculation,
-    Store, Vote,
+    CallId, Followed, Fragment, Message, Outcome, Outside, Report, Section, SingleCall as _,
+    Speculation, Store, Vote, Work,
 };
+
 /// How a partition's owner works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
@@ -44,7 +46,7 @@ pub struct Settings {
     pub depth: usize,
 }
 
-/// A partition's owner; see the module.
+/// A partition's owner that queues.
 pub struct Partition<S: Store> {
     number: u16,
     settings: Settings,
@@ -65,14 +67,6 @@ pub struct Partition<S: Store> {
     waits: bool,
     /// the greatest position of a call that has committed here
     tag: Position,
-}
-
-use Work::{Multi, Single};
-
-/// A call that has not been run.
-enum Work<S: Store> {
-    Single(S::Single),
-    Multi(Fragment<S::Multi>),
 }
 
 /// What a coordinator has sent, in order.
@@ -100,17 +94,9 @@ impl<S: Store> Ran<S> {
     }
 
     fn id(&self) -> Option<CallId> {
-        match &self.work {
-            Single(_) => None,
-            Multi(fragment) => Some(fragment.id),
-        }
+        self.work.id()
     }
 }
-
-/// The ports of a node of this protocol.
-pub trait Outside<S: Store>: Ports<Message<S::Single, S::Multi>, Section> {}
-
-impl<S: Store, P: Ports<Message<S::Single, S::Multi>, Section>> Outside<S> for P {}
 
 impl<S: Store> Partition<S> {
     /// The owner of partition `number`, for coordinators at these addresses.
@@ -181,7 +167,12 @@ impl<S: Store> Partition<S> {
     }
 
     /// Hears how a call has ended.
-    pub fn take_end(&mut self, id: CallId, outcome: Outcome, ports: &mut impl Outside<S>) {
+    pub fn take_end(
+        &mut self,
+        id: CallId,
+        outcome: Outcome,
+        ports: &mut impl Outside<S::Single, S::Multi>,
+    ) {
         ports.spend(Section::End);
         let at = self.uncommitted.iter().position(|ran| ran.id() == Some(id));
         match outcome {
@@ -208,7 +199,7 @@ impl<S: Store> Partition<S> {
     }
 
     /// Runs one call or fragment, if one may be run now; whether there was one.
-    pub fn work(&mut self, ports: &mut impl Outside<S>) -> bool {
+    pub fn work(&mut self, ports: &mut impl Outside<S::Single, S::Multi>) -> bool {
         if let Some(fragment) = self.continuing.take() {
             self.go_on(&fragment, ports);
             return true;
@@ -227,7 +218,7 @@ impl<S: Store> Partition<S> {
 
     /// Forgets a call that has not been run.
     fn forget(&mut self, id: CallId) {
-        self.unexecuted.retain(|work| !matches!(work, Multi(fragment) if fragment.id == id));
+        self.unexecuted.retain(|work| work.id() != Some(id));
         let batch = &mut self.batches[usize::from(id.coordinator)];
         batch.retain(|next| !matches!(next, Batched::First(fragment) if fragment.id == id));
     }
@@ -254,12 +245,12 @@ impl<S: Store> Partition<S> {
         }
     }
 
-    fn run_single(&mut self, mut call: S::Single, ports: &mut impl Outside<S>) {
+    fn run_single(&mut self, mut call: S::Single, ports: &mut impl Outside<S::Single, S::Multi>) {
         let speculates = !self.uncommitted.is_empty();
         ports.spend(if speculates { Section::SpeculativeSingle } else { Section::Single });
         let mut part = self.store.begin();
         let vote = self.store.run_single(&mut call, &mut part);
-        let part = self.keep(part, vote);
+        let part = self.store.keep(part, vote);
         if vote == Vote::Again {
             return self.wait_for_all(Single(call));
         }
@@ -270,11 +261,15 @@ impl<S: Store> Partition<S> {
     }
 
     /// Runs the first fragment of a call of several partitions.
-    fn run_first(&mut self, fragment: Fragment<S::Multi>, ports: &mut impl Outside<S>) {
+    fn run_first(
+        &mut self,
+        fragment: Fragment<S::Multi>,
+        ports: &mut impl Outside<S::Single, S::Multi>,
+    ) {
         ports.spend(Section::Fragment);
         let mut part = self.store.begin();
         let vote = self.store.run_fragment(&fragment.call, 0, &mut part);
-        let part = self.keep(part, vote);
+        let part = self.store.keep(part, vote);
         if vote == Vote::Again {
             return self.wait_for_all(Multi(fragment));
         }
@@ -296,33 +291,21 @@ impl<S: Store> Partition<S> {
     }
 
     /// Runs a later fragment of the head.
-    fn go_on(&mut self, fragment: &Fragment<S::Multi>, ports: &mut impl Outside<S>) {
+    fn go_on(
+        &mut self,
+        fragment: &Fragment<S::Multi>,
+        ports: &mut impl Outside<S::Single, S::Multi>,
+    ) {
         ports.spend(Section::Fragment);
         let Some(head) = self.uncommitted.front_mut() else { return };
-        let part = head.part.as_mut();
-        // Of one that has failed the coordinator asks no more.
-        let vote = part.map_or(Vote::Abort, |part| {
-            self.store.run_fragment(&fragment.call, fragment.round, part)
-        });
+        let mut vote = Vote::Abort; // of one that has failed the coordinator asks no more
+        if let Some(mut part) = head.part.take() {
+            vote = self.store.run_fragment(&fragment.call, fragment.round, &mut part);
+            head.part = self.store.keep(part, vote);
+        }
         head.vote = vote;
         head.is_finished = fragment.is_last || vote == Vote::Abort;
-        if vote == Vote::Abort
-            && let Some(part) = head.part.take()
-        {
-            self.store.undo(part);
-        }
         self.report(fragment, vote, None, ports);
-    }
-
-    /// The part of a call that has not failed; that of one that has is ended.
-    fn keep(&mut self, part: S::Part, vote: Vote) -> Option<S::Part> {
-        match vote {
-            Vote::Commit => Some(part),
-            Vote::Abort | Vote::Again => {
-                self.store.undo(part);
-                None
-            }
-        }
     }
 
     /// The last undecided call of several partitions, and how many of one stand behind it.
@@ -342,7 +325,7 @@ impl<S: Store> Partition<S> {
         fragment: &Fragment<S::Multi>,
         vote: Vote,
         follows: Option<Followed>,
-        ports: &mut impl Outside<S>,
+        ports: &mut impl Outside<S::Single, S::Multi>,
     ) {
         let coordinator = usize::from(fragment.id.coordinator);
         let report = Report {
@@ -358,7 +341,7 @@ impl<S: Store> Partition<S> {
     }
 
     /// Commits the calls of one partition that are the first now, and lets what waited for that go.
-    fn release(&mut self, ports: &mut impl Outside<S>) {
+    fn release(&mut self, ports: &mut impl Outside<S::Single, S::Multi>) {
         while let Some(Ran { work: Single(_), .. }) = self.uncommitted.front() {
             let Some(Ran { work: Single(mut call), part, .. }) = self.uncommitted.pop_front()
             else {
@@ -390,7 +373,7 @@ impl<S: Store> Partition<S> {
     }
 
     /// Undoes the uncommitted calls from this one on; they will be run again.
-    fn undo_behind(&mut self, first: usize, ports: &mut impl Outside<S>) {
+    fn undo_behind(&mut self, first: usize, ports: &mut impl Outside<S::Single, S::Multi>) {
         while self.uncommitted.len() > first {
             if let Some(work) = self.undo_last(ports) {
                 self.unexecuted.push_front(work);
@@ -399,7 +382,7 @@ impl<S: Store> Partition<S> {
     }
 
     /// Undoes the tail (I3).
-    fn undo_last(&mut self, ports: &mut impl Outside<S>) -> Option<Work<S>> {
+    fn undo_last(&mut self, ports: &mut impl Outside<S::Single, S::Multi>) -> Option<Work<S>> {
         let Ran { work, part, .. } = self.uncommitted.pop_back()?;
         if let Some(part) = part {
             ports.spend(Section::Undo);
