@@ -268,21 +268,8 @@ pub enum Metric {
 
 impl Metric {
     /// What it is called in the table of figures.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Throughput => "txn/s",
-            Self::Undone => "undone",
-            Self::Messages => "messages",
-            Self::Waits => "waits",
-            Self::Median => "p50 us",
-            Self::Executing => "executing",
-            Self::Planning => "planning",
-            Self::Locking => "locking",
-            Self::Waiting => "waiting",
-            Self::Logging => "logging",
-            Self::Idle => "idle",
-            Self::Seconds => "seconds",
-        }
+    pub fn name(self) -> impl fmt::Display {
+        fmt::from_fn(move |f| self.serialize(f))
     }
 
     /// Its value in one run.

@@ -222,7 +222,7 @@ impl<'a> Section<'a> {
         let provisional = if kept.provisional { " (provisional)" } else { "" };
         let reason = kept.reason.as_ref().map(|reason| format!(": {reason}"));
         let measured = kept.measured.as_ref().map(|text| format!("; {text}")).unwrap_or_default();
-        let name = kept.verdict.name();
+        let name = kept.verdict;
         format!("**{name}**{provisional}{}{measured}", reason.unwrap_or_default())
     }
 }
@@ -233,7 +233,7 @@ fn is_of(kept: &RecordedClaim, claim: &Claim) -> bool {
 
 fn unrun(claim: &Claim) -> String {
     match &claim.because {
-        Some(because) => format!("**{}**: {because}", Verdict::NotSeen.name()),
+        Some(because) => format!("**{}**: {because}", Verdict::NotSeen),
         None => "not yet run".to_owned(),
     }
 }

@@ -292,7 +292,7 @@ pub(super) fn number(x: &str) -> Result<f64, String> {
 impl fmt::Display for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(check) = &self.check else { return f.write_str("not checked") };
-        let metrics: Vec<_> = self.metrics.iter().map(|metric| metric.name()).collect();
+        let metrics: Vec<_> = self.metrics.iter().map(|metric| metric.name().to_string()).collect();
         write!(f, "{}: {check}", metrics.join(" + "))?;
         if !self.at.is_empty() {
             write!(f, "; at {}", self.at.join(", "))?;

@@ -62,6 +62,11 @@ pub struct Point {
 }
 
 impl Point {
+    /// How many repetitions there are.
+    pub fn repeats(&self) -> usize {
+        self.runs.len().max(self.seconds.len())
+    }
+
     /// A metric in every repetition.
     pub fn values(&self, metric: Metric) -> Vec<f64> {
         if self.seconds.is_empty() {
@@ -135,7 +140,7 @@ impl FigureReport {
     pub(super) fn judge(&mut self, claims: &[Claim], cores: usize) -> Result<(), BenchError> {
         self.cores = cores;
         let points = self.panels.iter().flat_map(|panel| &panel.points);
-        self.repeats = points.map(|p| p.runs.len().max(p.seconds.len())).min().unwrap_or(0);
+        self.repeats = points.map(Point::repeats).min().unwrap_or(0);
         self.claims = judge(claims, self, cores)?;
         Ok(())
     }
@@ -188,7 +193,7 @@ fn write_claims(figure: &FigureReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\nVerdicts, {cores} core{}, {repeats} repeat{}", s(*cores), s(*repeats))?;
     for claim in &figure.claims {
         let provisional = if claim.provisional { " (provisional)" } else { "" };
-        writeln!(out, "{}{provisional}: {}", claim.verdict.name(), claim.says)?;
+        writeln!(out, "{}{provisional}: {}", claim.verdict, claim.says)?;
         if let Some(reason) = &claim.reason {
             writeln!(out, "    {reason}")?;
         }

@@ -77,7 +77,10 @@ fn every_figure_runs_and_its_checks_hold() {
         }
         assert_eq!(report.claims.len(), figure.expect.len());
         for claim in &report.claims {
-            assert!(text.contains(&claim.says) && text.contains(claim.verdict.name()), "{text}");
+            assert!(
+                text.contains(&claim.says) && text.contains(&claim.verdict.to_string()),
+                "{text}"
+            );
             let is_declared = claim.check == "not checked";
             assert_eq!(claim.comparisons.is_empty(), is_declared, "{}", claim.says);
         }

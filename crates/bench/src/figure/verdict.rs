@@ -20,6 +20,8 @@
 //!              I5 fewer than five repeats give no interval that says something: all of them have
 //!              to agree, and the verdict is provisional
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::expect::{Bounds, Check, Claim, Knee, Scale, Side, Way, number, short};
@@ -46,14 +48,10 @@ pub enum Verdict {
     NotSeen,
 }
 
-impl Verdict {
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Shown => "shown",
-            Self::Contrary => "contrary",
-            Self::NotSeen => "not to be seen here",
-        }
+/// In words, as files have them.
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -234,23 +232,23 @@ impl Part {
         let each: Vec<f64> = (0..repeats).map(within).collect();
         let medians: Vec<f64> = self.points.iter().map(|values| median(values)).collect();
         let measured = self.statistic.of(&medians);
+        let holds = each.iter().filter(|&&value| self.bounds.holds(value)).count();
         Comparison {
             what: self.what.clone(),
             at_least: self.bounds.least,
             at_most: self.bounds.most,
             measured,
             interval: self.interval(&each, CONFIDENCE),
-            holds_in: each.iter().filter(|&&value| self.bounds.holds(value)).count(),
-            outcome: self.outcome(measured, &each, of),
+            holds_in: holds,
+            outcome: self.outcome(measured, &each, holds, of),
             repeats: each,
         }
     }
 
     /// I2 and I5.
-    fn outcome(&self, measured: f64, each: &[f64], of: usize) -> Outcome {
+    fn outcome(&self, measured: f64, each: &[f64], holds: usize, of: usize) -> Outcome {
         let repeats = each.len();
         let most_of_them = (4 * repeats).div_ceil(5);
-        let holds = each.iter().filter(|&&value| self.bounds.holds(value)).count();
         let no_number = each.iter().filter(|value| value.is_nan()).count();
         let fails = repeats - holds - no_number;
         // Without an interval all repeats have to agree.
@@ -563,7 +561,7 @@ impl<'a> Judge<'a> {
             let known = panel.series().join("\", \"");
             format!("there is no series \"{series}\" at {}; there are \"{known}\"", spot.x)
         })?;
-        let mut sums = vec![0.0; point.runs.len().max(point.seconds.len())];
+        let mut sums = vec![0.0; point.repeats()];
         for &metric in &self.claim.metrics {
             for (sum, value) in sums.iter_mut().zip(point.values(metric)) {
                 *sum += value;
