@@ -6,7 +6,9 @@
 //! Invariants   I1 an entry made by the transaction is in its index at once, and leaves on undo;
 //!              a row removed by it stays as a ghost until commit, and is live again on undo
 //!              I2 whoever could meet another transaction's ghost or new entry has not been let in
-//!              by the protection; trial reads, which ask for none, check nothing they see
+//!              by the protection; trial reads, which ask for none, check nothing they see. Or it
+//!              [runs ahead](Protection::RUNS_AHEAD): then it stops before it brings back a ghost
+//!              that is not its own
 //!              I3 undo runs newest first and needs no memory
 //!              I4 a row is kept for the checkpoint being taken before it is changed the first time
 //!              (storage asserts it at each change of a record's header)
@@ -35,7 +37,7 @@ use hotrow_base::row::Field;
 use hotrow_storage::btree::{Hint, KeyBuffer as StoredKey, ScanBuffers, WalkBuffers};
 use hotrow_storage::record::{Record, RecordId};
 use hotrow_storage::table::Index as StoredIndex;
-use hotrow_storage::undo::UndoLog;
+use hotrow_storage::undo::{IndexChange, IndexKey, Undo, UndoEntry, UndoLog};
 use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::locks;
@@ -153,10 +155,51 @@ impl Scratch {
         self.undo.changed_since(&savepoint.undo)
     }
 
+    /// Appends what the transaction has changed to an entry of a log of values. Its rows are still
+    /// its own.
+    pub fn encode_values(&mut self, schema: &Schema, out: &mut Vec<u8>) {
+        self.values.encode(out, schema, &self.undo);
+    }
+
     /// Whether a commit has something to remove or to free.
     #[inline]
     pub fn is_unsettled(&self) -> bool {
         self.unsettled
+    }
+}
+
+/// What undoes a transaction that waits for its end while others run, with whose buffers it shares
+/// nothing.
+#[derive(Default, Debug)]
+pub struct Part {
+    undo: UndoLog,
+    unsettled: bool,
+    moved: Vec<MovedEntry>,
+}
+
+impl Scratch {
+    /// Takes up the transaction of a part, and puts into the part what was here; so done twice,
+    /// everything is as it was.
+    #[inline]
+    pub fn exchange(&mut self, part: &mut Part) {
+        std::mem::swap(&mut self.undo, &mut part.undo);
+        std::mem::swap(&mut self.unsettled, &mut part.unsettled);
+        std::mem::swap(&mut self.moved, &mut part.moved);
+    }
+
+    /// Whether the transaction itself has removed a row, which is a ghost.
+    fn has_removed(&self, table: TableId, id: RecordId) -> bool {
+        let is_it = |entry: UndoEntry<'_>| {
+            (entry.table, entry.record) == (table, id) && entry.undo == Undo::Deleted
+        };
+        self.undo.iter().any(is_it)
+    }
+
+    /// Whether the transaction itself has made the ghost entry under a key: its row has moved on.
+    fn has_moved(&self, (table, index): (TableId, usize), key: IndexKey<'_>) -> bool {
+        let change = IndexChange::Ghosted;
+        let it = Undo::Index { index, change, key };
+        self.undo.iter().any(|entry| entry.table == table && entry.undo == it)
     }
 }
 

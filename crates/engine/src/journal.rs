@@ -329,7 +329,7 @@ impl Committer {
         frame: &Frame,
     ) {
         self.append_command(commit, Company::Shared, invocation, procedure);
-        self.trace(commit, invocation, procedure, frame);
+        self.trace(commit.position, invocation, procedure, frame);
     }
 
     /// All commits of a group are told.
@@ -447,6 +447,20 @@ impl Committer {
         procedure: &CompiledProcedure,
         frame: &Frame,
     ) {
+        self.enter_in_log(commit, company, invocation, procedure);
+        self.trace(commit.position, invocation, procedure, frame);
+    }
+
+    /// As [`Committer::record`], of a call whose result lies elsewhere: there it is
+    /// [traced](Committer::trace).
+    #[inline]
+    pub fn enter_in_log(
+        &self,
+        commit: Commit,
+        company: Company,
+        invocation: &Invocation,
+        procedure: &CompiledProcedure,
+    ) {
         if let (Some(log), Effect::Write { .. }) = (&self.journal.log, commit.effect) {
             if !commit.has_entry {
                 self.append_command(commit, company, invocation, procedure);
@@ -456,19 +470,19 @@ impl Committer {
                 false => log.leave(self.worker),
             }
         }
-        self.trace(commit, invocation, procedure, frame);
     }
 
+    /// Traces a committed call, whose result is in the frame.
     #[inline]
-    fn trace(
+    pub fn trace(
         &self,
-        commit: Commit,
+        position: Position,
         invocation: &Invocation,
         procedure: &CompiledProcedure,
         frame: &Frame,
     ) {
         if let Some(trace) = &self.journal.trace {
-            trace.record(commit.position, invocation, &procedure.program, frame);
+            trace.record(position, invocation, &procedure.program, frame);
         }
     }
 

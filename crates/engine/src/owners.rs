@@ -41,6 +41,11 @@ impl Owners {
         self.count
     }
 
+    /// Where granules lie whose keys tell it; none where there is one owner.
+    pub fn routing(&self) -> Option<&Routing> {
+        self.routing.as_ref()
+    }
+
     /// The owner of a granule of a plan.
     pub fn of(&self, catalog: &Catalog, plan: &Plan, granule: &Granule) -> u16 {
         let Some(routing) = &self.routing else { return 0 };

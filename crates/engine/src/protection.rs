@@ -8,6 +8,7 @@ use hotrow_base::ids::{IndexId, TableId};
 use hotrow_base::key;
 use hotrow_log::position::Position;
 use hotrow_storage::record::Record;
+use hotrow_transaction::actions::BatchUse;
 use hotrow_transaction::granule::{LockMode, Space, SpaceSeed};
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::plan::Footprint;
@@ -30,6 +31,10 @@ pub trait Protection {
 
     /// Whether granules are announced by intent modes, besides: others hold granules.
     const ANNOUNCES: bool = false;
+
+    /// Whether changes of transactions are met that have not ended: these are undone after this
+    /// one, if they are, and what they have removed must not be brought back.
+    const RUNS_AHEAD: bool = false;
 
     /// Makes sure that the transaction holds this granule in a mode that grants `mode`.
     fn hold(&mut self, lock: u64, space: Space, mode: LockMode) -> Result<(), Stop>;
@@ -151,6 +156,23 @@ impl Protection for Alone {
     }
 }
 
+/// Nothing is to protect, but others have run before that are not decided: one that cannot go
+/// without bringing back what they have removed stops with [`Conflict::Undecided`].
+///
+/// [`Conflict::Undecided`]: hotrow_transaction::outcome::Conflict::Undecided
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Ahead<P>(pub P);
+
+impl<P: Protection> Protection for Ahead<P> {
+    const ACTIVE: bool = P::ACTIVE;
+    const RUNS_AHEAD: bool = true;
+
+    #[inline]
+    fn hold(&mut self, lock: u64, space: Space, mode: LockMode) -> Result<(), Stop> {
+        self.0.hold(lock, space, mode)
+    }
+}
+
 /// Everything is held already; an access outside the footprint means that reconnaissance guessed
 /// wrong.
 #[derive(Clone, Copy, Debug)]
@@ -162,6 +184,20 @@ impl Protection for Planned<'_> {
     #[inline]
     fn hold(&mut self, lock: u64, _: Space, mode: LockMode) -> Result<(), Stop> {
         if self.0.covers(lock, mode) { Ok(()) } else { Err(Stop::Replan) }
+    }
+}
+
+/// A part of a call that holds these granules: an access outside of them means that reconnaissance
+/// guessed wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Within<'a>(pub &'a [BatchUse]);
+
+impl Protection for Within<'_> {
+    const ACTIVE: bool = true;
+
+    fn hold(&mut self, lock: u64, _: Space, mode: LockMode) -> Result<(), Stop> {
+        let covers = |held: &BatchUse| held.lock == lock && held.mode.covers(mode);
+        if self.0.iter().any(covers) { Ok(()) } else { Err(Stop::Replan) }
     }
 }
 

@@ -574,6 +574,11 @@ impl KnownSchema {
         Self { schema: shared.current(), generation }
     }
 
+    /// It.
+    pub fn get(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
     /// Looks whether there is another one by now, which stays as long as some thread is inside the
     /// gate.
     #[inline]

@@ -24,8 +24,10 @@
 mod tests;
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
@@ -38,7 +40,39 @@ const RETRY: Duration = Duration::from_micros(50);
 
 /// Where the threads of a mesh sleep, by number.
 #[derive(Clone, Debug)]
-pub struct Sleepers(Arc<[CachePadded<Parker>]>);
+pub struct Sleepers(Arc<[CachePadded<Sleeper>]>);
+
+/// Where one thread sleeps.
+#[derive(Default)]
+struct Sleeper {
+    parker: Parker,
+    /// it waits elsewhere
+    elsewhere: AtomicBool,
+    /// calls it away from there
+    bell: OnceLock<BellOf>,
+}
+
+/// See [`Bed::set_bell`].
+type BellOf = Box<dyn Fn() + Send + Sync>;
+
+impl fmt::Debug for Sleeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sleeper").field("parker", &self.parker).finish_non_exhaustive()
+    }
+}
+
+impl Sleeper {
+    #[inline]
+    fn wake(&self) {
+        self.parker.notify();
+        // Relaxed: behind the fence of `notify`; partner: the one in `wait_elsewhere`.
+        if self.elsewhere.load(Ordering::Relaxed)
+            && let Some(ring) = self.bell.get()
+        {
+            ring();
+        }
+    }
+}
 
 /// What a link between two threads is made for.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +127,7 @@ impl Sleepers {
     }
 
     fn wake(&self, thread: usize) {
-        self.0[thread].notify();
+        self.0[thread].wake();
     }
 }
 
@@ -347,6 +381,30 @@ pub struct Bed {
 impl Bed {
     /// Sleeps until there is something, or until `deadline`. Only the thread itself calls this.
     pub fn wait(&self, deadline: Option<Ticks>, ready: impl FnMut() -> bool) {
-        self.sleepers.0[self.own].spin_then_wait(self.spin, deadline, ready);
+        self.sleepers.0[self.own].parker.spin_then_wait(self.spin, deadline, ready);
+    }
+
+    /// Waits elsewhere, unless there is something already; whether it has. Only the thread itself
+    /// calls this. Who makes `ready` true wakes the thread afterwards, as for [`Bed::wait`]: one of
+    /// the two sees the other.
+    pub fn wait_elsewhere(&self, ready: impl FnOnce() -> bool, wait: impl FnOnce()) -> bool {
+        let own = &self.sleepers.0[self.own];
+        if own.bell.get().is_none() {
+            return false; // nobody could call it away
+        }
+        own.elsewhere.store(true, Ordering::Relaxed); // ordered by the fence
+        fence(Ordering::SeqCst); // partner: that of `Parker::notify` in `Sleeper::wake`
+        let waits = !ready();
+        if waits {
+            wait();
+        }
+        own.elsewhere.store(false, Ordering::Relaxed); // a bell too many does no harm
+        waits
+    }
+
+    /// Tells how the thread is called away from where else it waits; rung while it does not wait,
+    /// the bell ends the next wait at once. The first one counts.
+    pub fn set_bell(&self, ring: Box<dyn Fn() + Send + Sync>) {
+        let _ = self.sleepers.0[self.own].bell.set(ring);
     }
 }

@@ -55,6 +55,8 @@ conflicts! {
     Busy => "busy",
     /// a call met what somebody's open transaction holds, and waits outside for that to end
     Parked => "parked",
+    /// a call ran behind one that is undecided, and met what that one has removed
+    Undecided => "undecided",
 }
 
 /// Why execution stops before the end of the procedure.

@@ -17,6 +17,7 @@
 mod explain;
 mod infer;
 mod place;
+mod program;
 mod set;
 mod sites;
 #[cfg(test)]
@@ -31,6 +32,7 @@ use crate::program::Procedure;
 
 pub use explain::{explain_procedure, explain_site};
 pub use place::Place;
+pub use program::{Lies, RoutingProgram};
 pub use set::PartitionSet;
 
 /// Most partitions a routing may have; a [`PartitionSet`] has a bit for each.

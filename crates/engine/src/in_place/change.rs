@@ -11,7 +11,7 @@ use hotrow_storage::undo::{IndexChange, IndexKey, UndoLog};
 use hotrow_transaction::access::{Inserted, KeyAt};
 use hotrow_transaction::catalog::{Index, IndexKind};
 use hotrow_transaction::granule::LockMode;
-use hotrow_transaction::outcome::Stop;
+use hotrow_transaction::outcome::{Conflict, Stop};
 
 use super::visit::live_record;
 use super::{InPlace, MovedEntry, Scratch};
@@ -253,6 +253,9 @@ impl<'a, P: Protection> InPlace<'a, P> {
                     }
                     Some(existing) if RecordId::from_bits(existing) == id => {
                         if live_record(existing).is_none() {
+                            Self::may_bring_back(|| {
+                                scratch.has_moved((index.table, number.into()), key)
+                            })?;
                             tree.set_ghost_observed(new, existing, false, |change| {
                                 protection.changed(part.name(), Change::of_node(change));
                             });
@@ -261,7 +264,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
                         }
                     }
                     // The other row moved on to another key, or was removed, by this transaction:
-                    // nobody else's ghosts can be met here (I2 of the module above).
+                    // nobody else's ghosts are met or brought back (I2 of the module above).
                     Some(existing) => {
                         let other = RecordId::from_bits(existing);
                         let record = path.records.record(other);
@@ -274,6 +277,12 @@ impl<'a, P: Protection> InPlace<'a, P> {
                             Some(_) => IndexChange::TakenFromRemoved,
                             None => IndexChange::TakenFromMoved,
                         };
+                        Self::may_bring_back(|| match change {
+                            IndexChange::TakenFromRemoved => {
+                                scratch.has_removed(index.table, other)
+                            }
+                            _ => scratch.has_moved((index.table, number.into()), key),
+                        })?;
                         tree.replace_observed(new, id.bits(), |change| {
                             protection.changed(part.name(), Change::of_node(change));
                         });
@@ -463,6 +472,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         let schema = self.schema;
         let records = schema.table(table).records();
         let record = records.record(id);
+        Self::may_bring_back(|| self.scratch.has_removed(table, id))?;
         debug_assert!(record.is_captured(), "this transaction has changed it before");
         for &secondary in &schema.catalog.table(table).secondary {
             let index = schema.catalog.index(secondary);
@@ -483,6 +493,16 @@ impl<'a, P: Protection> InPlace<'a, P> {
         record.clear_ghost();
         scratch.unsettled = true;
         Ok(Inserted::Yes)
+    }
+
+    /// Stops before a ghost is brought back that another transaction has made, which may yet be
+    /// undone, and then needs it, or has it removed for good.
+    #[cold]
+    fn may_bring_back(is_own: impl FnOnce() -> bool) -> Result<(), Stop> {
+        match P::RUNS_AHEAD && !is_own() {
+            true => Err(Stop::Conflict(Conflict::Undecided)),
+            false => Ok(()),
+        }
     }
 
     fn move_revived_entry(

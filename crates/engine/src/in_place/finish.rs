@@ -6,7 +6,7 @@ use hotrow_log::position::Position;
 use hotrow_storage::btree::GHOST;
 use hotrow_storage::record::RecordId;
 use hotrow_storage::table::Index as StoredIndex;
-use hotrow_storage::undo::{IndexChange, IndexKey, Undo};
+use hotrow_storage::undo::{IndexChange, IndexKey, Undo, UndoEntry, UndoLog};
 use hotrow_transaction::catalog::IndexKind;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Conflict, Stop};
@@ -140,7 +140,9 @@ impl<P: Protection> InPlace<'_, P> {
 #[cold]
 fn settle<P: Protection>(schema: &Schema, scratch: &mut Scratch, protection: &mut P) {
     let Scratch { worker, undo, key, moved, .. } = scratch;
-    for entry in undo.iter() {
+    let kept = P::RUNS_AHEAD.then(|| BroughtBack::of(undo));
+    let is_kept = |at, entry: &UndoEntry<'_>| kept.as_ref().is_some_and(|kept| kept.has(at, entry));
+    for (at, entry) in undo.iter().enumerate() {
         let (table, id) = (entry.table, entry.record);
         match entry.undo {
             Undo::Grown { prior } => {
@@ -149,13 +151,15 @@ fn settle<P: Protection>(schema: &Schema, scratch: &mut Scratch, protection: &mu
             }
             Undo::Deleted => {
                 let record = schema.table(table).records().record(id);
-                if record.is_ghost() && !record.is_retired() {
+                if record.is_ghost() && !record.is_retired() && !is_kept(at, &entry) {
                     remove_entries(schema, protection, table, id, key);
                     let epoch = schema.memory.epochs().retire_epoch();
                     schema.table(table).records().retire(*worker, id, epoch);
                 }
             }
-            Undo::Index { index, change: IndexChange::Ghosted, key: IndexKey::Bytes(bytes) } => {
+            Undo::Index { index, change: IndexChange::Ghosted, key: IndexKey::Bytes(bytes) }
+                if !is_kept(at, &entry) =>
+            {
                 let part = schema.part_at(table, index);
                 key_ranges::leave(schema, protection, part, bytes, id.bits() | GHOST);
             }
@@ -169,6 +173,37 @@ fn settle<P: Protection>(schema: &Schema, scratch: &mut Scratch, protection: &mu
         }
     }
     scratch.unsettled = false;
+}
+
+/// What a transaction has removed and then brought back itself. Who ran ahead may have removed it
+/// again, and may yet be undone: then it is not the transaction's to free.
+struct BroughtBack<'a>(Vec<(usize, UndoEntry<'a>)>);
+
+impl<'a> BroughtBack<'a> {
+    fn of(undo: &'a UndoLog) -> Self {
+        let revived = |undo| {
+            let change = IndexChange::Revived;
+            matches!(undo, Undo::Revived)
+                || matches!(undo, Undo::Index { change: one, .. } if one == change)
+        };
+        Self(undo.iter().enumerate().filter(|(_, entry)| revived(entry.undo)).collect())
+    }
+
+    /// Whether what entry number `at` of the log has removed was brought back later.
+    fn has(&self, at: usize, removal: &UndoEntry<'_>) -> bool {
+        self.0.iter().filter(|&&(later, _)| later > at).any(|(_, entry)| {
+            let same_row = (entry.table, entry.record) == (removal.table, removal.record);
+            same_row
+                && match (entry.undo, removal.undo) {
+                    (Undo::Revived, Undo::Deleted) => true,
+                    (
+                        Undo::Index { index: one, key, .. },
+                        Undo::Index { index: other, key: other_key, .. },
+                    ) => (one, key) == (other, other_key),
+                    _ => false,
+                }
+        })
+    }
 }
 
 /// Removes a dead row's entries from all indexes.

@@ -10,6 +10,7 @@ use hotrow_base::pool::NONE;
 use hotrow_base::sync::Latch;
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::Effect;
+use hotrow_engine::protection::Within;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::worker::Call;
 use hotrow_transaction::actions::{CallRun, FlatLeaf, FlatOutcomes};
@@ -18,11 +19,10 @@ use hotrow_transaction::outcome::{SqlError, Stop};
 use hotrow_transaction::program::ROW_COUNT;
 
 use crate::crew::Verdict;
-use crate::graph::{Cells, Graph, TAIL};
+use crate::graph::{FlatValues, Graph, TAIL};
 use crate::habits::Habits;
 use crate::outbox::{Fault, Outbox, Returned};
 use crate::programs::Programs;
-use crate::within::Within;
 
 /// See the module. Memory is used again.
 #[derive(Default)]
@@ -40,7 +40,7 @@ pub struct Conclusion {
 
 /// What the flat actions of a call have made, one after the other.
 struct Outcomes<'a> {
-    cells: &'a Cells<'a>,
+    values: &'a FlatValues<'a>,
     next: u32,
     /// the one that failed
     failed: u32,
@@ -53,7 +53,7 @@ impl FlatOutcomes for Outcomes<'_> {
         if number == self.failed {
             return Err(Stop::Replan); // why it has is known elsewhere
         }
-        self.cells.give_outputs(number, leaf, frame);
+        self.values.give_outputs(number, leaf, frame);
         Ok(())
     }
 }
@@ -152,16 +152,16 @@ impl Conclusion {
         let Remains { programs, graph, worker, frame, .. } = remains;
         let invocation = &graph.errands[number as usize].invocation;
         let Some(flat) = &programs.of(invocation.procedure).flat else { return };
-        let cells = Cells::new(graph, *worker);
+        let flats = FlatValues::new(graph, *worker);
         let end = &mut self.ends[number as usize];
         let failed = end.failed();
         if !flat.has_tail {
             if let CallEnd::Done { touched, .. } = end {
-                *touched = cells.touched(number as usize);
+                *touched = flats.touched(number as usize);
             }
             return;
         }
-        let mut outcomes = Outcomes { cells: &cells, next: actions.0, failed };
+        let mut outcomes = Outcomes { values: &flats, next: actions.0, failed };
         match flat.run_tail(invocation, frame, &mut outcomes) {
             Err(_) if outcomes.next > failed => end.said_before(frame), // as it is known
             Err(stop) => {
@@ -170,7 +170,7 @@ impl Conclusion {
             }
             Ok(()) => {
                 debug_assert_eq!(outcomes.next, actions.1, "I2 of flat calls");
-                let touched = cells.touched(number as usize);
+                let touched = flats.touched(number as usize);
                 let rows = frame.keep_rows(flat.tail(), &mut self.rows);
                 *end = CallEnd::Done { rows, touched };
             }
@@ -204,7 +204,7 @@ impl Conclusion {
         let failed = end.failed();
         let instances = batch.instances_of(call);
         run.begin(instances.start, frame);
-        let mut values = Cells::new(graph, *worker);
+        let mut values = graph.cells.of(*worker);
         let mut add_rows = |frame: &mut Frame, before: u32| {
             while let Some((rows, worker)) = self.returned.get(*returned)
                 && rows.instance < before

@@ -19,18 +19,18 @@ use hotrow_base::pool::NONE;
 use hotrow_base::prefetch::prefetch;
 use hotrow_engine::in_place::{CellChange, InPlace, Savepoint, Scratch};
 use hotrow_engine::planning;
+use hotrow_engine::protection::Within;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_transaction::actions::{CallRun, Simple};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::outcome::Stop;
 
-use crate::graph::{Cells, Graph};
+use crate::graph::{FlatValues, Graph};
 use crate::mail::{About, Mail, Message};
 use crate::outbox::{Changed, Fault, Outbox, Returned};
 use crate::programs::Programs;
 use crate::queue::Stands;
-use crate::within::Within;
 
 /// Actions run before messages are published and received.
 const RUNS_PER_MAIL: u32 = 16;
@@ -389,9 +389,9 @@ impl Executor {
         let access = InPlace::resume(schema, scratch, Within(&[]));
         let mut access = access.with_hints(std::slice::from_ref(&flat.hint));
         let key = (flat.key(), key::hash(flat.key()));
-        let cells = Cells::new(graph, self.worker);
+        let flats = FlatValues::new(graph, self.worker);
         match leaf.run(&program.program, key, frame, &mut access) {
-            Ok(()) => cells.keep_outputs(number, leaf, frame),
+            Ok(()) => flats.keep_outputs(number, leaf, frame),
             Err(stop) => fail(graph, outbox, (flat.call, number), stop, frame),
         }
         let notes = notes.then_some(&mut **outbox);
@@ -472,7 +472,7 @@ impl Executor {
         let program = programs.of(invocation.procedure);
         let call = CallRun { program, batch, invocation };
         let before = scratch.savepoint();
-        let mut values = Cells::new(graph, self.worker);
+        let mut values = graph.cells.of(self.worker);
         for (at, &line) in batch.lines(action).iter().enumerate() {
             if graph.failed(action.call) < line {
                 break;

@@ -9,20 +9,19 @@
 //!              earlier phase: there is no circle
 //!              I2 nothing is allocated once lists have grown to the size of a batch
 //! Concurrency  `waits` of an action -> stored by its executor alone; `open` and `next` of a queue
-//!              -> by its owner alone; `failed` of a call -> lowered by anybody; `cells` of a value
-//!              -> stored by the executor of its maker, before whoever loads it is told, by message
-//!              or at a barrier, that the maker is done: so Relaxed is enough everywhere
+//!              -> by its owner alone; `failed` of a call -> lowered by anybody. Whoever needs to
+//!              know is told by message or at a barrier: so Relaxed is enough everywhere
 //! Source       lads.txt 3.1, Algorithm 1
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use hotrow_base::datum::Datum;
 use hotrow_base::pool::NONE;
-use hotrow_base::sync::Latch;
 use hotrow_engine::planning;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::worker::Errand;
-use hotrow_transaction::actions::{Batch, FlatLeaf, Values};
+use hotrow_flow::cells::{Cell, Cells, Maker};
+use hotrow_transaction::actions::{Batch, FlatLeaf};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::program::ROW_COUNT;
@@ -74,13 +73,12 @@ pub struct Graph {
     next: Vec<AtomicU32>,
     /// by call: the first instance that failed
     failed: Vec<AtomicU32>,
-    cells: Vec<Cell>,
+    /// what actions hand on
+    pub cells: Cells,
     /// outputs of flat actions besides their first ones
     more: Vec<Cell>,
     /// by call: rows that its last flat action touched
     touched: Vec<AtomicU32>,
-    /// by worker: bytes of the values that it made
-    heaps: Vec<Latch<Vec<u8>>>,
     partitioner: Partitioner,
     edges: Vec<(u32, u32)>,
     /// queues that all workers read
@@ -99,20 +97,12 @@ pub struct Share {
     pub tasks: u64,
 }
 
-/// A value: the words of a datum; if it has bytes, the upper one says in whose heap they are.
-#[derive(Default, Debug)]
-struct Cell(AtomicU64, AtomicU64);
-
-/// In the upper word of no datum: the upper half of a numeric is below 0x4b3b_4ca8_... or,
-/// negative, above 0xb4c4_b357_..., and NULL is 0x8000_...
-const IN_HEAP: u64 = 0x6000_0000_0000_0000;
-
 impl Graph {
     /// A graph for so many workers.
     pub fn new(workers: usize) -> Self {
         let mut graph = Self {
             shares: (0..workers).map(|_| Share::default()).collect(),
-            heaps: (0..workers).map(|_| Latch::default()).collect(),
+            cells: Cells::new(workers),
             ..Self::default()
         };
         graph.clear(); // so its queues can be numbered
@@ -129,7 +119,7 @@ impl Graph {
         self.flat_calls.clear();
         self.failed.clear();
         self.touched.clear();
-        self.heaps.iter().for_each(|heap| heap.lock().clear());
+        self.cells.clear();
     }
 
     /// How many calls there are.
@@ -196,11 +186,11 @@ impl Graph {
         self.stands_apart = partitioner.partition(how, (workers, cuts), &queues.all, edges, owners);
         self.deal_out(builder);
         self.spread_reads();
-        let Self { cells, batch, more, flats, .. } = self;
-        for (cells, count) in [(cells, batch.values()), (more, flats.more as usize)] {
-            if cells.len() < count {
-                cells.resize_with(count, Cell::default);
-            }
+        let Self { cells, batch, more, flats, shares, .. } = self;
+        cells.make_room(batch.values(), shares.len());
+        let flats = flats.more as usize;
+        if more.len() < flats {
+            more.resize_with(flats, Cell::default);
         }
     }
 
@@ -392,20 +382,20 @@ fn count_down(counter: &AtomicU32) -> bool {
     left == 0
 }
 
-/// The values of a graph, as one worker uses them.
-pub struct Cells<'a> {
+/// The values of a graph's flat actions, as one worker uses them.
+pub struct FlatValues<'a> {
     graph: &'a Graph,
-    worker: u16,
+    values: Maker<'a>,
 }
 
-impl<'a> Cells<'a> {
+impl<'a> FlatValues<'a> {
     /// As worker `worker` uses them.
     pub fn new(graph: &'a Graph, worker: u16) -> Self {
-        Self { graph, worker }
+        Self { graph, values: graph.cells.of(worker) }
     }
 }
 
-impl Cells<'_> {
+impl FlatValues<'_> {
     /// Keeps what a flat action has made.
     pub fn keep_outputs(&self, number: u32, leaf: &FlatLeaf, frame: &Frame) {
         let graph = self.graph;
@@ -414,7 +404,7 @@ impl Cells<'_> {
             let datum = frame.slot(slot);
             let has_bytes = leaf.makes_bytes(at) && !datum.is_null();
             let bytes = has_bytes.then(|| &frame.heap()[datum.as_range().range()]);
-            graph.keep_output(flat, at, self.to_words(datum, bytes));
+            graph.keep_output(flat, at, self.values.to_words(datum, bytes));
         }
         if flat.is_last {
             graph.keep_touched(flat.call, frame.slot(ROW_COUNT).as_int() as u32);
@@ -429,7 +419,7 @@ impl Cells<'_> {
                 0 => flat.made(),
                 _ => self.graph.more[flat.more as usize + at - 1].load(),
             };
-            let datum = self.to_datum(words, &mut frame.machine.heap);
+            let datum = self.values.to_datum(words, &mut frame.machine.heap);
             frame.set_slot(slot, datum);
         }
     }
@@ -437,59 +427,5 @@ impl Cells<'_> {
     /// Rows that the last flat action of a call touched.
     pub fn touched(&self, call: usize) -> Datum {
         Datum::int(self.graph.touched[call].load(Relaxed).into()) // as cells
-    }
-
-    #[inline(always)]
-    fn to_datum(&self, (low, high): (u64, u64), heap: &mut Vec<u8>) -> Datum {
-        if high & !0xffff == IN_HEAP {
-            return self.copy_from_heap((low, high), heap);
-        }
-        Datum::from_words((low, high))
-    }
-
-    #[inline(never)]
-    fn copy_from_heap(&self, (low, high): (u64, u64), heap: &mut Vec<u8>) -> Datum {
-        let made = self.graph.heaps[(high & 0xffff) as usize].lock();
-        Datum::of_bytes(&made[Datum::from_words((low, 0)).as_range().range()], heap)
-    }
-
-    #[inline(always)]
-    fn to_words(&self, datum: Datum, bytes: Option<&[u8]>) -> (u64, u64) {
-        match bytes {
-            Some(bytes) => self.put_into_heap(bytes),
-            None => datum.to_words(),
-        }
-    }
-
-    #[inline(never)]
-    fn put_into_heap(&self, bytes: &[u8]) -> (u64, u64) {
-        let heap = &mut *self.graph.heaps[usize::from(self.worker)].lock();
-        let (low, _) = Datum::of_bytes(bytes, heap).to_words();
-        (low, IN_HEAP | u64::from(self.worker))
-    }
-}
-
-impl Values for Cells<'_> {
-    #[inline]
-    fn load(&self, value: u32, heap: &mut Vec<u8>) -> Datum {
-        self.to_datum(self.graph.cells[value as usize].load(), heap)
-    }
-
-    #[inline]
-    fn store(&mut self, value: u32, datum: Datum, bytes: Option<&[u8]>) {
-        self.graph.cells[value as usize].store(self.to_words(datum, bytes));
-    }
-}
-
-impl Cell {
-    #[inline]
-    fn load(&self) -> (u64, u64) {
-        (self.0.load(Relaxed), self.1.load(Relaxed)) // see the module
-    }
-
-    #[inline]
-    fn store(&self, words: (u64, u64)) {
-        self.0.store(words.0, Relaxed);
-        self.1.store(words.1, Relaxed);
     }
 }

@@ -26,7 +26,6 @@ pub mod outbox;
 pub mod partition;
 pub mod programs;
 pub mod queue;
-pub mod within;
 pub mod worker;
 
 use std::sync::Arc;

@@ -29,33 +29,56 @@
 
 #![forbid(unsafe_code)]
 
+pub mod call;
+pub mod clerk;
+pub mod crew;
+pub mod home;
 pub mod lower;
 pub mod model;
 pub mod options;
 pub mod partition;
 pub mod protocol;
+pub mod schedule;
 pub mod spinlocks;
+pub mod store;
+pub mod thread;
+pub mod world;
 
 use std::sync::Arc;
 
+use hotrow_base::ids::WorkerId;
+use hotrow_base::sync::Spin;
+use hotrow_base::thread::{JoinHandle, Team, join_all};
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
+use hotrow_engine::journal::Committer;
 use hotrow_engine::schema::SharedSchema;
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::Statistics;
 use hotrow_engine::worker::Workers;
+use hotrow_flow::exchange::Exchange;
+use hotrow_flow::mesh::Link;
 
+use crate::crew::Crew;
 use crate::options::{Scheme, Settings};
 use crate::partition::Partitions;
 use crate::spinlocks::SpinlockRunner;
+use crate::thread::Thread;
 
 const NAME: &str = "partitioned";
+/// Messages that a ring between two threads holds.
+const RING: usize = 256;
 
 /// This engine's row in the engine table.
 pub const ENTRY: EngineEntry = EngineEntry {
     name: NAME,
     summary: "calls hold the partitions that they need, as wholes",
     start,
-    variants: &[&[("scheme", "spinlocks")], &[("scheme", "spinlocks"), ("partitions", "3")]],
+    variants: &[
+        &[("scheme", "spinlocks")],
+        &[("scheme", "spinlocks"), ("partitions", "3")],
+        &[("scheme", "blocking")],
+        &[("scheme", "local"), ("partitions", "4")],
+    ],
     threads_min: 1,
     threads_max: None,
     interactive: false,
@@ -70,31 +93,78 @@ fn start(
     let settings = Settings::read(options)?;
     let schema = Arc::clone(&ground.schema);
     schema.quiet().schema().hold_partitions(settings.partitions); // I3
-    let workers = match settings.scheme {
+    let engine: Box<dyn RunningEngine> = match settings.scheme {
         Scheme::Spinlocks => {
             let partitions = Arc::new(Partitions::new(settings.partitions));
-            Workers::start(&ground, options, sources, |number, committer| {
+            Box::new(Workers::start(&ground, options, sources, |number, committer| {
                 SpinlockRunner::new(Arc::clone(&partitions), number, committer)
-            })
+            }))
         }
+        _ => Box::new(Owning::start(ground, settings, options, sources)),
     };
-    Ok(Box::new(Running { workers: Box::new(workers), schema }))
+    Ok(Box::new(Running { engine, schema }))
 }
 
 /// The engine that runs.
 struct Running {
-    workers: Box<Workers>,
+    engine: Box<dyn RunningEngine>,
     schema: Arc<SharedSchema>,
 }
 
 impl RunningEngine for Running {
     fn statistics(&self) -> Statistics {
-        self.workers.statistics()
+        self.engine.statistics()
     }
 
     fn stop(self: Box<Self>) -> Statistics {
-        let statistics = self.workers.stop();
+        let statistics = self.engine.stop();
         self.schema.quiet().schema().hold_partitions(0); // the next engine may latch
         statistics
+    }
+}
+
+/// The engine whose threads own partitions.
+struct Owning {
+    crew: Arc<Crew>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Owning {
+    fn start(
+        ground: Ground,
+        settings: Settings,
+        options: &EngineOptions,
+        sources: Vec<Box<dyn CallSource>>,
+    ) -> Self {
+        let threads = options.threads;
+        assert_eq!(sources.len(), threads, "one source per thread");
+        let journal = Arc::clone(&ground.journal);
+        let worker = |number| WorkerId(options.first_worker.0 + number as u16);
+        let committers = (0..threads).map(|number| Committer::new(&journal, worker(number)));
+        let limits = (options.step_budget, options.in_flight.max(1));
+        let crew = Arc::new(Crew::new(ground, settings, limits, committers.collect()));
+        let spin = Spin::for_threads(threads);
+        let link = Link::of(RING);
+        let exchanges = Exchange::connect(threads as u16, crew.seats.threads(), link, spin);
+        let team = Team::new("partitioned", threads, options.pin_threads);
+        let spawn = |(number, (source, exchange)): (usize, (Box<dyn CallSource>, _))| {
+            let crew = Arc::clone(&crew);
+            let run = move || Thread::new(&crew, number as u16, exchange, source).run();
+            team.spawn(number, run)
+        };
+        let threads = sources.into_iter().zip(exchanges).enumerate().map(spawn).collect();
+        Self { crew, threads }
+    }
+}
+
+impl RunningEngine for Owning {
+    fn statistics(&self) -> Statistics {
+        Statistics::of(&self.crew.books)
+    }
+
+    fn stop(mut self: Box<Self>) -> Statistics {
+        self.crew.end();
+        join_all(self.threads.drain(..));
+        self.statistics()
     }
 }

@@ -4,7 +4,7 @@ use hotrow_base::ids::PartitionId;
 use hotrow_engine::owners::Owners;
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::granule::{LockMode, Space};
-use hotrow_transaction::plan::Plan;
+use hotrow_transaction::plan::{Granule, Plan};
 use hotrow_transaction::routing::PartitionSet;
 
 /// The partitions that a planned call needs, at least one: `home`, where its footprint names none.
@@ -14,14 +14,40 @@ use hotrow_transaction::routing::PartitionSet;
 pub fn lower(owners: &Owners, catalog: &Catalog, plan: &Plan, home: u16) -> PartitionSet {
     let mut set = PartitionSet::EMPTY;
     for granule in plan.footprint().granules() {
-        match (granule.space, granule.mode) {
-            (Space::Table(_), LockMode::IntentShared | LockMode::IntentExclusive) => {}
-            (Space::Table(_), _) => set.insert_all(owners.count()),
-            (Space::Index(_), _) => set.insert(PartitionId(owners.of(catalog, plan, granule))),
+        match owner_of(owners, catalog, plan, granule, granule.mode) {
+            Owner::Nobody => {}
+            Owner::One(owner) => set.insert(PartitionId(owner)),
+            Owner::All => set.insert_all(owners.count()),
         }
     }
     if set.is_empty() {
         set.insert(PartitionId(home));
     }
     set
+}
+
+/// Whose a granule is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Owner {
+    /// it only announces others
+    Nobody,
+    /// this partition's
+    One(u16),
+    /// all of them
+    All,
+}
+
+/// The owner of a granule of a plan, held in this mode.
+pub fn owner_of(
+    owners: &Owners,
+    catalog: &Catalog,
+    plan: &Plan,
+    granule: &Granule,
+    mode: LockMode,
+) -> Owner {
+    match (granule.space, mode) {
+        (Space::Table(_), LockMode::IntentShared | LockMode::IntentExclusive) => Owner::Nobody,
+        (Space::Table(_), _) => Owner::All,
+        (Space::Index(_), _) => Owner::One(owners.of(catalog, plan, granule)),
+    }
 }

@@ -5,6 +5,7 @@ use hotrow_engine::settings::Known;
 use hotrow_transaction::routing::PARTITIONS_MAX;
 
 use crate::NAME;
+use crate::protocol::Speculation;
 
 /// How calls of several partitions are kept apart.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -12,6 +13,23 @@ pub enum Scheme {
     /// whoever runs a call holds all its partitions' locks
     #[default]
     Spinlocks,
+    /// a partition has an owner, which waits while a call of several is undecided
+    Blocking,
+    /// the owner runs calls behind it, and keeps their results to itself
+    Local,
+    /// and reports calls of several, with whom they follow
+    Speculation,
+}
+
+impl Scheme {
+    /// What an owner does while a call is undecided.
+    pub fn speculation(self) -> Speculation {
+        match self {
+            Self::Spinlocks | Self::Blocking => Speculation::Blocking,
+            Self::Local => Speculation::Local,
+            Self::Speculation => Speculation::Multi,
+        }
+    }
 }
 
 /// All settings.
@@ -21,9 +39,22 @@ pub struct Settings {
     pub scheme: Scheme,
     /// how many partitions there are
     pub partitions: u16,
+    /// how many threads order calls of several partitions
+    pub coordinators: u16,
+    /// how many calls may be uncommitted in a partition
+    pub depth: usize,
 }
 
 const KNOWN: Known = Known { engine: NAME, names: "partitions, scheme" };
+const SCHEMES: [(&str, Scheme); 4] = [
+    ("spinlocks", Scheme::Spinlocks),
+    ("blocking", Scheme::Blocking),
+    ("local", Scheme::Local),
+    ("speculation", Scheme::Speculation),
+];
+const SCHEME_NAMES: &str = "spinlocks, blocking, local, speculation";
+/// Calls that may be uncommitted in a partition.
+const DEPTH: usize = 64;
 const PARTITIONS: &str = "a whole number from 1 to 1024";
 const _: () = assert!(PARTITIONS_MAX == 1024);
 
@@ -35,7 +66,8 @@ impl Settings {
     /// An unknown setting or value.
     pub fn read(options: &EngineOptions) -> Result<Self, OptionError> {
         let partitions = options.threads.clamp(1, PARTITIONS_MAX.into()) as u16;
-        let mut read = Self { scheme: Scheme::default(), partitions };
+        let scheme = Scheme::default();
+        let mut read = Self { scheme, partitions, coordinators: 1, depth: DEPTH };
         KNOWN.read(&options.settings, |setting, value| {
             Some(match (setting, value) {
                 ("partitions", _) => {
@@ -43,11 +75,10 @@ impl Settings {
                     let fits = number.filter(|number| (1..=PARTITIONS_MAX).contains(number));
                     fits.map(|number| read.partitions = number).ok_or(PARTITIONS)
                 }
-                ("scheme", "spinlocks") => {
-                    read.scheme = Scheme::Spinlocks;
-                    Ok(())
+                ("scheme", name) => {
+                    let known = SCHEMES.iter().find(|(known, _)| *known == name);
+                    known.map(|&(_, scheme)| read.scheme = scheme).ok_or(SCHEME_NAMES)
                 }
-                ("scheme", _) => Err("spinlocks"),
                 _ => return None,
             })
         })?;
@@ -66,13 +97,17 @@ mod tests {
         Settings::read(&options).map_err(|error| error.to_string())
     }
 
+    fn settings(scheme: Scheme, partitions: u16) -> Settings {
+        Settings { scheme, partitions, coordinators: 1, depth: DEPTH }
+    }
+
     #[test]
     fn there_are_as_many_partitions_as_threads_unless_told_otherwise() {
         let scheme = Scheme::Spinlocks;
-        assert_eq!(read(3, &[]), Ok(Settings { scheme, partitions: 3 }));
-        assert_eq!(read(2000, &[]), Ok(Settings { scheme, partitions: 1024 }));
+        assert_eq!(read(3, &[]), Ok(settings(scheme, 3)));
+        assert_eq!(read(2000, &[]), Ok(settings(scheme, 1024)));
         let told = read(3, &[("scheme", "spinlocks"), ("partitions", "7")]);
-        assert_eq!(told, Ok(Settings { scheme, partitions: 7 }));
+        assert_eq!(told, Ok(settings(scheme, 7)));
     }
 
     #[test]

@@ -57,6 +57,12 @@ pub trait MultiCall: Clone {
 
     /// A partition of its, and the last round in which there is something to do there.
     fn participant(&self, at: usize) -> (u16, u32);
+
+    /// Whether its partitions stand still until it has ended, since one of them may work with the
+    /// data of others: nobody runs behind it anywhere, however few rounds it has there.
+    fn stands_still(&self) -> bool {
+        false
+    }
 }
 
 /// A partition's data, and how calls run on it.

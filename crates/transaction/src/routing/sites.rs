@@ -7,15 +7,17 @@
 //!              which a key matches no row
 
 use hotrow_base::ids::{IndexId, TableId};
-use hotrow_base::types::DataType;
+use hotrow_base::types::{DataType, SqlType};
 
 use super::SecondaryEntries;
+use super::program::{Source, is_key_as_it_is};
 use crate::binding::Binding;
 use crate::catalog::Catalog;
 use crate::granule::{self, Granules, LockMode, Space};
 use crate::locks;
 use crate::program::{
-    ArithmeticOp, Expr, ExprKind, FIRST_PARAMETER, Procedure, SlotId, Statement, StatementKind,
+    ArithmeticOp, Elements, Expr, ExprKind, FIRST_PARAMETER, Procedure, SlotId, Statement,
+    StatementKind,
 };
 use crate::walk::{self, Site};
 
@@ -30,6 +32,8 @@ pub(super) struct Term {
     fixed: bool,
     /// parameters alone decide it
     known: bool,
+    /// what it is, with its type, if it is as simple as that
+    source: Option<(Source, DataType)>,
 }
 
 /// What a site tells of the place of one thing it holds.
@@ -144,6 +148,7 @@ impl Reader<'_> {
             identity: format!("{:?}", expr.kind),
             fixed: self.definitions.is_fixed(expr),
             known: self.binding.is_static(expr),
+            source: self.definitions.source(expr),
         }
     }
 
@@ -180,6 +185,10 @@ struct Definitions<'a> {
     count: Vec<u32>,
     /// per slot: what it is assigned
     value: Vec<Option<&'a Expr>>,
+    /// per slot: in how many places it is defined
+    places: Vec<u32>,
+    /// per slot: the array whose elements it is, one in each turn of a loop
+    element_of: Vec<Option<SlotId>>,
 }
 
 impl<'a> Definitions<'a> {
@@ -189,6 +198,8 @@ impl<'a> Definitions<'a> {
             parameters: first..first + procedure.parameters as usize,
             count: vec![0; procedure.slots.len()],
             value: vec![None; procedure.slots.len()],
+            places: vec![0; procedure.slots.len()],
+            element_of: vec![None; procedure.slots.len()],
         };
         definitions.block(&procedure.body, 1);
         definitions
@@ -203,7 +214,15 @@ impl<'a> Definitions<'a> {
                     | StatementKind::ForQuery { .. }
             );
             let inside = if is_loop { 2 } else { runs };
-            walk::defines(statement, &mut |slot| self.count[slot.index()] += inside);
+            walk::defines(statement, &mut |slot| {
+                self.count[slot.index()] += inside;
+                self.places[slot.index()] += 1;
+            });
+            if let StatementKind::ForEach { slot, elements: Elements::Array(array), .. } =
+                &statement.kind
+            {
+                self.element_of[slot.index()] = Some(*array);
+            }
             if let Some(Site::Access(access)) = walk::own_site(statement) {
                 access.path.lists().iter().for_each(|list| self.count[list.slot.index()] += 2);
             }
@@ -222,6 +241,47 @@ impl<'a> Definitions<'a> {
 
     fn is_fixed(&self, expr: &Expr) -> bool {
         !walk::reads_any(expr, |slot| !self.is_fixed_slot(slot))
+    }
+
+    /// What an expression is, if it is a parameter, one of a parameter's elements, or a constant;
+    /// in every place and turn where it is used.
+    fn source(&self, expr: &Expr) -> Option<(Source, DataType)> {
+        let SqlType::Scalar(data_type) = expr.sql_type else { return None };
+        let parameter = |slot: SlotId| {
+            let number = slot.index().checked_sub(self.parameters.start)?;
+            let is_kept = self.parameters.contains(&slot.index()) && self.is_fixed_slot(slot);
+            is_kept.then_some(number as u16)
+        };
+        let source = match &expr.kind {
+            ExprKind::Slot(slot) => {
+                let one_place = self.places[slot.index()] == 1;
+                let array = self.element_of[slot.index()].filter(|_| one_place);
+                let value = self.value[slot.index()].filter(|_| one_place);
+                match (parameter(*slot), array, value) {
+                    (Some(number), ..) => Source::Parameter(number),
+                    (None, Some(array), _) => Source::Elements(parameter(array)?),
+                    // NULL before, with which a key matches no row.
+                    (None, None, Some(Expr { kind: ExprKind::Element(array, _), sql_type }))
+                        if *sql_type == expr.sql_type =>
+                    {
+                        Source::Elements(parameter(*array)?)
+                    }
+                    _ => return None,
+                }
+            }
+            ExprKind::Element(array, _) => Source::Elements(parameter(*array)?),
+            ExprKind::Constant(value) => {
+                let mut bytes = Vec::new();
+                let datum = value.to_datum(data_type, &mut bytes).ok()?;
+                Source::Constant(datum, bytes.into())
+            }
+            ExprKind::Cast(inner) => {
+                let (source, of) = self.source(inner)?;
+                return is_key_as_it_is(of, data_type).then_some((source, data_type));
+            }
+            _ => return None,
+        };
+        Some((source, data_type))
     }
 
     /// What a variable is a copy of, through any number of copies: a parameter or a constant.
@@ -247,6 +307,12 @@ impl<'a> Definitions<'a> {
 }
 
 impl Term {
+    /// What it is, as a key of a column of this type.
+    pub(super) fn source_for(&self, column: DataType) -> Option<Source> {
+        let (source, of) = self.source.as_ref()?;
+        is_key_as_it_is(*of, column).then(|| source.clone())
+    }
+
     fn equals(&self, other: &Self) -> bool {
         self.fixed && self.identity == other.identity
     }

@@ -2,8 +2,8 @@
 //!
 //! States       of a call: begun, fragments of round 0 sent -> reported from all partitions -> its
 //!              own code runs, fragments of the next round sent -> ... -> reported from the last
-//!              round: committed. Undone as soon as a report that nobody can take back says that a
-//!              part has failed
+//!              round: committed. Undone when all have reported from a round and a part has failed
+//!              in it; at once, if a part is to begin again
 //!
 //! ```text
 //!   A is undone while C and D follow it at partition 1, as this coordinator saw it:
@@ -20,8 +20,7 @@
 //!              I3 what ends stands behind all that its partitions had committed, and behind those
 //!              of one partition that stand between it and what it follows: `between` places are
 //!              left free for them
-//! Source       partitioned.txt 3.3 and 4.2.2. We differ: a call that has failed somewhere is
-//!              undone at once, though other partitions have not reported
+//! Source       partitioned.txt 3.3 and 4.2.2
 
 use std::collections::VecDeque;
 
@@ -77,10 +76,13 @@ impl<M: MultiCall> Active<M> {
         self.participants().map(|(_, last)| last).max().unwrap_or(0)
     }
 
-    /// How a part has failed for good, if one has.
+    /// How a part has failed for good, if one has. Of several that fail the first one in the
+    /// procedure tells why; so all are heard, unless it begins again anyway.
     fn failure(&self) -> Option<Vote> {
-        let stand = self.reports.iter().flatten().filter(|report| report.follows.is_none());
-        stand.map(|report| report.vote).find(|&vote| vote != Vote::Commit)
+        let stand = || self.reports.iter().flatten().filter(|report| report.follows.is_none());
+        let votes = || stand().map(|report| report.vote);
+        let again = votes().find(|&vote| vote == Vote::Again);
+        again.or_else(|| votes().find(|&vote| vote == Vote::Abort && self.is_complete()))
     }
 
     /// Whether all have reported from this round, and none of them may still be taken back.
@@ -103,6 +105,11 @@ impl<C: Steering> Coordinator<C> {
             spare: Vec::new(),
             last: Position::default(),
         }
+    }
+
+    /// What it does for calls, to tell that of another schema.
+    pub fn steering_mut(&mut self) -> &mut C {
+        &mut self.steering
     }
 
     /// Whether all calls have ended.

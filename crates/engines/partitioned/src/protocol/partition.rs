@@ -33,8 +33,8 @@ use hotrow_log::position::Position;
 
 use super::Work::{Multi, Single};
 use super::{
-    CallId, Followed, Fragment, Message, Outcome, Outside, Report, Section, SingleCall as _,
-    Speculation, Store, Vote, Work,
+    CallId, Followed, Fragment, Message, MultiCall, Outcome, Outside, Report, Section,
+    SingleCall as _, Speculation, Store, Vote, Work,
 };
 
 /// How a partition's owner works.
@@ -67,6 +67,11 @@ pub struct Partition<S: Store> {
     waits: bool,
     /// the greatest position of a call that has committed here
     tag: Position,
+}
+
+/// Whether others may run behind a call when a fragment has run.
+fn is_finished<M: MultiCall>(fragment: &Fragment<M>, vote: Vote) -> bool {
+    !fragment.call.stands_still() && (fragment.is_last || vote == Vote::Abort)
 }
 
 /// What a coordinator has sent, in order.
@@ -120,6 +125,11 @@ impl<S: Store> Partition<S> {
     /// The data.
     pub fn store(&self) -> &S {
         &self.store
+    }
+
+    /// The data, to tell it of another schema.
+    pub fn store_mut(&mut self) -> &mut S {
+        &mut self.store
     }
 
     /// Whether nothing is here that has not ended.
@@ -275,7 +285,7 @@ impl<S: Store> Partition<S> {
         }
         let follows = self.followed();
         let is_held = follows.is_some() && self.settings.speculation == Speculation::Local;
-        let is_finished = fragment.is_last || vote == Vote::Abort;
+        let is_finished = is_finished(&fragment, vote);
         if !is_held {
             self.report(&fragment, vote, follows, ports);
         }
@@ -304,7 +314,7 @@ impl<S: Store> Partition<S> {
             head.part = self.store.keep(part, vote);
         }
         head.vote = vote;
-        head.is_finished = fragment.is_last || vote == Vote::Abort;
+        head.is_finished = is_finished(fragment, vote);
         self.report(fragment, vote, None, ports);
     }
 

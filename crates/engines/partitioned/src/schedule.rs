@@ -1,0 +1,177 @@
+//! The schedule of a call in parts: which of its actions runs where, and in which round.
+//!
+//! Role         from a planned call to rounds. What an action needs of another one at the same
+//!              partition is there when its turn comes; what it needs of another partition is there
+//!              one round later. Actions that belong to nobody, since they work on values alone or
+//!              read tables that nobody writes, run where their values come from, else where these
+//!              go, or, if they come from several partitions, at the coordinator between two rounds
+//! Invariants   I1 an action's round is no earlier than that of any it depends on, and later where
+//!              somebody else runs that; of one partition and round, they run in the order of
+//!              phases, which ascend along dependencies
+//! Source       partitioned.txt 3.1 (fragments) and 3.3 (application code between rounds)
+
+use std::ops::Range;
+
+use hotrow_base::ids::PartitionId;
+use hotrow_transaction::actions::{Action, ActionPlan};
+use hotrow_transaction::routing::PartitionSet;
+
+use crate::lower::{Owner, owner_of};
+use crate::world::World;
+
+/// Who runs an action: a participant's number, or this.
+const COORDINATOR: u16 = u16::MAX;
+
+/// One action's place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Step {
+    /// who runs it: a partition, or [`COORDINATOR`]
+    who: u16,
+    /// when
+    round: u32,
+    phase: u32,
+    /// which of the call's actions
+    pub action: u32,
+    /// the first instance in it that may end the call; none: none may
+    pub stops_at: Option<u32>,
+}
+
+/// See the module. Memory is used again.
+#[derive(Default, Debug)]
+pub struct Schedule {
+    /// in their order
+    steps: Vec<Step>,
+    /// by action: whose it is
+    owners: Vec<Option<u16>>,
+    /// by action: who runs it, and when
+    places: Vec<Option<(u16, u32)>>,
+    by_phase: Vec<(u32, u32)>,
+}
+
+impl Schedule {
+    /// Makes that of a planned call, and lists its partitions, each with the last round in which
+    /// there is something to do there; false if an action belongs to no one partition, or there are
+    /// fewer than two of these.
+    pub fn make(
+        &mut self,
+        plan: &ActionPlan,
+        world: &World,
+        participants: &mut Vec<(u16, u32)>,
+    ) -> bool {
+        let actions = plan.actions();
+        self.steps.clear();
+        self.places.clear();
+        self.places.resize(actions.len(), None);
+        self.owners.clear();
+        self.by_phase.clear();
+        let mut partitions = PartitionSet::EMPTY;
+        for (number, action) in (0..).zip(actions) {
+            self.owners.push(match owner_of_action(plan, action, world) {
+                Owner::Nobody => None,
+                Owner::One(owner) => {
+                    partitions.insert(PartitionId(owner));
+                    Some(owner)
+                }
+                Owner::All => return false,
+            });
+            self.by_phase.push((action.phase, number));
+        }
+        let Some(PartitionId(first)) = partitions.iter().next() else { return false };
+        self.by_phase.sort_unstable();
+        for at in 0..actions.len() {
+            let (phase, number) = self.by_phase[at];
+            let action = &actions[number as usize];
+            let (who, round) = self.place(plan, number, first);
+            self.places[number as usize] = Some((who, round));
+            let first = plan.leaves(action).first().copied();
+            let stops_at = first.filter(|_| action.may_stop);
+            self.steps.push(Step { who, round, phase, action: number, stops_at });
+        }
+        if partitions.len() < 2 {
+            return false;
+        }
+        self.steps.sort_unstable();
+        participants.clear();
+        participants.extend(partitions.iter().map(|partition| {
+            let rounds = self.steps.iter().filter(|step| step.who == partition.0);
+            (partition.0, rounds.map(|step| step.round).max().unwrap_or(0))
+        }));
+        true
+    }
+
+    /// Who runs an action, and when. `first`: one of the call's partitions.
+    fn place(&self, plan: &ActionPlan, number: u32, first: u16) -> (u16, u32) {
+        let before = plan.dependencies().iter().filter(|&&(_, to)| to == number);
+        let before = before.filter_map(|&(from, _)| self.places[from as usize]);
+        let owner = self.owners[number as usize].or_else(|| {
+            // A row without a key lies where it is inserted.
+            let mut makers = before.clone().map(|(who, _)| who);
+            match (makers.next(), plan.actions()[number as usize].writes) {
+                (Some(one), _) if makers.all(|other| other == one) => Some(one),
+                (_, true) => Some(first),
+                (None, false) => self.first_taker(plan, number),
+                (Some(_), false) => None,
+            }
+        });
+        let who = owner.filter(|&who| !self.is_writer_at_coordinator(plan, number, who));
+        let who = who.unwrap_or(if owner.is_some() { first } else { COORDINATOR });
+        let there = |(maker, round)| match who {
+            COORDINATOR => round,
+            who if who == maker => round,
+            _ => round + 1,
+        };
+        (who, before.map(there).max().unwrap_or(0))
+    }
+
+    /// Whether an action that writes would run at the coordinator, which has no rows.
+    fn is_writer_at_coordinator(&self, plan: &ActionPlan, number: u32, who: u16) -> bool {
+        who == COORDINATOR && plan.actions()[number as usize].writes
+    }
+
+    /// Whose action is the first that waits for this one.
+    fn first_taker(&self, plan: &ActionPlan, number: u32) -> Option<u16> {
+        let takers = plan.dependencies().iter().filter(|&&(from, _)| from == number);
+        takers.filter_map(|&(_, to)| self.owners[to as usize]).next()
+    }
+
+    /// What a partition has to do in a round, in its order.
+    pub fn of_partition(&self, partition: u16, round: u32) -> &[Step] {
+        &self.steps[self.range(partition, round)]
+    }
+
+    /// What the coordinator has to do when a round's results are there, in its order.
+    pub fn of_coordinator(&self, round: u32) -> &[Step] {
+        &self.steps[self.range(COORDINATOR, round)]
+    }
+
+    /// Whether something before an instance that failed in a round, which might have failed first,
+    /// was not tried.
+    pub fn leaves_doubt(&self, instance: u32, round: u32) -> bool {
+        let untried = |step: &&Step| match step.who {
+            COORDINATOR => step.round >= round,
+            _ => step.round > round,
+        };
+        let mut untried = self.steps.iter().filter(untried);
+        untried.any(|step| step.stops_at.is_some_and(|at| at < instance))
+    }
+
+    fn range(&self, who: u16, round: u32) -> Range<usize> {
+        let start = self.steps.partition_point(|step| (step.who, step.round) < (who, round));
+        let end = self.steps.partition_point(|step| (step.who, step.round) <= (who, round));
+        start..end
+    }
+}
+
+/// Whose an action is: nobody's if it works on values alone.
+fn owner_of_action(plan: &ActionPlan, action: &Action, world: &World) -> Owner {
+    let catalog = &world.schema.catalog;
+    plan.uses(action).iter().fold(Owner::Nobody, |owner, used| {
+        let granule = plan.granule(used.granule);
+        match (owner, owner_of(&world.owners, catalog, &plan.plan, granule, used.mode)) {
+            (owner, Owner::Nobody) => owner,
+            (Owner::Nobody, other) => other,
+            (Owner::One(one), Owner::One(other)) if one == other => owner,
+            _ => Owner::All,
+        }
+    })
+}

@@ -1,0 +1,275 @@
+//! A partition's rows, and how its owner runs calls on them.
+//!
+//! Role         [`Store`] on storage. Rows lie in tables that all partitions share; what belongs to
+//!              a partition, only its owner touches. Each call's changes are kept in a part of its
+//!              own until they stand, since others may run before that
+//! Invariants   I1 what a call has changed is encoded for a log of values before anybody runs
+//!              behind it
+
+use std::sync::Arc;
+
+use hotrow_base::ids::PartitionId;
+use hotrow_base::panics;
+use hotrow_engine::in_place::{InPlace, Part, Scratch};
+use hotrow_engine::journal::{Committer, Company, Effect};
+use hotrow_engine::protection::{Ahead, Alone, Planned, Within};
+use hotrow_engine::schema::Schema;
+use hotrow_engine::worker::Call;
+use hotrow_log::position::Position;
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::interpret::{self, NoHook};
+use hotrow_transaction::outcome::{Conflict, Stop};
+use hotrow_transaction::program::ROW_COUNT;
+
+use crate::call::{Bounds, How, Multi, Outcome, Parcel, Shared, Single};
+use crate::lower::lower;
+use crate::protocol::{Store, Vote};
+use crate::schedule::Step;
+use crate::world::World;
+
+/// See the module.
+pub struct Rows {
+    partition: u16,
+    world: Arc<World>,
+    scratch: Scratch,
+    committer: Committer,
+    /// for calls of several partitions
+    frame: Frame,
+    /// parts that are not used
+    free: Vec<Undoable>,
+}
+
+/// What a call has changed here, kept until it stands.
+pub type Undoable = Box<Changes>;
+
+/// See [`Undoable`].
+#[derive(Default)]
+pub struct Changes {
+    part: Part,
+    /// the hash of it, if there is something
+    hash: Option<u64>,
+    /// for a log of values
+    values: Vec<u8>,
+}
+
+impl Rows {
+    /// Those of a partition.
+    pub fn new(partition: u16, world: &Arc<World>, committer: Committer, step_budget: u64) -> Self {
+        let mut frame = Frame::new();
+        frame.set_step_budget(step_budget);
+        let scratch = Scratch::new(committer.worker());
+        let world = Arc::clone(world);
+        Self { partition, world, scratch, committer, frame, free: Vec::new() }
+    }
+
+    /// Takes note of another schema.
+    pub fn adopt(&mut self, world: &Arc<World>) {
+        self.world = Arc::clone(world);
+    }
+
+    /// Ends an attempt to run something of a call: how it votes; notes what it has changed.
+    fn vote(&mut self, ran: Result<(), Stop>, changes: &mut Changes) -> Result<Vote, Stop> {
+        match ran {
+            Ok(()) => {
+                let Self { scratch, committer, world, .. } = self;
+                changes.hash = scratch.changed_since(&Default::default());
+                if !committer.logs_commands() {
+                    changes.values.clear();
+                    scratch.encode_values(&world.schema, &mut changes.values); // I1
+                }
+                Ok(Vote::Commit)
+            }
+            Err(Stop::Conflict(Conflict::Undecided)) => Ok(Vote::Again),
+            Err(stop) => Err(stop),
+        }
+    }
+
+    /// Runs a call as a whole.
+    fn run_whole(&mut self, shared: &Shared, bounds: Bounds) -> Result<(), Stop> {
+        let Self { world, scratch, frame, .. } = self;
+        let program = &shared.procedure().program;
+        frame.begin(program, &shared.invocation);
+        let schema = &*world.schema;
+        match bounds {
+            Bounds::None => {
+                let mut access = InPlace::resume(schema, scratch, Ahead(Alone));
+                interpret::run(program, 0, frame, &mut access, &mut NoHook)
+            }
+            Bounds::Footprint => {
+                let protection = Ahead(Planned(shared.plan.footprint()));
+                let mut access = InPlace::resume(schema, scratch, protection);
+                interpret::run(program, 0, frame, &mut access, &mut NoHook)
+            }
+        }
+    }
+
+    /// Runs a call that stands still elsewhere as a whole.
+    fn run_alone(&mut self, shared: &Shared, bounds: Bounds, outcome: &mut Outcome) {
+        let ran = self.run_whole(shared, bounds);
+        let frame = &mut self.frame;
+        match ran {
+            Ok(()) => {
+                outcome.touched = frame.slot(ROW_COUNT).as_int();
+                let rows = frame.keep_rows(&shared.procedure().program, &mut outcome.rows);
+                outcome.returned.push((0, rows));
+            }
+            Err(stop) => outcome.fail((0, 1), stop, frame),
+        }
+    }
+}
+
+/// Runs what is to be done of a call in parts, in order; what fails first in the procedure, and
+/// what was returned, is in the outcome then. What comes before a failure in the procedure is run
+/// though: it may fail, too, and tell why.
+pub fn run_steps(
+    shared: &Shared,
+    (steps, round, number): (&[Step], u32, usize),
+    (schema, scratch, frame): (&Schema, &mut Scratch, &mut Frame),
+    outcome: &mut Outcome,
+) {
+    let call = shared.run();
+    let batch = call.batch;
+    let mut values = shared.cells.of(number as u16);
+    for step in steps {
+        let action = &batch.actions()[step.action as usize];
+        for (at, &line) in batch.lines(action).iter().enumerate() {
+            if line > outcome.failed() {
+                break;
+            }
+            match at {
+                0 => call.begin(line, frame),
+                _ => frame.begin_next(),
+            }
+            let protection = Ahead(Within(batch.uses(action)));
+            let mut access = InPlace::resume(schema, scratch, protection);
+            match call.run(line, frame, &mut access, &mut values) {
+                Ok(()) if call.returns(line) => {
+                    let rows = frame.keep_rows(call.code(line), &mut outcome.rows);
+                    outcome.returned.push((line, rows));
+                }
+                Ok(()) => {}
+                Err(stop) => outcome.fail((line, round), stop, frame),
+            }
+        }
+    }
+}
+
+/// In debug builds: what the parameters of a call say of its partition, planning says, too.
+fn check_bounds(partition: u16, world: &World, scratch: &mut Scratch, call: &mut Call) {
+    if !cfg!(debug_assertions) || world.partitions() == 1 {
+        return;
+    }
+    call.plan_ahead(&world.schema, scratch);
+    let set = lower(&world.owners, &world.schema.catalog, &call.plan, partition);
+    let only = (set.len(), set.contains(PartitionId(partition)));
+    assert_eq!(only, (1, true), "a call of partition {partition} stays there");
+}
+
+impl Store for Rows {
+    type Single = Parcel;
+    type Multi = Multi;
+    type Part = Undoable;
+
+    fn begin(&mut self) -> Undoable {
+        self.free.pop().unwrap_or_default()
+    }
+
+    fn run_single(&mut self, single: &mut Parcel, changes: &mut Undoable) -> Vote {
+        self.scratch.exchange(&mut changes.part);
+        let Self { world, scratch, .. } = self;
+        let Single { call, bounds, .. } = &mut **single;
+        let ran = match bounds {
+            Bounds::None => {
+                check_bounds(self.partition, world, scratch, call);
+                let mut access = InPlace::resume(&world.schema, scratch, Ahead(Alone));
+                call.run_unplanned(&mut access)
+            }
+            Bounds::Footprint => {
+                let plan = std::mem::take(&mut call.plan);
+                let protection = Ahead(Planned(plan.footprint()));
+                let ran = {
+                    let mut access = InPlace::resume(&world.schema, scratch, protection);
+                    call.run_unplanned(&mut access)
+                };
+                call.plan = plan;
+                ran
+            }
+        };
+        let vote = self.vote(ran, changes);
+        self.scratch.exchange(&mut changes.part);
+        single.ended = vote.map(drop);
+        vote.unwrap_or(Vote::Abort)
+    }
+
+    fn run_fragment(&mut self, multi: &Multi, round: u32, changes: &mut Undoable) -> Vote {
+        let number = multi.number_of(self.partition);
+        let outcome = &mut *multi.outcome(number).lock();
+        if round == 0 {
+            outcome.clear(); // another attempt may have been here
+            multi.cells.forget(number as u16);
+        }
+        self.scratch.exchange(&mut changes.part);
+        match multi.how {
+            How::AsWhole(bounds) if round == 1 => self.run_alone(multi, bounds, outcome),
+            How::AsWhole(_) => {}
+            How::InParts => {
+                let steps = multi.schedule.of_partition(self.partition, round);
+                let Self { world, scratch, frame, .. } = self;
+                let place = (&*world.schema, scratch, frame);
+                run_steps(multi, (steps, round, number), place, outcome);
+            }
+        }
+        let ran = outcome.fault.as_ref().map_or(Ok(()), |fault| Err(fault.stop));
+        let vote = self.vote(ran, changes);
+        self.scratch.exchange(&mut changes.part);
+        outcome.changed = changes.hash;
+        outcome.values.clone_from(&changes.values);
+        vote.unwrap_or(Vote::Abort)
+    }
+
+    fn commit_single(
+        &mut self,
+        single: &mut Parcel,
+        changes: &Undoable,
+        met: Position,
+    ) -> Option<Position> {
+        panics::point::reach("commit");
+        let Single { call, ended, .. } = &mut **single;
+        let effect = Effect::of_call(changes.hash, &call.invocation);
+        let commit = match self.committer.commit(met, effect) {
+            Ok(commit) => commit,
+            Err(stop) => {
+                *ended = Err(stop);
+                return None;
+            }
+        };
+        let procedure = call.procedure.as_deref().expect("it has just been run");
+        let encode = |out: &mut Vec<u8>| out.extend_from_slice(&changes.values);
+        let commit = self.committer.record_values(commit, &call.invocation, encode);
+        call.durable_in = commit.position().epoch;
+        self.committer.record(commit, Company::Shared, &call.invocation, procedure, &call.frame);
+        Some(commit.position())
+    }
+
+    fn commit(&mut self, mut changes: Undoable) {
+        self.scratch.exchange(&mut changes.part);
+        InPlace::resume(&self.world.schema, &mut self.scratch, Ahead(Alone)).commit();
+        self.scratch.exchange(&mut changes.part);
+        self.give_back(changes);
+    }
+
+    fn undo(&mut self, mut changes: Undoable) {
+        self.scratch.exchange(&mut changes.part);
+        InPlace::resume(&self.world.schema, &mut self.scratch, Ahead(Alone)).undo();
+        self.scratch.exchange(&mut changes.part);
+        self.give_back(changes);
+    }
+}
+
+impl Rows {
+    fn give_back(&mut self, mut changes: Undoable) {
+        changes.hash = None;
+        changes.values.clear();
+        self.free.push(changes);
+    }
+}

@@ -1,0 +1,235 @@
+//! A thread of the engine: a home, the owners of some partitions, perhaps a coordinator.
+//!
+//! States       turns, each of which takes the messages there are, runs one call for each partition
+//!              and fetches a few -> when a turn has had nothing to do, it rests: until a message
+//!              or a call comes
+//! Invariants   I1 records are touched inside some home's gate: that of the call for which they are
+//!              touched; and under a pin of this thread's own, that lasts for a turn
+//!              I2 the schema is looked at when messages have been taken in and before they are
+//!              taken: who sent them was inside the gate under the one that is in force
+//!              I3 a thread ends when no home has calls: others need its partitions as long
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hotrow_base::clock::Ticks;
+use hotrow_base::ids::WorkerId;
+use hotrow_engine::schema::{KnownSchema, Memory};
+use hotrow_engine::source::CallSource;
+use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_flow::exchange::Exchange;
+
+use crate::clerk::Clerk;
+use crate::crew::{Crew, Role, Told};
+use crate::home::Home;
+use crate::protocol::Message;
+use crate::protocol::coordinator::Coordinator;
+use crate::protocol::partition::{self, Partition};
+use crate::store::Rows;
+use crate::world::World;
+
+/// Turns between two publications of the stopwatch and two looks at reclaimed memory.
+const TURNS_PER_HOUSEKEEPING: u32 = 64;
+/// How long a thread with calls on their way, or whose source cannot call it, sleeps before it
+/// looks for calls.
+const GLANCE: Duration = Duration::from_micros(200);
+/// How long it sleeps otherwise.
+const NAP: Duration = Duration::from_millis(10);
+/// Rests in a row with nothing on its way after which a source without a bell is waited for: it may
+/// have to be told that the log has failed.
+const RESTS_MAX: u32 = 50;
+
+/// See the module.
+pub struct Thread {
+    crew: Arc<Crew>,
+    number: u16,
+    id: WorkerId,
+    schema: KnownSchema,
+    world: Arc<World>,
+    exchange: Exchange<Told>,
+    home: Home,
+    /// the source can call this thread from where it waits for calls
+    has_bell: bool,
+    /// those it owns: number `n` of them is partition `number + n * threads`
+    partitions: Vec<Partition<Rows>>,
+    /// likewise
+    coordinators: Vec<Coordinator<Clerk>>,
+    turns: u32,
+    /// in a row
+    rests: u32,
+    watch: Stopwatch,
+}
+
+impl Thread {
+    /// Thread number `number` of a crew.
+    pub fn new(
+        crew: &Arc<Crew>,
+        number: u16,
+        exchange: Exchange<Told>,
+        source: Box<dyn CallSource>,
+    ) -> Self {
+        let schema = KnownSchema::new(&crew.ground.schema);
+        let world = crew.world(schema.get());
+        let committer = &crew.committers[usize::from(number)];
+        let (seats, settings, budget) = (crew.seats, crew.settings, crew.step_budget);
+        let home = Home::new(Arc::clone(crew), number, source);
+        let own = |count| (number..count).step_by(seats.threads.into());
+        let coordinators: Vec<_> =
+            (0..seats.coordinators).map(|number| seats.coordinator(number)).collect();
+        let addresses: Vec<_> =
+            (0..seats.partitions).map(|number| seats.partition(number)).collect();
+        let partition = |partition| {
+            let rows = Rows::new(partition, &world, committer.clone(), budget);
+            let settings = partition::Settings {
+                speculation: settings.scheme.speculation(),
+                depth: settings.depth,
+            };
+            Partition::new(partition, settings, coordinators.clone(), rows)
+        };
+        let coordinator = |coordinator| {
+            let clerk = Clerk::new(&world, committer.clone(), budget);
+            Coordinator::new(coordinator, addresses.clone(), clerk)
+        };
+        Self {
+            number,
+            id: committer.worker(),
+            has_bell: home.set_bell(&exchange),
+            partitions: own(seats.partitions).map(partition).collect(),
+            coordinators: own(seats.coordinators).map(coordinator).collect(),
+            crew: Arc::clone(crew),
+            schema,
+            world,
+            exchange,
+            home,
+            turns: 0,
+            rests: 0,
+            watch: Stopwatch::default(),
+        }
+    }
+
+    /// Runs until the engine ends.
+    pub fn run(mut self) {
+        let crew = Arc::clone(&self.crew);
+        let mut has_home = true;
+        while !crew.is_over() {
+            self.home.go_inside();
+            let has_moved = self.turn(&crew.memory);
+            self.exchange.publish();
+            self.turns = self.turns.wrapping_add(1);
+            if !has_moved || self.crew.ground.schema.gate().wants_quiet() {
+                self.home.go_outside();
+            }
+            if has_home && self.home.is_done() {
+                has_home = false;
+                if crew.leave_home() {
+                    self.exchange.wake_all(); // I3
+                }
+            }
+            if !has_moved || self.turns.is_multiple_of(TURNS_PER_HOUSEKEEPING) {
+                self.keep_house();
+            }
+            match has_moved {
+                true => self.rests = 0,
+                false => self.rest(),
+            }
+        }
+        self.keep_house();
+    }
+
+    /// One turn; whether there was anything to do. Out of line, so that instructions can be counted
+    /// from here on.
+    #[inline(never)]
+    fn turn(&mut self, memory: &Memory) -> bool {
+        let mut has_moved = self.exchange.fetch() > 0;
+        if self.schema.look_again(&self.crew.ground.schema) {
+            self.adopt(); // I2
+        }
+        let _pin = memory.epochs().pin(self.id); // I1
+        self.watch.switch(Activity::Execute);
+        has_moved |= self.deliver();
+        for at in 0..self.partitions.len() {
+            let partition = self.number + at as u16 * self.crew.seats.threads;
+            let mut ports = self.exchange.ports(self.crew.seats.partition(partition));
+            if self.partitions[at].work(&mut ports) {
+                self.exchange.publish(); // others wait for what it tells
+                self.deliver();
+                has_moved = true;
+            }
+        }
+        if self.home.go_inside() {
+            self.watch.switch(Activity::Plan);
+            has_moved |= self.home.fetch(&self.world, &mut self.exchange) > 0;
+            self.deliver();
+        }
+        self.watch.switch(Activity::Wait);
+        has_moved
+    }
+
+    /// Takes note of another schema.
+    fn adopt(&mut self) {
+        self.world = self.crew.world(self.schema.get());
+        self.partitions.iter_mut().for_each(|own| own.store_mut().adopt(&self.world));
+        self.coordinators.iter_mut().for_each(|own| own.steering_mut().adopt(&self.world));
+    }
+
+    /// Takes the messages there are; whether there were any.
+    fn deliver(&mut self) -> bool {
+        let mut some = false;
+        while let Some((to, message)) = self.exchange.next() {
+            some = true;
+            match self.crew.seats.role(to) {
+                Role::Home => self.home.take(message, &self.world, &mut self.exchange),
+                Role::Partition(partition) => {
+                    let at = (partition - self.number) / self.crew.seats.threads;
+                    let own = &mut self.partitions[usize::from(at)];
+                    let mut ports = self.exchange.ports(to);
+                    match message {
+                        Message::Single(call) => own.take_single(call),
+                        Message::Fragment(fragment) => own.take_fragment(fragment),
+                        Message::End(id, outcome) => own.take_end(id, outcome, &mut ports),
+                        Message::BatchEnd(coordinator) => own.take_batch_end(coordinator),
+                        _ => unreachable!("owners are sent calls, fragments and ends"),
+                    }
+                }
+                Role::Coordinator(coordinator) => {
+                    let at = (coordinator - self.number) / self.crew.seats.threads;
+                    let own = &mut self.coordinators[usize::from(at)];
+                    let mut ports = self.exchange.ports(to);
+                    match message {
+                        Message::Begin(call) => own.take_call(call, &mut ports),
+                        Message::Report(report) => own.take_report(report, &mut ports),
+                        _ => unreachable!("coordinators are sent calls and reports"),
+                    }
+                }
+            }
+        }
+        some
+    }
+
+    fn keep_house(&mut self) {
+        let books = self.crew.books_of(self.number);
+        books.messages.add(self.exchange.take_sent());
+        self.watch.publish(books);
+        self.schema.reclaim(self.id);
+    }
+
+    /// Waits until there may be something to do.
+    fn rest(&mut self) {
+        self.watch.switch(if self.home.is_busy() { Activity::Wait } else { Activity::Idle });
+        self.rests += 1;
+        let Self { crew, exchange, home, has_bell, rests, .. } = self;
+        let looks = home.may_fetch();
+        if looks && !home.is_busy() {
+            if *has_bell {
+                if exchange.wait_elsewhere(|| home.wait_at_source()) {
+                    return;
+                }
+            } else if *rests > RESTS_MAX {
+                return home.wait_at_source();
+            }
+        }
+        let span = if looks || !crew.has_room() { GLANCE } else { NAP };
+        let crew = Arc::clone(crew);
+        exchange.wait(Some(Ticks::from_now(span)), || crew.is_over());
+    }
+}

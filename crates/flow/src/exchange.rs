@@ -1,0 +1,235 @@
+//! The thread that hosts nodes: how messages of its nodes reach those of others and each other.
+//!
+//! Role         the host of [`crate::node`] on threads: each thread has nodes, all pairs of threads
+//!              have rings ([`crate::mesh`]). A message to a node of the same thread takes no ring.
+//!              Which node does what when, its owner decides
+//!
+//! ```text
+//!   node ─send─▶ here ───────────────┐
+//!     └──send─▶ ring ══▶ ring ─fetch─▶ here ─next─▶ node
+//! ```
+//!
+//! Invariants   I1 as [`crate::node`]: messages from one node to another are taken in the order of
+//!              sending, since both ways keep it, and each pair of nodes uses one of them
+//!              I2 sending never waits
+//! Bounds       as many messages as the nodes have on their way
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use hotrow_base::clock::Ticks;
+use hotrow_base::sync::Spin;
+
+use crate::mesh::{Bed, Link, Receivers, Senders, Sleepers};
+use crate::node::{Address, Ports};
+
+/// Messages taken from a ring before the next one's turn comes.
+const BATCH: usize = 64;
+
+/// One thread's place in the exchange of messages; see the module.
+pub struct Exchange<M> {
+    thread: u16,
+    /// by address: the thread of a node
+    seats: Arc<[u16]>,
+    senders: Senders<(Address, M)>,
+    receivers: Receivers<(Address, M)>,
+    /// for nodes of this thread
+    here: VecDeque<(Address, M)>,
+    bed: Bed,
+    began: Ticks,
+}
+
+impl<M: Send> Exchange<M> {
+    /// The places of so many threads; `seats` tells the thread of each node, by address. `link` is
+    /// that between any two threads.
+    pub fn connect(threads: u16, seats: Vec<u16>, link: Link, spin: Spin) -> Vec<Self> {
+        debug_assert!(seats.iter().all(|&thread| thread < threads), "each node has a thread");
+        let (all, began) = (0..usize::from(threads), Ticks::now());
+        let seats = Arc::<[u16]>::from(seats);
+        let sleepers = Sleepers::new(all.len());
+        let between = |from, to| (from != to).then_some(link);
+        let (senders, receivers) = sleepers.connect(all.clone(), all, between);
+        (0..threads)
+            .zip(senders.into_iter().zip(receivers))
+            .map(|(thread, (senders, receivers))| Self {
+                thread,
+                seats: Arc::clone(&seats),
+                senders,
+                receivers,
+                here: VecDeque::new(),
+                bed: sleepers.bed(thread.into(), spin),
+                began,
+            })
+            .collect()
+    }
+
+    /// The ports of one of the thread's nodes.
+    #[inline]
+    pub fn ports(&mut self, own: Address) -> NodePorts<'_, M> {
+        debug_assert_eq!(self.seats[usize::from(own)], self.thread, "it is another thread's");
+        NodePorts { exchange: self, own, wakes_at: None }
+    }
+
+    #[inline]
+    fn send(&mut self, to: Address, message: M) {
+        let thread = self.seats[usize::from(to)];
+        if thread == self.thread {
+            self.here.push_back((to, message));
+        } else {
+            self.senders.send(thread, (to, message));
+        }
+    }
+
+    /// Takes in what other threads have sent; how many messages that were.
+    #[inline]
+    pub fn fetch(&mut self) -> usize {
+        let Self { receivers, here, .. } = self;
+        receivers.receive(BATCH, |message| here.push_back(message))
+    }
+
+    /// The next message, and for which node of this thread it is.
+    #[inline]
+    #[expect(clippy::should_implement_trait, reason = "more may come after the last one")]
+    pub fn next(&mut self) -> Option<(Address, M)> {
+        self.here.pop_front()
+    }
+
+    /// Makes visible what was sent to other threads.
+    #[inline]
+    pub fn publish(&mut self) {
+        self.senders.publish();
+    }
+
+    /// Whether some messages wait for room in a ring: nothing new should be begun.
+    #[inline]
+    pub fn has_late(&self) -> bool {
+        self.senders.has_late()
+    }
+
+    /// How many messages went to other threads since this was asked last.
+    pub fn take_sent(&mut self) -> u64 {
+        self.senders.take_sent()
+    }
+
+    /// Has all other threads look whether something that is no message has changed.
+    pub fn wake_all(&self) {
+        self.senders.wake_all();
+    }
+
+    /// When there may be something to do though nobody wakes this thread: a message on its way is
+    /// there, or one that is late finds room. The first of these moments and of `deadline`.
+    fn deadline(&mut self, deadline: Option<Ticks>) -> Option<Ticks> {
+        let moments = [deadline, self.receivers.due(), self.senders.retry_at()];
+        moments.into_iter().flatten().min()
+    }
+
+    /// Sleeps until there is a message, until `ready`, or until `deadline`. What was sent has been
+    /// published.
+    pub fn wait(&mut self, deadline: Option<Ticks>, ready: impl Fn() -> bool) {
+        let deadline = self.deadline(deadline);
+        let Self { bed, receivers, .. } = self;
+        bed.wait(deadline, || !receivers.are_empty() || ready());
+    }
+
+    /// Waits elsewhere, where whoever has a message for this thread calls it away by `ring`; not at
+    /// all, where a message is there or one is expected at a certain moment. Whether it has waited.
+    pub fn wait_elsewhere(&mut self, wait: impl FnOnce()) -> bool {
+        if self.deadline(None).is_some() {
+            return false;
+        }
+        let Self { bed, receivers, .. } = self;
+        bed.wait_elsewhere(|| !receivers.are_empty(), wait)
+    }
+
+    /// Tells others how this thread is called away from [where else](Self::wait_elsewhere) it waits.
+    pub fn set_bell(&self, ring: impl Fn() + Send + Sync + 'static) {
+        self.bed.set_bell(Box::new(ring));
+    }
+}
+
+/// What a node of a thread sends by.
+pub struct NodePorts<'a, M> {
+    exchange: &'a mut Exchange<M>,
+    own: Address,
+    /// when the node asked to be woken, if it did
+    pub wakes_at: Option<u64>,
+}
+
+impl<M: Send, S> Ports<M, S> for NodePorts<'_, M> {
+    #[inline]
+    fn send(&mut self, to: Address, message: M) {
+        self.exchange.send(to, message);
+    }
+
+    #[inline]
+    fn own(&self) -> Address {
+        self.own
+    }
+
+    fn now(&self) -> u64 {
+        self.exchange.began.elapsed_nanos()
+    }
+
+    fn wake_at(&mut self, nanos: u64) {
+        self.wakes_at = Some(nanos);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use hotrow_base::thread;
+
+    use super::*;
+
+    fn pair() -> (Exchange<u32>, Exchange<u32>) {
+        // Nodes 0 and 2 on thread 0, node 1 on thread 1.
+        let mut both = Exchange::connect(2, vec![0, 1, 0], Link::of(4), Spin::NONE).into_iter();
+        (both.next().expect("one"), both.next().expect("two"))
+    }
+
+    fn send(exchange: &mut Exchange<u32>, from: Address, to: Address, message: u32) {
+        Ports::<u32, ()>::send(&mut exchange.ports(from), to, message);
+    }
+
+    #[test]
+    fn messages_reach_nodes_of_the_same_and_of_other_threads_in_order() {
+        let (mut one, mut other) = pair();
+        (0..10).for_each(|message| send(&mut one, 0, 1, message));
+        send(&mut one, 0, 2, 77);
+        assert_eq!((one.next(), one.next()), (Some((2, 77)), None), "no ring");
+        let mut seen = Vec::new();
+        while seen.len() < 10 {
+            one.publish(); // the ring has 4 places
+            other.fetch();
+            seen.extend(std::iter::from_fn(|| other.next()));
+        }
+        assert_eq!(seen, (0..10).map(|message| (1, message)).collect::<Vec<_>>());
+        assert_eq!((one.take_sent(), one.has_late()), (10, false));
+    }
+
+    #[test]
+    fn who_waits_elsewhere_is_called_away_by_a_message() {
+        let (mut one, mut other) = pair();
+        let rung = Arc::new(AtomicBool::new(false));
+        let called = Arc::clone(&rung);
+        other.set_bell(move || called.store(true, Ordering::Release));
+        thread::scope(|scope| {
+            let sleeper = scope.spawn(move || {
+                other.wait_elsewhere(|| {
+                    while !rung.load(Ordering::Acquire) {
+                        thread::sleep(Duration::from_millis(1));
+                    }
+                });
+                assert_eq!(other.fetch(), 1, "nobody is called away for nothing");
+                other.next()
+            });
+            thread::sleep(Duration::from_millis(5));
+            send(&mut one, 2, 1, 5);
+            one.publish();
+            assert_eq!(sleeper.join().expect("it ends"), Some((1, 5)));
+        });
+    }
+}
