@@ -19,6 +19,7 @@
 //!              showed the reader a change (a latch, a schema) was released after they were raised
 
 pub mod command;
+pub mod stay;
 pub mod text;
 
 use std::fmt;
@@ -451,10 +452,9 @@ impl Committer {
         self.trace(commit.position, invocation, procedure, frame);
     }
 
-    /// As [`Committer::record`], of a call whose result lies elsewhere: there it is
-    /// [traced](Committer::trace).
+    /// Appends the entry of a committed call, if it has none yet, and leaves its epoch.
     #[inline]
-    pub fn enter_in_log(
+    fn enter_in_log(
         &self,
         commit: Commit,
         company: Company,

@@ -16,6 +16,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::sync::Spin;
@@ -37,6 +38,8 @@ pub struct Exchange<M> {
     here: VecDeque<(Address, M)>,
     bed: Bed,
     began: Ticks,
+    /// nodes of this thread that asked to be woken, and when
+    alarms: Vec<(Address, u64)>,
 }
 
 impl<M: Send> Exchange<M> {
@@ -59,6 +62,7 @@ impl<M: Send> Exchange<M> {
                 here: VecDeque::new(),
                 bed: sleepers.bed(thread.into(), spin),
                 began,
+                alarms: Vec::new(),
             })
             .collect()
     }
@@ -67,7 +71,7 @@ impl<M: Send> Exchange<M> {
     #[inline]
     pub fn ports(&mut self, own: Address) -> NodePorts<'_, M> {
         debug_assert_eq!(self.seats[usize::from(own)], self.thread, "it is another thread's");
-        NodePorts { exchange: self, own, wakes_at: None }
+        NodePorts { exchange: self, own }
     }
 
     #[inline]
@@ -92,6 +96,20 @@ impl<M: Send> Exchange<M> {
     #[expect(clippy::should_implement_trait, reason = "more may come after the last one")]
     pub fn next(&mut self) -> Option<(Address, M)> {
         self.here.pop_front()
+    }
+
+    fn now(&self) -> u64 {
+        self.began.elapsed_nanos()
+    }
+
+    /// A node of this thread that asked to be woken, and whose time has come.
+    pub fn next_to_wake(&mut self) -> Option<Address> {
+        if self.alarms.is_empty() {
+            return None;
+        }
+        let now = self.now();
+        let at = self.alarms.iter().position(|&(_, at)| at <= now)?;
+        Some(self.alarms.swap_remove(at).0)
     }
 
     /// Makes visible what was sent to other threads.
@@ -119,7 +137,9 @@ impl<M: Send> Exchange<M> {
     /// When there may be something to do though nobody wakes this thread: a message on its way is
     /// there, or one that is late finds room. The first of these moments and of `deadline`.
     fn deadline(&mut self, deadline: Option<Ticks>) -> Option<Ticks> {
-        let moments = [deadline, self.receivers.due(), self.senders.retry_at()];
+        let alarm = self.alarms.iter().map(|&(_, at)| at).min();
+        let alarm = alarm.map(|at| self.began.after(Duration::from_nanos(at)));
+        let moments = [deadline, self.receivers.due(), self.senders.retry_at(), alarm];
         moments.into_iter().flatten().min()
     }
 
@@ -141,7 +161,8 @@ impl<M: Send> Exchange<M> {
         bed.wait_elsewhere(|| !receivers.are_empty(), wait)
     }
 
-    /// Tells others how this thread is called away from [where else](Self::wait_elsewhere) it waits.
+    /// Tells others how this thread is called away from where it waits
+    /// [elsewhere](Self::wait_elsewhere).
     pub fn set_bell(&self, ring: impl Fn() + Send + Sync + 'static) {
         self.bed.set_bell(Box::new(ring));
     }
@@ -151,8 +172,6 @@ impl<M: Send> Exchange<M> {
 pub struct NodePorts<'a, M> {
     exchange: &'a mut Exchange<M>,
     own: Address,
-    /// when the node asked to be woken, if it did
-    pub wakes_at: Option<u64>,
 }
 
 impl<M: Send, S> Ports<M, S> for NodePorts<'_, M> {
@@ -167,20 +186,22 @@ impl<M: Send, S> Ports<M, S> for NodePorts<'_, M> {
     }
 
     fn now(&self) -> u64 {
-        self.exchange.began.elapsed_nanos()
+        self.exchange.now()
     }
 
     fn wake_at(&mut self, nanos: u64) {
-        self.wakes_at = Some(nanos);
+        let Self { exchange: Exchange { alarms, .. }, own } = self;
+        match alarms.iter_mut().find(|(address, _)| address == own) {
+            Some((_, at)) => *at = nanos,
+            None => alarms.push((*own, nanos)),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::Duration;
-
     use hotrow_base::thread;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
 

@@ -152,6 +152,31 @@ impl Log {
         Ok(epoch)
     }
 
+    /// As [`Log::enter`], for a worker that is inside an epoch, and stays there: the current one is
+    /// that, or the one behind it, and neither ends before it [moves on](Log::move_on) or leaves.
+    #[inline]
+    pub fn enter_beside(&self, worker: WorkerId) -> Result<u64, LogFailure> {
+        match self.shared.is_open() {
+            true => Ok(self.shared.epochs.current_beside(worker.index())),
+            false => Err(self.shared.refusal()),
+        }
+    }
+
+    /// Has the worker's next entries be of this epoch, one of the two that it is inside.
+    #[inline]
+    pub fn append_to(&self, worker: WorkerId, epoch: u64) {
+        self.shared.workers[worker.index()].set_epoch(epoch);
+    }
+
+    /// Goes on into the epoch behind the one that the worker is inside, where it is
+    /// [inside](Log::enter_beside), too.
+    #[inline]
+    pub fn move_on(&self, worker: WorkerId) {
+        self.shared.workers[worker.index()].hurry();
+        self.shared.epochs.move_on(worker.index());
+        self.shared.writer.notify();
+    }
+
     /// Appends an entry to the epoch entered; `body` appends its bytes to what is given. Nothing is
     /// allocated once buffers have grown to their size.
     #[inline]

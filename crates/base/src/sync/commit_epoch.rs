@@ -3,7 +3,8 @@
 //! Role         a committing worker enters the current epoch, takes its position and appends its
 //!              log entry, and leaves; the log writer ends an epoch when it is ready to write it.
 //!              Knows neither entries nor files; not related to reclamation epochs
-//! States       a worker is outside (0), or inside the epoch it entered
+//! States       a worker is outside (0), or inside the epoch it entered; it may stay there while
+//!              the next one goes on, which cannot end before, and move on into that
 //! Invariants   I1 when [`CommitEpochs::advance`] returns `e`, nobody is inside `e` or an older
 //!              epoch, and nobody will enter one again: what workers kept for `e` is the caller's
 //!              I2 who enters after another worker's stay (as ordered by a lock that passed between
@@ -74,6 +75,26 @@ impl CommitEpochs {
             }
             epoch = now;
         }
+    }
+
+    /// The epoch that is entered now, asked by a worker that is inside one and stays there. It is
+    /// that or the one behind it, and neither ends before the worker leaves.
+    #[inline]
+    pub fn current_beside(&self, worker: usize) -> u64 {
+        let current = self.current.load(Ordering::Acquire); // E2
+        let own = self.inside[worker].load(Ordering::Relaxed); // the worker's own
+        debug_assert!(own == current || own + 1 == current, "I1: {own} has not ended");
+        current
+    }
+
+    /// Goes on from the epoch that the worker is inside to the one behind it, which has begun.
+    #[inline]
+    pub fn move_on(&self, worker: usize) {
+        let own = self.inside[worker].load(Ordering::Relaxed); // the worker's own
+        debug_assert_ne!(own, OUTSIDE, "it is inside one");
+        debug_assert!(self.current() > own, "the next one has begun");
+        // Release: E2. Whoever ends the next one ended this one before, and saw the worker inside.
+        self.inside[worker].store(own + 1, Ordering::Release);
     }
 
     /// Leaves the epoch.

@@ -1,11 +1,15 @@
 //! What a coordinator does for calls beside ordering them: their own code between rounds, and their
 //! places in the log.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use hotrow_base::ids::WorkerId;
 use hotrow_base::panics;
 use hotrow_engine::in_place::Scratch;
-use hotrow_engine::journal::{Committer, Company, Effect};
+use hotrow_engine::journal::Effect;
+use hotrow_engine::journal::stay::{Begun, Stay};
 use hotrow_log::position::Position;
 use hotrow_transaction::frame::Frame;
 
@@ -17,7 +21,8 @@ use crate::world::World;
 /// See the module.
 pub struct Clerk {
     world: Arc<World>,
-    committer: Committer,
+    /// the thread's
+    stay: Rc<RefCell<Stay>>,
     frame: Frame,
     /// for reads of tables that nobody writes
     scratch: Scratch,
@@ -26,12 +31,16 @@ pub struct Clerk {
 }
 
 impl Clerk {
-    /// That of a coordinator.
-    pub fn new(world: &Arc<World>, committer: Committer, step_budget: u64) -> Self {
+    /// That of a coordinator, for a thread that commits by `stay`.
+    pub fn new(
+        world: &Arc<World>,
+        (worker, stay): (WorkerId, &Rc<RefCell<Stay>>),
+        step_budget: u64,
+    ) -> Self {
         let mut frame = Frame::new();
         frame.set_step_budget(step_budget);
-        let scratch = Scratch::new(committer.worker());
-        Self { world: Arc::clone(world), committer, frame, scratch, values: Vec::new() }
+        let (world, stay) = (Arc::clone(world), Rc::clone(stay));
+        Self { world, stay, frame, scratch: Scratch::new(worker), values: Vec::new() }
     }
 
     /// Takes note of another schema.
@@ -71,17 +80,22 @@ impl Steering for Clerk {
             }
         }
         let effect = Effect::of_call(changed, &call.invocation);
-        let commit = match self.committer.commit(met, effect) {
-            Ok(commit) => commit,
+        let stay = &mut *self.stay.borrow_mut();
+        let begun = match effect {
+            Effect::Read => Ok(Begun::default()),
+            Effect::Write { .. } => stay.begin(),
+        };
+        let begun = match begun {
+            Ok(begun) => begun,
             Err(stop) => {
                 let outcome = &mut *call.outcome(call.coordinator()).lock();
                 outcome.fail((0, 0), stop, &mut self.frame);
                 return None;
             }
         };
-        let encode = |out: &mut Vec<u8>| out.extend_from_slice(values);
-        let commit = self.committer.record_values(commit, &call.invocation, encode);
-        self.committer.enter_in_log(commit, Company::Shared, &call.invocation, call.procedure());
+        let commit = stay.commit(begun, met, effect);
+        stay.append(commit, values, &call.invocation, call.procedure());
+        stay.end(begun);
         Some(commit.position())
     }
 }

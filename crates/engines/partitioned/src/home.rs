@@ -135,14 +135,18 @@ impl Home {
         .is_some()
     }
 
-    /// Goes inside the gate if calls may be fetched; whether it is inside (I3).
-    pub fn go_inside(&mut self) -> bool {
+    /// Whether it is inside the gate.
+    pub fn is_inside(&self) -> bool {
+        self.is_inside
+    }
+
+    /// Goes inside the gate if calls may be fetched, and if it is open (I3).
+    pub fn go_inside(&mut self) {
         let gate = self.crew.ground.schema.gate();
         let thread = self.committer.worker().index();
         if !self.is_inside && self.may_fetch() {
             self.is_inside = gate.try_enter(thread);
         }
-        self.is_inside
     }
 
     /// Goes outside, if nothing is on its way and in nobody's hands.

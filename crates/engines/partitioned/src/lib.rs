@@ -78,6 +78,8 @@ pub const ENTRY: EngineEntry = EngineEntry {
         &[("scheme", "spinlocks"), ("partitions", "3")],
         &[("scheme", "blocking")],
         &[("scheme", "local"), ("partitions", "4")],
+        &[("scheme", "speculation"), ("partitions", "2")],
+        &[("scheme", "locking"), ("partitions", "2")],
     ],
     threads_min: 1,
     threads_max: None,
@@ -142,6 +144,12 @@ impl Owning {
         let worker = |number| WorkerId(options.first_worker.0 + number as u16);
         let committers = (0..threads).map(|number| Committer::new(&journal, worker(number)));
         let limits = (options.step_budget, options.in_flight.max(1));
+        // Without an order among calls of several partitions, each home coordinates its own.
+        let coordinators = match settings.scheme {
+            Scheme::Locking => threads as u16,
+            _ => settings.coordinators,
+        };
+        let settings = Settings { coordinators, ..settings };
         let crew = Arc::new(Crew::new(ground, settings, limits, committers.collect()));
         let spin = Spin::for_threads(threads);
         let link = Link::of(RING);

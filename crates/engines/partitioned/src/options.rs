@@ -6,6 +6,7 @@ use hotrow_transaction::routing::PARTITIONS_MAX;
 
 use crate::NAME;
 use crate::protocol::Speculation;
+use crate::protocol::locking::Locks;
 
 /// How calls of several partitions are kept apart.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -19,13 +20,15 @@ pub enum Scheme {
     Local,
     /// and reports calls of several, with whom they follow
     Speculation,
+    /// the owner runs calls that need nothing that an undecided one has locked
+    Locking,
 }
 
 impl Scheme {
     /// What an owner does while a call is undecided.
     pub fn speculation(self) -> Speculation {
         match self {
-            Self::Spinlocks | Self::Blocking => Speculation::Blocking,
+            Self::Spinlocks | Self::Locking | Self::Blocking => Speculation::Blocking,
             Self::Local => Speculation::Local,
             Self::Speculation => Speculation::Multi,
         }
@@ -43,18 +46,26 @@ pub struct Settings {
     pub coordinators: u16,
     /// how many calls may be uncommitted in a partition
     pub depth: usize,
+    /// when locks are taken
+    pub locks: Locks,
 }
 
-const KNOWN: Known = Known { engine: NAME, names: "partitions, scheme" };
-const SCHEMES: [(&str, Scheme); 4] = [
+const KNOWN: Known =
+    Known { engine: NAME, names: "coordinators, depth, locks, partitions, scheme" };
+const SCHEMES: [(&str, Scheme); 5] = [
     ("spinlocks", Scheme::Spinlocks),
     ("blocking", Scheme::Blocking),
     ("local", Scheme::Local),
     ("speculation", Scheme::Speculation),
+    ("locking", Scheme::Locking),
 ];
-const SCHEME_NAMES: &str = "spinlocks, blocking, local, speculation";
+const SCHEME_NAMES: &str = "blocking, local, locking, speculation, spinlocks";
 /// Calls that may be uncommitted in a partition.
 const DEPTH: usize = 64;
+const DEPTH_MAX: usize = 4096;
+const DEPTHS: &str = "a whole number from 1 to 4096";
+const COORDINATORS_MAX: u16 = 64;
+const COORDINATORS: &str = "a whole number from 1 to 64";
 const PARTITIONS: &str = "a whole number from 1 to 1024";
 const _: () = assert!(PARTITIONS_MAX == 1024);
 
@@ -67,13 +78,33 @@ impl Settings {
     pub fn read(options: &EngineOptions) -> Result<Self, OptionError> {
         let partitions = options.threads.clamp(1, PARTITIONS_MAX.into()) as u16;
         let scheme = Scheme::default();
-        let mut read = Self { scheme, partitions, coordinators: 1, depth: DEPTH };
+        let mut read =
+            Self { scheme, partitions, coordinators: 1, depth: DEPTH, locks: Locks::Needed };
         KNOWN.read(&options.settings, |setting, value| {
             Some(match (setting, value) {
                 ("partitions", _) => {
                     let number = value.parse().ok();
                     let fits = number.filter(|number| (1..=PARTITIONS_MAX).contains(number));
                     fits.map(|number| read.partitions = number).ok_or(PARTITIONS)
+                }
+                ("locks", "needed") => {
+                    read.locks = Locks::Needed;
+                    Ok(())
+                }
+                ("locks", "always") => {
+                    read.locks = Locks::Always;
+                    Ok(())
+                }
+                ("locks", _) => Err("needed, always"),
+                ("depth", _) => {
+                    let number =
+                        value.parse().ok().filter(|number| (1..=DEPTH_MAX).contains(number));
+                    number.map(|number| read.depth = number).ok_or(DEPTHS)
+                }
+                ("coordinators", _) => {
+                    let number = value.parse().ok();
+                    let fits = number.filter(|number| (1..=COORDINATORS_MAX).contains(number));
+                    fits.map(|number| read.coordinators = number).ok_or(COORDINATORS)
                 }
                 ("scheme", name) => {
                     let known = SCHEMES.iter().find(|(known, _)| *known == name);
@@ -98,7 +129,7 @@ mod tests {
     }
 
     fn settings(scheme: Scheme, partitions: u16) -> Settings {
-        Settings { scheme, partitions, coordinators: 1, depth: DEPTH }
+        Settings { scheme, partitions, coordinators: 1, depth: DEPTH, locks: Locks::Needed }
     }
 
     #[test]

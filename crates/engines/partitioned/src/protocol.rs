@@ -92,6 +92,12 @@ pub trait Store {
         met: Position,
     ) -> Option<Position>;
 
+    /// The epoch of the log that does not end before a call that has run gets its place; 0: it has
+    /// changed nothing, or there is no log.
+    fn epoch_of(&self, _part: &Self::Part) -> u64 {
+        0
+    }
+
     /// Makes changes final, frees what was removed, and ends the part.
     fn commit(&mut self, part: Self::Part);
 
@@ -189,8 +195,9 @@ impl Report {
     /// behind the calls of one partition that come between the two.
     fn follow_committed(&mut self, last: Position) {
         if let Some(followed) = self.follows.take() {
-            let between = Position { time: last.time + followed.between, ..last };
-            self.met = between.max(self.met);
+            let before = if followed.epoch > last.epoch { 0 } else { last.time };
+            let (epoch, time) = (followed.epoch.max(last.epoch), before + followed.between);
+            self.met = Position { epoch, time }.max(self.met);
         }
     }
 }
@@ -202,6 +209,8 @@ pub struct Followed {
     pub id: CallId,
     /// calls of one partition that stand between it and who follows it
     pub between: u64,
+    /// the greatest of the epochs that these have begun in; 0: none
+    pub epoch: u64,
 }
 
 /// All that nodes tell each other.

@@ -139,6 +139,13 @@ impl Schedule {
         &self.steps[self.range(partition, round)]
     }
 
+    /// What a partition has to do from a round on.
+    pub fn from_round(&self, partition: u16, round: u32) -> &[Step] {
+        let start = self.range(partition, round).start;
+        let end = self.steps.partition_point(|step| step.who <= partition);
+        &self.steps[start..end]
+    }
+
     /// What the coordinator has to do when a round's results are there, in its order.
     pub fn of_coordinator(&self, round: u32) -> &[Step] {
         &self.steps[self.range(COORDINATOR, round)]

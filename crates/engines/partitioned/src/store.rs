@@ -6,23 +6,29 @@
 //! Invariants   I1 what a call has changed is encoded for a log of values before anybody runs
 //!              behind it
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use hotrow_base::ids::PartitionId;
+use hotrow_base::ids::{PartitionId, TableId};
 use hotrow_base::panics;
 use hotrow_engine::in_place::{InPlace, Part, Scratch};
-use hotrow_engine::journal::{Committer, Company, Effect};
+use hotrow_engine::journal::stay::{Begun, Stay};
+use hotrow_engine::journal::{Committer, Effect};
 use hotrow_engine::protection::{Ahead, Alone, Planned, Within};
 use hotrow_engine::schema::Schema;
 use hotrow_engine::worker::Call;
 use hotrow_log::position::Position;
+use hotrow_transaction::actions::BatchUse;
 use hotrow_transaction::frame::Frame;
+use hotrow_transaction::granule::{LockMode, LockRequest, Space};
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::outcome::{Conflict, Stop};
 use hotrow_transaction::program::ROW_COUNT;
 
 use crate::call::{Bounds, How, Multi, Outcome, Parcel, Shared, Single};
-use crate::lower::lower;
+use crate::lower::{Owner, lower, owner_of};
+use crate::protocol::locking::LockingStore;
 use crate::protocol::{Store, Vote};
 use crate::schedule::Step;
 use crate::world::World;
@@ -33,6 +39,9 @@ pub struct Rows {
     world: Arc<World>,
     scratch: Scratch,
     committer: Committer,
+    logs_values: bool,
+    /// the thread's
+    stay: Rc<RefCell<Stay>>,
     /// for calls of several partitions
     frame: Frame,
     /// parts that are not used
@@ -50,16 +59,30 @@ pub struct Changes {
     hash: Option<u64>,
     /// for a log of values
     values: Vec<u8>,
+    /// of a call of this partition that waits for its place
+    begun: Option<Begun>,
 }
 
 impl Rows {
-    /// Those of a partition.
-    pub fn new(partition: u16, world: &Arc<World>, committer: Committer, step_budget: u64) -> Self {
+    /// Those of a partition, for a thread that commits by `stay`.
+    pub fn new(
+        partition: u16,
+        world: &Arc<World>,
+        (committer, stay): (&Committer, &Rc<RefCell<Stay>>),
+        step_budget: u64,
+    ) -> Self {
         let mut frame = Frame::new();
         frame.set_step_budget(step_budget);
-        let scratch = Scratch::new(committer.worker());
-        let world = Arc::clone(world);
-        Self { partition, world, scratch, committer, frame, free: Vec::new() }
+        Self {
+            partition,
+            world: Arc::clone(world),
+            scratch: Scratch::new(committer.worker()),
+            committer: committer.clone(),
+            logs_values: !committer.logs_commands(),
+            stay: Rc::clone(stay),
+            frame,
+            free: Vec::new(),
+        }
     }
 
     /// Takes note of another schema.
@@ -71,9 +94,9 @@ impl Rows {
     fn vote(&mut self, ran: Result<(), Stop>, changes: &mut Changes) -> Result<Vote, Stop> {
         match ran {
             Ok(()) => {
-                let Self { scratch, committer, world, .. } = self;
+                let Self { scratch, logs_values, world, .. } = self;
                 changes.hash = scratch.changed_since(&Default::default());
-                if !committer.logs_commands() {
+                if *logs_values {
                     changes.values.clear();
                     scratch.encode_values(&world.schema, &mut changes.values); // I1
                 }
@@ -195,9 +218,19 @@ impl Store for Rows {
                 ran
             }
         };
-        let vote = self.vote(ran, changes);
+        let mut vote = self.vote(ran, changes);
         self.scratch.exchange(&mut changes.part);
-        single.ended = vote.map(drop);
+        let effect = Effect::of_call(changes.hash, &single.call.invocation);
+        if vote == Ok(Vote::Commit) && effect != Effect::Read {
+            match self.stay.borrow_mut().begin() {
+                Ok(begun) => changes.begun = Some(begun),
+                Err(stop) => vote = Err(stop),
+            }
+        }
+        single.ended = match vote {
+            Ok(Vote::Again) => Err(Stop::Conflict(Conflict::Undecided)),
+            vote => vote.map(drop),
+        };
         vote.unwrap_or(Vote::Abort)
     }
 
@@ -234,21 +267,21 @@ impl Store for Rows {
         met: Position,
     ) -> Option<Position> {
         panics::point::reach("commit");
-        let Single { call, ended, .. } = &mut **single;
+        let Single { call, .. } = &mut **single;
         let effect = Effect::of_call(changes.hash, &call.invocation);
-        let commit = match self.committer.commit(met, effect) {
-            Ok(commit) => commit,
-            Err(stop) => {
-                *ended = Err(stop);
-                return None;
-            }
-        };
+        let stay = &mut *self.stay.borrow_mut();
+        let begun = changes.begun.unwrap_or_default();
+        let commit = stay.commit(begun, met, effect);
         let procedure = call.procedure.as_deref().expect("it has just been run");
-        let encode = |out: &mut Vec<u8>| out.extend_from_slice(&changes.values);
-        let commit = self.committer.record_values(commit, &call.invocation, encode);
-        call.durable_in = commit.position().epoch;
-        self.committer.record(commit, Company::Shared, &call.invocation, procedure, &call.frame);
-        Some(commit.position())
+        stay.append(commit, &changes.values, &call.invocation, procedure);
+        let position = commit.position();
+        call.durable_in = position.epoch;
+        self.committer.trace(position, &call.invocation, procedure, &call.frame);
+        Some(position)
+    }
+
+    fn epoch_of(&self, changes: &Undoable) -> u64 {
+        changes.begun.map_or(0, Begun::epoch)
     }
 
     fn commit(&mut self, mut changes: Undoable) {
@@ -266,8 +299,57 @@ impl Store for Rows {
     }
 }
 
+impl LockingStore for Rows {
+    fn locks_of_single(&mut self, single: &mut Parcel, locks: &mut Vec<LockRequest>) {
+        let Single { call, bounds, .. } = &mut **single;
+        if *bounds == Bounds::None {
+            // Not planned before it came: most calls run where nobody else does.
+            call.plan_ahead(&self.world.schema, &mut self.scratch);
+            *bounds = Bounds::Footprint;
+        }
+        locks.push(LockRequest::new(partition_lock(), LockMode::IntentExclusive));
+        let World { schema, owners, .. } = &*self.world;
+        let granules = call.plan.footprint().granules().iter();
+        let own = granules.filter(|granule| {
+            owner_of(owners, &schema.catalog, &call.plan, granule, granule.mode) != Owner::Nobody
+        });
+        locks.extend(own.map(|granule| LockRequest::new(granule.lock, granule.mode)));
+    }
+
+    fn locks_of(&mut self, multi: &Multi, round: u32, locks: &mut Vec<LockRequest>) {
+        if multi.how != How::InParts {
+            if round == 0 {
+                locks.push(LockRequest::new(partition_lock(), LockMode::Exclusive));
+            }
+            return;
+        }
+        locks.push(LockRequest::new(partition_lock(), LockMode::IntentExclusive));
+        let steps = multi.schedule.of_partition(self.partition, round);
+        let uses = |step: &Step| multi.batch.uses(&multi.batch.actions()[step.action as usize]);
+        let is_granule = |held: &&BatchUse| matches!(held.space, Space::Index(_));
+        for held in steps.iter().flat_map(uses).filter(is_granule) {
+            if locks.iter().any(|lock| lock.lock() == held.lock) {
+                continue;
+            }
+            // As strong as any round needs it.
+            let later = multi.schedule.from_round(self.partition, round).iter().flat_map(uses);
+            let modes = later.filter(|later| later.lock == held.lock).map(|later| later.mode);
+            locks.push(LockRequest::new(held.lock, modes.fold(held.mode, LockMode::join)));
+        }
+    }
+}
+
+/// The lock on a partition as a whole: calls in parts announce themselves, and whoever has all
+/// stand still has it exclusively. No table has this number.
+fn partition_lock() -> u64 {
+    Space::Table(TableId(u16::MAX)).lock_id(&[])
+}
+
 impl Rows {
     fn give_back(&mut self, mut changes: Undoable) {
+        if let Some(begun) = changes.begun.take() {
+            self.stay.borrow_mut().end(begun);
+        }
         changes.hash = None;
         changes.values.clear();
         self.free.push(changes);

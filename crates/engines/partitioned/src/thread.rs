@@ -6,25 +6,33 @@
 //! Invariants   I1 records are touched inside some home's gate: that of the call for which they are
 //!              touched; and under a pin of this thread's own, that lasts for a turn
 //!              I2 the schema is looked at when messages have been taken in and before they are
-//!              taken: who sent them was inside the gate under the one that is in force
+//!              taken: who sent them was inside the gate under the one that is in force. Calls are
+//!              fetched only if the home was inside the gate before
 //!              I3 a thread ends when no home has calls: others need its partitions as long
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::WorkerId;
+use hotrow_engine::journal::stay::Stay;
 use hotrow_engine::schema::{KnownSchema, Memory};
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_flow::exchange::Exchange;
+use hotrow_flow::node::Address;
 
+use crate::call::{Multi, Parcel};
 use crate::clerk::Clerk;
 use crate::crew::{Crew, Role, Told};
 use crate::home::Home;
-use crate::protocol::Message;
+use crate::options::Scheme;
 use crate::protocol::coordinator::Coordinator;
+use crate::protocol::locking::{self, LockingPartition};
 use crate::protocol::partition::{self, Partition};
+use crate::protocol::{Message, Outside};
 use crate::store::Rows;
 use crate::world::World;
 
@@ -39,6 +47,56 @@ const NAP: Duration = Duration::from_millis(10);
 /// have to be told that the log has failed.
 const RESTS_MAX: u32 = 50;
 
+/// Nanoseconds that a call of several partitions waits for locks before it is taken to be in a
+/// circle: some ten times as long as it usually takes.
+const TIME_OUT: u64 = 2_000_000;
+
+/// Nanoseconds between the ends of two batches of a coordinator, where there are several: about
+/// as long as a call of several partitions takes, which waits for half a round of turns.
+const BATCH: u64 = 100_000;
+
+/// A partition's owner.
+enum Owner {
+    Queues(Partition<Rows>),
+    Locks(LockingPartition<Rows>),
+}
+
+impl Owner {
+    fn adopt(&mut self, world: &Arc<World>) {
+        match self {
+            Self::Queues(own) => own.store_mut().adopt(world),
+            Self::Locks(own) => own.store_mut().adopt(world),
+        }
+    }
+
+    fn take(&mut self, message: Told, ports: &mut impl Outside<Parcel, Multi>) {
+        match (self, message) {
+            (Self::Queues(own), Message::Single(call)) => own.take_single(call),
+            (Self::Queues(own), Message::Fragment(fragment)) => own.take_fragment(fragment),
+            (Self::Queues(own), Message::End(id, outcome)) => own.take_end(id, outcome, ports),
+            (Self::Queues(own), Message::BatchEnd(number)) => own.take_batch_end(number),
+            (Self::Locks(own), Message::Single(call)) => own.take_single(call),
+            (Self::Locks(own), Message::Fragment(fragment)) => own.take_fragment(fragment),
+            (Self::Locks(own), Message::End(id, outcome)) => own.take_end(id, outcome, ports),
+            _ => unreachable!("owners are sent calls, fragments and ends"),
+        }
+    }
+
+    fn work(&mut self, ports: &mut impl Outside<Parcel, Multi>) -> bool {
+        match self {
+            Self::Queues(own) => own.work(ports),
+            Self::Locks(own) => own.work(ports),
+        }
+    }
+
+    fn wake(&mut self, ports: &mut impl Outside<Parcel, Multi>) {
+        match self {
+            Self::Queues(_) => {}
+            Self::Locks(own) => own.wake(ports),
+        }
+    }
+}
+
 /// See the module.
 pub struct Thread {
     crew: Arc<Crew>,
@@ -51,7 +109,7 @@ pub struct Thread {
     /// the source can call this thread from where it waits for calls
     has_bell: bool,
     /// those it owns: number `n` of them is partition `number + n * threads`
-    partitions: Vec<Partition<Rows>>,
+    partitions: Vec<Owner>,
     /// likewise
     coordinators: Vec<Coordinator<Clerk>>,
     turns: u32,
@@ -71,6 +129,7 @@ impl Thread {
         let schema = KnownSchema::new(&crew.ground.schema);
         let world = crew.world(schema.get());
         let committer = &crew.committers[usize::from(number)];
+        let stay = Rc::new(RefCell::new(Stay::new(committer.clone())));
         let (seats, settings, budget) = (crew.seats, crew.settings, crew.step_budget);
         let home = Home::new(Arc::clone(crew), number, source);
         let own = |count| (number..count).step_by(seats.threads.into());
@@ -79,15 +138,23 @@ impl Thread {
         let addresses: Vec<_> =
             (0..seats.partitions).map(|number| seats.partition(number)).collect();
         let partition = |partition| {
-            let rows = Rows::new(partition, &world, committer.clone(), budget);
-            let settings = partition::Settings {
-                speculation: settings.scheme.speculation(),
-                depth: settings.depth,
-            };
-            Partition::new(partition, settings, coordinators.clone(), rows)
+            let rows = Rows::new(partition, &world, (committer, &stay), budget);
+            let (locks, depth) = (settings.locks, settings.depth);
+            match settings.scheme {
+                Scheme::Locking => {
+                    let settings = locking::Settings { locks, time_out: TIME_OUT };
+                    let coordinators = coordinators.clone();
+                    Owner::Locks(LockingPartition::new(partition, settings, coordinators, rows))
+                }
+                scheme => {
+                    let speculation = scheme.speculation();
+                    let settings = partition::Settings { speculation, depth };
+                    Owner::Queues(Partition::new(partition, settings, coordinators.clone(), rows))
+                }
+            }
         };
         let coordinator = |coordinator| {
-            let clerk = Clerk::new(&world, committer.clone(), budget);
+            let clerk = Clerk::new(&world, (committer.worker(), &stay), budget);
             Coordinator::new(coordinator, addresses.clone(), clerk)
         };
         Self {
@@ -111,6 +178,7 @@ impl Thread {
     pub fn run(mut self) {
         let crew = Arc::clone(&self.crew);
         let mut has_home = true;
+        self.begin_batches();
         while !crew.is_over() {
             self.home.go_inside();
             let has_moved = self.turn(&crew.memory);
@@ -147,6 +215,10 @@ impl Thread {
         let _pin = memory.epochs().pin(self.id); // I1
         self.watch.switch(Activity::Execute);
         has_moved |= self.deliver();
+        while let Some(address) = self.exchange.next_to_wake() {
+            self.wake(address);
+            has_moved = true;
+        }
         for at in 0..self.partitions.len() {
             let partition = self.number + at as u16 * self.crew.seats.threads;
             let mut ports = self.exchange.ports(self.crew.seats.partition(partition));
@@ -156,7 +228,8 @@ impl Thread {
                 has_moved = true;
             }
         }
-        if self.home.go_inside() {
+        // Not one that has come inside since the schema was looked at (I2).
+        if self.home.is_inside() {
             self.watch.switch(Activity::Plan);
             has_moved |= self.home.fetch(&self.world, &mut self.exchange) > 0;
             self.deliver();
@@ -168,7 +241,7 @@ impl Thread {
     /// Takes note of another schema.
     fn adopt(&mut self) {
         self.world = self.crew.world(self.schema.get());
-        self.partitions.iter_mut().for_each(|own| own.store_mut().adopt(&self.world));
+        self.partitions.iter_mut().for_each(|own| own.adopt(&self.world));
         self.coordinators.iter_mut().for_each(|own| own.steering_mut().adopt(&self.world));
     }
 
@@ -182,14 +255,7 @@ impl Thread {
                 Role::Partition(partition) => {
                     let at = (partition - self.number) / self.crew.seats.threads;
                     let own = &mut self.partitions[usize::from(at)];
-                    let mut ports = self.exchange.ports(to);
-                    match message {
-                        Message::Single(call) => own.take_single(call),
-                        Message::Fragment(fragment) => own.take_fragment(fragment),
-                        Message::End(id, outcome) => own.take_end(id, outcome, &mut ports),
-                        Message::BatchEnd(coordinator) => own.take_batch_end(coordinator),
-                        _ => unreachable!("owners are sent calls, fragments and ends"),
-                    }
+                    own.take(message, &mut self.exchange.ports(to));
                 }
                 Role::Coordinator(coordinator) => {
                     let at = (coordinator - self.number) / self.crew.seats.threads;
@@ -204,6 +270,40 @@ impl Thread {
             }
         }
         some
+    }
+
+    /// The time has come that a node has asked for.
+    fn wake(&mut self, address: Address) {
+        let mut ports = self.exchange.ports(address);
+        match self.crew.seats.role(address) {
+            Role::Home => unreachable!("homes ask for none"),
+            Role::Partition(partition) => {
+                let at = (partition - self.number) / self.crew.seats.threads;
+                self.partitions[usize::from(at)].wake(&mut ports);
+            }
+            Role::Coordinator(coordinator) => {
+                let at = (coordinator - self.number) / self.crew.seats.threads;
+                self.coordinators[usize::from(at)].end_batch(&mut ports);
+                Self::set_batch_alarm(&mut ports);
+            }
+        }
+    }
+
+    fn set_batch_alarm(ports: &mut impl Outside<Parcel, Multi>) {
+        let next = ports.now() + BATCH;
+        ports.wake_at(next);
+    }
+
+    /// Where several coordinators take turns, has each of this thread's end its first batch soon.
+    fn begin_batches(&mut self) {
+        let seats = self.crew.seats;
+        if seats.coordinators == 1 || self.crew.settings.scheme == Scheme::Locking {
+            return;
+        }
+        for coordinator in (self.number..seats.coordinators).step_by(seats.threads.into()) {
+            let address = seats.coordinator(coordinator);
+            Self::set_batch_alarm(&mut self.exchange.ports(address));
+        }
     }
 
     fn keep_house(&mut self) {

@@ -1,7 +1,8 @@
 //! A worker's buffers: one for even epochs, one for odd ones.
 //!
-//! Invariants   I1  the worker is inside the epoch whose buffer it appends to, so the writer takes
-//!                  the other one, and the latches are never waited for
+//! Invariants   I1  the worker is inside the epoch whose buffer it appends to, or inside the one
+//!                  before, so the writer takes the other one or none, and the latches are never
+//!                  waited for
 
 use crate::block::BlockBuilder;
 use crate::entry::{self, Kind};

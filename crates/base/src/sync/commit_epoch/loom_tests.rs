@@ -82,3 +82,34 @@ fn loom_who_depends_on_another_is_not_in_an_older_epoch() {
         writer.join().expect("the writer does not panic");
     });
 }
+
+#[test]
+fn loom_who_stays_keeps_for_the_next_epoch_and_moves_on_into_it() {
+    model(|| {
+        let shared = shared(1);
+        let worker = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                let keep = |epoch: u64| {
+                    let buffer = &shared.buffers[0][(epoch % 2) as usize];
+                    // SAFETY: the worker is inside this epoch or the one before (loom checks it).
+                    buffer.with_mut(|kept| unsafe { *kept += 1 });
+                };
+                let first = shared.epochs.enter(0);
+                keep(first);
+                let second = shared.epochs.current_beside(0);
+                keep(second);
+                if second > first {
+                    shared.epochs.move_on(0);
+                    keep(second);
+                }
+                shared.epochs.leave(0);
+                if second > first { 3 } else { 2 }
+            }
+        });
+        let taken = take(&shared, 0) + take(&shared, 0);
+        let kept = worker.join().expect("the worker does not panic");
+        let rest = take(&shared, 0) + take(&shared, 0);
+        assert_eq!(taken + rest, kept, "nothing is lost and nothing is taken twice");
+    });
+}

@@ -40,6 +40,30 @@ fn advancing_waits_for_who_is_inside_and_not_for_the_others() {
 }
 
 #[test]
+fn who_stays_is_inside_two_epochs_until_it_moves_on() {
+    let epochs = Arc::new(CommitEpochs::new(1, 4));
+    assert_eq!(epochs.enter(0), 4);
+    assert_eq!(epochs.current_beside(0), 4);
+    let writer = std::thread::spawn({
+        let epochs = Arc::clone(&epochs);
+        move || (epochs.advance(), epochs.advance())
+    });
+    while epochs.current() == 4 {
+        std::thread::yield_now();
+    }
+    assert_eq!(epochs.current_beside(0), 5);
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    assert_eq!(epochs.current(), 5, "4 has not ended");
+    epochs.move_on(0);
+    while epochs.current() == 5 {
+        std::thread::yield_now();
+    }
+    assert_eq!(epochs.current_beside(0), 6, "5 has not ended");
+    epochs.leave(0);
+    assert_eq!(writer.join().expect("the writer does not panic"), (4, 5));
+}
+
+#[test]
 fn under_load_every_commit_is_in_the_buffer_that_is_taken() {
     const WORKERS: usize = 4;
     const COMMITS: u64 = 20_000;

@@ -19,7 +19,7 @@
 //!              I2 a call is decided only when none of its reports follows one that is undecided
 //!              I3 what ends stands behind all that its partitions had committed, and behind those
 //!              of one partition that stand between it and what it follows: `between` places are
-//!              left free for them
+//!              left free for them, in the later of its epoch and those that they have begun in
 //! Source       partitioned.txt 3.3 and 4.2.2
 
 use std::collections::VecDeque;

@@ -36,8 +36,8 @@ const DOUBLINGS_MAX: u32 = 4;
 
 /// A store whose calls' locks are known before they run.
 pub trait LockingStore: Store {
-    /// The locks of a call of this partition, each once.
-    fn locks_of_single(&mut self, call: &Self::Single, locks: &mut Vec<LockRequest>);
+    /// The locks of a call of this partition, each once. It is kept inside them when it runs.
+    fn locks_of_single(&mut self, call: &mut Self::Single, locks: &mut Vec<LockRequest>);
 
     /// The locks of what a call does here in a round, each once, and so as to suffice for all of
     /// its rounds. It may hold some of them from an earlier one.
@@ -150,6 +150,11 @@ impl<S: LockingStore> LockingPartition<S> {
         &self.store
     }
 
+    /// The data, to tell it of another schema.
+    pub fn store_mut(&mut self) -> &mut S {
+        &mut self.store
+    }
+
     /// Whether nothing is here that has not ended.
     pub fn is_idle(&self) -> bool {
         self.unexecuted.is_empty() && self.here.is_empty() && self.space.is_empty()
@@ -251,9 +256,9 @@ impl<S: LockingStore> LockingPartition<S> {
         }
     }
 
-    fn ask(&mut self, work: Work<S>, ports: &mut impl Outside<S::Single, S::Multi>) {
+    fn ask(&mut self, mut work: Work<S>, ports: &mut impl Outside<S::Single, S::Multi>) {
         let mut wanted = Vec::new();
-        let owner = match &work {
+        let owner = match &mut work {
             Work::Single(call) => {
                 self.store.locks_of_single(call, &mut wanted);
                 self.singles += 1;
@@ -268,7 +273,10 @@ impl<S: LockingStore> LockingPartition<S> {
                     grants: Vec::new(),
                     held: Vec::new(),
                 });
-                wanted.retain(|wanted| !here.held.contains(wanted));
+                let covers = |held: &LockRequest, wanted: &LockRequest| {
+                    held.lock() == wanted.lock() && held.mode().covers(wanted.mode())
+                };
+                wanted.retain(|wanted| !here.held.iter().any(|held| covers(held, wanted)));
                 here.held.extend_from_slice(&wanted);
                 Owner::Multi(id)
             }

@@ -320,12 +320,13 @@ impl<S: Store> Partition<S> {
 
     /// The last undecided call of several partitions, and how many of one stand behind it.
     fn followed(&self) -> Option<Followed> {
-        let mut between = 0;
+        let (mut between, mut epoch) = (0, 0);
         for ran in self.uncommitted.iter().rev() {
-            match ran.id() {
-                Some(id) => return Some(Followed { id, between }),
-                None => between += 1,
+            if let Some(id) = ran.id() {
+                return Some(Followed { id, between, epoch });
             }
+            between += 1;
+            epoch = ran.part.as_ref().map_or(0, |part| self.store.epoch_of(part)).max(epoch);
         }
         None
     }

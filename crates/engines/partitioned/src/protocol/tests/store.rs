@@ -331,7 +331,7 @@ fn lock(op: &Op) -> Option<LockRequest> {
 }
 
 impl LockingStore for Counters {
-    fn locks_of_single(&mut self, call: &Single, locks: &mut Vec<LockRequest>) {
+    fn locks_of_single(&mut self, call: &mut Single, locks: &mut Vec<LockRequest>) {
         locks.extend(call.ops.iter().filter_map(lock));
         locks.sort_unstable();
         locks.dedup();
