@@ -27,6 +27,15 @@ engines=${ENGINES:-$("$HOTROW" engines | awk '$1 == "--engine" { print $2 }')}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+# turn_of ENGINE: whose turns are counted. Callgrind takes one pattern.
+turn_of() {
+    case $1 in
+        *scheme=spinlocks*) echo 'worker::Worker*' ;;
+        *scheme=*) echo 'thread::Thread*' ;;
+        *) echo 'worker::Worker*' ;;
+    esac
+}
+
 # run WORKLOAD ENGINE TRANSACTIONS: prints instructions and commits
 run() {
     local options=()
@@ -36,13 +45,13 @@ run() {
         *) echo "$0: no workload $1" >&2; exit 1 ;;
     esac
     valgrind --tool=callgrind --callgrind-out-file="$scratch/out" --log-file="$scratch/log" \
-        --toggle-collect='hotrow_*::worker::Worker*::turn' \
+        --toggle-collect="hotrow_*::$(turn_of "$2")::turn" \
         "$HOTROW" bench "${options[@]}" --engine "$2" --threads 1 --transactions "$3" \
         --seed 1 --no-pin --no-checks --quiet --memory 4 --json "$scratch/json" >/dev/null
     local instructions commits
     instructions=$(awk '$1 == "totals:" || $1 == "summary:" { print $2; exit }' "$scratch/out")
     if ((instructions == 0)); then
-        echo "$0: nothing was counted: is Worker::turn inlined?" >&2
+        echo "$0: nothing was counted: is Worker::turn or Thread::turn inlined?" >&2
         exit 1
     fi
     commits=$(awk -F '[:,]' '/^    "committed"/ { print $2 + 0; exit }' "$scratch/json")

@@ -18,12 +18,14 @@
 //!              I2 of a call in parts that has failed, the error that is told is that of the part
 //!              that is first in the procedure. Where it is not known whether something before
 //!              would have failed, the call is run again, as a whole
-//!              I3 nobody waits here for the gate, for room in the log, or for anything but
-//!              messages and calls: others' calls wait for this thread
+//!              I3 nobody waits here long for the gate, nor for room in the log, or for anything
+//!              but messages and calls: others' calls wait for this thread
 //! Source       partitioned.txt 3.1 (clients route calls by themselves)
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use hotrow_base::clock::Ticks;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::PartitionId;
 use hotrow_base::pool::NONE;
@@ -48,6 +50,10 @@ use crate::world::World;
 
 /// Calls fetched in a turn.
 const FETCHES_PER_TURN: usize = 4;
+/// How long a home looks in vain whether the gate is open before it queues for that, where one
+/// after the other closes it. Should somebody inside need this thread meanwhile, who closes the
+/// gate gives up after some milliseconds.
+const KEPT_OUT_MAX: Duration = Duration::from_millis(20);
 
 /// See the module.
 pub struct Home {
@@ -58,6 +64,8 @@ pub struct Home {
     /// the source has no more calls
     is_closed: bool,
     is_inside: bool,
+    /// it has found the gate closed since then
+    kept_out_since: Option<Ticks>,
     /// calls that were fetched and have not ended
     on_their_way: usize,
     /// parcels without a call
@@ -88,6 +96,7 @@ impl Home {
             source,
             is_closed: false,
             is_inside: false,
+            kept_out_since: None,
             on_their_way: 0,
             free: Vec::new(),
             away: Vec::new(),
@@ -142,11 +151,26 @@ impl Home {
 
     /// Goes inside the gate if calls may be fetched, and if it is open (I3).
     pub fn go_inside(&mut self) {
+        if self.is_inside || !self.may_fetch() {
+            return;
+        }
         let gate = self.crew.ground.schema.gate();
         let thread = self.committer.worker().index();
-        if !self.is_inside && self.may_fetch() {
-            self.is_inside = gate.try_enter(thread);
+        self.is_inside = gate.try_enter(thread);
+        if self.is_inside {
+            self.kept_out_since = None;
+            return;
         }
+        let since = *self.kept_out_since.get_or_insert_with(Ticks::now);
+        if since.elapsed() > KEPT_OUT_MAX {
+            gate.enter(thread);
+            (self.is_inside, self.kept_out_since) = (true, None);
+        }
+    }
+
+    /// Whether the gate was closed when this last wanted to go inside.
+    pub fn is_kept_out(&self) -> bool {
+        self.kept_out_since.is_some()
     }
 
     /// Goes outside, if nothing is on its way and in nobody's hands.

@@ -1,29 +1,34 @@
-//! The partitioned engine: a call holds the partitions of the data that it needs, as wholes.
+//! The partitioned engine: every granule belongs to a partition, and a call of one partition has
+//! that to itself.
 //!
 //! Should I be using this? Where nearly every call keeps to one partition, as transactions of one
-//! warehouse or one branch do: nothing is locked but the partition, and with split indexes each
-//! thread works in memory of its own. Where calls of several partitions are common, whoever waits
-//! for one waits for all that is in it.
+//! warehouse or one branch do: nothing is locked, and with split indexes each thread works in
+//! memory of its own. Where calls of several partitions are common, docs/partitioned.md says which
+//! scheme suffers least.
 //!
 //! ```text
-//!   call ─▶ worker 0: plan ─▶ partitions {0, 2} ─▶ hold 0, then 2 ─▶ run ─▶ let go
+//!   scheme=spinlocks   worker 0: plan ─▶ partitions {0, 2} ─▶ hold 0, then 2 ─▶ run ─▶ let go
+//!
+//!   all others         home ─parameters tell─▶ owner of partition 0: run
+//!                        └─plan─▶ coordinator ─fragments─▶ owners of 0 and 2
 //! ```
 //!
-//! Role         one scheme today, `scheme=spinlocks` ([`spinlocks`]): every worker thread runs
-//!              whole calls and holds partitions in ascending order. The schemes of H-Store (a
-//!              thread for each partition that alone touches it; blocking, speculation, locking)
-//!              will stand beside it on the same partitions ([`partition`]) and the same view of a
-//!              call ([`lower`])
-//! Invariants   I1 a call holds a partition of every granule in its footprint, from before its
-//!              first access to after its commit; a granule is of one partition ([`Owners`]), so
-//!              calls that conflict run one after the other
-//!              I2 partitions are held in ascending order: nobody deadlocks
-//!              I3 an index that lies in one partition is changed by who holds it: nodes are
-//!              latched by plain stores, and read by anybody at any time
-//! Source       orthrus.txt 4.3 (Partitioned-store, after the one of Silo's authors). We differ:
-//!              readers check versions, so that calls are planned before they hold anything; an
-//!              index whose keys do not tell the partition is one for all, and latched; who waits
-//!              spins, then sleeps
+//! Role         two engines on one view of what belongs where ([`lower`]). Partitioned-store: every
+//!              worker thread runs whole calls, and holds partitions in ascending order
+//!              ([`spinlocks`], [`partition`]). H-Store: each partition has an owner, the only one
+//!              who touches it. Its protocol ([`protocol`]) knows no thread and no row; here are
+//!              the threads that host it ([`thread`]), what owners do with rows ([`store`]) and
+//!              coordinators with calls ([`clerk`]), and where calls come from and go to ([`home`])
+//! Invariants   I1 a call touches a granule only while it has the partition that the granule
+//!              belongs to ([`Owners`]), or, with `scheme=locking`, the granule's lock there
+//!              I2 partitions are held in ascending order, or run what they are sent in one order,
+//!              or find circles: no call fails because of others
+//!              I3 an index that lies in one partition is changed by who has it: nodes are latched
+//!              by plain stores, and read by anybody at any time
+//! Source       orthrus.txt 4.3 (Partitioned-store, after the one of Silo's authors);
+//!              partitioned.txt 3 and 4 (H-Store). We differ: readers check versions, so that calls
+//!              are planned before they have anything; an index whose keys do not tell the
+//!              partition is one for all, and latched; one process, no copies
 //!
 //! [`Owners`]: hotrow_engine::owners::Owners
 
@@ -71,7 +76,7 @@ const RING: usize = 256;
 /// This engine's row in the engine table.
 pub const ENTRY: EngineEntry = EngineEntry {
     name: NAME,
-    summary: "calls hold the partitions that they need, as wholes",
+    summary: "calls have the partitions that they need to themselves, one after the other",
     start,
     variants: &[
         &[("scheme", "spinlocks")],

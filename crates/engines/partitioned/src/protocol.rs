@@ -47,7 +47,9 @@ pub trait SingleCall {
     fn home(&self) -> Address;
 }
 
-/// A call of several partitions, shared by all who work on it.
+/// A call of several partitions, shared by all who work on it. Each partition has a clone until its
+/// part of the call has ended: changes are final, or gone. So who has the only one that is left
+/// knows that nobody works on it.
 pub trait MultiCall: Clone {
     /// To whom its end is told.
     fn home(&self) -> Address;

@@ -319,7 +319,7 @@ impl Thread {
         self.rests += 1;
         let Self { crew, exchange, home, has_bell, rests, .. } = self;
         let looks = home.may_fetch();
-        if looks && !home.is_busy() {
+        if looks && !home.is_busy() && !home.is_kept_out() {
             if *has_bell {
                 if exchange.wait_elsewhere(|| home.wait_at_source()) {
                     return;

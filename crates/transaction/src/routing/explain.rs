@@ -5,7 +5,7 @@ use std::fmt::Write;
 use hotrow_base::ids::TableId;
 
 use super::sites::{self, Reach, SiteFacts, Term, Told};
-use super::{Routing, RoutingRule, SecondaryEntries};
+use super::{Routing, RoutingProgram, RoutingRule, SecondaryEntries};
 use crate::catalog::Catalog;
 use crate::granule::Granules;
 use crate::program::Procedure;
@@ -32,11 +32,15 @@ pub fn explain_procedure(
     let text = Text { catalog, routing };
     let alike = |a, b| routing.alike(catalog, a, b);
     let parts = |table| text.parts(table);
+    let told = || match RoutingProgram::new(catalog, granules, routing, procedure) {
+        Some(_) => " Its parameters tell which.",
+        None => "",
+    };
     match sites::reach(catalog, &facts, routing.secondary, parts, alike) {
-        Reach::One => "A call touches one partition.".to_owned(),
+        Reach::One => format!("A call touches one partition.{}", told()),
         Reach::OneWhen(equal) => {
             let equal: Vec<_> = equal.iter().map(|(a, b)| condition(a, b)).collect();
-            format!("A call touches one partition when {}.", equal.join(" and "))
+            format!("A call touches one partition when {}.{}", equal.join(" and "), told())
         }
         Reach::Unknown(why) => {
             format!("How many partitions a call touches is not known before it is planned: {why}.")

@@ -8,6 +8,7 @@
 
 use hotrow_base::ids::{IndexId, TableId};
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
 
 use super::SecondaryEntries;
 use super::program::{Source, is_key_as_it_is};
@@ -186,7 +187,9 @@ struct Definitions<'a> {
     /// per slot: what it is assigned
     value: Vec<Option<&'a Expr>>,
     /// per slot: in how many places it is defined
-    places: Vec<u32>,
+    places: Vec<usize>,
+    /// per slot: what it is assigned there
+    assigned: Vec<Vec<&'a Expr>>,
     /// per slot: the array whose elements it is, one in each turn of a loop
     element_of: Vec<Option<SlotId>>,
 }
@@ -199,6 +202,7 @@ impl<'a> Definitions<'a> {
             count: vec![0; procedure.slots.len()],
             value: vec![None; procedure.slots.len()],
             places: vec![0; procedure.slots.len()],
+            assigned: vec![Vec::new(); procedure.slots.len()],
             element_of: vec![None; procedure.slots.len()],
         };
         definitions.block(&procedure.body, 1);
@@ -228,6 +232,7 @@ impl<'a> Definitions<'a> {
             }
             if let StatementKind::Assign { slot, value } = &statement.kind {
                 self.value[slot.index()] = Some(value);
+                self.assigned[slot.index()].push(value);
             }
             for nested in walk::blocks(statement) {
                 self.block(nested, inside);
@@ -254,19 +259,12 @@ impl<'a> Definitions<'a> {
         };
         let source = match &expr.kind {
             ExprKind::Slot(slot) => {
-                let one_place = self.places[slot.index()] == 1;
-                let array = self.element_of[slot.index()].filter(|_| one_place);
-                let value = self.value[slot.index()].filter(|_| one_place);
-                match (parameter(*slot), array, value) {
-                    (Some(number), ..) => Source::Parameter(number),
-                    (None, Some(array), _) => Source::Elements(parameter(array)?),
-                    // NULL before, with which a key matches no row.
-                    (None, None, Some(Expr { kind: ExprKind::Element(array, _), sql_type }))
-                        if *sql_type == expr.sql_type =>
-                    {
-                        Source::Elements(parameter(*array)?)
-                    }
-                    _ => return None,
+                let places = self.places[slot.index()];
+                let array = self.element_of[slot.index()].filter(|_| places == 1);
+                match (parameter(*slot), array) {
+                    (Some(number), _) => Source::Parameter(number),
+                    (None, Some(array)) => Source::Elements(parameter(array)?),
+                    (None, None) => self.assigned_elements(*slot, &parameter)?,
                 }
             }
             ExprKind::Element(array, _) => Source::Elements(parameter(*array)?),
@@ -282,6 +280,27 @@ impl<'a> Definitions<'a> {
             _ => return None,
         };
         Some((source, data_type))
+    }
+
+    /// The parameter of which a variable is assigned elements, wherever it is assigned something;
+    /// NULL does not count, since with it a key matches no row.
+    fn assigned_elements(
+        &self,
+        slot: SlotId,
+        parameter: &impl Fn(SlotId) -> Option<u16>,
+    ) -> Option<Source> {
+        let assigned = &self.assigned[slot.index()];
+        if assigned.len() != self.places[slot.index()] {
+            return None; // a statement sets it, too
+        }
+        let is_null = |expr: &&&Expr| matches!(expr.kind, ExprKind::Constant(Value::Null));
+        let mut arrays =
+            assigned.iter().filter(|expr| !is_null(expr)).map(|expr| match expr.kind {
+                ExprKind::Element(array, _) => parameter(array),
+                _ => None,
+            });
+        let array = arrays.next()??;
+        arrays.all(|other| other == Some(array)).then_some(Source::Elements(array))
     }
 
     /// What a variable is a copy of, through any number of copies: a parameter or a constant.

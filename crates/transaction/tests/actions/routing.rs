@@ -9,12 +9,14 @@ use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::explain::explain;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::granule::Granules;
-use hotrow_transaction::interpret::run;
+use hotrow_transaction::interpret::{NoHook, run};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::plan::Plan;
 use hotrow_transaction::reference::ModelStore;
-use hotrow_transaction::routing::{PartitionSet, Routing, RoutingRule, SecondaryEntries};
+use hotrow_transaction::routing::{
+    Lies, PartitionSet, Routing, RoutingProgram, RoutingRule, SecondaryEntries,
+};
 use hotrow_workloads::workload_named;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -87,6 +89,32 @@ fn planned(
     (access.named.len(), access.outside)
 }
 
+/// Runs a call whose parameters tell its partition, without a plan; whether they tell, and what it
+/// touched elsewhere.
+fn routed(
+    subject: &Subject<'_>,
+    routing: &Routing,
+    store: &ModelStore,
+    invocation: &Invocation,
+) -> (bool, Vec<String>) {
+    let Subject { catalog, granules, compiled, .. } = subject;
+    let program = RoutingProgram::new(catalog, granules, routing, &compiled.procedure);
+    let place = program.map_or(Lies::Unknown, |program| program.place(&invocation.arguments));
+    let mut access = noted(subject, routing, store);
+    match place {
+        Lies::Unknown => return (false, Vec::new()),
+        Lies::Anywhere => {}
+        Lies::In(partition) => access.named.insert(partition),
+    }
+    let (program, mut frame) = (&compiled.program, Frame::new());
+    frame.begin(program, invocation);
+    match run(program, 0, &mut frame, &mut access, &mut NoHook) {
+        Ok(()) | Err(Stop::Error) => {}
+        Err(other) => panic!("stopped: {other:?}"),
+    }
+    (true, access.outside)
+}
+
 /// Names each action's partitions when it begins.
 struct EachAction;
 
@@ -140,6 +168,10 @@ fn calls(name: &str, settings: &[(&str, &str)], count: usize) -> HashMap<String,
         assert_eq!(outside, [""; 0], "{name} {routing:?}");
         let outside = acted(subject, &routing, store, invocation);
         assert_eq!(outside, [""; 0], "an action of {name} {routing:?}");
+        let (is_told, outside) = routed(subject, &routing, store, invocation);
+        assert_eq!(outside, [""; 0], "by parameters, {name} {routing:?}");
+        let program = RoutingProgram::new(catalog, call.granules, &routing, &procedures[*name]);
+        assert!(named > 1 || is_told || program.is_none(), "{name} stays in one {routing:?}");
         partitions.entry((*name).to_owned()).or_insert_with(Vec::new).push(named);
     });
     partitions
@@ -178,7 +210,7 @@ fn kv_stays_in_the_partitions_its_plans_name() {
 #[test]
 fn random_programs_stay_in_the_partitions_their_plans_name() {
     let catalog = world::catalog();
-    let (mut one, mut more) = (0, 0);
+    let (mut one, mut more, mut told) = (0, 0, 0);
     for seed in 0..1500 {
         let mut random = SmallRng::seed_from_u64(seed);
         let procedure = Generator::procedure(&mut random);
@@ -194,10 +226,14 @@ fn random_programs_stay_in_the_partitions_their_plans_name() {
             assert_eq!(outside, [""; 0], "{}", context());
             let outside = acted(&subject, &routing, &store, &invocation);
             assert_eq!(outside, [""; 0], "action; {}", context());
+            let (is_told, outside) = routed(&subject, &routing, &store, &invocation);
+            assert_eq!(outside, [""; 0], "by parameters; {}", context());
+            told += u32::from(is_told);
             *(if named <= 1 { &mut one } else { &mut more }) += 1;
         }
     }
     assert!(one > 500 && more > 500, "both kinds occur: {one} and {more}");
+    assert!(told > 100, "parameters tell of some: {told}");
 }
 
 fn parts(routing: &Routing, catalog: &Catalog, name: &str) -> Option<u8> {
@@ -246,10 +282,16 @@ fn tpcc_is_routed_by_warehouse() {
     says("new_order", "routed by d_w_id = p_w_id\n");
     says("new_order", "routed by s_w_id = supply_warehouse\n");
     says("new_order", "any partition (read only)\n");
-    says("new_order", "A call touches one partition when supply_warehouse = p_w_id.\n");
-    says("payment", "A call touches one partition when p_w_id = p_c_w_id.\n");
+    says(
+        "new_order",
+        "A call touches one partition when supply_warehouse = p_w_id. Its parameters tell which.\n",
+    );
+    says(
+        "payment",
+        "A call touches one partition when p_w_id = p_c_w_id. Its parameters tell which.\n",
+    );
     for single in ["order_status", "delivery", "stock_level"] {
-        says(single, "A call touches one partition.\n");
+        says(single, "A call touches one partition. Its parameters tell which.\n");
     }
 }
 
@@ -278,9 +320,15 @@ fn kv_is_routed_by_parameters_alone() {
             says(name, "Planning a call needs its parameters only.\n");
         }
         says("kv_single", "routed by kv_partition = p_partition\n");
-        says("kv_single", "A call touches one partition.\n");
-        says("kv_multi", "A call touches one partition when p_second = p_first.\n");
-        says("kv_two_rounds", "A call touches one partition when p_second = p_first.\n");
+        says("kv_single", "A call touches one partition. Its parameters tell which.\n");
+        says(
+            "kv_multi",
+            "A call touches one partition when p_second = p_first. Its parameters tell which.\n",
+        );
+        says(
+            "kv_two_rounds",
+            "A call touches one partition when p_second = p_first. Its parameters tell which.\n",
+        );
     }
 }
 
@@ -310,7 +358,11 @@ fn rules_follow_the_procedures() {
     let loops = database(schema, loops);
     let (routing, texts) = explained(&loops);
     assert_eq!(parts(&routing, &loops.catalog, "a"), Some(1), "p stays in one partition so");
-    assert!(texts["p"].contains("A call touches one partition.\n"), "{}", texts["p"]);
+    assert!(
+        texts["p"].contains("A call touches one partition. Its parameters tell which.\n"),
+        "{}",
+        texts["p"]
+    );
     let several = "several partitions: a is routed by (x), b by (x, y)";
     assert!(texts["q"].contains(several), "integers of two widths never meet: {}", texts["q"]);
 }

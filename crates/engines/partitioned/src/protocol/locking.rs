@@ -97,9 +97,11 @@ impl<S: Store> Requester for Asker<S> {
 }
 
 /// A call of several partitions that is here.
-struct Here<P> {
+struct Here<S: Store> {
+    /// kept until its part has ended
+    _call: S::Multi,
     /// none: it has failed
-    part: Option<P>,
+    part: Option<S::Part>,
     grants: Vec<u32>,
     /// locks that it holds
     held: Vec<LockRequest>,
@@ -116,7 +118,7 @@ pub struct LockingPartition<S: Store> {
     unexecuted: VecDeque<Work<S>>,
     /// hold what they asked for, and have not run with it
     granted: Vec<Asker<S>>,
-    here: BTreeMap<CallId, Here<S::Part>>,
+    here: BTreeMap<CallId, Here<S>>,
     /// what each that waits is called in the lock space, and when it has waited too long
     waiting: BTreeMap<Owner, (u32, Option<u64>)>,
     /// whose each grant is
@@ -269,6 +271,7 @@ impl<S: LockingStore> LockingPartition<S> {
                 let id = fragment.id;
                 let store = &mut self.store;
                 let here = self.here.entry(id).or_insert_with(|| Here {
+                    _call: fragment.call.clone(),
                     part: Some(store.begin()),
                     grants: Vec::new(),
                     held: Vec::new(),

@@ -189,8 +189,9 @@ impl<S: Store> Partition<S> {
             Outcome::Committed(position) => {
                 assert_eq!(at, Some(0), "I1: {id:?} follows nobody who is undecided");
                 self.tag = position.max(self.tag);
-                if let Some(Ran { part: Some(part), .. }) = self.uncommitted.pop_front() {
+                if let Some(Ran { work, part: Some(part), .. }) = self.uncommitted.pop_front() {
                     self.store.commit(part);
+                    drop(work); // not before: see `MultiCall`
                 }
             }
             Outcome::Undone => {
