@@ -83,6 +83,8 @@ const TEST_CREWS: &[(&str, usize, Settings)] = &[
     ("orthrus", 4, &[("lock_threads", "2")]),
     ("orthrus", 4, &[("lock_threads", "changing")]),
     ("orthrus", 16, &[("lock_threads", "4")]),
+    ("partitioned", 2, &[("scheme", "speculation"), ("coordinators", "2"), ("depth", "2")]),
+    ("partitioned", 4, &[("scheme", "locking"), ("locks", "always")]),
 ];
 
 /// Every engine of the table, in all variants, with each of the thread counts it can use. With

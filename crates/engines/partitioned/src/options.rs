@@ -113,7 +113,32 @@ impl Settings {
                 _ => return None,
             })
         })?;
+        read.check(options)?;
         Ok(read)
+    }
+
+    /// Refuses settings that the scheme would ignore.
+    fn check(&self, options: &EngineOptions) -> Result<(), OptionError> {
+        use Scheme::{Blocking, Local, Locking, Speculation};
+        let needs: [(_, &[Scheme], _); 3] = [
+            (
+                "coordinators",
+                &[Blocking, Local, Speculation],
+                "set with scheme=blocking, local or \
+             speculation only: with locking each thread coordinates its own calls",
+            ),
+            ("depth", &[Local, Speculation], "set with scheme=local or speculation only"),
+            ("locks", &[Locking], "set with scheme=locking only"),
+        ];
+        for (setting, schemes, known) in needs {
+            if let Some(value) = options.settings.get(setting)
+                && !schemes.contains(&self.scheme)
+            {
+                let (setting, value) = (setting.to_owned(), value.clone());
+                return Err(OptionError::Value { engine: NAME, setting, value, known });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -142,12 +167,36 @@ mod tests {
     }
 
     #[test]
+    fn what_the_scheme_would_ignore_is_refused() {
+        let told = read(2, &[("scheme", "local"), ("depth", "7"), ("coordinators", "2")]);
+        let told = told.expect("both count");
+        assert_eq!((told.depth, told.coordinators, told.locks), (7, 2, Locks::Needed));
+        let told = read(2, &[("scheme", "locking"), ("locks", "always")]).expect("it counts");
+        assert_eq!(told.locks, Locks::Always);
+        for (scheme, setting, value) in [
+            ("spinlocks", "coordinators", "2"),
+            ("locking", "coordinators", "2"),
+            ("blocking", "depth", "7"),
+            ("speculation", "locks", "always"),
+        ] {
+            let text = read(2, &[("scheme", scheme), (setting, value)]);
+            let text = text.expect_err("it would be ignored");
+            assert!(text.contains("only"), "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_not_known_is_refused() {
         for wrong in ["0", "1025", "two"] {
             let text = read(2, &[("partitions", wrong)]).expect_err("no such number");
             assert!(text.contains(PARTITIONS), "{text}");
         }
         assert!(read(2, &[("scheme", "x")]).expect_err("no such scheme").contains("spinlocks"));
+        for (setting, value) in [("depth", "0"), ("coordinators", "65"), ("locks", "often")] {
+            let text = read(2, &[("scheme", "speculation"), (setting, value)]);
+            let text = text.expect_err("no such value");
+            assert!(text.contains(setting) && text.contains(value), "{text}");
+        }
         assert!(read(2, &[("colour", "red")]).expect_err("unknown").contains(KNOWN.names));
     }
 }

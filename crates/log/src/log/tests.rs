@@ -3,6 +3,7 @@ mod faults;
 mod patience;
 mod power_failure;
 mod slow_disk;
+mod stay;
 
 use super::{Durability, Log, LogOptions};
 use crate::entry::Kind;
