@@ -143,12 +143,17 @@ impl<M: Send> Exchange<M> {
         moments.into_iter().flatten().min()
     }
 
-    /// Sleeps until there is a message, until `ready`, or until `deadline`. What was sent has been
-    /// published.
+    /// Sleeps until there is a message, or a new one on its way; until `ready`, or until `deadline`.
+    /// What was sent has been published.
     pub fn wait(&mut self, deadline: Option<Ticks>, ready: impl Fn() -> bool) {
         let deadline = self.deadline(deadline);
         let Self { bed, receivers, .. } = self;
-        bed.wait(deadline, || !receivers.are_empty() || ready());
+        // One that comes meanwhile, and is there before the deadline, is to be slept for anew.
+        let is_sooner = |due: Ticks| deadline.is_none_or(|deadline| due < deadline);
+        let comes = |receivers: &mut Receivers<_>| {
+            !receivers.are_empty() || receivers.due().is_some_and(is_sooner)
+        };
+        bed.wait(deadline, || comes(receivers) || ready());
     }
 
     /// Waits elsewhere, where whoever has a message for this thread calls it away by `ring`; not at
@@ -229,6 +234,31 @@ mod tests {
         }
         assert_eq!(seen, (0..10).map(|message| (1, message)).collect::<Vec<_>>());
         assert_eq!((one.take_sent(), one.has_late()), (10, false));
+    }
+
+    #[test]
+    fn who_sleeps_hears_of_a_message_on_its_way() {
+        let link = Link { delay: Some(Duration::from_millis(2)), ..Link::of(4) };
+        let mut both = Exchange::connect(2, vec![0, 1], link, Spin::NONE).into_iter();
+        let (mut one, mut other) = (both.next().expect("one"), both.next().expect("two"));
+        thread::scope(|scope| {
+            let sleeper = scope.spawn(move || {
+                let far = Ticks::from_now(Duration::from_secs(60));
+                let mut sleeps = 0;
+                while other.fetch() == 0 {
+                    other.wait(Some(far), || false);
+                    sleeps += 1;
+                }
+                assert!(!far.has_passed(), "it would have slept through it");
+                (other.next(), sleeps)
+            });
+            thread::sleep(Duration::from_millis(5));
+            send(&mut one, 0, 1, 5);
+            one.publish();
+            let (message, sleeps) = sleeper.join().expect("it ends");
+            assert_eq!(message, Some((1, 5)));
+            assert!(sleeps <= 4, "it sleeps, {sleeps} times");
+        });
     }
 
     #[test]

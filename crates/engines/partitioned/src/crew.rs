@@ -55,10 +55,23 @@ impl Seats {
         }
     }
 
+    /// The thread that hosts a partition's owner; of all that a thread hosts, number `n` is number
+    /// `n / threads`.
+    pub fn thread_of_partition(self, partition: u16) -> u16 {
+        partition % self.threads
+    }
+
+    /// As [`Seats::thread_of_partition`], of a coordinator: from the last thread on, since that may
+    /// have no partition.
+    pub fn thread_of_coordinator(self, coordinator: u16) -> u16 {
+        self.threads - 1 - coordinator % self.threads
+    }
+
     /// By address: the thread that hosts it.
-    pub fn threads(self) -> Vec<u16> {
-        let spread = |count: u16| (0..count).map(|number| number % self.threads);
-        (0..self.threads).chain(spread(self.partitions)).chain(spread(self.coordinators)).collect()
+    pub fn all_threads(self) -> Vec<u16> {
+        let partitions = (0..self.partitions).map(|number| self.thread_of_partition(number));
+        let coordinators = (0..self.coordinators).map(|number| self.thread_of_coordinator(number));
+        (0..self.threads).chain(partitions).chain(coordinators).collect()
     }
 }
 

@@ -148,7 +148,8 @@ impl Owning {
         let journal = Arc::clone(&ground.journal);
         let worker = |number| WorkerId(options.first_worker.0 + number as u16);
         let committers = (0..threads).map(|number| Committer::new(&journal, worker(number)));
-        let limits = (options.step_budget, options.in_flight.max(1));
+        let in_flight = settings.in_flight.unwrap_or(options.in_flight.max(1));
+        let limits = (options.step_budget, in_flight);
         // Without an order among calls of several partitions, each home coordinates its own.
         let coordinators = match settings.scheme {
             Scheme::Locking => threads as u16,
@@ -157,8 +158,8 @@ impl Owning {
         let settings = Settings { coordinators, ..settings };
         let crew = Arc::new(Crew::new(ground, settings, limits, committers.collect()));
         let spin = Spin::for_threads(threads);
-        let link = Link::of(RING);
-        let exchanges = Exchange::connect(threads as u16, crew.seats.threads(), link, spin);
+        let link = Link { delay: settings.delay, ..Link::of(RING) };
+        let exchanges = Exchange::connect(threads as u16, crew.seats.all_threads(), link, spin);
         let team = Team::new("partitioned", threads, options.pin_threads);
         let spawn = |(number, (source, exchange)): (usize, (Box<dyn CallSource>, _))| {
             let crew = Arc::clone(&crew);

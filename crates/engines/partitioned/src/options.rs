@@ -1,5 +1,7 @@
 //! The engine's settings.
 
+use std::time::Duration;
+
 use hotrow_engine::contract::{EngineOptions, OptionError};
 use hotrow_engine::settings::Known;
 use hotrow_transaction::routing::PARTITIONS_MAX;
@@ -48,10 +50,16 @@ pub struct Settings {
     pub depth: usize,
     /// when locks are taken
     pub locks: Locks,
+    /// calls that each thread has on their way at most; none: as many as it is to plan ahead
+    pub in_flight: Option<usize>,
+    /// how long each message to another thread is on its way, as if threads were machines
+    pub delay: Option<Duration>,
 }
 
-const KNOWN: Known =
-    Known { engine: NAME, names: "coordinators, depth, locks, partitions, scheme" };
+const KNOWN: Known = Known {
+    engine: NAME,
+    names: "coordinators, delay_us, depth, in_flight, locks, partitions, scheme",
+};
 const SCHEMES: [(&str, Scheme); 5] = [
     ("spinlocks", Scheme::Spinlocks),
     ("blocking", Scheme::Blocking),
@@ -64,12 +72,22 @@ const SCHEME_NAMES: &str = "blocking, local, locking, speculation, spinlocks";
 const DEPTH: usize = 64;
 const DEPTH_MAX: usize = 4096;
 const DEPTHS: &str = "a whole number from 1 to 4096";
+const IN_FLIGHT_MAX: usize = 4096;
+const IN_FLIGHT: &str = "a whole number from 1 to 4096";
+const DELAY_MAX: u64 = 1_000_000;
+const DELAYS: &str = "a whole number of microseconds from 0 to 1000000";
 const COORDINATORS_MAX: u16 = 64;
 const COORDINATORS: &str = "a whole number from 1 to 64";
 const PARTITIONS: &str = "a whole number from 1 to 1024";
 const _: () = assert!(PARTITIONS_MAX == 1024);
 
 impl Settings {
+    /// Those of a scheme where nothing else is told.
+    fn of(scheme: Scheme, partitions: u16) -> Self {
+        let (coordinators, depth, locks) = (1, DEPTH, Locks::Needed);
+        Self { scheme, partitions, coordinators, depth, locks, in_flight: None, delay: None }
+    }
+
     /// Reads settings: as many partitions as threads, unless told otherwise.
     ///
     /// # Errors
@@ -78,14 +96,23 @@ impl Settings {
     pub fn read(options: &EngineOptions) -> Result<Self, OptionError> {
         let partitions = options.threads.clamp(1, PARTITIONS_MAX.into()) as u16;
         let scheme = Scheme::default();
-        let mut read =
-            Self { scheme, partitions, coordinators: 1, depth: DEPTH, locks: Locks::Needed };
+        let mut read = Self::of(scheme, partitions);
         KNOWN.read(&options.settings, |setting, value| {
             Some(match (setting, value) {
                 ("partitions", _) => {
                     let number = value.parse().ok();
                     let fits = number.filter(|number| (1..=PARTITIONS_MAX).contains(number));
                     fits.map(|number| read.partitions = number).ok_or(PARTITIONS)
+                }
+                ("in_flight", _) => {
+                    let number = value.parse().ok();
+                    let fits = number.filter(|number| (1..=IN_FLIGHT_MAX).contains(number));
+                    fits.map(|number| read.in_flight = Some(number)).ok_or(IN_FLIGHT)
+                }
+                ("delay_us", _) => {
+                    let micros = value.parse().ok().filter(|&micros| micros <= DELAY_MAX);
+                    let delay = micros.filter(|&micros| micros > 0).map(Duration::from_micros);
+                    micros.map(|_| read.delay = delay).ok_or(DELAYS)
                 }
                 ("locks", "needed") => {
                     read.locks = Locks::Needed;
@@ -120,7 +147,11 @@ impl Settings {
     /// Refuses settings that the scheme would ignore.
     fn check(&self, options: &EngineOptions) -> Result<(), OptionError> {
         use Scheme::{Blocking, Local, Locking, Speculation};
-        let needs: [(_, &[Scheme], _); 3] = [
+        let owning = &[Blocking, Local, Speculation, Locking];
+        let owners = "set where partitions have owners only, not with scheme=spinlocks";
+        let needs: [(_, &[Scheme], _); 5] = [
+            ("in_flight", owning, owners),
+            ("delay_us", owning, owners),
             (
                 "coordinators",
                 &[Blocking, Local, Speculation],
@@ -153,17 +184,13 @@ mod tests {
         Settings::read(&options).map_err(|error| error.to_string())
     }
 
-    fn settings(scheme: Scheme, partitions: u16) -> Settings {
-        Settings { scheme, partitions, coordinators: 1, depth: DEPTH, locks: Locks::Needed }
-    }
-
     #[test]
     fn there_are_as_many_partitions_as_threads_unless_told_otherwise() {
         let scheme = Scheme::Spinlocks;
-        assert_eq!(read(3, &[]), Ok(settings(scheme, 3)));
-        assert_eq!(read(2000, &[]), Ok(settings(scheme, 1024)));
+        assert_eq!(read(3, &[]), Ok(Settings::of(scheme, 3)));
+        assert_eq!(read(2000, &[]), Ok(Settings::of(scheme, 1024)));
         let told = read(3, &[("scheme", "spinlocks"), ("partitions", "7")]);
-        assert_eq!(told, Ok(settings(scheme, 7)));
+        assert_eq!(told, Ok(Settings::of(scheme, 7)));
     }
 
     #[test]
@@ -171,10 +198,13 @@ mod tests {
         let told = read(2, &[("scheme", "local"), ("depth", "7"), ("coordinators", "2")]);
         let told = told.expect("both count");
         assert_eq!((told.depth, told.coordinators, told.locks), (7, 2, Locks::Needed));
-        let told = read(2, &[("scheme", "locking"), ("locks", "always")]).expect("it counts");
-        assert_eq!(told.locks, Locks::Always);
+        let told = read(2, &[("scheme", "locking"), ("locks", "always"), ("delay_us", "40")]);
+        let told = told.expect("both count");
+        assert_eq!((told.locks, told.delay), (Locks::Always, Some(Duration::from_micros(40))));
         for (scheme, setting, value) in [
             ("spinlocks", "coordinators", "2"),
+            ("spinlocks", "in_flight", "2"),
+            ("spinlocks", "delay_us", "40"),
             ("locking", "coordinators", "2"),
             ("blocking", "depth", "7"),
             ("speculation", "locks", "always"),
@@ -192,7 +222,13 @@ mod tests {
             assert!(text.contains(PARTITIONS), "{text}");
         }
         assert!(read(2, &[("scheme", "x")]).expect_err("no such scheme").contains("spinlocks"));
-        for (setting, value) in [("depth", "0"), ("coordinators", "65"), ("locks", "often")] {
+        for (setting, value) in [
+            ("depth", "0"),
+            ("coordinators", "65"),
+            ("locks", "often"),
+            ("in_flight", "0"),
+            ("delay_us", "-1"),
+        ] {
             let text = read(2, &[("scheme", "speculation"), (setting, value)]);
             let text = text.expect_err("no such value");
             assert!(text.contains(setting) && text.contains(value), "{text}");

@@ -132,7 +132,10 @@ impl Thread {
         let stay = Rc::new(RefCell::new(Stay::new(committer.clone())));
         let (seats, settings, budget) = (crew.seats, crew.settings, crew.step_budget);
         let home = Home::new(Arc::clone(crew), number, source);
-        let own = |count| (number..count).step_by(seats.threads.into());
+        let own_partitions = (0..seats.partitions)
+            .filter(|&partition| seats.thread_of_partition(partition) == number);
+        let own_coordinators = (0..seats.coordinators)
+            .filter(|&coordinator| seats.thread_of_coordinator(coordinator) == number);
         let coordinators: Vec<_> =
             (0..seats.coordinators).map(|number| seats.coordinator(number)).collect();
         let addresses: Vec<_> =
@@ -161,8 +164,8 @@ impl Thread {
             number,
             id: committer.worker(),
             has_bell: home.set_bell(&exchange),
-            partitions: own(seats.partitions).map(partition).collect(),
-            coordinators: own(seats.coordinators).map(coordinator).collect(),
+            partitions: own_partitions.map(partition).collect(),
+            coordinators: own_coordinators.map(coordinator).collect(),
             crew: Arc::clone(crew),
             schema,
             world,
@@ -253,12 +256,12 @@ impl Thread {
             match self.crew.seats.role(to) {
                 Role::Home => self.home.take(message, &self.world, &mut self.exchange),
                 Role::Partition(partition) => {
-                    let at = (partition - self.number) / self.crew.seats.threads;
+                    let at = partition / self.crew.seats.threads;
                     let own = &mut self.partitions[usize::from(at)];
                     own.take(message, &mut self.exchange.ports(to));
                 }
                 Role::Coordinator(coordinator) => {
-                    let at = (coordinator - self.number) / self.crew.seats.threads;
+                    let at = coordinator / self.crew.seats.threads;
                     let own = &mut self.coordinators[usize::from(at)];
                     let mut ports = self.exchange.ports(to);
                     match message {
@@ -278,11 +281,11 @@ impl Thread {
         match self.crew.seats.role(address) {
             Role::Home => unreachable!("homes ask for none"),
             Role::Partition(partition) => {
-                let at = (partition - self.number) / self.crew.seats.threads;
+                let at = partition / self.crew.seats.threads;
                 self.partitions[usize::from(at)].wake(&mut ports);
             }
             Role::Coordinator(coordinator) => {
-                let at = (coordinator - self.number) / self.crew.seats.threads;
+                let at = coordinator / self.crew.seats.threads;
                 self.coordinators[usize::from(at)].end_batch(&mut ports);
                 Self::set_batch_alarm(&mut ports);
             }
@@ -300,9 +303,11 @@ impl Thread {
         if seats.coordinators == 1 || self.crew.settings.scheme == Scheme::Locking {
             return;
         }
-        for coordinator in (self.number..seats.coordinators).step_by(seats.threads.into()) {
-            let address = seats.coordinator(coordinator);
-            Self::set_batch_alarm(&mut self.exchange.ports(address));
+        for coordinator in 0..seats.coordinators {
+            if seats.thread_of_coordinator(coordinator) == self.number {
+                let address = seats.coordinator(coordinator);
+                Self::set_batch_alarm(&mut self.exchange.ports(address));
+            }
         }
     }
 
