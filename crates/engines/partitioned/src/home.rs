@@ -366,14 +366,17 @@ impl Home {
         let mut single = self.away[slot].take().expect("it was sent off from here");
         self.free_slots.push(slot);
         let call = &mut single.call;
-        call.invocation.clone_from(&multi.invocation);
         let (ended, doubt) = match outcome {
             Outcome::Committed(position) => {
                 self.gather(&multi, call, position);
                 (Ok(()), false)
             }
             Outcome::Undone => match first_fault(&multi) {
-                Some(fault) => self.gather_fault(&multi, call, fault),
+                Some(fault) => {
+                    // It may be run again.
+                    call.invocation.clone_from(&multi.invocation);
+                    self.gather_fault(&multi, call, fault)
+                }
                 None => unreachable!("a call is undone because a part has failed"),
             },
         };
@@ -399,7 +402,7 @@ impl Home {
             }
         }
         call.durable_in = position.epoch;
-        self.committer.trace(position, &call.invocation, multi.procedure(), frame);
+        self.committer.trace(position, &multi.invocation, multi.procedure(), frame);
     }
 
     /// Puts into a call's frame what went wrong; how it ended, and whether something else may have

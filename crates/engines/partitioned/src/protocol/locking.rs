@@ -16,7 +16,7 @@
 //! Source       partitioned.txt 4.3; 5.1 (locks forced always). We differ: a fragment's locks are
 //!              known from its plan, and asked for together
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use hotrow_flow::lock_space::{LockSpace, Requester};
 use hotrow_flow::node::Address;
@@ -107,6 +107,16 @@ struct Here<S: Store> {
     held: Vec<LockRequest>,
 }
 
+/// One that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waits {
+    owner: Owner,
+    /// what it is called in the lock space
+    grant: u32,
+    /// when it has waited too long
+    due: Option<u64>,
+}
+
 /// A partition's owner that locks.
 pub struct LockingPartition<S: Store> {
     number: u16,
@@ -118,11 +128,20 @@ pub struct LockingPartition<S: Store> {
     unexecuted: VecDeque<Work<S>>,
     /// hold what they asked for, and have not run with it
     granted: Vec<Asker<S>>,
-    here: BTreeMap<CallId, Here<S>>,
-    /// what each that waits is called in the lock space, and when it has waited too long
-    waiting: BTreeMap<Owner, (u32, Option<u64>)>,
-    /// whose each grant is
-    owners: BTreeMap<u32, Owner>,
+    /// few: as many as homes send
+    here: Vec<(CallId, Here<S>)>,
+    /// likewise
+    waiting: Vec<Waits>,
+    /// by grant: whose it is, or was
+    owners: Vec<Owner>,
+    /// those who go on by what was let go; empty between two calls
+    going_on: Vec<Asker<S>>,
+    /// lists that are not used
+    spare_locks: Vec<Vec<LockRequest>>,
+    spare_grants: Vec<Vec<u32>>,
+    /// for the search of circles: whom it has come to, and from whom
+    reached: Vec<(Owner, Owner)>,
+    to_visit: Vec<Owner>,
     /// calls of one partition that have asked for locks
     singles: u64,
     tag: Position,
@@ -139,9 +158,14 @@ impl<S: LockingStore> LockingPartition<S> {
             coordinators,
             unexecuted: VecDeque::new(),
             granted: Vec::new(),
-            here: BTreeMap::new(),
-            waiting: BTreeMap::new(),
-            owners: BTreeMap::new(),
+            here: Vec::new(),
+            waiting: Vec::new(),
+            owners: Vec::new(),
+            going_on: Vec::new(),
+            spare_locks: Vec::new(),
+            spare_grants: Vec::new(),
+            reached: Vec::new(),
+            to_visit: Vec::new(),
             singles: 0,
             tag: Position::default(),
         }
@@ -181,13 +205,18 @@ impl<S: LockingStore> LockingPartition<S> {
     ) {
         ports.spend(Section::LockedEnd);
         self.unexecuted.retain(|work| work.id() != Some(id));
-        if self.waiting.contains_key(&Owner::Multi(id)) {
-            self.withdraw(Owner::Multi(id));
+        if self.waits(Owner::Multi(id)).is_some() {
+            let wanted = self.withdraw(Owner::Multi(id)).wanted;
+            self.put_away(wanted);
         }
-        let of_it = |asker: &mut Asker<S>| asker.owner == Owner::Multi(id);
-        let unused: Vec<_> = self.granted.extract_if(.., of_it).map(|asker| asker.grant).collect();
-        unused.into_iter().for_each(|grant| self.release(grant));
-        let Some(here) = self.here.remove(&id) else { return };
+        let of_it = |asker: &Asker<S>| asker.owner == Owner::Multi(id);
+        while let Some(at) = self.granted.iter().position(of_it) {
+            let Asker { grant, wanted, .. } = self.granted.remove(at);
+            self.put_away(wanted);
+            self.release(grant);
+        }
+        let Some(at) = self.place_of(id) else { return };
+        let (_, mut here) = self.here.remove(at);
         match (outcome, here.part) {
             (Outcome::Committed(position), Some(part)) => {
                 self.tag = position.max(self.tag);
@@ -196,14 +225,32 @@ impl<S: LockingStore> LockingPartition<S> {
             (Outcome::Committed(_), None) => unreachable!("{id:?} has failed here"),
             (Outcome::Undone, part) => part.into_iter().for_each(|part| self.store.undo(part)),
         }
-        here.grants.into_iter().for_each(|grant| self.release(grant));
+        here.grants.drain(..).for_each(|grant| self.release(grant));
+        self.spare_grants.push(here.grants);
+        self.put_away(here.held);
+    }
+
+    /// Keeps a list for another time.
+    fn put_away(&mut self, mut locks: Vec<LockRequest>) {
+        locks.clear();
+        self.spare_locks.push(locks);
+    }
+
+    /// The place of a call among those that are here.
+    fn place_of(&self, id: CallId) -> Option<usize> {
+        self.here.iter().position(|&(other, _)| other == id)
+    }
+
+    /// How a call waits, if it does.
+    fn waits(&self, owner: Owner) -> Option<Waits> {
+        self.waiting.iter().find(|waits| waits.owner == owner).copied()
     }
 
     /// Lets go of what a call has locked, before it is decided: for tests that break this on
     /// purpose.
     #[cfg(test)]
     pub fn release_early(&mut self) {
-        let ran = self.here.values_mut().filter(|here| here.part.is_some());
+        let ran = self.here.iter_mut().map(|(_, here)| here).filter(|here| here.part.is_some());
         let grants: Vec<_> = ran.flat_map(|here| std::mem::take(&mut here.grants)).collect();
         grants.into_iter().for_each(|grant| self.release(grant));
     }
@@ -230,14 +277,10 @@ impl<S: LockingStore> LockingPartition<S> {
     /// Looks for calls that have waited long (I3).
     pub fn wake(&mut self, ports: &mut impl Outside<S::Single, S::Multi>) {
         let now = ports.now();
-        let is_late = |due: &Option<u64>| due.is_some_and(|due| due <= now);
-        let late = self.waiting.iter().filter(|(_, (_, due))| is_late(due));
-        let late: Vec<_> = late.map(|(&owner, _)| owner).collect();
-        for owner in late {
-            // One before it may have let it go on.
-            if self.waiting.contains_key(&owner) {
-                self.give_way(owner, ports);
-            }
+        let is_late = |waits: &&Waits| waits.due.is_some_and(|due| due <= now);
+        // One that gives way may let the next one go on.
+        while let Some(&Waits { owner, .. }) = self.waiting.iter().find(is_late) {
+            self.give_way(owner, ports);
         }
         self.set_alarm(ports);
     }
@@ -253,13 +296,13 @@ impl<S: LockingStore> LockingPartition<S> {
     }
 
     fn set_alarm(&self, ports: &mut impl Outside<S::Single, S::Multi>) {
-        if let Some(next) = self.waiting.values().filter_map(|&(_, due)| due).min() {
+        if let Some(next) = self.waiting.iter().filter_map(|waits| waits.due).min() {
             ports.wake_at(next);
         }
     }
 
     fn ask(&mut self, mut work: Work<S>, ports: &mut impl Outside<S::Single, S::Multi>) {
-        let mut wanted = Vec::new();
+        let mut wanted = self.spare_locks.pop().unwrap_or_default();
         let owner = match &mut work {
             Work::Single(call) => {
                 self.store.locks_of_single(call, &mut wanted);
@@ -269,13 +312,17 @@ impl<S: LockingStore> LockingPartition<S> {
             Work::Multi(fragment) => {
                 self.store.locks_of(&fragment.call, fragment.round, &mut wanted);
                 let id = fragment.id;
-                let store = &mut self.store;
-                let here = self.here.entry(id).or_insert_with(|| Here {
-                    _call: fragment.call.clone(),
-                    part: Some(store.begin()),
-                    grants: Vec::new(),
-                    held: Vec::new(),
+                let at = self.place_of(id).unwrap_or_else(|| {
+                    let here = Here {
+                        _call: fragment.call.clone(),
+                        part: Some(self.store.begin()),
+                        grants: self.spare_grants.pop().unwrap_or_default(),
+                        held: self.spare_locks.pop().unwrap_or_default(),
+                    };
+                    self.here.push((id, here));
+                    self.here.len() - 1
                 });
+                let (_, here) = &mut self.here[at];
                 let covers = |held: &LockRequest, wanted: &LockRequest| {
                     held.lock() == wanted.lock() && held.mode().covers(wanted.mode())
                 };
@@ -287,12 +334,12 @@ impl<S: LockingStore> LockingPartition<S> {
         let due = self.due(&work, ports.now());
         match self.space.ask(Asker { owner, work, wanted, grant: 0 }) {
             Ok(asker) => {
-                self.owners.insert(asker.grant, owner);
+                self.note_owner(asker.grant, owner);
                 self.granted.push(asker);
             }
             Err(grant) => {
-                self.owners.insert(grant, owner);
-                self.waiting.insert(owner, (grant, due));
+                self.note_owner(grant, owner);
+                self.waiting.push(Waits { owner, grant, due });
                 while let Some(victim) = self.victim(owner) {
                     match self.holds_nothing(victim) {
                         true => self.ask_later(victim),
@@ -304,92 +351,114 @@ impl<S: LockingStore> LockingPartition<S> {
         }
     }
 
+    fn note_owner(&mut self, grant: u32, owner: Owner) {
+        let at = grant as usize;
+        if self.owners.len() <= at {
+            self.owners.resize(at + 1, owner);
+        }
+        self.owners[at] = owner;
+    }
+
     /// Who gives way in a circle that `start` waits in, if it waits in one.
-    fn victim(&self, start: Owner) -> Option<Owner> {
-        let mut reached_from = BTreeMap::new();
-        let mut to_visit = vec![start];
+    fn victim(&mut self, start: Owner) -> Option<Owner> {
+        let mut reached = std::mem::take(&mut self.reached);
+        let mut to_visit = std::mem::take(&mut self.to_visit);
+        reached.clear();
+        to_visit.clear();
+        to_visit.push(start);
+        let mut victim = None;
         while let Some(owner) = to_visit.pop() {
-            let Some(&(grant, _)) = self.waiting.get(&owner) else { continue };
+            let Some(Waits { grant, .. }) = self.waits(owner) else { continue };
             let mut closes = false;
             self.space.visit_blockers(grant, |blocker| {
-                let blocker = self.owners[&blocker];
+                let blocker = self.owners[blocker as usize];
                 closes |= blocker == start;
-                reached_from.entry(blocker).or_insert_with(|| {
+                if reached.iter().all(|&(known, _)| known != blocker) {
+                    reached.push((blocker, owner));
                     to_visit.push(blocker);
-                    owner
-                });
+                }
             });
             if closes {
-                let before = |&at: &Owner| (at != start).then(|| reached_from[&at]);
-                let circle: Vec<_> = std::iter::successors(Some(owner), before).collect();
-                let single = circle.iter().find(|member| matches!(member, Owner::Single(_)));
-                let idle = || circle.iter().find(|&&member| self.holds_nothing(member));
-                return Some(*single.or_else(idle).unwrap_or(&start));
+                let before = |&at: &Owner| {
+                    let from = reached.iter().find(|&&(known, _)| known == at);
+                    from.filter(|_| at != start).map(|&(_, from)| from)
+                };
+                let circle = || std::iter::successors(Some(owner), before);
+                let single = circle().find(|member| matches!(member, Owner::Single(_)));
+                let idle = || circle().find(|&member| self.holds_nothing(member));
+                victim = Some(single.or_else(idle).unwrap_or(start));
+                break;
             }
         }
-        None
+        (self.reached, self.to_visit) = (reached, to_visit);
+        victim
     }
 
     /// Whether one that waits has done nothing here with what it holds.
     fn holds_nothing(&self, owner: Owner) -> bool {
         match owner {
             Owner::Single(_) => true,
-            Owner::Multi(id) => self.here[&id].grants.is_empty(),
+            Owner::Multi(id) => {
+                self.place_of(id).is_none_or(|at| self.here[at].1.grants.is_empty())
+            }
         }
     }
 
     /// Has one that waits and has done nothing here stand behind all others.
     fn ask_later(&mut self, owner: Owner) {
-        let work = self.withdraw(owner);
+        let Asker { work, wanted, .. } = self.withdraw(owner);
+        self.put_away(wanted);
         if let Owner::Multi(id) = owner
-            && let Some(here) = self.here.get_mut(&id)
+            && let Some(at) = self.place_of(id)
         {
-            here.held.clear();
+            self.here[at].1.held.clear();
         }
         self.unexecuted.push_back(work);
     }
 
     /// Has a call of several partitions that waits be undone everywhere, and begin again.
     fn give_way(&mut self, owner: Owner, ports: &mut impl Outside<S::Single, S::Multi>) {
-        if let Work::Multi(fragment) = self.withdraw(owner) {
+        let Asker { work, wanted, .. } = self.withdraw(owner);
+        self.put_away(wanted);
+        if let Work::Multi(fragment) = work {
             self.report(&fragment, Vote::Again, ports); // its end comes as an answer
         }
     }
 
-    fn withdraw(&mut self, owner: Owner) -> Work<S> {
-        let (grant, _) = self.waiting.remove(&owner).expect("it waits");
-        self.owners.remove(&grant);
-        let mut granted = Vec::new();
-        let asker = self.space.withdraw(grant, &mut granted);
-        self.take_granted(granted);
-        asker.work
+    fn withdraw(&mut self, owner: Owner) -> Asker<S> {
+        let at = self.waiting.iter().position(|waits| waits.owner == owner).expect("it waits");
+        let Waits { grant, .. } = self.waiting.remove(at);
+        let asker = self.space.withdraw(grant, &mut self.going_on);
+        self.take_granted();
+        asker
     }
 
     fn release(&mut self, grant: u32) {
-        self.owners.remove(&grant);
-        let mut granted = Vec::new();
-        self.space.release(grant, Position::default(), &mut granted);
-        self.take_granted(granted);
+        self.space.release(grant, Position::default(), &mut self.going_on);
+        self.take_granted();
     }
 
-    fn take_granted(&mut self, granted: Vec<Asker<S>>) {
-        for asker in granted {
-            self.waiting.remove(&asker.owner);
+    fn take_granted(&mut self) {
+        for asker in self.going_on.drain(..) {
+            self.waiting.retain(|waits| waits.owner != asker.owner);
             self.granted.push(asker);
         }
     }
 
     fn run(&mut self, asker: Asker<S>, ports: &mut impl Outside<S::Single, S::Multi>) {
-        match asker.work {
+        let Asker { work, wanted, grant, .. } = asker;
+        self.put_away(wanted);
+        match work {
             Work::Single(call) => {
                 ports.spend(Section::LockedSingle);
                 self.run_single(call, ports);
-                self.release(asker.grant);
+                self.release(grant);
             }
             Work::Multi(fragment) => {
                 ports.spend(Section::LockedFragment);
-                let Some(here) = self.here.get_mut(&fragment.id) else { return };
-                here.grants.push(asker.grant);
+                let Some(at) = self.place_of(fragment.id) else { return };
+                let (_, here) = &mut self.here[at];
+                here.grants.push(grant);
                 let Some(mut part) = here.part.take() else { return };
                 let vote = self.store.run_fragment(&fragment.call, fragment.round, &mut part);
                 here.part = self.store.keep(part, vote);
