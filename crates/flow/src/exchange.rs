@@ -143,8 +143,8 @@ impl<M: Send> Exchange<M> {
         moments.into_iter().flatten().min()
     }
 
-    /// Sleeps until there is a message, or a new one on its way; until `ready`, or until `deadline`.
-    /// What was sent has been published.
+    /// Sleeps until there is a message, or a new one on its way; until `ready`, or until
+    /// `deadline`. What was sent has been published.
     pub fn wait(&mut self, deadline: Option<Ticks>, ready: impl Fn() -> bool) {
         let deadline = self.deadline(deadline);
         let Self { bed, receivers, .. } = self;

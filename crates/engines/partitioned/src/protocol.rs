@@ -60,8 +60,9 @@ pub trait MultiCall: Clone {
     /// A partition of its, and the last round in which there is something to do there.
     fn participant(&self, at: usize) -> (u16, u32);
 
-    /// Whether its partitions stand still until it has ended, since one of them may work with the
-    /// data of others: nobody runs behind it anywhere, however few rounds it has there.
+    /// Whether its partitions stand still until it has ended, since the one with the most rounds
+    /// works with the data of all: nobody runs behind it anywhere, however few rounds it has there,
+    /// and that one ends first.
     fn stands_still(&self) -> bool {
         false
     }
@@ -231,6 +232,11 @@ pub enum Message<S, M> {
     Report(Report),
     /// coordinator to partition: a call has ended
     End(CallId, Outcome),
+    /// coordinator to partition: so has a call for which others stand still; they are told when
+    /// this partition has made its changes final, or taken them back
+    EndFirst(CallId, Outcome),
+    /// partition to coordinator: it has
+    EndedFirst(CallId),
     /// coordinator to partition, where there are several coordinators: its batch ends here, and the
     /// next coordinator's turn has come
     BatchEnd(u16),

@@ -74,6 +74,8 @@ impl Owner {
             (Self::Queues(own), Message::Single(call)) => own.take_single(call),
             (Self::Queues(own), Message::Fragment(fragment)) => own.take_fragment(fragment),
             (Self::Queues(own), Message::End(id, outcome)) => own.take_end(id, outcome, ports),
+            (Self::Queues(own), Message::EndFirst(id, end)) => own.take_end_first(id, end, ports),
+            (Self::Locks(own), Message::EndFirst(id, end)) => own.take_end_first(id, end, ports),
             (Self::Queues(own), Message::BatchEnd(number)) => own.take_batch_end(number),
             (Self::Locks(own), Message::Single(call)) => own.take_single(call),
             (Self::Locks(own), Message::Fragment(fragment)) => own.take_fragment(fragment),
@@ -267,6 +269,7 @@ impl Thread {
                     match message {
                         Message::Begin(call) => own.take_call(call, &mut ports),
                         Message::Report(report) => own.take_report(report, &mut ports),
+                        Message::EndedFirst(id) => own.take_ended_first(id, &mut ports),
                         _ => unreachable!("coordinators are sent calls and reports"),
                     }
                 }

@@ -40,6 +40,8 @@ pub struct Coordinator<C: Steering> {
     /// in their order
     active: VecDeque<Active<C::Multi>>,
     begun: u64,
+    /// decided, for which partitions stand still: until the one that ends first has
+    ending: Vec<Ending<C::Multi>>,
     /// lists of reports that are not used
     spare: Vec<Vec<Option<Report>>>,
     /// the greatest position that it has given
@@ -64,6 +66,18 @@ struct Active<M> {
     round: u32,
     /// by participant: from this round
     reports: Vec<Option<Report>>,
+}
+
+/// A call that is decided, and that one partition has been told of.
+struct Ending<M> {
+    id: CallId,
+    call: M,
+    attempt: u32,
+    outcome: Outcome,
+    /// it begins again
+    again: bool,
+    /// told already
+    first: u16,
 }
 
 impl<M: MultiCall> Active<M> {
@@ -101,6 +115,7 @@ impl<C: Steering> Coordinator<C> {
             steering,
             partitions: partitions.into_iter().map(wire).collect(),
             active: VecDeque::new(),
+            ending: Vec::new(),
             begun: 0,
             spare: Vec::new(),
             last: Position::default(),
@@ -114,7 +129,7 @@ impl<C: Steering> Coordinator<C> {
 
     /// Whether all calls have ended.
     pub fn is_idle(&self) -> bool {
-        self.active.is_empty()
+        self.active.is_empty() && self.ending.is_empty()
     }
 
     /// Begins a call.
@@ -185,11 +200,7 @@ impl<C: Steering> Coordinator<C> {
                 at += 1;
                 continue;
             };
-            let call = self.end(at, outcome, ports);
-            match failure {
-                Some(Vote::Again) => self.begin(call, attempt + 1, ports),
-                _ => ports.send(call.home(), Message::MultiEnded(call, outcome)),
-            }
+            self.end(at, (outcome, failure == Some(Vote::Again), attempt), ports);
         }
     }
 
@@ -233,38 +244,76 @@ impl<C: Steering> Coordinator<C> {
         self.partitions[usize::from(partition)].address
     }
 
-    /// Ends a call, and tells its partitions.
+    /// Ends a call, and tells its partitions; it may begin again.
     fn end<S>(
         &mut self,
         at: usize,
-        outcome: Outcome,
+        (outcome, again, attempt): (Outcome, bool, u32),
         ports: &mut impl Outside<S, C::Multi>,
-    ) -> C::Multi {
-        let ended = self.active.remove(at).expect("it has just been looked at");
-        for (partition, _) in ended.participants() {
-            ports.send(self.address_of(partition), Message::End(ended.id, outcome));
-        }
-        match outcome {
-            Outcome::Committed(position) => {
-                self.last = position.max(self.last);
-                let reports = self.active.iter_mut().flat_map(|active| &mut active.reports);
-                for report in reports.flatten() {
-                    if report.follows.is_some_and(|followed| followed.id == ended.id) {
-                        report.follow_committed(self.last); // I3
-                    }
-                }
-            }
-            Outcome::Undone => {
-                for (partition, _) in ended.participants() {
-                    let wire = &mut self.partitions[usize::from(partition)];
-                    wire.undone += 1;
-                    wire.unconfirmed.push_back((wire.undone, ended.id));
-                    self.forget_reports(ended.id, partition);
+    ) {
+        let Active { id, call, reports, .. } = self.active.remove(at).expect("it was looked at");
+        if let Outcome::Committed(position) = outcome {
+            self.last = position.max(self.last);
+            let reports = self.active.iter_mut().flat_map(|active| &mut active.reports);
+            for report in reports.flatten() {
+                if report.follows.is_some_and(|followed| followed.id == id) {
+                    report.follow_committed(self.last); // I3
                 }
             }
         }
-        self.spare.push(ended.reports);
-        ended.call
+        self.spare.push(reports);
+        if call.stands_still() {
+            let all = (0..call.participants()).map(|at| call.participant(at));
+            let (first, _) = all.max_by_key(|&(_, last)| last).expect("it has some");
+            self.tell_end(id, first, outcome);
+            ports.send(self.address_of(first), Message::EndFirst(id, outcome));
+            self.ending.push(Ending { id, call, attempt, outcome, again, first });
+            return;
+        }
+        for at in 0..call.participants() {
+            let (partition, _) = call.participant(at);
+            self.tell_end(id, partition, outcome);
+            ports.send(self.address_of(partition), Message::End(id, outcome));
+        }
+        self.tell_home(call, (outcome, again, attempt), ports);
+    }
+
+    /// The partition that ends first has: the others may go on.
+    pub fn take_ended_first<S>(&mut self, id: CallId, ports: &mut impl Outside<S, C::Multi>) {
+        ports.spend(Section::Coordinate);
+        let at = self.ending.iter().position(|ending| ending.id == id).expect("it was asked");
+        let Ending { call, attempt, outcome, again, first, .. } = self.ending.remove(at);
+        for at in 0..call.participants() {
+            let (partition, _) = call.participant(at);
+            if partition != first {
+                self.tell_end(id, partition, outcome);
+                ports.send(self.address_of(partition), Message::End(id, outcome));
+            }
+        }
+        self.tell_home(call, (outcome, again, attempt), ports);
+    }
+
+    /// Takes note that a partition is told of an end.
+    fn tell_end(&mut self, id: CallId, partition: u16, outcome: Outcome) {
+        if outcome == Outcome::Undone {
+            let wire = &mut self.partitions[usize::from(partition)];
+            wire.undone += 1;
+            wire.unconfirmed.push_back((wire.undone, id));
+            self.forget_reports(id, partition);
+        }
+    }
+
+    /// Tells a call's home how it has ended, or begins it again.
+    fn tell_home<S>(
+        &mut self,
+        call: C::Multi,
+        (outcome, again, attempt): (Outcome, bool, u32),
+        ports: &mut impl Outside<S, C::Multi>,
+    ) {
+        match again {
+            true => self.begin(call, attempt + 1, ports),
+            false => ports.send(call.home(), Message::MultiEnded(call, outcome)),
+        }
     }
 
     /// Forgets what a partition has reported of calls that it is undoing along with `undone`.
