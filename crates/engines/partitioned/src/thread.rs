@@ -57,8 +57,8 @@ const BATCH: u64 = 100_000;
 
 /// A partition's owner.
 enum Owner {
-    Queues(Partition<Rows>),
-    Locks(LockingPartition<Rows>),
+    Queues(Box<Partition<Rows>>),
+    Locks(Box<LockingPartition<Rows>>),
 }
 
 impl Owner {
@@ -149,12 +149,14 @@ impl Thread {
                 Scheme::Locking => {
                     let settings = locking::Settings { locks, time_out: TIME_OUT };
                     let coordinators = coordinators.clone();
-                    Owner::Locks(LockingPartition::new(partition, settings, coordinators, rows))
+                    let own = LockingPartition::new(partition, settings, coordinators, rows);
+                    Owner::Locks(Box::new(own))
                 }
                 scheme => {
                     let speculation = scheme.speculation();
                     let settings = partition::Settings { speculation, depth };
-                    Owner::Queues(Partition::new(partition, settings, coordinators.clone(), rows))
+                    let own = Partition::new(partition, settings, coordinators.clone(), rows);
+                    Owner::Queues(Box::new(own))
                 }
             }
         };

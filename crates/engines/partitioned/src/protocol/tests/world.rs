@@ -97,7 +97,7 @@ pub struct Member {
 
 pub enum Role {
     Partition(Partition<Counters>),
-    Locking(LockingPartition<Counters>),
+    Locking(Box<LockingPartition<Counters>>),
     Coordinator(Coordinator<Clerk>),
     Home(Home),
 }
@@ -217,7 +217,8 @@ impl<C: Costs<Member>> World<C> {
                     Role::Partition(Partition::new(number, settings, coordinators, counters))
                 }
                 Scheme::Locks(settings) => {
-                    Role::Locking(LockingPartition::new(number, settings, coordinators, counters))
+                    let own = LockingPartition::new(number, settings, coordinators, counters);
+                    Role::Locking(Box::new(own))
                 }
             }
         };
