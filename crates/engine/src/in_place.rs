@@ -19,6 +19,8 @@ mod change;
 mod finish;
 mod key_ranges;
 mod prior;
+#[cfg(test)]
+mod tests;
 mod visit;
 mod walk;
 

@@ -88,8 +88,9 @@ impl<'a, P: Protection> InPlace<'a, P> {
                 // keys, so the index hashes its declared columns only.
                 let index = schema.catalog.index(range.index);
                 hash_index.get_all(key::hash(range.prefix), found);
-                if !moved.is_empty() {
-                    // A row that moved away and back has two entries until commit.
+                if P::RUNS_AHEAD || !moved.is_empty() {
+                    // A row that moved away and back has two entries until commit, also of who
+                    // moved it and is undecided.
                     found.sort_unstable_by_key(|id| id.bits());
                     found.dedup();
                 }
