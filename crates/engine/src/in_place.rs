@@ -57,9 +57,8 @@ const RECORDS_KEPT: usize = 1 << 15;
 #[derive(Debug)]
 pub struct Scratch {
     worker: WorkerId,
-    undo: UndoLog,
-    /// the undo log has entries that commit must look at
-    unsettled: bool,
+    /// the transaction's
+    part: Part,
     key: KeyBuffer,
     other_key: KeyBuffer,
     row: Vec<u64>,
@@ -68,8 +67,6 @@ pub struct Scratch {
     /// as storage copies keys out: what stands before one
     prior: StoredKey,
     walk: WalkBuffers,
-    /// hash entries that commit removes: the rows moved on to other keys
-    moved: Vec<MovedEntry>,
     /// where the last insert into a B+-tree went, and which tree that was: a NewOrder's order
     /// lines follow one another
     last_insert: (Option<IndexId>, Hint),
@@ -92,8 +89,7 @@ impl Scratch {
     pub fn new(worker: WorkerId) -> Self {
         Self {
             worker,
-            undo: UndoLog::new(),
-            unsettled: false,
+            part: Part::default(),
             key: KeyBuffer::new(),
             other_key: KeyBuffer::new(),
             row: Vec::new(),
@@ -101,7 +97,6 @@ impl Scratch {
             scan: ScanBuffers::default(),
             prior: StoredKey::new(),
             walk: WalkBuffers::default(),
-            moved: Vec::new(),
             last_insert: (None, Hint::default()),
             records: Vec::new(),
             values: ValueEncoder::default(),
@@ -119,13 +114,13 @@ impl Scratch {
 
     /// Has a session pay for what its transactions change; see [`UndoLog::charge_to`].
     pub fn charge_to(&mut self, interrupt: Option<&Arc<Interrupt>>) {
-        self.undo.charge_to(interrupt);
+        self.part.undo.charge_to(interrupt);
     }
 
     /// A statement has ended, its transaction goes on; see [`UndoLog::end_statement`].
     #[inline]
     pub fn end_statement(&mut self) {
-        self.undo.end_statement();
+        self.part.undo.end_statement();
     }
 
     /// The worker.
@@ -135,18 +130,18 @@ impl Scratch {
 
     /// A place to which the transaction can be taken back.
     pub fn savepoint(&self) -> Savepoint {
-        Savepoint { undo: self.undo.savepoint(), moved: self.moved.len() }
+        Savepoint { undo: self.part.undo.savepoint(), moved: self.part.moved.len() }
     }
 
     /// How many changes the transaction has made that are not taken back.
     pub fn changes(&self) -> usize {
-        self.undo.len()
+        self.part.undo.len()
     }
 
     /// Whether the transaction has changed nothing so far.
     #[inline]
     pub fn is_unchanged(&self) -> bool {
-        self.undo.is_empty()
+        self.part.undo.is_empty()
     }
 
     /// The hash of what was changed since, by which a replay is compared with the run (see
@@ -154,28 +149,29 @@ impl Scratch {
     /// of the transaction.
     #[inline]
     pub fn changed_since(&self, savepoint: &Savepoint) -> Option<u64> {
-        self.undo.changed_since(&savepoint.undo)
+        self.part.undo.changed_since(&savepoint.undo)
     }
 
     /// Appends what the transaction has changed to an entry of a log of values. Its rows are still
     /// its own.
     pub fn encode_values(&mut self, schema: &Schema, out: &mut Vec<u8>) {
-        self.values.encode(out, schema, &self.undo);
+        self.values.encode(out, schema, &self.part.undo);
     }
 
     /// Whether a commit has something to remove or to free.
     #[inline]
     pub fn is_unsettled(&self) -> bool {
-        self.unsettled
+        self.part.unsettled
     }
 }
 
-/// What undoes a transaction that waits for its end while others run, with whose buffers it shares
-/// nothing.
+/// What a transaction has changed, and what undoes it. It can be kept apart while others run.
 #[derive(Default, Debug)]
 pub struct Part {
     undo: UndoLog,
+    /// the undo log has entries that commit must look at
     unsettled: bool,
+    /// hash entries that commit removes: the rows moved on to other keys
     moved: Vec<MovedEntry>,
 }
 
@@ -184,9 +180,7 @@ impl Scratch {
     /// everything is as it was.
     #[inline]
     pub fn exchange(&mut self, part: &mut Part) {
-        std::mem::swap(&mut self.undo, &mut part.undo);
-        std::mem::swap(&mut self.unsettled, &mut part.unsettled);
-        std::mem::swap(&mut self.moved, &mut part.moved);
+        std::mem::swap(&mut self.part, part);
     }
 
     /// Whether the transaction itself has removed a row, which is a ghost.
@@ -194,14 +188,14 @@ impl Scratch {
         let is_it = |entry: UndoEntry<'_>| {
             (entry.table, entry.record) == (table, id) && entry.undo == Undo::Deleted
         };
-        self.undo.iter().any(is_it)
+        self.part.undo.iter().any(is_it)
     }
 
     /// Whether the transaction itself has made the ghost entry under a key: its row has moved on.
     fn has_moved(&self, (table, index): (TableId, usize), key: IndexKey<'_>) -> bool {
         let change = IndexChange::Ghosted;
         let it = Undo::Index { index, change, key };
-        self.undo.iter().any(|entry| entry.table == table && entry.undo == it)
+        self.part.undo.iter().any(|entry| entry.table == table && entry.undo == it)
     }
 }
 
@@ -223,7 +217,7 @@ pub struct InPlace<'a, P: Protection> {
 impl<'a, P: Protection> InPlace<'a, P> {
     /// An access path for a transaction that begins.
     pub fn new(schema: &'a Schema, scratch: &'a mut Scratch, protection: P) -> Self {
-        debug_assert!(scratch.undo.is_empty(), "the last transaction was committed or undone");
+        debug_assert!(scratch.part.undo.is_empty(), "the last transaction was committed or undone");
         Self::resume(schema, scratch, protection)
     }
 
@@ -465,7 +459,7 @@ impl<'a, P: Protection> RecordAccess for InPlace<'a, P> {
             return self.change_row(table, record, &change, &[]);
         }
         self.keep_for_checkpoint(table, record);
-        let undo = &mut self.scratch.undo;
+        let undo = &mut self.scratch.part.undo;
         change::set_int(undo, table, record.id(), record.row(), field, value);
         Ok(Inserted::Yes)
     }

@@ -448,19 +448,6 @@ impl Committer {
         procedure: &CompiledProcedure,
         frame: &Frame,
     ) {
-        self.enter_in_log(commit, company, invocation, procedure);
-        self.trace(commit.position, invocation, procedure, frame);
-    }
-
-    /// Appends the entry of a committed call, if it has none yet, and leaves its epoch.
-    #[inline]
-    fn enter_in_log(
-        &self,
-        commit: Commit,
-        company: Company,
-        invocation: &Invocation,
-        procedure: &CompiledProcedure,
-    ) {
         if let (Some(log), Effect::Write { .. }) = (&self.journal.log, commit.effect) {
             if !commit.has_entry {
                 self.append_command(commit, company, invocation, procedure);
@@ -470,6 +457,7 @@ impl Committer {
                 false => log.leave(self.worker),
             }
         }
+        self.trace(commit.position, invocation, procedure, frame);
     }
 
     /// Traces a committed call, whose result is in the frame.

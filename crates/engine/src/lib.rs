@@ -20,6 +20,7 @@
 pub mod back_off;
 pub mod checkpoint;
 pub mod contract;
+pub mod crew;
 pub mod ghosts;
 pub mod in_place;
 pub mod interactive;

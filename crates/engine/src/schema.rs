@@ -574,7 +574,7 @@ impl KnownSchema {
         Self { schema: shared.current(), generation }
     }
 
-    /// It.
+    /// The schema, to be kept.
     pub fn get(&self) -> &Arc<Schema> {
         &self.schema
     }

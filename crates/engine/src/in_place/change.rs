@@ -120,7 +120,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         if old.len() == row.len() {
             for (at, (old_word, &new)) in old.iter().zip(row).enumerate() {
                 if old_word.load(Relaxed) != new {
-                    self.scratch.undo.change_word(table, id, (old, at), |_| new);
+                    self.scratch.part.undo.change_word(table, id, (old, at), |_| new);
                 }
             }
             return Ok(Inserted::Yes);
@@ -140,7 +140,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         heap: &[u8],
     ) -> Result<(), Stop> {
         let layout = &self.schema.catalog.table(table).layout;
-        let undo = &mut self.scratch.undo;
+        let undo = &mut self.scratch.part.undo;
         let (row, id) = (record.row(), record.id());
         for (at, &(column, datum)) in changes.iter().enumerate() {
             let field = layout.field(column);
@@ -179,17 +179,17 @@ impl<'a, P: Protection> InPlace<'a, P> {
         let records = self.schema.table(table).records();
         let id = record.id();
         let scratch = &mut *self.scratch;
-        scratch.undo.note_rebuilt(table, record.row(), &scratch.row);
+        scratch.part.undo.note_rebuilt(table, record.row(), &scratch.row);
         if scratch.row.len() <= record.capacity_words() {
-            scratch.undo.log_row(table, record);
+            scratch.part.undo.log_row(table, record);
             let stored = record.try_store_row(&scratch.row);
             debug_assert!(stored, "the capacity was looked at");
             return Ok(());
         }
         let prior =
             records.grow(scratch.worker, id, &scratch.row).map_err(|_| Stop::OutOfMemory)?;
-        scratch.undo.log_grown(table, id, prior);
-        scratch.unsettled = true;
+        scratch.part.undo.log_grown(table, id, prior);
+        scratch.part.unsettled = true;
         Ok(())
     }
 
@@ -249,7 +249,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
                 match Self::enter(protection, part, tree, (new, id.bits()), None)? {
                     None => {
                         let added = IndexChange::Added;
-                        scratch.undo.log_index(index.table, id, number, added, key);
+                        scratch.part.undo.log_index(index.table, id, number, added, key);
                     }
                     Some(existing) if RecordId::from_bits(existing) == id => {
                         if live_record(existing).is_none() {
@@ -260,7 +260,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
                                 protection.changed(part.name(), Change::of_node(change));
                             });
                             let revived = IndexChange::Revived;
-                            scratch.undo.log_index(index.table, id, number, revived, key);
+                            scratch.part.undo.log_index(index.table, id, number, revived, key);
                         }
                     }
                     // The other row moved on to another key, or was removed, by this transaction:
@@ -286,8 +286,8 @@ impl<'a, P: Protection> InPlace<'a, P> {
                         tree.replace_observed(new, id.bits(), |change| {
                             protection.changed(part.name(), Change::of_node(change));
                         });
-                        scratch.undo.log_index(index.table, other, number, change, key);
-                        scratch.unsettled = true;
+                        scratch.part.undo.log_index(index.table, other, number, change, key);
+                        scratch.part.unsettled = true;
                     }
                 }
             }
@@ -312,7 +312,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
                     return Ok(Inserted::Duplicate(index.id));
                 }
                 let key = IndexKey::Hash(hash);
-                scratch.undo.log_index(index.table, id, number, IndexChange::Added, key);
+                scratch.part.undo.log_index(index.table, id, number, IndexChange::Added, key);
             }
         }
         Ok(Inserted::Yes)
@@ -331,15 +331,15 @@ impl<'a, P: Protection> InPlace<'a, P> {
                 let observe = |change| protection.changed(part.name(), Change::of_node(change));
                 if tree.set_ghost_observed(old, id.bits(), true, observe) {
                     let (ghosted, key) = (IndexChange::Ghosted, IndexKey::Bytes(old));
-                    scratch.undo.log_index(table, id, number, ghosted, key);
+                    scratch.part.undo.log_index(table, id, number, ghosted, key);
                 }
             }
             StoredIndex::Hash(_) => {
                 let hash = self.schema.entry_hash(index, old);
-                scratch.moved.push(MovedEntry { table, number, hash, record: id });
+                scratch.part.moved.push(MovedEntry { table, number, hash, record: id });
             }
         }
-        scratch.unsettled = true;
+        scratch.part.unsettled = true;
     }
 
     /// Inserts a row with all its entries, or leaves everything as it was.
@@ -358,7 +358,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         let before = scratch.savepoint();
         let records = schema.table(table).records();
         let id = records.allocate(scratch.worker, row).map_err(|_| Stop::OutOfMemory)?;
-        scratch.undo.log_inserted(table, id, row);
+        scratch.part.undo.log_inserted(table, id, row);
         self.protection.born(table, records.record(id));
         if let Some(at) = primary
             && let Some(existing) = self.add_primary(at, id)?
@@ -412,7 +412,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
                 IndexKey::Hash(at.hash)
             }
         };
-        self.scratch.undo.log_index(table, id, number, IndexChange::Added, key);
+        self.scratch.part.undo.log_index(table, id, number, IndexChange::Added, key);
         Ok(None)
     }
 
@@ -482,16 +482,16 @@ impl<'a, P: Protection> InPlace<'a, P> {
         }
         let scratch = &mut *self.scratch;
         if row.len() <= record.capacity_words() {
-            scratch.undo.log_row(table, record);
+            scratch.part.undo.log_row(table, record);
             let stored = record.try_store_row(row);
             debug_assert!(stored, "the capacity was looked at");
         } else {
             let prior = records.grow(scratch.worker, id, row).map_err(|_| Stop::OutOfMemory)?;
-            scratch.undo.log_grown(table, id, prior);
+            scratch.part.undo.log_grown(table, id, prior);
         }
-        scratch.undo.log_revived(table, id, row);
+        scratch.part.undo.log_revived(table, id, row);
         record.clear_ghost();
-        scratch.unsettled = true;
+        scratch.part.unsettled = true;
         Ok(Inserted::Yes)
     }
 
@@ -551,9 +551,9 @@ impl<'a, P: Protection> InPlace<'a, P> {
             }
         }
         self.keep_for_checkpoint(table, record);
-        self.scratch.undo.log_deleted(table, record);
+        self.scratch.part.undo.log_deleted(table, record);
         record.set_ghost();
-        self.scratch.unsettled = true;
+        self.scratch.part.unsettled = true;
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Conflict, Stop};
 
 use super::key_ranges::{self, Reach};
-use super::{InPlace, Savepoint, Scratch};
+use super::{InPlace, Part, Savepoint, Scratch};
 use crate::journal::{Commit, Committer, Effect};
 use crate::protection::Protection;
 use crate::schema::Schema;
@@ -60,8 +60,7 @@ impl<P: Protection> InPlace<'_, P> {
     pub fn commit_values(&mut self, committer: &Committer, met: Position) -> Result<Commit, Stop> {
         let commit = committer.commit(met, self.effect())?;
         self.protection.commits_at(commit.position());
-        let Scratch { undo, values, .. } = &mut *self.scratch;
-        Ok(committer.append_values(commit, |out| values.encode(out, self.schema, undo)))
+        Ok(committer.append_values(commit, |out| self.scratch.encode_values(self.schema, out)))
     }
 
     #[inline]
@@ -76,8 +75,8 @@ impl<P: Protection> InPlace<'_, P> {
         commit: Commit,
         invocation: &Invocation,
     ) -> Commit {
-        let Scratch { undo, values, .. } = &mut *self.scratch;
-        committer.record_values(commit, invocation, |out| values.encode(out, self.schema, undo))
+        committer
+            .record_values(commit, invocation, |out| self.scratch.encode_values(self.schema, out))
     }
 
     /// As [`InPlace::commit_values`], for a transaction that is validated once it has its place:
@@ -97,8 +96,7 @@ impl<P: Protection> InPlace<'_, P> {
             committer.abandon(commit);
             return Err(Stop::Conflict(Conflict::Validation));
         }
-        let Scratch { undo, values, .. } = &mut *self.scratch;
-        Ok(committer.append_values(commit, |out| values.encode(out, self.schema, undo)))
+        Ok(committer.append_values(commit, |out| self.scratch.encode_values(self.schema, out)))
     }
 
     /// Makes the changes final. Called with everything still held: removed rows and entries leave
@@ -106,10 +104,10 @@ impl<P: Protection> InPlace<'_, P> {
     #[inline]
     pub fn commit(self) {
         let Self { schema, scratch, mut protection, .. } = self;
-        if scratch.unsettled {
+        if scratch.part.unsettled {
             settle(schema, scratch, &mut protection);
         }
-        scratch.undo.clear();
+        scratch.part.undo.clear();
         key_ranges::housekeep(schema, &mut protection, &mut scratch.prior);
     }
 
@@ -117,11 +115,11 @@ impl<P: Protection> InPlace<'_, P> {
     pub fn undo(self) {
         let Self { schema, scratch, mut protection, .. } = self;
         let worker = scratch.worker;
-        scratch.undo.rollback(|entry| {
+        scratch.part.undo.rollback(|entry| {
             key_ranges::undo(schema, worker, &mut protection, Reach::Whole, &entry);
         });
-        scratch.moved.clear();
-        scratch.unsettled = false;
+        scratch.part.moved.clear();
+        scratch.part.unsettled = false;
         key_ranges::housekeep(schema, &mut protection, &mut scratch.prior);
     }
 
@@ -130,16 +128,16 @@ impl<P: Protection> InPlace<'_, P> {
     pub fn take_back(&mut self, before: Savepoint) {
         let (schema, worker) = (self.schema, self.scratch.worker);
         let protection = &mut self.protection;
-        self.scratch.undo.rollback_to(before.undo, |entry| {
+        self.scratch.part.undo.rollback_to(before.undo, |entry| {
             key_ranges::undo(schema, worker, protection, Reach::Part, &entry);
         });
-        self.scratch.moved.truncate(before.moved);
+        self.scratch.part.moved.truncate(before.moved);
     }
 }
 
 #[cold]
 fn settle<P: Protection>(schema: &Schema, scratch: &mut Scratch, protection: &mut P) {
-    let Scratch { worker, undo, key, moved, .. } = scratch;
+    let Scratch { worker, part: Part { undo, moved, .. }, key, .. } = scratch;
     let kept = P::RUNS_AHEAD.then(|| BroughtBack::of(undo));
     let is_kept = |at, entry: &UndoEntry<'_>| kept.as_ref().is_some_and(|kept| kept.has(at, entry));
     for (at, entry) in undo.iter().enumerate() {
@@ -172,7 +170,7 @@ fn settle<P: Protection>(schema: &Schema, scratch: &mut Scratch, protection: &mu
             index.remove(entry.hash, entry.record);
         }
     }
-    scratch.unsettled = false;
+    scratch.part.unsettled = false;
 }
 
 /// What a transaction has removed and then brought back itself. Who ran ahead may have removed it

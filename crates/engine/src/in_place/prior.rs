@@ -27,8 +27,8 @@ impl Scratch {
     /// Saves the rows of an image's tables that the transaction has changed, as they were before.
     pub(crate) fn keep_prior_rows(&self, schema: &Schema) {
         let mut priors: HashMap<(TableId, RecordId), Prior> = HashMap::new();
-        for at in (0..self.undo.len()).rev() {
-            let entry = self.undo.entry(at);
+        for at in (0..self.part.undo.len()).rev() {
+            let entry = self.part.undo.entry(at);
             let records = schema.table(entry.table).records();
             let record = records.record(entry.record);
             if record.is_captured() || matches!(entry.undo, Undo::Index { .. }) {

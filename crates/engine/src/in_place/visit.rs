@@ -59,7 +59,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         }
         let records = &*path.records;
         let protection = &mut self.protection;
-        let Scratch { key: buffer, scan, found, moved, .. } = &mut *self.scratch;
+        let Scratch { key: buffer, scan, found, part, .. } = &mut *self.scratch;
         let mut stopped = Ok(());
         let mut step = |id: RecordId| {
             let record = records.record(id);
@@ -88,7 +88,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
                 // keys, so the index hashes its declared columns only.
                 let index = schema.catalog.index(range.index);
                 hash_index.get_all(key::hash(range.prefix), found);
-                if P::RUNS_AHEAD || !moved.is_empty() {
+                if P::RUNS_AHEAD || !part.moved.is_empty() {
                     // A row that moved away and back has two entries until commit, also of who
                     // moved it and is undecided.
                     found.sort_unstable_by_key(|id| id.bits());

@@ -214,11 +214,6 @@ impl Crew {
         self.slots.len()
     }
 
-    /// Ends the engine after this round.
-    pub fn end(&self) {
-        self.stopping.store(true, Ordering::Release); // partner: the Acquire in `is_ending`
-    }
-
     /// Whether no call is to be fetched any more.
     pub fn is_ending(&self) -> bool {
         self.stopping.load(Ordering::Acquire) // partner: the Release in `end`
@@ -425,5 +420,16 @@ impl Crew {
     /// The worker in whose name all enter the gate.
     fn gate_number(&self) -> usize {
         self.committers[0].worker().index()
+    }
+}
+
+impl hotrow_engine::crew::Crew for Crew {
+    fn books(&self) -> &PerWorker<WorkerBooks> {
+        &self.books
+    }
+
+    /// After this round.
+    fn end(&self) {
+        self.stopping.store(true, Ordering::Release); // partner: the Acquire in `is_ending`
     }
 }

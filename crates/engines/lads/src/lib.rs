@@ -31,11 +31,11 @@ pub mod worker;
 use std::sync::Arc;
 
 use hotrow_base::ids::WorkerId;
-use hotrow_base::thread::{self, JoinHandle, Team};
+use hotrow_base::thread::Team;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
+use hotrow_engine::crew::RunningCrew;
 use hotrow_engine::journal::Committer;
 use hotrow_engine::source::CallSource;
-use hotrow_engine::statistics::Statistics;
 
 use crate::crew::Crew;
 use crate::options::Settings;
@@ -77,24 +77,5 @@ fn start(
         let worker = Worker::new(crew, number, committer, source, mail, options.step_budget);
         team.spawn(number, move || worker.run())
     });
-    let threads = threads.collect();
-    Ok(Box::new(Running { crew, threads }))
-}
-
-/// The engine that runs.
-struct Running {
-    crew: Arc<Crew>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl RunningEngine for Running {
-    fn statistics(&self) -> Statistics {
-        Statistics::of(&self.crew.books)
-    }
-
-    fn stop(mut self: Box<Self>) -> Statistics {
-        self.crew.end();
-        thread::join_all(self.threads.drain(..));
-        self.statistics()
-    }
+    Ok(Box::new(RunningCrew::new(Arc::clone(&crew), threads)))
 }

@@ -187,13 +187,6 @@ impl Crew {
         self.draining.store(false, Ordering::Relaxed);
     }
 
-    /// Ends the engine: calls that were fetched are finished, then the threads go home.
-    pub fn end(&self) {
-        let mut state = self.state.lock();
-        state.ends = true;
-        self.drain();
-    }
-
     /// Ends the division.
     fn drain(&self) {
         self.draining.store(true, Ordering::Release); // partner: the Acquire in `is_draining`
@@ -235,5 +228,17 @@ impl Crew {
     /// The books, by role.
     fn window(&self, lock_threads: usize) -> Window {
         Window::of(&self.books, &self.queues, lock_threads)
+    }
+}
+
+impl hotrow_engine::crew::Crew for Crew {
+    fn books(&self) -> &PerWorker<WorkerBooks> {
+        &self.books
+    }
+
+    fn end(&self) {
+        let mut state = self.state.lock();
+        state.ends = true;
+        self.drain();
     }
 }

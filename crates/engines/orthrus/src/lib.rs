@@ -42,11 +42,11 @@ pub mod run;
 use std::sync::Arc;
 
 use hotrow_base::ids::WorkerId;
-use hotrow_base::thread::{JoinHandle, Team, join_all};
+use hotrow_base::thread::Team;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
+use hotrow_engine::crew::RunningCrew;
 use hotrow_engine::journal::Committer;
 use hotrow_engine::source::CallSource;
-use hotrow_engine::statistics::Statistics;
 
 use crate::crew::{Crew, Kit};
 use crate::options::Settings;
@@ -71,12 +71,6 @@ pub const ENTRY: EngineEntry = EngineEntry {
     experiments: &[],
 };
 
-/// The running engine.
-struct Orthrus {
-    crew: Arc<Crew>,
-    threads: Vec<JoinHandle<()>>,
-}
-
 fn start(
     ground: Ground,
     options: &EngineOptions,
@@ -95,18 +89,6 @@ fn start(
         let crew = Arc::clone(&crew);
         team.spawn(number, move || crew.work(kit))
     };
-    let threads = sources.into_iter().enumerate().map(spawn).collect();
-    Ok(Box::new(Orthrus { crew, threads }))
-}
-
-impl RunningEngine for Orthrus {
-    fn statistics(&self) -> Statistics {
-        Statistics::of(&self.crew.books)
-    }
-
-    fn stop(mut self: Box<Self>) -> Statistics {
-        self.crew.end();
-        join_all(self.threads.drain(..));
-        self.statistics()
-    }
+    let threads = sources.into_iter().enumerate().map(spawn);
+    Ok(Box::new(RunningCrew::new(Arc::clone(&crew), threads)))
 }

@@ -55,8 +55,7 @@ impl Seats {
         }
     }
 
-    /// The thread that hosts a partition's owner; of all that a thread hosts, number `n` is number
-    /// `n / threads`.
+    /// The thread that hosts a partition's owner.
     pub fn thread_of_partition(self, partition: u16) -> u16 {
         partition % self.threads
     }
@@ -65,6 +64,11 @@ impl Seats {
     /// have no partition.
     pub fn thread_of_coordinator(self, coordinator: u16) -> u16 {
         self.threads - 1 - coordinator % self.threads
+    }
+
+    /// The place of a partition, or a coordinator, among those that its thread hosts.
+    pub fn place_on_thread(self, number: u16) -> usize {
+        usize::from(number / self.threads)
     }
 
     /// By address: the thread that hosts it.
@@ -163,11 +167,6 @@ impl Crew {
             .all(|committer| committer.has_room() && saved_rows.has_room(committer.worker()))
     }
 
-    /// Ends the engine: no more calls are fetched.
-    pub fn end(&self) {
-        self.stopping.store(true, Ordering::Release); // partner: the Acquire in `is_ending`
-    }
-
     /// Whether no more calls are to be fetched.
     pub fn is_ending(&self) -> bool {
         self.stopping.load(Ordering::Acquire) // partner: the Release in `end`
@@ -181,5 +180,15 @@ impl Crew {
     /// Whether there are no calls any more, and there will be none.
     pub fn is_over(&self) -> bool {
         self.homes.load(Ordering::Acquire) == 0 // partner: the Release in `leave_home`
+    }
+}
+
+impl hotrow_engine::crew::Crew for Crew {
+    fn books(&self) -> &PerWorker<WorkerBooks> {
+        &self.books
+    }
+
+    fn end(&self) {
+        self.stopping.store(true, Ordering::Release); // partner: the Acquire in `is_ending`
     }
 }

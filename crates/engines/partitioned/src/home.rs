@@ -35,7 +35,7 @@ use hotrow_engine::reconnaissance::TrialReads;
 use hotrow_engine::source::{CallSource, Fetch};
 use hotrow_engine::worker::{Call, Next};
 use hotrow_flow::exchange::Exchange;
-use hotrow_flow::node::{Address, Ports};
+use hotrow_flow::node::Address;
 use hotrow_log::position::Position;
 use hotrow_transaction::actions::ActionPlan;
 use hotrow_transaction::outcome::Stop;
@@ -136,12 +136,9 @@ impl Home {
 
     /// Has others call this thread away from its source, if it can be; whether it can.
     pub fn set_bell(&self, exchange: &Exchange<Told>) -> bool {
-        let bell = self.source.bell();
-        bell.inspect(|bell| {
-            let bell = Arc::clone(bell);
-            exchange.set_bell(move || bell.ring());
-        })
-        .is_some()
+        let Some(bell) = self.source.bell() else { return false };
+        exchange.set_bell(move || bell.ring());
+        true
     }
 
     /// Whether it is inside the gate.
@@ -195,11 +192,13 @@ impl Home {
     /// Fetches calls, and sends them off; how many. Called inside the gate.
     pub fn fetch(&mut self, world: &Arc<World>, exchange: &mut Exchange<Told>) -> usize {
         let mut fetched = 0;
-        let wants_quiet = self.crew.ground.schema.gate().wants_quiet();
-        while !wants_quiet && fetched < FETCHES_PER_TURN && !exchange.has_late() {
-            if !self.may_fetch() {
-                break;
-            }
+        if self.crew.ground.schema.gate().wants_quiet() || !self.may_fetch() {
+            return fetched;
+        }
+        while fetched < FETCHES_PER_TURN
+            && self.on_their_way < self.crew.in_flight
+            && !exchange.has_late()
+        {
             let mut single = self.free.pop().unwrap_or_else(|| self.new_parcel());
             match single.call.fetch(&mut *self.source, &world.schema) {
                 Fetch::Ready(_) => {
@@ -239,7 +238,7 @@ impl Home {
 
     fn send_single(&self, single: Parcel, to: u16, exchange: &mut Exchange<Told>) {
         let to = self.crew.seats.partition(to);
-        Ports::<_, ()>::send(&mut exchange.ports(self.address()), to, Message::Single(single));
+        exchange.send(to, Message::Single(single));
     }
 
     /// Plans a call, and sends it off.
@@ -304,8 +303,7 @@ impl Home {
         fill(content, &mut self.plan);
         self.away[slot] = Some(single);
         let to = self.crew.seats.coordinator(self.number % self.crew.settings.coordinators);
-        let begin = Message::Begin(Multi(shared));
-        Ports::<_, ()>::send(&mut exchange.ports(self.address()), to, begin);
+        exchange.send(to, Message::Begin(Multi(shared)));
     }
 
     /// Takes a message.

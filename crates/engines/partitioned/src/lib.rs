@@ -53,8 +53,9 @@ use std::sync::Arc;
 
 use hotrow_base::ids::WorkerId;
 use hotrow_base::sync::Spin;
-use hotrow_base::thread::{JoinHandle, Team, join_all};
+use hotrow_base::thread::Team;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
+use hotrow_engine::crew::RunningCrew;
 use hotrow_engine::journal::Committer;
 use hotrow_engine::schema::SharedSchema;
 use hotrow_engine::source::CallSource;
@@ -107,7 +108,7 @@ fn start(
                 SpinlockRunner::new(Arc::clone(&partitions), number, committer)
             }))
         }
-        _ => Box::new(Owning::start(ground, settings, options, sources)),
+        _ => Box::new(start_owners(ground, settings, options, sources)),
     };
     Ok(Box::new(Running { engine, schema }))
 }
@@ -130,55 +131,35 @@ impl RunningEngine for Running {
     }
 }
 
-/// The engine whose threads own partitions.
-struct Owning {
-    crew: Arc<Crew>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl Owning {
-    fn start(
-        ground: Ground,
-        settings: Settings,
-        options: &EngineOptions,
-        sources: Vec<Box<dyn CallSource>>,
-    ) -> Self {
-        let threads = options.threads;
-        assert_eq!(sources.len(), threads, "one source per thread");
-        let journal = Arc::clone(&ground.journal);
-        let worker = |number| WorkerId(options.first_worker.0 + number as u16);
-        let committers = (0..threads).map(|number| Committer::new(&journal, worker(number)));
-        let in_flight = settings.in_flight.unwrap_or(options.in_flight.max(1));
-        let limits = (options.step_budget, in_flight);
-        // Without an order among calls of several partitions, each home coordinates its own.
-        let coordinators = match settings.scheme {
-            Scheme::Locking => threads as u16,
-            _ => settings.coordinators,
-        };
-        let settings = Settings { coordinators, ..settings };
-        let crew = Arc::new(Crew::new(ground, settings, limits, committers.collect()));
-        let spin = Spin::for_threads(threads);
-        let link = Link { delay: settings.delay, ..Link::of(RING) };
-        let exchanges = Exchange::connect(threads as u16, crew.seats.all_threads(), link, spin);
-        let team = Team::new("partitioned", threads, options.pin_threads);
-        let spawn = |(number, (source, exchange)): (usize, (Box<dyn CallSource>, _))| {
-            let crew = Arc::clone(&crew);
-            let run = move || Thread::new(&crew, number as u16, exchange, source).run();
-            team.spawn(number, run)
-        };
-        let threads = sources.into_iter().zip(exchanges).enumerate().map(spawn).collect();
-        Self { crew, threads }
-    }
-}
-
-impl RunningEngine for Owning {
-    fn statistics(&self) -> Statistics {
-        Statistics::of(&self.crew.books)
-    }
-
-    fn stop(mut self: Box<Self>) -> Statistics {
-        self.crew.end();
-        join_all(self.threads.drain(..));
-        self.statistics()
-    }
+/// Starts the engine whose threads own partitions.
+fn start_owners(
+    ground: Ground,
+    settings: Settings,
+    options: &EngineOptions,
+    sources: Vec<Box<dyn CallSource>>,
+) -> RunningCrew<Crew> {
+    let threads = options.threads;
+    assert_eq!(sources.len(), threads, "one source per thread");
+    let journal = Arc::clone(&ground.journal);
+    let worker = |number| WorkerId(options.first_worker.0 + number as u16);
+    let committers = (0..threads).map(|number| Committer::new(&journal, worker(number)));
+    let in_flight = settings.in_flight.unwrap_or(options.in_flight.max(1));
+    let limits = (options.step_budget, in_flight);
+    // Without an order among calls of several partitions, each home coordinates its own.
+    let coordinators = match settings.scheme {
+        Scheme::Locking => threads as u16,
+        _ => settings.coordinators,
+    };
+    let settings = Settings { coordinators, ..settings };
+    let crew = Arc::new(Crew::new(ground, settings, limits, committers.collect()));
+    let spin = Spin::for_threads(threads);
+    let link = Link { delay: settings.delay, ..Link::of(RING) };
+    let exchanges = Exchange::connect(threads as u16, crew.seats.all_threads(), link, spin);
+    let team = Team::new("partitioned", threads, options.pin_threads);
+    let spawn = |(number, (source, exchange)): (usize, (Box<dyn CallSource>, _))| {
+        let crew = Arc::clone(&crew);
+        let run = move || Thread::new(&crew, number as u16, exchange, source).run();
+        team.spawn(number, run)
+    };
+    RunningCrew::new(Arc::clone(&crew), sources.into_iter().zip(exchanges).enumerate().map(spawn))
 }

@@ -233,8 +233,8 @@ pub enum Message<S, M> {
     /// coordinator to partition: a call has ended
     End(CallId, Outcome),
     /// coordinator to partition: so has a call for which others stand still; they are told when
-    /// this partition has made its changes final, or taken them back
-    EndFirst(CallId, Outcome),
+    /// this partition has made its changes final, or taken them back. Which it answers here
+    EndFirst(CallId, Outcome, Address),
     /// partition to coordinator: it has
     EndedFirst(CallId),
     /// coordinator to partition, where there are several coordinators: its batch ends here, and the

@@ -19,7 +19,7 @@ use hotrow_transaction::routing::PartitionSet;
 use crate::lower::{Owner, owner_of};
 use crate::world::World;
 
-/// Who runs an action: a participant's number, or this.
+/// Who runs an action: a partition, or this.
 const COORDINATOR: u16 = u16::MAX;
 
 /// One action's place.
@@ -103,18 +103,18 @@ impl Schedule {
     fn place(&self, plan: &ActionPlan, number: u32, first: u16) -> (u16, u32) {
         let before = plan.dependencies().iter().filter(|&&(_, to)| to == number);
         let before = before.filter_map(|&(from, _)| self.places[from as usize]);
-        let owner = self.owners[number as usize].or_else(|| {
-            // A row without a key lies where it is inserted.
+        let who = self.owners[number as usize].unwrap_or_else(|| {
             let mut makers = before.clone().map(|(who, _)| who);
-            match (makers.next(), plan.actions()[number as usize].writes) {
-                (Some(one), _) if makers.all(|other| other == one) => Some(one),
-                (_, true) => Some(first),
-                (None, false) => self.first_taker(plan, number),
-                (Some(_), false) => None,
+            let maker = makers.next();
+            let only = maker.filter(|&one| makers.all(|other| other == one));
+            match (only, plan.actions()[number as usize].writes) {
+                // A row without a key lies where it is inserted; the coordinator has no rows.
+                (None | Some(COORDINATOR), true) => first,
+                (Some(one), _) => one,
+                (None, false) if maker.is_none() => self.first_taker(plan, number),
+                (None, false) => COORDINATOR,
             }
         });
-        let who = owner.filter(|&who| !self.is_writer_at_coordinator(plan, number, who));
-        let who = who.unwrap_or(if owner.is_some() { first } else { COORDINATOR });
         let there = |(maker, round)| match who {
             COORDINATOR => round,
             who if who == maker => round,
@@ -123,15 +123,11 @@ impl Schedule {
         (who, before.map(there).max().unwrap_or(0))
     }
 
-    /// Whether an action that writes would run at the coordinator, which has no rows.
-    fn is_writer_at_coordinator(&self, plan: &ActionPlan, number: u32, who: u16) -> bool {
-        who == COORDINATOR && plan.actions()[number as usize].writes
-    }
-
-    /// Whose action is the first that waits for this one.
-    fn first_taker(&self, plan: &ActionPlan, number: u32) -> Option<u16> {
+    /// Whose action is the first that waits for this one; if that is nobody's, the coordinator.
+    fn first_taker(&self, plan: &ActionPlan, number: u32) -> u16 {
         let takers = plan.dependencies().iter().filter(|&&(from, _)| from == number);
-        takers.filter_map(|&(_, to)| self.owners[to as usize]).next()
+        let mut owners = takers.filter_map(|&(_, to)| self.owners[to as usize]);
+        owners.next().unwrap_or(COORDINATOR)
     }
 
     /// What a partition has to do in a round, in its order.

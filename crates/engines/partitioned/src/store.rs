@@ -20,10 +20,13 @@ use hotrow_engine::schema::Schema;
 use hotrow_engine::worker::Call;
 use hotrow_log::position::Position;
 use hotrow_transaction::actions::BatchUse;
+use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::granule::{LockMode, LockRequest, Space};
 use hotrow_transaction::interpret::{self, NoHook};
+use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Conflict, Stop};
+use hotrow_transaction::plan::Plan;
 use hotrow_transaction::program::ROW_COUNT;
 
 use crate::call::{Bounds, How, Multi, Outcome, Parcel, Shared, Single};
@@ -107,36 +110,52 @@ impl Rows {
         }
     }
 
-    /// Runs a call as a whole.
-    fn run_whole(&mut self, shared: &Shared, bounds: Bounds) -> Result<(), Stop> {
-        let Self { world, scratch, frame, .. } = self;
-        let program = &shared.procedure().program;
-        frame.begin(program, &shared.invocation);
-        let schema = &*world.schema;
-        match bounds {
-            Bounds::None => {
-                let mut access = InPlace::resume(schema, scratch, Ahead(Alone));
-                interpret::run(program, 0, frame, &mut access, &mut NoHook)
-            }
-            Bounds::Footprint => {
-                let protection = Ahead(Planned(shared.plan.footprint()));
-                let mut access = InPlace::resume(schema, scratch, protection);
-                interpret::run(program, 0, frame, &mut access, &mut NoHook)
-            }
+    /// Ends a call's part.
+    fn end(&mut self, mut changes: Undoable, end: impl FnOnce(InPlace<'_, Ahead<Alone>>)) {
+        self.scratch.exchange(&mut changes.part);
+        end(InPlace::resume(&self.world.schema, &mut self.scratch, Ahead(Alone)));
+        self.scratch.exchange(&mut changes.part);
+        if let Some(begun) = changes.begun.take() {
+            self.stay.borrow_mut().end(begun);
         }
+        changes.hash = None;
+        changes.values.clear();
+        self.free.push(changes);
     }
 
     /// Runs a call that stands still elsewhere as a whole.
     fn run_alone(&mut self, shared: &Shared, bounds: Bounds, outcome: &mut Outcome) {
-        let ran = self.run_whole(shared, bounds);
-        let frame = &mut self.frame;
-        match ran {
+        let Self { world, scratch, frame, .. } = self;
+        let program = &shared.procedure().program;
+        let call = (program, &shared.invocation, &mut *frame);
+        match run_whole(&world.schema, scratch, (bounds, &shared.plan), call) {
             Ok(()) => {
                 outcome.touched = frame.slot(ROW_COUNT).as_int();
-                let rows = frame.keep_rows(&shared.procedure().program, &mut outcome.rows);
+                let rows = frame.keep_rows(program, &mut outcome.rows);
                 outcome.returned.push((0, rows));
             }
             Err(stop) => outcome.fail((0, 1), stop, frame),
+        }
+    }
+}
+
+/// Runs a call as a whole, bounded by a plan if it is.
+fn run_whole(
+    schema: &Schema,
+    scratch: &mut Scratch,
+    (bounds, plan): (Bounds, &Plan),
+    (program, invocation, frame): (&Program, &Invocation, &mut Frame),
+) -> Result<(), Stop> {
+    frame.begin(program, invocation);
+    match bounds {
+        Bounds::None => {
+            let mut access = InPlace::resume(schema, scratch, Ahead(Alone));
+            interpret::run(program, 0, frame, &mut access, &mut NoHook)
+        }
+        Bounds::Footprint => {
+            let protection = Ahead(Planned(plan.footprint()));
+            let mut access = InPlace::resume(schema, scratch, protection);
+            interpret::run(program, 0, frame, &mut access, &mut NoHook)
         }
     }
 }
@@ -201,23 +220,12 @@ impl Store for Rows {
         self.scratch.exchange(&mut changes.part);
         let Self { world, scratch, .. } = self;
         let Single { call, bounds, .. } = &mut **single;
-        let ran = match bounds {
-            Bounds::None => {
-                check_bounds(self.partition, world, scratch, call);
-                let mut access = InPlace::resume(&world.schema, scratch, Ahead(Alone));
-                call.run_unplanned(&mut access)
-            }
-            Bounds::Footprint => {
-                let plan = std::mem::take(&mut call.plan);
-                let protection = Ahead(Planned(plan.footprint()));
-                let ran = {
-                    let mut access = InPlace::resume(&world.schema, scratch, protection);
-                    call.run_unplanned(&mut access)
-                };
-                call.plan = plan;
-                ran
-            }
-        };
+        if *bounds == Bounds::None {
+            check_bounds(self.partition, world, scratch, call);
+        }
+        let Call { invocation, procedure, frame, plan, .. } = call;
+        let program = &procedure.as_deref().expect("only procedures that exist are run").program;
+        let ran = run_whole(&world.schema, scratch, (*bounds, plan), (program, invocation, frame));
         let mut vote = self.vote(ran, changes);
         self.scratch.exchange(&mut changes.part);
         let effect = Effect::of_call(changes.hash, &single.call.invocation);
@@ -284,18 +292,12 @@ impl Store for Rows {
         changes.begun.map_or(0, Begun::epoch)
     }
 
-    fn commit(&mut self, mut changes: Undoable) {
-        self.scratch.exchange(&mut changes.part);
-        InPlace::resume(&self.world.schema, &mut self.scratch, Ahead(Alone)).commit();
-        self.scratch.exchange(&mut changes.part);
-        self.give_back(changes);
+    fn commit(&mut self, changes: Undoable) {
+        self.end(changes, |access| access.commit());
     }
 
-    fn undo(&mut self, mut changes: Undoable) {
-        self.scratch.exchange(&mut changes.part);
-        InPlace::resume(&self.world.schema, &mut self.scratch, Ahead(Alone)).undo();
-        self.scratch.exchange(&mut changes.part);
-        self.give_back(changes);
+    fn undo(&mut self, changes: Undoable) {
+        self.end(changes, |access| access.undo());
     }
 }
 
@@ -343,15 +345,4 @@ impl LockingStore for Rows {
 /// stand still has it exclusively. No table has this number.
 fn partition_lock() -> u64 {
     Space::Table(TableId(u16::MAX)).lock_id(&[])
-}
-
-impl Rows {
-    fn give_back(&mut self, mut changes: Undoable) {
-        if let Some(begun) = changes.begun.take() {
-            self.stay.borrow_mut().end(begun);
-        }
-        changes.hash = None;
-        changes.values.clear();
-        self.free.push(changes);
-    }
 }

@@ -71,11 +71,13 @@ impl Owner {
 
     fn take(&mut self, message: Told, ports: &mut impl Outside<Parcel, Multi>) {
         match (self, message) {
+            (own, Message::EndFirst(id, outcome, coordinator)) => {
+                own.take(Message::End(id, outcome), ports);
+                ports.send(coordinator, Message::EndedFirst(id));
+            }
             (Self::Queues(own), Message::Single(call)) => own.take_single(call),
             (Self::Queues(own), Message::Fragment(fragment)) => own.take_fragment(fragment),
             (Self::Queues(own), Message::End(id, outcome)) => own.take_end(id, outcome, ports),
-            (Self::Queues(own), Message::EndFirst(id, end)) => own.take_end_first(id, end, ports),
-            (Self::Locks(own), Message::EndFirst(id, end)) => own.take_end_first(id, end, ports),
             (Self::Queues(own), Message::BatchEnd(number)) => own.take_batch_end(number),
             (Self::Locks(own), Message::Single(call)) => own.take_single(call),
             (Self::Locks(own), Message::Fragment(fragment)) => own.take_fragment(fragment),
@@ -110,7 +112,7 @@ pub struct Thread {
     home: Home,
     /// the source can call this thread from where it waits for calls
     has_bell: bool,
-    /// those it owns: number `n` of them is partition `number + n * threads`
+    /// those it owns, as [`Seats::place_on_thread`](crate::crew::Seats::place_on_thread) has them
     partitions: Vec<Owner>,
     /// likewise
     coordinators: Vec<Coordinator<Clerk>>,
@@ -260,13 +262,12 @@ impl Thread {
             match self.crew.seats.role(to) {
                 Role::Home => self.home.take(message, &self.world, &mut self.exchange),
                 Role::Partition(partition) => {
-                    let at = partition / self.crew.seats.threads;
-                    let own = &mut self.partitions[usize::from(at)];
+                    let own = &mut self.partitions[self.crew.seats.place_on_thread(partition)];
                     own.take(message, &mut self.exchange.ports(to));
                 }
                 Role::Coordinator(coordinator) => {
-                    let at = coordinator / self.crew.seats.threads;
-                    let own = &mut self.coordinators[usize::from(at)];
+                    let at = self.crew.seats.place_on_thread(coordinator);
+                    let own = &mut self.coordinators[at];
                     let mut ports = self.exchange.ports(to);
                     match message {
                         Message::Begin(call) => own.take_call(call, &mut ports),
@@ -286,12 +287,11 @@ impl Thread {
         match self.crew.seats.role(address) {
             Role::Home => unreachable!("homes ask for none"),
             Role::Partition(partition) => {
-                let at = partition / self.crew.seats.threads;
-                self.partitions[usize::from(at)].wake(&mut ports);
+                self.partitions[self.crew.seats.place_on_thread(partition)].wake(&mut ports);
             }
             Role::Coordinator(coordinator) => {
-                let at = coordinator / self.crew.seats.threads;
-                self.coordinators[usize::from(at)].end_batch(&mut ports);
+                let at = self.crew.seats.place_on_thread(coordinator);
+                self.coordinators[at].end_batch(&mut ports);
                 Self::set_batch_alarm(&mut ports);
             }
         }

@@ -1,8 +1,8 @@
 //! What the engine makes of a schema: who owns what, and procedures as routes and as actions.
 //!
-//! Role         made once for each schema, by the first thread that meets it, and shared; the
-//!              actions of a procedure when one of its calls is of several partitions for the first
-//!              time
+//! Role         made once for each schema, by the first thread that meets it, and shared. What it
+//!              has of a procedure is made when that is called for the first time: a definition
+//!              costs nothing for procedures that it does not concern
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,24 +20,23 @@ pub struct World {
     pub schema: Arc<Schema>,
     /// the owners of granules
     pub owners: Owners,
-    /// by procedure; none: only planning tells
-    routes: Vec<Option<RoutingProgram>>,
-    /// by procedure
-    programs: Vec<OnceLock<ActionProgram>>,
+    procedures: Vec<Made>,
+}
+
+/// What is made of a procedure.
+#[derive(Default)]
+struct Made {
+    /// none: only planning tells
+    route: OnceLock<Option<RoutingProgram>>,
+    program: OnceLock<ActionProgram>,
 }
 
 impl World {
     /// That of a schema, for so many partitions.
     pub fn new(schema: Arc<Schema>, partitions: u16) -> Self {
         let owners = Owners::new(&schema, partitions);
-        let route = |compiled: &Option<Arc<CompiledProcedure>>| {
-            let (compiled, routing) = compiled.as_ref().zip(owners.routing())?;
-            let (catalog, granules) = (&schema.catalog, &schema.granules);
-            RoutingProgram::new(catalog, granules, routing, &compiled.procedure)
-        };
-        let routes = schema.procedures.iter().map(route).collect();
-        let programs = schema.procedures.iter().map(|_| OnceLock::new()).collect();
-        Self { owners, routes, programs, schema }
+        let procedures = schema.procedures.iter().map(|_| Made::default()).collect();
+        Self { owners, procedures, schema }
     }
 
     /// How many partitions there are.
@@ -45,23 +44,29 @@ impl World {
         self.owners.count()
     }
 
-    /// Where a call lies, as far as its parameters tell.
+    /// Where a call lies, as far as its parameters tell. The schema has its procedure.
     #[inline]
     pub fn place(&self, invocation: &Invocation) -> Lies {
-        if self.partitions() == 1 {
-            return Lies::In(PartitionId(0));
-        }
-        let route = self.routes.get(invocation.procedure.index()).and_then(Option::as_ref);
-        route.map_or(Lies::Unknown, |route| route.place(&invocation.arguments))
+        let Some(routing) = self.owners.routing() else { return Lies::In(PartitionId(0)) };
+        let route = self.procedures[invocation.procedure.index()].route.get_or_init(|| {
+            let (catalog, granules) = (&self.schema.catalog, &self.schema.granules);
+            let compiled = self.compiled(invocation.procedure);
+            RoutingProgram::new(catalog, granules, routing, &compiled.procedure)
+        });
+        route.as_ref().map_or(Lies::Unknown, |route| route.place(&invocation.arguments))
     }
 
     /// A procedure as actions. The schema has the procedure, and so it lowers.
     pub fn program(&self, procedure: ProcedureId) -> &ActionProgram {
-        self.programs[procedure.index()].get_or_init(|| {
-            let compiled = self.schema.procedure(procedure).expect("only known ones are run");
+        self.procedures[procedure.index()].program.get_or_init(|| {
             let (catalog, granules) = (&self.schema.catalog, &self.schema.granules);
+            let compiled = self.compiled(procedure);
             let program = ActionProgram::new(catalog, granules, &compiled.procedure);
             program.expect("a procedure that was registered can be cut")
         })
+    }
+
+    fn compiled(&self, procedure: ProcedureId) -> &CompiledProcedure {
+        self.schema.procedure(procedure).expect("only known ones are run")
     }
 }

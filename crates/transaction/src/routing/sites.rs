@@ -184,8 +184,6 @@ struct Definitions<'a> {
     parameters: std::ops::Range<usize>,
     /// per slot: how often it is defined; twice for a definition in a loop
     count: Vec<u32>,
-    /// per slot: what it is assigned
-    value: Vec<Option<&'a Expr>>,
     /// per slot: in how many places it is defined
     places: Vec<usize>,
     /// per slot: what it is assigned there
@@ -200,7 +198,6 @@ impl<'a> Definitions<'a> {
         let mut definitions = Self {
             parameters: first..first + procedure.parameters as usize,
             count: vec![0; procedure.slots.len()],
-            value: vec![None; procedure.slots.len()],
             places: vec![0; procedure.slots.len()],
             assigned: vec![Vec::new(); procedure.slots.len()],
             element_of: vec![None; procedure.slots.len()],
@@ -231,7 +228,6 @@ impl<'a> Definitions<'a> {
                 access.path.lists().iter().for_each(|list| self.count[list.slot.index()] += 2);
             }
             if let StatementKind::Assign { slot, value } = &statement.kind {
-                self.value[slot.index()] = Some(value);
                 self.assigned[slot.index()].push(value);
             }
             for nested in walk::blocks(statement) {
@@ -311,7 +307,8 @@ impl<'a> Definitions<'a> {
         let mut original = expr;
         for _ in 0..self.count.len() {
             let ExprKind::Slot(slot) = original.kind else { break };
-            let copied = self.value[slot.index()].filter(|_| self.count[slot.index()] == 1);
+            let assigned = self.assigned[slot.index()].last();
+            let copied = assigned.copied().filter(|_| self.count[slot.index()] == 1);
             let Some(value) = copied.filter(|value| {
                 value.sql_type == original.sql_type
                     && matches!(value.kind, ExprKind::Slot(_) | ExprKind::Constant(_))

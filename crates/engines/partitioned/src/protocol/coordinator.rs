@@ -40,8 +40,8 @@ pub struct Coordinator<C: Steering> {
     /// in their order
     active: VecDeque<Active<C::Multi>>,
     begun: u64,
-    /// decided, for which partitions stand still: until the one that ends first has
-    ending: Vec<Ending<C::Multi>>,
+    /// for which partitions stand still, until the one that ends first has
+    ending: Vec<Decided<C::Multi>>,
     /// lists of reports that are not used
     spare: Vec<Vec<Option<Report>>>,
     /// the greatest position that it has given
@@ -68,16 +68,22 @@ struct Active<M> {
     reports: Vec<Option<Report>>,
 }
 
-/// A call that is decided, and that one partition has been told of.
-struct Ending<M> {
+/// A call that is decided.
+struct Decided<M> {
     id: CallId,
     call: M,
-    attempt: u32,
     outcome: Outcome,
-    /// it begins again
-    again: bool,
-    /// told already
-    first: u16,
+    /// it begins again, for the so many-th time
+    again: Option<u32>,
+}
+
+impl<M: MultiCall> Decided<M> {
+    /// The partition that ends first, if the others stand still for it.
+    fn ends_first(&self) -> Option<u16> {
+        let all = (0..self.call.participants()).map(|at| self.call.participant(at));
+        let first = all.max_by_key(|&(_, last)| last).filter(|_| self.call.stands_still());
+        first.map(|(partition, _)| partition)
+    }
 }
 
 impl<M: MultiCall> Active<M> {
@@ -200,7 +206,8 @@ impl<C: Steering> Coordinator<C> {
                 at += 1;
                 continue;
             };
-            self.end(at, (outcome, failure == Some(Vote::Again), attempt), ports);
+            let again = (failure == Some(Vote::Again)).then_some(attempt + 1);
+            self.end(at, (outcome, again), ports);
         }
     }
 
@@ -248,7 +255,7 @@ impl<C: Steering> Coordinator<C> {
     fn end<S>(
         &mut self,
         at: usize,
-        (outcome, again, attempt): (Outcome, bool, u32),
+        (outcome, again): (Outcome, Option<u32>),
         ports: &mut impl Outside<S, C::Multi>,
     ) {
         let Active { id, call, reports, .. } = self.active.remove(at).expect("it was looked at");
@@ -262,57 +269,56 @@ impl<C: Steering> Coordinator<C> {
             }
         }
         self.spare.push(reports);
-        if call.stands_still() {
-            let all = (0..call.participants()).map(|at| call.participant(at));
-            let (first, _) = all.max_by_key(|&(_, last)| last).expect("it has some");
-            self.tell_end(id, first, outcome);
-            ports.send(self.address_of(first), Message::EndFirst(id, outcome));
-            self.ending.push(Ending { id, call, attempt, outcome, again, first });
-            return;
+        let decided = Decided { id, call, outcome, again };
+        match decided.ends_first() {
+            None => self.end_others(decided, None, ports),
+            Some(first) => {
+                self.note_end(id, first, outcome);
+                let message = Message::EndFirst(id, outcome, ports.own());
+                ports.send(self.address_of(first), message);
+                self.ending.push(decided);
+            }
         }
-        for at in 0..call.participants() {
-            let (partition, _) = call.participant(at);
-            self.tell_end(id, partition, outcome);
-            ports.send(self.address_of(partition), Message::End(id, outcome));
-        }
-        self.tell_home(call, (outcome, again, attempt), ports);
     }
 
     /// The partition that ends first has: the others may go on.
     pub fn take_ended_first<S>(&mut self, id: CallId, ports: &mut impl Outside<S, C::Multi>) {
         ports.spend(Section::Coordinate);
-        let at = self.ending.iter().position(|ending| ending.id == id).expect("it was asked");
-        let Ending { call, attempt, outcome, again, first, .. } = self.ending.remove(at);
+        let at = self.ending.iter().position(|decided| decided.id == id).expect("it was asked");
+        let decided = self.ending.remove(at);
+        let first = decided.ends_first();
+        self.end_others(decided, first, ports);
+    }
+
+    /// Tells all partitions of an end but the one that has ended first, and the call's home, or
+    /// begins it again.
+    fn end_others<S>(
+        &mut self,
+        decided: Decided<C::Multi>,
+        first: Option<u16>,
+        ports: &mut impl Outside<S, C::Multi>,
+    ) {
+        let Decided { id, call, outcome, again } = decided;
         for at in 0..call.participants() {
             let (partition, _) = call.participant(at);
-            if partition != first {
-                self.tell_end(id, partition, outcome);
+            if first != Some(partition) {
+                self.note_end(id, partition, outcome);
                 ports.send(self.address_of(partition), Message::End(id, outcome));
             }
         }
-        self.tell_home(call, (outcome, again, attempt), ports);
+        match again {
+            Some(attempt) => self.begin(call, attempt, ports),
+            None => ports.send(call.home(), Message::MultiEnded(call, outcome)),
+        }
     }
 
     /// Takes note that a partition is told of an end.
-    fn tell_end(&mut self, id: CallId, partition: u16, outcome: Outcome) {
+    fn note_end(&mut self, id: CallId, partition: u16, outcome: Outcome) {
         if outcome == Outcome::Undone {
             let wire = &mut self.partitions[usize::from(partition)];
             wire.undone += 1;
             wire.unconfirmed.push_back((wire.undone, id));
             self.forget_reports(id, partition);
-        }
-    }
-
-    /// Tells a call's home how it has ended, or begins it again.
-    fn tell_home<S>(
-        &mut self,
-        call: C::Multi,
-        (outcome, again, attempt): (Outcome, bool, u32),
-        ports: &mut impl Outside<S, C::Multi>,
-    ) {
-        match again {
-            true => self.begin(call, attempt + 1, ports),
-            false => ports.send(call.home(), Message::MultiEnded(call, outcome)),
         }
     }
 

@@ -196,18 +196,6 @@ impl<S: LockingStore> LockingPartition<S> {
         self.unexecuted.push_back(Work::Multi(fragment));
     }
 
-    /// Hears how a call has ended, and tells when that is done: others stand still for it.
-    pub fn take_end_first(
-        &mut self,
-        id: CallId,
-        outcome: Outcome,
-        ports: &mut impl Outside<S::Single, S::Multi>,
-    ) {
-        self.take_end(id, outcome, ports);
-        let coordinator = self.coordinators[usize::from(id.coordinator)];
-        ports.send(coordinator, Message::EndedFirst(id));
-    }
-
     /// Hears how a call has ended.
     pub fn take_end(
         &mut self,
