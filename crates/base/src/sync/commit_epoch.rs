@@ -106,17 +106,94 @@ impl CommitEpochs {
     /// Ends the current epoch and waits until nobody is inside; which one it was. One thread at a
     /// time, who has taken what belonged to the epoch before.
     pub fn advance(&self) -> u64 {
-        let ended = self.current.load(Ordering::Relaxed); // only the caller stores
-        self.current.store(ended + 1, Ordering::Release); // E2
-        fence(Ordering::SeqCst); // E1
+        let ended = self.begin_next();
         for inside in &self.inside {
             let mut wait = SpinWait::new();
-            while (1..=ended).contains(&inside.load(Ordering::Acquire)) {
-                wait.wait(); // Acquire: E2
+            while is_within(ended, inside) {
+                wait.wait();
             }
         }
         ended
     }
+
+    /// Begins the next epoch; which one it follows. That one has ended when [everybody has left
+    /// it](CommitEpochs::is_left), which comes before the next call.
+    pub fn begin_next(&self) -> u64 {
+        let before = self.current.load(Ordering::Relaxed); // only the caller stores
+        self.current.store(before + 1, Ordering::Release); // E2
+        fence(Ordering::SeqCst); // E1
+        before
+    }
+
+    /// Whether nobody is inside an epoch that the next one has followed, or an older one.
+    #[must_use]
+    pub fn is_left(&self, epoch: u64) -> bool {
+        !self.inside.iter().any(|inside| is_within(epoch, inside))
+    }
+}
+
+/// Whether a worker is inside this epoch, or an older one.
+fn is_within(epoch: u64, inside: &AtomicU64) -> bool {
+    (1..=epoch).contains(&inside.load(Ordering::Acquire)) // E2
+}
+
+/// The calls for which a worker stays inside epochs: counted by the epoch in which each began to
+/// wait for its place. Who waits in it is in one of two epochs, since the later of them does not
+/// end before the worker has left the earlier one.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct EpochStay {
+    /// calls, by parity of their epoch
+    waiting: [u64; 2],
+    /// the epoch of the oldest of them; 0: outside
+    oldest: u64,
+}
+
+/// What a stay comes to when one of its calls waits no longer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "the epoch ends when the worker has done it"]
+pub enum StayEnd {
+    /// others began in the same epoch
+    Stays,
+    /// the worker is to [move on](CommitEpochs::move_on)
+    MovesOn,
+    /// the worker is to [leave](CommitEpochs::leave)
+    Leaves,
+}
+
+impl EpochStay {
+    /// Whether no call waits.
+    #[must_use]
+    pub fn is_outside(&self) -> bool {
+        self.oldest == OUTSIDE
+    }
+
+    /// A call begins to wait, in the epoch that the worker has [entered](CommitEpochs::enter), if
+    /// it was outside, or that is [current beside](CommitEpochs::current_beside) its own.
+    pub fn begin(&mut self, epoch: u64) {
+        if self.is_outside() {
+            self.oldest = epoch;
+        }
+        debug_assert!((self.oldest..self.oldest + 2).contains(&epoch), "{self:?} at {epoch}");
+        self.waiting[parity(epoch)] += 1;
+    }
+
+    /// A call that began in this epoch waits no longer.
+    pub fn end(&mut self, epoch: u64) -> StayEnd {
+        self.waiting[parity(epoch)] -= 1;
+        if self.waiting[parity(self.oldest)] > 0 {
+            StayEnd::Stays
+        } else if self.waiting[parity(self.oldest + 1)] > 0 {
+            self.oldest += 1;
+            StayEnd::MovesOn
+        } else {
+            self.oldest = OUTSIDE;
+            StayEnd::Leaves
+        }
+    }
+}
+
+fn parity(epoch: u64) -> usize {
+    (epoch & 1) as usize
 }
 
 #[cfg(all(test, loom))]

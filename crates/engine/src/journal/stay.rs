@@ -14,6 +14,7 @@
 //! Source       partitioned.txt 4.2.2 knows no log: its copies take results in their order. Ours is
 //!              one log for all partitions, written in epochs ([`hotrow_base::sync::CommitEpochs`])
 
+use hotrow_base::sync::commit_epoch::{EpochStay, StayEnd};
 use hotrow_log::log::Log;
 use hotrow_log::position::Position;
 use hotrow_transaction::compiled::CompiledProcedure;
@@ -26,10 +27,8 @@ use super::{Commit, Committer, Company, Effect};
 #[derive(Debug)]
 pub struct Stay {
     committer: Committer,
-    /// of the calls that wait, by parity of the epoch they began in
-    waiting: [u64; 2],
-    /// the epoch of the oldest of them; 0: outside
-    oldest: u64,
+    /// of the calls that wait
+    calls: EpochStay,
     /// patient ones end, and nobody else is to be told of
     is_patient: bool,
 }
@@ -49,7 +48,7 @@ impl Begun {
 impl Stay {
     /// One that is outside.
     pub fn new(committer: Committer) -> Self {
-        Self { committer, waiting: [0; 2], oldest: 0, is_patient: true }
+        Self { committer, calls: EpochStay::default(), is_patient: true }
     }
 
     fn log(&self) -> Option<&Log> {
@@ -63,14 +62,11 @@ impl Stay {
     ///
     /// [`Stop::Log`]: the log has failed; the call must be undone, and has not begun.
     pub fn begin(&mut self) -> Result<Begun, Stop> {
-        let (worker, is_outside) = (self.committer.worker(), self.oldest == 0);
+        let (worker, is_outside) = (self.committer.worker(), self.calls.is_outside());
         let Some(log) = self.log() else { return Ok(Begun::default()) };
         let entered = if is_outside { log.enter(worker) } else { log.enter_beside(worker) };
         let epoch = entered.map_err(|_| Stop::Log)?;
-        if is_outside {
-            self.oldest = epoch;
-        }
-        self.waiting[parity(epoch)] += 1;
+        self.calls.begin(epoch);
         Ok(Begun(epoch))
     }
 
@@ -113,26 +109,15 @@ impl Stay {
         if epoch == 0 {
             return; // there is no log
         }
-        let Self { committer, waiting, oldest, is_patient } = self;
-        let Some(log) = committer.log() else { return };
-        let worker = committer.worker();
-        waiting[parity(epoch)] -= 1;
-        if waiting[parity(*oldest)] > 0 {
-            return;
-        }
-        if waiting[parity(*oldest + 1)] > 0 {
-            log.move_on(worker);
-            *oldest += 1;
-            return;
-        }
-        *oldest = 0;
-        match std::mem::replace(is_patient, true) {
-            true => log.leave_patiently(worker),
-            false => log.leave(worker),
+        let Some(log) = self.committer.log() else { return };
+        let worker = self.committer.worker();
+        match self.calls.end(epoch) {
+            StayEnd::Stays => {}
+            StayEnd::MovesOn => log.move_on(worker),
+            StayEnd::Leaves => match std::mem::replace(&mut self.is_patient, true) {
+                true => log.leave_patiently(worker),
+                false => log.leave(worker),
+            },
         }
     }
-}
-
-fn parity(epoch: u64) -> usize {
-    (epoch & 1) as usize
 }

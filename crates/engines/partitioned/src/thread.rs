@@ -30,9 +30,8 @@ use crate::crew::{Crew, Role, Told};
 use crate::home::Home;
 use crate::options::Scheme;
 use crate::protocol::coordinator::Coordinator;
-use crate::protocol::locking::{self, LockingPartition};
-use crate::protocol::partition::{self, Partition};
-use crate::protocol::{Message, Outside};
+use crate::protocol::owner::{self, Owner};
+use crate::protocol::{Outside, locking, partition};
 use crate::store::Rows;
 use crate::world::World;
 
@@ -55,52 +54,6 @@ const TIME_OUT: u64 = 2_000_000;
 /// as long as a call of several partitions takes, which waits for half a round of turns.
 const BATCH: u64 = 100_000;
 
-/// A partition's owner.
-enum Owner {
-    Queues(Box<Partition<Rows>>),
-    Locks(Box<LockingPartition<Rows>>),
-}
-
-impl Owner {
-    fn adopt(&mut self, world: &Arc<World>) {
-        match self {
-            Self::Queues(own) => own.store_mut().adopt(world),
-            Self::Locks(own) => own.store_mut().adopt(world),
-        }
-    }
-
-    fn take(&mut self, message: Told, ports: &mut impl Outside<Parcel, Multi>) {
-        match (self, message) {
-            (own, Message::EndFirst(id, outcome, coordinator)) => {
-                own.take(Message::End(id, outcome), ports);
-                ports.send(coordinator, Message::EndedFirst(id));
-            }
-            (Self::Queues(own), Message::Single(call)) => own.take_single(call),
-            (Self::Queues(own), Message::Fragment(fragment)) => own.take_fragment(fragment),
-            (Self::Queues(own), Message::End(id, outcome)) => own.take_end(id, outcome, ports),
-            (Self::Queues(own), Message::BatchEnd(number)) => own.take_batch_end(number),
-            (Self::Locks(own), Message::Single(call)) => own.take_single(call),
-            (Self::Locks(own), Message::Fragment(fragment)) => own.take_fragment(fragment),
-            (Self::Locks(own), Message::End(id, outcome)) => own.take_end(id, outcome, ports),
-            _ => unreachable!("owners are sent calls, fragments and ends"),
-        }
-    }
-
-    fn work(&mut self, ports: &mut impl Outside<Parcel, Multi>) -> bool {
-        match self {
-            Self::Queues(own) => own.work(ports),
-            Self::Locks(own) => own.work(ports),
-        }
-    }
-
-    fn wake(&mut self, ports: &mut impl Outside<Parcel, Multi>) {
-        match self {
-            Self::Queues(_) => {}
-            Self::Locks(own) => own.wake(ports),
-        }
-    }
-}
-
 /// See the module.
 pub struct Thread {
     crew: Arc<Crew>,
@@ -113,7 +66,7 @@ pub struct Thread {
     /// the source can call this thread from where it waits for calls
     has_bell: bool,
     /// those it owns, as [`Seats::place_on_thread`](crate::crew::Seats::place_on_thread) has them
-    partitions: Vec<Owner>,
+    partitions: Vec<Owner<Rows>>,
     /// likewise
     coordinators: Vec<Coordinator<Clerk>>,
     turns: u32,
@@ -144,23 +97,19 @@ impl Thread {
             (0..seats.coordinators).map(|number| seats.coordinator(number)).collect();
         let addresses: Vec<_> =
             (0..seats.partitions).map(|number| seats.partition(number)).collect();
+        let (locks, depth) = (settings.locks, settings.depth);
+        let how = match settings.scheme {
+            Scheme::Locking => {
+                owner::Settings::Locks(locking::Settings { locks, time_out: TIME_OUT })
+            }
+            scheme => {
+                let speculation = scheme.speculation();
+                owner::Settings::Queues(partition::Settings { speculation, depth })
+            }
+        };
         let partition = |partition| {
             let rows = Rows::new(partition, &world, (committer, &stay), budget);
-            let (locks, depth) = (settings.locks, settings.depth);
-            match settings.scheme {
-                Scheme::Locking => {
-                    let settings = locking::Settings { locks, time_out: TIME_OUT };
-                    let coordinators = coordinators.clone();
-                    let own = LockingPartition::new(partition, settings, coordinators, rows);
-                    Owner::Locks(Box::new(own))
-                }
-                scheme => {
-                    let speculation = scheme.speculation();
-                    let settings = partition::Settings { speculation, depth };
-                    let own = Partition::new(partition, settings, coordinators.clone(), rows);
-                    Owner::Queues(Box::new(own))
-                }
-            }
+            Owner::new(partition, how, coordinators.clone(), rows)
         };
         let coordinator = |coordinator| {
             let clerk = Clerk::new(&world, (committer.worker(), &stay), budget);
@@ -250,7 +199,7 @@ impl Thread {
     /// Takes note of another schema.
     fn adopt(&mut self) {
         self.world = self.crew.world(self.schema.get());
-        self.partitions.iter_mut().for_each(|own| own.adopt(&self.world));
+        self.partitions.iter_mut().for_each(|own| own.store_mut().adopt(&self.world));
         self.coordinators.iter_mut().for_each(|own| own.steering_mut().adopt(&self.world));
     }
 
@@ -267,14 +216,7 @@ impl Thread {
                 }
                 Role::Coordinator(coordinator) => {
                     let at = self.crew.seats.place_on_thread(coordinator);
-                    let own = &mut self.coordinators[at];
-                    let mut ports = self.exchange.ports(to);
-                    match message {
-                        Message::Begin(call) => own.take_call(call, &mut ports),
-                        Message::Report(report) => own.take_report(report, &mut ports),
-                        Message::EndedFirst(id) => own.take_ended_first(id, &mut ports),
-                        _ => unreachable!("coordinators are sent calls and reports"),
-                    }
+                    self.coordinators[at].take(message, &mut self.exchange.ports(to));
                 }
             }
         }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::CommitEpochs;
+use super::{CommitEpochs, EpochStay, StayEnd};
 use crate::sync::Latch;
 
 #[test]
@@ -61,6 +61,25 @@ fn who_stays_is_inside_two_epochs_until_it_moves_on() {
     assert_eq!(epochs.current_beside(0), 6, "5 has not ended");
     epochs.leave(0);
     assert_eq!(writer.join().expect("the writer does not panic"), (4, 5));
+}
+
+#[test]
+fn a_stay_lasts_as_long_as_a_call_waits_in_its_epoch() {
+    let (epochs, mut stay) = (CommitEpochs::new(2, 4), EpochStay::default());
+    stay.begin(epochs.enter(0));
+    let ended = epochs.begin_next();
+    stay.begin(epochs.current_beside(0));
+    stay.begin(epochs.current_beside(0));
+    assert!(!epochs.is_left(ended), "a call began in it");
+    assert_eq!((stay.end(5), epochs.is_left(ended)), (StayEnd::Stays, false));
+    assert_eq!(stay.end(4), StayEnd::MovesOn);
+    epochs.move_on(0);
+    assert!(epochs.is_left(ended), "the calls that wait began in the next one");
+    let ended = epochs.begin_next();
+    assert_eq!((ended, epochs.is_left(ended)), (5, false));
+    assert_eq!((stay.end(5), stay.is_outside()), (StayEnd::Leaves, true));
+    epochs.leave(0);
+    assert!(epochs.is_left(ended));
 }
 
 #[test]

@@ -138,8 +138,22 @@ impl<C: Steering> Coordinator<C> {
         self.active.is_empty() && self.ending.is_empty()
     }
 
+    /// Takes a message.
+    pub fn take<S>(
+        &mut self,
+        message: Message<S, C::Multi>,
+        ports: &mut impl Outside<S, C::Multi>,
+    ) {
+        match message {
+            Message::Begin(call) => self.take_call(call, ports),
+            Message::Report(report) => self.take_report(report, ports),
+            Message::EndedFirst(id) => self.take_ended_first(id, ports),
+            _ => unreachable!("coordinators are sent calls and reports"),
+        }
+    }
+
     /// Begins a call.
-    pub fn take_call<S>(&mut self, call: C::Multi, ports: &mut impl Outside<S, C::Multi>) {
+    fn take_call<S>(&mut self, call: C::Multi, ports: &mut impl Outside<S, C::Multi>) {
         ports.spend(Section::Coordinate);
         self.begin(call, 0, ports);
     }
@@ -164,7 +178,7 @@ impl<C: Steering> Coordinator<C> {
     }
 
     /// Takes a report.
-    pub fn take_report<S>(&mut self, mut report: Report, ports: &mut impl Outside<S, C::Multi>) {
+    fn take_report<S>(&mut self, mut report: Report, ports: &mut impl Outside<S, C::Multi>) {
         ports.spend(Section::Coordinate);
         let wire = &mut self.partitions[usize::from(report.partition)];
         while wire.unconfirmed.front().is_some_and(|&(number, _)| number <= report.undone) {
@@ -282,7 +296,7 @@ impl<C: Steering> Coordinator<C> {
     }
 
     /// The partition that ends first has: the others may go on.
-    pub fn take_ended_first<S>(&mut self, id: CallId, ports: &mut impl Outside<S, C::Multi>) {
+    fn take_ended_first<S>(&mut self, id: CallId, ports: &mut impl Outside<S, C::Multi>) {
         ports.spend(Section::Coordinate);
         let at = self.ending.iter().position(|decided| decided.id == id).expect("it was asked");
         let decided = self.ending.remove(at);

@@ -15,7 +15,8 @@
 //!              who is undecided. Nobody runs behind a call that has rounds to come: only the tail
 //!              can be one
 //!              I2 results leave when nothing can take them back; those of calls of several
-//!              partitions earlier, with whom they follow, to the coordinator that decides both
+//!              partitions earlier, with whom they follow, to the coordinator that decides both;
+//!              not where they stand still: then the data is another's as soon as it hears of that
 //!              I3 undo goes from the tail to the head
 //!              I4 nobody brings back what a call has removed that is uncommitted: who would
 //!              [waits](Vote::Again) until nobody is. So what a commit removes for good is gone at
@@ -285,7 +286,11 @@ impl<S: Store> Partition<S> {
             return self.wait_for_all(Multi(fragment));
         }
         let follows = self.followed();
-        let is_held = follows.is_some() && self.settings.speculation == Speculation::Local;
+        // Whom others stand still for has their data when they have reported: all that it follows
+        // here is final then, not only decided.
+        let waits_for_ends =
+            self.settings.speculation == Speculation::Local || fragment.call.stands_still();
+        let is_held = follows.is_some() && waits_for_ends;
         let is_finished = is_finished(&fragment, vote);
         if !is_held {
             self.report(&fragment, vote, follows, ports);

@@ -10,11 +10,11 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
 use super::store::{Op, Several, Single};
-use super::world::{Home, Member, Place, Scheme, Told, Wanted, World};
+use super::world::{Home, Member, Place, Told, Wanted, World};
 use crate::model::{self, Costs, ModelScheme};
 use crate::protocol::locking::{self, Locks};
-use crate::protocol::partition::Settings;
-use crate::protocol::{Message, Section, Speculation, Vote};
+use crate::protocol::owner::Settings;
+use crate::protocol::{Message, Section, Speculation, Vote, partition};
 
 const CLIENTS: u32 = 40;
 const US: u64 = 1_000;
@@ -53,7 +53,7 @@ impl VirtualCosts<Member> for Table2 {
 }
 
 /// Calls that nobody shares a key with, a share of them of both partitions.
-fn throughput(scheme: Scheme, share: f64, coordinator: u64) -> f64 {
+fn throughput(scheme: Settings, share: f64, coordinator: u64) -> f64 {
     let place = Place { partitions: 2, coordinators: 1 };
     let mut turn = 0;
     let next = move |random: &mut SmallRng| {
@@ -61,7 +61,7 @@ fn throughput(scheme: Scheme, share: f64, coordinator: u64) -> f64 {
         let ops = |count| (0..count).map(|key| Op::Add(turn * 12 + key, 1)).collect::<Vec<_>>();
         let home = place.home();
         Some(if random.random_bool(share) {
-            Wanted::Multi(Several::new(home, vec![(0, vec![ops(6)]), (1, vec![ops(6)])]))
+            Wanted::Multi(Several::new(home, false, vec![(0, vec![ops(6)]), (1, vec![ops(6)])]))
         } else {
             let partition = random.random_range(0..2);
             let (made, vote) = (Vec::new(), Vote::Commit);
@@ -78,12 +78,12 @@ fn throughput(scheme: Scheme, share: f64, coordinator: u64) -> f64 {
     (world.home().ended - before) as f64 / measured
 }
 
-fn queues(speculation: Speculation) -> Scheme {
-    Scheme::Queues(Settings { speculation, depth: 1_000 })
+fn queues(speculation: Speculation) -> Settings {
+    Settings::Queues(partition::Settings { speculation, depth: 1_000 })
 }
 
-fn locks(locks: Locks) -> Scheme {
-    Scheme::Locks(locking::Settings { locks, time_out: 1_000_000 * US })
+fn locks(locks: Locks) -> Settings {
+    Settings::Locks(locking::Settings { locks, time_out: 1_000_000 * US })
 }
 
 #[test]

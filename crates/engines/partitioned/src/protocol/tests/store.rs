@@ -1,9 +1,13 @@
 //! Partitions of a few counters, with ghosts as the storage manager has them: a removed key stays
-//! in its index until who removed it has committed.
+//! in its index until who removed it has committed. And their log, whose epochs end as those of the
+//! engine do: when nobody stays in them who has run a call that waits for its place.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::rc::Rc;
 
+use hotrow_base::sync::CommitEpochs;
+use hotrow_base::sync::commit_epoch::{EpochStay, StayEnd};
 use hotrow_flow::node::Address;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::{LOCK_ID_STEP, LockMode, LockRequest};
@@ -44,25 +48,33 @@ impl SingleCall for Single {
 }
 
 /// A call of several partitions.
-pub type Multi = Arc<Several>;
+pub type Multi = Rc<Several>;
+
+/// What a call has to do at a partition, by round.
+pub type Share = (u16, Vec<Vec<Op>>);
 
 #[derive(Debug)]
 pub struct Several {
     pub home: Address,
-    /// by participant: partition, and by round what to do there
-    pub parts: Vec<(u16, Vec<Vec<Op>>)>,
+    /// the first of its partitions runs it, while all others stand still
+    pub is_whole: bool,
+    /// by participant
+    pub parts: Vec<Share>,
     /// by participant: what each round has made
-    pub made: Mutex<Vec<Vec<Vec<i64>>>>,
+    pub made: RefCell<Vec<Vec<Vec<i64>>>>,
+    /// some part has changed something
+    has_changed: Cell<bool>,
 }
 
 impl Several {
-    pub fn new(home: Address, parts: Vec<(u16, Vec<Vec<Op>>)>) -> Multi {
+    pub fn new(home: Address, is_whole: bool, parts: Vec<Share>) -> Multi {
         let made = parts.iter().map(|(_, rounds)| vec![Vec::new(); rounds.len()]).collect();
-        Arc::new(Self { home, parts, made: Mutex::new(made) })
+        let (made, has_changed) = (RefCell::new(made), Cell::new(false));
+        Rc::new(Self { home, is_whole, parts, made, has_changed })
     }
 
     fn other(&self, at: usize, round: u32) -> i64 {
-        let made = self.made.lock().expect("one thread");
+        let made = self.made.borrow();
         let other = made.iter().enumerate().find(|(other, _)| *other != at);
         let before = other.and_then(|(_, rounds)| rounds.get(round as usize - 1)?.last().copied());
         before.unwrap_or(0)
@@ -80,18 +92,100 @@ impl MultiCall for Multi {
 
     fn participant(&self, at: usize) -> (u16, u32) {
         let (partition, rounds) = &self.parts[at];
-        (*partition, rounds.len() as u32 - 1)
+        let last = if self.is_whole { u32::from(at == 0) } else { rounds.len() as u32 - 1 };
+        (*partition, last)
+    }
+
+    fn stands_still(&self) -> bool {
+        self.is_whole
     }
 }
 
-/// What was committed, by its place.
-pub enum Entry {
+/// What was committed.
+pub struct Entry {
+    pub position: Position,
+    pub what: What,
+    /// it has changed nothing, and so need not be in a log
+    pub is_read: bool,
+}
+
+pub enum What {
     Single { partition: u16, ops: Vec<Op>, made: Vec<i64> },
     Multi(Multi),
 }
 
-/// The log of all partitions.
-pub type Log = Arc<Mutex<Vec<(Position, Entry)>>>;
+/// The log of all partitions, and the clock of its epochs.
+pub struct Log {
+    pub entries: RefCell<Vec<Entry>>,
+    pub epochs: CommitEpochs,
+    /// the epoch that ends: it has been followed by another one
+    ending: Cell<Option<u64>>,
+    /// up to where it is durable, and how many entries there were when it became so
+    pub durable: RefCell<Vec<(u64, usize)>>,
+}
+
+impl Log {
+    /// One for so many nodes.
+    pub fn new(nodes: u16) -> Rc<Self> {
+        Rc::new(Self {
+            entries: RefCell::default(),
+            epochs: CommitEpochs::new(nodes.into(), 1),
+            ending: Cell::new(None),
+            durable: RefCell::default(),
+        })
+    }
+
+    /// What its writer does now and then. `is_hasty`: it does not wait until an epoch is left,
+    /// broken on purpose.
+    pub fn write(&self, is_hasty: bool) {
+        match self.ending.get() {
+            None => self.ending.set(Some(self.epochs.begin_next())),
+            Some(ending) if is_hasty || self.epochs.is_left(ending) => {
+                self.durable.borrow_mut().push((ending, self.entries.borrow().len()));
+                self.ending.set(None);
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn append(&self, position: Position, what: What, is_read: bool) {
+        self.entries.borrow_mut().push(Entry { position, what, is_read });
+    }
+}
+
+/// A node's way to the log.
+pub struct Appender {
+    pub log: Rc<Log>,
+    node: usize,
+    stay: EpochStay,
+}
+
+impl Appender {
+    pub fn new(log: &Rc<Log>, node: Address) -> Self {
+        Self { log: Rc::clone(log), node: node.into(), stay: EpochStay::default() }
+    }
+
+    /// As the engine's stay: a call has changed something, and waits for its place.
+    fn begin(&mut self) -> u64 {
+        let epoch = match self.stay.is_outside() {
+            true => self.log.epochs.enter(self.node),
+            false => self.log.epochs.current_beside(self.node),
+        };
+        self.stay.begin(epoch);
+        epoch
+    }
+
+    /// It waits no longer. 0: it never has.
+    fn end(&mut self, begun: u64) {
+        if begun > 0 {
+            match self.stay.end(begun) {
+                StayEnd::Stays => {}
+                StayEnd::MovesOn => self.log.epochs.move_on(self.node),
+                StayEnd::Leaves => self.log.epochs.leave(self.node),
+            }
+        }
+    }
+}
 
 #[derive(Clone, Debug)]
 struct Slot {
@@ -113,40 +207,43 @@ enum Undo {
     Removed(usize),
 }
 
+#[derive(Default)]
 pub struct Part {
     /// the call, by its place among those that ran
     number: usize,
-    undo: Vec<Undo>,
+    /// by partition; that of others is changed only while they stand still
+    undo: Vec<(u16, Undo)>,
+    /// the epoch in which it began to wait for its place; 0: it does not
+    begun: u64,
 }
 
-/// One partition.
-pub struct Counters {
-    partition: u16,
-    /// calls run so far
-    ran: usize,
+impl Part {
+    /// Whether it has removed something, or brought something back.
+    pub fn has_moved(&self) -> bool {
+        self.undo.iter().any(|(_, undo)| !matches!(undo, Undo::Value(..)))
+    }
+}
+
+/// The rows of a partition.
+#[derive(Clone)]
+pub struct Table {
     slots: Vec<Slot>,
     index: BTreeMap<u32, usize>,
-    log: Log,
-    /// parts that have not ended
-    pub open: usize,
-    /// brings back what others have removed: broken on purpose
-    pub is_careless: bool,
 }
 
-impl Counters {
-    pub fn new(partition: u16, keys: u32, log: Log) -> Self {
-        let slot = |key| Slot { key, value: 10, is_ghost: false, removed_by: 0, is_freed: false };
-        Self {
-            partition,
-            ran: 0,
-            slots: (0..keys).map(slot).collect(),
-            index: (0..keys).map(|key| (key, key as usize)).collect(),
-            log,
-            open: 0,
-            is_careless: false,
-        }
-    }
+/// By partition.
+pub type Tables = Rc<RefCell<Vec<Table>>>;
 
+pub fn tables(partitions: u16, keys: u32) -> Tables {
+    let slot = |key| Slot { key, value: 10, is_ghost: false, removed_by: 0, is_freed: false };
+    let table = Table {
+        slots: (0..keys).map(slot).collect(),
+        index: (0..keys).map(|key| (key, key as usize)).collect(),
+    };
+    Rc::new(RefCell::new(vec![table; partitions.into()]))
+}
+
+impl Table {
     /// What is there.
     pub fn rows(&self) -> BTreeMap<u32, i64> {
         let live = |&(_, &at): &(&u32, &usize)| !self.slots[at].is_ghost;
@@ -168,21 +265,77 @@ impl Counters {
         self.index.get(&key).copied().filter(|&at| !self.slots[at].is_ghost)
     }
 
-    /// Does what a call wants, and notes what it makes.
-    fn run(&mut self, ops: &[Op], other: i64, part: &mut Part, made: &mut Vec<i64>) -> Vote {
+    fn free(&mut self, at: usize) {
+        let slot = self.slot(at);
+        slot.is_freed = true;
+        let key = slot.key;
+        self.index.remove(&key);
+    }
+
+    fn take_back(&mut self, undo: Undo) {
+        match undo {
+            Undo::Value(at, value) => self.slot(at).value = value,
+            Undo::Made(at) => self.free(at),
+            Undo::Revived(at, value) => {
+                let slot = self.slot(at);
+                (slot.value, slot.is_ghost) = (value, true);
+            }
+            Undo::Removed(at) => self.slot(at).is_ghost = false,
+        }
+    }
+}
+
+/// One partition, as its owner has it.
+pub struct Counters {
+    partition: u16,
+    tables: Tables,
+    appender: Appender,
+    /// calls run so far
+    ran: usize,
+    /// parts that have not ended
+    pub open: usize,
+    /// parts undone, and those of them that had removed something or brought something back
+    pub undone: (u64, u64),
+    /// brings back what others have removed: broken on purpose
+    pub is_careless: bool,
+}
+
+impl Counters {
+    pub fn new(partition: u16, tables: &Tables, appender: Appender) -> Self {
+        Self {
+            partition,
+            tables: Rc::clone(tables),
+            appender,
+            ran: 0,
+            open: 0,
+            undone: (0, 0),
+            is_careless: false,
+        }
+    }
+
+    /// Does what a call wants at a partition, and notes what it makes.
+    fn run(
+        &self,
+        (partition, ops): (u16, &[Op]),
+        other: i64,
+        part: &mut Part,
+        made: &mut Vec<i64>,
+    ) -> Vote {
+        let table = &mut self.tables.borrow_mut()[usize::from(partition)];
+        let mut running = Running { table, partition, part, is_careless: self.is_careless };
         made.clear();
         for &op in ops {
             let result = match op {
-                Op::Add(key, by) => self.add(key, by, part),
-                Op::AddOther(key) => self.add(key, other, part),
-                Op::Insert(key, value) => match self.insert(key, value, part) {
+                Op::Add(key, by) => running.add(key, by),
+                Op::AddOther(key) => running.add(key, other),
+                Op::Insert(key, value) => match running.insert(key, value) {
                     Some(result) => result,
                     None => return Vote::Again,
                 },
-                Op::Remove(key) => self.remove(key, part),
-                Op::FailIfOdd(key) => match self.live(key) {
-                    Some(at) if self.slots[at].value % 2 != 0 => return Vote::Abort,
-                    Some(at) => self.slots[at].value,
+                Op::Remove(key) => running.remove(key),
+                Op::FailIfOdd(key) => match running.table.live(key) {
+                    Some(at) if running.table.slots[at].value % 2 != 0 => return Vote::Abort,
+                    Some(at) => running.table.slots[at].value,
                     None => -1,
                 },
                 Op::Fail => return Vote::Abort,
@@ -192,70 +345,72 @@ impl Counters {
         Vote::Commit
     }
 
-    fn add(&mut self, key: u32, by: i64, part: &mut Part) -> i64 {
-        let Some(at) = self.live(key) else { return -1 };
-        let slot = self.slot(at);
-        part.undo.push(Undo::Value(at, slot.value));
-        slot.value = (slot.value + by) % 1_000;
-        slot.value
+    /// Runs a call of all its partitions, which stand still.
+    fn run_whole(&self, call: &Multi, part: &mut Part) -> Vote {
+        let run = |((partition, rounds), made): (&Share, &mut Vec<Vec<i64>>)| {
+            self.run((*partition, &rounds[0]), 0, part, &mut made[0])
+        };
+        let made = &mut *call.made.borrow_mut();
+        let failed = call.parts.iter().zip(made).map(run).find(|&vote| vote != Vote::Commit);
+        assert_ne!(failed, Some(Vote::Again), "nobody is undecided where all stand still");
+        failed.unwrap_or(Vote::Commit)
+    }
+}
+
+/// A call at a partition.
+struct Running<'a> {
+    table: &'a mut Table,
+    partition: u16,
+    part: &'a mut Part,
+    is_careless: bool,
+}
+
+impl Running<'_> {
+    fn note(&mut self, undo: Undo) {
+        self.part.undo.push((self.partition, undo));
+    }
+
+    fn add(&mut self, key: u32, by: i64) -> i64 {
+        let Some(at) = self.table.live(key) else { return -1 };
+        let slot = self.table.slot(at);
+        let (before, now) = (slot.value, (slot.value + by) % 1_000);
+        slot.value = now;
+        self.note(Undo::Value(at, before));
+        now
     }
 
     /// None if it would bring back what another call has removed.
-    fn insert(&mut self, key: u32, value: i64, part: &mut Part) -> Option<i64> {
-        match self.index.get(&key).copied() {
-            Some(at) if !self.slots[at].is_ghost => return Some(-1),
+    fn insert(&mut self, key: u32, value: i64) -> Option<i64> {
+        match self.table.index.get(&key).copied() {
+            Some(at) if !self.table.slots[at].is_ghost => return Some(-1),
             Some(at) => {
-                let is_careless = self.is_careless;
-                let slot = self.slot(at);
-                if slot.removed_by != part.number && !is_careless {
+                let slot = self.table.slot(at);
+                if slot.removed_by != self.part.number && !self.is_careless {
                     return None;
                 }
-                part.undo.push(Undo::Revived(at, slot.value));
+                let before = slot.value;
                 (slot.value, slot.is_ghost) = (value, false);
+                self.note(Undo::Revived(at, before));
             }
             None => {
-                let at = self.slots.len();
-                self.slots.push(Slot {
-                    key,
-                    value,
-                    is_ghost: false,
-                    removed_by: 0,
-                    is_freed: false,
-                });
-                self.index.insert(key, at);
-                part.undo.push(Undo::Made(at));
+                let at = self.table.slots.len();
+                let slot = Slot { key, value, is_ghost: false, removed_by: 0, is_freed: false };
+                self.table.slots.push(slot);
+                self.table.index.insert(key, at);
+                self.note(Undo::Made(at));
             }
         }
         Some(value)
     }
 
-    fn remove(&mut self, key: u32, part: &mut Part) -> i64 {
-        let Some(at) = self.live(key) else { return -1 };
-        part.undo.push(Undo::Removed(at));
-        let slot = self.slot(at);
-        (slot.is_ghost, slot.removed_by) = (true, part.number);
-        slot.value
-    }
-
-    fn free(&mut self, at: usize) {
-        let slot = self.slot(at);
-        slot.is_freed = true;
-        let key = slot.key;
-        self.index.remove(&key);
-    }
-
-    fn take_back(&mut self, part: &mut Part) {
-        for undo in part.undo.drain(..).rev() {
-            match undo {
-                Undo::Value(at, value) => self.slot(at).value = value,
-                Undo::Made(at) => self.free(at),
-                Undo::Revived(at, value) => {
-                    let slot = self.slot(at);
-                    (slot.value, slot.is_ghost) = (value, true);
-                }
-                Undo::Removed(at) => self.slot(at).is_ghost = false,
-            }
-        }
+    fn remove(&mut self, key: u32) -> i64 {
+        let Some(at) = self.table.live(key) else { return -1 };
+        let number = self.part.number;
+        let slot = self.table.slot(at);
+        (slot.is_ghost, slot.removed_by) = (true, number);
+        let value = slot.value;
+        self.note(Undo::Removed(at));
+        value
     }
 }
 
@@ -267,51 +422,75 @@ impl Store for Counters {
     fn begin(&mut self) -> Part {
         self.open += 1;
         self.ran += 1;
-        Part { number: self.ran, undo: Vec::new() }
+        // By a number that no part of another partition has.
+        Part { number: self.ran * 64 + usize::from(self.partition), ..Part::default() }
     }
 
     fn run_single(&mut self, call: &mut Single, part: &mut Part) -> Vote {
         assert_eq!(call.partition, self.partition);
         let Single { ops, made, .. } = call;
-        call.vote = self.run(ops, 0, part, made);
+        call.vote = self.run((self.partition, ops), 0, part, made);
+        if call.vote == Vote::Commit && !part.undo.is_empty() {
+            part.begun = self.appender.begin();
+        }
         call.vote
     }
 
     fn run_fragment(&mut self, call: &Multi, round: u32, part: &mut Part) -> Vote {
         let own = call.parts.iter().position(|(partition, _)| *partition == self.partition);
         let at = own.expect("only participants get fragments");
-        let other = if round > 0 { call.other(at, round) } else { 0 };
-        let mut made = Vec::new();
-        let vote = self.run(&call.parts[at].1[round as usize], other, part, &mut made);
-        call.made.lock().expect("one thread")[at][round as usize] = made;
+        let vote = match call.is_whole {
+            true if round == 1 => self.run_whole(call, part),
+            true => Vote::Commit,
+            false => {
+                let other = if round > 0 { call.other(at, round) } else { 0 };
+                let mut made = Vec::new();
+                let ops = &call.parts[at].1[round as usize];
+                let vote = self.run((self.partition, ops), other, part, &mut made);
+                call.made.borrow_mut()[at][round as usize] = made;
+                vote
+            }
+        };
+        call.has_changed.set(call.has_changed.get() || !part.undo.is_empty());
         vote
     }
 
-    fn commit_single(&mut self, call: &mut Single, _: &Part, met: Position) -> Option<Position> {
-        let position = met.after(met.epoch);
+    fn commit_single(&mut self, call: &mut Single, part: &Part, met: Position) -> Option<Position> {
+        let position = met.after(part.begun.max(met.epoch));
         let Single { partition, ops, made, .. } = call;
-        let entry = Entry::Single { partition: *partition, ops: ops.clone(), made: made.clone() };
-        self.log.lock().expect("one thread").push((position, entry));
+        let what = What::Single { partition: *partition, ops: ops.clone(), made: made.clone() };
+        self.appender.log.append(position, what, part.undo.is_empty());
         Some(position)
     }
 
+    fn epoch_of(&self, part: &Part) -> u64 {
+        part.begun
+    }
+
     fn commit(&mut self, part: Part) {
-        for &undo in &part.undo {
+        for &(partition, undo) in &part.undo {
+            let table = &mut self.tables.borrow_mut()[usize::from(partition)];
             if let Undo::Removed(at) = undo
-                && !self.slots[at].is_freed
-                && self.slots[at].is_ghost
-                && self.slots[at].removed_by == part.number
+                && !table.slots[at].is_freed
+                && table.slots[at].is_ghost
+                && table.slots[at].removed_by == part.number
             // else who removed it again frees it
             {
-                self.free(at);
+                table.free(at);
             }
         }
         self.open -= 1;
+        self.appender.end(part.begun);
     }
 
-    fn undo(&mut self, mut part: Part) {
-        self.take_back(&mut part);
+    fn undo(&mut self, part: Part) {
+        self.undone.0 += 1;
+        self.undone.1 += u64::from(part.has_moved());
+        for &(partition, undo) in part.undo.iter().rev() {
+            self.tables.borrow_mut()[usize::from(partition)].take_back(undo);
+        }
         self.open -= 1;
+        self.appender.end(part.begun);
     }
 }
 
@@ -323,31 +502,43 @@ fn lock(op: &Op) -> Option<LockRequest> {
         | Op::Insert(key, _)
         | Op::Remove(key)
         | Op::FailIfOdd(key) => {
-            let id = (u64::from(key) + 1) * LOCK_ID_STEP;
+            let id = (u64::from(key) + 2) * LOCK_ID_STEP;
             Some(LockRequest::new(id, LockMode::Exclusive))
         }
         Op::Fail => None,
     }
 }
 
+/// The lock on a partition as a whole.
+fn lock_all(mode: LockMode) -> LockRequest {
+    LockRequest::new(LOCK_ID_STEP, mode)
+}
+
+fn lock_each(ops: &[Op], locks: &mut Vec<LockRequest>) {
+    locks.push(lock_all(LockMode::IntentExclusive));
+    locks.extend(ops.iter().filter_map(lock));
+    locks.sort_unstable();
+    locks.dedup();
+}
+
 impl LockingStore for Counters {
     fn locks_of_single(&mut self, call: &mut Single, locks: &mut Vec<LockRequest>) {
-        locks.extend(call.ops.iter().filter_map(lock));
-        locks.sort_unstable();
-        locks.dedup();
+        lock_each(&call.ops, locks);
     }
 
     fn locks_of(&mut self, call: &Multi, round: u32, locks: &mut Vec<LockRequest>) {
         let own = call.parts.iter().find(|(partition, _)| *partition == self.partition);
         let (_, rounds) = own.expect("only participants get fragments");
-        locks.extend(rounds[round as usize].iter().filter_map(lock));
-        locks.sort_unstable();
-        locks.dedup();
+        match (call.is_whole, round) {
+            (true, 0) => locks.push(lock_all(LockMode::Exclusive)),
+            (true, _) => {}
+            (false, _) => lock_each(&rounds[round as usize], locks),
+        }
     }
 }
 
 /// The coordinator's side.
-pub struct Clerk(pub Log);
+pub struct Clerk(pub Appender);
 
 impl Steering for Clerk {
     type Multi = Multi;
@@ -357,57 +548,53 @@ impl Steering for Clerk {
     }
 
     fn commit(&mut self, call: &Multi, met: Position) -> Option<Position> {
-        let position = met.after(met.epoch);
-        self.0.lock().expect("one thread").push((position, Entry::Multi(Arc::clone(call))));
+        let is_read = !call.has_changed.get();
+        let begun = if is_read { 0 } else { self.0.begin() };
+        let position = met.after(begun.max(met.epoch));
+        self.0.log.append(position, What::Multi(Rc::clone(call)), is_read);
+        self.0.end(begun);
         Some(position)
     }
 }
 
-/// Runs all that was committed one by one, in the order of the log, on new partitions: what each
-/// made must be what it made then.
-pub fn replay(log: &Log, partitions: u16, keys: u32) -> Result<Vec<BTreeMap<u32, i64>>, String> {
-    let mut entries = log.lock().expect("one thread");
-    entries.sort_by_key(|(position, _)| *position);
-    let nowhere = Log::default();
-    let counters = |partition| Counters::new(partition, keys, Arc::clone(&nowhere));
-    let mut stores: Vec<_> = (0..partitions).map(counters).collect();
-    for (position, entry) in &*entries {
-        match entry {
-            Entry::Single { partition, ops, made } => {
-                let store = &mut stores[usize::from(*partition)];
+/// Runs entries one by one, in their order, on new partitions: what each made must be what it made
+/// then. What is left.
+pub fn replay(
+    entries: &[&Entry],
+    (partitions, keys): (u16, u32),
+) -> Result<Vec<BTreeMap<u32, i64>>, String> {
+    let mut entries = entries.to_vec();
+    entries.sort_by_key(|entry| entry.position);
+    let (tables, nowhere) = (tables(partitions, keys), Log::new(1));
+    let mut store = Counters::new(0, &tables, Appender::new(&nowhere, 0));
+    for Entry { position, what, .. } in entries {
+        let mut part = store.begin();
+        let (ops, then, now) = match what {
+            What::Single { partition, ops, made } => {
                 let mut now = Vec::new();
-                let mut part = store.begin();
-                let vote = store.run(ops, 0, &mut part, &mut now);
-                store.commit(part);
-                if vote != Vote::Commit || now != *made {
-                    return Err(format!("{position}: {ops:?} made {made:?}, and now {now:?}"));
-                }
+                store.run((*partition, ops), 0, &mut part, &mut now);
+                (format!("{ops:?}"), vec![vec![made.clone()]], vec![vec![now]])
             }
-            Entry::Multi(call) => {
-                let then = call.made.lock().expect("one thread").clone();
-                let again = Several::new(0, call.parts.clone());
-                let mut open: Vec<_> = call.parts.iter().map(|_| None).collect();
+            What::Multi(call) => {
+                let again = Several::new(0, false, call.parts.clone());
                 let rounds = call.parts.iter().map(|(_, rounds)| rounds.len()).max().unwrap_or(0);
                 for round in 0..rounds {
                     for (at, (partition, own)) in call.parts.iter().enumerate() {
-                        if round < own.len() {
-                            let store = &mut stores[usize::from(*partition)];
-                            let part = open[at].get_or_insert_with(|| store.begin());
-                            store.run_fragment(&again, round as u32, part);
-                        }
+                        let Some(ops) = own.get(round) else { continue };
+                        let other = if round > 0 { again.other(at, round as u32) } else { 0 };
+                        let mut made = Vec::new();
+                        store.run((*partition, ops), other, &mut part, &mut made);
+                        again.made.borrow_mut()[at][round] = made;
                     }
                 }
-                for ((partition, _), part) in call.parts.iter().zip(open) {
-                    let store = &mut stores[usize::from(*partition)];
-                    part.into_iter().for_each(|part| store.commit(part));
-                }
-                let now = again.made.lock().expect("one thread").clone();
-                if now != then {
-                    let parts = &call.parts;
-                    return Err(format!("{position}: {parts:?} made {then:?}, and now {now:?}"));
-                }
+                (format!("{:?}", call.parts), call.made.borrow().clone(), again.made.take())
             }
+        };
+        store.commit(part);
+        if now != then {
+            return Err(format!("{position}: {ops} made {then:?}, and now {now:?}"));
         }
     }
-    Ok(stores.iter().map(Counters::rows).collect())
+    let rows = tables.borrow().iter().map(Table::rows).collect();
+    Ok(rows)
 }

@@ -1,14 +1,15 @@
 //! Homes, partitions and coordinators as the nodes of one virtual machine.
 
+use std::rc::Rc;
+
 use hotrow_flow::node::{Address, Node, Ports};
 use hotrow_flow::virtual_time::{Costs, VirtualTime};
 use rand::rngs::SmallRng;
 
-use super::store::{Clerk, Counters, Log, Multi, Single};
+use super::store::{Appender, Clerk, Counters, Log, Multi, Single, Tables, tables};
 use crate::protocol::coordinator::Coordinator;
-use crate::protocol::locking::{self, LockingPartition};
-use crate::protocol::partition::{self, Partition};
-use crate::protocol::{Message, Outcome, Report, Section, Vote};
+use crate::protocol::owner::{Owner, Settings};
+use crate::protocol::{CallId, Message, Outcome, Report, Section, Vote};
 
 pub type Told = Message<Single, Multi>;
 
@@ -17,6 +18,10 @@ pub type Next = Box<dyn FnMut(&mut SmallRng) -> Option<Wanted>>;
 
 /// Nanoseconds between the ends of two batches of a coordinator.
 const BATCH: u64 = 150;
+/// Nanoseconds between two looks of the log's writer.
+const WRITE: u64 = 400;
+/// Nanoseconds by which an end is late that is broken so.
+const LATE: u64 = 1_000;
 
 /// A call, and the partition that it is of if it is of one.
 pub enum Wanted {
@@ -39,13 +44,10 @@ pub enum Fault {
     WrongOrderOfCoordinators,
     /// a coordinator overlooks that a part has failed
     LostAbort,
-}
-
-/// How partitions work.
-#[derive(Clone, Copy, Debug)]
-pub enum Scheme {
-    Queues(partition::Settings),
-    Locks(locking::Settings),
+    /// partitions go on that stood still for a call, before who ran it has ended it
+    OthersGoOnEarly,
+    /// an epoch of the log ends though somebody stays in it
+    EpochEndsEarly,
 }
 
 /// All clients, each with one call on its way.
@@ -76,7 +78,7 @@ impl Home {
     }
 }
 
-/// Addresses: the partitions, the coordinators, home.
+/// Addresses: the partitions, the coordinators, home, the log's writer.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     pub partitions: u16,
@@ -87,6 +89,10 @@ impl Place {
     pub fn home(self) -> Address {
         self.partitions + self.coordinators
     }
+
+    fn nodes(self) -> u16 {
+        self.home() + 2
+    }
 }
 
 pub struct Member {
@@ -96,10 +102,31 @@ pub struct Member {
 }
 
 pub enum Role {
-    Partition(Partition<Counters>),
-    Locking(Box<LockingPartition<Counters>>),
+    Partition(Partition),
     Coordinator(Coordinator<Clerk>),
     Home(Home),
+    Writer(Rc<Log>),
+}
+
+pub struct Partition {
+    pub owner: Owner<Counters>,
+    /// an end that it has put off, broken on purpose
+    late: Option<(CallId, Outcome)>,
+    /// ends that had several calls undone, and those of them where something that one of these had
+    /// removed was brought back, or the other way round
+    pub cascades: (u64, u64),
+}
+
+impl Partition {
+    fn take(&mut self, message: Told, ports: &mut impl Ports<Told, Section>) {
+        let before = self.owner.store().undone;
+        self.owner.take(message, ports);
+        let after = self.owner.store().undone;
+        if after.0 > before.0 + 1 {
+            self.cascades.0 += 1;
+            self.cascades.1 += u64::from(after.1 > before.1);
+        }
+    }
 }
 
 /// A report as a coordinator sees it that is broken so.
@@ -120,34 +147,24 @@ impl Node for Member {
     fn take(&mut self, message: Told, ports: &mut impl Ports<Told, Section>) {
         let Self { place, fault, role } = self;
         match (role, message) {
-            (Role::Partition(partition), Message::Single(call)) => partition.take_single(call),
-            (Role::Partition(partition), Message::Fragment(fragment)) => {
-                let out_of_turn = *fault == Some(Fault::WrongOrderOfCoordinators);
-                match out_of_turn && fragment.round == 0 {
-                    true => partition.take_out_of_turn(fragment),
-                    false => partition.take_fragment(fragment),
+            (Role::Partition(own), message) => match (&mut own.owner, message, *fault) {
+                (
+                    Owner::Queues(queues),
+                    Message::Fragment(fragment),
+                    Some(Fault::WrongOrderOfCoordinators),
+                ) if fragment.round == 0 => queues.take_out_of_turn(fragment),
+                (_, Message::EndFirst(id, outcome, to), Some(Fault::OthersGoOnEarly)) => {
+                    own.late = Some((id, outcome));
+                    ports.send(to, Message::EndedFirst(id));
+                    let then = ports.now() + LATE;
+                    ports.wake_at(then);
                 }
-            }
-            (Role::Partition(partition), Message::BatchEnd(coordinator)) => {
-                partition.take_batch_end(coordinator);
-            }
-            (Role::Partition(partition), Message::End(id, outcome)) => {
-                partition.take_end(id, outcome, ports);
-            }
-            (Role::Locking(partition), Message::Single(call)) => partition.take_single(call),
-            (Role::Locking(partition), Message::Fragment(fragment)) => {
-                partition.take_fragment(fragment);
-            }
-            (Role::Locking(partition), Message::End(id, outcome)) => {
-                partition.take_end(id, outcome, ports);
-            }
-            (Role::Locking(_), Message::BatchEnd(_)) => {} // who locks needs no order
-            (Role::Coordinator(coordinator), Message::Begin(call)) => {
-                coordinator.take_call(call, ports);
-            }
+                (_, message, _) => own.take(message, ports),
+            },
             (Role::Coordinator(coordinator), Message::Report(report)) => {
-                coordinator.take_report(tampered(report, *fault), ports);
+                coordinator.take(Message::Report(tampered(report, *fault)), ports);
             }
+            (Role::Coordinator(coordinator), message) => coordinator.take(message, ports),
             (Role::Home(home), Message::SingleEnded(_)) => {
                 home.ended += 1;
                 home.begin(*place, ports);
@@ -162,23 +179,22 @@ impl Node for Member {
     }
 
     fn work(&mut self, ports: &mut impl Ports<Told, Section>) -> bool {
-        match &mut self.role {
-            Role::Partition(partition) => partition.work(ports),
-            Role::Locking(partition) => {
-                let worked = partition.work(ports);
-                if self.fault == Some(Fault::LockReleasedEarly) {
-                    partition.release_early();
-                }
-                worked
-            }
-            Role::Coordinator(_) | Role::Home(_) => false,
+        let Role::Partition(Partition { owner, late: None, .. }) = &mut self.role else {
+            return false;
+        };
+        let worked = owner.work(ports);
+        if let (Owner::Locks(locks), Some(Fault::LockReleasedEarly)) = (owner, self.fault) {
+            locks.release_early();
         }
+        worked
     }
 
     fn wake(&mut self, ports: &mut impl Ports<Told, Section>) {
         match &mut self.role {
-            Role::Partition(_) => {}
-            Role::Locking(partition) => partition.wake(ports),
+            Role::Partition(own) => match own.late.take() {
+                Some((id, outcome)) => own.take(Message::End(id, outcome), ports),
+                None => own.owner.wake(ports),
+            },
             Role::Coordinator(coordinator) => {
                 if self.place.coordinators > 1 {
                     coordinator.end_batch(ports);
@@ -187,52 +203,51 @@ impl Node for Member {
                 }
             }
             Role::Home(home) => (0..home.clients).for_each(|_| home.begin(self.place, ports)),
+            Role::Writer(log) => {
+                log.write(self.fault == Some(Fault::EpochEndsEarly));
+                let next = ports.now() + WRITE;
+                ports.wake_at(next);
+            }
         }
     }
 }
 
 pub struct World<C> {
     pub time: VirtualTime<Member, C>,
-    pub log: Log,
+    pub log: Rc<Log>,
+    pub tables: Tables,
     pub place: Place,
 }
 
 impl<C: Costs<Member>> World<C> {
     pub fn new(
-        scheme: Scheme,
+        scheme: Settings,
         place: Place,
         keys: u32,
         home: Home,
         fault: Option<Fault>,
         costs: C,
     ) -> Self {
-        let log = Log::default();
+        let (log, tables) = (Log::new(place.nodes()), tables(place.partitions, keys));
         let coordinators: Vec<_> = (place.partitions..place.home()).collect();
         let partition = |number| {
-            let mut counters = Counters::new(number, keys, Log::clone(&log));
+            let mut counters = Counters::new(number, &tables, Appender::new(&log, number));
             counters.is_careless = fault == Some(Fault::SettledEarly);
-            let coordinators = coordinators.clone();
-            match scheme {
-                Scheme::Queues(settings) => {
-                    Role::Partition(Partition::new(number, settings, coordinators, counters))
-                }
-                Scheme::Locks(settings) => {
-                    let own = LockingPartition::new(number, settings, coordinators, counters);
-                    Role::Locking(Box::new(own))
-                }
-            }
+            let owner = Owner::new(number, scheme, coordinators.clone(), counters);
+            Role::Partition(Partition { owner, late: None, cascades: (0, 0) })
         };
         let coordinator = |number| {
             let partitions = (0..place.partitions).collect();
-            Role::Coordinator(Coordinator::new(number, partitions, Clerk(Log::clone(&log))))
+            let clerk = Clerk(Appender::new(&log, place.partitions + number));
+            Role::Coordinator(Coordinator::new(number, partitions, clerk))
         };
         let partitions = (0..place.partitions).map(partition);
         let roles = partitions.chain((0..place.coordinators).map(coordinator));
-        let roles = roles.chain(std::iter::once(Role::Home(home)));
+        let roles = roles.chain([Role::Home(home), Role::Writer(Rc::clone(&log))]);
         let nodes = roles.map(|role| Member { place, fault, role }).collect();
         let mut time = VirtualTime::new(nodes, costs);
         time.wake_all();
-        Self { time, log, place }
+        Self { time, log, tables, place }
     }
 
     pub fn home(&self) -> &Home {
