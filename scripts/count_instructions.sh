@@ -54,6 +54,12 @@ run() {
         echo "$0: nothing was counted: is Worker::turn or Thread::turn inlined?" >&2
         exit 1
     fi
+    local runs
+    runs=$(grep -c '^    "committed"' "$scratch/json")
+    if ((runs != 1)); then
+        echo "$0: $2 is $runs engines, each in settings of its own; count one of those that \`hotrow engines\` lists" >&2
+        exit 1
+    fi
     commits=$(awk -F '[:,]' '/^    "committed"/ { print $2 + 0; exit }' "$scratch/json")
     echo "$instructions $commits"
 }

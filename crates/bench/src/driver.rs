@@ -288,7 +288,7 @@ impl Driver {
         let engine = db.start_engine(variant.entry, &self.options(variant, threads), sources)?;
         let waits = || self.inspect.then(|| db.tell_waits(engine.waits(), WAITS_TOLD));
         let mut books: Vec<_> = steps.iter().map(|of| SourceBooks::new(&of.kinds())).collect();
-        let (timed, whole, waits) = match self.length {
+        let (timed, expected, whole, waits) = match self.length {
             Length::Time { warm_up, measured } => {
                 self.progress.sleep(format!("{what}, warming up"), warm_up);
                 let time = |step| {
@@ -296,24 +296,25 @@ impl Driver {
                 };
                 let timed: Vec<_> = (0..steps.len() as u16).map(time).collect();
                 phase.set(Phase::Ended);
-                let waits = waits();
+                let (waits, expected) = (waits(), engine.expected_rate());
                 let whole = engine.stop();
                 collect(&done, threads, &mut books)?;
-                (timed, whole, waits)
+                (timed, expected, whole, waits)
             }
             Length::Calls(_) => {
                 // Sources close by themselves; threads that see it drop them.
                 collect(&done, threads, &mut books)?;
-                let waits = waits();
+                let (waits, expected) = (waits(), engine.expected_rate());
                 let whole = engine.stop();
                 let timed = books.iter().map(|books| (books.seconds(), whole.clone())).collect();
-                (timed, whole, waits)
+                (timed, expected, whole, waits)
             }
         };
         let log = LogUse::of(db).since(log_before);
         let steps = timed.into_iter().zip(books);
         let steps = steps.map(|((seconds, part), books)| Step { seconds, part, books }).collect();
-        Ok(Measured { steps, whole, waits, log, durability: db.durability().to_string() })
+        let durability = db.durability().to_string();
+        Ok(Measured { steps, whole, expected, waits, log, durability })
     }
 
     fn measure_clients(
@@ -364,7 +365,8 @@ impl Driver {
         let (seconds, part) = timed.unwrap_or_else(|| (books.seconds(), whole.clone()));
         let log = LogUse::of(db).since(log_before);
         let steps = vec![Step { seconds, part, books }];
-        Ok(Measured { steps, whole, waits, log, durability: db.durability().to_string() })
+        let durability = db.durability().to_string();
+        Ok(Measured { steps, whole, expected: None, waits, log, durability })
     }
 
     pub(crate) fn first_phase(&self) -> Phase {
@@ -481,6 +483,8 @@ pub(crate) struct Measured {
     pub(crate) steps: Vec<Step>,
     /// the engine's books
     pub(crate) whole: Statistics,
+    /// calls a second that the engine's model expects, if it has one
+    pub(crate) expected: Option<f64>,
     /// what was waited for longest, where that was looked at
     pub(crate) waits: Option<Vec<Wait>>,
     /// what the log took, from start to end
@@ -527,6 +531,7 @@ impl Measured {
             messages: part.messages,
             waited_for: self.waits.iter().flatten().cloned().map(WaitReport::from).collect(),
             txn_per_s: ends.committed as f64 / seconds.max(1e-9),
+            expected_per_s: self.expected,
             latency_us: LatencyReport::of_nanos(&books.latency_ns()),
             time_breakdown: TimeBreakdown::of_nanos(part.nanos),
             checks: Vec::new(),

@@ -264,6 +264,12 @@ pub enum Metric {
     /// seconds that were measured
     #[serde(rename = "seconds")]
     Seconds,
+    /// calls per second that the engine's model expects, aborted ones included
+    #[serde(rename = "model")]
+    Model,
+    /// committed and aborted calls per second, in percent of those that the model expects
+    #[serde(rename = "of model")]
+    OfModel,
 }
 
 impl Metric {
@@ -287,6 +293,11 @@ impl Metric {
             Self::Logging => 100.0 * run.time_breakdown.log,
             Self::Idle => 100.0 * run.time_breakdown.idle,
             Self::Seconds => run.seconds,
+            Self::Model => run.expected_per_s.unwrap_or(f64::NAN),
+            Self::OfModel => {
+                let ended = (run.committed + run.user_aborts) as f64 / run.seconds.max(1e-9);
+                100.0 * ended / run.expected_per_s.unwrap_or(f64::NAN)
+            }
         }
     }
 }
@@ -310,6 +321,8 @@ impl fmt::Display for Metric {
             Self::Logging => "percent of time logging",
             Self::Idle => "percent of time idle",
             Self::Seconds => "seconds",
+            Self::Model => "calls per second that the model expects",
+            Self::OfModel => "calls per second in percent of the model's",
         })
     }
 }

@@ -114,6 +114,7 @@ impl Driver {
         let measured = Measured {
             steps: vec![Step { seconds, part, books }],
             whole,
+            expected: None,
             waits: self.inspect.then(|| waits_between(&before.waits, &after.waits)),
             log: LogUse(status.log()).since(LogUse(before.status.log())),
             durability: status.durability.clone(),

@@ -56,6 +56,10 @@ pub struct RunReport {
     pub waited_for: Vec<WaitReport>,
     /// committed calls per second
     pub txn_per_s: f64,
+    /// calls per second that the engine's own model expects, where it has one: from what calls cost
+    /// since the run began
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_per_s: Option<f64>,
     /// of committed calls, from fetch to commit; with clients, as they see it
     pub latency_us: LatencyReport,
     /// what the threads spent their time on

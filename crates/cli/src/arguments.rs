@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use hotrow_bench::LogSettings;
 
-pub(crate) use figure::FigureArguments;
+pub(crate) use figure::{FigureArguments, FigureRunArguments, ModelArguments};
 pub(crate) use remote::RemoteArguments;
 pub(crate) use top::{Sort, TopArguments};
 
@@ -88,6 +88,7 @@ Examples:
                                                  over the wire, at a server (hotrow serve)
   hotrow bench history --format elle --out history.edn
   hotrow bench figure --list                     experiments of papers, to be run again
+  hotrow bench model                             engines beside their analytical models
 
 Each run starts on a freshly loaded database and ends with the workload's checks; when one
 fails, the figures mean nothing and the exit code is 1.
@@ -100,7 +101,8 @@ because of others and run again unseen; \"time\" is where the threads' time went
 const USAGE: &str = "\
 hotrow bench [OPTIONS] [WORKLOAD]
        hotrow bench history [OPTIONS]
-       hotrow bench figure [OPTIONS] NAME";
+       hotrow bench figure [OPTIONS] NAME
+       hotrow bench model [OPTIONS]";
 
 #[derive(Args, Debug)]
 #[command(
@@ -123,6 +125,9 @@ pub(crate) enum BenchCommand {
     History(HistoryArguments),
     /// Run the experiment of a paper's figure again
     Figure(FigureArguments),
+    /// Run the figures that put an engine beside its analytical model: what it does with a load,
+    /// and what the model expects from what calls cost in the same run
+    Model(ModelArguments),
 }
 
 #[derive(Args, Debug)]

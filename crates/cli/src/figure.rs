@@ -6,11 +6,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use hotrow_bench::{
-    Driver, FigureReport, FigureRunner, Length, Progress, Record, Records, RunReport, document,
-    figure_named, figures, write_csv, write_figure, write_figure_json, write_svg,
+    Driver, Figure, FigureReport, FigureRunner, Length, Metric, Progress, Record, Records,
+    RunReport, document, figure_named, figures, write_csv, write_figure, write_figure_json,
+    write_svg,
 };
 
-use crate::arguments::FigureArguments;
+use crate::arguments::{FigureArguments, FigureRunArguments, ModelArguments};
 use crate::failure::Failure;
 use crate::show::Style;
 
@@ -22,9 +23,25 @@ pub(crate) fn run(arguments: &FigureArguments) -> Result<(), Failure> {
     let figure = figure_named(name)?;
     // What stands in the way of a record is told before minutes of running.
     let records = arguments.record.as_deref().map(read_records).transpose()?;
-    let runner = runner(arguments);
+    let report = run_and_show(&figure, &arguments.run)?;
+    if let (Some(path), Some(records)) = (&arguments.record, records) {
+        keep_record(arguments, &report, records, path)?;
+    }
+    if report.checks_hold() { Ok(()) } else { Err(Failure::Told) }
+}
+
+/// Runs all figures that show what a model expects.
+pub(crate) fn run_models(arguments: &ModelArguments) -> Result<(), Failure> {
+    let mut checks_hold = true;
+    for figure in figures().iter().filter(|figure| figure.show.contains(&Metric::Model)) {
+        checks_hold &= run_and_show(figure, &arguments.run)?.checks_hold();
+    }
+    if checks_hold { Ok(()) } else { Err(Failure::Told) }
+}
+
+fn run_and_show(figure: &Figure, arguments: &FigureRunArguments) -> Result<FigureReport, Failure> {
     let mut done = 0;
-    let report = runner.run(&figure, |run, of| {
+    let report = runner(arguments).run(figure, |run, of| {
         done += 1;
         if !arguments.quiet {
             tell(done, of, run);
@@ -32,10 +49,7 @@ pub(crate) fn run(arguments: &FigureArguments) -> Result<(), Failure> {
     })?;
     write_files(arguments, &report)?;
     write_figure(&report, Style::of(&io::stdout()).table(), &mut io::stdout().lock())?;
-    if let (Some(path), Some(records)) = (&arguments.record, records) {
-        keep_record(arguments, &report, records, path)?;
-    }
-    if report.checks_hold() { Ok(()) } else { Err(Failure::Told) }
+    Ok(report)
 }
 
 fn list() -> Result<(), Failure> {
@@ -51,7 +65,7 @@ fn list() -> Result<(), Failure> {
     Ok(())
 }
 
-fn runner(arguments: &FigureArguments) -> FigureRunner {
+fn runner(arguments: &FigureRunArguments) -> FigureRunner {
     let time = Length::Time {
         warm_up: Duration::from_secs_f64(arguments.warm_up),
         measured: Duration::from_secs_f64(arguments.seconds),
@@ -117,13 +131,13 @@ fn keep_record(
         return Ok(());
     }
     let commit = arguments.commit.as_deref().unwrap_or_default();
-    records.keep(Record::new(report, commit, &configuration(arguments)));
+    records.keep(Record::new(report, commit, &configuration(&arguments.run)));
     write(path, records.write()?.as_bytes())
 }
 
 /// The arguments that change what is measured.
-fn configuration(arguments: &FigureArguments) -> String {
-    let FigureArguments { repeat, size, seed, seconds, warm_up, .. } = arguments;
+fn configuration(arguments: &FigureRunArguments) -> String {
+    let FigureRunArguments { repeat, size, seed, seconds, warm_up, .. } = arguments;
     let mut text = match arguments.transactions {
         Some(transactions) => format!("--transactions {transactions}"),
         None => format!("--seconds {seconds} --warm-up {warm_up}"),
@@ -144,7 +158,7 @@ fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::file(&path.display().to_string(), &error))
 }
 
-fn write_files(arguments: &FigureArguments, report: &FigureReport) -> Result<(), Failure> {
+fn write_files(arguments: &FigureRunArguments, report: &FigureReport) -> Result<(), Failure> {
     if let Some(path) = &arguments.json {
         let mut text = Vec::new();
         write_figure_json(report, &mut text)?;

@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => match arguments.command {
             Some(BenchCommand::History(arguments)) => history::run(&arguments),
             Some(BenchCommand::Figure(arguments)) => figure::run(&arguments),
+            Some(BenchCommand::Model(arguments)) => figure::run_models(&arguments),
             None => bench::run(&arguments.run),
         },
         Command::Sql(arguments) => sql::run(&arguments),

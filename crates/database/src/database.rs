@@ -606,6 +606,14 @@ impl RunningEngine for Started {
         self.engine.as_ref().map(|engine| engine.waits()).unwrap_or_default()
     }
 
+    fn choice(&self) -> Option<String> {
+        self.engine.as_ref()?.choice()
+    }
+
+    fn expected_rate(&self) -> Option<f64> {
+        self.engine.as_ref()?.expected_rate()
+    }
+
     fn stop(mut self: Box<Self>) -> Statistics {
         self.engine.take().map(|engine| engine.stop()).unwrap_or_default()
     }

@@ -49,6 +49,7 @@ fn status(status: &EngineStatus) -> Fields {
     let mut fields = vec![
         ("engine", text(&status.engine)),
         ("settings", text(&status.settings)),
+        ("choice", status.choice.as_deref().map_or(Value::Null, text)),
         ("threads", number(status.threads)),
         ("durability", text(&status.durability.to_string())),
         ("uptime_s", count(status.uptime.as_secs())),

@@ -122,6 +122,18 @@ pub trait RunningEngine: Send + Sync {
         Vec::new()
     }
 
+    /// What it has chosen by itself of how it works, and why, in a sentence; nothing where it does
+    /// not choose.
+    fn choice(&self) -> Option<String> {
+        None
+    }
+
+    /// Calls a second that the engine's model expects of such calls as it has run since its start;
+    /// nothing where it has no model, or has seen too few.
+    fn expected_rate(&self) -> Option<f64> {
+        None
+    }
+
     /// Ends it: every call already fetched is finished, then the threads end. Sources are dropped.
     fn stop(self: Box<Self>) -> Statistics;
 }

@@ -232,8 +232,11 @@ fn write_panel(
 /// The mean, and how far repetitions lie apart, in percent of it.
 fn cell(point: &Point, metric: Metric) -> String {
     let mean = point.mean(metric);
+    if mean.is_nan() {
+        return "-".to_owned(); // the engine has no model
+    }
     let text = match metric {
-        Metric::Throughput => grouped(mean.round() as u64),
+        Metric::Throughput | Metric::Model => grouped(mean.round() as u64),
         Metric::Seconds => format!("{mean:.3}"),
         _ => format!("{mean:.1}"),
     };

@@ -21,6 +21,16 @@ verdict: shown, contrary, or not to be seen here and why; with fewer than five r
 provisional (docs/figures.md has the rules). When a check fails the exit code is 1; a verdict
 changes nothing of it.";
 
+const MODEL_EXAMPLES: &str = "\
+Examples:
+  hotrow bench model
+  hotrow bench model --seconds 3 --repeat 5 --csv model.csv
+
+Prints calls per second as they were measured, as the model expects them, and the first in
+percent of the second. What calls cost, how many have several partitions, how many fail and
+conflict is counted in each run; the rest is the model's. docs/partitioned.md says what it
+knows, and what it leaves out.";
+
 #[derive(Args, Debug)]
 #[command(after_help = FIGURE_EXAMPLES)]
 pub(crate) struct FigureArguments {
@@ -34,6 +44,26 @@ pub(crate) struct FigureArguments {
     /// beside it, and run nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "list"])]
     pub(crate) document: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) run: FigureRunArguments,
+    /// Keep the verdicts in FILE in place of the figure's last ones
+    #[arg(long, value_name = "FILE", requires = "commit", conflicts_with = "list")]
+    pub(crate) record: Option<PathBuf>,
+    /// The commit that is run, for the record
+    #[arg(long, value_name = "ID", requires = "record")]
+    pub(crate) commit: Option<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = MODEL_EXAMPLES)]
+pub(crate) struct ModelArguments {
+    #[command(flatten)]
+    pub(crate) run: FigureRunArguments,
+}
+
+/// How figures are run, and where what comes of it goes.
+#[derive(Args, Debug)]
+pub(crate) struct FigureRunArguments {
     /// Seconds to measure at each point
     #[arg(long, value_name = "S", default_value = "1", value_parser = super::seconds)]
     pub(crate) seconds: f64,
@@ -71,12 +101,6 @@ pub(crate) struct FigureArguments {
     /// Draw the figure as SVG to FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// Keep the verdicts in FILE in place of the figure's last ones
-    #[arg(long, value_name = "FILE", requires = "commit", conflicts_with = "list")]
-    pub(crate) record: Option<PathBuf>,
-    /// The commit that is run, for the record
-    #[arg(long, value_name = "ID", requires = "record")]
-    pub(crate) commit: Option<String>,
     /// Show no progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,

@@ -26,6 +26,8 @@ pub struct EngineStatus {
     pub engine: String,
     /// its settings, as `name=value,...`
     pub settings: String,
+    /// what it has chosen by itself of how it works, and why; nothing where it does not choose
+    pub choice: Option<String>,
     /// its threads
     pub threads: usize,
     /// what a transaction outlives once its end is told
@@ -135,6 +137,10 @@ impl Inner {
         running.unwrap_or_else(|| self.last_books.lock().clone())
     }
 
+    fn engine_choice(&self) -> Option<String> {
+        self.engine.lock().as_ref().and_then(|engine| engine.choice())
+    }
+
     pub(crate) fn engine_waits(&self) -> Vec<(Awaited, Waited)> {
         self.engine.lock().as_ref().map(|engine| engine.waits()).unwrap_or_default()
     }
@@ -147,6 +153,7 @@ impl Inner {
         EngineStatus {
             engine: self.config.engine.clone(),
             settings: settings.collect::<Vec<_>>().join(","),
+            choice: self.engine_choice(),
             threads: self.threads,
             durability: self.durability(),
             uptime: self.opened.elapsed(),

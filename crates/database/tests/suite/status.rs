@@ -1,6 +1,7 @@
 //! What a running database tells of itself: figures, and the views of schema `hotrow`.
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::{Duration, Instant};
 
 use hotrow::{CallPhase, Config, Database, Value};
 
@@ -102,6 +103,82 @@ fn status_tells_what_sessions_and_threads_did_also_when_they_are_gone() {
     assert_eq!(view, [Value::BigInt(2), Value::BigInt(1), memory]);
     db.shutdown();
     assert!(db.status().is_closed);
+}
+
+/// Rows of `account`.
+const ACCOUNTS: i64 = 1_000;
+
+/// Calls `name` for two accounts, from eight threads, until the engine says that it has chosen
+/// `scheme`; how many calls that were.
+fn call_until_chosen(db: &Database, name: &str, scheme: &str) -> i64 {
+    let (calls, done) = (AtomicI64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for client in 0..8_i64 {
+            let (calls, done) = (&calls, &done);
+            scope.spawn(move || {
+                let session = db.session();
+                let mut one = client;
+                while !done.load(Ordering::Relaxed) {
+                    one = (one * 13 + 7) % ACCOUNTS;
+                    session.call(name, (one, (one + 1 + client) % ACCOUNTS)).unwrap();
+                    calls.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        let until = Instant::now() + Duration::from_secs(120);
+        let choice = || db.status().choice.expect("it chooses");
+        while !choice().starts_with(&format!("scheme={scheme}:")) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    let choice = db.status().choice.expect("it chooses");
+    assert!(choice.starts_with(&format!("scheme={scheme}:")), "{choice}");
+    calls.into_inner()
+}
+
+#[test]
+fn an_engine_that_chooses_its_scheme_says_which_and_why() {
+    let config = Config::default().threads(2).engine("partitioned");
+    // Messages take 200 us, so that what a call waits for them decides.
+    let config = config.variant(&[("scheme", "auto"), ("partitions", "2"), ("delay_us", "200")]);
+    let db = Database::open_in_memory(config).unwrap();
+    let session = db.session();
+    for statement in [
+        "CREATE TABLE account (id bigint PRIMARY KEY, n bigint NOT NULL)",
+        "CREATE FUNCTION fill(rows bigint) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+             FOR id IN 0..rows - 1 LOOP
+                 INSERT INTO account VALUES (id, 0);
+             END LOOP;
+         END $$",
+        "CREATE FUNCTION once(a bigint, b bigint) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+             UPDATE account SET n = n + 1 WHERE id = a;
+             UPDATE account SET n = n - 1 WHERE id = b;
+         END $$",
+        "CREATE FUNCTION twice(a bigint, b bigint) RETURNS void LANGUAGE plpgsql AS $$
+         DECLARE x bigint; y bigint; BEGIN
+             SELECT n INTO x FROM account WHERE id = a;
+             SELECT n INTO y FROM account WHERE id = b;
+             UPDATE account SET n = y + 1 WHERE id = a;
+             UPDATE account SET n = x - 1 WHERE id = b;
+         END $$",
+    ] {
+        session.execute(statement).unwrap();
+    }
+    session.call("fill", (ACCOUNTS,)).unwrap();
+    let first = db.status().choice.expect("it chooses");
+    assert!(first.starts_with("scheme=speculation: the first one"), "{first}");
+    let mut calls = 0;
+    for (name, scheme) in [("twice", "locking"), ("once", "speculation"), ("twice", "locking")] {
+        calls += call_until_chosen(&db, name, scheme);
+        // Each call keeps the sum.
+        let sum = row(&db, "SELECT sum(n) FROM account");
+        assert_eq!(sum[0].to_string(), "0", "after {calls} calls");
+    }
+    let told = row(&db, "SELECT choice FROM hotrow.engine_status");
+    let Value::Text(told) = &told[0] else { panic!("a sentence: {told:?}") };
+    assert!(told.contains("of calls are of several partitions, in 2.0 rounds"), "{told}");
+    assert!(open(1).status().choice.is_none(), "others have nothing to choose");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! What the engine's threads share: who sits where, and whether calls are still to come.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use hotrow_base::counters::PerWorker;
 use hotrow_base::sync::Latch;
+use hotrow_base::thread::News;
 use hotrow_engine::contract::Ground;
 use hotrow_engine::journal::Committer;
 use hotrow_engine::schema::{Memory, Schema};
@@ -12,9 +14,20 @@ use hotrow_engine::statistics::WorkerBooks;
 use hotrow_flow::node::Address;
 
 use crate::call::{Multi, Parcel};
-use crate::options::Settings;
+use crate::choice::Chooser;
+use crate::model::{self, Costs};
+use crate::options::{Scheme, Settings};
 use crate::protocol::Message;
+use crate::protocol::observed::Observed;
 use crate::world::World;
+
+/// How often the choice of the scheme is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// What locks add to a call, taken for true as long as nobody has measured it: instructions of
+/// `locks=always` over those of `locks=needed`, for TPC-C's New-Order and Payment of one partition
+/// (56,375 to 42,262). More than half of it is planning, which such a call does without where
+/// nothing is locked.
+const LOCK_OVERHEAD: f64 = 0.33;
 
 /// What threads tell each other.
 pub type Told = Message<Parcel, Multi>;
@@ -108,11 +121,23 @@ pub struct Crew {
     pub books: PerWorker<WorkerBooks>,
     /// that of all schemas
     pub memory: Arc<Memory>,
+    /// where the scheme is chosen
+    choice: Option<Choice>,
+    /// by thread: what its nodes have seen
+    observed: Box<[Latch<Observed>]>,
     /// what was made of the schema in force
     world: Latch<Option<Arc<World>>>,
     stopping: AtomicBool,
     /// homes that have calls on their way, or may yet fetch some
     homes: AtomicUsize,
+}
+
+/// The scheme of the moment, and what its choice is made by.
+struct Choice {
+    chooser: Latch<Chooser>,
+    /// changes so far. The scheme changes while nobody is inside the gate: who is there sees this
+    /// and the scheme as they were when it went inside
+    changes: AtomicU64,
 }
 
 impl Crew {
@@ -125,7 +150,16 @@ impl Crew {
     ) -> Self {
         let threads = committers.len();
         let memory = Arc::clone(&ground.schema.current().memory);
-        let Settings { partitions, coordinators, .. } = settings;
+        let Settings { partitions, scheme, .. } = settings;
+        // Without an order among calls of several partitions, each home coordinates its own.
+        let coordinators = match scheme {
+            Scheme::Locking | Scheme::Auto => threads as u16,
+            _ => settings.coordinators,
+        };
+        let choice = (scheme == Scheme::Auto).then(|| Choice {
+            chooser: Latch::new(Chooser::new(partitions, LOCK_OVERHEAD)),
+            changes: AtomicU64::new(0),
+        });
         Self {
             ground,
             settings,
@@ -135,6 +169,8 @@ impl Crew {
             committers,
             books: PerWorker::with_defaults(threads),
             memory,
+            choice,
+            observed: (0..threads).map(|_| Latch::default()).collect(),
             world: Latch::default(),
             stopping: AtomicBool::new(false),
             homes: AtomicUsize::new(threads),
@@ -144,6 +180,70 @@ impl Crew {
     /// A thread's books.
     pub fn books_of(&self, thread: u16) -> &WorkerBooks {
         self.books.of(thread.into())
+    }
+
+    /// The scheme of the moment.
+    pub fn scheme(&self) -> Scheme {
+        self.choice.as_ref().map_or(self.settings.scheme, |choice| choice.chooser.lock().scheme())
+    }
+
+    /// How many of the coordinators have calls under a scheme.
+    pub fn coordinators(&self, scheme: Scheme) -> u16 {
+        if scheme == Scheme::Locking { self.seats.threads } else { self.settings.coordinators }
+    }
+
+    /// How often the scheme has changed.
+    #[inline]
+    pub fn changes(&self) -> u64 {
+        // Relaxed: the gate and messages order it, see `Choice`.
+        self.choice.as_ref().map_or(0, |choice| choice.changes.load(Ordering::Relaxed))
+    }
+
+    /// Takes what a thread's nodes have seen.
+    pub fn take_observed(&self, thread: u16, observed: Observed) {
+        *self.observed[usize::from(thread)].lock() = observed;
+    }
+
+    /// What all have seen.
+    fn observed(&self) -> Observed {
+        let mut sum = Observed::default();
+        self.observed.iter().for_each(|observed| sum.add(&observed.lock()));
+        sum
+    }
+
+    /// Calls a second that the model expects under the scheme of the moment.
+    pub fn expected_rate(&self) -> Option<f64> {
+        let (observed, locks) = (self.observed(), self.settings.locks);
+        let before = Costs { lock_overhead: LOCK_OVERHEAD, ..Costs::PAPER };
+        let costs = observed.costs(&before)?;
+        let scheme = self.scheme().in_model(locks)?;
+        Some(model::expected(scheme, &costs, &observed.mix(self.seats.partitions)))
+    }
+
+    /// Looks now and then whether another scheme suits the calls better, and changes to it, until
+    /// `news` says that it is over.
+    pub fn choose(&self, news: &News) {
+        let Some(choice) = &self.choice else { return };
+        let mut before = Observed::default();
+        while news.rest(LOOK_EVERY) {
+            let observed = self.observed();
+            let seen = observed.since(&before);
+            before = observed;
+            let mut next = choice.chooser.lock().clone();
+            if next.look(&seen) {
+                let _quiet = self.ground.schema.quiet(); // no call is on its way
+                *choice.chooser.lock() = next;
+                choice.changes.fetch_add(1, Ordering::Relaxed);
+            } else {
+                *choice.chooser.lock() = next;
+            }
+        }
+    }
+
+    /// The scheme that was chosen, and why.
+    pub fn explain_choice(&self) -> Option<String> {
+        let chooser = self.choice.as_ref()?.chooser.lock();
+        Some(format!("scheme={}: {}", chooser.scheme().name(), chooser.reason()))
     }
 
     /// What is made of a schema; the first who asks makes it.

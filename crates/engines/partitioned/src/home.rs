@@ -64,6 +64,8 @@ pub struct Home {
     /// the source has no more calls
     is_closed: bool,
     is_inside: bool,
+    /// how many coordinators have calls
+    coordinators: u16,
     /// it has found the gate closed since then
     kept_out_since: Option<Ticks>,
     /// calls that were fetched and have not ended
@@ -96,6 +98,7 @@ impl Home {
             source,
             is_closed: false,
             is_inside: false,
+            coordinators: 1,
             kept_out_since: None,
             on_their_way: 0,
             free: Vec::new(),
@@ -111,6 +114,11 @@ impl Home {
     /// Its address.
     pub fn address(&self) -> Address {
         self.crew.seats.home(self.number)
+    }
+
+    /// Has calls of several partitions go to the first so many coordinators.
+    pub fn set_coordinators(&mut self, coordinators: u16) {
+        self.coordinators = coordinators;
     }
 
     /// Whether calls are on their way.
@@ -302,7 +310,7 @@ impl Home {
         content.world = Some(Arc::clone(world));
         fill(content, &mut self.plan);
         self.away[slot] = Some(single);
-        let to = self.crew.seats.coordinator(self.number % self.crew.settings.coordinators);
+        let to = self.crew.seats.coordinator(self.number % self.coordinators);
         exchange.send(to, Message::Begin(Multi(shared)));
     }
 

@@ -35,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 pub mod call;
+pub mod choice;
 pub mod clerk;
 pub mod crew;
 pub mod home;
@@ -53,7 +54,7 @@ use std::sync::Arc;
 
 use hotrow_base::ids::WorkerId;
 use hotrow_base::sync::Spin;
-use hotrow_base::thread::Team;
+use hotrow_base::thread::{BackgroundThread, Team};
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
 use hotrow_engine::crew::RunningCrew;
 use hotrow_engine::journal::Committer;
@@ -86,6 +87,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
         &[("scheme", "local"), ("partitions", "4")],
         &[("scheme", "speculation"), ("partitions", "2")],
         &[("scheme", "locking"), ("partitions", "2")],
+        &[("scheme", "auto"), ("partitions", "2")],
     ],
     threads_min: 1,
     threads_max: None,
@@ -101,6 +103,7 @@ fn start(
     let settings = Settings::read(options)?;
     let schema = Arc::clone(&ground.schema);
     schema.quiet().schema().hold_partitions(settings.partitions); // I3
+    let (mut advisor, mut owners) = (None, None);
     let engine: Box<dyn RunningEngine> = match settings.scheme {
         Scheme::Spinlocks => {
             let partitions = Arc::new(Partitions::new(settings.partitions));
@@ -108,15 +111,28 @@ fn start(
                 SpinlockRunner::new(Arc::clone(&partitions), number, committer)
             }))
         }
-        _ => Box::new(start_owners(ground, settings, options, sources)),
+        scheme => {
+            let (crew, engine) = start_owners(ground, settings, options, sources);
+            if scheme == Scheme::Auto {
+                let choosing = Arc::clone(&crew);
+                let thread = BackgroundThread::start("advisor", move |news| choosing.choose(news));
+                advisor = Some(thread.expect("the system can start another thread"));
+            }
+            owners = Some(crew);
+            Box::new(engine)
+        }
     };
-    Ok(Box::new(Running { engine, schema }))
+    Ok(Box::new(Running { engine, schema, advisor, crew: owners }))
 }
 
 /// The engine that runs.
 struct Running {
     engine: Box<dyn RunningEngine>,
     schema: Arc<SharedSchema>,
+    /// with `scheme=auto`: who chooses
+    advisor: Option<BackgroundThread>,
+    /// where partitions have owners
+    crew: Option<Arc<Crew>>,
 }
 
 impl RunningEngine for Running {
@@ -124,7 +140,16 @@ impl RunningEngine for Running {
         self.engine.statistics()
     }
 
+    fn choice(&self) -> Option<String> {
+        self.crew.as_ref()?.explain_choice()
+    }
+
+    fn expected_rate(&self) -> Option<f64> {
+        self.crew.as_ref()?.expected_rate()
+    }
+
     fn stop(self: Box<Self>) -> Statistics {
+        drop(self.advisor); // while the engine runs: it may want a quiet point
         let statistics = self.engine.stop();
         self.schema.quiet().schema().hold_partitions(0); // the next engine may latch
         statistics
@@ -137,7 +162,7 @@ fn start_owners(
     settings: Settings,
     options: &EngineOptions,
     sources: Vec<Box<dyn CallSource>>,
-) -> RunningCrew<Crew> {
+) -> (Arc<Crew>, RunningCrew<Crew>) {
     let threads = options.threads;
     assert_eq!(sources.len(), threads, "one source per thread");
     let journal = Arc::clone(&ground.journal);
@@ -145,12 +170,6 @@ fn start_owners(
     let committers = (0..threads).map(|number| Committer::new(&journal, worker(number)));
     let in_flight = settings.in_flight.unwrap_or(options.in_flight.max(1));
     let limits = (options.step_budget, in_flight);
-    // Without an order among calls of several partitions, each home coordinates its own.
-    let coordinators = match settings.scheme {
-        Scheme::Locking => threads as u16,
-        _ => settings.coordinators,
-    };
-    let settings = Settings { coordinators, ..settings };
     let crew = Arc::new(Crew::new(ground, settings, limits, committers.collect()));
     let spin = Spin::for_threads(threads);
     let link = Link { delay: settings.delay, ..Link::of(RING) };
@@ -161,5 +180,7 @@ fn start_owners(
         let run = move || Thread::new(&crew, number as u16, exchange, source).run();
         team.spawn(number, run)
     };
-    RunningCrew::new(Arc::clone(&crew), sources.into_iter().zip(exchanges).enumerate().map(spawn))
+    let threads = sources.into_iter().zip(exchanges).enumerate().map(spawn);
+    let engine = RunningCrew::new(Arc::clone(&crew), threads);
+    (crew, engine)
 }

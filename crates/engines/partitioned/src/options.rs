@@ -7,6 +7,7 @@ use hotrow_engine::settings::Known;
 use hotrow_transaction::routing::PARTITIONS_MAX;
 
 use crate::NAME;
+use crate::model::ModelScheme;
 use crate::protocol::Speculation;
 use crate::protocol::locking::Locks;
 
@@ -24,15 +25,34 @@ pub enum Scheme {
     Speculation,
     /// the owner runs calls that need nothing that an undecided one has locked
     Locking,
+    /// one of the last four, which [`crate::choice`] chooses
+    Auto,
 }
 
 impl Scheme {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        SCHEMES.iter().find(|(_, scheme)| *scheme == self).map_or("", |(name, _)| name)
+    }
+
+    /// What the model has for it, if it has something.
+    pub fn in_model(self, locks: Locks) -> Option<ModelScheme> {
+        Some(match (self, locks) {
+            (Self::Blocking, _) => ModelScheme::Blocking,
+            (Self::Local, _) => ModelScheme::LocalSpeculation,
+            (Self::Speculation, _) => ModelScheme::MultiPartitionSpeculation,
+            (Self::Locking, Locks::Needed) => ModelScheme::LockingIfNeeded,
+            (Self::Locking, Locks::Always) => ModelScheme::Locking,
+            (Self::Spinlocks | Self::Auto, _) => return None,
+        })
+    }
+
     /// What an owner does while a call is undecided.
     pub fn speculation(self) -> Speculation {
         match self {
             Self::Spinlocks | Self::Locking | Self::Blocking => Speculation::Blocking,
             Self::Local => Speculation::Local,
-            Self::Speculation => Speculation::Multi,
+            Self::Speculation | Self::Auto => Speculation::Multi,
         }
     }
 }
@@ -60,14 +80,15 @@ const KNOWN: Known = Known {
     engine: NAME,
     names: "coordinators, delay_us, depth, in_flight, locks, partitions, scheme",
 };
-const SCHEMES: [(&str, Scheme); 5] = [
+const SCHEMES: [(&str, Scheme); 6] = [
+    ("auto", Scheme::Auto),
     ("spinlocks", Scheme::Spinlocks),
     ("blocking", Scheme::Blocking),
     ("local", Scheme::Local),
     ("speculation", Scheme::Speculation),
     ("locking", Scheme::Locking),
 ];
-const SCHEME_NAMES: &str = "blocking, local, locking, speculation, spinlocks";
+const SCHEME_NAMES: &str = "auto, blocking, local, locking, speculation, spinlocks";
 /// Calls that may be uncommitted in a partition.
 const DEPTH: usize = 64;
 const DEPTH_MAX: usize = 4096;
@@ -146,8 +167,8 @@ impl Settings {
 
     /// Refuses settings that the scheme would ignore.
     fn check(&self, options: &EngineOptions) -> Result<(), OptionError> {
-        use Scheme::{Blocking, Local, Locking, Speculation};
-        let owning = &[Blocking, Local, Speculation, Locking];
+        use Scheme::{Auto, Blocking, Local, Locking, Speculation};
+        let owning = &[Auto, Blocking, Local, Speculation, Locking];
         let owners = "set where partitions have owners only, not with scheme=spinlocks";
         let needs: [(_, &[Scheme], _); 5] = [
             ("in_flight", owning, owners),
@@ -158,7 +179,11 @@ impl Settings {
                 "set with scheme=blocking, local or \
              speculation only: with locking each thread coordinates its own calls",
             ),
-            ("depth", &[Local, Speculation], "set with scheme=local or speculation only"),
+            (
+                "depth",
+                &[Auto, Local, Speculation],
+                "set with scheme=auto, local or speculation only",
+            ),
             ("locks", &[Locking], "set with scheme=locking only"),
         ];
         for (setting, schemes, known) in needs {

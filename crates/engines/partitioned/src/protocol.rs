@@ -25,6 +25,7 @@
 
 pub mod coordinator;
 pub mod locking;
+pub mod observed;
 pub mod owner;
 pub mod partition;
 #[cfg(test)]

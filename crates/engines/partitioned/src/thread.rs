@@ -5,8 +5,8 @@
 //!              or a call comes
 //! Invariants   I1 records are touched inside some home's gate: that of the call for which they are
 //!              touched; and under a pin of this thread's own, that lasts for a turn
-//!              I2 the schema is looked at when messages have been taken in and before they are
-//!              taken: who sent them was inside the gate under the one that is in force. Calls are
+//!              I2 the schema and the scheme are looked at when messages have been taken in and before they are
+//!              taken: who sent them was inside the gate under those that are in force. Calls are
 //!              fetched only if the home was inside the gate before
 //!              I3 a thread ends when no home has calls: others need its partitions as long
 
@@ -30,6 +30,7 @@ use crate::crew::{Crew, Role, Told};
 use crate::home::Home;
 use crate::options::Scheme;
 use crate::protocol::coordinator::Coordinator;
+use crate::protocol::observed::Observed;
 use crate::protocol::owner::{self, Owner};
 use crate::protocol::{Outside, locking, partition};
 use crate::store::Rows;
@@ -54,6 +55,20 @@ const TIME_OUT: u64 = 2_000_000;
 /// as long as a call of several partitions takes, which waits for half a round of turns.
 const BATCH: u64 = 100_000;
 
+/// How owners work by the scheme of the moment, and the coordinators that they hear.
+fn how_owners_work(crew: &Crew) -> (owner::Settings, Vec<Address>) {
+    let (scheme, depth, locks) = (crew.scheme(), crew.settings.depth, crew.settings.locks);
+    let settings = match scheme {
+        Scheme::Locking => owner::Settings::Locks(locking::Settings { locks, time_out: TIME_OUT }),
+        scheme => {
+            let speculation = scheme.speculation();
+            owner::Settings::Queues(partition::Settings { speculation, depth })
+        }
+    };
+    let coordinators = 0..crew.coordinators(scheme);
+    (settings, coordinators.map(|number| crew.seats.coordinator(number)).collect())
+}
+
 /// See the module.
 pub struct Thread {
     crew: Arc<Crew>,
@@ -69,6 +84,8 @@ pub struct Thread {
     partitions: Vec<Owner<Rows>>,
     /// likewise
     coordinators: Vec<Coordinator<Clerk>>,
+    /// changes of the scheme that it knows
+    changes: u64,
     turns: u32,
     /// in a row
     rests: u32,
@@ -87,26 +104,16 @@ impl Thread {
         let world = crew.world(schema.get());
         let committer = &crew.committers[usize::from(number)];
         let stay = Rc::new(RefCell::new(Stay::new(committer.clone())));
-        let (seats, settings, budget) = (crew.seats, crew.settings, crew.step_budget);
-        let home = Home::new(Arc::clone(crew), number, source);
+        let (seats, budget) = (crew.seats, crew.step_budget);
+        let mut home = Home::new(Arc::clone(crew), number, source);
         let own_partitions = (0..seats.partitions)
             .filter(|&partition| seats.thread_of_partition(partition) == number);
         let own_coordinators = (0..seats.coordinators)
             .filter(|&coordinator| seats.thread_of_coordinator(coordinator) == number);
-        let coordinators: Vec<_> =
-            (0..seats.coordinators).map(|number| seats.coordinator(number)).collect();
         let addresses: Vec<_> =
             (0..seats.partitions).map(|number| seats.partition(number)).collect();
-        let (locks, depth) = (settings.locks, settings.depth);
-        let how = match settings.scheme {
-            Scheme::Locking => {
-                owner::Settings::Locks(locking::Settings { locks, time_out: TIME_OUT })
-            }
-            scheme => {
-                let speculation = scheme.speculation();
-                owner::Settings::Queues(partition::Settings { speculation, depth })
-            }
-        };
+        let (changes, (how, coordinators)) = (crew.changes(), how_owners_work(crew));
+        home.set_coordinators(coordinators.len() as u16);
         let partition = |partition| {
             let rows = Rows::new(partition, &world, (committer, &stay), budget);
             Owner::new(partition, how, coordinators.clone(), rows)
@@ -126,6 +133,7 @@ impl Thread {
             world,
             exchange,
             home,
+            changes,
             turns: 0,
             rests: 0,
             watch: Stopwatch::default(),
@@ -170,6 +178,9 @@ impl Thread {
         if self.schema.look_again(&self.crew.ground.schema) {
             self.adopt(); // I2
         }
+        if self.crew.changes() != self.changes {
+            self.change_scheme(); // I2
+        }
         let _pin = memory.epochs().pin(self.id); // I1
         self.watch.switch(Activity::Execute);
         has_moved |= self.deliver();
@@ -201,6 +212,20 @@ impl Thread {
         self.world = self.crew.world(self.schema.get());
         self.partitions.iter_mut().for_each(|own| own.store_mut().adopt(&self.world));
         self.coordinators.iter_mut().for_each(|own| own.steering_mut().adopt(&self.world));
+    }
+
+    /// Has owners work by the scheme that was chosen, from the next message on.
+    #[cold]
+    fn change_scheme(&mut self) {
+        self.changes = self.crew.changes();
+        let (how, coordinators) = how_owners_work(&self.crew);
+        self.home.set_coordinators(coordinators.len() as u16);
+        let (number, threads) = (self.number, self.crew.seats.threads);
+        let own = std::mem::take(&mut self.partitions).into_iter().zip(0..);
+        let changed =
+            own.map(|(owner, at)| owner.change(number + at * threads, how, coordinators.clone()));
+        self.partitions = changed.collect();
+        self.coordinators.iter_mut().for_each(Coordinator::begin_anew);
     }
 
     /// Takes the messages there are; whether there were any.
@@ -247,7 +272,9 @@ impl Thread {
     /// Where several coordinators take turns, has each of this thread's end its first batch soon.
     fn begin_batches(&mut self) {
         let seats = self.crew.seats;
-        if seats.coordinators == 1 || self.crew.settings.scheme == Scheme::Locking {
+        if matches!(self.crew.settings.scheme, Scheme::Locking | Scheme::Auto)
+            || seats.coordinators == 1
+        {
             return;
         }
         for coordinator in 0..seats.coordinators {
@@ -263,6 +290,10 @@ impl Thread {
         books.messages.add(self.exchange.take_sent());
         self.watch.publish(books);
         self.schema.reclaim(self.id);
+        let mut observed = Observed::default();
+        self.partitions.iter().for_each(|own| observed.add(own.observed()));
+        self.coordinators.iter().for_each(|own| observed.add(own.observed()));
+        self.crew.take_observed(self.number, observed);
     }
 
     /// Waits until there may be something to do.

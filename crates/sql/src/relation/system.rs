@@ -160,7 +160,7 @@ const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_collation", "oid:o collname:t collnamespace:o collprovider:t"),
     (
         "hotrow.engine_status",
-        "engine:t settings:t threads:o durability:t uptime_s:o committed:o failed:o undone:o \
+        "engine:t settings:t choice:t threads:o durability:t uptime_s:o committed:o failed:o undone:o \
          replanned:o run_alone:o lock_waits:o messages:o running:o parked:o queued:o \
          queue_capacity:o \
          open_transactions:o open_transactions_max:o statements:o statements_failed:o \

@@ -27,6 +27,7 @@ use std::collections::VecDeque;
 use hotrow_flow::node::Address;
 use hotrow_log::position::Position;
 
+use super::observed::Observed;
 use super::{
     CallId, Fragment, Message, MultiCall, Outcome, Outside, Report, Section, Steering, Vote,
 };
@@ -46,6 +47,7 @@ pub struct Coordinator<C: Steering> {
     spare: Vec<Vec<Option<Report>>>,
     /// the greatest position that it has given
     last: Position,
+    observed: Observed,
 }
 
 /// What a coordinator knows of a partition.
@@ -125,7 +127,22 @@ impl<C: Steering> Coordinator<C> {
             begun: 0,
             spare: Vec::new(),
             last: Position::default(),
+            observed: Observed::default(),
         }
+    }
+
+    /// Begins anew, for partitions with other owners: what calls it has had counts no more.
+    pub fn begin_anew(&mut self) {
+        debug_assert!(self.is_idle(), "it changes between two calls");
+        for wire in &mut self.partitions {
+            wire.undone = 0;
+            wire.unconfirmed.clear();
+        }
+    }
+
+    /// What it has seen.
+    pub fn observed(&self) -> &Observed {
+        &self.observed
     }
 
     /// What it does for calls, to tell that of another schema.
@@ -144,12 +161,14 @@ impl<C: Steering> Coordinator<C> {
         message: Message<S, C::Multi>,
         ports: &mut impl Outside<S, C::Multi>,
     ) {
+        let began = ports.now();
         match message {
             Message::Begin(call) => self.take_call(call, ports),
             Message::Report(report) => self.take_report(report, ports),
             Message::EndedFirst(id) => self.take_ended_first(id, ports),
             _ => unreachable!("coordinators are sent calls and reports"),
         }
+        self.observed.coordinator_ns += ports.now() - began;
     }
 
     /// Begins a call.
@@ -320,6 +339,8 @@ impl<C: Steering> Coordinator<C> {
                 ports.send(self.address_of(partition), Message::End(id, outcome));
             }
         }
+        self.observed.multis += 1;
+        self.observed.undone += u64::from(outcome == Outcome::Undone);
         match again {
             Some(attempt) => self.begin(call, attempt, ports),
             None => ports.send(call.home(), Message::MultiEnded(call, outcome)),

@@ -23,6 +23,7 @@ use hotrow_flow::node::Address;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::LockRequest;
 
+use super::observed::{Observed, TIMED};
 use super::{
     CallId, Fragment, Message, Outcome, Outside, Report, Section, SingleCall as _, Store, Vote,
     Work,
@@ -105,6 +106,8 @@ struct Here<S: Store> {
     grants: Vec<u32>,
     /// locks that it holds
     held: Vec<LockRequest>,
+    /// when its first fragment began to run
+    opened_at: Option<u64>,
 }
 
 /// One that waits.
@@ -145,6 +148,7 @@ pub struct LockingPartition<S: Store> {
     /// calls of one partition that have asked for locks
     singles: u64,
     tag: Position,
+    observed: Observed,
 }
 
 impl<S: LockingStore> LockingPartition<S> {
@@ -168,7 +172,26 @@ impl<S: LockingStore> LockingPartition<S> {
             to_visit: Vec::new(),
             singles: 0,
             tag: Position::default(),
+            observed: Observed::default(),
         }
+    }
+
+    /// As [`Partition::behind`](super::partition::Partition::behind).
+    #[must_use]
+    pub fn behind(mut self, tag: Position, observed: Observed) -> Self {
+        (self.tag, self.observed) = (tag, observed);
+        self
+    }
+
+    /// As [`Partition::into_store`](super::partition::Partition::into_store).
+    pub fn into_store(self) -> (S, Position, Observed) {
+        debug_assert!(self.is_idle(), "it hands over between two calls");
+        (self.store, self.tag, self.observed)
+    }
+
+    /// What it has seen.
+    pub fn observed(&self) -> &Observed {
+        &self.observed
     }
 
     /// The data.
@@ -203,6 +226,7 @@ impl<S: LockingStore> LockingPartition<S> {
         outcome: Outcome,
         ports: &mut impl Outside<S::Single, S::Multi>,
     ) {
+        let began = ports.now();
         ports.spend(Section::LockedEnd);
         self.unexecuted.retain(|work| work.id() != Some(id));
         if self.waits(Owner::Multi(id)).is_some() {
@@ -224,6 +248,9 @@ impl<S: LockingStore> LockingPartition<S> {
             }
             (Outcome::Committed(_), None) => unreachable!("{id:?} has failed here"),
             (Outcome::Undone, part) => part.into_iter().for_each(|part| self.store.undo(part)),
+        }
+        if let Some(opened_at) = here.opened_at {
+            self.observed.note_end(began, (opened_at, false), ports.now());
         }
         here.grants.drain(..).for_each(|grant| self.release(grant));
         self.spare_grants.push(here.grants);
@@ -266,8 +293,23 @@ impl<S: LockingStore> LockingPartition<S> {
         let is_alone = self.here.is_empty() && self.space.is_empty();
         match work {
             Work::Single(call) if is_alone && self.settings.locks == Locks::Needed => {
+                let is_timed = self.observed.singles.is_multiple_of(TIMED);
+                let began = if is_timed { ports.now() } else { 0 };
                 ports.spend(Section::Single);
                 self.run_single(call, ports); // I2
+                if is_timed {
+                    self.observed.singles_timed += 1;
+                    self.observed.single_ns += ports.now() - began;
+                }
+            }
+            Work::Single(call) => {
+                let is_timed = self.observed.asked.is_multiple_of(TIMED);
+                let began = if is_timed { ports.now() } else { 0 };
+                self.ask(Work::Single(call), ports);
+                if is_timed {
+                    self.observed.locked_timed += 1;
+                    self.observed.lock_ns += ports.now() - began;
+                }
             }
             work => self.ask(work, ports),
         }
@@ -318,6 +360,7 @@ impl<S: LockingStore> LockingPartition<S> {
                         part: Some(self.store.begin()),
                         grants: self.spare_grants.pop().unwrap_or_default(),
                         held: self.spare_locks.pop().unwrap_or_default(),
+                        opened_at: None,
                     };
                     self.here.push((id, here));
                     self.here.len() - 1
@@ -332,6 +375,7 @@ impl<S: LockingStore> LockingPartition<S> {
             }
         };
         let due = self.due(&work, ports.now());
+        self.observed.asked += 1;
         match self.space.ask(Asker { owner, work, wanted, grant: 0 }) {
             Ok(asker) => {
                 self.note_owner(asker.grant, owner);
@@ -339,6 +383,7 @@ impl<S: LockingStore> LockingPartition<S> {
             }
             Err(grant) => {
                 self.note_owner(grant, owner);
+                self.observed.waited += 1;
                 self.waiting.push(Waits { owner, grant, due });
                 while let Some(victim) = self.victim(owner) {
                     match self.holds_nothing(victim) {
@@ -455,20 +500,25 @@ impl<S: LockingStore> LockingPartition<S> {
                 self.release(grant);
             }
             Work::Multi(fragment) => {
+                let began = ports.now();
                 ports.spend(Section::LockedFragment);
                 let Some(at) = self.place_of(fragment.id) else { return };
                 let (_, here) = &mut self.here[at];
+                here.opened_at.get_or_insert(began);
                 here.grants.push(grant);
                 let Some(mut part) = here.part.take() else { return };
                 let vote = self.store.run_fragment(&fragment.call, fragment.round, &mut part);
                 here.part = self.store.keep(part, vote);
                 self.report(&fragment, vote, ports);
+                self.observed.fragments[usize::from(fragment.round > 0)] += 1;
+                self.observed.fragment_ns += ports.now() - began;
             }
         }
     }
 
     /// Runs a call of this partition, which has all the locks it needs, to its end.
     fn run_single(&mut self, mut call: S::Single, ports: &mut impl Outside<S::Single, S::Multi>) {
+        self.observed.singles += 1;
         let mut part = self.store.begin();
         let committed = match self.store.run_single(&mut call, &mut part) {
             Vote::Commit => self.store.commit_single(&mut call, &part, self.tag),

@@ -4,6 +4,7 @@
 //!              here are final, or taken back, and no earlier
 
 use super::locking::{self, LockingPartition, LockingStore};
+use super::observed::Observed;
 use super::partition::{self, Partition};
 use super::{Message, Outside};
 use hotrow_flow::node::Address;
@@ -35,6 +36,26 @@ impl<S: LockingStore> Owner<S> {
             Settings::Locks(settings) => {
                 Self::Locks(Box::new(LockingPartition::new(number, settings, coordinators, store)))
             }
+        }
+    }
+
+    /// Has it work otherwise from now on; no call is here.
+    pub fn change(self, number: u16, settings: Settings, coordinators: Vec<Address>) -> Self {
+        let (store, tag, observed) = match self {
+            Self::Queues(own) => own.into_store(),
+            Self::Locks(own) => own.into_store(),
+        };
+        match Self::new(number, settings, coordinators, store) {
+            Self::Queues(own) => Self::Queues(Box::new(own.behind(tag, observed))),
+            Self::Locks(own) => Self::Locks(Box::new(own.behind(tag, observed))),
+        }
+    }
+
+    /// What it has seen.
+    pub fn observed(&self) -> &Observed {
+        match self {
+            Self::Queues(own) => own.observed(),
+            Self::Locks(own) => own.observed(),
         }
     }
 

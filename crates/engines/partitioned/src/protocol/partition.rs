@@ -33,6 +33,7 @@ use hotrow_flow::node::Address;
 use hotrow_log::position::Position;
 
 use super::Work::{Multi, Single};
+use super::observed::{Observed, TIMED};
 use super::{
     CallId, Followed, Fragment, Message, MultiCall, Outcome, Outside, Report, Section,
     SingleCall as _, Speculation, Store, Vote, Work,
@@ -68,6 +69,7 @@ pub struct Partition<S: Store> {
     waits: bool,
     /// the greatest position of a call that has committed here
     tag: Position,
+    observed: Observed,
 }
 
 /// Whether others may run behind a call when a fragment has run.
@@ -91,12 +93,14 @@ struct Ran<S: Store> {
     is_finished: bool,
     /// of several partitions: its report waits until it follows nobody
     is_held: bool,
+    /// of several partitions: when its first fragment began, and whether it followed somebody
+    opened: (u64, bool),
 }
 
 impl<S: Store> Ran<S> {
     /// One that is finished here, and holds nothing back.
     fn new(work: Work<S>, part: Option<S::Part>, vote: Vote) -> Self {
-        Self { work, part, vote, is_finished: true, is_held: false }
+        Self { work, part, vote, is_finished: true, is_held: false, opened: (0, false) }
     }
 
     fn id(&self) -> Option<CallId> {
@@ -120,7 +124,27 @@ impl<S: Store> Partition<S> {
             coordinators,
             waits: false,
             tag: Position::default(),
+            observed: Observed::default(),
         }
+    }
+
+    /// As one that has seen what another one has, and comes behind all that committed there.
+    #[must_use]
+    pub fn behind(mut self, tag: Position, observed: Observed) -> Self {
+        (self.tag, self.observed) = (tag, observed);
+        self
+    }
+
+    /// The data, the greatest position of a call that has committed here, and what was seen: for
+    /// the next owner.
+    pub fn into_store(self) -> (S, Position, Observed) {
+        debug_assert!(self.is_idle(), "it hands over between two calls");
+        (self.store, self.tag, self.observed)
+    }
+
+    /// What it has seen.
+    pub fn observed(&self) -> &Observed {
+        &self.observed
     }
 
     /// The data.
@@ -184,14 +208,18 @@ impl<S: Store> Partition<S> {
         outcome: Outcome,
         ports: &mut impl Outside<S::Single, S::Multi>,
     ) {
+        let began = ports.now();
         ports.spend(Section::End);
         let at = self.uncommitted.iter().position(|ran| ran.id() == Some(id));
         match outcome {
             Outcome::Committed(position) => {
                 assert_eq!(at, Some(0), "I1: {id:?} follows nobody who is undecided");
                 self.tag = position.max(self.tag);
-                if let Some(Ran { work, part: Some(part), .. }) = self.uncommitted.pop_front() {
+                if let Some(Ran { work, part: Some(part), opened, .. }) =
+                    self.uncommitted.pop_front()
+                {
                     self.store.commit(part);
+                    self.observed.note_end(began, opened, ports.now());
                     drop(work); // not before: see `MultiCall`
                 }
             }
@@ -201,6 +229,8 @@ impl<S: Store> Partition<S> {
                 match at {
                     Some(at) => {
                         self.undo_behind(at + 1, ports);
+                        let now = ports.now();
+                        self.observed.note_end(now, self.uncommitted[at].opened, now);
                         self.undo_last(ports);
                     }
                     None => self.forget(id),
@@ -259,6 +289,8 @@ impl<S: Store> Partition<S> {
 
     fn run_single(&mut self, mut call: S::Single, ports: &mut impl Outside<S::Single, S::Multi>) {
         let speculates = !self.uncommitted.is_empty();
+        let is_timed = self.observed.singles.is_multiple_of(TIMED);
+        let began = if is_timed { ports.now() } else { 0 };
         ports.spend(if speculates { Section::SpeculativeSingle } else { Section::Single });
         let mut part = self.store.begin();
         let vote = self.store.run_single(&mut call, &mut part);
@@ -269,6 +301,10 @@ impl<S: Store> Partition<S> {
         self.uncommitted.push_back(Ran::new(Single(call), part, vote));
         if !speculates {
             self.release(ports);
+            if is_timed {
+                self.observed.singles_timed += 1;
+                self.observed.single_ns += ports.now() - began;
+            }
         }
     }
 
@@ -278,6 +314,7 @@ impl<S: Store> Partition<S> {
         fragment: Fragment<S::Multi>,
         ports: &mut impl Outside<S::Single, S::Multi>,
     ) {
+        let began = ports.now();
         ports.spend(Section::Fragment);
         let mut part = self.store.begin();
         let vote = self.store.run_fragment(&fragment.call, 0, &mut part);
@@ -295,8 +332,11 @@ impl<S: Store> Partition<S> {
         if !is_held {
             self.report(&fragment, vote, follows, ports);
         }
+        let opened = (began, follows.is_some());
+        self.observed.fragments[0] += 1;
+        self.observed.fragment_ns += ports.now() - began;
         let ran = Ran::new(Multi(fragment), part, vote);
-        self.uncommitted.push_back(Ran { is_finished, is_held, ..ran });
+        self.uncommitted.push_back(Ran { is_finished, is_held, opened, ..ran });
     }
 
     /// Puts a call back that is to run when nobody is uncommitted.
@@ -312,6 +352,7 @@ impl<S: Store> Partition<S> {
         fragment: &Fragment<S::Multi>,
         ports: &mut impl Outside<S::Single, S::Multi>,
     ) {
+        let began = ports.now();
         ports.spend(Section::Fragment);
         let Some(head) = self.uncommitted.front_mut() else { return };
         let mut vote = Vote::Abort; // of one that has failed the coordinator asks no more
@@ -322,6 +363,8 @@ impl<S: Store> Partition<S> {
         head.vote = vote;
         head.is_finished = is_finished(fragment, vote);
         self.report(fragment, vote, None, ports);
+        self.observed.fragments[1] += 1;
+        self.observed.fragment_ns += ports.now() - began;
     }
 
     /// The last undecided call of several partitions, and how many of one stand behind it.
@@ -364,6 +407,7 @@ impl<S: Store> Partition<S> {
             else {
                 unreachable!("it was seen")
             };
+            self.observed.singles += 1;
             if let Some(part) = part {
                 match self.store.commit_single(&mut call, &part, self.tag) {
                     Some(position) => {

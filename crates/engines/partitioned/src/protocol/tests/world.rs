@@ -8,6 +8,7 @@ use rand::rngs::SmallRng;
 
 use super::store::{Appender, Clerk, Counters, Log, Multi, Single, Tables, tables};
 use crate::protocol::coordinator::Coordinator;
+use crate::protocol::observed::Observed;
 use crate::protocol::owner::{Owner, Settings};
 use crate::protocol::{CallId, Message, Outcome, Report, Section, Vote};
 
@@ -103,7 +104,7 @@ pub struct Member {
 
 pub enum Role {
     Partition(Partition),
-    Coordinator(Coordinator<Clerk>),
+    Coordinator(Box<Coordinator<Clerk>>),
     Home(Home),
     Writer(Rc<Log>),
 }
@@ -239,7 +240,7 @@ impl<C: Costs<Member>> World<C> {
         let coordinator = |number| {
             let partitions = (0..place.partitions).collect();
             let clerk = Clerk(Appender::new(&log, place.partitions + number));
-            Role::Coordinator(Coordinator::new(number, partitions, clerk))
+            Role::Coordinator(Box::new(Coordinator::new(number, partitions, clerk)))
         };
         let partitions = (0..place.partitions).map(partition);
         let roles = partitions.chain((0..place.coordinators).map(coordinator));
@@ -248,6 +249,19 @@ impl<C: Costs<Member>> World<C> {
         let mut time = VirtualTime::new(nodes, costs);
         time.wake_all();
         Self { time, log, tables, place }
+    }
+
+    /// What all nodes have seen.
+    pub fn observed(&self) -> Observed {
+        let mut sum = Observed::default();
+        for node in self.time.nodes() {
+            match &node.role {
+                Role::Partition(own) => sum.add(own.owner.observed()),
+                Role::Coordinator(coordinator) => sum.add(coordinator.observed()),
+                Role::Home(_) | Role::Writer(_) => {}
+            }
+        }
+        sum
     }
 
     pub fn home(&self) -> &Home {
