@@ -5,9 +5,9 @@
 //!              or a call comes
 //! Invariants   I1 records are touched inside some home's gate: that of the call for which they are
 //!              touched; and under a pin of this thread's own, that lasts for a turn
-//!              I2 the schema and the scheme are looked at when messages have been taken in and before they are
-//!              taken: who sent them was inside the gate under those that are in force. Calls are
-//!              fetched only if the home was inside the gate before
+//!              I2 the schema and the scheme are looked at when messages have been taken in and
+//!              before they are taken: who sent them was inside the gate under those that are in
+//!              force. Calls are fetched only if the home was inside the gate before
 //!              I3 a thread ends when no home has calls: others need its partitions as long
 
 use std::cell::RefCell;

@@ -160,8 +160,8 @@ const RELATIONS: &[(&str, &str)] = &[
     ("pg_catalog.pg_collation", "oid:o collname:t collnamespace:o collprovider:t"),
     (
         "hotrow.engine_status",
-        "engine:t settings:t choice:t threads:o durability:t uptime_s:o committed:o failed:o undone:o \
-         replanned:o run_alone:o lock_waits:o messages:o running:o parked:o queued:o \
+        "engine:t settings:t choice:t threads:o durability:t uptime_s:o committed:o failed:o \
+         undone:o replanned:o run_alone:o lock_waits:o messages:o running:o parked:o queued:o \
          queue_capacity:o \
          open_transactions:o open_transactions_max:o statements:o statements_failed:o \
          session_commits:o session_rollbacks:o session_repeats:o snapshots:o snapshot_bytes:o \

@@ -197,10 +197,10 @@ fn every_order_of_events_is_as_if_calls_ran_one_by_one() {
             }
         }
         println!("{scheme:?}, {} seeds: {all:?}", seeds());
-        let is_speculative = matches!(scheme, Settings::Queues(partition::Settings { speculation, .. })
-            if speculation != Speculation::Blocking);
+        let speculates = matches!(scheme, Settings::Queues(queues)
+            if queues.speculation != Speculation::Blocking);
         assert!(all.failed > seeds() && all.durable > seeds(), "{scheme:?}: {all:?}");
-        assert!(!is_speculative || all.cascades.1 > seeds(), "{scheme:?}: {all:?}");
+        assert!(!speculates || all.cascades.1 > seeds(), "{scheme:?}: {all:?}");
     }
 }
 
