@@ -20,6 +20,7 @@ mod interrupts;
 mod lifecycle;
 mod limits;
 mod parked;
+mod parts;
 mod prepared;
 mod queries;
 mod readme;
