@@ -174,7 +174,13 @@ fn knowledge_of_key(knowledge: &Knowledge) -> String {
     match knowledge {
         Knowledge::Parameters => "known from parameters".to_owned(),
         Knowledge::Reconnaissance(why) => format!("by reconnaissance, because {why}"),
+        Knowledge::Unchanging(why) => format!(
+            "by reconnaissance that is never wrong, because {why}, by columns that nobody writes"
+        ),
         Knowledge::Unlocked => "no lock: no registered procedure writes this table".to_owned(),
+        Knowledge::UnlockedColumns => {
+            "no lock: no registered procedure writes the columns that it reads".to_owned()
+        }
         Knowledge::WholeTable => {
             "the whole table, because no key column is bound by equality".to_owned()
         }

@@ -9,7 +9,7 @@ use super::flat::FlatProgram;
 use super::leaf::{self, Leaf};
 use crate::bytecode::{PathCode, Program};
 use crate::catalog::Catalog;
-use crate::compiled::PlanProgram;
+use crate::compiled::{PlanProgram, mark_unchanged};
 use crate::granule::Granules;
 use crate::lower;
 use crate::outcome::SqlError;
@@ -70,7 +70,8 @@ impl ActionProgram {
         granules: &Granules,
         procedure: &Procedure,
     ) -> Result<Self, SqlError> {
-        let whole = lower::lower(catalog, procedure)?;
+        let mut whole = lower::lower(catalog, procedure)?;
+        mark_unchanged(&mut whole, catalog, granules, procedure);
         match cut::cut(procedure) {
             Ok(cut) => Self::of_cut(catalog, granules, procedure, whole, cut),
             Err(why) => Self::uncut(catalog, granules, procedure, whole, why),
@@ -105,6 +106,7 @@ impl ActionProgram {
         for (site, &planned) in slice.planned.iter().enumerate() {
             program.set_planned(site as u16, planned);
         }
+        mark_unchanged(&mut program, catalog, granules, &marked);
         let mut own_parameters = Vec::new();
         let parameters = crate::program::FIRST_PARAMETER..;
         for (slot, _) in parameters.zip(procedure.parameters()) {
@@ -115,7 +117,7 @@ impl ActionProgram {
             }
         }
         let kept: Vec<_> = marked.slots.iter().map(|slot| Kept::of(slot.sql_type)).collect();
-        let driver = PlanProgram::new(catalog, &slice)?;
+        let driver = PlanProgram::new(catalog, granules, &slice)?;
         let pieces = (&leaves[..], &parts[..], &kept[..]);
         let flat =
             FlatProgram::new(catalog, (procedure, &slice), (&program, &driver), &steps, pieces);
@@ -148,7 +150,7 @@ impl ActionProgram {
             whole,
             uncut: Some(why),
             flat: None,
-            driver: PlanProgram::new(catalog, &slice)?,
+            driver: PlanProgram::new(catalog, granules, &slice)?,
             steps: Vec::new(),
             kept: Vec::new(),
             own_parameters: Vec::new(),

@@ -340,7 +340,9 @@ fn rules_follow_the_procedures() {
     let alone = "CREATE PROCEDURE p(i integer, j integer) LANGUAGE plpgsql AS $$ BEGIN
             UPDATE a SET v = 1 WHERE x = i AND y = j; END $$;
         CREATE PROCEDURE read_person(e text) LANGUAGE plpgsql AS $$ BEGIN
-            UPDATE person SET n = 1 WHERE email = e; END $$;";
+            UPDATE person SET n = 1 WHERE email = e; END $$;
+        CREATE PROCEDURE forget_person(i integer) LANGUAGE plpgsql AS $$ BEGIN
+            DELETE FROM person WHERE id = i; END $$;";
     let alone = database(schema, alone);
     let (routing, texts) = explained(&alone);
     assert_eq!(parts(&routing, &alone.catalog, "a"), Some(2), "the longest prefix spreads best");
