@@ -72,7 +72,7 @@ impl ActionProgram {
     ) -> Result<Self, SqlError> {
         let mut whole = lower::lower(catalog, procedure)?;
         mark_unchanged(&mut whole, catalog, granules, procedure);
-        match cut::cut(procedure) {
+        match cut::cut(catalog, granules, procedure) {
             Ok(cut) => Self::of_cut(catalog, granules, procedure, whole, cut),
             Err(why) => Self::uncut(catalog, granules, procedure, whole, why),
         }
