@@ -6,7 +6,8 @@ use hotrow_base::types::SqlType;
 
 use super::cut::{self, Arms, Cut, Step};
 use super::flat::FlatProgram;
-use super::leaf::{self, Leaf};
+use super::flow::Flow;
+use super::leaf::{self, Input, Leaf};
 use crate::bytecode::{PathCode, Program};
 use crate::catalog::Catalog;
 use crate::compiled::{PlanProgram, mark_unchanged};
@@ -101,7 +102,7 @@ impl ActionProgram {
             lower::lower_parts(catalog, &marked, &parts)
         };
         let mut shorter = parts.clone();
-        leave_out_keys(&lowered(&parts)?, &slice.planned, &leaves, &mut shorter);
+        leave_out_keys(&lowered(&parts)?, &slice.planned, &mut leaves, &mut shorter);
         let mut program = lowered(&shorter)?;
         for (site, &planned) in slice.planned.iter().enumerate() {
             program.set_planned(site as u16, planned);
@@ -169,7 +170,7 @@ impl ActionProgram {
 fn leave_out_keys(
     program: &Program,
     planned: &[bool],
-    leaves: &[Leaf],
+    leaves: &mut [Leaf],
     parts: &mut [Vec<Statement>],
 ) {
     let is_given = |site: u16| {
@@ -177,7 +178,7 @@ fn leave_out_keys(
         let is_plain = |path: &PathCode| matches!(path, PathCode::Point(key) if key.is_plain);
         planned[site] && is_plain(&program.access[site].path)
     };
-    for (leaf, part) in leaves.iter().zip(parts) {
+    for (leaf, part) in leaves.iter_mut().zip(parts) {
         if let ([statement], Some(site)) = (&mut part[..], leaf.site)
             && let StatementKind::Access(access) = &mut statement.kind
             && let Path::Point { key, .. } = &mut access.path
@@ -186,6 +187,10 @@ fn leave_out_keys(
         {
             // Some slot: nobody looks at it.
             key.iter_mut().for_each(|expr| expr.kind = ExprKind::Slot(ROW_COUNT));
+            // Nor are they given what only the keys were computed from.
+            let read = Flow::of(statement).inputs;
+            let is_read = |input: &&Input| !input.known || read.contains(&input.slot);
+            leaf.inputs = leaf.inputs.iter().filter(is_read).copied().collect();
         }
     }
 }
