@@ -43,6 +43,7 @@ pub fn explain(
         let _ = writeln!(text, "       {}", knowledge_text(catalog, site, knowledge));
         let _ = writeln!(text, "       {routed}");
     }
+    text.push_str(&unwritten(catalog, granules, compiled));
     let reads = if compiled.plan.needs_reconnaissance {
         "reads records on trial first (reconnaissance) and is planned again when a guess was wrong"
     } else {
@@ -51,6 +52,32 @@ pub fn explain(
     let _ = writeln!(text, "Planning a call {reads}.");
     let reach = routing::explain_procedure(catalog, granules, routing, procedure);
     let _ = writeln!(text, "{reach}");
+    text
+}
+
+/// Of each written table, the columns that nobody writes.
+fn unwritten(catalog: &Catalog, granules: &Granules, compiled: &CompiledProcedure) -> String {
+    let mut text = String::new();
+    for table in compiled.notes.tables() {
+        let changed = granules.table(table).changed;
+        if changed.is_empty() || changed.is_all() {
+            continue;
+        }
+        let table = catalog.table(table);
+        let columns = table.columns.iter().enumerate();
+        let fixed = columns.filter(|(at, _)| !changed.may_contain(*at));
+        let names: Vec<_> = fixed.map(|(_, column)| column.name.as_str()).collect();
+        if names.is_empty() {
+            continue;
+        }
+        let _ = writeln!(
+            text,
+            "Nobody writes of {}: {}. Reading them takes no lock, until a procedure or a session sets \
+             one of them or a column of varying size, or inserts or deletes rows.",
+            table.name,
+            names.join(", ")
+        );
+    }
     text
 }
 

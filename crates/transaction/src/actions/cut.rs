@@ -4,7 +4,8 @@
 //!              leaf; its slice ([`crate::slice`]) is the *driver*: run at plan time, it executes
 //!              what parameters decide (so loops over parameters are unrolled), and its marks say
 //!              which leaf comes next.
-//! Invariants   I1 every access site lies in exactly one leaf, and leaves stand in site order
+//! Invariants   I1 every access site of the marked procedure lies in exactly one leaf, and leaves
+//!                 stand in site order
 //!              I2 a leaf with sites is marked behind its statement, so that the lock marks of
 //!                 its sites come right before; one without is marked in front
 //!              I3 a slot that parameters decide is never an output: planning knows its value
@@ -63,6 +64,8 @@ pub(super) struct Cut {
     pub(super) leaves: Vec<Leaf>,
     /// the leaves' statements
     pub(super) parts: Vec<Vec<Statement>>,
+    /// the procedure's access sites that are two in the marked one
+    pub(super) apart: Vec<u16>,
 }
 
 /// Cuts a procedure.
@@ -92,6 +95,7 @@ pub(super) fn cut(
         arms: Vec::new(),
         leaves: Vec::new(),
         parts: Vec::new(),
+        apart: Vec::new(),
     };
     let splitter = Splitter::new(catalog, granules, &body);
     let mut cutter = Cutter {
@@ -175,6 +179,7 @@ impl<'a> Cutter<'a> {
         };
         let place = statement.place;
         let first = self.cut.leaves.len();
+        self.cut.apart.push(self.site - self.cut.apart.len() as u16);
         for access in [split.read, split.rest] {
             let kind = StatementKind::Access(Box::new(access));
             self.leaf(&Statement { kind, place }, guards, out);

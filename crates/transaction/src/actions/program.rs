@@ -55,6 +55,9 @@ pub struct ActionProgram {
     pub whole: Program,
     /// why no call is cut, if so: then the procedure is one action
     pub uncut: Option<String>,
+    /// access sites of the procedure that are cut in two, ascending: what nobody writes is read
+    /// apart from the rest
+    pub apart: Vec<u16>,
     /// how its calls are run if they are flat; none: they never are
     pub flat: Option<FlatProgram>,
     pub(super) driver: PlanProgram,
@@ -86,7 +89,7 @@ impl ActionProgram {
         whole: Program,
         cut: Cut,
     ) -> Result<Self, SqlError> {
-        let Cut { marked, mut steps, marks, arms, mut leaves, parts } = cut;
+        let Cut { marked, mut steps, marks, arms, mut leaves, parts, apart } = cut;
         for (leaf, part) in leaves.iter_mut().zip(&parts) {
             leaf.decides |= part.iter().any(|statement| leaf::decides(catalog, statement));
         }
@@ -128,6 +131,7 @@ impl ActionProgram {
             program,
             whole,
             uncut: None,
+            apart,
             flat,
             kept,
             driver,
@@ -150,6 +154,7 @@ impl ActionProgram {
             program: Program::default(),
             whole,
             uncut: Some(why),
+            apart: Vec::new(),
             flat: None,
             driver: PlanProgram::new(catalog, granules, &slice)?,
             steps: Vec::new(),
