@@ -97,7 +97,7 @@ fn any_order_of_actions_is_the_procedure() {
     assert!(tally.flat > 0, "some are flat all the same: {tally:?}");
     let tally = run(first..first + count, With::Unchanged);
     println!("{tally:?}");
-    assert!(tally.unlocked * 2 > tally.calls, "most read what nobody changes: {tally:?}");
+    assert!(tally.unlocked * 4 > tally.calls, "many read what nobody changes: {tally:?}");
     assert!(tally.split * 20 > tally.calls, "many have accesses that are cut in two: {tally:?}");
 }
 
