@@ -17,7 +17,8 @@
 //!              which makes a value of its own.
 //!
 //! How a procedure is cut: an access is a leaf (or two, where one of them can read columns that
-//! nobody writes and the other one does the rest), and so is a statement that works on values alone.
+//! nobody writes and the other one does the rest), and so is a statement that works on values
+//! alone.
 //! What parameters decide (assignments, conditions, loops) is executed while planning. A condition
 //! on rows is a leaf of its own that guards the leaves in its branches; a disabled leaf passes the
 //! old values of its outputs on, as LADS's disable messages do. A loop over rows is one leaf with

@@ -72,8 +72,8 @@ fn unwritten(catalog: &Catalog, granules: &Granules, compiled: &CompiledProcedur
         }
         let _ = writeln!(
             text,
-            "Nobody writes of {}: {}. Reading them takes no lock, until a procedure or a session sets \
-             one of them or a column of varying size, or inserts or deletes rows.",
+            "Nobody writes of {}: {}. Reading them takes no lock, until a procedure or a session \
+             sets one of them or a column of varying size, or inserts or deletes rows.",
             table.name,
             names.join(", ")
         );

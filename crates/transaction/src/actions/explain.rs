@@ -30,7 +30,7 @@ pub fn explain_batch(program: &ActionProgram) -> String {
     for site in &program.apart {
         let _ = writeln!(
             text,
-            "Access {} is cut in two: what it reads of columns that nobody writes waits for nothing.",
+            "Access {} is cut in two: what it reads of unwritten columns waits for nothing.",
             site + 1
         );
     }

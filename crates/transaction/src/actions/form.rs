@@ -207,7 +207,7 @@ impl Former {
             .clone()
             .map(|at| plan.touched[at])
             .find(|&(granule, mode)| is_home(plan, granule, mode))
-            // No row was found by an index that has no granules: the table is announced all the same.
+            // An index without granules led to no row: the table is announced all the same.
             .or_else(|| plan.touched[touched.clone()].first().copied());
         let action = match home {
             Some((home, _)) => {
