@@ -435,7 +435,7 @@ impl Prepared {
     /// Whether it changes rows; not said of calls.
     pub(crate) fn writes(&self) -> bool {
         match &*self.work() {
-            Work::Program(work) => work.uses.iter().any(|(_, usage)| usage.written),
+            Work::Program(work) => work.uses.iter().any(|(_, usage)| usage.is_written()),
             Work::Change(_) => true,
             Work::Query(work) => work.writes(),
             Work::Call { .. } => false,

@@ -58,7 +58,7 @@ impl QueryWork {
 
     /// Whether it calls procedures that change something.
     pub(crate) fn writes(&self) -> bool {
-        self.fetches.iter().any(|read| read.uses.iter().any(|(_, usage)| usage.written))
+        self.fetches.iter().any(|read| read.uses.iter().any(|(_, usage)| usage.is_written()))
     }
 
     /// Whether it draws numbers of sequences.
@@ -116,7 +116,7 @@ impl StatementProgram {
     /// Lowers a statement for a schema.
     pub(crate) fn of(schema: &Schema, mut procedure: Procedure) -> Result<Self, SqlError> {
         let program = lower::lower(&schema.catalog, &procedure)?;
-        let uses = schema.granules.uses_of(&procedure);
+        let uses = schema.granules.uses_of(&schema.catalog, &procedure);
         procedure.body = Vec::new();
         Ok(Self { procedure, program, uses })
     }

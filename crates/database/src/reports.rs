@@ -93,7 +93,7 @@ impl Work {
             return false;
         }
         let mut uses = self.reads().iter().flat_map(|read| &read.uses).map(|(_, usage)| usage);
-        uses.clone().any(|usage| usage.coarse) && !uses.any(|usage| usage.written)
+        uses.clone().any(|usage| usage.coarse) && !uses.any(|usage| usage.is_written())
     }
 
     /// The tables that it reads.

@@ -516,8 +516,8 @@ fn call_inside(
         let schema = inner.schema.current();
         let called: ProcedureId = invocation.procedure;
         let compiled = schema.procedure(called).ok_or_else(unknown_procedure)?;
-        let uses = schema.granules.uses_of(&compiled.procedure);
-        *writes = uses.iter().any(|(_, usage)| usage.written);
+        let uses = schema.granules.uses_of(&schema.catalog, &compiled.procedure);
+        *writes = uses.iter().any(|(_, usage)| usage.is_written());
         let program = &compiled.program;
         let call = Some((&compiled.plan, Party::Procedure(called)));
         let statement = Statement { program, uses: &uses, generation, call };

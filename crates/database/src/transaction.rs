@@ -200,7 +200,7 @@ impl OpenTransaction {
             let message = "cannot execute SELECT FOR UPDATE in a read-only transaction".to_owned();
             return Err(Box::new(advised(b"25006", message, "Begin it without READ ONLY.")));
         }
-        for (table, _) in statement.uses.iter().filter(|(_, usage)| usage.written) {
+        for (table, _) in statement.uses.iter().filter(|(_, usage)| usage.is_written()) {
             if self.is_read_only {
                 let message = "cannot write in a read-only transaction".to_owned();
                 let hint = "Begin it without READ ONLY.";

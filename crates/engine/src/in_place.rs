@@ -40,7 +40,7 @@ use hotrow_storage::btree::{Hint, KeyBuffer as StoredKey, ScanBuffers, WalkBuffe
 use hotrow_storage::record::{Record, RecordId};
 use hotrow_storage::table::Index as StoredIndex;
 use hotrow_storage::undo::{IndexChange, IndexKey, Undo, UndoEntry, UndoLog};
-use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, Reads, RecordAccess};
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::locks;
 use hotrow_transaction::outcome::Stop;
@@ -276,6 +276,19 @@ impl<'a, P: Protection> InPlace<'a, P> {
         }
     }
 
+    /// Whether what an access goes through is held. Who is joined by statements that nobody knew of
+    /// holds what nobody has changed so far, too.
+    #[inline]
+    const fn holds(reads: Reads) -> bool {
+        P::ACTIVE && (P::ALWAYS || !matches!(reads, Reads::Unchanged))
+    }
+
+    /// Whether the rows are held that an access finds by a secondary index.
+    #[inline]
+    const fn holds_rows(reads: Reads) -> bool {
+        Self::holds(reads) && !matches!(reads, Reads::Entries)
+    }
+
     /// Holds the granule of a key or key prefix of an index.
     #[inline]
     fn hold_granule(
@@ -284,7 +297,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         key: &[u8],
         mode: LockMode,
     ) -> Result<(), Stop> {
-        let in_vain = P::LOCKS_KEYS && !P::ANNOUNCES || !P::ALWAYS && !path.is_locked;
+        let in_vain = P::LOCKS_KEYS && !P::ANNOUNCES || !P::ALWAYS && !path.has_granules;
         if !P::ACTIVE || in_vain {
             return Ok(());
         }
@@ -297,7 +310,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
     fn hold_table(&mut self, table: TableId, mode: LockMode) -> Result<(), Stop> {
         let usage = self.schema.granules.table(table);
         let announces = mode < LockMode::Shared;
-        let in_vain = !usage.written || announces && !usage.coarse;
+        let in_vain = !usage.is_written() || announces && !usage.coarse;
         if !P::ACTIVE || !P::ALWAYS && in_vain {
             return Ok(());
         }
@@ -392,7 +405,7 @@ impl<'a, P: Protection> RecordAccess for InPlace<'a, P> {
         }
         match at.entry {
             Some(entry) => self.protection.reach(entry)?,
-            None if P::ACTIVE => self.hold_key(at, path, intent)?,
+            None if Self::holds(at.reads) => self.hold_key(at, path, intent)?,
             None => {}
         }
         let found = match self.look_up_hint(at, path) {
@@ -402,8 +415,7 @@ impl<'a, P: Protection> RecordAccess for InPlace<'a, P> {
         if found.is_none() {
             self.protection.missed();
         }
-        if P::ACTIVE
-            && !at.covered
+        if Self::holds_rows(at.reads)
             && !path.is_primary
             && let Some(record) = found
         {

@@ -30,7 +30,7 @@ use hotrow_storage::record::RecordId;
 use hotrow_storage::table::{Index as StoredIndex, IndexKind as StoredKind, Table as StoredTable};
 use hotrow_transaction::catalog::{Catalog, Index, IndexKind};
 use hotrow_transaction::compiled::CompiledProcedure;
-use hotrow_transaction::granule::{GranuleTally, Granules, TableUse};
+use hotrow_transaction::granule::{ColumnSet, GranuleTally, Granules, TableUse};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::routing::Routing;
 use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
@@ -38,7 +38,7 @@ use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 pub use self::adopt::Trees;
 pub use self::parts::SPLIT_MAX;
 pub(crate) use self::parts::{Part, Parts, SplitBy};
-pub(crate) use self::path::{AccessPath, ColumnSet};
+pub(crate) use self::path::{AccessPath, indexed_columns};
 pub use self::quiet::{Bystanders, Clearance, Purpose, Quiet};
 pub use self::rebuild::{ColumnFrom, Rebuilt};
 use crate::checkpoint::SavedRows;
@@ -343,7 +343,7 @@ impl Schema {
         self.open_for(&uses)
     }
 
-    const WRITTEN: TableUse = TableUse { written: true, coarse: false };
+    const WRITTEN: TableUse = TableUse { changed: ColumnSet::ALL, coarse: false };
 
     /// The routing rules that the procedures imply, inferred when somebody first asks.
     pub fn routing(&self) -> &Routing {

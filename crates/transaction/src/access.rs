@@ -25,6 +25,18 @@ pub enum Intent {
     Write,
 }
 
+/// What of the rows that it reaches an access reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reads {
+    /// the rows themselves
+    Rows,
+    /// only columns of the index's entries: rows need no protection
+    Entries,
+    /// nothing that anybody changes, neither of rows nor of the index: nothing needs protection
+    /// (I4 of [`crate::granule`])
+    Unchanged,
+}
+
 /// A full key of a unique index.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyAt<'a> {
@@ -36,8 +48,8 @@ pub struct KeyAt<'a> {
     pub key: &'a [u8],
     /// [`hotrow_base::key::hash`] of `key` where the index is a hash index; any number elsewhere
     pub hash: u64,
-    /// only columns of the index's entries are read: the row itself needs no protection
-    pub covered: bool,
+    /// what of the row is read
+    pub reads: Reads,
     /// the plan's entry this key was planned as; none when there is no plan
     pub entry: Option<u32>,
 }
@@ -60,8 +72,8 @@ pub struct RangeAt<'a> {
     pub upper: Bound<&'a [u8]>,
     /// visits from the upper end down
     pub descending: bool,
-    /// only columns of the index's entries are read: the rows themselves need no protection
-    pub covered: bool,
+    /// what of the rows is read
+    pub reads: Reads,
     /// the plan's entry this range was planned as
     pub entry: Option<u32>,
 }

@@ -9,13 +9,16 @@
 //! Invariants   I1 the actions of a call, run in any order that respects their dependencies, have
 //!              the outcome of the procedure run from start to end: the same records, the same
 //!              rows, the same error
-//!              I2 an action touches nothing but its granules and tables that nobody writes
+//!              I2 an action touches nothing but its granules, and tables and columns that nobody
+//!              writes
 //! Source       DESIGN section 1; dora.txt 4.1 (actions, phases, rendezvous points); lads.txt 3
 //!              and 4.1 (record actions, logical dependencies, disable messages). We differ: the
 //!              dependencies are not written by hand but follow from slots, each assignment of
 //!              which makes a value of its own.
 //!
-//! How a procedure is cut: an access is a leaf, and so is a statement that works on values alone.
+//! How a procedure is cut: an access is a leaf (or two, where one of them can read columns that
+//! nobody writes and the other one does the rest), and so is a statement that works on values
+//! alone.
 //! What parameters decide (assignments, conditions, loops) is executed while planning. A condition
 //! on rows is a leaf of its own that guards the leaves in its branches; a disabled leaf passes the
 //! old values of its outputs on, as LADS's disable messages do. A loop over rows is one leaf with
@@ -37,6 +40,7 @@ mod record;
 mod returns;
 mod run;
 mod shape;
+mod split;
 
 pub use batch::{Batch, BatchAction, BatchCall, BatchEntry, BatchUse};
 pub use execute::{Failure, Order, execute};

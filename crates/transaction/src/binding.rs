@@ -2,12 +2,16 @@
 //!
 //! Role         first step of planning, once per procedure. A slot is **static** when every
 //!              definition of it computes from static slots under static control; everything a
-//!              row decides is **dynamic**.
+//!              row decides is **dynamic**. Where it is asked which slots have one value in a call,
+//!              whenever they are looked at, accesses count like assignments that read nothing
+//!              but columns which nobody changes.
 //! Source       offline partial evaluation (binding-time analysis, flow-insensitive, one
 //!              division per procedure). We analyse slots, not program points: a variable that is
 //!              static in one place and dynamic in another counts as dynamic.
 
-use crate::program::{Elements, Expr, KeyList, Procedure, SlotId, Statement, StatementKind};
+use crate::program::{
+    Access, Elements, Expr, KeyList, Procedure, SlotId, Statement, StatementKind,
+};
 use crate::walk::{self, Site};
 
 /// The static slots of one procedure.
@@ -17,8 +21,13 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// Analyses a procedure.
+    /// Analyses a procedure: what parameters alone decide.
     pub fn of(procedure: &Procedure) -> Self {
+        Self::with_rows(procedure, |_| false)
+    }
+
+    /// Analyses a procedure: what parameters decide, and accesses that `is_fixed` names.
+    pub fn with_rows(procedure: &Procedure, is_fixed: impl Fn(&Access) -> bool) -> Self {
         let mut binding = Self { is_static: vec![true; procedure.slots.len()] };
         walk::statements(&procedure.body, &mut |statement| {
             if let Some(Site::Access(access)) = walk::own_site(statement) {
@@ -27,15 +36,20 @@ impl Binding {
                 });
             }
         });
-        while binding.pass(&procedure.body, true) {}
+        while binding.pass(&procedure.body, true, &is_fixed) {}
         binding
     }
 
     /// One pass over a block; true when a slot turned dynamic.
-    fn pass(&mut self, block: &[Statement], static_control: bool) -> bool {
+    fn pass(
+        &mut self,
+        block: &[Statement],
+        static_control: bool,
+        is_fixed: &impl Fn(&Access) -> bool,
+    ) -> bool {
         let mut changed = false;
         for statement in block {
-            let known = static_control && self.defines_statically(statement);
+            let known = static_control && self.defines_statically(statement, is_fixed);
             if !known {
                 walk::defines(statement, &mut |slot| {
                     changed |= std::mem::replace(&mut self.is_static[slot.index()], false);
@@ -50,20 +64,34 @@ impl Binding {
             }
             let inner = static_control && self.controls_statically(statement);
             for nested in walk::blocks(statement) {
-                changed |= self.pass(nested, inner);
+                changed |= self.pass(nested, inner, is_fixed);
             }
         }
         changed
     }
 
-    fn defines_statically(&self, statement: &Statement) -> bool {
+    fn defines_statically(
+        &self,
+        statement: &Statement,
+        is_fixed: &impl Fn(&Access) -> bool,
+    ) -> bool {
         match &statement.kind {
+            StatementKind::Access(access) | StatementKind::ForQuery { query: access, .. } => {
+                is_fixed(access) && self.reads_statically(access)
+            }
             StatementKind::Assign { value, .. } => self.is_static(value),
             StatementKind::ForRange { .. } | StatementKind::ForEach { .. } => {
                 self.controls_statically(statement)
             }
             _ => false,
         }
+    }
+
+    /// Whether all that an access takes from outside is static.
+    fn reads_statically(&self, access: &Access) -> bool {
+        let mut is_static = true;
+        walk::access_uses(access, &mut |slot| is_static &= self.slot(slot));
+        is_static
     }
 
     /// Whether parameters decide which blocks of this statement run, and how often.

@@ -22,6 +22,7 @@ use std::ops::Range;
 use hotrow_base::datum::Datum;
 use hotrow_base::types::{DataType, SqlType};
 
+use crate::access::Reads;
 use crate::outcome::NoticeLevel;
 use crate::program::{ArithmeticOp, CompareOp, Function, Place, ResultColumn, RowLocks, RowSetId};
 
@@ -570,6 +571,11 @@ impl Program {
     /// Says whether the hook hands out this site's keys.
     pub fn set_planned(&mut self, site: u16, planned: bool) {
         self.access[site as usize].planned = planned;
+    }
+
+    /// Tells a site that nobody changes what it reads.
+    pub fn set_unchanged(&mut self, site: u16) {
+        self.access[site as usize].reads = Reads::Unchanged;
     }
 
     /// Where the instruction at `at` comes from.

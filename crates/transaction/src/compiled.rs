@@ -14,6 +14,7 @@ use crate::outcome::SqlError;
 use crate::plan::MarkCode;
 use crate::program::Procedure;
 use crate::slice::{Knowledge, Slice};
+use crate::walk::{self, Site};
 
 /// The program that plans a procedure's calls.
 #[derive(Clone, Debug)]
@@ -28,12 +29,35 @@ pub struct PlanProgram {
 
 impl PlanProgram {
     /// Lowers a slice.
-    pub(crate) fn new(catalog: &Catalog, slice: &Slice) -> Result<Self, SqlError> {
+    pub(crate) fn new(
+        catalog: &Catalog,
+        granules: &Granules,
+        slice: &Slice,
+    ) -> Result<Self, SqlError> {
+        let mut program = lower::lower(catalog, &slice.procedure)?;
+        mark_unchanged(&mut program, catalog, granules, &slice.procedure);
         Ok(Self {
-            program: lower::lower(catalog, &slice.procedure)?,
+            program,
             marks: slice.marks.iter().map(|mark| MarkCode::new(catalog, mark)).collect(),
             needs_reconnaissance: slice.needs_reconnaissance,
         })
+    }
+}
+
+/// Marks the sites of a procedure's program that read nothing which anybody changes.
+pub(crate) fn mark_unchanged(
+    program: &mut Program,
+    catalog: &Catalog,
+    granules: &Granules,
+    procedure: &Procedure,
+) {
+    for (number, (site, _)) in (0..).zip(walk::sites(&procedure.body)) {
+        if let Site::Access(access) = site
+            && !procedure.row_locks.is_exclusive()
+            && granules.reads_unchanged(catalog, access)
+        {
+            program.set_unchanged(number);
+        }
     }
 }
 
@@ -70,9 +94,10 @@ impl CompiledProcedure {
         for (site, &planned) in slice.planned.iter().enumerate() {
             program.set_planned(site as u16, planned);
         }
-        let plan = PlanProgram::new(catalog, &slice)?;
+        mark_unchanged(&mut program, catalog, granules, &procedure);
+        let plan = PlanProgram::new(catalog, granules, &slice)?;
         let free_loop = FreeLoop::of(catalog, &procedure, &slice.planned);
-        let (notes, knowledge) = (GranuleNotes::of(catalog, &procedure), slice.knowledge);
+        let (notes, knowledge) = (GranuleNotes::of(catalog, granules, &procedure), slice.knowledge);
         Ok(Self { procedure, program, plan, knowledge, free_loop, notes })
     }
 }

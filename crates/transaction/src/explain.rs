@@ -43,6 +43,7 @@ pub fn explain(
         let _ = writeln!(text, "       {}", knowledge_text(catalog, site, knowledge));
         let _ = writeln!(text, "       {routed}");
     }
+    text.push_str(&unwritten(catalog, granules, compiled));
     let reads = if compiled.plan.needs_reconnaissance {
         "reads records on trial first (reconnaissance) and is planned again when a guess was wrong"
     } else {
@@ -51,6 +52,32 @@ pub fn explain(
     let _ = writeln!(text, "Planning a call {reads}.");
     let reach = routing::explain_procedure(catalog, granules, routing, procedure);
     let _ = writeln!(text, "{reach}");
+    text
+}
+
+/// Of each written table, the columns that nobody writes.
+fn unwritten(catalog: &Catalog, granules: &Granules, compiled: &CompiledProcedure) -> String {
+    let mut text = String::new();
+    for table in compiled.notes.tables() {
+        let changed = granules.table(table).changed;
+        if changed.is_empty() || changed.is_all() {
+            continue;
+        }
+        let table = catalog.table(table);
+        let columns = table.columns.iter().enumerate();
+        let fixed = columns.filter(|(at, _)| !changed.may_contain(*at));
+        let names: Vec<_> = fixed.map(|(_, column)| column.name.as_str()).collect();
+        if names.is_empty() {
+            continue;
+        }
+        let _ = writeln!(
+            text,
+            "Nobody writes of {}: {}. Reading them takes no lock, until a procedure or a session \
+             sets one of them or a column of varying size, or inserts or deletes rows.",
+            table.name,
+            names.join(", ")
+        );
+    }
     text
 }
 
@@ -174,7 +201,13 @@ fn knowledge_of_key(knowledge: &Knowledge) -> String {
     match knowledge {
         Knowledge::Parameters => "known from parameters".to_owned(),
         Knowledge::Reconnaissance(why) => format!("by reconnaissance, because {why}"),
+        Knowledge::Unchanging(why) => format!(
+            "by reconnaissance that is never wrong, because {why}, by columns that nobody writes"
+        ),
         Knowledge::Unlocked => "no lock: no registered procedure writes this table".to_owned(),
+        Knowledge::UnlockedColumns => {
+            "no lock: no registered procedure writes the columns that it reads".to_owned()
+        }
         Knowledge::WholeTable => {
             "the whole table, because no key column is bound by equality".to_owned()
         }

@@ -12,6 +12,13 @@
 //!              I3 a table that no registered procedure writes needs no locks. Statements of
 //!              interactive transactions that use a table in another way than procedures do are
 //!              [noted](Granules::note_uses) first
+//!              I4 a column that no registered procedure changes needs no lock either, in a table
+//!              whose rows stay where and as long as they are: none makes or removes rows, none
+//!              sets a column of varying size. Nor do entries of an index that has such columns
+//!              only. A row's words are atomic, and a change stores a word with the cells of other
+//!              columns as they were: whoever reads meanwhile reads each cell as it has always been
+//!              I5 what such columns say decides granules as well as parameters do, though it takes
+//!              a trial read: it cannot change between that and the execution
 //! Source       DESIGN section 1 (granule); dora.txt 4.1.2 (action identifiers); lads.txt 4.1
 //!              (coarser record actions). The inference rule differs from DESIGN's first wording
 //!              ("every access binds it by equality"): only ranges and the making or removing of
@@ -19,15 +26,18 @@
 //!              parameters goes through reconnaissance instead, which keeps `customer` and
 //!              `stock` granules as fine as one row.
 
+mod columns;
+mod notes;
+
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key;
 
-use rpds::RedBlackTreeMapSync;
-
-use crate::binding::Binding;
 use crate::catalog::Catalog;
-use crate::program::{Access, Effect, Expr, Insert, Path, Procedure};
+use crate::program::{Access, Effect, Expr, Path, Procedure};
 use crate::walk::{self, Site};
+
+pub use columns::ColumnSet;
+pub use notes::{GranuleNotes, GranuleTally, TableUse};
 
 /// What a lock protects: one index (its granules) or one table as a whole.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -196,45 +206,6 @@ impl LockMode {
     }
 }
 
-/// What is known about a table's accesses.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct TableUse {
-    /// some registered procedure writes it
-    pub written: bool,
-    /// some registered procedure visits it more coarsely than by granule
-    pub coarse: bool,
-}
-
-impl TableUse {
-    /// What both do.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        Self { written: self.written || other.written, coarse: self.coarse || other.coarse }
-    }
-
-    /// Whether all that `other` does is known already.
-    pub fn includes(self, other: Self) -> bool {
-        (self.written || !other.written) && (self.coarse || !other.coarse)
-    }
-}
-
-/// What one procedure does with tables and their granules.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct GranuleNotes {
-    /// granules that it needs no longer than this
-    parts: Vec<(IndexId, u8)>,
-    /// all tables that it touches
-    tables: Vec<(TableId, TableUse)>,
-}
-
-/// The notes of all procedures, counted: one that goes takes along what it alone asked for.
-#[derive(Clone, Default, Debug)]
-pub struct GranuleTally {
-    parts: RedBlackTreeMapSync<(IndexId, u8), u32>,
-    written: RedBlackTreeMapSync<TableId, u32>,
-    coarse: RedBlackTreeMapSync<TableId, u32>,
-}
-
 /// Granule lengths of all indexes, inferred from a set of procedures.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Granules {
@@ -242,125 +213,8 @@ pub struct Granules {
     tables: Vec<TableUse>,
     /// of `tables`: what statements do, see [`Granules::note_uses`]
     noted: Vec<TableUse>,
-}
-
-impl GranuleNotes {
-    /// Of a procedure.
-    pub fn of(catalog: &Catalog, procedure: &Procedure) -> Self {
-        let (mut notes, binding) = (Self::default(), Binding::of(procedure));
-        for (site, _) in walk::sites(&procedure.body) {
-            match site {
-                Site::Access(access) => notes.note_access(catalog, &binding, access),
-                Site::Insert(insert) => notes.note_insert(catalog, &binding, insert),
-            }
-        }
-        for &sequence in &procedure.draws {
-            notes.usage(sequence);
-        }
-        notes
-    }
-
-    /// The tables that it touches, each once.
-    pub fn tables(&self) -> impl Iterator<Item = TableId> + '_ {
-        self.tables.iter().map(|(table, _)| *table)
-    }
-
-    fn usage(&mut self, table: TableId) -> &mut TableUse {
-        let at = self.tables.iter().position(|(known, _)| *known == table).unwrap_or_else(|| {
-            self.tables.push((table, TableUse::default()));
-            self.tables.len() - 1
-        });
-        &mut self.tables[at].1
-    }
-
-    fn note_access(&mut self, catalog: &Catalog, binding: &Binding, access: &Access) {
-        let is_coarse = is_coarse(access);
-        self.usage(access.table).coarse |= is_coarse;
-        if let Path::Range { index, prefix, .. } = access.path.each()
-            && !is_coarse
-        {
-            self.shorten(*index, prefix.len());
-        }
-        if matches!(access.effect, Effect::Read(_)) {
-            return;
-        }
-        self.usage(access.table).written = true;
-        for (index, new) in moved_entries(catalog, access) {
-            let columns = &catalog.index(index).columns;
-            let known = columns.iter().take_while(|&&column| {
-                let old = bound_column(catalog, access, column);
-                let new = new.iter().find(|(changed, _)| *changed == column);
-                old.is_some_and(|e| binding.is_static(e))
-                    && new.is_none_or(|(_, e)| binding.is_static(e))
-            });
-            self.shorten(index, known.count());
-        }
-    }
-
-    fn note_insert(&mut self, catalog: &Catalog, binding: &Binding, insert: &Insert) {
-        self.usage(insert.table).written = true;
-        for index in catalog.table(insert.table).indexes() {
-            let columns = &catalog.index(index).columns;
-            let known = columns
-                .iter()
-                .take_while(|column| binding.is_static(&insert.values[column.index()]))
-                .count();
-            self.shorten(index, known);
-        }
-    }
-
-    fn shorten(&mut self, index: IndexId, parts: usize) {
-        match self.parts.iter_mut().find(|(known, _)| *known == index) {
-            Some((_, kept)) => *kept = (*kept).min(parts as u8),
-            None => self.parts.push((index, parts as u8)),
-        }
-    }
-}
-
-impl GranuleTally {
-    /// Counts a procedure's notes.
-    pub fn add(&mut self, notes: &GranuleNotes) {
-        self.count(notes, |count| count + 1);
-    }
-
-    /// Takes back what was counted for a procedure.
-    pub fn remove(&mut self, notes: &GranuleNotes) {
-        self.count(notes, |count| count - 1);
-    }
-
-    fn count(&mut self, notes: &GranuleNotes, next: fn(u32) -> u32) {
-        notes.parts.iter().for_each(|&parts| count(&mut self.parts, parts, next));
-        for &(table, TableUse { written, coarse }) in &notes.tables {
-            if written {
-                count(&mut self.written, table, next);
-            }
-            if coarse {
-                count(&mut self.coarse, table, next);
-            }
-        }
-    }
-
-    /// The shortest granule that a procedure needs of an index.
-    fn shortest(&self, index: IndexId) -> Option<u8> {
-        self.parts.range((index, 0)..=(index, u8::MAX)).next().map(|(&(_, parts), _)| parts)
-    }
-
-    fn usage(&self, table: TableId) -> TableUse {
-        TableUse {
-            written: self.written.contains_key(&table),
-            coarse: self.coarse.contains_key(&table),
-        }
-    }
-}
-
-/// Counts something on; what there is none of is not there.
-fn count<K: Ord>(counts: &mut RedBlackTreeMapSync<K, u32>, key: K, next: fn(u32) -> u32) {
-    let next = next(counts.get(&key).copied().unwrap_or(0));
-    if next > 0 {
-        counts.insert_mut(key, next);
-    } else {
-        counts.remove_mut(&key);
-    }
+    /// of `tables`: what procedures change
+    by_procedures: Vec<ColumnSet>,
 }
 
 impl Granules {
@@ -369,9 +223,14 @@ impl Granules {
         catalog: &Catalog,
         procedures: impl IntoIterator<Item = &'a Procedure>,
     ) -> Self {
+        let procedures: Vec<_> = procedures.into_iter().collect();
         let mut tally = GranuleTally::default();
-        for procedure in procedures {
-            tally.add(&GranuleNotes::of(catalog, procedure));
+        for procedure in &procedures {
+            tally.add_changes(&GranuleNotes::of_changes(catalog, procedure));
+        }
+        let changes = Self::of_procedures(catalog, &tally);
+        for procedure in &procedures {
+            tally.add_granules(&GranuleNotes::of(catalog, &changes, procedure));
         }
         Self::of_procedures(catalog, &tally)
     }
@@ -388,6 +247,7 @@ impl Granules {
         self.parts.resize(catalog.indexes().len(), 0);
         self.tables.resize(catalog.tables().len(), TableUse::default());
         self.noted.resize(catalog.tables().len(), TableUse::default());
+        self.by_procedures.resize(catalog.tables().len(), ColumnSet::NONE);
     }
 
     /// Infers the granules of one table again; of one that was dropped nothing is known.
@@ -396,13 +256,26 @@ impl Granules {
         let noted = &mut self.noted[table.index()];
         let Some(of) = catalog.tables().at(table.index()) else {
             (self.tables[table.index()], *noted) = (TableUse::default(), TableUse::default());
+            self.by_procedures[table.index()] = ColumnSet::NONE;
             return;
         };
-        self.tables[table.index()] = tally.usage(table).and(*noted);
+        let usage = tally.usage(table);
+        self.by_procedures[table.index()] = usage.changed;
+        self.tables[table.index()] = usage.and(*noted);
         for index in of.indexes() {
             let columns = catalog.index(index).columns.len() as u8;
             let shortest = tally.shortest(index).unwrap_or(columns);
             self.parts[index.index()] = shortest.min(columns);
+        }
+    }
+
+    /// A table is another one now: its columns may have other numbers and other widths, so that
+    /// those which statements change cannot be told from others. Called before it is settled.
+    pub fn forget_columns(&mut self, table: TableId) {
+        if let Some(noted) = self.noted.get_mut(table.index())
+            && noted.is_written()
+        {
+            noted.changed = ColumnSet::ALL;
         }
     }
 
@@ -417,24 +290,23 @@ impl Granules {
 
     /// What a procedure that is not among them does with tables, each named once; granules stay as
     /// they are, so what lies in no single one of them needs its table as a whole.
-    pub fn uses_of(&self, procedure: &Procedure) -> Vec<(TableId, TableUse)> {
+    pub fn uses_of(&self, catalog: &Catalog, procedure: &Procedure) -> Vec<(TableId, TableUse)> {
         let mut uses: Vec<(TableId, TableUse)> = Vec::new();
         for (site, _) in walk::sites(&procedure.body) {
-            let (table, coarse, written) = match site {
-                Site::Insert(insert) => (insert.table, false, true),
+            let coarse = match &site {
+                Site::Insert(_) => false,
                 Site::Access(access) => {
-                    let coarse = is_coarse(access)
+                    is_coarse(access)
                         || matches!(access.path.each(), Path::Range { index, prefix, .. }
-                            if prefix.len() < self.parts(*index));
-                    (access.table, coarse, !matches!(access.effect, Effect::Read(_)))
+                            if prefix.len() < self.parts(*index))
                 }
             };
-            let at = uses.iter().position(|(known, _)| *known == table).unwrap_or_else(|| {
-                uses.push((table, TableUse::default()));
-                uses.len() - 1
-            });
-            uses[at].1.coarse |= coarse;
-            uses[at].1.written |= written;
+            let usage = TableUse { changed: notes::changed_by(catalog, &site), coarse };
+            let table = site.table();
+            match uses.iter_mut().find(|(known, _)| *known == table) {
+                Some((_, known)) => *known = known.and(usage),
+                None => uses.push((table, usage)),
+            }
         }
         uses
     }
@@ -465,6 +337,42 @@ impl Granules {
     pub fn table(&self, table: TableId) -> TableUse {
         self.tables[table.index()]
     }
+
+    /// The columns of a table that registered procedures change, whatever statements do beside
+    /// them.
+    pub fn changed_by_procedures(&self, table: TableId) -> ColumnSet {
+        self.by_procedures.get(table.index()).copied().unwrap_or_default()
+    }
+
+    /// Whether an access reads nothing that anybody changes (I4).
+    pub fn reads_unchanged(&self, catalog: &Catalog, access: &Access) -> bool {
+        reads_unchanged(catalog, self.table(access.table).changed, access)
+    }
+
+    /// Whether granules of an index are held at all. Those of a primary index hold its rows, too;
+    /// those of another one nothing where its entries neither come nor go nor move.
+    pub fn needs_granules(&self, catalog: &Catalog, index: IndexId) -> bool {
+        let table = catalog.index(index).table;
+        let changed = self.table(table).changed;
+        match catalog.table(table).primary {
+            Some(primary) if primary != index => entries_change(catalog, changed, index),
+            _ => !changed.is_empty(),
+        }
+    }
+}
+
+/// Whether entries of an index come, go or move where these columns of its table change.
+fn entries_change(catalog: &Catalog, changed: ColumnSet, index: IndexId) -> bool {
+    let columns = &catalog.index(index).entry_columns;
+    columns.iter().any(|column| changed.may_contain(column.index()))
+}
+
+/// Whether an access reads nothing that changes, where these columns of its table do.
+fn reads_unchanged(catalog: &Catalog, changed: ColumnSet, access: &Access) -> bool {
+    let is_changed = |(column, _): &(ColumnId, _)| changed.may_contain(column.index());
+    matches!(access.effect, Effect::Read(_))
+        && !access.bind.iter().any(is_changed)
+        && path_index(access).is_some_and(|index| !entries_change(catalog, changed, index))
 }
 
 /// Whether an access visits rows without binding any key column by equality.

@@ -2,7 +2,7 @@
 //!
 //! Role         one description of "what must be held here", used by granule-planning slices,
 //!              by EXPLAIN and (by the same rule at run time) by engines that lock as they go
-//! Invariants   I1, I2, I3 of [`crate::granule`]
+//! Invariants   I1 to I4 of [`crate::granule`]
 
 use hotrow_base::ids::{IndexId, TableId};
 
@@ -73,7 +73,7 @@ fn access_locks<'a>(catalog: &Catalog, granules: &Granules, access: &'a Access) 
     let mut locks = SiteLocks::default();
     let (table, intent) = (access.table, intent(access));
     let (usage, mode) = (granules.table(table), granule_mode(intent));
-    if !usage.written {
+    if !usage.is_written() || granules.reads_unchanged(catalog, access) {
         return locks;
     }
     let Some(index) = granule::path_index(access).filter(|_| !granule::is_coarse(access)) else {
@@ -91,8 +91,8 @@ fn access_locks<'a>(catalog: &Catalog, granules: &Granules, access: &'a Access) 
     let moved = granule::moved_entries(catalog, access);
     let path_moves = moved.iter().any(|(other, _)| *other == index);
     let path_mode = if primary == Some(index) || path_moves { mode } else { LockMode::Shared };
-    if let Some(template) = bound_granule(catalog, granules, access, index, path_mode) {
-        locks.given.push(template);
+    if path_moves || granules.needs_granules(catalog, index) {
+        locks.given.extend(bound_granule(catalog, granules, access, index, path_mode));
     }
     if let Some(primary) = primary
         && primary != index

@@ -23,6 +23,7 @@ mod trial;
 use hotrow_base::ids::{IndexId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 
+use crate::binding::Binding;
 use crate::catalog::Catalog;
 use crate::granule::{Granules, LockMode, Space};
 use crate::locks;
@@ -81,8 +82,12 @@ pub enum Knowledge {
     Parameters,
     /// an unlocked trial read decides them; the text says why
     Reconnaissance(String),
+    /// an unlocked trial read decides them, of columns that nobody changes; the text says why
+    Unchanging(String),
     /// nothing to know: the table is never written
     Unlocked,
+    /// nothing to know: the columns that are read are never written
+    UnlockedColumns,
     /// the table as a whole
     WholeTable,
 }
@@ -125,6 +130,9 @@ impl Slice {
             catalog,
             granules,
             needs: &needs,
+            fixed: Binding::with_rows(&needs.procedure, |access| {
+                granules.reads_unchanged(catalog, access)
+            }),
             slots: needs.procedure.slots.clone(),
             row_sets: needs.procedure.row_sets,
             marks: Vec::new(),
@@ -175,6 +183,8 @@ struct Cutter<'a> {
     catalog: &'a Catalog,
     granules: &'a Granules,
     needs: &'a Needs,
+    /// what neither parameters nor columns that nobody changes decide is not static in it
+    fixed: Binding,
     slots: Vec<Slot>,
     row_sets: u16,
     marks: Vec<SiteMark>,
@@ -381,31 +391,51 @@ impl Cutter<'_> {
 
     fn knowledge_of(&self, what: &Site<'_>, locks: &locks::SiteLocks<'_>) -> Knowledge {
         if locks.given.is_empty() && locks.rows.is_none() {
-            return Knowledge::Unlocked;
+            return match what {
+                Site::Access(_) if self.granules.table(what.table()).is_written() => {
+                    Knowledge::UnlockedColumns
+                }
+                _ => Knowledge::Unlocked,
+            };
         }
         if let Site::Access(access) = what
             && crate::granule::is_coarse(access)
         {
             return Knowledge::WholeTable;
         }
-        if let Some((primary, _)) = locks.rows {
-            let name = &self.catalog.index(primary).name;
-            return Knowledge::Reconnaissance(format!(
-                "the rows found tell their own keys in {name}"
-            ));
+        let mut used = Vec::new();
+        let parts = locks.given.iter().flat_map(|lock| &lock.parts);
+        parts.for_each(|part| walk::expr_slots(part, &mut |slot| used.push(slot)));
+        if let (Some(_), Site::Access(access)) = (locks.rows, what) {
+            let path = walk::path_exprs(&access.path).into_iter();
+            path.for_each(|part| walk::expr_slots(part, &mut |slot| used.push(slot)));
         }
-        let mut unknown = None;
-        for part in locks.given.iter().flat_map(|lock| &lock.parts) {
-            walk::expr_slots(part, &mut |slot| {
-                if !self.needs.binding.slot(slot) {
-                    unknown.get_or_insert(slot);
+        let first_unknown = |binding: &Binding| used.iter().find(|slot| !binding.slot(**slot));
+        let name = |slot: &SlotId| &self.slots[slot.index()].name;
+        match (locks.rows, first_unknown(&self.fixed), first_unknown(&self.needs.binding)) {
+            (Some((primary, _)), changing, _) => {
+                let name = &self.catalog.index(primary).name;
+                let why = format!("the rows found tell their own keys in {name}");
+                match changing.is_none() && self.finds_the_same(what) {
+                    true => Knowledge::Unchanging(why),
+                    false => Knowledge::Reconnaissance(why),
                 }
-            });
+            }
+            (None, Some(slot), _) => {
+                Knowledge::Reconnaissance(format!("{} is read from a row", name(slot)))
+            }
+            (None, None, Some(slot)) => {
+                Knowledge::Unchanging(format!("{} is read from a row", name(slot)))
+            }
+            (None, None, None) => Knowledge::Parameters,
         }
-        unknown.map_or(Knowledge::Parameters, |slot| {
-            let name = &self.slots[slot.index()].name;
-            Knowledge::Reconnaissance(format!("{name} is read from a row"))
-        })
+    }
+
+    /// Whether an access goes through an index that leads to the same rows whenever it is asked.
+    fn finds_the_same(&self, what: &Site<'_>) -> bool {
+        let Site::Access(access) = what else { return false };
+        let index = crate::granule::path_index(access);
+        index.is_some_and(|index| !self.granules.needs_granules(self.catalog, index))
     }
 
     /// The slots of a site's whole key, if the plan can keep it.

@@ -3,6 +3,8 @@
 //! Role         shared by everything that analyses a procedure (binding times, granules, slices,
 //!              actions, EXPLAIN); changes nothing
 
+use hotrow_base::ids::TableId;
+
 use crate::program::{
     Access, Consume, Effect, Elements, Expr, ExprKind, Insert, Path, RangeEnd, RowsTo, SlotId,
     Statement, StatementKind,
@@ -16,6 +18,16 @@ pub enum Site<'a> {
     Access(&'a Access),
     /// insert
     Insert(&'a Insert),
+}
+
+impl Site<'_> {
+    /// The table whose rows it touches.
+    pub const fn table(&self) -> TableId {
+        match self {
+            Self::Access(access) => access.table,
+            Self::Insert(insert) => insert.table,
+        }
+    }
 }
 
 /// Calls `visit` with every statement of `body`, in preorder.

@@ -33,6 +33,7 @@ mod split_indexes;
 mod status;
 mod tickets;
 mod transactions;
+mod unwritten_columns;
 mod users;
 mod views;
 mod waits;

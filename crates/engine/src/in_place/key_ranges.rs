@@ -84,7 +84,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         path: &'a AccessPath,
         intent: Intent,
     ) -> Result<Option<Record<'a>>, Stop> {
-        if !P::ALWAYS && !path.is_locked {
+        if !Self::holds(at.reads) || !P::ALWAYS && !path.is_locked {
             return Ok(Self::look_up(at, path));
         }
         self.hold_table(at.table, locks::intent_mode(intent))?;
@@ -103,7 +103,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
                 record.filter(|record| !record.is_ghost())
             }
         };
-        if !at.covered
+        if Self::holds_rows(at.reads)
             && !path.is_primary
             && let Some(record) = found
         {
@@ -165,7 +165,7 @@ impl<'a, P: Protection> InPlace<'a, P> {
         let path = self.schema.path(range.index);
         self.hold_table(range.table, locks::intent_mode(intent))?;
         let parts = path.parts.of_prefix(range.prefix, range.prefix_parts);
-        let rows = !range.covered && !path.is_primary;
+        let rows = Self::holds_rows(range.reads) && !path.is_primary;
         match &*parts[0].stored {
             StoredIndex::BTree(_) => {
                 self.walk_range(range, (path, parts), Holding { intent, keys: true, rows }, visit)

@@ -7,7 +7,7 @@ use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::{self, KeyBuffer};
 use hotrow_base::types::DataType;
-use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, Reads, RecordAccess};
 use hotrow_transaction::catalog::{Catalog, Column, IndexDefinition, IndexKind};
 use hotrow_transaction::outcome::{Conflict, Stop};
 
@@ -131,7 +131,7 @@ impl World {
             lower: Bound::Included(&key),
             upper: Bound::Included(&key),
             descending: false,
-            covered: false,
+            reads: Reads::Rows,
             entry: None,
         };
         let mut rows = 0;
@@ -147,7 +147,7 @@ impl World {
 }
 
 fn at(index: IndexId, key: &[u8]) -> KeyAt<'_> {
-    KeyAt { table: ROW, index, key, hash: key::hash(key), covered: false, entry: None }
+    KeyAt { table: ROW, index, key, hash: key::hash(key), reads: Reads::Rows, entry: None }
 }
 
 /// A world with two rows of group 1.

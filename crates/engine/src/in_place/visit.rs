@@ -31,14 +31,16 @@ impl<'a, P: Protection> InPlace<'a, P> {
         visit: impl FnMut(Record<'a>, &[AtomicU64]) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
         let path = self.schema.path(range.index);
-        if P::LOCKS_KEYS && (P::ALWAYS || path.is_locked) && !key_ranges::is_whole(range) {
+        let is_held = Self::holds(range.reads);
+        let by_key = P::LOCKS_KEYS && is_held && (P::ALWAYS || path.is_locked);
+        if by_key && !key_ranges::is_whole(range) {
             return self.scan_keys(range, intent, visit);
         }
-        if P::ACTIVE {
+        if is_held {
             self.hold_range(range, path, intent)?;
         }
         let holds_table = path.is_wider_than_granules(range.prefix_parts);
-        let rows = P::ACTIVE && !range.covered && !path.is_primary && !holds_table;
+        let rows = Self::holds_rows(range.reads) && !path.is_primary && !holds_table;
         self.visit_range(range, intent, rows, visit)
     }
 

@@ -9,6 +9,7 @@
 //!                 catalog, or its rows are made anew; all are, where indexes are split: by which
 //!                 fields, all procedures together decide
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -16,12 +17,12 @@ use hotrow_base::ids::{IndexId, ProcedureId, TableId};
 use hotrow_storage::table::Table as StoredTable;
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::compiled::CompiledProcedure;
-use hotrow_transaction::granule::{GranuleNotes, Granules};
+use hotrow_transaction::granule::{ColumnSet, GranuleNotes, Granules};
 use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::program::Procedure;
 use hotrow_transaction::routing::Routing;
 
-use super::{AccessPath, ColumnSet, Parts, Rebuilt, Schema, SplitBy};
+use super::{AccessPath, Parts, Rebuilt, Schema, SplitBy, indexed_columns};
 
 /// Procedures by id, each with its tree; none: it is dropped.
 pub type Trees = BTreeMap<ProcedureId, Option<Procedure>>;
@@ -68,7 +69,7 @@ impl Schema {
             self.with_users(table, &mut trees);
         }
         let (granules_before, tables_before) = (self.granules.clone(), self.catalog.tables().len());
-        let touched = self.note_trees(&catalog, &trees, &changed);
+        let touched = self.note_trees(&catalog, &mut trees, &changed);
         self.catalog = catalog;
         if self.expects_writers {
             let new = (tables_before..self.catalog.tables().len()).map(|at| TableId(at as u16));
@@ -109,33 +110,70 @@ impl Schema {
     }
 
     /// Notes what procedures do with tables in place of what their ids did before, and infers the
-    /// granules of those tables, and of `changed` ones. Which they are.
+    /// granules of those tables, and of `changed` ones. Which they are. Procedures that touch
+    /// tables of which other columns change than before come to `trees`, as they are: what is
+    /// noted of them depends on that.
     fn note_trees(
         &mut self,
         catalog: &Catalog,
-        trees: &Trees,
+        trees: &mut Trees,
         changed: &BTreeSet<TableId>,
     ) -> BTreeSet<TableId> {
         let mut touched = changed.clone();
-        for (&id, tree) in trees {
-            if let Some(old) = self.procedures.get(id.index()).and_then(Option::as_ref) {
-                self.tally.remove(&old.notes);
-                for table in old.notes.tables() {
-                    self.users.remove_mut(&(table, id));
-                    touched.insert(table);
-                }
-            }
+        changed.iter().for_each(|&table| self.granules.forget_columns(table));
+        let before = self.granules.clone();
+        let of_before = |table: TableId| before.changed_by_procedures(table);
+        for (&id, tree) in &*trees {
+            self.forget_notes(id, &mut touched);
             if let Some(tree) = tree {
-                let notes = GranuleNotes::of(catalog, tree);
-                self.tally.add(&notes);
-                for table in notes.tables() {
-                    self.users.insert_mut((table, id), ());
-                    touched.insert(table);
-                }
+                self.note_changes(catalog, id, tree, &mut touched);
             }
         }
         touched.iter().for_each(|&table| self.granules.settle(catalog, &self.tally, table));
+        let is_other =
+            |table: &&TableId| self.granules.changed_by_procedures(**table) != of_before(**table);
+        let other: BTreeSet<TableId> = touched.iter().filter(is_other).copied().collect();
+        let mut users = Trees::new();
+        other.iter().for_each(|&table| self.with_users(table, &mut users));
+        for (id, tree) in users {
+            if let (Some(tree), Entry::Vacant(place)) = (tree, trees.entry(id)) {
+                self.forget_notes(id, &mut touched);
+                self.note_changes(catalog, id, &tree, &mut touched);
+                place.insert(Some(tree));
+            }
+        }
+        for tree in trees.values().flatten() {
+            self.tally.add_granules(&GranuleNotes::of(catalog, &self.granules, tree));
+        }
+        touched.iter().for_each(|&table| self.granules.settle(catalog, &self.tally, table));
         touched
+    }
+
+    /// Takes back what was noted of a procedure, if there was one with this id.
+    fn forget_notes(&mut self, id: ProcedureId, touched: &mut BTreeSet<TableId>) {
+        let Some(old) = self.procedures.get(id.index()).and_then(Option::as_ref) else { return };
+        self.tally.remove_changes(&old.notes);
+        self.tally.remove_granules(&old.notes);
+        for table in old.notes.tables() {
+            self.users.remove_mut(&(table, id));
+            touched.insert(table);
+        }
+    }
+
+    /// Notes which tables a procedure touches, and what it changes of them.
+    fn note_changes(
+        &mut self,
+        catalog: &Catalog,
+        id: ProcedureId,
+        tree: &Procedure,
+        touched: &mut BTreeSet<TableId>,
+    ) {
+        let notes = GranuleNotes::of_changes(catalog, tree);
+        self.tally.add_changes(&notes);
+        for table in notes.tables() {
+            self.users.insert_mut((table, id), ());
+            touched.insert(table);
+        }
     }
 
     /// Puts procedures in their places, compiled for the catalog and the granules that there are.
@@ -162,7 +200,7 @@ impl Schema {
         self.indexed.resize(self.catalog.tables().len(), ColumnSet::default());
         for &id in changed {
             let table = self.catalog.tables().at(id.index());
-            let indexed = table.map(|table| ColumnSet::indexed(&self.catalog, table));
+            let indexed = table.map(|table| indexed_columns(&self.catalog, table));
             self.indexed[id.index()] = indexed.unwrap_or_default();
         }
     }

@@ -12,7 +12,7 @@ use hotrow_base::row::{Field, FieldKind, Words};
 use hotrow_storage::slab::RecordStore;
 use hotrow_storage::table::{Index as StoredIndex, Table as StoredTable};
 use hotrow_transaction::catalog::{Catalog, Index, Table};
-use hotrow_transaction::granule::{Granules, Space};
+use hotrow_transaction::granule::{ColumnSet, Granules, Space};
 
 use super::parts::Parts;
 
@@ -27,8 +27,10 @@ pub(crate) struct AccessPath {
     pub(crate) space: Space,
     /// how many leading key columns make a granule
     granule_parts: u8,
-    /// granules of the table must be held: some procedure writes it
+    /// rows of the table must be held: some procedure writes it
     pub(crate) is_locked: bool,
+    /// granules of the index must be held
+    pub(crate) has_granules: bool,
     pub(crate) is_primary: bool,
     pub(crate) id: IndexId,
 }
@@ -55,7 +57,8 @@ impl AccessPath {
             space: Space::Index(index.id),
             id: index.id,
             granule_parts: granules.parts(index.id) as u8,
-            is_locked: granules.table(index.table).written,
+            is_locked: granules.table(index.table).is_written(),
+            has_granules: granules.needs_granules(catalog, index.id),
             is_primary: catalog.table(index.table).primary == Some(index.id),
         }
     }
@@ -74,6 +77,7 @@ impl AccessPath {
             id: index.id,
             granule_parts: 0,
             is_locked: true,
+            has_granules: true,
             is_primary: false,
         }
     }
@@ -115,37 +119,15 @@ fn only_int(key: &[u8]) -> Option<i64> {
     }
 }
 
-/// A set of a table's columns: bit by number; all from 63 on share a bit.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct ColumnSet(u64);
-
-impl ColumnSet {
-    /// The columns that entries of secondary indexes hold.
-    pub(crate) fn indexed(catalog: &Catalog, table: &Table) -> Self {
-        let columns = table.secondary.iter().flat_map(|&id| &catalog.index(id).entry_columns);
-        Self(columns.fold(0, |set, column| set | Self::bit(column.index())))
-    }
-
-    /// Whether the set may hold a column; never wrong when it says no.
-    #[inline(always)]
-    pub(crate) fn may_contain(self, column: usize) -> bool {
-        self.0 & Self::bit(column) != 0
-    }
-
-    #[inline(always)]
-    pub(crate) fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    #[inline(always)]
-    fn bit(column: usize) -> u64 {
-        1 << column.min(63)
-    }
+/// The columns of a table that entries of its secondary indexes hold.
+pub(crate) fn indexed_columns(catalog: &Catalog, table: &Table) -> ColumnSet {
+    let columns = table.secondary.iter().flat_map(|&id| &catalog.index(id).entry_columns);
+    ColumnSet::of(columns.map(|column| column.index()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ColumnSet, only_int};
+    use super::only_int;
 
     #[test]
     fn a_key_of_one_integer_is_read_back() {
@@ -156,13 +138,5 @@ mod tests {
         assert_eq!(key(&[0x80, 0, 0, 0, 0, 0, 0, 7]), Some(7));
         assert_eq!(key(&[0xff; 8]), Some(i64::MAX));
         assert_eq!(key(&[0x80, 0]), None, "rare widths go the general way");
-    }
-
-    #[test]
-    fn far_columns_share_a_bit() {
-        let set = ColumnSet(ColumnSet::bit(3) | ColumnSet::bit(200));
-        assert!(set.may_contain(3) && set.may_contain(200) && !set.may_contain(4));
-        assert!(set.may_contain(63), "it cannot be told from column 200");
-        assert!(!set.may_contain(62));
     }
 }

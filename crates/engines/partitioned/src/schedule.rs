@@ -10,6 +10,9 @@
 //!              phases, which ascend along dependencies
 //! Source       partitioned.txt 3.1 (fragments) and 3.3 (application code between rounds)
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 
 use hotrow_base::ids::PartitionId;

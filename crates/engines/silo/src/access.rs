@@ -15,7 +15,7 @@ use hotrow_base::key::KeyBuffer;
 use hotrow_engine::probe;
 use hotrow_engine::schema::Schema;
 use hotrow_storage::record::RecordId;
-use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, Reads, RecordAccess};
 use hotrow_transaction::catalog::{Index, IndexKind};
 use hotrow_transaction::outcome::Stop;
 
@@ -55,7 +55,7 @@ impl<'a> Access<'a> {
             IndexKind::BTree => 0,
         };
         let (table, index) = (index.table, index.id);
-        let at = KeyAt { table, index, key, hash, covered: false, entry: None };
+        let at = KeyAt { table, index, key, hash, reads: Reads::Rows, entry: None };
         self.look_up(&at).is_some_and(|entry| entry != by)
     }
 
@@ -281,7 +281,7 @@ impl RecordAccess for Access<'_> {
             lower: Bound::Unbounded,
             upper: Bound::Unbounded,
             descending: false,
-            covered: false,
+            reads: Reads::Rows,
             entry: None,
         };
         self.scan(&range, intent, visit)

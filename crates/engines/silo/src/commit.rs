@@ -24,7 +24,7 @@ use hotrow_engine::probe::{Change, PartOf, Seen};
 use hotrow_engine::protection::Protection;
 use hotrow_engine::schema::Schema;
 use hotrow_storage::record::{Record, RecordId};
-use hotrow_transaction::access::{Inserted, KeyAt, RecordAccess};
+use hotrow_transaction::access::{Inserted, KeyAt, Reads, RecordAccess};
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::outcome::{Conflict, Stop};
 
@@ -71,7 +71,7 @@ pub fn commit(
                     index,
                     key,
                     hash: operation.hash,
-                    covered: false,
+                    reads: Reads::Rows,
                     entry: None,
                 });
                 access.insert(table, operation.row.of(words), at.as_ref())

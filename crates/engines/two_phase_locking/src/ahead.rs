@@ -71,7 +71,7 @@ impl Ahead {
             heat.refresh(copied);
         }
         tables.clear();
-        let intent = |usage: &TableUse| if usage.written { Mode::IX } else { Mode::IS };
+        let intent = |usage: &TableUse| if usage.is_written() { Mode::IX } else { Mode::IS };
         tables.extend(uses.iter().map(|(table, usage)| (*table, intent(usage))));
         tables.extend(footprint.tables().map(|(table, mode)| (table, Mode::from(mode))));
         tables.sort_unstable_by_key(|(table, _)| *table);

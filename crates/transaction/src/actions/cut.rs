@@ -4,7 +4,8 @@
 //!              leaf; its slice ([`crate::slice`]) is the *driver*: run at plan time, it executes
 //!              what parameters decide (so loops over parameters are unrolled), and its marks say
 //!              which leaf comes next.
-//! Invariants   I1 every access site lies in exactly one leaf, and leaves stand in site order
+//! Invariants   I1 every access site of the marked procedure lies in exactly one leaf, and leaves
+//!                 stand in site order
 //!              I2 a leaf with sites is marked behind its statement, so that the lock marks of
 //!                 its sites come right before; one without is marked in front
 //!              I3 a slot that parameters decide is never an output: planning knows its value
@@ -14,9 +15,13 @@ use hotrow_base::types::SqlType;
 use super::flow::{Flow, ends};
 use super::leaf::{self, Guard, Input, Leaf};
 use super::returns;
+use super::split::Splitter;
 use crate::binding::Binding;
+use crate::catalog::Catalog;
+use crate::granule::Granules;
 use crate::program::{
-    Expr, ExprKind, FIRST_PARAMETER, FOUND, NOW, Procedure, Slot, SlotId, Statement, StatementKind,
+    Access, Expr, ExprKind, FIRST_PARAMETER, FOUND, NOW, Procedure, Slot, SlotId, Statement,
+    StatementKind,
 };
 use crate::walk;
 
@@ -59,12 +64,18 @@ pub(super) struct Cut {
     pub(super) leaves: Vec<Leaf>,
     /// the leaves' statements
     pub(super) parts: Vec<Vec<Statement>>,
+    /// the procedure's access sites that are two in the marked one
+    pub(super) apart: Vec<u16>,
 }
 
 /// Cuts a procedure.
 ///
 /// Errors: why it must run as a whole.
-pub(super) fn cut(procedure: &Procedure) -> Result<Cut, String> {
+pub(super) fn cut(
+    catalog: &Catalog,
+    granules: &Granules,
+    procedure: &Procedure,
+) -> Result<Cut, String> {
     let normal = returns::to_ends(procedure.clone())?;
     if !normal.result.is_empty() && !normal.returns_set && !ends(&normal.body) {
         return Err("it may end without RETURN".to_owned());
@@ -84,9 +95,18 @@ pub(super) fn cut(procedure: &Procedure) -> Result<Cut, String> {
         arms: Vec::new(),
         leaves: Vec::new(),
         parts: Vec::new(),
+        apart: Vec::new(),
     };
-    let mut cutter =
-        Cutter { binding: &binding, assigned, reads_found, cut, site: 0, refused: None };
+    let splitter = Splitter::new(catalog, granules, &body);
+    let mut cutter = Cutter {
+        binding: &binding,
+        splitter: &splitter,
+        assigned,
+        reads_found,
+        cut,
+        site: 0,
+        refused: None,
+    };
     let marked = cutter.block(&body, &[]);
     if let Some(why) = cutter.refused {
         return Err(why);
@@ -97,6 +117,7 @@ pub(super) fn cut(procedure: &Procedure) -> Result<Cut, String> {
 
 struct Cutter<'a> {
     binding: &'a Binding,
+    splitter: &'a Splitter<'a>,
     /// slots that some statement assigns
     assigned: Vec<bool>,
     reads_found: bool,
@@ -105,8 +126,8 @@ struct Cutter<'a> {
     refused: Option<String>,
 }
 
-impl Cutter<'_> {
-    fn block(&mut self, block: &[Statement], guards: &[Guard]) -> Vec<Statement> {
+impl<'a> Cutter<'a> {
+    fn block(&mut self, block: &'a [Statement], guards: &[Guard]) -> Vec<Statement> {
         let mut out = Vec::with_capacity(block.len() * 2);
         for statement in block {
             self.statement(statement, guards, &mut out);
@@ -114,7 +135,7 @@ impl Cutter<'_> {
         out
     }
 
-    fn statement(&mut self, statement: &Statement, guards: &[Guard], out: &mut Vec<Statement>) {
+    fn statement(&mut self, statement: &'a Statement, guards: &[Guard], out: &mut Vec<Statement>) {
         let known = self.binding.controls_statically(statement);
         match &statement.kind {
             StatementKind::Assign { slot, value } => {
@@ -138,10 +159,35 @@ impl Cutter<'_> {
             {
                 self.unroll(statement, body, guards, out);
             }
+            StatementKind::Access(access) => self.access(statement, access, guards, out),
             StatementKind::Return(values) if values.is_empty() => out.push(statement.clone()),
             StatementKind::Mark(_) => {}
             _ => self.leaf(statement, guards, out),
         }
+    }
+
+    /// An access: a leaf, or two.
+    fn access(
+        &mut self,
+        statement: &Statement,
+        access: &'a Access,
+        guards: &[Guard],
+        out: &mut Vec<Statement>,
+    ) {
+        let Some(split) = self.splitter.split(access, &mut self.cut.marked.slots) else {
+            return self.leaf(statement, guards, out);
+        };
+        let place = statement.place;
+        let first = self.cut.leaves.len();
+        self.cut.apart.push(self.site - self.cut.apart.len() as u16);
+        for access in [split.read, split.rest] {
+            let kind = StatementKind::Access(Box::new(access));
+            self.leaf(&Statement { kind, place }, guards, out);
+        }
+        // Whether there is a row, the other one says.
+        let read = &mut self.cut.leaves[first];
+        let given = read.outputs.iter().copied().filter(|slot| split.given.contains(slot));
+        read.outputs = given.collect();
     }
 
     fn assign(
@@ -196,7 +242,7 @@ impl Cutter<'_> {
         &mut self,
         statement: &Statement,
         condition: &Expr,
-        [then, otherwise]: [&[Statement]; 2],
+        [then, otherwise]: [&'a [Statement]; 2],
         guards: &[Guard],
         out: &mut Vec<Statement>,
     ) {
@@ -252,7 +298,7 @@ impl Cutter<'_> {
     fn unroll(
         &mut self,
         statement: &Statement,
-        body: &[Statement],
+        body: &'a [Statement],
         guards: &[Guard],
         out: &mut Vec<Statement>,
     ) {

@@ -26,7 +26,15 @@ pub fn explain_batch(program: &ActionProgram) -> String {
         _ => ", conditions first, or are one action where something is decided by what was written",
     };
     let leaves = program.leaves.len();
-    format!("In a batch calls are cut into actions, by {leaves} leaves{how}.\n")
+    let mut text = format!("In a batch calls are cut into actions, by {leaves} leaves{how}.\n");
+    for site in &program.apart {
+        let _ = writeln!(
+            text,
+            "Access {} is cut in two: what it reads of unwritten columns waits for nothing.",
+            site + 1
+        );
+    }
+    text
 }
 
 /// The leaves of a procedure: what each takes, makes and waits for.
@@ -38,18 +46,24 @@ pub fn explain_leaves(program: &ActionProgram, procedure: &Procedure) -> String 
     }
     let _ = writeln!(text, "{} leaves", program.leaves.len());
     for (number, leaf) in program.leaves.iter().enumerate() {
-        let _ = writeln!(text, "{number:>3}. {}", leaf_text(leaf, procedure));
+        let _ = writeln!(text, "{number:>3}. {}", leaf_text(program, leaf, procedure));
     }
     text
 }
 
-fn leaf_text(leaf: &Leaf, procedure: &Procedure) -> String {
+/// The number in the procedure of an access site of the one that was cut.
+fn original(program: &ActionProgram, site: u16) -> u16 {
+    let before = (0..).zip(&program.apart).filter(|(cut, apart)| **apart + cut < site);
+    site - before.count() as u16
+}
+
+fn leaf_text(program: &ActionProgram, leaf: &Leaf, procedure: &Procedure) -> String {
     let name = |slot: crate::program::SlotId| match procedure.slots.get(slot.index()) {
         Some(slot) => slot.name.clone(),
         None => format!("${}", slot.0),
     };
     let mut text = match (leaf.site, leaf.expects) {
-        (Some(site), _) => format!("access {}", site + 1),
+        (Some(site), _) => format!("access {}", original(program, site) + 1),
         (None, Some(expected)) => format!("expect {expected}"),
         (None, None) => "values".to_owned(),
     };

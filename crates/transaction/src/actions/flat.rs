@@ -26,7 +26,7 @@ use super::cut::Step;
 use super::leaf::Leaf;
 use super::plan::NONE;
 use super::program::Kept;
-use crate::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use crate::access::{Inserted, Intent, KeyAt, RangeAt, Reads, RecordAccess};
 use crate::bytecode::{BindKind, BumpCode, Op, PathCode, Program};
 use crate::catalog::Catalog;
 use crate::compiled::PlanProgram;
@@ -74,7 +74,7 @@ pub struct FlatLeaf {
     /// what it does, if that is so little that it needs no interpreter
     pub simple: Option<Simple>,
     table: TableId,
-    covered: bool,
+    reads: Reads,
     intent: Intent,
     mark: SingleMark,
 }
@@ -249,7 +249,7 @@ impl FlatLeaf {
             return None;
         }
         let mut captured = Vec::new();
-        let (index, table, covered, intent);
+        let (index, table, reads, intent);
         let mut capture = |slot: SlotId| {
             if !captured.contains(&slot) {
                 captured.push(slot);
@@ -262,8 +262,7 @@ impl FlatLeaf {
                 if !key.is_plain {
                     return None;
                 }
-                (index, table, covered, intent) =
-                    (key.index, code.table, code.covered, code.intent);
+                (index, table, reads, intent) = (key.index, code.table, code.reads, code.intent);
                 let mut own = Vec::new();
                 walk::access_defines(access, &mut |slot| own.push(slot));
                 let exprs = walk::row_exprs(access);
@@ -273,7 +272,7 @@ impl FlatLeaf {
             }
             StatementKind::Insert(insert) => {
                 index = catalog.table(insert.table).primary?;
-                (table, covered, intent) = (insert.table, false, Intent::Write);
+                (table, reads, intent) = (insert.table, Reads::Rows, Intent::Write);
                 walk::uses(statement, &mut capture);
             }
             _ => return None,
@@ -287,7 +286,7 @@ impl FlatLeaf {
             mark,
             simple: Simple::of(program, leaf, &captured, &outputs),
             table,
-            covered,
+            reads,
             intent,
             entry: leaf.entry,
             index,
@@ -333,8 +332,8 @@ impl FlatLeaf {
         (key, hash): (&[u8], u64),
         access: &mut A,
     ) -> Result<Option<A::Record>, Stop> {
-        let Self { table, index, covered, intent, .. } = *self;
-        access.find(&KeyAt { table, index, key, hash, entry: Some(0), covered }, intent)
+        let Self { table, index, reads, intent, .. } = *self;
+        access.find(&KeyAt { table, index, key, hash, entry: Some(0), reads }, intent)
     }
 
     /// Does what a simple leaf does. `captured`: the captured value with a number; `make` gets each

@@ -206,7 +206,9 @@ impl Former {
         let home = touched
             .clone()
             .map(|at| plan.touched[at])
-            .find(|&(granule, mode)| is_home(plan, granule, mode));
+            .find(|&(granule, mode)| is_home(plan, granule, mode))
+            // An index without granules led to no row: the table is announced all the same.
+            .or_else(|| plan.touched[touched.clone()].first().copied());
         let action = match home {
             Some((home, _)) => {
                 for at in touched.clone() {

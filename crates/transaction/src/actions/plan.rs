@@ -82,7 +82,7 @@ pub struct Action {
     /// actions of one phase may run at once
     pub phase: u32,
     /// position in the footprint of the granule it was made for; none: it works on values alone
-    /// and on tables nobody writes, at any thread
+    /// and on tables and columns nobody writes, at any thread
     pub home: Option<u32>,
     /// one of its leaves may end the call
     pub may_stop: bool,

@@ -6,10 +6,11 @@ use hotrow_base::types::SqlType;
 
 use super::cut::{self, Arms, Cut, Step};
 use super::flat::FlatProgram;
-use super::leaf::{self, Leaf};
+use super::flow::Flow;
+use super::leaf::{self, Input, Leaf};
 use crate::bytecode::{PathCode, Program};
 use crate::catalog::Catalog;
-use crate::compiled::PlanProgram;
+use crate::compiled::{PlanProgram, mark_unchanged};
 use crate::granule::Granules;
 use crate::lower;
 use crate::outcome::SqlError;
@@ -54,6 +55,9 @@ pub struct ActionProgram {
     pub whole: Program,
     /// why no call is cut, if so: then the procedure is one action
     pub uncut: Option<String>,
+    /// access sites of the procedure that are cut in two, ascending: what nobody writes is read
+    /// apart from the rest
+    pub apart: Vec<u16>,
     /// how its calls are run if they are flat; none: they never are
     pub flat: Option<FlatProgram>,
     pub(super) driver: PlanProgram,
@@ -70,8 +74,9 @@ impl ActionProgram {
         granules: &Granules,
         procedure: &Procedure,
     ) -> Result<Self, SqlError> {
-        let whole = lower::lower(catalog, procedure)?;
-        match cut::cut(procedure) {
+        let mut whole = lower::lower(catalog, procedure)?;
+        mark_unchanged(&mut whole, catalog, granules, procedure);
+        match cut::cut(catalog, granules, procedure) {
             Ok(cut) => Self::of_cut(catalog, granules, procedure, whole, cut),
             Err(why) => Self::uncut(catalog, granules, procedure, whole, why),
         }
@@ -84,7 +89,7 @@ impl ActionProgram {
         whole: Program,
         cut: Cut,
     ) -> Result<Self, SqlError> {
-        let Cut { marked, mut steps, marks, arms, mut leaves, parts } = cut;
+        let Cut { marked, mut steps, marks, arms, mut leaves, parts, apart } = cut;
         for (leaf, part) in leaves.iter_mut().zip(&parts) {
             leaf.decides |= part.iter().any(|statement| leaf::decides(catalog, statement));
         }
@@ -100,11 +105,12 @@ impl ActionProgram {
             lower::lower_parts(catalog, &marked, &parts)
         };
         let mut shorter = parts.clone();
-        leave_out_keys(&lowered(&parts)?, &slice.planned, &leaves, &mut shorter);
+        leave_out_keys(&lowered(&parts)?, &slice.planned, &mut leaves, &mut shorter);
         let mut program = lowered(&shorter)?;
         for (site, &planned) in slice.planned.iter().enumerate() {
             program.set_planned(site as u16, planned);
         }
+        mark_unchanged(&mut program, catalog, granules, &marked);
         let mut own_parameters = Vec::new();
         let parameters = crate::program::FIRST_PARAMETER..;
         for (slot, _) in parameters.zip(procedure.parameters()) {
@@ -115,7 +121,7 @@ impl ActionProgram {
             }
         }
         let kept: Vec<_> = marked.slots.iter().map(|slot| Kept::of(slot.sql_type)).collect();
-        let driver = PlanProgram::new(catalog, &slice)?;
+        let driver = PlanProgram::new(catalog, granules, &slice)?;
         let pieces = (&leaves[..], &parts[..], &kept[..]);
         let flat =
             FlatProgram::new(catalog, (procedure, &slice), (&program, &driver), &steps, pieces);
@@ -125,6 +131,7 @@ impl ActionProgram {
             program,
             whole,
             uncut: None,
+            apart,
             flat,
             kept,
             driver,
@@ -147,8 +154,9 @@ impl ActionProgram {
             program: Program::default(),
             whole,
             uncut: Some(why),
+            apart: Vec::new(),
             flat: None,
-            driver: PlanProgram::new(catalog, &slice)?,
+            driver: PlanProgram::new(catalog, granules, &slice)?,
             steps: Vec::new(),
             kept: Vec::new(),
             own_parameters: Vec::new(),
@@ -167,7 +175,7 @@ impl ActionProgram {
 fn leave_out_keys(
     program: &Program,
     planned: &[bool],
-    leaves: &[Leaf],
+    leaves: &mut [Leaf],
     parts: &mut [Vec<Statement>],
 ) {
     let is_given = |site: u16| {
@@ -175,7 +183,7 @@ fn leave_out_keys(
         let is_plain = |path: &PathCode| matches!(path, PathCode::Point(key) if key.is_plain);
         planned[site] && is_plain(&program.access[site].path)
     };
-    for (leaf, part) in leaves.iter().zip(parts) {
+    for (leaf, part) in leaves.iter_mut().zip(parts) {
         if let ([statement], Some(site)) = (&mut part[..], leaf.site)
             && let StatementKind::Access(access) = &mut statement.kind
             && let Path::Point { key, .. } = &mut access.path
@@ -184,6 +192,10 @@ fn leave_out_keys(
         {
             // Some slot: nobody looks at it.
             key.iter_mut().for_each(|expr| expr.kind = ExprKind::Slot(ROW_COUNT));
+            // Nor are they given what only the keys were computed from.
+            let read = Flow::of(statement).inputs;
+            let is_read = |input: &&Input| !input.known || read.contains(&input.slot);
+            leaf.inputs = leaf.inputs.iter().filter(is_read).copied().collect();
         }
     }
 }

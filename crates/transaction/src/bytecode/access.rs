@@ -6,7 +6,7 @@ use hotrow_base::key::KeyLayout;
 use hotrow_base::row::{Field, FieldKind};
 use hotrow_base::types::DataType;
 
-use crate::access::Intent;
+use crate::access::{Intent, Reads};
 use crate::bytecode::CompareKind;
 use crate::catalog::{Index, Table};
 use crate::interpret::fits;
@@ -368,8 +368,8 @@ pub struct AccessCode {
     pub planned: bool,
     /// how rows are found
     pub path: PathCode,
-    /// only columns of the index's entries are read
-    pub covered: bool,
+    /// what of the rows is read
+    pub reads: Reads,
     /// why
     pub intent: Intent,
     /// columns loaded for each row

@@ -8,7 +8,7 @@ use super::fault::{stop, stop_machine};
 use super::keys::{encode, pack};
 use super::pure::set_touched;
 use super::{Fault, Hook, PlannedKey, violation};
-use crate::access::{Inserted, KeyAt, RecordAccess};
+use crate::access::{Inserted, KeyAt, Reads, RecordAccess};
 use crate::bytecode::{AccessCode, Bind, BindKind, InsertCode, KeyCode, PathCode, Program};
 use crate::frame::{Frame, Machine};
 use crate::outcome::Stop;
@@ -44,7 +44,7 @@ pub(super) fn look_up<A: RecordAccess, H: Hook>(
     hook: &mut H,
 ) -> Result<Option<A::Record>, Stop> {
     let (table, index) = (code.table, key.index);
-    let covered = code.covered;
+    let reads = code.reads;
     let mut entry = None;
     if H::PLANNED
         && code.planned
@@ -56,20 +56,20 @@ pub(super) fn look_up<A: RecordAccess, H: Hook>(
         }
         if key.is_plain {
             let PlannedKey { key, hash, .. } = planned;
-            return access.find(&KeyAt { table, index, key, hash, entry, covered }, code.intent);
+            return access.find(&KeyAt { table, index, key, hash, entry, reads }, code.intent);
         }
     }
     if key.is_packed {
         let packed = &mut frame.keys.packed;
         let Some((key, hash)) = pack(key, &frame.machine, packed) else { return Ok(None) };
-        return access.find(&KeyAt { table, index, key, hash, entry, covered }, code.intent);
+        return access.find(&KeyAt { table, index, key, hash, entry, reads }, code.intent);
     }
     let bytes = &mut frame.keys.key;
     if !encode(key, &frame.machine, bytes) {
         return Ok(None);
     }
     let hash = hash_of(key, bytes);
-    access.find(&KeyAt { table, index, key: bytes, hash, entry, covered }, code.intent)
+    access.find(&KeyAt { table, index, key: bytes, hash, entry, reads }, code.intent)
 }
 
 /// The hash of an encoded key, where its index wants one.
@@ -237,25 +237,25 @@ fn put<A: RecordAccess, H: Hook>(
         return access.insert(code.table, &frame.row_words, None);
     };
     let (table, index) = (code.table, primary.index);
-    let covered = false;
+    let reads = Reads::Rows;
     if H::PLANNED
         && code.planned
         && let Some(planned) = hook.next_key(site)
     {
         let entry = Some(planned.entry);
-        let at = KeyAt { table, index, key: planned.key, hash: planned.hash, entry, covered };
+        let at = KeyAt { table, index, key: planned.key, hash: planned.hash, entry, reads };
         return access.insert(table, &frame.row_words, Some(&at));
     }
     if primary.is_packed
         && let Some((key, hash)) = pack(primary, &frame.machine, &mut frame.keys.packed)
     {
-        let at = KeyAt { table, index, key, hash, entry: None, covered };
+        let at = KeyAt { table, index, key, hash, entry: None, reads };
         return access.insert(table, &frame.row_words, Some(&at));
     }
     let bytes = &mut frame.keys.key;
     let is_key = encode(primary, &frame.machine, bytes);
     debug_assert!(is_key, "a row that was built has a key");
     let hash = hash_of(primary, bytes);
-    let at = KeyAt { table, index, key: bytes, hash, entry: None, covered };
+    let at = KeyAt { table, index, key: bytes, hash, entry: None, reads };
     access.insert(table, &frame.row_words, Some(&at))
 }

@@ -338,7 +338,7 @@ fn scan<A: RecordAccess, H: Hook>(
         upper,
         descending: range.descending,
         entry: entry.number,
-        covered: code.covered,
+        reads: code.reads,
     };
     access.scan(&range, code.intent, |record, words| row(machine, record, words))
 }

@@ -7,7 +7,7 @@ use hotrow_base::types::{DataType, SqlType};
 use super::Lowerer;
 use super::expr::{int_bits, is_same_datum};
 use super::segments::Label;
-use crate::access::Intent;
+use crate::access::{Intent, Reads};
 use crate::bytecode::{
     AccessCode, Bind, BumpCode, BumpKind, Convert, Failure, Gather, KeyCode, KeyPartCode, NO_CODE,
     Op, PACKED_BYTES_MAX, PathCode, RangeCode, RangeEndCode, SetCode, UpdateCode,
@@ -274,7 +274,7 @@ impl Lowerer<'_> {
             table_code: self.table_code(access.table),
             planned: false,
             path,
-            covered,
+            reads: if covered { Reads::Entries } else { Reads::Rows },
             intent: if is_read && !holds_rows { Intent::Read } else { Intent::Write },
             binds,
             loads: Box::default(),

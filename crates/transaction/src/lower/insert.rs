@@ -6,7 +6,7 @@ use hotrow_base::types::{DataType, SqlType};
 
 use super::Lowerer;
 use super::access::{key_code, packed_bits};
-use crate::access::Intent;
+use crate::access::{Intent, Reads};
 use crate::bytecode::{
     AccessCode, Convert, Gather, InsertCode, KeyCode, KeyPartCode, NO_CODE, Op, PathCode,
 };
@@ -35,7 +35,7 @@ impl Lowerer<'_> {
             table_code,
             planned: false,
             path: PathCode::Insert,
-            covered: false,
+            reads: Reads::Rows,
             intent: Intent::Write,
             binds: Box::default(),
             loads: Box::default(),

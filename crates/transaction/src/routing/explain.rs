@@ -96,6 +96,9 @@ impl Text<'_> {
                 return "any partition (a row without a key stays where it is inserted)".to_owned();
             }
             RoutingRule::Unkeyed => return "all partitions, because rows have no key".to_owned(),
+            RoutingRule::Fields { .. } if site.told.is_empty() => {
+                return "any partition (columns that nobody writes)".to_owned();
+            }
             RoutingRule::Fields { parts: 0, .. } => return "the table's one partition".to_owned(),
             RoutingRule::Fields { parts, .. } => *parts as usize,
         };

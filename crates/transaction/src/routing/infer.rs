@@ -40,7 +40,7 @@ pub(super) fn rules<'a>(
                 let hashing = hashing(catalog, catalog.table(table), parts);
                 RoutingRule::Fields { parts: parts as u8, hashing, mapping: Mapping::Hash }
             }
-            None if granules.table(table).written => RoutingRule::Unkeyed,
+            None if granules.table(table).is_written() => RoutingRule::Unkeyed,
             None => RoutingRule::Replicated,
         }
     };
@@ -60,7 +60,7 @@ fn hashing(catalog: &Catalog, table: &Table, parts: usize) -> Hashing {
 /// routing. A secondary index that tells none of them does not count: its entries are routed by
 /// their rows, or lie everywhere.
 fn longest_of(catalog: &Catalog, granules: &Granules, table: &Table) -> Option<usize> {
-    let primary = table.primary.filter(|_| granules.table(table.id).written)?;
+    let primary = table.primary.filter(|_| granules.table(table.id).is_written())?;
     let key = &catalog.index(primary).columns;
     let told = |id| {
         let columns = &catalog.index(id).columns[..granules.parts(id)];

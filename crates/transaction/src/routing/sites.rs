@@ -110,7 +110,7 @@ impl Reader<'_> {
         let mut told = Vec::new();
         let Some(primary) = self.catalog.table(table).primary else {
             if let Site::Access(_) = site
-                && self.granules.table(table).written
+                && self.granules.table(table).is_written()
             {
                 told.push(Told::Whole);
             }

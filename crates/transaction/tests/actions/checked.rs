@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::KeyBuffer;
-use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, Reads, RecordAccess};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::granule::{Granules, LockMode, Space};
 use hotrow_transaction::locks::{granule_mode, intent_mode};
@@ -56,6 +56,10 @@ impl Checked<'_> {
         }
     }
 
+    fn needs_nothing(&self, table: TableId, reads: Reads) -> bool {
+        reads == Reads::Unchanged || !self.granules.table(table).is_written()
+    }
+
     fn indexes(&self, table: TableId) -> Vec<IndexId> {
         self.catalog.table(table).indexes().collect()
     }
@@ -67,7 +71,7 @@ impl RecordAccess for Checked<'_> {
 
     fn find(&mut self, at: &KeyAt<'_>, intent: Intent) -> Result<Option<usize>, Stop> {
         let found = self.store.find(at, intent)?;
-        if !self.granules.table(at.table).written {
+        if self.needs_nothing(at.table, at.reads) {
             return Ok(found);
         }
         self.announce(at.table, intent)?;
@@ -77,9 +81,11 @@ impl RecordAccess for Checked<'_> {
             self.need_granule(primary, at.key, mode)?;
             return Ok(found);
         }
-        self.need_granule(at.index, at.key, LockMode::Shared)?;
+        if self.granules.needs_granules(self.catalog, at.index) {
+            self.need_granule(at.index, at.key, LockMode::Shared)?;
+        }
         if let Some(record) = found
-            && !at.covered
+            && at.reads == Reads::Rows
         {
             self.need_row(primary, self.store.row(at.table, record), mode)?;
         }
@@ -97,7 +103,7 @@ impl RecordAccess for Checked<'_> {
         mut visit: impl FnMut(usize, &[u64]) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
         let table = range.table;
-        if !self.granules.table(table).written {
+        if self.needs_nothing(table, range.reads) {
             return self.store.scan(range, intent, visit);
         }
         let mode = granule_mode(intent);
@@ -108,7 +114,9 @@ impl RecordAccess for Checked<'_> {
         } else {
             self.announce(table, intent)?;
             let path_mode = if primary == range.index { mode } else { LockMode::Shared };
-            self.need_granule(range.index, range.prefix, path_mode)?;
+            if self.granules.needs_granules(self.catalog, range.index) {
+                self.need_granule(range.index, range.prefix, path_mode)?;
+            }
         }
         let mut rows = Vec::new();
         self.store.scan(range, intent, |record, row| {
@@ -116,7 +124,7 @@ impl RecordAccess for Checked<'_> {
             ControlFlow::Continue(())
         })?;
         for (record, row) in rows {
-            if !is_coarse && primary != range.index && !range.covered {
+            if !is_coarse && primary != range.index && range.reads == Reads::Rows {
                 self.need_row(primary, &row, mode)?;
             }
             if visit(record, &row).is_break() {
@@ -132,7 +140,7 @@ impl RecordAccess for Checked<'_> {
         intent: Intent,
         visit: impl FnMut(usize, &[u64]) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
-        if self.granules.table(table).written {
+        if self.granules.table(table).is_written() {
             self.need(Space::Table(table), &[], granule_mode(intent))?;
         }
         self.store.scan_table(table, intent, visit)

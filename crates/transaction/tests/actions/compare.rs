@@ -16,6 +16,7 @@ use hotrow_transaction::plan::Plan;
 use hotrow_transaction::program::Procedure;
 use hotrow_transaction::reference::{Dump, ModelStore};
 use hotrow_transaction::routing::Routing;
+use hotrow_transaction::slice::Knowledge;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -50,6 +51,10 @@ pub struct Tally {
     /// calls whose conditions could be put first
     pub first: usize,
     pub flat: usize,
+    /// calls of procedures with accesses that are cut in two
+    pub split: usize,
+    /// calls of procedures with reads of columns that nobody changes, in tables that are written
+    pub unlocked: usize,
     pub parallel: usize,
 }
 
@@ -162,6 +167,9 @@ impl<'a> Subject<'a> {
     ) -> Result<(), String> {
         let (direct, writes) = self.direct(store, invocation);
         tally.calls += 1;
+        tally.split += !self.actions.apart.is_empty() as usize;
+        let is_unlocked = |knowledge: &Knowledge| *knowledge == Knowledge::UnlockedColumns;
+        tally.unlocked += self.compiled.knowledge.iter().any(is_unlocked) as usize;
         tally.errors += matches!(direct, Ended::Error(_)) as usize;
         tally.told += match &direct {
             Ended::Rows(rows, _) => !rows.notices.is_empty() as usize,

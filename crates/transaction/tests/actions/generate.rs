@@ -110,6 +110,13 @@ impl<'a> Generator<'a> {
         procedure.body = body;
     }
 
+    /// Has a procedure that was made here use columns that nobody changes, in some of its places.
+    pub fn use_unchanged(procedure: &mut Procedure, random: &mut SmallRng) {
+        let mut body = std::mem::take(&mut procedure.body);
+        use_in(&mut body, &mut procedure.slots, random);
+        procedure.body = body;
+    }
+
     fn chance(&mut self, percent: u32) -> bool {
         self.random.random_ratio(percent, 100)
     }
@@ -473,6 +480,73 @@ impl<'a> Generator<'a> {
         self.numbers.retain(|slot| !into.contains(slot));
         StatementKind::ForQuery { rows, query: Box::new(query), into, body }
     }
+}
+
+fn use_in(block: &mut Vec<Statement>, slots: &mut Vec<Slot>, random: &mut SmallRng) {
+    for statement in std::mem::take(block) {
+        if random.random_ratio(1, 3) {
+            let access = unchanged_access(slots, random);
+            let kind = StatementKind::Access(Box::new(access));
+            block.push(Statement { kind, place: statement.place });
+        }
+        block.push(statement);
+        let last = block.last_mut().expect("it has just come");
+        walk::blocks_mut(last).into_iter().for_each(|inner| use_in(inner, slots, random));
+    }
+}
+
+/// Reads or changes a row of `e`, and puts what it finds where other accesses take their keys from.
+fn unchanged_access(slots: &mut Vec<Slot>, random: &mut SmallRng) -> Access {
+    let mut fresh = |data_type| {
+        let name = format!("s{}", slots.len());
+        slots.push(Slot { name, sql_type: SqlType::Scalar(data_type) });
+        SlotId(slots.len() as u16 - 1)
+    };
+    let (id, n, v, name) = (fresh(INT), fresh(INT), fresh(INT), fresh(TEXT));
+    let local = |random: &mut SmallRng| SlotId(FIRST_PARAMETER + random.random_range(5..10));
+    let first = local(random);
+    let text_local = SlotId(FIRST_PARAMETER + 10);
+    let mut into = vec![(first, slot(n))];
+    let (other, third) = (local(random), local(random));
+    if other != first && random.random_ratio(2, 5) {
+        into.push((other, slot(v)));
+    }
+    if random.random_ratio(1, 5) {
+        into.push((text_local, typed(ExprKind::Slot(name), TEXT)));
+    }
+    if third != first && third != other && random.random_ratio(1, 4) {
+        // Another value of the same access decides which column it is.
+        let condition = compare(CompareOp::Less, slot(first), int(3));
+        let otherwise = Some(Box::new(slot(n)));
+        into.push((
+            third,
+            typed(ExprKind::Case { arms: vec![(condition, slot(id))], otherwise }, INT),
+        ));
+    }
+    let key = vec![match random.random_range(0..4) {
+        0 => slot(local(random)),
+        1 => slot(first),
+        _ => slot(SlotId(FIRST_PARAMETER + random.random_range(0..3))),
+    }];
+    let index = if random.random_ratio(1, 3) { E_U } else { E_KEY };
+    let strict = random.random_ratio(1, 12);
+    let consume = Consume::First { into, strict, order_by: Vec::new(), offset: None };
+    let effect = match random.random_ratio(3, 5) {
+        true => {
+            let sum = arithmetic(ArithmeticOp::Add, slot(v), slot(SlotId(FIRST_PARAMETER)));
+            let value = arithmetic(ArithmeticOp::Modulo, sum, int(6));
+            Effect::Update { set: vec![(col(3), value)], consume }
+        }
+        false => Effect::Read(consume),
+    };
+    let bind = vec![(col(0), id), (col(2), n), (col(3), v), (col(4), name)];
+    let mut access =
+        Access { table: E, path: Path::Point { index, key }, bind, filter: None, effect };
+    let exprs = walk::row_exprs(&access);
+    let used = |slot: SlotId| exprs.iter().any(|expr| walk::reads_any(expr, |read| read == slot));
+    let bind = access.bind.iter().filter(|(_, slot)| used(*slot)).copied().collect();
+    access.bind = bind;
+    access
 }
 
 fn tell_in(block: &mut Vec<Statement>, random: &mut SmallRng) {

@@ -7,5 +7,6 @@ mod generate;
 mod noted;
 mod programs;
 mod routing;
+mod unchanged;
 mod workloads;
 mod world;

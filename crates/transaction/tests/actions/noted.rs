@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, TableId};
-use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, Reads, RecordAccess};
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::routing::{PartitionSet, Place, Routing};
 
@@ -54,9 +54,11 @@ impl RecordAccess for Noted<'_> {
     fn find(&mut self, at: &KeyAt<'_>, intent: Intent) -> Result<Option<usize>, Stop> {
         let found = self.inner.find(at, intent)?;
         let catalog = self.inner.catalog;
-        let place = self.routing.place_of_key(catalog, at.index, at.key);
-        self.note(place, || format!("a key of {}", catalog.index(at.index).name));
-        if let Some(record) = found.filter(|_| !at.covered) {
+        if at.reads != Reads::Unchanged && self.inner.granules.needs_granules(catalog, at.index) {
+            let place = self.routing.place_of_key(catalog, at.index, at.key);
+            self.note(place, || format!("a key of {}", catalog.index(at.index).name));
+        }
+        if let Some(record) = found.filter(|_| at.reads == Reads::Rows) {
             let row = self.inner.row(at.table, record).to_vec();
             self.note_row(at.table, &row, false);
         }
@@ -78,7 +80,7 @@ impl RecordAccess for Noted<'_> {
             rows.push(row.to_vec());
             visit(record, row)
         })?;
-        let rows = rows.iter().filter(|_| !range.covered);
+        let rows = rows.iter().filter(|_| range.reads == Reads::Rows);
         rows.for_each(|row| self.note_row(range.table, row, false));
         Ok(())
     }

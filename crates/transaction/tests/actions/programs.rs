@@ -33,7 +33,17 @@ pub fn arguments(procedure: &Procedure, random: &mut SmallRng) -> Invocation {
     invocation
 }
 
-fn run(seeds: std::ops::Range<u64>, tells: bool) -> Tally {
+/// What is added to generated programs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum With {
+    Nothing,
+    /// they say something
+    Notices,
+    /// they read columns that nobody changes
+    Unchanged,
+}
+
+fn run(seeds: std::ops::Range<u64>, with: With) -> Tally {
     let catalog = world::catalog();
     let mut tally = Tally::default();
     let mut plan = ActionPlan::default();
@@ -41,8 +51,11 @@ fn run(seeds: std::ops::Range<u64>, tells: bool) -> Tally {
     for seed in seeds {
         let mut random = SmallRng::seed_from_u64(seed);
         let mut procedure = Generator::procedure(&mut random);
-        if tells {
-            Generator::tell(&mut procedure, &mut SmallRng::seed_from_u64(seed));
+        let own = &mut SmallRng::seed_from_u64(seed);
+        match with {
+            With::Nothing => {}
+            With::Notices => Generator::tell(&mut procedure, own),
+            With::Unchanged => Generator::use_unchanged(&mut procedure, own),
         }
         let granules = Granules::infer(&catalog, [&procedure]);
         let subject = Subject::new(&catalog, &granules, &procedure);
@@ -72,16 +85,20 @@ fn any_order_of_actions_is_the_procedure() {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let first = number("HOTROW_FIRST").unwrap_or(0);
     let count = number("HOTROW_PROGRAMS").unwrap_or(2000);
-    let tally = run(first..first + count, false);
+    let tally = run(first..first + count, With::Nothing);
     println!("{tally:?}");
     assert!(tally.replans * 20 < tally.calls, "reconnaissance is mostly right: {tally:?}");
     assert!(tally.whole * 20 < tally.calls, "nearly everything can be cut: {tally:?}");
     assert!(tally.parallel * 5 > tally.calls, "much can run at once: {tally:?}");
     assert!(tally.errors > 0, "calls fail, too: {tally:?}");
     assert_eq!(tally.told, 0);
-    let tally = run(first..first + count, true);
+    let tally = run(first..first + count, With::Notices);
     assert!(tally.told * 2 > tally.calls, "most say something: {tally:?}");
     assert!(tally.flat > 0, "some are flat all the same: {tally:?}");
+    let tally = run(first..first + count, With::Unchanged);
+    println!("{tally:?}");
+    assert!(tally.unlocked * 4 > tally.calls, "many read what nobody changes: {tally:?}");
+    assert!(tally.split * 20 > tally.calls, "many have accesses that are cut in two: {tally:?}");
 }
 
 /// Only of use as long as the generator makes the same programs of the same numbers.
@@ -90,6 +107,6 @@ fn programs_that_once_differed() {
     // Failing keys that are never reached; an ignored insert's RETURNING; FOUND behind a trial
     // read; an update that moves an entry within the index it was found by.
     for first in [6846, 9628, 46082, 115_343, 146_539] {
-        run(first..first + 1, false);
+        run(first..first + 1, With::Nothing);
     }
 }

@@ -23,6 +23,9 @@ pub const C: TableId = TableId(2);
 pub const D: TableId = TableId(3);
 /// `log(n, x)`
 pub const LOG: TableId = TableId(4);
+/// `e(id primary key, u unique, n, v, name text)`: rows neither come nor go, and `v` alone is
+/// changed
+pub const E: TableId = TableId(5);
 
 pub const A_KEY: IndexId = IndexId(0);
 pub const B_KEY: IndexId = IndexId(1);
@@ -30,6 +33,8 @@ pub const C_KEY: IndexId = IndexId(2);
 pub const C_U: IndexId = IndexId(3);
 pub const D_KEY: IndexId = IndexId(4);
 pub const D_HV: IndexId = IndexId(5);
+pub const E_KEY: IndexId = IndexId(6);
+pub const E_U: IndexId = IndexId(7);
 
 pub const fn col(number: u16) -> ColumnId {
     ColumnId(number)
@@ -52,11 +57,12 @@ fn index(name: &str, columns: &[u16], unique: bool) -> IndexDefinition {
 pub fn catalog() -> Catalog {
     let mut catalog = Catalog::default();
     let tables = [
-        ("a", ["id", "v", "name"], Some(&[0][..])),
-        ("b", ["g", "k", "v"], Some(&[0, 1])),
-        ("c", ["id", "u", "x"], Some(&[0])),
-        ("d", ["id", "h", "v"], Some(&[0])),
-        ("log", ["n", "x", "y"], None),
+        ("a", &["id", "v", "name"][..], Some(&[0][..])),
+        ("b", &["g", "k", "v"], Some(&[0, 1])),
+        ("c", &["id", "u", "x"], Some(&[0])),
+        ("d", &["id", "h", "v"], Some(&[0])),
+        ("log", &["n", "x", "y"], None),
+        ("e", &["id", "u", "n", "v", "name"], Some(&[0])),
     ];
     for (name, columns, key) in tables {
         let columns = columns.iter().enumerate().map(|(i, &column_name)| {
@@ -67,6 +73,7 @@ pub fn catalog() -> Catalog {
         let table = catalog.add_table(name, columns.collect(), key).expect("a small table");
         match name {
             "c" => drop(catalog.add_index(table, index("c_u", &[1], true)).expect("small")),
+            "e" => drop(catalog.add_index(table, index("e_u", &[1], true)).expect("small")),
             "d" => drop(catalog.add_index(table, index("d_hv", &[1, 2], false)).expect("small")),
             _ => {}
         }
@@ -101,6 +108,12 @@ pub fn store(catalog: &Catalog, random: &mut SmallRng) -> ModelStore {
             let (h, v) = (small(random), small(random));
             store.load(D, &[Value::Int(id), h, v]);
         }
+    }
+    // The same in all stores: other rows are what they were before this table came.
+    for id in [0, 1, 2, 3, 5] {
+        let n = if id == 3 { Value::Null } else { Value::Int((id + 2) % 6) };
+        let (u, v) = (Value::Int(5 - id), Value::Int(id % 3));
+        store.load(E, &[Value::Int(id), u, n, v, Value::Text(format!("e{id}"))]);
     }
     store
 }

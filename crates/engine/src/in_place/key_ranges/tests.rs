@@ -8,7 +8,7 @@ use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key::{self, KeyBuffer};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_transaction::access::{Inserted, RecordAccess};
+use hotrow_transaction::access::{Inserted, Reads, RecordAccess};
 use hotrow_transaction::catalog::{Catalog, Column, IndexDefinition, IndexKind};
 use hotrow_transaction::constant::special_slots;
 use hotrow_transaction::granule::{LockMode, Space};
@@ -149,7 +149,7 @@ impl World {
             index,
             key: &key,
             hash: key::hash(&key),
-            covered: false,
+            reads: Reads::Rows,
             entry: None,
         };
         let mut transaction = self.transaction();
@@ -175,7 +175,7 @@ impl World {
         let row = self.row(values);
         let key = number_key(&self.schema, self.primary, values[0]);
         let index = self.primary;
-        let at = KeyAt { table: ROW, index, key: &key, hash: 0, covered: false, entry: None };
+        let at = KeyAt { table: ROW, index, key: &key, hash: 0, reads: Reads::Rows, entry: None };
         let mut transaction = self.transaction();
         let inserted = transaction.insert(ROW, &row, Some(&at)).expect("nobody is in the way");
         match ends {
@@ -188,7 +188,7 @@ impl World {
     fn remove(&mut self, number: i64) {
         let key = number_key(&self.schema, self.primary, number);
         let index = self.primary;
-        let at = KeyAt { table: ROW, index, key: &key, hash: 0, covered: false, entry: None };
+        let at = KeyAt { table: ROW, index, key: &key, hash: 0, reads: Reads::Rows, entry: None };
         let mut transaction = self.transaction();
         let record = transaction.find(&at, Intent::Write).expect("nobody is in the way");
         transaction.remove(ROW, record.expect("it is there")).expect("nobody is in the way");
@@ -324,7 +324,7 @@ fn what_is_undone_while_the_transaction_goes_on_stays_as_a_ghost() {
     let row = world.row([20, 50, 8]);
     let key = number_key(&world.schema, world.primary, 20);
     let (index, code) = (world.primary, world.code);
-    let at = KeyAt { table: ROW, index, key: &key, hash: 0, covered: false, entry: None };
+    let at = KeyAt { table: ROW, index, key: &key, hash: 0, reads: Reads::Rows, entry: None };
     let mut transaction = world.transaction();
     let inserted = transaction.insert(ROW, &row, Some(&at));
     assert_eq!(inserted, Ok(Inserted::Duplicate(code)));
@@ -360,7 +360,7 @@ fn ranges_are_held_by_table_3_and_whole_tables_as_such() {
             lower,
             upper,
             descending,
-            covered: false,
+            reads: Reads::Rows,
             entry: None,
         };
         let mut transaction =
