@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::DataType;
 use hotrow_transaction::catalog::{
-    Check, Column, Draws, IndexDefinition, IndexKind, Numbering, ReferentialAction,
+    Check, Column, DeclaredRouting, Draws, IndexDefinition, IndexKind, Numbering, ReferentialAction,
 };
 use hotrow_transaction::program::Place;
 use sqlparser::ast::{self};
@@ -42,8 +42,8 @@ pub struct TableDefinition {
     pub checks: Vec<Check>,
     /// REFERENCES
     pub foreign_keys: Vec<ForeignKeyDefinition>,
-    /// WITH (routing = ...): how many leading columns of the primary key
-    pub routing: Option<u8>,
+    /// WITH (routing = ...)
+    pub routing: Option<DeclaredRouting>,
 }
 
 /// A foreign key before its table has an id.
@@ -109,8 +109,8 @@ impl Compiler<'_> {
         for constraint in &written.constraints {
             self.table_constraint(&mut draft, constraint)?;
         }
-        if let Some(fields) = &options.routing {
-            draft.table.routing = Some(routing_fields(&draft.table, fields, place)?);
+        if let Some(names) = &options.routing {
+            draft.table.routing = Some(declared_routing(&draft.table, names, place)?);
         }
         let sequences = draft.sequences.into_iter().map(CatalogChange::CreateSequence);
         Ok(sequences.chain([CatalogChange::CreateTable(draft.table)]).collect())
@@ -240,11 +240,11 @@ fn refuse_table_clauses(written: &ast::CreateTable, place: Place) -> Result<()> 
 /// What WITH says.
 struct StorageOptions {
     primary_kind: IndexKind,
-    /// names of the routing fields
+    /// names of the routing fields, or `replicated`
     routing: Option<Vec<String>>,
 }
 
-/// WITH (primary_index = hash | btree, routing = 'column, column').
+/// WITH (primary_index = hash | btree, routing = 'column, column' | 'replicated').
 fn storage_options(options: &ast::CreateTableOptions, place: Place) -> Result<StorageOptions> {
     let mut read = StorageOptions { primary_kind: IndexKind::BTree, routing: None };
     let list = match options {
@@ -273,8 +273,8 @@ fn storage_options(options: &ast::CreateTableOptions, place: Place) -> Result<St
                     format!("unrecognized storage option \"{text}\""),
                 )
                 .hint(
-                    "write WITH (primary_index = hash), WITH (primary_index = btree) or WITH \
-                     (routing = 'first_key_column')",
+                    "write WITH (primary_index = hash), WITH (primary_index = btree), WITH \
+                     (routing = 'first_key_column') or WITH (routing = 'replicated')",
                 ));
             }
         };
@@ -291,8 +291,18 @@ fn is_of_pages(name: &str, value: &str) -> bool {
     }
 }
 
-/// How many leading columns of the primary key the named routing fields are.
-fn routing_fields(table: &TableDefinition, names: &[String], place: Place) -> Result<u8> {
+/// What was declared: leading columns of the primary key by name, or, where no column is called so,
+/// that the table is replicated.
+fn declared_routing(
+    table: &TableDefinition,
+    names: &[String],
+    place: Place,
+) -> Result<DeclaredRouting> {
+    if matches!(names, [name] if name == "replicated")
+        && !table.columns.iter().any(|column| column.name == "replicated")
+    {
+        return Ok(DeclaredRouting::Replicated);
+    }
     let Some(primary) = &table.primary else {
         return Err(error(
             b"42P16",
@@ -306,12 +316,12 @@ fn routing_fields(table: &TableDefinition, names: &[String], place: Place) -> Re
         let found = table.columns.iter().position(|column| column.name == *name);
         let missing = || {
             error(b"42703", place, format!("routing field \"{name}\" is no column"))
-                .hint("write columns' names as they are stored, separated by commas")
+                .hint("write columns' names as they are stored, separated by commas; or replicated")
         };
         fields.push(found.map(|at| ColumnId(at as u16)).ok_or_else(missing)?);
     }
     if primary.columns.starts_with(&fields) {
-        return Ok(fields.len() as u8);
+        return Ok(DeclaredRouting::Fields(fields.len() as u8));
     }
     let name = |column: &ColumnId| table.columns[column.index()].name.as_str();
     let key: Vec<&str> = primary.columns.iter().map(name).collect();

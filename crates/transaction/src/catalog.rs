@@ -175,6 +175,15 @@ pub struct Index {
     pub fields: Vec<Field>,
 }
 
+/// How a table is declared to be routed: `WITH (routing = ...)`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeclaredRouting {
+    /// by so many leading columns of its primary key
+    Fields(u8),
+    /// it may be read in any partition, and is written in all of them at once
+    Replicated,
+}
+
 /// A table.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -194,9 +203,8 @@ pub struct Table {
     pub checks: Vec<Check>,
     /// foreign keys of which this table is the child
     pub foreign_keys: Vec<ForeignKey>,
-    /// how many leading columns of the primary key are declared to route its rows; none: inferred
-    /// (see [`crate::routing`])
-    pub routing: Option<u8>,
+    /// how its rows are declared to be routed; none: inferred (see [`crate::routing`])
+    pub routing: Option<DeclaredRouting>,
     /// it keeps how far a sequence has got, in one row
     pub sequence: Option<Sequence>,
 }

@@ -252,6 +252,71 @@ fn more_partitions_than_keys_are_no_harm_and_bad_settings_are_refused() {
     }
 }
 
+/// A replicated table is read wherever the call is, and written in all partitions at once.
+#[test]
+fn a_replicated_table_is_read_anywhere_and_written_everywhere() {
+    every_scheme(|config| {
+        let db = Database::open_in_memory(config).expect("it opens");
+        let watcher = prepare(&db);
+        for statement in [
+            "CREATE TABLE rate (id bigint PRIMARY KEY, percent bigint) WITH (routing = 'replicated')",
+            "CREATE FUNCTION set_rates(now bigint) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+                 DELETE FROM rate WHERE id = 1;
+                 INSERT INTO rate VALUES (1, now);
+                 UPDATE rate SET percent = now WHERE id = 2;
+             END $$",
+            "CREATE FUNCTION charge(a bigint, b bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+             DECLARE one bigint; other bigint; BEGIN
+                 SELECT percent INTO one FROM rate WHERE id = 1;
+                 UPDATE account SET n = n + one WHERE id = a;
+                 SELECT percent INTO other FROM rate WHERE id = 2;
+                 UPDATE account SET n = n - other WHERE id = b;
+                 IF one <> other THEN RAISE EXCEPTION 'rates % and %', one, other; END IF;
+                 RETURN one;
+             END $$",
+            "INSERT INTO rate VALUES (1, 0), (2, 0)",
+        ] {
+            watcher.execute(statement).expect("it is legal");
+        }
+        let explain = |what: &str| {
+            let rows = watcher.execute(&format!("EXPLAIN PROCEDURE {what}")).expect("it is there");
+            format!("{:?}", rows[0].rows)
+        };
+        let says = |what: &str, text: &str| {
+            let told = explain(what);
+            assert!(told.contains(text), "{told}");
+        };
+        says("charge", "A call touches one partition when b = a");
+        says("charge", "any partition (replicated)");
+        says("set_rates", "A call touches all partitions");
+        let ends = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for own in 0..2 {
+                let (db, ends) = (&db, &ends);
+                scope.spawn(move || {
+                    let session = db.session();
+                    let (mut a, mut seen) = (own, 0);
+                    while !ends.load(Ordering::Relaxed) {
+                        a = (a + 7) % ACCOUNTS;
+                        let other = (a + a % 2) % ACCOUNTS; // half are of one partition
+                        let rows = session.call("charge", (a, other)).expect("rates are the same");
+                        let rate: i64 = rows.one().expect("one number");
+                        assert!(rate >= seen, "{rate} was set before {seen}");
+                        seen = rate;
+                    }
+                });
+            }
+            let session = db.session();
+            for now in 1..=100_i64 {
+                session.call("set_rates", (now,)).expect("nothing is wrong with it");
+            }
+            ends.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(sum(&watcher), "0");
+        db.shutdown();
+    });
+}
+
 /// Notes numbers from its own on until the log has failed: those that were told to be durable.
 fn note_until_it_fails(db: &Database, own: i64, failing: &impl Fn(usize)) -> Vec<i64> {
     let session = db.session();

@@ -5,7 +5,7 @@ use hotrow_engine::owners::Owners;
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::granule::{LockMode, Space};
 use hotrow_transaction::plan::{Granule, Plan};
-use hotrow_transaction::routing::PartitionSet;
+use hotrow_transaction::routing::{PartitionSet, RoutingRule};
 
 /// The partitions that a planned call needs, at least one: `home`, where its footprint names none.
 ///
@@ -26,10 +26,20 @@ pub fn lower(owners: &Owners, catalog: &Catalog, plan: &Plan, home: u16) -> Part
     set
 }
 
+/// Whether a granule is of a table that is replicated: read anywhere, written everywhere.
+fn is_replicated(owners: &Owners, catalog: &Catalog, space: Space) -> bool {
+    let Some(routing) = owners.routing() else { return false };
+    let table = match space {
+        Space::Table(table) => table,
+        Space::Index(index) => catalog.index(index).table,
+    };
+    *routing.rule(table) == RoutingRule::Replicated
+}
+
 /// Whose a granule is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Owner {
-    /// it only announces others
+    /// it only announces others, or lies wherever it is read
     Nobody,
     /// this partition's
     One(u16),
@@ -45,6 +55,13 @@ pub fn owner_of(
     granule: &Granule,
     mode: LockMode,
 ) -> Owner {
+    if is_replicated(owners, catalog, granule.space) {
+        // Whoever writes has all others stand still: they hold at least one partition.
+        return match mode {
+            LockMode::IntentShared | LockMode::Shared => Owner::Nobody,
+            LockMode::IntentExclusive | LockMode::Exclusive => Owner::All,
+        };
+    }
     match (granule.space, mode) {
         (Space::Table(_), LockMode::IntentShared | LockMode::IntentExclusive) => Owner::Nobody,
         (Space::Table(_), _) => Owner::All,

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use hotrow_base::ids::TableId;
 
+use super::infer;
 use super::sites::{self, Reach, SiteFacts, Term, Told};
 use super::{Routing, RoutingProgram, RoutingRule, SecondaryEntries};
 use crate::catalog::Catalog;
@@ -91,7 +92,15 @@ impl Text<'_> {
 
     fn site(&self, site: &SiteFacts) -> String {
         let parts = match self.routing.rule(site.table) {
-            RoutingRule::Replicated => return "any partition (read only)".to_owned(),
+            RoutingRule::Replicated if !infer::is_replicated(self.catalog, site.table) => {
+                return "any partition (read only)".to_owned();
+            }
+            RoutingRule::Replicated if site.told.is_empty() => {
+                return "any partition (replicated)".to_owned();
+            }
+            RoutingRule::Replicated => {
+                return "all partitions, because the table is replicated".to_owned();
+            }
             RoutingRule::Unkeyed if site.told.is_empty() => {
                 return "any partition (a row without a key stays where it is inserted)".to_owned();
             }

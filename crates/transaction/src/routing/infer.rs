@@ -11,7 +11,7 @@ use hotrow_base::ids::TableId;
 
 use super::sites::{self, Reach, SiteFacts, same_bytes};
 use super::{Hashing, Mapping, RoutingRule, SecondaryEntries};
-use crate::catalog::{Catalog, Table};
+use crate::catalog::{Catalog, DeclaredRouting, Table};
 use crate::granule::Granules;
 use crate::program::Procedure;
 
@@ -40,11 +40,18 @@ pub(super) fn rules<'a>(
                 let hashing = hashing(catalog, catalog.table(table), parts);
                 RoutingRule::Fields { parts: parts as u8, hashing, mapping: Mapping::Hash }
             }
+            None if is_replicated(catalog, table) => RoutingRule::Replicated,
             None if granules.table(table).is_written() => RoutingRule::Unkeyed,
             None => RoutingRule::Replicated,
         }
     };
     best.into_iter().enumerate().map(rule).collect()
+}
+
+/// Whether a table is declared to be replicated.
+pub(super) fn is_replicated(catalog: &Catalog, table: TableId) -> bool {
+    let declared = catalog.tables().at(table.index()).and_then(|table| table.routing);
+    declared == Some(DeclaredRouting::Replicated)
 }
 
 /// How so many routing fields of a table are hashed.
@@ -60,7 +67,8 @@ fn hashing(catalog: &Catalog, table: &Table, parts: usize) -> Hashing {
 /// routing. A secondary index that tells none of them does not count: its entries are routed by
 /// their rows, or lie everywhere.
 fn longest_of(catalog: &Catalog, granules: &Granules, table: &Table) -> Option<usize> {
-    let primary = table.primary.filter(|_| granules.table(table.id).is_written())?;
+    let is_routed = granules.table(table.id).is_written() && !is_replicated(catalog, table.id);
+    let primary = table.primary.filter(|_| is_routed)?;
     let key = &catalog.index(primary).columns;
     let told = |id| {
         let columns = &catalog.index(id).columns[..granules.parts(id)];
@@ -111,7 +119,10 @@ impl<'a> Search<'a> {
     }
 
     fn declared(&self, table: usize) -> Option<usize> {
-        self.catalog.tables().at(table)?.routing.map(usize::from)
+        match self.catalog.tables().at(table)?.routing? {
+            DeclaredRouting::Fields(parts) => Some(parts.into()),
+            DeclaredRouting::Replicated => None,
+        }
     }
 
     /// Climbs from all tables at a depth; keeps what is better than the best so far.

@@ -11,7 +11,9 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
 use super::SecondaryEntries;
+use super::infer;
 use super::program::{Source, is_key_as_it_is};
+use crate::access::Intent;
 use crate::binding::Binding;
 use crate::catalog::Catalog;
 use crate::granule::{self, Granules, LockMode, Space};
@@ -107,6 +109,14 @@ impl Reader<'_> {
             Site::Access(access) => access.table,
             Site::Insert(insert) => insert.table,
         };
+        if infer::is_replicated(self.catalog, table) {
+            let reads = |access| locks::intent(access) == Intent::Read;
+            let told = match site {
+                Site::Access(access) if reads(access) => Vec::new(),
+                _ => vec![Told::Whole], // it is written everywhere
+            };
+            return SiteFacts { table, told };
+        }
         let mut told = Vec::new();
         let Some(primary) = self.catalog.table(table).primary else {
             if let Site::Access(_) = site
