@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use hotrow_base::datum::Datum;
 use hotrow_engine::planning;
 use hotrow_engine::schema::Schema;
-use hotrow_transaction::actions::{BatchUse, FlatAction, FlatLeaf, FlatSink};
+use hotrow_transaction::actions::{FlatAction, FlatLeaf, FlatSink};
 use hotrow_transaction::frame::Frame;
+use hotrow_transaction::plan::Granule;
 
 use crate::programs::Programs;
 use crate::queue::{Place, Queues};
@@ -143,7 +144,7 @@ impl Flats {
             action.hint = planning::hint(schema, leaf.index, action.key(), hash);
             let head = u64::from_be_bytes(*action.key.first_chunk().expect("it is longer"));
             let (space, mode) = leaf.granule();
-            queues.hang_flat(at as u32, &BatchUse { lock, space, head, mode }, all);
+            queues.hang_flat(at as u32, &Granule::of_lock(lock, space, mode), head, all);
         }
     }
 

@@ -16,17 +16,15 @@
 //! Measured (callgrind, `examples/plan_count.rs`, YCSB of 20 operations, half of them reads): 8,800
 //! instructions per call for keys and footprint, 42,300 for actions in their general form.
 
-use std::ops::ControlFlow;
-
 use hotrow_base::datum::Datum;
-use hotrow_base::ids::{ColumnId, IndexId, TableId};
+use hotrow_base::ids::{IndexId, TableId};
+use hotrow_base::pool::NONE;
 use hotrow_base::row::Field;
 
 use super::cut::Step;
 use super::leaf::Leaf;
-use super::plan::NONE;
 use super::program::Kept;
-use crate::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use crate::access::{Inserted, Intent, KeyAt, NoRows, RecordAccess};
 use crate::bytecode::{BindKind, BumpCode, Op, PathCode, Program};
 use crate::catalog::Catalog;
 use crate::compiled::PlanProgram;
@@ -231,7 +229,7 @@ impl FlatProgram {
     ) -> Result<(), Stop> {
         frame.begin(&self.tail, invocation);
         let mut hook = Outcomes { flat: self, outcomes };
-        interpret::run(&self.tail, 0, frame, &mut Nothing, &mut hook)
+        interpret::run(&self.tail, 0, frame, &mut NoRows, &mut hook)
     }
 }
 
@@ -510,7 +508,7 @@ impl FlatProgram {
     ) -> bool {
         frame.begin(&self.plan, invocation);
         let mut taking = Taking { flat: self, sink };
-        interpret::run(&self.plan, 0, frame, &mut Nothing, &mut taking).is_ok()
+        interpret::run(&self.plan, 0, frame, &mut NoRows, &mut taking).is_ok()
     }
 }
 
@@ -580,57 +578,5 @@ impl<O: FlatOutcomes> Hook for Outcomes<'_, O> {
     fn mark(&mut self, id: u32, frame: &mut Frame) -> Result<(), Stop> {
         let leaf = self.flat.leaf_of[(id & !OWN_MARK) as usize];
         self.outcomes.next(self.flat.leaf(leaf), frame)
-    }
-}
-
-/// No records.
-struct Nothing;
-
-impl RecordAccess for Nothing {
-    type Record = ();
-    type Row = [u64];
-
-    fn find(&mut self, _: &KeyAt<'_>, _: Intent) -> Result<Option<()>, Stop> {
-        unreachable!("neither driver nor tail of a flat procedure reach records")
-    }
-
-    fn row(&self, _: TableId, (): ()) -> &[u64] {
-        unreachable!("see find")
-    }
-
-    fn scan(
-        &mut self,
-        _: &RangeAt<'_>,
-        _: Intent,
-        _: impl FnMut((), &[u64]) -> ControlFlow<()>,
-    ) -> Result<(), Stop> {
-        unreachable!("see find")
-    }
-
-    fn scan_table(
-        &mut self,
-        _: TableId,
-        _: Intent,
-        _: impl FnMut((), &[u64]) -> ControlFlow<()>,
-    ) -> Result<(), Stop> {
-        unreachable!("see find")
-    }
-
-    fn update(
-        &mut self,
-        _: TableId,
-        (): (),
-        _: &[(ColumnId, Datum)],
-        _: &[u8],
-    ) -> Result<Inserted, Stop> {
-        unreachable!("see find")
-    }
-
-    fn insert(&mut self, _: TableId, _: &[u64], _: Option<&KeyAt<'_>>) -> Result<Inserted, Stop> {
-        unreachable!("see find")
-    }
-
-    fn remove(&mut self, _: TableId, (): ()) -> Result<(), Stop> {
-        unreachable!("see find")
     }
 }

@@ -13,7 +13,9 @@ use crate::compiled::PlanProgram;
 use crate::granule::Granules;
 use crate::lower;
 use crate::outcome::SqlError;
-use crate::program::{ExprKind, Path, Procedure, ROW_COUNT, Statement, StatementKind};
+use crate::program::{
+    ExprKind, FIRST_PARAMETER, Path, Procedure, ROW_COUNT, SlotId, Statement, StatementKind,
+};
 use crate::slice::{OWN_MARK, Slice};
 use crate::walk;
 
@@ -58,9 +60,11 @@ pub struct ActionProgram {
     pub flat: Option<FlatProgram>,
     pub(super) driver: PlanProgram,
     pub(super) steps: Vec<Step>,
+    /// by step: slots of the driver whose values are kept, and how
+    pub(super) captures: Vec<Box<[(SlotId, Kept)]>>,
     pub(super) kept: Vec<Kept>,
     /// parameters that are assigned, and so are values like all others
-    pub(super) own_parameters: Vec<crate::program::SlotId>,
+    pub(super) own_parameters: Vec<SlotId>,
 }
 
 impl ActionProgram {
@@ -106,15 +110,15 @@ impl ActionProgram {
             program.set_planned(site as u16, planned);
         }
         let mut own_parameters = Vec::new();
-        let parameters = crate::program::FIRST_PARAMETER..;
-        for (slot, _) in parameters.zip(procedure.parameters()) {
-            let slot = crate::program::SlotId(slot);
+        for (slot, _) in (FIRST_PARAMETER..).zip(procedure.parameters()) {
+            let slot = SlotId(slot);
             let is_read = |leaf: &Leaf| leaf.inputs.iter().any(|input| input.slot == slot);
             if leaves.iter().any(is_read) {
                 own_parameters.push(slot);
             }
         }
         let kept: Vec<_> = marked.slots.iter().map(|slot| Kept::of(slot.sql_type)).collect();
+        let captures = steps.iter().map(|step| captures(*step, &leaves, &kept)).collect();
         let driver = PlanProgram::new(catalog, &slice)?;
         let pieces = (&leaves[..], &parts[..], &kept[..]);
         let flat =
@@ -129,6 +133,7 @@ impl ActionProgram {
             kept,
             driver,
             steps,
+            captures,
             own_parameters,
         })
     }
@@ -150,6 +155,7 @@ impl ActionProgram {
             flat: None,
             driver: PlanProgram::new(catalog, &slice)?,
             steps: Vec::new(),
+            captures: Vec::new(),
             kept: Vec::new(),
             own_parameters: Vec::new(),
         })
@@ -158,6 +164,18 @@ impl ActionProgram {
     /// Whether planning a call reads records.
     pub fn needs_reconnaissance(&self) -> bool {
         self.driver.needs_reconnaissance
+    }
+}
+
+/// What is kept of the driver's values when it comes to a step.
+fn captures(step: Step, leaves: &[Leaf], kept: &[Kept]) -> Box<[(SlotId, Kept)]> {
+    match step {
+        Step::Leaf(leaf) => {
+            let known = leaves[usize::from(leaf)].inputs.iter().filter(|input| input.known);
+            known.map(|input| (input.slot, kept[input.slot.index()])).collect()
+        }
+        Step::Let { slot, from } => Box::new([(from, kept[slot.index()])]),
+        Step::Nothing => Box::new([]),
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use hotrow_transaction::access::RecordAccess;
 use hotrow_transaction::actions::{
-    ActionPlan, ActionProgram, Failure, Order, execute, explain_call, explain_leaves,
+    ActionPlanner, ActionProgram, Batch, Failure, Order, Wanted, WhyWhole, execute, explain_call,
+    explain_leaves,
 };
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::compiled::CompiledProcedure;
@@ -53,6 +55,38 @@ pub struct Tally {
     pub parallel: usize,
 }
 
+/// A planner that has planned other calls, and where it put the last one, alone.
+#[derive(Default)]
+pub struct Planned {
+    pub planner: ActionPlanner,
+    pub batch: Batch,
+}
+
+impl Planned {
+    /// Plans a call.
+    pub fn make(
+        &mut self,
+        wanted: Wanted,
+        (program, invocation): (&ActionProgram, &Invocation),
+        access: &mut impl RecordAccess,
+    ) {
+        self.batch.clear();
+        let (call, mut frame) = ((program, invocation), Frame::new());
+        self.planner
+            .add(&mut self.batch, wanted, call, &mut frame, access)
+            .expect("planning does not stop");
+    }
+
+    /// Why the call is one action, if it is one for such a reason.
+    pub fn whole(&self) -> Option<WhyWhole> {
+        self.batch.calls()[0].whole
+    }
+
+    pub fn phases(&self) -> u32 {
+        self.batch.actions().iter().map(|action| action.phase + 1).max().unwrap_or(0)
+    }
+}
+
 struct RandomOrder<'r>(&'r mut SmallRng);
 
 impl<'c> Order<Checked<'c>> for RandomOrder<'_> {
@@ -60,9 +94,9 @@ impl<'c> Order<Checked<'c>> for RandomOrder<'_> {
         self.0.random_range(0..ready)
     }
 
-    fn enter(&mut self, access: &mut Checked<'c>, plan: &ActionPlan, action: u32) {
-        let uses = plan.uses(&plan.actions()[action as usize]).iter();
-        access.held = Some(uses.map(|held| (plan.granule(held.granule).lock, held.mode)).collect());
+    fn enter(&mut self, access: &mut Checked<'c>, batch: &Batch, action: u32) {
+        let uses = batch.uses(&batch.actions()[action as usize]).iter();
+        access.held = Some(uses.map(|held| (held.lock, held.mode)).collect());
     }
 }
 
@@ -122,28 +156,26 @@ impl<'a> Subject<'a> {
         &self,
         store: &ModelStore,
         invocation: &Invocation,
-        plan: &mut ActionPlan,
+        plan: &mut Planned,
         random: &mut SmallRng,
-        conditions_first: bool,
+        wanted: Wanted,
     ) -> Ended {
         let mut access = self.checked(store);
-        let mut frame = Frame::new();
-        plan.make(&self.actions, invocation, &mut frame, &mut access)
-            .expect("planning does not stop");
-        // The plan has met calls before, some of this shape: that is to make no difference.
-        let mut first = ActionPlan::default();
-        first.make(&self.actions, invocation, &mut frame, &mut access).expect("it plans as well");
-        let formed = |plan: &ActionPlan| {
-            let instances: Vec<_> = plan.instances().iter().map(|run| run.action).collect();
-            let call = explain_call(self.catalog, &self.actions, plan);
-            (call, instances, plan.dependencies().to_vec(), plan.reply(), plan.phases())
+        let call = (&self.actions, invocation);
+        plan.make(wanted, call, &mut access);
+        // It has planned calls before, some of this shape: that is to make no difference.
+        let mut first = Planned::default();
+        first.make(wanted, call, &mut access);
+        let formed = |plan: &Planned| {
+            let call = explain_call(self.catalog, &self.actions, &plan.batch);
+            (call, plan.batch.dependencies().to_vec(), plan.whole())
         };
         assert_eq!(formed(plan), formed(&first));
-        if conditions_first && plan.put_conditions_first() {
-            check_conditions(plan);
+        if wanted == Wanted::ConditionsFirst && plan.whole().is_none() {
+            check_conditions(&plan.batch);
         }
         let mut order = RandomOrder(random);
-        match execute(&self.actions, plan, invocation, &mut access, &mut order) {
+        match execute(&self.actions, &plan.batch, invocation, &mut access, &mut order) {
             Ok(rows) => Ended::Rows(rows, access.store.dump()),
             Err(Failure::Error(error)) => Ended::Error(error),
             Err(Failure::Stop(Stop::Replan)) => Ended::Replan,
@@ -156,7 +188,7 @@ impl<'a> Subject<'a> {
         &self,
         store: &ModelStore,
         invocation: &Invocation,
-        plan: &mut ActionPlan,
+        plan: &mut Planned,
         seed: u64,
         tally: &mut Tally,
     ) -> Result<(), String> {
@@ -176,19 +208,21 @@ impl<'a> Subject<'a> {
         }
         let mut random = SmallRng::seed_from_u64(seed);
         let must_succeed = writes == 0 || !self.actions.needs_reconnaissance();
-        for order in 0..3 {
-            let acted = self.acted(store, invocation, plan, &mut random, order == 1);
-            tally.first += (order == 1 && plan.put_conditions_first()) as usize;
-            if order == 0 {
+        use Wanted::{Actions, ConditionsFirst, Whole};
+        for wanted in [Whole, ConditionsFirst, Actions, Actions] {
+            let acted = self.acted(store, invocation, plan, &mut random, wanted);
+            if wanted == ConditionsFirst {
+                tally.first += (plan.whole() != Some(WhyWhole::DecidesLate)) as usize;
                 tally.replans += (acted == Ended::Replan) as usize;
-                tally.whole += plan.is_whole() as usize;
-                tally.actions += plan.actions().len();
-                tally.parallel += (plan.phases() < plan.actions().len() as u32) as usize;
             }
             if acted != direct && (acted != Ended::Replan || must_succeed) {
                 return Err(format!("actions: {acted:?}\ndirect: {direct:?}\n{}", self.text(plan)));
             }
         }
+        let actions = plan.batch.actions().len();
+        tally.whole += plan.whole().is_some() as usize;
+        tally.actions += actions;
+        tally.parallel += ((plan.phases() as usize) < actions) as usize;
         for _ in 0..2 {
             let Some(flat) = self.flat(store, invocation, &mut random) else { break };
             tally.flat += 1;
@@ -199,7 +233,7 @@ impl<'a> Subject<'a> {
         Ok(())
     }
 
-    pub fn text(&self, plan: &ActionPlan) -> String {
+    pub fn text(&self, plan: &Planned) -> String {
         let procedure = &self.compiled.procedure;
         format!(
             "{}{}{}",
@@ -210,13 +244,13 @@ impl<'a> Subject<'a> {
                 &self.compiled
             ),
             explain_leaves(&self.actions, procedure),
-            explain_call(self.catalog, &self.actions, plan)
+            explain_call(self.catalog, &self.actions, &plan.batch)
         )
     }
 }
 
 /// Of a call whose conditions come first: whoever writes depends on all others that decide.
-fn check_conditions(plan: &ActionPlan) {
+fn check_conditions(plan: &Batch) {
     let actions = || (0..).zip(plan.actions());
     for (before, _) in actions().filter(|(_, action)| action.decides) {
         for (after, _) in actions().filter(|(_, action)| action.writes) {

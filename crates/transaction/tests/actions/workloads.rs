@@ -7,7 +7,6 @@ use std::sync::Arc;
 use hotrow_base::ids::ProcedureId;
 use hotrow_sql::{Compiled, apply, compile, parse_script};
 use hotrow_transaction::access::{Inserted, RecordAccess};
-use hotrow_transaction::actions::ActionPlan;
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::granule::Granules;
@@ -16,7 +15,7 @@ use hotrow_transaction::program::Procedure;
 use hotrow_transaction::reference::ModelStore;
 use hotrow_workloads::{Share, Workload, load_rows, workload_named};
 
-use crate::compare::{Subject, Tally};
+use crate::compare::{Planned, Subject, Tally};
 
 /// A workload's catalog and procedures.
 #[derive(Default)]
@@ -113,7 +112,7 @@ pub fn each_call(
 
 /// Runs calls of a workload in all ways; the text of each procedure's last planned call.
 fn run(name: &str, settings: &[(&str, &str)], calls: usize) -> (Tally, BTreeMap<String, String>) {
-    let (mut plan, mut tally, mut texts) = <(ActionPlan, Tally, BTreeMap<_, _>)>::default();
+    let (mut plan, mut tally, mut texts) = <(Planned, Tally, BTreeMap<_, _>)>::default();
     each_call(name, settings, 7, calls, |call| {
         let NextCall { name, subject, .. } = call;
         let seed = call.number as u64;
