@@ -582,7 +582,7 @@ fn explain(session: &Session, name: &str, arguments: Option<Vec<Value>>) -> Resu
             seen = inner.journal.entered();
             drop(quiet);
             let held = explain_plan(&schema.catalog, &plan);
-            text + &held + &explain_in_batch(&schema.catalog, &actions, &batch)
+            text + &held + &explain_in_batch(&schema.catalog, &actions, (&batch, &batch.calls()[0]))
         }
     };
     session.settle(Reply::seen(Ok(shown("plan", text.lines())), seen))

@@ -41,7 +41,7 @@ mod shape;
 pub use batch::{Action, Batch, BatchCall, WhyWhole};
 pub use execute::{Failure, Order, execute};
 pub use explain::{explain_batch, explain_call, explain_in_batch, explain_leaves};
-pub use flat::{FlatAction, FlatLeaf, FlatOutcomes, FlatProgram, FlatSink, Simple};
+pub use flat::{Captured, FlatAction, FlatLeaf, FlatOutcomes, FlatProgram, FlatSink, Simple};
 pub use leaf::{Guard, Input, Leaf};
 pub use planner::{ActionPlanner, Wanted};
 pub use program::ActionProgram;

@@ -317,7 +317,7 @@ impl Executor {
                 break (number, false);
             };
             let failed = graph.failed(flat.call);
-            let captured = |at| flats.captured(flat, at);
+            let captured = |at| flat.captured.value(&graph.batch, at);
             let outbox = notes.then_some(&mut **outbox);
             if failed < number {
                 // disabled
@@ -387,7 +387,7 @@ impl Executor {
             frame.begin_code(&program.program);
             self.begun = Some(procedure);
         }
-        graph.flats.give(flat, leaf, frame);
+        leaf.give(&graph.batch, flat.captured, frame);
         let before = scratch.savepoint();
         let access = InPlace::resume(schema, scratch, Within(&[]));
         let mut access = access.with_hints(std::slice::from_ref(&flat.hint));

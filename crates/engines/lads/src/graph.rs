@@ -154,13 +154,13 @@ impl Graph {
         }
     }
 
-    /// Adds a call whose flat actions, from number `first` on, have been taken.
-    pub fn add_flat(&mut self, schema: &Schema, programs: &Programs, first: usize) {
+    /// Hangs the flat actions of the call that was added to the batch last, from number `first`
+    /// on, into the queues of their granules.
+    pub fn hang_flat(&mut self, schema: &Schema, programs: &Programs, first: usize) {
         if let Some(last) = self.flats.all[first..].last_mut() {
             last.is_last = true;
         }
         self.flats.settle(schema, programs, &mut self.queues);
-        self.batch.add_empty();
         self.note_call(Some((first as u32, self.flats.len() as u32)));
     }
 

@@ -306,8 +306,8 @@ impl Worker {
             let first_code = programs.first_code(invocation.procedure);
             let (flats, queues) = (&mut graph.flats, &graph.queues);
             let mut taker = Taker { flats, queues, schema, call, first_code };
-            if flat.plan(invocation, frame, &mut taker) {
-                return graph.add_flat(schema, programs, first);
+            if flat.plan(&mut graph.batch, invocation, frame, &mut taker) {
+                return graph.hang_flat(schema, programs, first);
             }
             graph.flats.cut_back(first);
         }

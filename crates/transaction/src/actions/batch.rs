@@ -17,7 +17,9 @@ use hotrow_base::pool::NONE;
 
 use super::program::Kept;
 use super::shape::Form;
+use crate::frame::{Frame, Machine};
 use crate::plan::{Entry, Granule, Plan};
+use crate::program::SlotId;
 
 /// A call of a batch.
 #[derive(Clone, Copy, Debug)]
@@ -151,16 +153,65 @@ impl Batch {
 
     /// Adds a call that does nothing here: it is known already how it ends.
     pub fn add_empty(&mut self) {
-        let begun = self.begin_call();
-        self.put(&Form { row_count: NONE, ..Form::default() }, &begun);
+        let begun = self.begin();
+        self.calls.push(self.next_call(&begun, (0, 0), NONE));
     }
 
-    /// A call's keys, granules and known values are recorded next.
-    pub(super) fn begin_call(&mut self) -> Begun {
-        self.plan.begin_call();
+    /// What is recorded next belongs to another call.
+    pub(super) fn begin(&self) -> Begun {
         let Self { plan, known, bytes, elements, .. } = self;
         let (known, bytes, elements) = (known.len(), bytes.len(), elements.len());
         Begun { plan: plan.end(), known, bytes, elements }
+    }
+
+    /// Keeps the values that a frame has in slots.
+    #[inline]
+    pub(super) fn capture(&mut self, slots: &[(SlotId, Kept)], frame: &Frame) {
+        for &(slot, kept) in slots {
+            let datum = match (frame.slot(slot), kept) {
+                (datum, Kept::Plain) => datum,
+                (datum, _) if datum.is_null() => datum,
+                (datum, kept) => self.keep(datum, kept, frame),
+            };
+            self.known.push(datum);
+        }
+    }
+
+    #[inline(never)]
+    fn keep(&mut self, datum: Datum, kept: Kept, frame: &Frame) -> Datum {
+        let Self { bytes, elements, .. } = self;
+        let mut keep =
+            |value: Datum| Datum::of_bytes(&frame.heap()[value.as_range().range()], bytes);
+        let Kept::Array(of_bytes) = kept else { return keep(datum) };
+        let (start, range) = (elements.len() as u32, datum.as_range());
+        elements.extend(
+            frame.elements()[range.range()].iter().map(|&element| {
+                if of_bytes && !element.is_null() { keep(element) } else { element }
+            }),
+        );
+        Datum::range(start, range.len)
+    }
+
+    /// Puts a known value into a frame's memory; what it is there.
+    #[inline]
+    pub(super) fn give(&self, known: u32, kept: Kept, machine: &mut Machine) -> Datum {
+        let datum = self.known[known as usize];
+        match kept {
+            Kept::Plain => datum,
+            _ if datum.is_null() => datum,
+            Kept::Bytes => machine.keep(&self.bytes[datum.as_range().range()]),
+            Kept::Array(of_bytes) => {
+                let (start, range) = (machine.elements.len() as u32, datum.as_range());
+                for &element in &self.elements[range.range()] {
+                    let element = match of_bytes && !element.is_null() {
+                        true => machine.keep(&self.bytes[element.as_range().range()]),
+                        false => element,
+                    };
+                    machine.elements.push(element);
+                }
+                Datum::range(start, range.len)
+            }
+        }
     }
 
     /// Forgets what has been recorded of a call.

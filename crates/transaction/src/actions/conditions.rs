@@ -3,7 +3,8 @@
 //!
 //! Role         for engines that show what an action wrote before its call has ended: of a call
 //!              whose conditions come first, nothing has been written when it ends by one, so that
-//!              nobody has to be taken back with it
+//!              nobody has to be taken back with it. Whatever was wanted, actions are numbered here
+//!              by their phases at last
 //! Source       lads.txt 3.3.1 (a condition check as the first record action of each transaction).
 //!              We differ: the order is derived from the program. Errors that only wrong data lead
 //!              to (a number out of range, a duplicate key) are no conditions: who shows early what

@@ -7,7 +7,7 @@
 use hotrow_base::datum::Datum;
 use hotrow_base::value::Value as ApiValue;
 
-use super::batch::Batch;
+use super::batch::{Batch, BatchCall};
 use super::program::ActionProgram;
 use super::run::{CallRun, Values};
 use crate::access::RecordAccess;
@@ -34,28 +34,28 @@ pub trait Order<A> {
     fn enter(&mut self, access: &mut A, batch: &Batch, action: u32);
 }
 
-/// Runs all actions of a batch's only call. `order` chooses among those whose dependencies are done.
+/// Runs all actions of a call of a batch. `order` chooses among those whose dependencies are done.
 ///
 /// Errors: the failure of the leaf that is first in program order (I4 of planning); the caller
 /// undoes the call.
 pub fn execute<A: RecordAccess>(
     program: &ActionProgram,
-    batch: &Batch,
+    (batch, call): (&Batch, &BatchCall),
     invocation: &Invocation,
     access: &mut A,
     order: &mut impl Order<A>,
 ) -> Result<Rows, Failure> {
-    let [one] = batch.calls() else { panic!("a batch of one call") };
     let mut run = Run {
-        call: CallRun { program, batch, call: one, invocation },
+        call: CallRun { program, batch, call, invocation },
         frame: Frame::new(),
         values: Kept { made: vec![(Datum::NULL, None); batch.values()] },
         returned: Vec::new(),
         failed: None,
     };
+    let actions = batch.actions_of(call);
     let mut waits: Vec<usize> = vec![0; batch.actions().len()];
     batch.dependencies().iter().for_each(|&(_, to)| waits[to as usize] += 1);
-    let mut ready: Vec<u32> = (0..waits.len() as u32).filter(|&a| waits[a as usize] == 0).collect();
+    let mut ready: Vec<u32> = actions.clone().filter(|&a| waits[a as usize] == 0).collect();
     let mut done = 0;
     while !ready.is_empty() {
         let action = ready.swap_remove(order.choose(ready.len()));
@@ -71,7 +71,7 @@ pub fn execute<A: RecordAccess>(
             }
         }
     }
-    assert_eq!(done, batch.actions().len(), "dependencies have no cycle (I1 of planning)");
+    assert_eq!(done, actions.len(), "dependencies have no cycle (I1 of planning)");
     run.finish()
 }
 

@@ -1,6 +1,7 @@
 //! Actions as text, for EXPLAIN.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use super::batch::{Action, Batch, BatchCall, WhyWhole};
 use super::leaf::Leaf;
@@ -71,47 +72,51 @@ fn leaf_text(leaf: &Leaf, procedure: &Procedure) -> String {
 }
 
 /// What becomes of a planned call in a batch: its actions, with conditions first, as it was
-/// [wanted](super::Wanted), or why it is one. It is the only one in `batch`.
-pub fn explain_in_batch(catalog: &Catalog, program: &ActionProgram, batch: &Batch) -> String {
-    if only_call(batch).whole == Some(WhyWhole::DecidesLate) {
+/// [wanted](super::Wanted), or why it is one.
+pub fn explain_in_batch(
+    catalog: &Catalog,
+    program: &ActionProgram,
+    (batch, call): (&Batch, &BatchCall),
+) -> String {
+    if call.whole == Some(WhyWhole::DecidesLate) {
         return "In a batch this call is one action, because its conditions cannot come before all \
             of its changes.\n"
             .to_owned();
     }
-    format!("In a batch this call is {}", explain_call(catalog, program, batch))
+    format!("In a batch this call is {}", explain_call(catalog, program, (batch, call)))
 }
 
-fn only_call(batch: &Batch) -> &BatchCall {
-    let [call] = batch.calls() else { panic!("a batch of one call") };
-    call
-}
-
-/// The actions of a planned call, the only one in `batch`, phase by phase.
-pub fn explain_call(catalog: &Catalog, program: &ActionProgram, batch: &Batch) -> String {
+/// The actions of a planned call, phase by phase.
+pub fn explain_call(
+    catalog: &Catalog,
+    program: &ActionProgram,
+    (batch, call): (&Batch, &BatchCall),
+) -> String {
     let mut text = String::new();
     let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let actions = batch.actions();
+    let Range { start: first, end } = batch.actions_of(call);
+    let actions = &batch.actions()[first as usize..end as usize];
     let phases = actions.iter().map(|action| action.phase + 1).max().unwrap_or(0);
     let (of_actions, of_phases) = (plural(actions.len()), plural(phases as usize));
     let _ = writeln!(text, "{} action{of_actions} in {phases} phase{of_phases}:", actions.len());
     for phase in 0..phases {
         let _ = writeln!(text, "phase {}", phase + 1);
-        let numbered = actions.iter().enumerate();
+        let numbered = (0..).zip(actions);
         for (number, action) in numbered.filter(|(_, action)| action.phase == phase) {
             let _ = writeln!(text, "  action {number}: {}", place(catalog, batch, action));
             let _ = writeln!(text, "    leaves {}", leaves(batch, action));
             let after: Vec<_> = batch
                 .dependencies()
                 .iter()
-                .filter(|(_, to)| *to as usize == number)
-                .map(|(from, _)| from.to_string())
+                .filter(|(_, to)| *to == first + number)
+                .map(|(from, _)| (from - first).to_string())
                 .collect();
             if !after.is_empty() {
                 let _ = writeln!(text, "    after actions {}", after.join(", "));
             }
         }
     }
-    let why = match only_call(batch).whole {
+    let why = match call.whole {
         None => return text,
         Some(WhyWhole::Uncut) => program.uncut.as_deref().unwrap_or("it cannot be cut"),
         Some(WhyWhole::TooLong) => "planning it takes too many steps",

@@ -15,7 +15,7 @@ use hotrow_base::pool::NONE;
 
 use super::batch::{Action, Instance, Value};
 use super::cut::Step;
-use super::leaf::{Guard, Leaf};
+use super::leaf::Leaf;
 use super::program::{ActionProgram, Kept};
 use super::shape::{Did, Form, Shape, Touched};
 use crate::granule::LockMode;
@@ -167,13 +167,10 @@ impl Former {
             self.know(form, Kept::Plain);
         }
         form.row_count = ZERO;
-        if program.kept.is_empty() {
-            return; // there are no leaves
-        }
         self.newest[FOUND.index()] = FALSE;
         self.newest[ROW_COUNT.index()] = ZERO;
-        for &slot in &program.own_parameters {
-            self.newest[slot.index()] = self.know(form, program.kept[slot.index()]);
+        for &(slot, kept) in &program.own_parameters {
+            self.newest[slot.index()] = self.know(form, kept);
         }
         for did in shape.each() {
             match did {
@@ -260,11 +257,7 @@ impl Former {
         (row_count.live, row_count.passes) = (true, true);
         for at in (0..form.instances.len()).rev() {
             let instance = form.instances[at];
-            let Some(number) = instance.leaf else {
-                self.live[at] = true;
-                continue;
-            };
-            let leaf = &program.leaves[number as usize];
+            let leaf = leaf_of(program, &instance);
             let made = instance.made as usize..instance.made as usize + leaf.outputs.len();
             let is_needed = form.values[made.clone()].iter().any(|value| value.live);
             if !(is_needed || leaf.stops || leaf.writes || leaf.returns) {
@@ -327,8 +320,8 @@ impl Former {
                 }
             }
             None => {
-                let leaf = form.instances[instance as usize].leaf;
-                match self.pure_action(form, &ready, leaf.map(|l| &program.leaves[l as usize])) {
+                let leaf = leaf_of(program, &form.instances[instance as usize]);
+                match self.pure_action(form, &ready, leaf) {
                     NONE => return,
                     action => action,
                 }
@@ -343,15 +336,14 @@ impl Former {
     }
 
     /// The action of a leaf that works on values alone; [`NONE`]: decided later.
-    fn pure_action(&mut self, form: &mut Form, ready: &Ready, leaf: Option<&Leaf>) -> u32 {
-        let stops = leaf.is_none_or(|leaf| leaf.stops);
-        if !stops && leaf.is_some_and(|leaf| leaf.returns) {
+    fn pure_action(&mut self, form: &mut Form, ready: &Ready, leaf: &Leaf) -> u32 {
+        if !leaf.stops && leaf.returns {
             return NONE;
         }
         if joinable(form, ready, ready.action) {
             return ready.action;
         }
-        if !stops {
+        if !leaf.stops {
             return NONE;
         }
         let phase = ready.phase as usize;
@@ -456,10 +448,10 @@ impl Former {
         let Form { actions, instances, lines, uses, .. } = form;
         for (instance, &action) in instances.iter().zip(&self.action) {
             let Some(action) = actions.get_mut(action as usize) else { continue };
-            let leaf = instance.leaf.map(|leaf| &program.leaves[leaf as usize]);
-            action.may_stop |= leaf.is_none_or(|leaf| leaf.stops);
-            action.decides |= leaf.is_none_or(|leaf| leaf.decides);
-            action.writes |= leaf.is_none_or(|leaf| leaf.writes);
+            let leaf = leaf_of(program, instance);
+            action.may_stop |= leaf.stops;
+            action.decides |= leaf.decides;
+            action.writes |= leaf.writes;
             action.lines.1 += 1;
         }
         self.held.iter().for_each(|held| actions[held.action as usize].uses.1 += 1);
@@ -542,8 +534,8 @@ impl Makers {
         all.clear();
         ends.clear();
         for (instance, &live) in form.instances.iter().zip(live) {
-            if let (Some(number), true) = (instance.leaf, live) {
-                let leaf = &program.leaves[number as usize];
+            if live {
+                let leaf = leaf_of(program, instance);
                 let values = inputs_of(form, instance);
                 let (read, old) = values.split_at(leaf.guards.len() + leaf.inputs.len());
                 let maker = |&value: &u32| {
@@ -570,11 +562,8 @@ impl Makers {
 
 /// Whether an instance only runs when `maker` does: its guards begin with all of the maker's.
 fn runs_only_with(program: &ActionProgram, form: &Form, instance: &Instance, maker: u32) -> bool {
-    let guards = |instance: &Instance| -> &[Guard] {
-        instance.leaf.map_or(&[][..], |leaf| &program.leaves[leaf as usize].guards)
-    };
     let maker = &form.instances[maker as usize];
-    let (own, others) = (guards(instance), guards(maker));
+    let (own, others) = (&leaf_of(program, instance).guards, &leaf_of(program, maker).guards);
     if others.is_empty() {
         return true;
     }
@@ -584,6 +573,11 @@ fn runs_only_with(program: &ActionProgram, form: &Form, instance: &Instance, mak
 
 fn joinable(form: &Form, ready: &Ready, action: u32) -> bool {
     action != NONE && ready.within(action) <= form.actions[action as usize].phase
+}
+
+fn leaf_of<'p>(program: &'p ActionProgram, instance: &Instance) -> &'p Leaf {
+    let leaf = instance.leaf.expect("what runs as a whole is not formed");
+    &program.leaves[leaf as usize]
 }
 
 fn inputs_of<'f>(form: &'f Form, instance: &Instance) -> &'f [u32] {

@@ -66,7 +66,8 @@ impl ActionPlanner {
         access: &mut A,
     ) -> Result<(), Stop> {
         let Self { shape, forms, former, order } = self;
-        let begun = batch.begin_call();
+        let begun = batch.begin();
+        batch.plan.begin_call();
         frame.begin(&program.driver.program, invocation);
         let mut recording = Recording::begin(program, wanted, (&mut *batch, shape), frame);
         let driver = &program.driver.program;

@@ -64,7 +64,7 @@ pub struct ActionProgram {
     pub(super) captures: Vec<Box<[(SlotId, Kept)]>>,
     pub(super) kept: Vec<Kept>,
     /// parameters that are assigned, and so are values like all others
-    pub(super) own_parameters: Vec<SlotId>,
+    pub(super) own_parameters: Vec<(SlotId, Kept)>,
 }
 
 impl ActionProgram {
@@ -109,15 +109,12 @@ impl ActionProgram {
         for (site, &planned) in slice.planned.iter().enumerate() {
             program.set_planned(site as u16, planned);
         }
-        let mut own_parameters = Vec::new();
-        for (slot, _) in (FIRST_PARAMETER..).zip(procedure.parameters()) {
-            let slot = SlotId(slot);
-            let is_read = |leaf: &Leaf| leaf.inputs.iter().any(|input| input.slot == slot);
-            if leaves.iter().any(is_read) {
-                own_parameters.push(slot);
-            }
-        }
         let kept: Vec<_> = marked.slots.iter().map(|slot| Kept::of(slot.sql_type)).collect();
+        let parameters = (FIRST_PARAMETER..).zip(procedure.parameters());
+        let parameters = parameters.map(|(slot, _)| SlotId(slot)).filter(|slot| {
+            leaves.iter().any(|leaf| leaf.inputs.iter().any(|input| input.slot == *slot))
+        });
+        let own_parameters = parameters.map(|slot| (slot, kept[slot.index()])).collect();
         let captures = steps.iter().map(|step| captures(*step, &leaves, &kept)).collect();
         let driver = PlanProgram::new(catalog, &slice)?;
         let pieces = (&leaves[..], &parts[..], &kept[..]);

@@ -9,7 +9,7 @@ use hotrow_base::datum::Datum;
 use super::batch::Batch;
 use super::cut::Step;
 use super::planner::Wanted;
-use super::program::{ActionProgram, Kept};
+use super::program::ActionProgram;
 use super::shape::Shape;
 use crate::frame::Frame;
 use crate::interpret::{Hook, PlannedKey};
@@ -35,9 +35,7 @@ impl<'a> Recording<'a> {
     ) -> Self {
         shape.begin(program, wanted);
         batch.known.extend([Datum::NULL, Datum::FALSE, Datum::int(0)]);
-        for &slot in &program.own_parameters {
-            batch.capture(frame.slot(slot), program.kept[slot.index()], frame);
-        }
+        batch.capture(&program.own_parameters, frame);
         let keys = batch.plan.entries().len() as u32;
         Self { program, batch, shape, keys }
     }
@@ -69,42 +67,7 @@ impl Hook for Recording<'_> {
             Step::Let { .. } => shape.step(number, 0),
             Step::Nothing => return Ok(()),
         }
-        for &(slot, kept) in &program.captures[number as usize] {
-            batch.capture(frame.slot(slot), kept, frame);
-        }
+        batch.capture(&program.captures[number as usize], frame);
         Ok(())
-    }
-}
-
-impl Batch {
-    /// Keeps a value that the driver holds.
-    #[inline]
-    fn capture(&mut self, datum: Datum, kept: Kept, frame: &Frame) {
-        let datum = match kept {
-            Kept::Plain => datum,
-            _ => self.keep(datum, kept, frame),
-        };
-        self.known.push(datum);
-    }
-
-    #[inline(never)]
-    fn keep(&mut self, datum: Datum, kept: Kept, frame: &Frame) -> Datum {
-        let bytes = |range: Datum| &frame.heap()[range.as_range().range()];
-        match kept {
-            _ if datum.is_null() => datum,
-            Kept::Plain => datum,
-            Kept::Bytes => Datum::of_bytes(bytes(datum), &mut self.bytes),
-            Kept::Array(of_bytes) => {
-                let start = self.elements.len() as u32;
-                let range = datum.as_range();
-                for &element in &frame.elements()[range.range()] {
-                    self.elements.push(match of_bytes && !element.is_null() {
-                        true => Datum::of_bytes(bytes(element), &mut self.bytes),
-                        false => element,
-                    });
-                }
-                Datum::range(start, range.len)
-            }
-        }
     }
 }

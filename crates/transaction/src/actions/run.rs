@@ -126,24 +126,7 @@ impl CallRun<'_> {
         if known == NONE {
             return values.load(number, &mut machine.heap);
         }
-        let known = self.batch.known[(self.call.known + known) as usize];
-        match kept {
-            Kept::Plain => known,
-            _ if known.is_null() => known,
-            Kept::Bytes => machine.keep(&self.batch.bytes[known.as_range().range()]),
-            Kept::Array(bytes) => {
-                let start = machine.elements.len() as u32;
-                let range = known.as_range();
-                for &element in &self.batch.elements[range.range()] {
-                    let element = match bytes && !element.is_null() {
-                        true => machine.keep(&self.batch.bytes[element.as_range().range()]),
-                        false => element,
-                    };
-                    machine.elements.push(element);
-                }
-                Datum::range(start, range.len)
-            }
-        }
+        self.batch.give(self.call.known + known, kept, machine)
     }
 
     fn scatter(&self, leaf: &Leaf, instance: &Instance, frame: &Frame, values: &mut impl Values) {

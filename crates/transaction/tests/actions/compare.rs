@@ -1,11 +1,12 @@
 //! Runs a procedure in every way and compares.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use hotrow_transaction::access::RecordAccess;
 use hotrow_transaction::actions::{
-    ActionPlanner, ActionProgram, Batch, Failure, Order, Wanted, WhyWhole, execute, explain_call,
-    explain_leaves,
+    Action, ActionPlanner, ActionProgram, Batch, BatchCall, Failure, Order, Wanted, WhyWhole,
+    execute, explain_call, explain_leaves,
 };
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::compiled::CompiledProcedure;
@@ -55,35 +56,50 @@ pub struct Tally {
     pub parallel: usize,
 }
 
-/// A planner that has planned other calls, and where it put the last one, alone.
+/// A planner that has planned other calls, and a batch with the last one behind others.
 #[derive(Default)]
 pub struct Planned {
-    pub planner: ActionPlanner,
+    planner: ActionPlanner,
     pub batch: Batch,
 }
 
 impl Planned {
-    /// Plans a call.
+    /// Plans a call, behind as many others as there are in `before`.
     pub fn make(
         &mut self,
+        before: &[Wanted],
         wanted: Wanted,
-        (program, invocation): (&ActionProgram, &Invocation),
+        call: (&ActionProgram, &Invocation),
         access: &mut impl RecordAccess,
     ) {
-        self.batch.clear();
-        let (call, mut frame) = ((program, invocation), Frame::new());
-        self.planner
-            .add(&mut self.batch, wanted, call, &mut frame, access)
-            .expect("planning does not stop");
+        let Self { planner, batch } = self;
+        let mut frame = Frame::new();
+        batch.clear();
+        for &wanted in before.iter().chain([&wanted]) {
+            let added = planner.add(batch, wanted, call, &mut frame, access);
+            added.expect("planning does not stop");
+        }
     }
 
-    /// Why the call is one action, if it is one for such a reason.
-    pub fn whole(&self) -> Option<WhyWhole> {
-        self.batch.calls()[0].whole
+    pub fn call(&self) -> &BatchCall {
+        self.batch.calls().last().expect("one was planned")
     }
 
-    pub fn phases(&self) -> u32 {
-        self.batch.actions().iter().map(|action| action.phase + 1).max().unwrap_or(0)
+    pub fn actions(&self) -> &[Action] {
+        let Range { start, end } = self.batch.actions_of(self.call());
+        &self.batch.actions()[start as usize..end as usize]
+    }
+
+    /// As they would be if the call were alone.
+    pub fn dependencies(&self) -> Vec<(u32, u32)> {
+        let own = self.batch.actions_of(self.call());
+        let all = self.batch.dependencies().iter();
+        let all = all.filter(|(from, _)| own.contains(from));
+        all.map(|&(from, to)| (from - own.start, to - own.start)).collect()
+    }
+
+    fn phases(&self) -> u32 {
+        self.actions().iter().map(|action| action.phase + 1).max().unwrap_or(0)
     }
 }
 
@@ -162,20 +178,22 @@ impl<'a> Subject<'a> {
     ) -> Ended {
         let mut access = self.checked(store);
         let call = (&self.actions, invocation);
-        plan.make(wanted, call, &mut access);
-        // It has planned calls before, some of this shape: that is to make no difference.
+        plan.make(&[Wanted::Whole, wanted, Wanted::Actions], wanted, call, &mut access);
+        // It has planned calls before, some of this shape, and the batch has others: that is to
+        // make no difference.
         let mut first = Planned::default();
-        first.make(wanted, call, &mut access);
+        first.make(&[], wanted, call, &mut access);
         let formed = |plan: &Planned| {
-            let call = explain_call(self.catalog, &self.actions, &plan.batch);
-            (call, plan.batch.dependencies().to_vec(), plan.whole())
+            let call = (&plan.batch, plan.call());
+            let text = explain_call(self.catalog, &self.actions, call);
+            (text, plan.dependencies(), plan.call().whole)
         };
         assert_eq!(formed(plan), formed(&first));
-        if wanted == Wanted::ConditionsFirst && plan.whole().is_none() {
-            check_conditions(&plan.batch);
+        if wanted == Wanted::ConditionsFirst && plan.call().whole.is_none() {
+            check_conditions(plan);
         }
-        let mut order = RandomOrder(random);
-        match execute(&self.actions, &plan.batch, invocation, &mut access, &mut order) {
+        let (call, mut order) = ((&plan.batch, plan.call()), RandomOrder(random));
+        match execute(&self.actions, call, invocation, &mut access, &mut order) {
             Ok(rows) => Ended::Rows(rows, access.store.dump()),
             Err(Failure::Error(error)) => Ended::Error(error),
             Err(Failure::Stop(Stop::Replan)) => Ended::Replan,
@@ -212,15 +230,15 @@ impl<'a> Subject<'a> {
         for wanted in [Whole, ConditionsFirst, Actions, Actions] {
             let acted = self.acted(store, invocation, plan, &mut random, wanted);
             if wanted == ConditionsFirst {
-                tally.first += (plan.whole() != Some(WhyWhole::DecidesLate)) as usize;
+                tally.first += (plan.call().whole != Some(WhyWhole::DecidesLate)) as usize;
                 tally.replans += (acted == Ended::Replan) as usize;
             }
             if acted != direct && (acted != Ended::Replan || must_succeed) {
                 return Err(format!("actions: {acted:?}\ndirect: {direct:?}\n{}", self.text(plan)));
             }
         }
-        let actions = plan.batch.actions().len();
-        tally.whole += plan.whole().is_some() as usize;
+        let actions = plan.actions().len();
+        tally.whole += plan.call().whole.is_some() as usize;
         tally.actions += actions;
         tally.parallel += ((plan.phases() as usize) < actions) as usize;
         for _ in 0..2 {
@@ -244,17 +262,18 @@ impl<'a> Subject<'a> {
                 &self.compiled
             ),
             explain_leaves(&self.actions, procedure),
-            explain_call(self.catalog, &self.actions, &plan.batch)
+            explain_call(self.catalog, &self.actions, (&plan.batch, plan.call()))
         )
     }
 }
 
 /// Of a call whose conditions come first: whoever writes depends on all others that decide.
-fn check_conditions(plan: &Batch) {
+fn check_conditions(plan: &Planned) {
     let actions = || (0..).zip(plan.actions());
+    let dependencies = plan.dependencies();
     for (before, _) in actions().filter(|(_, action)| action.decides) {
         for (after, _) in actions().filter(|(_, action)| action.writes) {
-            let depends = plan.dependencies().binary_search(&(before, after)).is_ok();
+            let depends = dependencies.binary_search(&(before, after)).is_ok();
             assert!(before == after || depends, "{after} does not wait for {before}");
         }
     }

@@ -142,8 +142,9 @@ fn acted(
 ) -> Vec<String> {
     let mut access = noted(subject, routing, store);
     let mut plan = Planned::default();
-    plan.make(Wanted::Actions, (&subject.actions, invocation), &mut access.inner);
-    match execute(&subject.actions, &plan.batch, invocation, &mut access, &mut EachAction) {
+    plan.make(&[], Wanted::Actions, (&subject.actions, invocation), &mut access.inner);
+    let call = (&plan.batch, plan.call());
+    match execute(&subject.actions, call, invocation, &mut access, &mut EachAction) {
         Ok(_) | Err(Failure::Error(_) | Failure::Stop(Stop::Replan)) => {}
         Err(Failure::Stop(other)) => panic!("stopped: {other:?}"),
     }
