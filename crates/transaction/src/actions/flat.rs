@@ -5,7 +5,8 @@
 //!              nothing that has begun to write. No value goes from action to action then, and
 //!              nothing needs to be formed: planning hands each action to a [`FlatSink`] as the
 //!              driver reaches it, and keeps in a [`Batch`] what is known of the call. What is left
-//!              of the procedure, its **tail**, works on values alone and runs when all actions have
+//!              of the procedure, its **tail**, works on values alone and runs when all actions
+//!              have
 //! Invariants   I1 the actions of a call, each run when all of the call's earlier ones on its
 //!              granule have, and then the tail, have the outcome of the procedure run from start
 //!              to end
