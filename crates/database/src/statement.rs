@@ -14,7 +14,7 @@ use hotrow_sql::{
     Argument, CatalogChange, Compiled, Maintenance, Naming, Query, ScriptStatement, Truncation,
     compile, quoted,
 };
-use hotrow_transaction::actions::{ActionPlan, explain_in_batch};
+use hotrow_transaction::actions::{ActionPlanner, Batch, Wanted, explain_in_batch};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::explain::explain_plan;
 use hotrow_transaction::invocation::Invocation;
@@ -572,15 +572,17 @@ fn explain(session: &Session, name: &str, arguments: Option<Vec<Value>>) -> Resu
             invocation.now_us = clock::now_us();
             bind_all(&compiled.procedure, arguments, &mut invocation.arguments)?;
             let (text, actions) = definition::explain(&schema, name)?;
-            let (mut plan, mut cut) = (Plan::default(), ActionPlan::default());
+            let (mut plan, mut batch) = <(Plan, Batch)>::default();
             inner.alone.lock().plan(&schema, |frame, access| {
                 plan.make(&compiled.plan, &invocation, frame, access)?;
-                cut.make(&actions, &invocation, frame, access)
+                let call = (&actions, &invocation);
+                let wanted = Wanted::ConditionsFirst;
+                ActionPlanner::default().add(&mut batch, wanted, call, frame, access)
             })?;
             seen = inner.journal.entered();
             drop(quiet);
             let held = explain_plan(&schema.catalog, &plan);
-            text + &held + &explain_in_batch(&schema.catalog, &actions, &mut cut)
+            text + &held + &explain_in_batch(&schema.catalog, &actions, (&batch, &batch.calls()[0]))
         }
     };
     session.settle(Reply::seen(Ok(shown("plan", text.lines())), seen))

@@ -8,10 +8,9 @@ use hotrow_base::ids::{IndexId, TableId};
 use hotrow_base::key;
 use hotrow_log::position::Position;
 use hotrow_storage::record::Record;
-use hotrow_transaction::actions::BatchUse;
 use hotrow_transaction::granule::{LockMode, Space, SpaceSeed};
 use hotrow_transaction::outcome::Stop;
-use hotrow_transaction::plan::Footprint;
+use hotrow_transaction::plan::{Footprint, Granule};
 
 use crate::lock_mode::Strength;
 use crate::probe::{Change, PartOf};
@@ -190,13 +189,13 @@ impl Protection for Planned<'_> {
 /// A part of a call that holds these granules: an access outside of them means that reconnaissance
 /// guessed wrong.
 #[derive(Clone, Copy, Debug)]
-pub struct Within<'a>(pub &'a [BatchUse]);
+pub struct Within<'a>(pub &'a [Granule]);
 
 impl Protection for Within<'_> {
     const ACTIVE: bool = true;
 
     fn hold(&mut self, lock: u64, _: Space, mode: LockMode) -> Result<(), Stop> {
-        let covers = |held: &BatchUse| held.lock == lock && held.mode.covers(mode);
+        let covers = |held: &Granule| held.lock == lock && held.mode.covers(mode);
         if self.0.iter().any(covers) { Ok(()) } else { Err(Stop::Replan) }
     }
 }

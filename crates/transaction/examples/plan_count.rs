@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use hotrow_base::ids::ProcedureId;
 use hotrow_sql::{Compiled, apply, compile, parse_script};
-use hotrow_transaction::actions::{ActionPlan, ActionProgram};
+use hotrow_transaction::actions::{ActionPlanner, ActionProgram, Batch, Wanted};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::frame::Frame;
@@ -63,7 +63,7 @@ fn main() {
     let mut generator = workload.generator(Share::WHOLE, 1, &|name| ProcedureId(id(name) as u32));
     let mut store = ModelStore::new(std::sync::Arc::new(catalog.clone()));
     let (mut invocation, mut frame) = (Invocation::default(), Frame::new());
-    let (mut plan, mut action_plan) = (Plan::default(), ActionPlan::default());
+    let (mut plan, mut planner, mut batch) = <(Plan, ActionPlanner, Batch)>::default();
     let mut made = 0;
     for _ in 0..calls {
         generator.next(&mut invocation);
@@ -74,8 +74,10 @@ fn main() {
                 made += plan.entries().len();
             }
             "actions" => {
-                action_plan.make(&actions[number], &invocation, &mut frame, &mut store).unwrap();
-                made += action_plan.actions().len();
+                batch.clear();
+                let (call, wanted) = ((&actions[number], &invocation), Wanted::ConditionsFirst);
+                planner.add(&mut batch, wanted, call, &mut frame, &mut store).unwrap();
+                made += batch.actions().len();
             }
             _ => {}
         }

@@ -3,9 +3,9 @@
 //! Role         for engines that run the parts of one transaction on several threads: flow graphs
 //!              with phases and rendezvous points (DORA), record actions with a dependency graph
 //!              (LADS), fragments (H-Store). [`ActionProgram::new`] cuts a procedure once,
-//!              [`ActionPlan::make`] forms the actions of a call, a [`Batch`] keeps those of
-//!              many calls, a [`CallRun`] runs them one by one, and [`execute()`] one after
-//!              another, as an example and for tests. Knows no thread.
+//!              [`ActionPlanner::add`] puts the actions of a call into a [`Batch`] of one or many
+//!              calls, a [`CallRun`] runs them one by one, and [`execute()`] one after another, as
+//!              an example and for tests. Knows no thread.
 //! Invariants   I1 the actions of a call, run in any order that respects their dependencies, have
 //!              the outcome of the procedure run from start to end: the same records, the same
 //!              rows, the same error
@@ -34,7 +34,7 @@ mod flat;
 mod flow;
 mod form;
 mod leaf;
-mod plan;
+mod planner;
 mod program;
 mod record;
 mod returns;
@@ -42,11 +42,11 @@ mod run;
 mod shape;
 mod split;
 
-pub use batch::{Batch, BatchAction, BatchCall, BatchEntry, BatchUse};
+pub use batch::{Action, Batch, BatchCall, WhyWhole};
 pub use execute::{Failure, Order, execute};
 pub use explain::{explain_batch, explain_call, explain_in_batch, explain_leaves};
-pub use flat::{FlatAction, FlatLeaf, FlatOutcomes, FlatProgram, FlatSink, Simple};
+pub use flat::{Captured, FlatAction, FlatLeaf, FlatOutcomes, FlatProgram, FlatSink, Simple};
 pub use leaf::{Guard, Input, Leaf};
-pub use plan::{Action, ActionPlan, Instance, Use};
+pub use planner::{ActionPlanner, Wanted};
 pub use program::ActionProgram;
 pub use run::{CallRun, Values};

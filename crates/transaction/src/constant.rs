@@ -1,18 +1,14 @@
 //! Constant expressions, evaluated outside any call: defaults, tests, EXPLAIN.
 
-use std::ops::ControlFlow;
-
-use hotrow_base::datum::Datum;
-use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::value::Value;
 
-use crate::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
+use crate::access::NoRows;
 use crate::catalog::Catalog;
 use crate::frame::Frame;
 use crate::interpret::{NoHook, run};
 use crate::invocation::Invocation;
 use crate::lower::lower;
-use crate::outcome::{SqlError, Stop};
+use crate::outcome::SqlError;
 use crate::program::{
     Expr, Place, Procedure, ResultColumn, RowLocks, Slot, Statement, StatementKind,
 };
@@ -38,7 +34,7 @@ pub fn evaluate(expr: &Expr, now_us: i64) -> Result<Value, SqlError> {
     let program = lower(&Catalog::default(), &procedure)?;
     let mut frame = Frame::new();
     frame.begin(&program, &Invocation { now_us, ..Invocation::default() });
-    if run(&program, 0, &mut frame, &mut NoRecords, &mut NoHook).is_err() {
+    if run(&program, 0, &mut frame, &mut NoRows, &mut NoHook).is_err() {
         let unknown = || SqlError::new(b"XX000", "constant expression stopped without an error");
         return Err(frame.take_error().unwrap_or_else(unknown));
     }
@@ -56,62 +52,4 @@ pub fn special_slots() -> Vec<Slot> {
         slot("now", DataType::TimestampTz),
         slot("row_count", DataType::BigInt),
     ]
-}
-
-/// Records for programs that have none: finds nothing, refuses to write.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct NoRecords;
-
-impl RecordAccess for NoRecords {
-    type Record = ();
-    type Row = [u64];
-
-    fn find(&mut self, _at: &KeyAt<'_>, _intent: Intent) -> Result<Option<()>, Stop> {
-        Ok(None)
-    }
-
-    fn row(&self, _table: TableId, _record: ()) -> &[u64] {
-        &[]
-    }
-
-    fn scan(
-        &mut self,
-        _range: &RangeAt<'_>,
-        _intent: Intent,
-        _visit: impl FnMut((), &[u64]) -> ControlFlow<()>,
-    ) -> Result<(), Stop> {
-        Ok(())
-    }
-
-    fn scan_table(
-        &mut self,
-        _table: TableId,
-        _intent: Intent,
-        _visit: impl FnMut((), &[u64]) -> ControlFlow<()>,
-    ) -> Result<(), Stop> {
-        Ok(())
-    }
-
-    fn update(
-        &mut self,
-        _table: TableId,
-        _record: (),
-        _changes: &[(ColumnId, Datum)],
-        _heap: &[u8],
-    ) -> Result<Inserted, Stop> {
-        Err(Stop::OutOfMemory)
-    }
-
-    fn insert(
-        &mut self,
-        _table: TableId,
-        _row: &[u64],
-        _primary: Option<&KeyAt<'_>>,
-    ) -> Result<Inserted, Stop> {
-        Err(Stop::OutOfMemory)
-    }
-
-    fn remove(&mut self, _table: TableId, _record: ()) -> Result<(), Stop> {
-        Err(Stop::OutOfMemory)
-    }
 }

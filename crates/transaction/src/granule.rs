@@ -33,7 +33,7 @@ use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::key;
 
 use crate::catalog::Catalog;
-use crate::program::{Access, Effect, Expr, Path, Procedure};
+use crate::program::{Access, Effect, Expr, Path, Procedure, SlotId};
 use crate::walk::{self, Site};
 
 pub use columns::ColumnSet;
@@ -367,11 +367,16 @@ fn entries_change(catalog: &Catalog, changed: ColumnSet, index: IndexId) -> bool
     columns.iter().any(|column| changed.may_contain(column.index()))
 }
 
-/// Whether an access reads nothing that changes, where these columns of its table do.
+/// Whether an access reads nothing that changes, where these columns of its table do. What it binds
+/// and does not look at is not read: so an access is as it is without that (see `actions::split`).
 fn reads_unchanged(catalog: &Catalog, changed: ColumnSet, access: &Access) -> bool {
-    let is_changed = |(column, _): &(ColumnId, _)| changed.may_contain(column.index());
+    let exprs = walk::row_exprs(access);
+    let is_read = |bound: SlotId| exprs.iter().any(|expr| walk::reads_any(expr, |s| s == bound));
+    let reads_changed = |&(column, bound): &(ColumnId, SlotId)| {
+        changed.may_contain(column.index()) && is_read(bound)
+    };
     matches!(access.effect, Effect::Read(_))
-        && !access.bind.iter().any(is_changed)
+        && !access.bind.iter().any(reads_changed)
         && path_index(access).is_some_and(|index| !entries_change(catalog, changed, index))
 }
 

@@ -122,6 +122,23 @@ impl Plan {
         self.footprint.clear();
     }
 
+    /// Keys and granules of another call come next: keys go behind those that are there, and the
+    /// footprint is empty.
+    pub(crate) fn begin_call(&mut self) {
+        self.footprint.clear();
+    }
+
+    /// How many entries, and bytes of keys, there are.
+    pub(crate) fn end(&self) -> (usize, usize) {
+        (self.entries.len(), self.arena.len())
+    }
+
+    /// Forgets entries, and bytes of keys, that came later.
+    pub(crate) fn cut_back(&mut self, (entries, bytes): (usize, usize)) {
+        self.entries.truncate(entries);
+        self.arena.truncate(bytes);
+    }
+
     /// The planned keys, in execution order.
     pub fn entries(&self) -> &[Entry] {
         &self.entries

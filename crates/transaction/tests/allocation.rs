@@ -8,7 +8,7 @@ use hotrow_base::datum::Datum;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::SqlType;
 use hotrow_transaction::access::{Inserted, Intent, KeyAt, RangeAt, RecordAccess};
-use hotrow_transaction::actions::{ActionPlan, ActionProgram};
+use hotrow_transaction::actions::{ActionPlanner, ActionProgram, Batch, Wanted};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::granule::Granules;
 use hotrow_transaction::interpret::{NoHook, run};
@@ -252,16 +252,21 @@ fn planning_actions_allocates_nothing_after_warming_up() {
     assert_eq!(program.uncut, None);
     let routing = Routing::infer(&catalog, &granules, [&procedure]).spread_over(5).expect("a few");
     let mut records = fixed_accounts();
-    let (mut frame, mut plan) = (Frame::new(), ActionPlan::default());
+    let (mut frame, mut planner, mut batch) = <(Frame, ActionPlanner, Batch)>::default();
     let mut invocation = Invocation::default();
     let mut call = || {
         invocation.arguments.clear();
         invocation.arguments.push_int_array(0..10);
         invocation.arguments.push_bytes(b"a name");
-        plan.make(&program, &invocation, &mut frame, &mut records).expect("it plans");
-        assert!(plan.actions().len() > 1);
+        batch.clear();
+        let call = (&program, &invocation);
+        for (calls, wanted) in (1..).zip([Wanted::Actions, Wanted::ConditionsFirst, Wanted::Whole])
+        {
+            planner.add(&mut batch, wanted, call, &mut frame, &mut records).expect("it plans");
+            assert!(batch.actions().len() > calls);
+        }
         let mut partitions = PartitionSet::EMPTY;
-        routing.partitions(&catalog, &plan.plan, &mut partitions);
+        routing.partitions(&catalog, &batch.plan, &mut partitions);
         assert_eq!(partitions.len(), 5, "a scan of everything asks all of them");
     };
     for _ in 0..3 {

@@ -194,7 +194,8 @@ impl Conclusion {
             return;
         }
         let invocation = &errand.invocation;
-        let run = CallRun { program: programs.of(invocation.procedure), batch, invocation };
+        let program = programs.of(invocation.procedure);
+        let run = CallRun { program, batch, call, invocation };
         self.lines.clear();
         for action in actions.filter(|&action| graph.executors[action as usize] == TAIL) {
             self.lines.extend_from_slice(batch.lines(&batch.actions()[action as usize]));
@@ -231,7 +232,7 @@ impl Conclusion {
         end.said_before(frame);
         add_rows(frame, instances.end);
         if let CallEnd::Done { rows, touched } = end {
-            run.tell_row_count(number, frame, &values);
+            run.tell_row_count(frame, &values);
             *touched = frame.slot(ROW_COUNT);
             *rows = frame.keep_rows(run.code(instances.start), &mut self.rows);
         }

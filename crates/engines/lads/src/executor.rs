@@ -41,6 +41,8 @@ const LOOK_AHEAD: usize = 6;
 pub struct Executor {
     worker: u16,
     frame: Frame,
+    /// the call that it has begun
+    begun_call: u32,
     /// for flat actions
     flat_frame: Frame,
     /// the procedure whose code that has
@@ -169,6 +171,7 @@ impl Executor {
         Self {
             worker,
             frame: frame(),
+            begun_call: NONE,
             flat_frame: frame(),
             begun: None,
             mail,
@@ -191,7 +194,7 @@ impl Executor {
         let share = &field.graph.shares[usize::from(self.worker)];
         (self.front.tasks, self.front.clock, self.runs) = (share.tasks, 0, 0);
         self.number = field.number;
-        self.begun = None; // there may be other procedures
+        (self.begun, self.begun_call) = (None, NONE); // there may be other procedures and calls
         field.outbox.begin = field.scratch.savepoint();
         let is_own = |message: &mut Message| message.graph == field.number;
         for message in self.early.extract_if(.., is_own) {
@@ -314,7 +317,7 @@ impl Executor {
                 break (number, false);
             };
             let failed = graph.failed(flat.call);
-            let captured = |at| flats.captured(flat, at);
+            let captured = |at| flat.captured.value(&graph.batch, at);
             let outbox = notes.then_some(&mut **outbox);
             if failed < number {
                 // disabled
@@ -384,7 +387,7 @@ impl Executor {
             frame.begin_code(&program.program);
             self.begun = Some(procedure);
         }
-        graph.flats.give(flat, leaf, frame);
+        leaf.give(&graph.batch, flat.captured, frame);
         let before = scratch.savepoint();
         let access = InPlace::resume(schema, scratch, Within(&[]));
         let mut access = access.with_hints(std::slice::from_ref(&flat.hint));
@@ -470,16 +473,17 @@ impl Executor {
         }
         let invocation = &graph.errands[action.call as usize].invocation;
         let program = programs.of(invocation.procedure);
-        let call = CallRun { program, batch, invocation };
+        let call = &batch.calls()[action.call as usize];
+        let call = CallRun { program, batch, call, invocation };
         let before = scratch.savepoint();
         let mut values = graph.cells.of(self.worker);
-        for (at, &line) in batch.lines(action).iter().enumerate() {
+        for &line in batch.lines(action) {
             if graph.failed(action.call) < line {
                 break;
             }
-            match at {
-                0 => call.begin(line, &mut self.frame),
-                _ => self.frame.begin_next(),
+            match std::mem::replace(&mut self.begun_call, action.call) == action.call {
+                true => self.frame.begin_next(),
+                false => call.begin(line, &mut self.frame),
             }
             let access = InPlace::resume(schema, scratch, Within(batch.uses(action)));
             let mut access = access.with_hints(&graph.hints[call.keys(line)]);

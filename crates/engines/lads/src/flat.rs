@@ -1,18 +1,20 @@
 //! Flat actions: those that wait for nothing but their turn in one queue.
 //!
 //! Role         the *queue-oriented* half of a graph: one cache line per action, which has all that
-//!              running it takes, so that no other part of the graph is touched
+//!              running it takes, so that no other part of the graph is touched. What is known of
+//!              a flat call is kept by the batch, as of all calls; its actions are no rows of the
+//!              batch, since half of such a line is the graph's: the record, the place in a queue,
+//!              what was made
 //! Invariants   I1 the flat actions of a call follow one another, in the order of its procedure
 //!              I2 `made` of an action -> stored by its executor, read by the builder behind a
 //!              barrier, so that Relaxed is enough
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use hotrow_base::datum::Datum;
 use hotrow_engine::planning;
 use hotrow_engine::schema::Schema;
-use hotrow_transaction::actions::{BatchUse, FlatAction, FlatLeaf, FlatSink};
-use hotrow_transaction::frame::Frame;
+use hotrow_transaction::actions::{Captured, FlatAction, FlatLeaf, FlatSink};
+use hotrow_transaction::plan::Granule;
 
 use crate::programs::Programs;
 use crate::queue::{Place, Queues};
@@ -35,8 +37,8 @@ pub struct Flat {
     pub next: Place,
     /// what it runs: the number of a leaf among those of all procedures
     pub code: u32,
-    /// the first of its captured values
-    pub captured: u32,
+    /// its captured values
+    pub captured: Captured,
     /// where its other outputs are kept
     pub more: u32,
     key_bytes: u8,
@@ -74,9 +76,6 @@ impl Flat {
 pub struct Flats {
     /// the actions
     pub all: Vec<Flat>,
-    /// captured values, with ranges of `bytes`
-    captured: Vec<Datum>,
-    bytes: Vec<u8>,
     /// how many outputs there are besides first ones
     pub more: u32,
     /// of the call that is being planned: how each of its actions is to be hung up
@@ -110,8 +109,6 @@ impl Flats {
     /// Forgets all actions, keeps the memory.
     pub fn clear(&mut self) {
         self.all.clear();
-        self.captured.clear();
-        self.bytes.clear();
         self.pending.clear();
         self.more = 0;
     }
@@ -126,8 +123,7 @@ impl Flats {
         self.all.is_empty()
     }
 
-    /// Forgets the actions of a call that turned out not to be flat. Their captured values stay
-    /// until all are forgotten.
+    /// Forgets the actions of a call that turned out not to be flat.
     pub fn cut_back(&mut self, end: usize) {
         self.all.truncate(end);
         self.pending.clear();
@@ -143,36 +139,16 @@ impl Flats {
             action.hint = planning::hint(schema, leaf.index, action.key(), hash);
             let head = u64::from_be_bytes(*action.key.first_chunk().expect("it is longer"));
             let (space, mode) = leaf.granule();
-            queues.hang_flat(at as u32, &BatchUse { lock, space, head, mode }, all);
-        }
-    }
-
-    /// A value that an action captures, without its bytes.
-    #[inline]
-    pub fn captured(&self, flat: &Flat, number: usize) -> Datum {
-        self.captured[flat.captured as usize + number]
-    }
-
-    /// Puts the values that an action captures into a frame.
-    #[inline]
-    pub fn give(&self, flat: &Flat, leaf: &FlatLeaf, frame: &mut Frame) {
-        let first = flat.captured as usize;
-        for (at, &slot) in leaf.captured.iter().enumerate() {
-            let datum = self.captured[first + at];
-            let datum = match leaf.captures_bytes(at) && !datum.is_null() {
-                true => frame.machine.keep(&self.bytes[datum.as_range().range()]),
-                false => datum,
-            };
-            frame.set_slot(slot, datum);
+            queues.hang_flat(at as u32, &Granule::of_lock(lock, space, mode), head, all);
         }
     }
 }
 
 impl FlatSink for Taker<'_> {
     #[inline]
-    fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf, frame: &Frame) -> bool {
+    fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf) -> bool {
         let Self { flats, queues, schema, call, first_code } = self;
-        let FlatAction { leaf: number, key, hash, lock } = action;
+        let FlatAction { leaf: number, key, hash, lock, captured } = action;
         if key.len() > KEY_BYTES_MAX {
             return false;
         }
@@ -180,17 +156,6 @@ impl FlatSink for Taker<'_> {
         queues.prefetch(lock);
         let mut padded = [0; KEY_BYTES_MAX];
         padded[..key.len()].copy_from_slice(key);
-        let captured = flats.captured.len() as u32;
-        for (at, &slot) in leaf.captured.iter().enumerate() {
-            let datum = frame.slot(slot);
-            flats.captured.push(match leaf.captures_bytes(at) && !datum.is_null() {
-                true => {
-                    let bytes = &frame.heap()[datum.as_range().range()];
-                    Datum::of_bytes(bytes, &mut flats.bytes)
-                }
-                false => datum,
-            });
-        }
         let more = flats.more;
         flats.more += leaf.outputs.len().saturating_sub(1) as u32;
         flats.pending.push(Pending { lock, hash });

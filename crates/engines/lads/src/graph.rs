@@ -83,7 +83,6 @@ pub struct Graph {
     edges: Vec<(u32, u32)>,
     /// queues that all workers read
     spread: Vec<u32>,
-    by_phase: Vec<(u32, u32)>,
 }
 
 /// A worker's part of a graph.
@@ -133,8 +132,9 @@ impl Graph {
         let Self { batch, hints, .. } = self;
         let new = &batch.entries()[hints.len()..];
         hints.extend(
-            new.iter()
-                .map(|entry| planning::hint(schema, entry.index, batch.key(entry), entry.hash)),
+            new.iter().map(|entry| {
+                planning::hint(schema, entry.index, batch.plan.key(entry), entry.hash)
+            }),
         );
     }
 
@@ -142,29 +142,25 @@ impl Graph {
     /// granules.
     pub fn hang_last(&mut self) {
         self.note_call(None);
-        let Self { batch, queues, by_phase, flats, .. } = self;
+        let Self { batch, queues, flats, .. } = self;
         let call = batch.calls().last().expect("one was added");
         queues.make_room(batch.all_uses().len());
-        // Phases ascend along dependencies, numbers need not (I2 of queues).
-        let numbers = batch.actions_of(call);
-        by_phase.clear();
-        by_phase.extend(numbers.map(|at| (batch.actions()[at as usize].phase, at)));
-        by_phase.sort_unstable();
-        for &(_, number) in &*by_phase {
+        // Phase by phase (I2 of queues).
+        for number in batch.actions_of(call) {
             let action = &batch.actions()[number as usize];
             for (at, used) in batch.places_of_uses(action).zip(batch.uses(action)) {
-                queues.hang(number, at, used, &mut flats.all);
+                queues.hang(number, at, used, || batch.head(used), &mut flats.all);
             }
         }
     }
 
-    /// Adds a call whose flat actions, from number `first` on, have been taken.
-    pub fn add_flat(&mut self, schema: &Schema, programs: &Programs, first: usize) {
+    /// Hangs the flat actions of the call that was added to the batch last, from number `first`
+    /// on, into the queues of their granules.
+    pub fn hang_flat(&mut self, schema: &Schema, programs: &Programs, first: usize) {
         if let Some(last) = self.flats.all[first..].last_mut() {
             last.is_last = true;
         }
         self.flats.settle(schema, programs, &mut self.queues);
-        self.batch.add_empty();
         self.note_call(Some((first as u32, self.flats.len() as u32)));
     }
 
@@ -201,7 +197,7 @@ impl Graph {
         successors.clear();
         successors_end.clear();
         executors.clear();
-        executors.extend(actions.iter().map(|action| if action.is_pure { TAIL } else { 0 }));
+        executors.extend(actions.iter().map(|action| if action.is_pure() { TAIL } else { 0 }));
         batch.dependencies().iter().for_each(|&(from, _)| executors[from as usize] = 0);
         waits.clear();
         waits.extend(actions.iter().map(|action| AtomicU32::new(batch.uses(action).len() as u32)));

@@ -15,8 +15,8 @@
 use hotrow_base::ids::IndexId;
 use hotrow_base::numbering::Numbering;
 use hotrow_base::pool::NONE;
-use hotrow_transaction::actions::BatchUse;
 use hotrow_transaction::granule::{self, LockMode, Space};
+use hotrow_transaction::plan::Granule;
 
 use crate::flat::Flat;
 
@@ -170,23 +170,37 @@ impl Queues {
         self.links.resize(uses, none);
     }
 
-    /// Hangs an action behind the latest one on a granule. `at`: the number of its use.
+    /// Hangs an action behind the latest one on a granule. `at`: the number of its use; `head`:
+    /// the first bytes of the granule's key, asked for if it has no queue yet.
     #[inline]
-    pub fn hang(&mut self, action: u32, at: u32, granule: &BatchUse, flats: &mut [Flat]) {
-        let (queue, begins_run) = self.append(Place::of_link(at), granule, flats);
+    pub fn hang(
+        &mut self,
+        action: u32,
+        at: u32,
+        granule: &Granule,
+        head: impl FnOnce() -> u64,
+        flats: &mut [Flat],
+    ) {
+        let (queue, begins_run) = self.append(Place::of_link(at), granule, head, flats);
         self.links[at as usize] = Link { action, queue, next: Place::END, begins_run };
     }
 
     /// As [`Queues::hang`], for a flat action.
     #[inline]
-    pub fn hang_flat(&mut self, at: u32, granule: &BatchUse, flats: &mut [Flat]) {
-        let (_, begins_run) = self.append(Place::of_flat(at), granule, flats);
+    pub fn hang_flat(&mut self, at: u32, granule: &Granule, head: u64, flats: &mut [Flat]) {
+        let (_, begins_run) = self.append(Place::of_flat(at), granule, || head, flats);
         flats[at as usize].begins_run = begins_run;
     }
 
     /// Appends a place to the queue of a granule: which that is, and whether it begins a run.
     #[inline]
-    fn append(&mut self, at: Place, granule: &BatchUse, flats: &mut [Flat]) -> (u32, bool) {
+    fn append(
+        &mut self,
+        at: Place,
+        granule: &Granule,
+        head: impl FnOnce() -> u64,
+        flats: &mut [Flat],
+    ) -> (u32, bool) {
         let Self { all, links, numbers } = self;
         let is = |number: u32| all[number as usize].lock == granule.lock;
         let next = all.len() as u32;
@@ -206,7 +220,7 @@ impl Queues {
                 (number, !joins)
             }
             None => {
-                let &BatchUse { lock, space, head, mode } = granule;
+                let (&Granule { lock, space, mode, .. }, head) = (granule, head());
                 let (first, last, only_reads) = (at, at, at.is_flat());
                 all.push(Queue { lock, space, head, weight: 1, first, last, mode, only_reads });
                 let begin = |number: u32| granule::lock_hash(all[number as usize].lock) as usize;
@@ -234,8 +248,8 @@ mod tests {
             // Every other action is on a granule of its own.
             for (link, lock) in [(2 * at, 7), (2 * at + 1, 8 + u64::from(at))] {
                 let lock = lock * LOCK_ID_STEP;
-                let granule = BatchUse { lock, space: Space::Index(IndexId(0)), head: 0, mode };
-                queues.hang(at, link, &granule, &mut []);
+                let granule = Granule::of_lock(lock, Space::Index(IndexId(0)), mode);
+                queues.hang(at, link, &granule, || 0, &mut []);
             }
         }
         assert_eq!(queues.all.len(), 1 + modes.len());

@@ -22,7 +22,7 @@ use hotrow_engine::schema::{KnownSchema, Schema};
 use hotrow_engine::source::{CallSource, Fetch};
 use hotrow_engine::statistics::{Activity, Stopwatch};
 use hotrow_engine::worker::{Call, Errand, Next};
-use hotrow_transaction::actions::ActionPlan;
+use hotrow_transaction::actions::{ActionPlanner, Wanted};
 use hotrow_transaction::outcome::Stop;
 
 use crate::conclusion::{Conclusion, Remains};
@@ -52,7 +52,7 @@ pub struct Worker {
     conclusion: Conclusion,
     /// the call that is being planned, or whose end is being told
     desk: Call,
-    plan: ActionPlan,
+    planner: ActionPlanner,
     /// for trial reads, and for calls that run alone
     scratch: Scratch,
     habits: Habits,
@@ -86,7 +86,7 @@ impl Worker {
             executor: Executor::new(number as u16, mail, step_budget),
             conclusion: Conclusion::default(),
             desk: Call::new(step_budget),
-            plan: ActionPlan::default(),
+            planner: ActionPlanner::default(),
             scratch: Scratch::new(id),
             habits: Habits::default(),
             deferred: Vec::new(),
@@ -287,7 +287,7 @@ impl Worker {
 
     /// Plans the call on the desk.
     fn plan(&mut self, schema: &Schema, programs: &Programs, graph: &mut Graph) {
-        let Self { desk, plan, scratch, habits, .. } = self;
+        let Self { desk, planner, scratch, habits, .. } = self;
         let Call { invocation, procedure, frame, .. } = desk;
         if procedure.is_none() {
             graph.batch.add_empty();
@@ -295,31 +295,29 @@ impl Worker {
             return;
         }
         let program = programs.of(invocation.procedure);
-        let whole = habits.runs_whole(invocation.procedure);
+        let wanted = match habits.runs_whole(invocation.procedure) {
+            true => Wanted::Whole,
+            false => Wanted::ConditionsFirst,
+        };
         if let Some(flat) = &program.flat
-            && !whole
+            && wanted != Wanted::Whole
         {
             let (first, call) = (graph.flats.len(), graph.calls() as u32);
             let first_code = programs.first_code(invocation.procedure);
             let (flats, queues) = (&mut graph.flats, &graph.queues);
             let mut taker = Taker { flats, queues, schema, call, first_code };
-            if flat.plan(invocation, frame, &mut taker) {
-                return graph.add_flat(schema, programs, first);
+            if flat.plan(&mut graph.batch, invocation, frame, &mut taker) {
+                return graph.hang_flat(schema, programs, first);
             }
             graph.flats.cut_back(first);
         }
         let mut access = TrialReads::new(schema, scratch);
-        match plan.make(program, invocation, frame, &mut access) {
+        let (call, batch) = ((program, &*invocation), &mut graph.batch);
+        match planner.add(batch, wanted, call, frame, &mut access) {
+            Ok(()) => graph.note_hints(schema),
             Err(stop) => {
                 graph.refused.push((graph.calls() as u32, stop));
                 graph.batch.add_empty();
-            }
-            Ok(()) => {
-                match whole || !plan.put_conditions_first() {
-                    true => graph.batch.add_whole(&plan.plan),
-                    false => graph.batch.add(plan),
-                }
-                graph.note_hints(schema);
             }
         }
         graph.hang_last();

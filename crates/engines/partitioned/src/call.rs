@@ -15,7 +15,7 @@ use hotrow_base::sync::Latch;
 use hotrow_engine::worker::Call;
 use hotrow_flow::cells::Cells;
 use hotrow_flow::node::Address;
-use hotrow_transaction::actions::{ActionPlan, ActionProgram, Batch, CallRun};
+use hotrow_transaction::actions::{ActionProgram, Batch, CallRun};
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::frame::{Frame, RowStore, StoredRows};
 use hotrow_transaction::invocation::Invocation;
@@ -151,10 +151,10 @@ impl Outcome {
 }
 
 impl Shared {
-    /// The call as a batch of one, with its program.
+    /// The call, which is in parts, as a batch of one, with its program.
     pub fn run(&self) -> CallRun<'_> {
         let Self { invocation, batch, .. } = self;
-        CallRun { program: self.program(), batch, invocation }
+        CallRun { program: self.program(), batch, call: &batch.calls()[0], invocation }
     }
 
     /// Its procedure as actions.
@@ -188,15 +188,15 @@ impl Shared {
         &self.outcomes[number]
     }
 
-    /// Has it run in the actions that it was planned into; false, and nothing is done, if some of
-    /// them belong to no one partition.
-    pub fn take_parts(&mut self, plan: &ActionPlan) -> bool {
+    /// Has it run in the actions that it was planned into, the only ones in `batch`, which gets
+    /// other memory; false, and nothing is done, if some of them belong to no one partition.
+    pub fn take_parts(&mut self, batch: &mut Batch) -> bool {
         let world = self.world.as_deref().expect("it was planned");
-        if plan.is_whole() || !self.schedule.make(plan, world, &mut self.participants) {
+        let is_whole = batch.calls()[0].whole.is_some();
+        if is_whole || !self.schedule.make(batch, world, &mut self.participants) {
             return false;
         }
-        self.batch.clear();
-        self.batch.add(plan);
+        std::mem::swap(&mut self.batch, batch);
         self.how = How::InParts;
         self.make_room();
         true

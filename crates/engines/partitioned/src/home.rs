@@ -37,7 +37,7 @@ use hotrow_engine::worker::{Call, Next};
 use hotrow_flow::exchange::Exchange;
 use hotrow_flow::node::Address;
 use hotrow_log::position::Position;
-use hotrow_transaction::actions::ActionPlan;
+use hotrow_transaction::actions::{ActionPlanner, Batch, Wanted};
 use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::program::ROW_COUNT;
 use hotrow_transaction::routing::{Lies, PartitionSet};
@@ -79,7 +79,9 @@ pub struct Home {
     ended: Vec<Arc<Shared>>,
     /// for calls to come
     unused: Vec<Arc<Shared>>,
-    plan: ActionPlan,
+    planner: ActionPlanner,
+    /// the call that is being planned
+    batch: Batch,
     /// for trial reads
     scratch: Scratch,
     /// of a call whose rows are put together: instance, who has them, and the place there
@@ -106,7 +108,8 @@ impl Home {
             free_slots: Vec::new(),
             ended: Vec::new(),
             unused: Vec::new(),
-            plan: ActionPlan::default(),
+            planner: ActionPlanner::default(),
+            batch: Batch::default(),
             returned: Vec::new(),
         }
     }
@@ -257,24 +260,25 @@ impl Home {
         world: &Arc<World>,
         exchange: &mut Exchange<Told>,
     ) {
-        let Self { plan, scratch, .. } = self;
+        let Self { planner, batch, scratch, .. } = self;
         let Call { invocation, frame, .. } = &mut single.call;
-        let program = world.program(invocation.procedure);
+        let call = (world.program(invocation.procedure), &*invocation);
         let mut access = TrialReads::new(&world.schema, scratch);
-        if let Err(stop) = plan.make(program, invocation, frame, &mut access) {
+        batch.clear();
+        if let Err(stop) = planner.add(batch, Wanted::Actions, call, frame, &mut access) {
             return self.end(single, Err(stop), world, exchange);
         }
         let own = self.number % world.partitions();
-        let set = lower(&world.owners, &world.schema.catalog, &plan.plan, own);
+        let set = lower(&world.owners, &world.schema.catalog, &batch.plan, own);
         if let (1, Some(PartitionId(one))) = (set.len(), set.iter().next()) {
             single.bounds = Bounds::Footprint;
-            std::mem::swap(&mut single.call.plan, &mut plan.plan);
+            std::mem::swap(&mut single.call.plan, &mut batch.plan);
             return self.send_single(single, one, exchange);
         }
-        self.send_multi(single, world, exchange, |shared, plan| {
-            if as_whole || !shared.take_parts(plan) {
+        self.send_multi(single, world, exchange, |shared, batch| {
+            if as_whole || !shared.take_parts(batch) {
                 shared.take_whole(Bounds::Footprint, &set);
-                std::mem::swap(&mut shared.plan, &mut plan.plan);
+                std::mem::swap(&mut shared.plan, &mut batch.plan);
             }
         });
     }
@@ -293,7 +297,7 @@ impl Home {
         mut single: Parcel,
         world: &Arc<World>,
         exchange: &mut Exchange<Told>,
-        fill: impl FnOnce(&mut Shared, &mut ActionPlan),
+        fill: impl FnOnce(&mut Shared, &mut Batch),
     ) {
         if self.unused.is_empty() {
             self.take_back();
@@ -308,7 +312,7 @@ impl Home {
         std::mem::swap(&mut content.invocation, &mut single.call.invocation);
         content.procedure.clone_from(&single.call.procedure);
         content.world = Some(Arc::clone(world));
-        fill(content, &mut self.plan);
+        fill(content, &mut self.batch);
         self.away[slot] = Some(single);
         let to = self.crew.seats.coordinator(self.number % self.coordinators);
         exchange.send(to, Message::Begin(Multi(shared)));
@@ -400,7 +404,7 @@ impl Home {
         match multi.how {
             How::InParts => {
                 let values = multi.cells.of(multi.coordinator() as u16);
-                multi.run().tell_row_count(0, frame, &values);
+                multi.run().tell_row_count(frame, &values);
             }
             How::AsWhole(_) => {
                 let touched = multi.outcome(0).lock().touched;

@@ -14,7 +14,7 @@ use hotrow_transaction::routing::{PartitionSet, RoutingRule};
 pub fn lower(owners: &Owners, catalog: &Catalog, plan: &Plan, home: u16) -> PartitionSet {
     let mut set = PartitionSet::EMPTY;
     for granule in plan.footprint().granules() {
-        match owner_of(owners, catalog, plan, granule, granule.mode) {
+        match owner_of(owners, catalog, plan, granule) {
             Owner::Nobody => {}
             Owner::One(owner) => set.insert(PartitionId(owner)),
             Owner::All => set.insert_all(owners.count()),
@@ -47,22 +47,16 @@ pub enum Owner {
     All,
 }
 
-/// The owner of a granule of a plan, held in this mode.
-pub fn owner_of(
-    owners: &Owners,
-    catalog: &Catalog,
-    plan: &Plan,
-    granule: &Granule,
-    mode: LockMode,
-) -> Owner {
+/// The owner of a granule of a plan.
+pub fn owner_of(owners: &Owners, catalog: &Catalog, plan: &Plan, granule: &Granule) -> Owner {
     if is_replicated(owners, catalog, granule.space) {
         // Whoever writes has all others stand still: they hold at least one partition.
-        return match mode {
+        return match granule.mode {
             LockMode::IntentShared | LockMode::Shared => Owner::Nobody,
             LockMode::IntentExclusive | LockMode::Exclusive => Owner::All,
         };
     }
-    match (granule.space, mode) {
+    match (granule.space, granule.mode) {
         (Space::Table(_), LockMode::IntentShared | LockMode::IntentExclusive) => Owner::Nobody,
         (Space::Table(_), _) => Owner::All,
         (Space::Index(_), _) => Owner::One(owners.of(catalog, plan, granule)),

@@ -7,7 +7,7 @@
 //!              go, or, if they come from several partitions, at the coordinator between two rounds
 //! Invariants   I1 an action's round is no earlier than that of any it depends on, and later where
 //!              somebody else runs that; of one partition and round, they run in the order of
-//!              phases, which ascend along dependencies
+//!              their numbers, which ascend along dependencies
 //! Source       partitioned.txt 3.1 (fragments) and 3.3 (application code between rounds)
 
 #[cfg(test)]
@@ -16,7 +16,7 @@ mod tests;
 use std::ops::Range;
 
 use hotrow_base::ids::PartitionId;
-use hotrow_transaction::actions::{Action, ActionPlan};
+use hotrow_transaction::actions::{Action, Batch};
 use hotrow_transaction::routing::PartitionSet;
 
 use crate::lower::{Owner, owner_of};
@@ -32,7 +32,6 @@ pub struct Step {
     who: u16,
     /// when
     round: u32,
-    phase: u32,
     /// which of the call's actions
     pub action: u32,
     /// the first instance in it that may end the call; none: none may
@@ -47,29 +46,26 @@ pub struct Schedule {
     /// by action: whose it is
     owners: Vec<Option<u16>>,
     /// by action: who runs it, and when
-    places: Vec<Option<(u16, u32)>>,
-    by_phase: Vec<(u32, u32)>,
+    places: Vec<(u16, u32)>,
 }
 
 impl Schedule {
-    /// Makes that of a planned call, and lists its partitions, each with the last round in which
-    /// there is something to do there; false if an action belongs to no one partition, or there are
-    /// fewer than two of these.
+    /// Makes that of a planned call, the only one in `batch`, and lists its partitions, each with
+    /// the last round in which there is something to do there; false if an action belongs to no one
+    /// partition, or there are fewer than two of these.
     pub fn make(
         &mut self,
-        plan: &ActionPlan,
+        batch: &Batch,
         world: &World,
         participants: &mut Vec<(u16, u32)>,
     ) -> bool {
-        let actions = plan.actions();
+        let actions = batch.actions();
         self.steps.clear();
         self.places.clear();
-        self.places.resize(actions.len(), None);
         self.owners.clear();
-        self.by_phase.clear();
         let mut partitions = PartitionSet::EMPTY;
-        for (number, action) in (0..).zip(actions) {
-            self.owners.push(match owner_of_action(plan, action, world) {
+        for action in actions {
+            self.owners.push(match owner_of_action(batch, action, world) {
                 Owner::Nobody => None,
                 Owner::One(owner) => {
                     partitions.insert(PartitionId(owner));
@@ -77,18 +73,14 @@ impl Schedule {
                 }
                 Owner::All => return false,
             });
-            self.by_phase.push((action.phase, number));
         }
         let Some(PartitionId(first)) = partitions.iter().next() else { return false };
-        self.by_phase.sort_unstable();
-        for at in 0..actions.len() {
-            let (phase, number) = self.by_phase[at];
-            let action = &actions[number as usize];
-            let (who, round) = self.place(plan, number, first);
-            self.places[number as usize] = Some((who, round));
-            let first = plan.leaves(action).first().copied();
+        for (number, action) in (0..).zip(actions) {
+            let (who, round) = self.place(batch, number, first);
+            self.places.push((who, round));
+            let first = batch.lines(action).first().copied();
             let stops_at = first.filter(|_| action.may_stop);
-            self.steps.push(Step { who, round, phase, action: number, stops_at });
+            self.steps.push(Step { who, round, action: number, stops_at });
         }
         if partitions.len() < 2 {
             return false;
@@ -103,18 +95,18 @@ impl Schedule {
     }
 
     /// Who runs an action, and when. `first`: one of the call's partitions.
-    fn place(&self, plan: &ActionPlan, number: u32, first: u16) -> (u16, u32) {
-        let before = plan.dependencies().iter().filter(|&&(_, to)| to == number);
-        let before = before.filter_map(|&(from, _)| self.places[from as usize]);
+    fn place(&self, batch: &Batch, number: u32, first: u16) -> (u16, u32) {
+        let before = batch.dependencies().iter().filter(|&&(_, to)| to == number);
+        let before = before.map(|&(from, _)| self.places[from as usize]);
         let who = self.owners[number as usize].unwrap_or_else(|| {
             let mut makers = before.clone().map(|(who, _)| who);
             let maker = makers.next();
             let only = maker.filter(|&one| makers.all(|other| other == one));
-            match (only, plan.actions()[number as usize].writes) {
+            match (only, batch.actions()[number as usize].writes) {
                 // A row without a key lies where it is inserted; the coordinator has no rows.
                 (None | Some(COORDINATOR), true) => first,
                 (Some(one), _) => one,
-                (None, false) if maker.is_none() => self.first_taker(plan, number),
+                (None, false) if maker.is_none() => self.first_taker(batch, number),
                 (None, false) => COORDINATOR,
             }
         });
@@ -127,8 +119,8 @@ impl Schedule {
     }
 
     /// Whose action is the first that waits for this one; if that is nobody's, the coordinator.
-    fn first_taker(&self, plan: &ActionPlan, number: u32) -> u16 {
-        let takers = plan.dependencies().iter().filter(|&&(from, _)| from == number);
+    fn first_taker(&self, batch: &Batch, number: u32) -> u16 {
+        let takers = batch.dependencies().iter().filter(|&&(from, _)| from == number);
         let mut owners = takers.filter_map(|&(_, to)| self.owners[to as usize]);
         owners.next().unwrap_or(COORDINATOR)
     }
@@ -169,11 +161,10 @@ impl Schedule {
 }
 
 /// Whose an action is: nobody's if it works on values alone.
-fn owner_of_action(plan: &ActionPlan, action: &Action, world: &World) -> Owner {
+fn owner_of_action(batch: &Batch, action: &Action, world: &World) -> Owner {
     let catalog = &world.schema.catalog;
-    plan.uses(action).iter().fold(Owner::Nobody, |owner, used| {
-        let granule = plan.granule(used.granule);
-        match (owner, owner_of(&world.owners, catalog, &plan.plan, granule, used.mode)) {
+    batch.uses(action).iter().fold(Owner::Nobody, |owner, used| {
+        match (owner, owner_of(&world.owners, catalog, &batch.plan, used)) {
             (owner, Owner::Nobody) => owner,
             (Owner::Nobody, other) => other,
             (Owner::One(one), Owner::One(other)) if one == other => owner,

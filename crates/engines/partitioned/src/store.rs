@@ -19,14 +19,13 @@ use hotrow_engine::protection::{Ahead, Alone, Planned, Within};
 use hotrow_engine::schema::Schema;
 use hotrow_engine::worker::Call;
 use hotrow_log::position::Position;
-use hotrow_transaction::actions::BatchUse;
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::granule::{LockMode, LockRequest, Space};
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Conflict, Stop};
-use hotrow_transaction::plan::Plan;
+use hotrow_transaction::plan::{Granule, Plan};
 use hotrow_transaction::program::ROW_COUNT;
 
 use crate::call::{Bounds, How, Multi, Outcome, Parcel, Shared, Single};
@@ -313,7 +312,7 @@ impl LockingStore for Rows {
         let World { schema, owners, .. } = &*self.world;
         let granules = call.plan.footprint().granules().iter();
         let own = granules.filter(|granule| {
-            owner_of(owners, &schema.catalog, &call.plan, granule, granule.mode) != Owner::Nobody
+            owner_of(owners, &schema.catalog, &call.plan, granule) != Owner::Nobody
         });
         locks.extend(own.map(|granule| LockRequest::new(granule.lock, granule.mode)));
     }
@@ -328,7 +327,7 @@ impl LockingStore for Rows {
         locks.push(LockRequest::new(partition_lock(), LockMode::IntentExclusive));
         let steps = multi.schedule.of_partition(self.partition, round);
         let uses = |step: &Step| multi.batch.uses(&multi.batch.actions()[step.action as usize]);
-        let is_granule = |held: &&BatchUse| matches!(held.space, Space::Index(_));
+        let is_granule = |held: &&Granule| matches!(held.space, Space::Index(_));
         for held in steps.iter().flat_map(uses).filter(is_granule) {
             if locks.iter().any(|lock| lock.lock() == held.lock) {
                 continue;

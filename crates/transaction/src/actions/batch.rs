@@ -1,261 +1,291 @@
 //! The actions of many calls side by side, in a few lists that are used again batch after batch.
 //!
 //! Role         what an engine keeps of planned calls until it has run them: filled by
-//!              [`Batch::add`] from one [`ActionPlan`] after the other, read by all threads that
-//!              run actions ([`super::run`]). Knows no thread and no graph
-//! Invariants   I1 all numbers in it (of instances, values, entries, actions) are the batch's, and
-//!              those of one call follow one another
+//!              [`ActionPlanner::add`](super::ActionPlanner::add), read by all threads that run
+//!              actions ([`super::run`]). Knows no thread and no graph
+//! Invariants   I1 what belongs to one call stands together. Numbers of actions, of instances
+//!              (runs of leaves) and of dependencies are the batch's; inside an instance they count
+//!              from the call's first ones, so that what calls of one shape have in common is
+//!              copied as it is
 //!              I2 nothing is allocated once its lists have grown to the size of a batch
 //! Source       lads.txt 4.2.3 (transactions decomposed into record actions, batch by batch)
 
 use std::ops::Range;
 
 use hotrow_base::datum::Datum;
-use hotrow_base::ids::IndexId;
+use hotrow_base::pool::NONE;
 
-use super::plan::{ActionPlan, NONE};
 use super::program::Kept;
-use crate::granule::{LockMode, Space};
-use crate::plan::{Granule, Plan};
+use super::shape::Form;
+use crate::frame::{Frame, Machine};
+use crate::plan::{Entry, Granule, Plan};
+use crate::program::SlotId;
 
 /// A call of a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchCall {
+    /// why it is one action, if it is one for such a reason
+    pub whole: Option<WhyWhole>,
     actions: (u32, u32),
     instances: (u32, u32),
+    /// the first of its inputs
+    pub(super) inputs: u32,
+    /// the first of its values
+    pub(super) values: u32,
+    /// the first of its known values
+    pub(super) known: u32,
+    /// the first of its planned keys
+    pub(super) keys: u32,
     /// the value its caller hears as row count; [`NONE`]: none
     pub(super) row_count: u32,
 }
 
+/// Why a call is one action.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WhyWhole {
+    /// its procedure cannot be cut
+    Uncut,
+    /// planning takes more steps than a call may
+    TooLong,
+    /// its conditions cannot come before all of its changes, as was wanted
+    DecidesLate,
+    /// that was wanted
+    Wanted,
+}
+
 /// A run of a leaf.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BatchInstance {
+pub(super) struct Instance {
     /// which; none: the whole procedure
     pub(super) leaf: Option<u16>,
-    /// guards' conditions, then inputs, then old values of outputs: places among inputs
-    pub(super) values: (u32, u32),
+    /// places among inputs: guards' conditions, then inputs, then, when there are guards, the old
+    /// values of outputs
+    pub(super) inputs: (u32, u32),
     /// the first of its outputs
     pub(super) made: u32,
-    /// planned keys: places among entries
+    /// planned keys
     pub(super) keys: (u32, u32),
 }
 
 /// A value that leaves hand on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BatchValue {
-    /// what it is, if it is known; with ranges of the batch's bytes and elements
-    pub(super) known: Datum,
-    pub(super) is_known: bool,
-    pub(super) live: bool,
-    pub(super) passes: bool,
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Value {
+    /// its place among known values; [`NONE`]: a leaf makes it
+    pub(super) known: u32,
     pub(super) kept: Kept,
+    /// somebody needs it
+    pub(super) live: bool,
+    /// somebody needs it even when its maker is disabled: then it is the old value of its slot
+    pub(super) passes: bool,
 }
 
-/// A key that planning computed.
+/// What one thread runs from start to end.
 #[derive(Clone, Copy, Debug)]
-pub struct BatchEntry {
-    start: u32,
-    len: u32,
-    pub(super) site: u16,
-    /// the index
-    pub index: IndexId,
-    /// its hash
-    pub hash: u64,
-}
-
-/// An action.
-#[derive(Clone, Copy, Debug)]
-pub struct BatchAction {
+pub struct Action {
     /// the call it is of
     pub call: u32,
-    /// actions it depends on have lower ones
+    /// actions it depends on have lower ones; those of one phase may run at once
     pub phase: u32,
-    /// it works on values alone, and reads tables that nobody writes
-    pub is_pure: bool,
-    /// see [`Action::meets_own`](super::Action::meets_own)
+    /// one of its leaves may end the call
+    pub may_stop: bool,
+    /// in one of its leaves the program decides whether the call goes on
+    pub decides: bool,
+    /// it may meet what another action of the call has changed: without that its outcome would be
+    /// another one
     pub meets_own: bool,
-    lines: (u32, u32),
-    uses: (u32, u32),
+    /// one of its leaves changes records
+    pub writes: bool,
+    pub(super) lines: (u32, u32),
+    pub(super) uses: (u32, u32),
 }
 
-/// A granule that an action works in.
-#[derive(Clone, Copy, Debug)]
-pub struct BatchUse {
-    /// identity of its lock
-    pub lock: u64,
-    /// its lock space
-    pub space: Space,
-    /// how it is used
-    pub mode: LockMode,
-    /// the first bytes of its key, as a number that ascends with keys
-    pub head: u64,
+impl Action {
+    /// Whether it works on values alone, and reads tables and columns that nobody writes.
+    #[inline]
+    pub const fn is_pure(&self) -> bool {
+        self.uses.0 == self.uses.1 && !self.writes
+    }
 }
 
 /// See the module.
 #[derive(Default, Debug)]
 pub struct Batch {
+    /// the planned keys of all calls, and the footprint of the one that was added last
+    pub plan: Plan,
     pub(super) calls: Vec<BatchCall>,
-    pub(super) instances: Vec<BatchInstance>,
-    pub(super) values: Vec<BatchValue>,
+    pub(super) instances: Vec<Instance>,
     pub(super) inputs: Vec<u32>,
+    pub(super) values: Vec<Value>,
+    /// known values, with ranges of bytes and elements
+    pub(super) known: Vec<Datum>,
     pub(super) bytes: Vec<u8>,
     pub(super) elements: Vec<Datum>,
-    pub(super) entries: Vec<BatchEntry>,
-    key_bytes: Vec<u8>,
-    actions: Vec<BatchAction>,
+    actions: Vec<Action>,
     lines: Vec<u32>,
-    uses: Vec<BatchUse>,
+    uses: Vec<Granule>,
     dependencies: Vec<(u32, u32)>,
+}
+
+/// Where in a batch a call begins that is being planned.
+pub(super) struct Begun {
+    plan: (usize, usize),
+    known: usize,
+    bytes: usize,
+    elements: usize,
 }
 
 impl Batch {
     /// Forgets all calls, keeps the memory.
     pub fn clear(&mut self) {
+        self.plan.clear();
         self.calls.clear();
         self.instances.clear();
-        self.values.clear();
         self.inputs.clear();
+        self.values.clear();
+        self.known.clear();
         self.bytes.clear();
         self.elements.clear();
-        self.entries.clear();
-        self.key_bytes.clear();
         self.actions.clear();
         self.lines.clear();
         self.uses.clear();
         self.dependencies.clear();
     }
 
-    /// Adds a call that does nothing: it is known already how it ends.
+    /// Adds a call that does nothing here: it is known already how it ends.
     pub fn add_empty(&mut self) {
-        let (next, instance) = (self.actions.len() as u32, self.instances.len() as u32);
-        self.calls.push(BatchCall {
-            actions: (next, next),
-            instances: (instance, instance),
-            row_count: NONE,
-        });
+        let begun = self.begin();
+        self.calls.push(self.next_call(&begun, (0, 0), NONE));
     }
 
-    /// Adds a planned call, in one action for all its granules if it is to run as a whole.
-    pub fn add_whole(&mut self, plan: &Plan) {
-        let (call, action) = (self.calls.len() as u32, self.actions.len() as u32);
-        let (line, instance) = (self.lines.len() as u32, self.instances.len() as u32);
-        let first = self.uses.len() as u32;
-        for granule in plan.footprint().granules() {
-            self.uses.push(use_of(plan, granule, granule.mode));
-        }
-        self.lines.push(instance);
-        let (inputs, entries) = (self.inputs.len() as u32, self.entries.len() as u32);
-        let made = self.values.len() as u32;
-        self.values.push(BatchValue {
-            known: Datum::NULL,
-            is_known: false,
-            live: true,
-            passes: false,
-            kept: Kept::Plain,
-        });
-        self.instances.push(BatchInstance {
-            leaf: None,
-            values: (inputs, inputs),
-            made,
-            keys: (entries, entries),
-        });
-        self.actions.push(BatchAction {
-            call,
-            phase: 0,
-            is_pure: false,
-            meets_own: false,
-            lines: (line, line + 1),
-            uses: (first, self.uses.len() as u32),
-        });
-        self.calls.push(BatchCall {
-            actions: (action, action + 1),
-            instances: (instance, instance + 1),
-            row_count: made,
-        });
+    /// What is recorded next belongs to another call.
+    pub(super) fn begin(&self) -> Begun {
+        let Self { plan, known, bytes, elements, .. } = self;
+        let (known, bytes, elements) = (known.len(), bytes.len(), elements.len());
+        Begun { plan: plan.end(), known, bytes, elements }
     }
 
-    /// Adds a call in the actions it was planned into.
-    pub fn add(&mut self, plan: &ActionPlan) {
-        if plan.is_whole() {
-            return self.add_whole(&plan.plan);
-        }
-        let call = self.calls.len() as u32;
-        let value = self.values.len() as u32;
-        self.add_values(plan);
-        self.add_instances(plan, value);
-        let first = self.actions.len() as u32;
-        let line = self.lines.len() as u32;
-        let used = self.uses.len() as u32;
-        let instance = self.instances.len() as u32 - plan.instances.len() as u32;
-        self.lines.extend(plan.lines.iter().map(|&at| instance + at));
-        self.uses.extend(
-            plan.uses.iter().map(|held| use_of(&plan.plan, plan.granule(held.granule), held.mode)),
-        );
-        self.actions.extend(plan.actions.iter().map(|action| BatchAction {
-            call,
-            phase: action.phase,
-            is_pure: action.home.is_none() && !action.writes,
-            meets_own: action.meets_own,
-            lines: (line + action.leaves.0, line + action.leaves.1),
-            uses: (used + action.uses.0, used + action.uses.1),
-        }));
-        self.dependencies
-            .extend(plan.dependencies.iter().map(|&(from, to)| (first + from, first + to)));
-        let row_count = value + plan.row_count;
-        let actions = (first, self.actions.len() as u32);
-        let instances = (instance, self.instances.len() as u32);
-        self.calls.push(BatchCall { actions, instances, row_count });
-    }
-
-    fn add_values(&mut self, plan: &ActionPlan) {
-        let (bytes, elements) = (self.bytes.len() as u32, self.elements.len() as u32);
-        self.bytes.extend_from_slice(&plan.bytes);
-        self.elements.extend_from_slice(&plan.elements);
-        self.values.extend(plan.values.iter().map(|value| {
-            let is_known = value.maker == NONE;
-            let known = match value.kept {
-                _ if !is_known || value.datum.is_null() => value.datum,
-                Kept::Plain => value.datum,
-                Kept::Bytes => moved(value.datum, bytes),
-                Kept::Array(of_bytes) => {
-                    let list = moved(value.datum, elements);
-                    if of_bytes {
-                        // Each value has elements of its own.
-                        for element in &mut self.elements[list.as_range().range()] {
-                            if !element.is_null() {
-                                *element = moved(*element, bytes);
-                            }
-                        }
-                    }
-                    list
-                }
+    /// Keeps the values that a frame has in slots.
+    #[inline]
+    pub(super) fn capture(&mut self, slots: &[(SlotId, Kept)], frame: &Frame) {
+        for &(slot, kept) in slots {
+            let datum = match (frame.slot(slot), kept) {
+                (datum, Kept::Plain) => datum,
+                (datum, _) if datum.is_null() => datum,
+                (datum, kept) => self.keep(datum, kept, frame),
             };
-            let (live, passes, kept) = (value.live, value.passes, value.kept);
-            BatchValue { known, is_known, live, passes, kept }
-        }));
+            self.known.push(datum);
+        }
     }
 
-    fn add_instances(&mut self, plan: &ActionPlan, value: u32) {
-        let (input, entry) = (self.inputs.len() as u32, self.entries.len() as u32);
-        self.inputs.extend(plan.inputs.iter().map(|&input| value + input));
-        for entry in plan.plan.entries() {
-            let key = plan.plan.key(entry);
-            let start = self.key_bytes.len() as u32;
-            self.key_bytes.extend_from_slice(key);
-            self.entries.push(BatchEntry {
-                start,
-                len: key.len() as u32,
-                site: entry.site,
-                index: entry.index,
-                hash: entry.hash,
-            });
+    #[inline(never)]
+    fn keep(&mut self, datum: Datum, kept: Kept, frame: &Frame) -> Datum {
+        let Self { bytes, elements, .. } = self;
+        let mut keep =
+            |value: Datum| Datum::of_bytes(&frame.heap()[value.as_range().range()], bytes);
+        let Kept::Array(of_bytes) = kept else { return keep(datum) };
+        let (start, range) = (elements.len() as u32, datum.as_range());
+        elements.extend(
+            frame.elements()[range.range()].iter().map(|&element| {
+                if of_bytes && !element.is_null() { keep(element) } else { element }
+            }),
+        );
+        Datum::range(start, range.len)
+    }
+
+    /// Puts a known value into a frame's memory; what it is there.
+    #[inline]
+    pub(super) fn give(&self, known: u32, kept: Kept, machine: &mut Machine) -> Datum {
+        let datum = self.known[known as usize];
+        match kept {
+            Kept::Plain => datum,
+            _ if datum.is_null() => datum,
+            Kept::Bytes => machine.keep(&self.bytes[datum.as_range().range()]),
+            Kept::Array(of_bytes) => {
+                let (start, range) = (machine.elements.len() as u32, datum.as_range());
+                for &element in &self.elements[range.range()] {
+                    let element = match of_bytes && !element.is_null() {
+                        true => machine.keep(&self.bytes[element.as_range().range()]),
+                        false => element,
+                    };
+                    machine.elements.push(element);
+                }
+                Datum::range(start, range.len)
+            }
         }
-        self.instances.extend(plan.instances.iter().map(|instance| BatchInstance {
-            leaf: instance.leaf,
-            values: (input + instance.values.0, input + instance.values.1),
-            made: value + instance.made,
-            keys: (entry + instance.keys.0, entry + instance.keys.1),
+    }
+
+    /// Forgets what has been recorded of a call.
+    pub(super) fn cut_back(&mut self, begun: &Begun) {
+        self.plan.cut_back(begun.plan);
+        self.known.truncate(begun.known);
+        self.bytes.truncate(begun.bytes);
+        self.elements.truncate(begun.elements);
+    }
+
+    /// Puts a recorded call in one action for all its granules.
+    pub(super) fn put_whole(&mut self, begun: &Begun, why: WhyWhole) {
+        // Keys of granules are among the bytes of keys.
+        self.plan.cut_back((begun.plan.0, self.plan.end().1));
+        let (used, line) = (self.uses.len() as u32, self.lines.len() as u32);
+        self.uses.extend_from_slice(self.plan.footprint().granules());
+        let action = Action {
+            call: self.calls.len() as u32,
+            phase: 0,
+            may_stop: true,
+            decides: true,
+            meets_own: false,
+            writes: true,
+            lines: (line, line + 1),
+            uses: (used, self.uses.len() as u32),
+        };
+        let call = BatchCall { whole: Some(why), ..self.next_call(begun, (1, 1), 0) };
+        self.lines.push(call.instances.0);
+        self.actions.push(action);
+        self.instances.push(Instance { leaf: None, inputs: (0, 0), made: 0, keys: (0, 0) });
+        self.values.push(Value { known: NONE, kept: Kept::Plain, live: true, passes: false });
+        self.calls.push(call);
+    }
+
+    /// Puts a recorded call in the actions that its shape is formed into.
+    pub(super) fn put(&mut self, form: &Form, begun: &Begun) {
+        let call = self.calls.len() as u32;
+        let count = (form.actions.len(), form.instances.len());
+        self.calls.push(self.next_call(begun, count, form.row_count));
+        let (line, used) = (self.lines.len() as u32, self.uses.len() as u32);
+        let (action, instance) = (self.actions.len() as u32, self.instances.len() as u32);
+        self.instances.extend_from_slice(&form.instances);
+        self.inputs.extend_from_slice(&form.inputs);
+        self.values.extend_from_slice(&form.values);
+        self.lines.extend(form.lines.iter().map(|&at| instance + at));
+        let granules = self.plan.footprint().granules();
+        self.uses.extend(form.uses.iter().map(|&(at, mode)| granules[at as usize].held_in(mode)));
+        self.actions.extend(form.actions.iter().map(|formed| Action {
+            call,
+            lines: (line + formed.lines.0, line + formed.lines.1),
+            uses: (used + formed.uses.0, used + formed.uses.1),
+            ..*formed
         }));
+        let dependencies = form.dependencies.iter();
+        self.dependencies.extend(dependencies.map(|&(from, to)| (action + from, action + to)));
+    }
+
+    fn next_call(
+        &self,
+        begun: &Begun,
+        (actions, instances): (usize, usize),
+        row_count: u32,
+    ) -> BatchCall {
+        let next = |len: usize, count: usize| (len as u32, (len + count) as u32);
+        BatchCall {
+            whole: None,
+            actions: next(self.actions.len(), actions),
+            instances: next(self.instances.len(), instances),
+            inputs: self.inputs.len() as u32,
+            values: self.values.len() as u32,
+            known: begun.known as u32,
+            keys: begun.plan.0 as u32,
+            row_count,
+        }
     }
 
     /// The calls.
@@ -264,11 +294,11 @@ impl Batch {
     }
 
     /// The actions, call by call.
-    pub fn actions(&self) -> &[BatchAction] {
+    pub fn actions(&self) -> &[Action] {
         &self.actions
     }
 
-    /// The numbers of a call's actions. Phases ascend along dependencies, not along numbers.
+    /// The numbers of a call's actions, phase by phase.
     pub fn actions_of(&self, call: &BatchCall) -> Range<u32> {
         call.actions.0..call.actions.1
     }
@@ -278,59 +308,55 @@ impl Batch {
         call.instances.0..call.instances.1
     }
 
-    /// Which action (second) must wait for which (first): of all calls, call by call.
+    /// Which leaf an instance runs; none: the whole procedure.
+    pub fn leaf(&self, instance: u32) -> Option<u16> {
+        self.instances[instance as usize].leaf
+    }
+
+    /// Which action (second) must wait for which (first): of all calls, call by call, each call's
+    /// sorted, none twice.
     pub fn dependencies(&self) -> &[(u32, u32)] {
         &self.dependencies
     }
 
     /// An action's runs of leaves, in the order in which they are to be run; their numbers ascend
     /// with their places in the procedure.
-    pub fn lines(&self, action: &BatchAction) -> &[u32] {
+    pub fn lines(&self, action: &Action) -> &[u32] {
         &self.lines[action.lines.0 as usize..action.lines.1 as usize]
     }
 
-    /// The granules an action works in, its home first.
-    pub fn uses(&self, action: &BatchAction) -> &[BatchUse] {
+    /// The granules an action works in, in the modes in which it needs them; the one it was made
+    /// for first.
+    pub fn uses(&self, action: &Action) -> &[Granule] {
         &self.uses[action.uses.0 as usize..action.uses.1 as usize]
     }
 
     /// Where an action's uses stand among those of all actions.
-    pub fn places_of_uses(&self, action: &BatchAction) -> Range<u32> {
+    pub fn places_of_uses(&self, action: &Action) -> Range<u32> {
         action.uses.0..action.uses.1
     }
 
     /// The uses of all actions.
-    pub fn all_uses(&self) -> &[BatchUse] {
+    pub fn all_uses(&self) -> &[Granule] {
         &self.uses
     }
 
-    /// The planned keys, in the order of instances.
-    pub fn entries(&self) -> &[BatchEntry] {
-        &self.entries
+    /// The first bytes of a granule's key, as a number that ascends with keys.
+    pub fn head(&self, granule: &Granule) -> u64 {
+        let key = self.plan.granule_key(granule);
+        let mut head = [0; 8];
+        let bytes = key.len().min(head.len());
+        head[..bytes].copy_from_slice(&key[..bytes]);
+        u64::from_be_bytes(head)
     }
 
-    /// A planned key's bytes; empty when it has a NULL and matches nothing.
-    #[inline]
-    pub fn key(&self, entry: &BatchEntry) -> &[u8] {
-        &self.key_bytes[entry.start as usize..(entry.start + entry.len) as usize]
+    /// The planned keys, in the order of instances.
+    pub fn entries(&self) -> &[Entry] {
+        self.plan.entries()
     }
 
     /// How many values there are.
     pub fn values(&self) -> usize {
         self.values.len()
     }
-}
-
-fn use_of(plan: &Plan, granule: &Granule, mode: LockMode) -> BatchUse {
-    let key = plan.granule_key(granule);
-    let mut head = [0; 8];
-    let bytes = key.len().min(head.len());
-    head[..bytes].copy_from_slice(&key[..bytes]);
-    let (lock, space) = (granule.lock, granule.space);
-    BatchUse { lock, space, mode, head: u64::from_be_bytes(head) }
-}
-
-fn moved(range: Datum, by: u32) -> Datum {
-    let range = range.as_range();
-    Datum::range(range.start + by, range.len)
 }

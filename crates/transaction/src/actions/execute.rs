@@ -7,8 +7,7 @@
 use hotrow_base::datum::Datum;
 use hotrow_base::value::Value as ApiValue;
 
-use super::batch::Batch;
-use super::plan::ActionPlan;
+use super::batch::{Batch, BatchCall};
 use super::program::ActionProgram;
 use super::run::{CallRun, Values};
 use crate::access::RecordAccess;
@@ -32,39 +31,38 @@ pub trait Order<A> {
     fn choose(&mut self, ready: usize) -> usize;
 
     /// An action begins.
-    fn enter(&mut self, access: &mut A, plan: &ActionPlan, action: u32);
+    fn enter(&mut self, access: &mut A, batch: &Batch, action: u32);
 }
 
-/// Runs all actions of a call. `order` chooses among those whose dependencies are done.
+/// Runs all actions of a call of a batch. `order` chooses among those whose dependencies are done.
 ///
-/// Errors: the failure of the leaf that is first in program order (I4 of the plan); the caller
+/// Errors: the failure of the leaf that is first in program order (I4 of planning); the caller
 /// undoes the call.
 pub fn execute<A: RecordAccess>(
     program: &ActionProgram,
-    plan: &ActionPlan,
+    (batch, call): (&Batch, &BatchCall),
     invocation: &Invocation,
     access: &mut A,
     order: &mut impl Order<A>,
 ) -> Result<Rows, Failure> {
-    let mut batch = Batch::default();
-    batch.add(plan);
     let mut run = Run {
-        call: CallRun { program, batch: &batch, invocation },
+        call: CallRun { program, batch, call, invocation },
         frame: Frame::new(),
         values: Kept { made: vec![(Datum::NULL, None); batch.values()] },
         returned: Vec::new(),
         failed: None,
     };
-    let mut waits: Vec<usize> = vec![0; plan.actions().len()];
-    plan.dependencies().iter().for_each(|&(_, to)| waits[to as usize] += 1);
-    let mut ready: Vec<u32> = (0..waits.len() as u32).filter(|&a| waits[a as usize] == 0).collect();
+    let actions = batch.actions_of(call);
+    let mut waits: Vec<usize> = vec![0; batch.actions().len()];
+    batch.dependencies().iter().for_each(|&(_, to)| waits[to as usize] += 1);
+    let mut ready: Vec<u32> = actions.clone().filter(|&a| waits[a as usize] == 0).collect();
     let mut done = 0;
     while !ready.is_empty() {
         let action = ready.swap_remove(order.choose(ready.len()));
-        order.enter(access, plan, action);
+        order.enter(access, batch, action);
         run.action(action, access);
         done += 1;
-        for &(from, to) in plan.dependencies() {
+        for &(from, to) in batch.dependencies() {
             if from == action {
                 waits[to as usize] -= 1;
                 if waits[to as usize] == 0 {
@@ -73,7 +71,7 @@ pub fn execute<A: RecordAccess>(
             }
         }
     }
-    assert_eq!(done, plan.actions().len(), "dependencies have no cycle (I1 of the plan)");
+    assert_eq!(done, actions.len(), "dependencies have no cycle (I1 of planning)");
     run.finish()
 }
 
@@ -141,7 +139,7 @@ impl Run<'_> {
             }
             return Err(failure);
         }
-        self.call.tell_row_count(0, &mut self.frame, &self.values);
+        self.call.tell_row_count(&mut self.frame, &self.values);
         Ok(Rows {
             columns: self.call.program.whole.result.iter().map(|c| c.name.clone()).collect(),
             notices: self.returned.iter().flat_map(|(_, _, said)| said).cloned().collect(),

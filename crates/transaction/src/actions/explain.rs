@@ -1,9 +1,10 @@
 //! Actions as text, for EXPLAIN.
 
 use std::fmt::Write;
+use std::ops::Range;
 
+use super::batch::{Action, Batch, BatchCall, WhyWhole};
 use super::leaf::Leaf;
-use super::plan::{Action, ActionPlan};
 use super::program::ActionProgram;
 use crate::catalog::Catalog;
 use crate::granule::Space;
@@ -84,64 +85,74 @@ fn leaf_text(program: &ActionProgram, leaf: &Leaf, procedure: &Procedure) -> Str
     text
 }
 
-/// What becomes of a planned call in a batch: its actions, with conditions first, or why it is one.
+/// What becomes of a planned call in a batch: its actions, with conditions first, as it was
+/// [wanted](super::Wanted), or why it is one.
 pub fn explain_in_batch(
     catalog: &Catalog,
     program: &ActionProgram,
-    plan: &mut ActionPlan,
+    (batch, call): (&Batch, &BatchCall),
 ) -> String {
-    if plan.is_whole() || plan.put_conditions_first() {
-        return format!("In a batch this call is {}", explain_call(catalog, program, plan));
+    if call.whole == Some(WhyWhole::DecidesLate) {
+        return "In a batch this call is one action, because its conditions cannot come before all \
+            of its changes.\n"
+            .to_owned();
     }
-    "In a batch this call is one action, because its conditions cannot come before all of its \
-     changes.\n"
-        .to_owned()
+    format!("In a batch this call is {}", explain_call(catalog, program, (batch, call)))
 }
 
 /// The actions of a planned call, phase by phase.
-pub fn explain_call(catalog: &Catalog, program: &ActionProgram, plan: &ActionPlan) -> String {
+pub fn explain_call(
+    catalog: &Catalog,
+    program: &ActionProgram,
+    (batch, call): (&Batch, &BatchCall),
+) -> String {
     let mut text = String::new();
     let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let (actions, phases) = (plan.actions().len(), plan.phases() as usize);
-    let (of_actions, of_phases) = (plural(actions), plural(phases));
-    let _ = writeln!(text, "{actions} action{of_actions} in {phases} phase{of_phases}:");
-    for phase in 0..plan.phases() {
+    let Range { start: first, end } = batch.actions_of(call);
+    let actions = &batch.actions()[first as usize..end as usize];
+    let phases = actions.iter().map(|action| action.phase + 1).max().unwrap_or(0);
+    let (of_actions, of_phases) = (plural(actions.len()), plural(phases as usize));
+    let _ = writeln!(text, "{} action{of_actions} in {phases} phase{of_phases}:", actions.len());
+    for phase in 0..phases {
         let _ = writeln!(text, "phase {}", phase + 1);
-        let numbered = plan.actions().iter().enumerate();
+        let numbered = (0..).zip(actions);
         for (number, action) in numbered.filter(|(_, action)| action.phase == phase) {
-            let _ = writeln!(text, "  action {number}: {}", place(catalog, plan, action));
-            let _ = writeln!(text, "    leaves {}", leaves(plan, action));
-            let after: Vec<_> = plan
+            let _ = writeln!(text, "  action {number}: {}", place(catalog, batch, action));
+            let _ = writeln!(text, "    leaves {}", leaves(batch, action));
+            let after: Vec<_> = batch
                 .dependencies()
                 .iter()
-                .filter(|(_, to)| *to as usize == number)
-                .map(|(from, _)| from.to_string())
+                .filter(|(_, to)| *to == first + number)
+                .map(|(from, _)| (from - first).to_string())
                 .collect();
             if !after.is_empty() {
                 let _ = writeln!(text, "    after actions {}", after.join(", "));
             }
         }
     }
-    if plan.is_whole() {
-        let why = program.uncut.as_deref().unwrap_or("planning it takes too many steps");
-        let _ = writeln!(text, "The call is one action, because {why}.");
-    }
+    let why = match call.whole {
+        None => return text,
+        Some(WhyWhole::Uncut) => program.uncut.as_deref().unwrap_or("it cannot be cut"),
+        Some(WhyWhole::TooLong) => "planning it takes too many steps",
+        Some(WhyWhole::DecidesLate) => "its conditions cannot come before all of its changes",
+        Some(WhyWhole::Wanted) => "that is wanted",
+    };
+    let _ = writeln!(text, "The call is one action, because {why}.");
     text
 }
 
-fn leaves(plan: &ActionPlan, action: &Action) -> String {
-    let number = |&at: &u32| match plan.instances()[at as usize].leaf {
+fn leaves(batch: &Batch, action: &Action) -> String {
+    let number = |&at: &u32| match batch.leaf(at) {
         Some(leaf) => leaf.to_string(),
         None => "all".to_owned(),
     };
-    plan.leaves(action).iter().map(number).collect::<Vec<_>>().join(", ")
+    batch.lines(action).iter().map(number).collect::<Vec<_>>().join(", ")
 }
 
-fn place(catalog: &Catalog, plan: &ActionPlan, action: &Action) -> String {
-    let uses = plan.uses(action);
-    let Some(home) = uses.first() else { return "on values alone".to_owned() };
-    let granule = plan.granule(home.granule);
-    let mode = home.mode.name();
+fn place(catalog: &Catalog, batch: &Batch, action: &Action) -> String {
+    let uses = batch.uses(action);
+    let Some(granule) = uses.first() else { return "on values alone".to_owned() };
+    let mode = granule.mode.name();
     let more = match uses.len() {
         1 => String::new(),
         count => format!(" and {} more granules", count - 1),
@@ -150,7 +161,7 @@ fn place(catalog: &Catalog, plan: &ActionPlan, action: &Action) -> String {
         Space::Table(table) => format!("{mode} table {}{more}", catalog.table(table).name),
         Space::Index(index) => {
             let index = catalog.index(index);
-            let values = index.key.decode(plan.plan.granule_key(granule)).unwrap_or_default();
+            let values = index.key.decode(batch.plan.granule_key(granule)).unwrap_or_default();
             let values: Vec<_> = values.iter().map(ToString::to_string).collect();
             format!("{mode} {} ({}){more}", index.name, values.join(", "))
         }

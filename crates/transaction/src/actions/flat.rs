@@ -4,8 +4,9 @@
 //!              one record by a key that parameters decide, take nothing that rows decide, and end
 //!              nothing that has begun to write. No value goes from action to action then, and
 //!              nothing needs to be formed: planning hands each action to a [`FlatSink`] as the
-//!              driver reaches it. What is left of the procedure, its **tail**, works on values
-//!              alone and runs when all actions have
+//!              driver reaches it, and keeps in a [`Batch`] what is known of the call. What is left
+//!              of the procedure, its **tail**, works on values alone and runs when all actions
+//!              have
 //! Invariants   I1 the actions of a call, each run when all of the call's earlier ones on its
 //!              granule have, and then the tail, have the outcome of the procedure run from start
 //!              to end
@@ -16,17 +17,16 @@
 //! Measured (callgrind, `examples/plan_count.rs`, YCSB of 20 operations, half of them reads): 8,800
 //! instructions per call for keys and footprint, 42,300 for actions in their general form.
 
-use std::ops::ControlFlow;
-
 use hotrow_base::datum::Datum;
-use hotrow_base::ids::{ColumnId, IndexId, TableId};
+use hotrow_base::ids::{IndexId, TableId};
+use hotrow_base::pool::NONE;
 use hotrow_base::row::Field;
 
+use super::batch::Batch;
 use super::cut::Step;
 use super::leaf::Leaf;
-use super::plan::NONE;
 use super::program::Kept;
-use crate::access::{Inserted, Intent, KeyAt, RangeAt, Reads, RecordAccess};
+use crate::access::{Inserted, Intent, KeyAt, NoRows, Reads, RecordAccess};
 use crate::bytecode::{BindKind, BumpCode, Op, PathCode, Program};
 use crate::catalog::Catalog;
 use crate::compiled::PlanProgram;
@@ -65,10 +65,11 @@ pub struct FlatLeaf {
     /// the index through which it reaches its record
     pub index: IndexId,
     /// slots that it reads, besides its key: they are captured when the call is planned
-    pub captured: Box<[SlotId]>,
+    captured: Box<[(SlotId, Kept)]>,
     /// slots that it makes and that the tail reads
     pub outputs: Box<[SlotId]>,
-    kept: Box<[Kept]>,
+    /// how those are kept
+    made: Box<[Kept]>,
     /// changes records
     pub writes: bool,
     /// what it does, if that is so little that it needs no interpreter
@@ -136,13 +137,27 @@ pub struct FlatAction<'a> {
     pub hash: u64,
     /// identity of the granule's lock
     pub lock: u64,
+    /// where in the batch the values are that it captures
+    pub captured: Captured,
+}
+
+/// The place in a batch of the values that a flat action captures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Captured(u32);
+
+impl Captured {
+    /// One of the values, without its bytes.
+    #[inline]
+    pub fn value(self, batch: &Batch, number: usize) -> Datum {
+        batch.known[self.0 as usize + number]
+    }
 }
 
 /// Takes the actions of a call.
 pub trait FlatSink {
-    /// Takes the next action. The values that it captures are in the frame. False: it has no room
-    /// for such an action, and the call is not to be flat.
-    fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf, frame: &Frame) -> bool;
+    /// Takes the next action. False: it has no room for such an action, and the call is not to be
+    /// flat.
+    fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf) -> bool;
 }
 
 /// What an action has handed to the tail.
@@ -231,7 +246,7 @@ impl FlatProgram {
     ) -> Result<(), Stop> {
         frame.begin(&self.tail, invocation);
         let mut hook = Outcomes { flat: self, outcomes };
-        interpret::run(&self.tail, 0, frame, &mut Nothing, &mut hook)
+        interpret::run(&self.tail, 0, frame, &mut NoRows, &mut hook)
     }
 }
 
@@ -290,8 +305,8 @@ impl FlatLeaf {
             intent,
             entry: leaf.entry,
             index,
-            kept: captured.iter().chain(&outputs).map(|slot| kept[slot.index()]).collect(),
-            captured: captured.into(),
+            captured: captured.iter().map(|&slot| (slot, kept[slot.index()])).collect(),
+            made: outputs.iter().map(|slot| kept[slot.index()]).collect(),
             outputs,
             writes: leaf.writes,
         })
@@ -309,16 +324,19 @@ impl FlatLeaf {
         self.table
     }
 
-    /// Whether a captured slot has bytes.
+    /// Puts the values that an action captures into a frame.
     #[inline]
-    pub fn captures_bytes(&self, number: usize) -> bool {
-        self.kept[number] == Kept::Bytes
+    pub fn give(&self, batch: &Batch, Captured(first): Captured, frame: &mut Frame) {
+        for (known, &(slot, kept)) in (first..).zip(&self.captured) {
+            let datum = batch.give(known, kept, &mut frame.machine);
+            frame.set_slot(slot, datum);
+        }
     }
 
     /// Whether an output has bytes.
     #[inline]
     pub fn makes_bytes(&self, number: usize) -> bool {
-        self.kept[self.captured.len() + number] == Kept::Bytes
+        self.made[number] == Kept::Bytes
     }
 
     /// Finds the record that a [simple](FlatLeaf::simple) leaf works on.
@@ -500,16 +518,24 @@ fn join_marks(
 }
 
 impl FlatProgram {
-    /// Plans a call; whether it is flat. If not, what the sink was given is of no use.
+    /// Plans a call, and adds it to a batch if it is flat; whether it is. If not, what the sink was
+    /// given is of no use.
     pub fn plan(
         &self,
+        batch: &mut Batch,
         invocation: &Invocation,
         frame: &mut Frame,
         sink: &mut impl FlatSink,
     ) -> bool {
+        let begun = batch.begin();
         frame.begin(&self.plan, invocation);
-        let mut taking = Taking { flat: self, sink };
-        interpret::run(&self.plan, 0, frame, &mut Nothing, &mut taking).is_ok()
+        let mut taking = Taking { flat: self, batch: &mut *batch, sink };
+        let is_flat = interpret::run(&self.plan, 0, frame, &mut NoRows, &mut taking).is_ok();
+        match is_flat {
+            true => batch.add_empty(),
+            false => batch.cut_back(&begun),
+        }
+        is_flat
     }
 }
 
@@ -519,6 +545,7 @@ const NOT_FLAT: Stop = Stop::Replan;
 /// The hook that turns marks into actions.
 struct Taking<'a, S> {
     flat: &'a FlatProgram,
+    batch: &'a mut Batch,
     sink: &'a mut S,
 }
 
@@ -538,8 +565,10 @@ impl<S: FlatSink> Hook for Taking<'_, S> {
         // A key with a NULL matches nothing.
         let Some((key, hash)) = leaf.mark.pack(frame, &mut bytes) else { return Err(NOT_FLAT) };
         let lock = leaf.mark.lock_id(hash);
-        let action = FlatAction { leaf: number, key, hash, lock };
-        if self.sink.take(action, leaf, frame) { Ok(()) } else { Err(NOT_FLAT) }
+        let captured = Captured(self.batch.known.len() as u32);
+        self.batch.capture(&leaf.captured, frame);
+        let action = FlatAction { leaf: number, key, hash, lock, captured };
+        if self.sink.take(action, leaf) { Ok(()) } else { Err(NOT_FLAT) }
     }
 }
 
@@ -579,57 +608,5 @@ impl<O: FlatOutcomes> Hook for Outcomes<'_, O> {
     fn mark(&mut self, id: u32, frame: &mut Frame) -> Result<(), Stop> {
         let leaf = self.flat.leaf_of[(id & !OWN_MARK) as usize];
         self.outcomes.next(self.flat.leaf(leaf), frame)
-    }
-}
-
-/// No records.
-struct Nothing;
-
-impl RecordAccess for Nothing {
-    type Record = ();
-    type Row = [u64];
-
-    fn find(&mut self, _: &KeyAt<'_>, _: Intent) -> Result<Option<()>, Stop> {
-        unreachable!("neither driver nor tail of a flat procedure reach records")
-    }
-
-    fn row(&self, _: TableId, (): ()) -> &[u64] {
-        unreachable!("see find")
-    }
-
-    fn scan(
-        &mut self,
-        _: &RangeAt<'_>,
-        _: Intent,
-        _: impl FnMut((), &[u64]) -> ControlFlow<()>,
-    ) -> Result<(), Stop> {
-        unreachable!("see find")
-    }
-
-    fn scan_table(
-        &mut self,
-        _: TableId,
-        _: Intent,
-        _: impl FnMut((), &[u64]) -> ControlFlow<()>,
-    ) -> Result<(), Stop> {
-        unreachable!("see find")
-    }
-
-    fn update(
-        &mut self,
-        _: TableId,
-        (): (),
-        _: &[(ColumnId, Datum)],
-        _: &[u8],
-    ) -> Result<Inserted, Stop> {
-        unreachable!("see find")
-    }
-
-    fn insert(&mut self, _: TableId, _: &[u64], _: Option<&KeyAt<'_>>) -> Result<Inserted, Stop> {
-        unreachable!("see find")
-    }
-
-    fn remove(&mut self, _: TableId, (): ()) -> Result<(), Stop> {
-        unreachable!("see find")
     }
 }

@@ -14,7 +14,9 @@ use crate::compiled::{PlanProgram, mark_unchanged};
 use crate::granule::Granules;
 use crate::lower;
 use crate::outcome::SqlError;
-use crate::program::{ExprKind, Path, Procedure, ROW_COUNT, Statement, StatementKind};
+use crate::program::{
+    ExprKind, FIRST_PARAMETER, Path, Procedure, ROW_COUNT, SlotId, Statement, StatementKind,
+};
 use crate::slice::{OWN_MARK, Slice};
 use crate::walk;
 
@@ -62,9 +64,11 @@ pub struct ActionProgram {
     pub flat: Option<FlatProgram>,
     pub(super) driver: PlanProgram,
     pub(super) steps: Vec<Step>,
+    /// by step: slots of the driver whose values are kept, and how
+    pub(super) captures: Vec<Box<[(SlotId, Kept)]>>,
     pub(super) kept: Vec<Kept>,
     /// parameters that are assigned, and so are values like all others
-    pub(super) own_parameters: Vec<crate::program::SlotId>,
+    pub(super) own_parameters: Vec<(SlotId, Kept)>,
 }
 
 impl ActionProgram {
@@ -111,16 +115,13 @@ impl ActionProgram {
             program.set_planned(site as u16, planned);
         }
         mark_unchanged(&mut program, catalog, granules, &marked);
-        let mut own_parameters = Vec::new();
-        let parameters = crate::program::FIRST_PARAMETER..;
-        for (slot, _) in parameters.zip(procedure.parameters()) {
-            let slot = crate::program::SlotId(slot);
-            let is_read = |leaf: &Leaf| leaf.inputs.iter().any(|input| input.slot == slot);
-            if leaves.iter().any(is_read) {
-                own_parameters.push(slot);
-            }
-        }
         let kept: Vec<_> = marked.slots.iter().map(|slot| Kept::of(slot.sql_type)).collect();
+        let parameters = (FIRST_PARAMETER..).zip(procedure.parameters());
+        let parameters = parameters.map(|(slot, _)| SlotId(slot)).filter(|slot| {
+            leaves.iter().any(|leaf| leaf.inputs.iter().any(|input| input.slot == *slot))
+        });
+        let own_parameters = parameters.map(|slot| (slot, kept[slot.index()])).collect();
+        let captures = steps.iter().map(|step| captures(*step, &leaves, &kept)).collect();
         let driver = PlanProgram::new(catalog, granules, &slice)?;
         let pieces = (&leaves[..], &parts[..], &kept[..]);
         let flat =
@@ -136,6 +137,7 @@ impl ActionProgram {
             kept,
             driver,
             steps,
+            captures,
             own_parameters,
         })
     }
@@ -158,6 +160,7 @@ impl ActionProgram {
             flat: None,
             driver: PlanProgram::new(catalog, granules, &slice)?,
             steps: Vec::new(),
+            captures: Vec::new(),
             kept: Vec::new(),
             own_parameters: Vec::new(),
         })
@@ -166,6 +169,18 @@ impl ActionProgram {
     /// Whether planning a call reads records.
     pub fn needs_reconnaissance(&self) -> bool {
         self.driver.needs_reconnaissance
+    }
+}
+
+/// What is kept of the driver's values when it comes to a step.
+fn captures(step: Step, leaves: &[Leaf], kept: &[Kept]) -> Box<[(SlotId, Kept)]> {
+    match step {
+        Step::Leaf(leaf) => {
+            let known = leaves[usize::from(leaf)].inputs.iter().filter(|input| input.known);
+            known.map(|input| (input.slot, kept[input.slot.index()])).collect()
+        }
+        Step::Let { slot, from } => Box::new([(from, kept[slot.index()])]),
+        Step::Nothing => Box::new([]),
     }
 }
 

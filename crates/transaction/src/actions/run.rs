@@ -8,10 +8,10 @@
 use std::ops::Range;
 
 use hotrow_base::datum::Datum;
+use hotrow_base::pool::NONE;
 
-use super::batch::{Batch, BatchInstance, BatchValue};
+use super::batch::{Batch, BatchCall, Instance, Value};
 use super::leaf::Leaf;
-use super::plan::NONE;
 use super::program::{ActionProgram, Kept};
 use crate::access::RecordAccess;
 use crate::bytecode::Program;
@@ -37,14 +37,16 @@ pub struct CallRun<'a> {
     pub program: &'a ActionProgram,
     /// the batch
     pub batch: &'a Batch,
-    /// the call
+    /// which of its calls
+    pub call: &'a BatchCall,
+    /// what was called
     pub invocation: &'a Invocation,
 }
 
 impl CallRun<'_> {
     /// The code that an instance runs, and whose result it returns.
     pub fn code(&self, instance: u32) -> &Program {
-        match self.batch.instances[instance as usize].leaf {
+        match self.batch.leaf(instance) {
             Some(_) => &self.program.program,
             None => &self.program.whole,
         }
@@ -52,15 +54,15 @@ impl CallRun<'_> {
 
     /// Whether an instance may return rows.
     pub fn returns(&self, instance: u32) -> bool {
-        let leaf = self.batch.instances[instance as usize].leaf;
+        let leaf = self.batch.leaf(instance);
         leaf.is_none_or(|leaf| self.program.leaves[leaf as usize].returns)
     }
 
     /// Where an instance's planned keys stand among those of the batch; its accesses count them
     /// from the first of these.
     pub fn keys(&self, instance: u32) -> Range<usize> {
-        let (start, end) = self.batch.instances[instance as usize].keys;
-        start as usize..end as usize
+        let (first, (start, end)) = (self.call.keys, self.batch.instances[instance as usize].keys);
+        (first + start) as usize..(first + end) as usize
     }
 
     /// Makes a frame ready for the call's leaves.
@@ -84,12 +86,13 @@ impl CallRun<'_> {
         let instance = &self.batch.instances[instance as usize];
         let Some(number) = instance.leaf else {
             interpret::run(&self.program.whole, 0, frame, access, &mut NoHook)?;
-            values.store(instance.made, frame.slot(ROW_COUNT), None);
+            values.store(self.call.values + instance.made, frame.slot(ROW_COUNT), None);
             return Ok(());
         };
         let leaf = &self.program.leaves[number as usize];
-        let (start, end) = (instance.values.0 as usize, instance.values.1 as usize);
-        let (guards, rest) = self.batch.inputs[start..end].split_at(leaf.guards.len());
+        let inputs = &self.batch.inputs[self.call.inputs as usize..];
+        let inputs = &inputs[instance.inputs.0 as usize..instance.inputs.1 as usize];
+        let (guards, rest) = inputs.split_at(leaf.guards.len());
         let (inputs, old) = rest.split_at(leaf.inputs.len());
         let machine = &mut frame.machine;
         let enabled = leaf
@@ -109,7 +112,7 @@ impl CallRun<'_> {
             let datum = self.gather(value, &mut frame.machine, values);
             frame.set_slot(input.slot, datum);
         }
-        let (next, end) = instance.keys;
+        let (next, end) = (self.call.keys + instance.keys.0, self.call.keys + instance.keys.1);
         let mut keys = Keys { batch: self.batch, first: next, next, end };
         interpret::run_here(&self.program.program, leaf.entry.into(), frame, access, &mut keys)?;
         self.scatter(leaf, instance, frame, values);
@@ -118,38 +121,17 @@ impl CallRun<'_> {
 
     /// A value, put into a frame.
     fn gather(&self, value: u32, machine: &mut Machine, values: &impl Values) -> Datum {
-        let BatchValue { known, is_known, kept, .. } = self.batch.values[value as usize];
-        if !is_known {
-            return values.load(value, &mut machine.heap);
+        let number = self.call.values + value;
+        let Value { known, kept, .. } = self.batch.values[number as usize];
+        if known == NONE {
+            return values.load(number, &mut machine.heap);
         }
-        match kept {
-            _ if known.is_null() => known,
-            Kept::Plain => known,
-            Kept::Bytes => machine.keep(&self.batch.bytes[known.as_range().range()]),
-            Kept::Array(bytes) => {
-                let start = machine.elements.len() as u32;
-                let range = known.as_range();
-                for &element in &self.batch.elements[range.range()] {
-                    let element = match bytes && !element.is_null() {
-                        true => machine.keep(&self.batch.bytes[element.as_range().range()]),
-                        false => element,
-                    };
-                    machine.elements.push(element);
-                }
-                Datum::range(start, range.len)
-            }
-        }
+        self.batch.give(self.call.known + known, kept, machine)
     }
 
-    fn scatter(
-        &self,
-        leaf: &Leaf,
-        instance: &BatchInstance,
-        frame: &Frame,
-        values: &mut impl Values,
-    ) {
-        for (value, &output) in (instance.made..).zip(&leaf.outputs) {
-            let BatchValue { live, kept, .. } = self.batch.values[value as usize];
+    fn scatter(&self, leaf: &Leaf, instance: &Instance, frame: &Frame, values: &mut impl Values) {
+        for (value, &output) in (self.call.values + instance.made..).zip(&leaf.outputs) {
+            let Value { live, kept, .. } = self.batch.values[value as usize];
             if live {
                 let datum = frame.slot(output);
                 let has_bytes = kept == Kept::Bytes && !datum.is_null();
@@ -162,13 +144,13 @@ impl CallRun<'_> {
     /// A disabled leaf's outputs are what they were before it.
     fn pass_on(
         &self,
-        instance: &BatchInstance,
+        instance: &Instance,
         old: &[u32],
         machine: &mut Machine,
         values: &mut impl Values,
     ) {
-        for (value, &old) in (instance.made..).zip(old) {
-            let BatchValue { passes, kept, .. } = self.batch.values[value as usize];
+        for (value, &old) in (self.call.values + instance.made..).zip(old) {
+            let Value { passes, kept, .. } = self.batch.values[value as usize];
             if passes {
                 let datum = self.gather(old, machine, values);
                 let has_bytes = kept == Kept::Bytes && !datum.is_null();
@@ -178,8 +160,8 @@ impl CallRun<'_> {
     }
 
     /// Puts the row count that the caller hears into a frame.
-    pub fn tell_row_count(&self, call: u32, frame: &mut Frame, values: &impl Values) {
-        let touched = match self.batch.calls[call as usize].row_count {
+    pub fn tell_row_count(&self, frame: &mut Frame, values: &impl Values) {
+        let touched = match self.call.row_count {
             NONE => Datum::int(0),
             value => self.gather(value, &mut frame.machine, values),
         };
@@ -203,11 +185,11 @@ impl Hook for Keys<'_> {
         if self.next == self.end {
             return None;
         }
-        let entry = &self.batch.entries[self.next as usize];
+        let entry = &self.batch.entries()[self.next as usize];
         debug_assert_eq!(entry.site, site, "keys are planned in the order of their use");
         self.next += 1;
         let number = self.next - 1 - self.first;
-        Some(PlannedKey { key: self.batch.key(entry), hash: entry.hash, entry: number })
+        Some(PlannedKey { key: self.batch.plan.key(entry), hash: entry.hash, entry: number })
     }
 
     fn mark(&mut self, _: u32, _: &mut Frame) -> Result<(), Stop> {

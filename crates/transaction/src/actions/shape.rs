@@ -2,166 +2,224 @@
 //!
 //! Role         between recording and forming ([`super::form`]): two New-Order calls of ten lines
 //!              differ in keys and values, not in which leaf runs with whom and after whom
-//! Invariants   I1 calls of one shape are formed alike: a shape is the program, the runs of leaves
-//!              in order, the values that each takes and makes, and its granules, by their places
-//!              in the footprint, with modes, and whether they are tables as a whole
+//! Invariants   I1 calls of one shape are formed alike: a shape is the program, what is wanted of
+//!              the actions, and, in the order in which the driver came to them, the runs of leaves
+//!              and the values taken for variables, with the number of keys of each run and its
+//!              granules, by their places in the footprint, with modes
 //!              I2 memory is bounded, and taken once: [`PLACES`] forms, each with room for what a
 //!              long call of TPC-C needs; longer ones are formed each time. A shape gets a place,
 //!              and perhaps another one's, when it is met twice in a row there
 //! Measured     TPC-C on LADS: see docs/benchmarking.md
 
-use super::plan::{Action, ActionPlan, NONE, Use};
+use super::batch::{Action, Instance, Value};
+use super::planner::Wanted;
 use super::program::ActionProgram;
+use crate::granule::{LockMode, Space};
 
 /// Forms that are kept, a power of two.
 const PLACES: usize = 128;
 /// Words of a shape.
-const WORDS_MAX: usize = 1536;
-/// What a form may have: with these a place takes 16 KiB.
+const WORDS_MAX: usize = 512;
+/// What a form may have: with these a place takes 24 KiB.
 const VALUES_MAX: usize = 1024;
+const INPUTS_MAX: usize = 1024;
 const INSTANCES_MAX: usize = 256;
 const ACTIONS_MAX: usize = 64;
 const USES_MAX: usize = 128;
 const DEPENDENCIES_MAX: usize = 256;
 
-/// What was formed of a shape.
-#[derive(Debug)]
-struct Form {
-    shape: Vec<u32>,
-    /// per value: whether it is live, and whether it passes
-    values: Vec<(bool, bool)>,
-    /// per instance; [`NONE`]: nobody needs it
-    action_of: Vec<u32>,
-    actions: Vec<Action>,
-    lines: Vec<u32>,
-    uses: Vec<Use>,
-    dependencies: Vec<(u32, u32)>,
-    reply: Option<u32>,
-    phases: u32,
-}
-
-#[derive(Debug)]
-struct Place {
-    /// of the shape that was met last
-    met: u64,
-    /// of the shape that is kept
-    hash: u64,
-    form: Form,
-}
-
-/// See the module.
+/// The shape of a call, word by word.
 #[derive(Default, Debug)]
-pub(super) struct Shapes {
-    places: Vec<Place>,
-    /// of the call that is being planned
-    shape: Vec<u32>,
-    hash: u64,
+pub(super) struct Shape(Vec<u32>);
+
+/// Words that come before what the driver did.
+const HEAD: usize = 3;
+const GRANULE: u32 = 1;
+const HOME: u32 = 1 << 1;
+const MODE_SHIFT: u32 = 2;
+const PLACE_SHIFT: u32 = 4;
+
+/// What the driver did.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Did {
+    /// it named a granule, at this place of the footprint, for the leaf that comes next
+    Touch(Touched),
+    /// it came to a step, whose leaf takes so many keys; none for one that is no leaf
+    Step(u32, u32),
 }
 
-impl Shapes {
-    /// Forms a recorded call as another one of its shape was; false, and nothing is done, if there
-    /// is none.
-    pub(super) fn form(&mut self, program: &ActionProgram, plan: &mut ActionPlan) -> bool {
-        self.describe(program, plan);
-        let Some(place) = self.places.get(self.hash as usize % PLACES) else { return false };
-        let is_known = place.hash == self.hash && place.form.shape == self.shape;
-        if is_known {
-            place.form.put(plan);
-        }
-        is_known
+/// A granule that a run of a leaf touches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Touched {
+    /// its place in the footprint
+    pub granule: u32,
+    pub mode: LockMode,
+    /// actions may be made for it: it does not only announce finer ones
+    pub is_home: bool,
+}
+
+impl Shape {
+    pub(super) fn begin(&mut self, program: &ActionProgram, wanted: Wanted) {
+        self.0.clear();
+        self.0.extend([program.number as u32, (program.number >> 32) as u32, wanted as u32]);
     }
 
-    /// Keeps what has been formed of the call that was [not known](Shapes::form).
-    pub(super) fn keep(&mut self, plan: &ActionPlan) {
-        if self.shape.len() > WORDS_MAX || !Form::has_room_for(plan) {
-            return;
-        }
-        if self.places.is_empty() {
-            let place = || Place { met: 0, hash: 0, form: Form::with_room() };
-            self.places.resize_with(PLACES, place);
-        }
-        let place = &mut self.places[self.hash as usize % PLACES];
-        if std::mem::replace(&mut place.met, self.hash) == self.hash {
-            place.hash = self.hash;
-            place.form.take(&self.shape, plan);
-        }
+    #[inline]
+    pub(super) fn touch(&mut self, granule: u32, space: Space, mode: LockMode) {
+        // Intents announce granules; they are no place to work in.
+        let is_home = matches!(space, Space::Index(_)) || mode >= LockMode::Shared;
+        let home = if is_home { HOME } else { 0 };
+        self.0.push(granule << PLACE_SHIFT | (mode as u32) << MODE_SHIFT | home | GRANULE);
     }
 
-    fn describe(&mut self, program: &ActionProgram, plan: &ActionPlan) {
-        let Self { shape, hash, .. } = self;
-        let ActionPlan { instances, inputs, touched, row_count, .. } = plan;
-        let (low, high) = (program.number as u32, (program.number >> 32) as u32);
-        shape.clear();
-        shape.extend([low, high, instances.len() as u32, inputs.len() as u32, *row_count]);
-        for instance in instances {
-            // Where one's values and granules end, the next one's begin.
-            let leaf = instance.leaf.map_or(NONE, u32::from);
-            shape.extend([leaf, instance.values.1, instance.made, instance.granules.1]);
-        }
-        shape.extend_from_slice(inputs);
-        shape.extend(touched.iter().map(|&(at, mode)| {
-            let is_table = plan.granule(at).table().is_some();
-            at << 4 | (mode as u32) << 1 | u32::from(is_table)
-        }));
-        // Odd and with its bits spread, as in FxHash; equal hashes are compared on.
-        let add = |hash: u64, &word: &u32| {
-            (hash.rotate_left(5) ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        };
-        let folded = shape.iter().fold(0, add);
-        *hash = folded ^ folded >> 32;
+    #[inline]
+    pub(super) fn step(&mut self, step: u32, keys: u32) {
+        self.0.extend([step << 1, keys]);
     }
+
+    /// What the driver did, in order.
+    pub(super) fn each(&self) -> impl Iterator<Item = Did> + '_ {
+        let mut words = self.0[HEAD..].iter().copied();
+        std::iter::from_fn(move || {
+            let word = words.next()?;
+            if word & GRANULE == 0 {
+                return Some(Did::Step(word >> 1, words.next()?));
+            }
+            let mode = LockMode::ALL[(word >> MODE_SHIFT) as usize % LockMode::ALL.len()];
+            let (granule, is_home) = (word >> PLACE_SHIFT, word & HOME != 0);
+            Some(Did::Touch(Touched { granule, mode, is_home }))
+        })
+    }
+
+    /// Odd and with its bits spread, as in FxHash; shapes of equal hashes are compared.
+    fn hash(&self) -> u64 {
+        let add =
+            |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let (pairs, last) = self.0.as_chunks();
+        let folded = pairs
+            .iter()
+            .fold(0, |hash, &[low, high]| add(hash, u64::from(low) | u64::from(high) << 32));
+        let folded = last.iter().fold(folded, |hash, &word| add(hash, word.into()));
+        folded ^ folded >> 32
+    }
+}
+
+/// What calls of one shape have in common. All numbers are counted from the call's first ones.
+#[derive(Default, Debug)]
+pub(super) struct Form {
+    pub(super) instances: Vec<Instance>,
+    pub(super) values: Vec<Value>,
+    /// value numbers, in pieces
+    pub(super) inputs: Vec<u32>,
+    /// by phase
+    pub(super) actions: Vec<Action>,
+    /// instances, by action
+    pub(super) lines: Vec<u32>,
+    /// places in the footprint, by action
+    pub(super) uses: Vec<(u32, LockMode)>,
+    /// sorted, none twice
+    pub(super) dependencies: Vec<(u32, u32)>,
+    /// the value the caller hears as row count
+    pub(super) row_count: u32,
+    /// conditions were to come first, and cannot
+    pub(super) is_late: bool,
 }
 
 impl Form {
+    pub(super) fn clear(&mut self) {
+        self.instances.clear();
+        self.values.clear();
+        self.inputs.clear();
+        self.actions.clear();
+        self.lines.clear();
+        self.uses.clear();
+        self.dependencies.clear();
+        self.row_count = 0;
+        self.is_late = false;
+    }
+
     fn with_room() -> Self {
         Self {
-            shape: Vec::with_capacity(WORDS_MAX),
+            instances: Vec::with_capacity(INSTANCES_MAX),
             values: Vec::with_capacity(VALUES_MAX),
-            action_of: Vec::with_capacity(INSTANCES_MAX),
+            inputs: Vec::with_capacity(INPUTS_MAX),
             actions: Vec::with_capacity(ACTIONS_MAX),
             lines: Vec::with_capacity(INSTANCES_MAX),
             uses: Vec::with_capacity(USES_MAX),
             dependencies: Vec::with_capacity(DEPENDENCIES_MAX),
-            reply: None,
-            phases: 0,
+            row_count: 0,
+            is_late: false,
         }
     }
 
-    fn has_room_for(plan: &ActionPlan) -> bool {
-        plan.values.len() <= VALUES_MAX
-            && plan.instances.len() <= INSTANCES_MAX
-            && plan.actions.len() <= ACTIONS_MAX
-            && plan.uses.len() <= USES_MAX
-            && plan.dependencies.len() <= DEPENDENCIES_MAX
+    fn is_small(&self) -> bool {
+        self.instances.len() <= INSTANCES_MAX
+            && self.values.len() <= VALUES_MAX
+            && self.inputs.len() <= INPUTS_MAX
+            && self.actions.len() <= ACTIONS_MAX
+            && self.uses.len() <= USES_MAX
+            && self.dependencies.len() <= DEPENDENCIES_MAX
     }
 
-    fn take(&mut self, shape: &[u32], plan: &ActionPlan) {
-        fn replace<T>(all: &mut Vec<T>, with: impl Iterator<Item = T>) {
-            all.clear();
-            all.extend(with);
-        }
-        replace(&mut self.shape, shape.iter().copied());
-        replace(&mut self.values, plan.values.iter().map(|value| (value.live, value.passes)));
-        let action_of = plan.instances.iter().map(|instance| instance.action.unwrap_or(NONE));
-        replace(&mut self.action_of, action_of);
-        replace(&mut self.actions, plan.actions.iter().copied());
-        replace(&mut self.lines, plan.lines.iter().copied());
-        replace(&mut self.uses, plan.uses.iter().copied());
-        replace(&mut self.dependencies, plan.dependencies.iter().copied());
-        (self.reply, self.phases) = (plan.reply, plan.phases);
+    /// Becomes the same as another one, in its own memory.
+    fn copy(&mut self, other: &Self) {
+        self.clear();
+        self.instances.extend_from_slice(&other.instances);
+        self.values.extend_from_slice(&other.values);
+        self.inputs.extend_from_slice(&other.inputs);
+        self.actions.extend_from_slice(&other.actions);
+        self.lines.extend_from_slice(&other.lines);
+        self.uses.extend_from_slice(&other.uses);
+        self.dependencies.extend_from_slice(&other.dependencies);
+        (self.row_count, self.is_late) = (other.row_count, other.is_late);
     }
+}
 
-    fn put(&self, plan: &mut ActionPlan) {
-        for (value, &(live, passes)) in plan.values.iter_mut().zip(&self.values) {
-            (value.live, value.passes) = (live, passes);
+#[derive(Debug)]
+struct Place {
+    /// hash of the shape that was met last
+    met: u64,
+    /// hash of the shape that is kept
+    hash: u64,
+    shape: Vec<u32>,
+    form: Form,
+}
+
+impl Place {
+    fn with_room() -> Self {
+        let shape = Vec::with_capacity(WORDS_MAX);
+        Self { met: 0, hash: 0, shape, form: Form::with_room() }
+    }
+}
+
+/// See the module.
+#[derive(Default, Debug)]
+pub(super) struct Forms {
+    places: Vec<Place>,
+    /// of a shape that has no place
+    other: Form,
+}
+
+impl Forms {
+    /// The form of a shape: as it is kept, or as `make` makes it now.
+    pub(super) fn of(&mut self, shape: &Shape, make: impl FnOnce(&mut Form)) -> &Form {
+        let hash = shape.hash();
+        if self.places.is_empty() {
+            self.places.resize_with(PLACES, Place::with_room);
         }
-        for (instance, &action) in plan.instances.iter_mut().zip(&self.action_of) {
-            instance.action = (action != NONE).then_some(action);
+        let place = &mut self.places[hash as usize % PLACES];
+        if place.hash == hash && place.shape == shape.0 {
+            return &place.form;
         }
-        plan.actions.extend_from_slice(&self.actions);
-        plan.lines.extend_from_slice(&self.lines);
-        plan.uses.extend_from_slice(&self.uses);
-        plan.dependencies.extend_from_slice(&self.dependencies);
-        (plan.reply, plan.phases) = (self.reply, self.phases);
+        self.other.clear();
+        make(&mut self.other);
+        let is_met_again = std::mem::replace(&mut place.met, hash) == hash;
+        if is_met_again && shape.0.len() <= WORDS_MAX && self.other.is_small() {
+            place.hash = hash;
+            place.shape.clear();
+            place.shape.extend_from_slice(&shape.0);
+            place.form.copy(&self.other);
+        }
+        &self.other
     }
 }

@@ -43,6 +43,18 @@ pub struct Footprint {
 }
 
 impl Granule {
+    /// One that is known by its lock alone.
+    #[inline]
+    pub fn of_lock(lock: u64, space: Space, mode: LockMode) -> Self {
+        Self { key: KeyRange::default(), lock, space, mode, first: NO_ENTRY, last: NO_ENTRY }
+    }
+
+    /// The same one, in this mode.
+    #[inline]
+    pub(crate) const fn held_in(self, mode: LockMode) -> Self {
+        Self { mode, ..self }
+    }
+
     /// The table, if it is one as a whole.
     #[inline]
     pub fn table(&self) -> Option<TableId> {
@@ -108,14 +120,7 @@ impl Footprint {
     /// in a footprint; such granules carry no key bytes.
     #[inline]
     pub fn join(&mut self, lock: u64, space: Space, mode: LockMode) {
-        self.add(Granule {
-            key: KeyRange::default(),
-            lock,
-            space,
-            mode,
-            first: NO_ENTRY,
-            last: NO_ENTRY,
-        });
+        self.add(Granule::of_lock(lock, space, mode));
     }
 
     /// Adds a granule or strengthens its mode; its position.

@@ -143,19 +143,20 @@ impl<W: Watch> Hook for Recorder<'_, W> {
     }
 
     fn mark(&mut self, id: u32, frame: &mut Frame) -> Result<(), Stop> {
-        self.record(id, frame, |_, _| {});
+        self.record(id, frame, |_, _, _| {});
         Ok(())
     }
 }
 
 impl<W: Watch> Recorder<'_, W> {
-    /// Records a mark; `granule` hears of each granule's position in the footprint and its mode.
+    /// Records a mark; `granule` hears of each granule's position in the footprint, what it is one
+    /// of, and its mode.
     #[inline]
     pub(crate) fn record(
         &mut self,
         id: u32,
         frame: &Frame,
-        mut granule: impl FnMut(u32, LockMode),
+        mut granule: impl FnMut(u32, Space, LockMode),
     ) {
         let marks = self.marks;
         let mark = &marks[id as usize];
@@ -186,7 +187,7 @@ impl<W: Watch> Recorder<'_, W> {
                 if let GranuleCode::Entry = lock.granule {
                     self.plan.entries[number as usize].granule = at;
                 }
-                granule(at, mode);
+                granule(at, space, mode);
             }
         }
     }

@@ -5,7 +5,7 @@ use hotrow_base::key::{KeyBuffer, KeyError, KeyLayout, KeySink};
 use hotrow_base::row::Words;
 
 use super::{Carried, IndexRoute, PartitionSet, Routing, RoutingRule, SecondaryEntries};
-use crate::actions::{Action, ActionPlan};
+use crate::actions::{Action, Batch};
 use crate::catalog::{Catalog, Index};
 use crate::granule::{Granules, LockMode, Space};
 use crate::plan::{Granule, Plan};
@@ -123,14 +123,12 @@ impl Routing {
     pub fn partitions_of_action(
         &self,
         catalog: &Catalog,
-        plan: &ActionPlan,
+        batch: &Batch,
         action: &Action,
         set: &mut PartitionSet,
     ) {
-        for used in plan.uses(action) {
-            let mut granule = *plan.granule(used.granule);
-            granule.mode = used.mode;
-            self.add(self.place_of_granule(catalog, &plan.plan, &granule), set);
+        for granule in batch.uses(action) {
+            self.add(self.place_of_granule(catalog, &batch.plan, granule), set);
         }
     }
 

@@ -1,9 +1,12 @@
 //! Runs a procedure in every way and compares.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
+use hotrow_transaction::access::RecordAccess;
 use hotrow_transaction::actions::{
-    ActionPlan, ActionProgram, Failure, Order, execute, explain_call, explain_leaves,
+    Action, ActionPlanner, ActionProgram, Batch, BatchCall, Failure, Order, Wanted, WhyWhole,
+    execute, explain_call, explain_leaves,
 };
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::compiled::CompiledProcedure;
@@ -58,6 +61,53 @@ pub struct Tally {
     pub parallel: usize,
 }
 
+/// A planner that has planned other calls, and a batch with the last one behind others.
+#[derive(Default)]
+pub struct Planned {
+    planner: ActionPlanner,
+    pub batch: Batch,
+}
+
+impl Planned {
+    /// Plans a call, behind as many others as there are in `before`.
+    pub fn make(
+        &mut self,
+        before: &[Wanted],
+        wanted: Wanted,
+        call: (&ActionProgram, &Invocation),
+        access: &mut impl RecordAccess,
+    ) {
+        let Self { planner, batch } = self;
+        let mut frame = Frame::new();
+        batch.clear();
+        for &wanted in before.iter().chain([&wanted]) {
+            let added = planner.add(batch, wanted, call, &mut frame, access);
+            added.expect("planning does not stop");
+        }
+    }
+
+    pub fn call(&self) -> &BatchCall {
+        self.batch.calls().last().expect("one was planned")
+    }
+
+    pub fn actions(&self) -> &[Action] {
+        let Range { start, end } = self.batch.actions_of(self.call());
+        &self.batch.actions()[start as usize..end as usize]
+    }
+
+    /// As they would be if the call were alone.
+    pub fn dependencies(&self) -> Vec<(u32, u32)> {
+        let own = self.batch.actions_of(self.call());
+        let all = self.batch.dependencies().iter();
+        let all = all.filter(|(from, _)| own.contains(from));
+        all.map(|&(from, to)| (from - own.start, to - own.start)).collect()
+    }
+
+    fn phases(&self) -> u32 {
+        self.actions().iter().map(|action| action.phase + 1).max().unwrap_or(0)
+    }
+}
+
 struct RandomOrder<'r>(&'r mut SmallRng);
 
 impl<'c> Order<Checked<'c>> for RandomOrder<'_> {
@@ -65,9 +115,9 @@ impl<'c> Order<Checked<'c>> for RandomOrder<'_> {
         self.0.random_range(0..ready)
     }
 
-    fn enter(&mut self, access: &mut Checked<'c>, plan: &ActionPlan, action: u32) {
-        let uses = plan.uses(&plan.actions()[action as usize]).iter();
-        access.held = Some(uses.map(|held| (plan.granule(held.granule).lock, held.mode)).collect());
+    fn enter(&mut self, access: &mut Checked<'c>, batch: &Batch, action: u32) {
+        let uses = batch.uses(&batch.actions()[action as usize]).iter();
+        access.held = Some(uses.map(|held| (held.lock, held.mode)).collect());
     }
 }
 
@@ -127,28 +177,28 @@ impl<'a> Subject<'a> {
         &self,
         store: &ModelStore,
         invocation: &Invocation,
-        plan: &mut ActionPlan,
+        plan: &mut Planned,
         random: &mut SmallRng,
-        conditions_first: bool,
+        wanted: Wanted,
     ) -> Ended {
         let mut access = self.checked(store);
-        let mut frame = Frame::new();
-        plan.make(&self.actions, invocation, &mut frame, &mut access)
-            .expect("planning does not stop");
-        // The plan has met calls before, some of this shape: that is to make no difference.
-        let mut first = ActionPlan::default();
-        first.make(&self.actions, invocation, &mut frame, &mut access).expect("it plans as well");
-        let formed = |plan: &ActionPlan| {
-            let instances: Vec<_> = plan.instances().iter().map(|run| run.action).collect();
-            let call = explain_call(self.catalog, &self.actions, plan);
-            (call, instances, plan.dependencies().to_vec(), plan.reply(), plan.phases())
+        let call = (&self.actions, invocation);
+        plan.make(&[Wanted::Whole, wanted, Wanted::Actions], wanted, call, &mut access);
+        // It has planned calls before, some of this shape, and the batch has others: that is to
+        // make no difference.
+        let mut first = Planned::default();
+        first.make(&[], wanted, call, &mut access);
+        let formed = |plan: &Planned| {
+            let call = (&plan.batch, plan.call());
+            let text = explain_call(self.catalog, &self.actions, call);
+            (text, plan.dependencies(), plan.call().whole)
         };
         assert_eq!(formed(plan), formed(&first));
-        if conditions_first && plan.put_conditions_first() {
+        if wanted == Wanted::ConditionsFirst && plan.call().whole.is_none() {
             check_conditions(plan);
         }
-        let mut order = RandomOrder(random);
-        match execute(&self.actions, plan, invocation, &mut access, &mut order) {
+        let (call, mut order) = ((&plan.batch, plan.call()), RandomOrder(random));
+        match execute(&self.actions, call, invocation, &mut access, &mut order) {
             Ok(rows) => Ended::Rows(rows, access.store.dump()),
             Err(Failure::Error(error)) => Ended::Error(error),
             Err(Failure::Stop(Stop::Replan)) => Ended::Replan,
@@ -161,7 +211,7 @@ impl<'a> Subject<'a> {
         &self,
         store: &ModelStore,
         invocation: &Invocation,
-        plan: &mut ActionPlan,
+        plan: &mut Planned,
         seed: u64,
         tally: &mut Tally,
     ) -> Result<(), String> {
@@ -184,19 +234,21 @@ impl<'a> Subject<'a> {
         }
         let mut random = SmallRng::seed_from_u64(seed);
         let must_succeed = writes == 0 || !self.actions.needs_reconnaissance();
-        for order in 0..3 {
-            let acted = self.acted(store, invocation, plan, &mut random, order == 1);
-            tally.first += (order == 1 && plan.put_conditions_first()) as usize;
-            if order == 0 {
+        use Wanted::{Actions, ConditionsFirst, Whole};
+        for wanted in [Whole, ConditionsFirst, Actions, Actions] {
+            let acted = self.acted(store, invocation, plan, &mut random, wanted);
+            if wanted == ConditionsFirst {
+                tally.first += (plan.call().whole != Some(WhyWhole::DecidesLate)) as usize;
                 tally.replans += (acted == Ended::Replan) as usize;
-                tally.whole += plan.is_whole() as usize;
-                tally.actions += plan.actions().len();
-                tally.parallel += (plan.phases() < plan.actions().len() as u32) as usize;
             }
             if acted != direct && (acted != Ended::Replan || must_succeed) {
                 return Err(format!("actions: {acted:?}\ndirect: {direct:?}\n{}", self.text(plan)));
             }
         }
+        let actions = plan.actions().len();
+        tally.whole += plan.call().whole.is_some() as usize;
+        tally.actions += actions;
+        tally.parallel += ((plan.phases() as usize) < actions) as usize;
         for _ in 0..2 {
             let Some(flat) = self.flat(store, invocation, &mut random) else { break };
             tally.flat += 1;
@@ -207,7 +259,7 @@ impl<'a> Subject<'a> {
         Ok(())
     }
 
-    pub fn text(&self, plan: &ActionPlan) -> String {
+    pub fn text(&self, plan: &Planned) -> String {
         let procedure = &self.compiled.procedure;
         format!(
             "{}{}{}",
@@ -218,17 +270,18 @@ impl<'a> Subject<'a> {
                 &self.compiled
             ),
             explain_leaves(&self.actions, procedure),
-            explain_call(self.catalog, &self.actions, plan)
+            explain_call(self.catalog, &self.actions, (&plan.batch, plan.call()))
         )
     }
 }
 
 /// Of a call whose conditions come first: whoever writes depends on all others that decide.
-fn check_conditions(plan: &ActionPlan) {
+fn check_conditions(plan: &Planned) {
     let actions = || (0..).zip(plan.actions());
+    let dependencies = plan.dependencies();
     for (before, _) in actions().filter(|(_, action)| action.decides) {
         for (after, _) in actions().filter(|(_, action)| action.writes) {
-            let depends = plan.dependencies().binary_search(&(before, after)).is_ok();
+            let depends = dependencies.binary_search(&(before, after)).is_ok();
             assert!(before == after || depends, "{after} does not wait for {before}");
         }
     }

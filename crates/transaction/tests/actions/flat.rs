@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use hotrow_base::datum::Datum;
-use hotrow_transaction::actions::{FlatAction, FlatLeaf, FlatOutcomes, FlatSink};
+use hotrow_transaction::actions::{Batch, Captured, FlatAction, FlatLeaf, FlatOutcomes, FlatSink};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::granule::LockMode;
 use hotrow_transaction::invocation::Invocation;
@@ -33,25 +33,26 @@ struct Taken {
     hash: u64,
     lock: u64,
     mode: LockMode,
-    captured: Vec<Kept>,
+    captured: Captured,
     made: Option<Result<Vec<Kept>, Stop>>,
     error: Option<SqlError>,
 }
 
-#[derive(Default)]
-struct Sink(Vec<Taken>);
+/// Takes so many actions.
+struct Sink(Vec<Taken>, usize);
 
 impl FlatSink for Sink {
-    fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf, frame: &Frame) -> bool {
-        let captured = leaf.captured.iter().enumerate();
-        let kept = |(at, &slot)| keep(frame, frame.slot(slot), leaf.captures_bytes(at));
+    fn take(&mut self, action: FlatAction<'_>, leaf: &FlatLeaf) -> bool {
+        if self.0.len() == self.1 {
+            return false;
+        }
         self.0.push(Taken {
             leaf: action.leaf,
             key: action.key.to_vec(),
             hash: action.hash,
             lock: action.lock,
             mode: leaf.granule().1,
-            captured: captured.map(kept).collect(),
+            captured: action.captured,
             made: None,
             error: None,
         });
@@ -86,8 +87,15 @@ impl Subject<'_> {
         random: &mut SmallRng,
     ) -> Option<Ended> {
         let flat = self.actions.flat.as_ref()?;
-        let (mut sink, mut frame) = (Sink::default(), Frame::new());
-        if !flat.plan(invocation, &mut frame, &mut sink) {
+        let (mut batch, mut frame) = <(Batch, Frame)>::default();
+        let room = random.random_range(0..4);
+        if !flat.plan(&mut batch, invocation, &mut frame, &mut Sink(Vec::new(), room)) {
+            let nothing = format!("{:?}", Batch::default());
+            assert_eq!(format!("{batch:?}"), nothing, "a call that is not flat leaves nothing");
+        }
+        batch.clear();
+        let mut sink = Sink(Vec::new(), usize::MAX);
+        if !flat.plan(&mut batch, invocation, &mut frame, &mut sink) {
             return None;
         }
         let mut taken = sink.0;
@@ -104,16 +112,13 @@ impl Subject<'_> {
             let leaf = flat.leaf(own.leaf);
             access.held = Some(HashMap::from([(own.lock, own.mode)]));
             frame.begin_leaf(&self.actions.program);
-            for (&slot, kept) in leaf.captured.iter().zip(&own.captured) {
-                let datum = give(&mut frame, kept);
-                frame.set_slot(slot, datum);
-            }
+            leaf.give(&batch, own.captured, &mut frame);
             let key = (&own.key[..], own.hash);
             if let Some(simple) = &leaf.simple
                 && random.random_bool(0.5)
                 && let Ok(Some(record)) = leaf.find(key, &mut access)
             {
-                let captured = |at: usize| own.captured[at].0;
+                let captured = |at: usize| own.captured.value(&batch, at);
                 let mut made = Vec::new();
                 let make = |_, datum| made.push((datum, None));
                 let done = leaf.run_simple(simple, record, &mut access, captured, make);

@@ -2,14 +2,13 @@
 
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
-use hotrow_transaction::actions::ActionPlan;
 use hotrow_transaction::granule::Granules;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::program::Procedure;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use crate::compare::{Subject, Tally};
+use crate::compare::{Planned, Subject, Tally};
 use crate::generate::Generator;
 use crate::world;
 
@@ -46,7 +45,7 @@ enum With {
 fn run(seeds: std::ops::Range<u64>, with: With) -> Tally {
     let catalog = world::catalog();
     let mut tally = Tally::default();
-    let mut plan = ActionPlan::default();
+    let mut plan = Planned::default();
     let mut failures = Vec::new();
     for seed in seeds {
         let mut random = SmallRng::seed_from_u64(seed);

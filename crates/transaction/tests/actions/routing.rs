@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use hotrow_base::ids::TableId;
-use hotrow_transaction::actions::{ActionPlan, Failure, Order, execute};
+use hotrow_transaction::actions::{Batch, Failure, Order, Wanted, execute};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::explain::explain;
@@ -22,7 +22,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
 use crate::checked::Checked;
-use crate::compare::Subject;
+use crate::compare::{Planned, Subject};
 use crate::generate::Generator;
 use crate::noted::Noted;
 use crate::workloads::{Database, NextCall, each_call};
@@ -123,14 +123,13 @@ impl<'c> Order<Noted<'c>> for EachAction {
         0
     }
 
-    fn enter(&mut self, access: &mut Noted<'c>, plan: &ActionPlan, action: u32) {
-        let action = &plan.actions()[action as usize];
-        let uses = plan.uses(action).iter();
-        access.inner.held =
-            Some(uses.map(|held| (plan.granule(held.granule).lock, held.mode)).collect());
+    fn enter(&mut self, access: &mut Noted<'c>, batch: &Batch, action: u32) {
+        let action = &batch.actions()[action as usize];
+        let uses = batch.uses(action).iter();
+        access.inner.held = Some(uses.map(|held| (held.lock, held.mode)).collect());
         access.named = PartitionSet::EMPTY;
         let catalog = access.inner.catalog;
-        access.routing.partitions_of_action(catalog, plan, action, &mut access.named);
+        access.routing.partitions_of_action(catalog, batch, action, &mut access.named);
     }
 }
 
@@ -142,10 +141,10 @@ fn acted(
     invocation: &Invocation,
 ) -> Vec<String> {
     let mut access = noted(subject, routing, store);
-    let (mut plan, mut frame) = (ActionPlan::default(), Frame::new());
-    plan.make(&subject.actions, invocation, &mut frame, &mut access.inner)
-        .expect("planning does not stop");
-    match execute(&subject.actions, &plan, invocation, &mut access, &mut EachAction) {
+    let mut plan = Planned::default();
+    plan.make(&[], Wanted::Actions, (&subject.actions, invocation), &mut access.inner);
+    let call = (&plan.batch, plan.call());
+    match execute(&subject.actions, call, invocation, &mut access, &mut EachAction) {
         Ok(_) | Err(Failure::Error(_) | Failure::Stop(Stop::Replan)) => {}
         Err(Failure::Stop(other)) => panic!("stopped: {other:?}"),
     }

@@ -1,22 +1,23 @@
 //! The workloads' procedures, call by call on a growing database.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hotrow_base::ids::ProcedureId;
 use hotrow_sql::{Compiled, apply, compile, parse_script};
 use hotrow_transaction::access::{Inserted, RecordAccess};
-use hotrow_transaction::actions::ActionPlan;
+use hotrow_transaction::actions::{ActionPlanner, Batch, Wanted};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::granule::Granules;
 use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::program::Procedure;
 use hotrow_transaction::reference::ModelStore;
 use hotrow_workloads::{Share, Workload, load_rows, workload_named};
 
-use crate::compare::{Subject, Tally};
+use crate::compare::{Planned, Subject, Tally};
 
 /// A workload's catalog and procedures.
 #[derive(Default)]
@@ -113,7 +114,7 @@ pub fn each_call(
 
 /// Runs calls of a workload in all ways; the text of each procedure's last planned call.
 fn run(name: &str, settings: &[(&str, &str)], calls: usize) -> (Tally, BTreeMap<String, String>) {
-    let (mut plan, mut tally, mut texts) = <(ActionPlan, Tally, BTreeMap<_, _>)>::default();
+    let (mut plan, mut tally, mut texts) = <(Planned, Tally, BTreeMap<_, _>)>::default();
     each_call(name, settings, 7, calls, |call| {
         let NextCall { name, subject, .. } = call;
         let seed = call.number as u64;
@@ -124,6 +125,36 @@ fn run(name: &str, settings: &[(&str, &str)], calls: usize) -> (Tally, BTreeMap<
         texts.insert((*name).to_owned(), subject.text(&plan));
     });
     (tally, texts)
+}
+
+/// What a batch has, but for the footprint of the call that was planned last.
+fn shown(batch: &Batch) -> String {
+    let text = format!("{batch:?}");
+    let (before, rest) = text.split_once("footprint:").expect("it has a plan");
+    before.to_owned() + rest.split_once("calls:").expect("it has calls").1
+}
+
+#[test]
+fn a_call_that_cannot_be_planned_leaves_nothing_in_its_batch() {
+    let settings = [("items", "20"), ("customers", "10"), ("by_name", "100")];
+    let (mut planner, mut batch, mut frame) = <(ActionPlanner, Batch, Frame)>::default();
+    let (mut refused, mut added) = (0, 0);
+    each_call("tpcc", &settings, 7, 40, |call| {
+        let NextCall { subject, store, invocation, .. } = call;
+        let planned = (&subject.actions, *invocation);
+        let mut access = subject.checked(store);
+        access.held = Some(HashMap::new()); // so trial reads fail
+        let before = shown(&batch);
+        match planner.add(&mut batch, Wanted::Actions, planned, &mut frame, &mut access) {
+            Ok(()) => added += 1,
+            Err(stop) => {
+                assert_eq!((stop, shown(&batch)), (Stop::Replan, before));
+                refused += 1;
+            }
+        }
+    });
+    assert!(refused > 10 && added > 10, "{refused} and {added}");
+    assert_eq!(batch.calls().len(), added);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use hotrow_base::value::Value;
 use hotrow_engine::schema::{Memory, Schema};
 use hotrow_sql::{Compiled, apply, compile, parse_script};
 use hotrow_transaction::access::NoRows;
-use hotrow_transaction::actions::ActionPlan;
+use hotrow_transaction::actions::{ActionPlanner, Batch, Wanted};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
@@ -66,11 +66,12 @@ fn rounds(schema: Schema, supply: &[i32]) -> Option<Vec<(u16, u32)>> {
     let world = World::new(Arc::new(schema), 2);
     let invocation = new_order(&world.schema, supply);
     let procedure: ProcedureId = invocation.procedure;
-    let (mut plan, mut frame) = (ActionPlan::default(), Frame::new());
-    let program = world.program(procedure);
-    plan.make(program, &invocation, &mut frame, &mut NoRows).expect("it plans");
+    let (mut planner, mut batch) = (ActionPlanner::default(), Batch::default());
+    let call = (world.program(procedure), &invocation);
+    let planned = planner.add(&mut batch, Wanted::Actions, call, &mut Frame::new(), &mut NoRows);
+    planned.expect("it plans");
     let (mut schedule, mut participants) = (Schedule::default(), Vec::new());
-    schedule.make(&plan, &world, &mut participants).then_some(participants)
+    schedule.make(&batch, &world, &mut participants).then_some(participants)
 }
 
 #[test]
