@@ -62,8 +62,8 @@ pub enum Mapping {
 /// Where the rows of one table lie.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RoutingRule {
-    /// no registered procedure writes it, or it is declared so (`WITH (routing = 'replicated')`): it
-    /// may be read in every partition, and whoever writes it has all of them
+    /// no registered procedure writes it, or it is declared so (`WITH (routing =
+    /// 'replicated')`): it may be read in every partition, and whoever writes it has all of them
     Replicated,
     /// it has no primary key: a row stays in the partition that inserted it
     Unkeyed,

@@ -259,7 +259,8 @@ fn a_replicated_table_is_read_anywhere_and_written_everywhere() {
         let db = Database::open_in_memory(config).expect("it opens");
         let watcher = prepare(&db);
         for statement in [
-            "CREATE TABLE rate (id bigint PRIMARY KEY, percent bigint) WITH (routing = 'replicated')",
+            "CREATE TABLE rate (id bigint PRIMARY KEY, percent bigint)
+                 WITH (routing = 'replicated')",
             "CREATE FUNCTION set_rates(now bigint) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
                  DELETE FROM rate WHERE id = 1;
                  INSERT INTO rate VALUES (1, now);
