@@ -14,7 +14,7 @@ use crate::scratch::Directory;
 const ACCOUNTS: i64 = 40;
 
 const DEFINITIONS: [&str; 6] = [
-    "CREATE TABLE account (id bigint PRIMARY KEY, n bigint NOT NULL CHECK (n > -1000))",
+    "CREATE TABLE account (id bigint PRIMARY KEY, n bigint NOT NULL)",
     "CREATE TABLE note (id bigint, number bigint, words text, PRIMARY KEY (id, number))",
     "CREATE FUNCTION fill(rows bigint) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
          FOR id IN 0..rows - 1 LOOP
