@@ -21,8 +21,9 @@ pub struct Observed {
     pub ends: u64,
     /// time of making their changes final
     pub end_ns: u64,
-    /// from the first fragment of a call at a partition to its end there: of those that followed
-    /// nobody, and of those that followed others, for whom they may have waited
+    /// from the first fragment of a call at a partition, or from its report where that was held
+    /// back, to its end there: of those that followed nobody then, and of those that followed
+    /// others, for whom they may have waited
     pub open_ns: [u64; 2],
     /// how many that were
     pub opened: [u64; 2],

@@ -93,7 +93,8 @@ struct Ran<S: Store> {
     is_finished: bool,
     /// of several partitions: its report waits until it follows nobody
     is_held: bool,
-    /// of several partitions: when its first fragment began, and whether it followed somebody
+    /// of several partitions: when its first fragment began, or it was reported if that was held
+    /// back; and whether it followed somebody then
     opened: (u64, bool),
 }
 
@@ -426,10 +427,11 @@ impl<S: Store> Partition<S> {
             self.waits = false;
             return;
         };
-        if std::mem::take(&mut head.is_held)
-            && let Some(Ran { work: Multi(fragment), vote, .. }) = self.uncommitted.front()
-        {
-            self.report(fragment, *vote, None, ports); // I2
+        if std::mem::take(&mut head.is_held) {
+            head.opened = (ports.now(), false); // only now is it waited for
+            if let Some(Ran { work: Multi(fragment), vote, .. }) = self.uncommitted.front() {
+                self.report(fragment, *vote, None, ports); // I2
+            }
         }
     }
 
