@@ -85,10 +85,11 @@ impl Chooser {
         let seen = std::mem::take(&mut self.seen);
         let Some(costs) = seen.costs(&self.costs) else { return false };
         self.costs = costs;
+        let mut mix = seen.mix(self.partitions);
         if seen.asked > 0 {
-            self.conflict_share = seen.mix(self.partitions).conflict_share;
+            self.conflict_share = mix.conflict_share;
         }
-        let mix = Mix { conflict_share: self.conflict_share, ..seen.mix(self.partitions) };
+        mix.conflict_share = self.conflict_share;
         if mix.multi_share == 0.0 {
             self.faster = None;
             self.reason = "no call was of several partitions: all schemes are alike".to_owned();

@@ -230,13 +230,10 @@ impl Crew {
             let seen = observed.since(&before);
             before = observed;
             let mut next = choice.chooser.lock().clone();
-            if next.look(&seen) {
-                let _quiet = self.ground.schema.quiet(); // no call is on its way
-                *choice.chooser.lock() = next;
-                choice.changes.fetch_add(1, Ordering::Relaxed);
-            } else {
-                *choice.chooser.lock() = next;
-            }
+            let changes = next.look(&seen);
+            let _quiet = changes.then(|| self.ground.schema.quiet()); // no call is on its way
+            *choice.chooser.lock() = next;
+            choice.changes.fetch_add(changes.into(), Ordering::Relaxed);
         }
     }
 

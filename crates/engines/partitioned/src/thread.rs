@@ -210,7 +210,7 @@ impl Thread {
     /// Takes note of another schema.
     fn adopt(&mut self) {
         self.world = self.crew.world(self.schema.get());
-        self.partitions.iter_mut().for_each(|own| own.store_mut().adopt(&self.world));
+        self.partitions.iter_mut().for_each(|own| own.holdings_mut().store.adopt(&self.world));
         self.coordinators.iter_mut().for_each(|own| own.steering_mut().adopt(&self.world));
     }
 
@@ -220,10 +220,8 @@ impl Thread {
         self.changes = self.crew.changes();
         let (how, coordinators) = how_owners_work(&self.crew);
         self.home.set_coordinators(coordinators.len() as u16);
-        let (number, threads) = (self.number, self.crew.seats.threads);
-        let own = std::mem::take(&mut self.partitions).into_iter().zip(0..);
-        let changed =
-            own.map(|(owner, at)| owner.change(number + at * threads, how, coordinators.clone()));
+        let owners = std::mem::take(&mut self.partitions).into_iter();
+        let changed = owners.map(|owner| owner.change(how, coordinators.clone()));
         self.partitions = changed.collect();
         self.coordinators.iter_mut().for_each(Coordinator::begin_anew);
     }
@@ -291,7 +289,7 @@ impl Thread {
         self.watch.publish(books);
         self.schema.reclaim(self.id);
         let mut observed = Observed::default();
-        self.partitions.iter().for_each(|own| observed.add(own.observed()));
+        self.partitions.iter().for_each(|own| observed.add(&own.holdings().observed));
         self.coordinators.iter().for_each(|own| observed.add(own.observed()));
         self.crew.take_observed(self.number, observed);
     }

@@ -23,7 +23,8 @@ use hotrow_flow::node::Address;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::LockRequest;
 
-use super::observed::{Observed, TIMED};
+use super::observed::TIMED;
+use super::owner::Holdings;
 use super::{
     CallId, Fragment, Message, Outcome, Outside, Report, Section, SingleCall as _, Store, Vote,
     Work,
@@ -122,9 +123,8 @@ struct Waits {
 
 /// A partition's owner that locks.
 pub struct LockingPartition<S: Store> {
-    number: u16,
+    has: Holdings<S>,
     settings: Settings,
-    store: S,
     space: LockSpace<Asker<S>>,
     /// by coordinator
     coordinators: Vec<Address>,
@@ -147,17 +147,14 @@ pub struct LockingPartition<S: Store> {
     to_visit: Vec<Owner>,
     /// calls of one partition that have asked for locks
     singles: u64,
-    tag: Position,
-    observed: Observed,
 }
 
 impl<S: LockingStore> LockingPartition<S> {
-    /// The owner of partition `number`, for coordinators at these addresses.
-    pub fn new(number: u16, settings: Settings, coordinators: Vec<Address>, store: S) -> Self {
+    /// The owner of a partition, for coordinators at these addresses.
+    pub fn new(has: Holdings<S>, settings: Settings, coordinators: Vec<Address>) -> Self {
         Self {
-            number,
+            has,
             settings,
-            store,
             space: LockSpace::new(BUCKETS, USUAL),
             coordinators,
             unexecuted: VecDeque::new(),
@@ -171,37 +168,23 @@ impl<S: LockingStore> LockingPartition<S> {
             reached: Vec::new(),
             to_visit: Vec::new(),
             singles: 0,
-            tag: Position::default(),
-            observed: Observed::default(),
         }
     }
 
-    /// As [`Partition::behind`](super::partition::Partition::behind).
-    #[must_use]
-    pub fn behind(mut self, tag: Position, observed: Observed) -> Self {
-        (self.tag, self.observed) = (tag, observed);
-        self
+    /// What it has, to tell that of another schema.
+    pub fn holdings_mut(&mut self) -> &mut Holdings<S> {
+        &mut self.has
     }
 
-    /// As [`Partition::into_store`](super::partition::Partition::into_store).
-    pub fn into_store(self) -> (S, Position, Observed) {
+    /// What it has.
+    pub fn holdings(&self) -> &Holdings<S> {
+        &self.has
+    }
+
+    /// What it has, for the next owner; no call is here.
+    pub fn into_holdings(self) -> Holdings<S> {
         debug_assert!(self.is_idle(), "it hands over between two calls");
-        (self.store, self.tag, self.observed)
-    }
-
-    /// What it has seen.
-    pub fn observed(&self) -> &Observed {
-        &self.observed
-    }
-
-    /// The data.
-    pub fn store(&self) -> &S {
-        &self.store
-    }
-
-    /// The data, to tell it of another schema.
-    pub fn store_mut(&mut self) -> &mut S {
-        &mut self.store
+        self.has
     }
 
     /// Whether nothing is here that has not ended.
@@ -243,14 +226,14 @@ impl<S: LockingStore> LockingPartition<S> {
         let (_, mut here) = self.here.remove(at);
         match (outcome, here.part) {
             (Outcome::Committed(position), Some(part)) => {
-                self.tag = position.max(self.tag);
-                self.store.commit(part);
+                self.has.tag = position.max(self.has.tag);
+                self.has.store.commit(part);
             }
             (Outcome::Committed(_), None) => unreachable!("{id:?} has failed here"),
-            (Outcome::Undone, part) => part.into_iter().for_each(|part| self.store.undo(part)),
+            (Outcome::Undone, part) => part.into_iter().for_each(|part| self.has.store.undo(part)),
         }
         if let Some(opened_at) = here.opened_at {
-            self.observed.note_end(began, (opened_at, false), ports.now());
+            self.has.observed.note_end(began, (opened_at, false), ports.now());
         }
         here.grants.drain(..).for_each(|grant| self.release(grant));
         self.spare_grants.push(here.grants);
@@ -293,22 +276,22 @@ impl<S: LockingStore> LockingPartition<S> {
         let is_alone = self.here.is_empty() && self.space.is_empty();
         match work {
             Work::Single(call) if is_alone && self.settings.locks == Locks::Needed => {
-                let is_timed = self.observed.singles.is_multiple_of(TIMED);
+                let is_timed = self.has.observed.singles.is_multiple_of(TIMED);
                 let began = if is_timed { ports.now() } else { 0 };
                 ports.spend(Section::Single);
                 self.run_single(call, ports); // I2
                 if is_timed {
-                    self.observed.singles_timed += 1;
-                    self.observed.single_ns += ports.now() - began;
+                    self.has.observed.singles_timed += 1;
+                    self.has.observed.single_ns += ports.now() - began;
                 }
             }
             Work::Single(call) => {
-                let is_timed = self.observed.asked.is_multiple_of(TIMED);
+                let is_timed = self.has.observed.asked.is_multiple_of(TIMED);
                 let began = if is_timed { ports.now() } else { 0 };
                 self.ask(Work::Single(call), ports);
                 if is_timed {
-                    self.observed.locked_timed += 1;
-                    self.observed.lock_ns += ports.now() - began;
+                    self.has.observed.locked_timed += 1;
+                    self.has.observed.lock_ns += ports.now() - began;
                 }
             }
             work => self.ask(work, ports),
@@ -347,17 +330,17 @@ impl<S: LockingStore> LockingPartition<S> {
         let mut wanted = self.spare_locks.pop().unwrap_or_default();
         let owner = match &mut work {
             Work::Single(call) => {
-                self.store.locks_of_single(call, &mut wanted);
+                self.has.store.locks_of_single(call, &mut wanted);
                 self.singles += 1;
                 Owner::Single(self.singles)
             }
             Work::Multi(fragment) => {
-                self.store.locks_of(&fragment.call, fragment.round, &mut wanted);
+                self.has.store.locks_of(&fragment.call, fragment.round, &mut wanted);
                 let id = fragment.id;
                 let at = self.place_of(id).unwrap_or_else(|| {
                     let here = Here {
                         _call: fragment.call.clone(),
-                        part: Some(self.store.begin()),
+                        part: Some(self.has.store.begin()),
                         grants: self.spare_grants.pop().unwrap_or_default(),
                         held: self.spare_locks.pop().unwrap_or_default(),
                         opened_at: None,
@@ -375,7 +358,7 @@ impl<S: LockingStore> LockingPartition<S> {
             }
         };
         let due = self.due(&work, ports.now());
-        self.observed.asked += 1;
+        self.has.observed.asked += 1;
         match self.space.ask(Asker { owner, work, wanted, grant: 0 }) {
             Ok(asker) => {
                 self.note_owner(asker.grant, owner);
@@ -383,7 +366,7 @@ impl<S: LockingStore> LockingPartition<S> {
             }
             Err(grant) => {
                 self.note_owner(grant, owner);
-                self.observed.waited += 1;
+                self.has.observed.waited += 1;
                 self.waiting.push(Waits { owner, grant, due });
                 while let Some(victim) = self.victim(owner) {
                     match self.holds_nothing(victim) {
@@ -507,29 +490,29 @@ impl<S: LockingStore> LockingPartition<S> {
                 here.opened_at.get_or_insert(began);
                 here.grants.push(grant);
                 let Some(mut part) = here.part.take() else { return };
-                let vote = self.store.run_fragment(&fragment.call, fragment.round, &mut part);
-                here.part = self.store.keep(part, vote);
+                let vote = self.has.store.run_fragment(&fragment.call, fragment.round, &mut part);
+                here.part = self.has.store.keep(part, vote);
                 self.report(&fragment, vote, ports);
-                self.observed.fragments[usize::from(fragment.round > 0)] += 1;
-                self.observed.fragment_ns += ports.now() - began;
+                self.has.observed.fragments[usize::from(fragment.round > 0)] += 1;
+                self.has.observed.fragment_ns += ports.now() - began;
             }
         }
     }
 
     /// Runs a call of this partition, which has all the locks it needs, to its end.
     fn run_single(&mut self, mut call: S::Single, ports: &mut impl Outside<S::Single, S::Multi>) {
-        self.observed.singles += 1;
-        let mut part = self.store.begin();
-        let committed = match self.store.run_single(&mut call, &mut part) {
-            Vote::Commit => self.store.commit_single(&mut call, &part, self.tag),
+        self.has.observed.singles += 1;
+        let mut part = self.has.store.begin();
+        let committed = match self.has.store.run_single(&mut call, &mut part) {
+            Vote::Commit => self.has.store.commit_single(&mut call, &part, self.has.tag),
             Vote::Abort | Vote::Again => None,
         };
         match committed {
             Some(position) => {
-                self.tag = position.max(self.tag);
-                self.store.commit(part);
+                self.has.tag = position.max(self.has.tag);
+                self.has.store.commit(part);
             }
-            None => self.store.undo(part),
+            None => self.has.store.undo(part),
         }
         ports.send(call.home(), Message::SingleEnded(call));
     }
@@ -541,7 +524,7 @@ impl<S: LockingStore> LockingPartition<S> {
         ports: &mut impl Outside<S::Single, S::Multi>,
     ) {
         let Fragment { id, round, .. } = *fragment;
-        let (partition, met) = (self.number, self.tag);
+        let (partition, met) = (self.has.number, self.has.tag);
         let (undone, follows) = (Report::STANDS, None);
         let report = Report { id, partition, round, vote, undone, met, follows };
         let coordinator = usize::from(id.coordinator);

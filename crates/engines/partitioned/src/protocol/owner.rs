@@ -8,6 +8,7 @@ use super::observed::Observed;
 use super::partition::{self, Partition};
 use super::{Message, Outside};
 use hotrow_flow::node::Address;
+use hotrow_log::position::Position;
 
 /// How an owner works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +17,18 @@ pub enum Settings {
     Queues(partition::Settings),
     /// with locks
     Locks(locking::Settings),
+}
+
+/// What an owner has, however it works.
+pub struct Holdings<S> {
+    /// the partition
+    pub number: u16,
+    /// its data
+    pub store: S,
+    /// the greatest position of a call that has committed here
+    pub tag: Position,
+    /// what was seen of calls
+    pub observed: Observed,
 }
 
 /// See the module.
@@ -29,49 +42,44 @@ pub enum Owner<S: LockingStore> {
 impl<S: LockingStore> Owner<S> {
     /// The owner of partition `number`, for coordinators at these addresses.
     pub fn new(number: u16, settings: Settings, coordinators: Vec<Address>, store: S) -> Self {
+        let (tag, observed) = (Position::default(), Observed::default());
+        Self::of(Holdings { number, store, tag, observed }, settings, coordinators)
+    }
+
+    fn of(has: Holdings<S>, settings: Settings, coordinators: Vec<Address>) -> Self {
         match settings {
             Settings::Queues(settings) => {
-                Self::Queues(Box::new(Partition::new(number, settings, coordinators, store)))
+                Self::Queues(Box::new(Partition::new(has, settings, coordinators)))
             }
             Settings::Locks(settings) => {
-                Self::Locks(Box::new(LockingPartition::new(number, settings, coordinators, store)))
+                Self::Locks(Box::new(LockingPartition::new(has, settings, coordinators)))
             }
         }
     }
 
     /// Has it work otherwise from now on; no call is here.
-    pub fn change(self, number: u16, settings: Settings, coordinators: Vec<Address>) -> Self {
-        let (store, tag, observed) = match self {
-            Self::Queues(own) => own.into_store(),
-            Self::Locks(own) => own.into_store(),
+    #[must_use]
+    pub fn change(self, settings: Settings, coordinators: Vec<Address>) -> Self {
+        let has = match self {
+            Self::Queues(own) => own.into_holdings(),
+            Self::Locks(own) => own.into_holdings(),
         };
-        match Self::new(number, settings, coordinators, store) {
-            Self::Queues(own) => Self::Queues(Box::new(own.behind(tag, observed))),
-            Self::Locks(own) => Self::Locks(Box::new(own.behind(tag, observed))),
+        Self::of(has, settings, coordinators)
+    }
+
+    /// What it has.
+    pub fn holdings(&self) -> &Holdings<S> {
+        match self {
+            Self::Queues(own) => own.holdings(),
+            Self::Locks(own) => own.holdings(),
         }
     }
 
-    /// What it has seen.
-    pub fn observed(&self) -> &Observed {
+    /// What it has, to tell that of another schema.
+    pub fn holdings_mut(&mut self) -> &mut Holdings<S> {
         match self {
-            Self::Queues(own) => own.observed(),
-            Self::Locks(own) => own.observed(),
-        }
-    }
-
-    /// The data, to tell it of another schema.
-    pub fn store_mut(&mut self) -> &mut S {
-        match self {
-            Self::Queues(own) => own.store_mut(),
-            Self::Locks(own) => own.store_mut(),
-        }
-    }
-
-    /// The data.
-    pub fn store(&self) -> &S {
-        match self {
-            Self::Queues(own) => own.store(),
-            Self::Locks(own) => own.store(),
+            Self::Queues(own) => own.holdings_mut(),
+            Self::Locks(own) => own.holdings_mut(),
         }
     }
 

@@ -30,10 +30,10 @@
 use std::collections::VecDeque;
 
 use hotrow_flow::node::Address;
-use hotrow_log::position::Position;
 
 use super::Work::{Multi, Single};
-use super::observed::{Observed, TIMED};
+use super::observed::TIMED;
+use super::owner::Holdings;
 use super::{
     CallId, Followed, Fragment, Message, MultiCall, Outcome, Outside, Report, Section,
     SingleCall as _, Speculation, Store, Vote, Work,
@@ -50,9 +50,8 @@ pub struct Settings {
 
 /// A partition's owner that queues.
 pub struct Partition<S: Store> {
-    number: u16,
+    has: Holdings<S>,
     settings: Settings,
-    store: S,
     /// by coordinator: what came before its turn; nothing where there is one
     batches: Vec<VecDeque<Batched<S::Multi>>>,
     /// the coordinator whose batch is taken
@@ -67,9 +66,6 @@ pub struct Partition<S: Store> {
     coordinators: Vec<Address>,
     /// the next call is to run when nobody is uncommitted (I4)
     waits: bool,
-    /// the greatest position of a call that has committed here
-    tag: Position,
-    observed: Observed,
 }
 
 /// Whether others may run behind a call when a fragment has run.
@@ -110,12 +106,11 @@ impl<S: Store> Ran<S> {
 }
 
 impl<S: Store> Partition<S> {
-    /// The owner of partition `number`, for coordinators at these addresses.
-    pub fn new(number: u16, settings: Settings, coordinators: Vec<Address>, store: S) -> Self {
+    /// The owner of a partition, for coordinators at these addresses.
+    pub fn new(has: Holdings<S>, settings: Settings, coordinators: Vec<Address>) -> Self {
         Self {
-            number,
+            has,
             settings,
-            store,
             batches: coordinators.iter().map(|_| VecDeque::new()).collect(),
             turn: 0,
             unexecuted: VecDeque::new(),
@@ -124,38 +119,23 @@ impl<S: Store> Partition<S> {
             undone: vec![0; coordinators.len()],
             coordinators,
             waits: false,
-            tag: Position::default(),
-            observed: Observed::default(),
         }
     }
 
-    /// As one that has seen what another one has, and comes behind all that committed there.
-    #[must_use]
-    pub fn behind(mut self, tag: Position, observed: Observed) -> Self {
-        (self.tag, self.observed) = (tag, observed);
-        self
+    /// What it has, to tell that of another schema.
+    pub fn holdings_mut(&mut self) -> &mut Holdings<S> {
+        &mut self.has
     }
 
-    /// The data, the greatest position of a call that has committed here, and what was seen: for
-    /// the next owner.
-    pub fn into_store(self) -> (S, Position, Observed) {
+    /// What it has.
+    pub fn holdings(&self) -> &Holdings<S> {
+        &self.has
+    }
+
+    /// What it has, for the next owner; no call is here.
+    pub fn into_holdings(self) -> Holdings<S> {
         debug_assert!(self.is_idle(), "it hands over between two calls");
-        (self.store, self.tag, self.observed)
-    }
-
-    /// What it has seen.
-    pub fn observed(&self) -> &Observed {
-        &self.observed
-    }
-
-    /// The data.
-    pub fn store(&self) -> &S {
-        &self.store
-    }
-
-    /// The data, to tell it of another schema.
-    pub fn store_mut(&mut self) -> &mut S {
-        &mut self.store
+        self.has
     }
 
     /// Whether nothing is here that has not ended.
@@ -215,12 +195,12 @@ impl<S: Store> Partition<S> {
         match outcome {
             Outcome::Committed(position) => {
                 assert_eq!(at, Some(0), "I1: {id:?} follows nobody who is undecided");
-                self.tag = position.max(self.tag);
+                self.has.tag = position.max(self.has.tag);
                 if let Some(Ran { work, part: Some(part), opened, .. }) =
                     self.uncommitted.pop_front()
                 {
-                    self.store.commit(part);
-                    self.observed.note_end(began, opened, ports.now());
+                    self.has.store.commit(part);
+                    self.has.observed.note_end(began, opened, ports.now());
                     drop(work); // not before: see `MultiCall`
                 }
             }
@@ -231,7 +211,7 @@ impl<S: Store> Partition<S> {
                     Some(at) => {
                         self.undo_behind(at + 1, ports);
                         let now = ports.now();
-                        self.observed.note_end(now, self.uncommitted[at].opened, now);
+                        self.has.observed.note_end(now, self.uncommitted[at].opened, now);
                         self.undo_last(ports);
                     }
                     None => self.forget(id),
@@ -290,12 +270,12 @@ impl<S: Store> Partition<S> {
 
     fn run_single(&mut self, mut call: S::Single, ports: &mut impl Outside<S::Single, S::Multi>) {
         let speculates = !self.uncommitted.is_empty();
-        let is_timed = self.observed.singles.is_multiple_of(TIMED);
+        let is_timed = self.has.observed.singles.is_multiple_of(TIMED);
         let began = if is_timed { ports.now() } else { 0 };
         ports.spend(if speculates { Section::SpeculativeSingle } else { Section::Single });
-        let mut part = self.store.begin();
-        let vote = self.store.run_single(&mut call, &mut part);
-        let part = self.store.keep(part, vote);
+        let mut part = self.has.store.begin();
+        let vote = self.has.store.run_single(&mut call, &mut part);
+        let part = self.has.store.keep(part, vote);
         if vote == Vote::Again {
             return self.wait_for_all(Single(call));
         }
@@ -303,8 +283,8 @@ impl<S: Store> Partition<S> {
         if !speculates {
             self.release(ports);
             if is_timed {
-                self.observed.singles_timed += 1;
-                self.observed.single_ns += ports.now() - began;
+                self.has.observed.singles_timed += 1;
+                self.has.observed.single_ns += ports.now() - began;
             }
         }
     }
@@ -317,9 +297,9 @@ impl<S: Store> Partition<S> {
     ) {
         let began = ports.now();
         ports.spend(Section::Fragment);
-        let mut part = self.store.begin();
-        let vote = self.store.run_fragment(&fragment.call, 0, &mut part);
-        let part = self.store.keep(part, vote);
+        let mut part = self.has.store.begin();
+        let vote = self.has.store.run_fragment(&fragment.call, 0, &mut part);
+        let part = self.has.store.keep(part, vote);
         if vote == Vote::Again {
             return self.wait_for_all(Multi(fragment));
         }
@@ -334,8 +314,8 @@ impl<S: Store> Partition<S> {
             self.report(&fragment, vote, follows, ports);
         }
         let opened = (began, follows.is_some());
-        self.observed.fragments[0] += 1;
-        self.observed.fragment_ns += ports.now() - began;
+        self.has.observed.fragments[0] += 1;
+        self.has.observed.fragment_ns += ports.now() - began;
         let ran = Ran::new(Multi(fragment), part, vote);
         self.uncommitted.push_back(Ran { is_finished, is_held, opened, ..ran });
     }
@@ -358,14 +338,14 @@ impl<S: Store> Partition<S> {
         let Some(head) = self.uncommitted.front_mut() else { return };
         let mut vote = Vote::Abort; // of one that has failed the coordinator asks no more
         if let Some(mut part) = head.part.take() {
-            vote = self.store.run_fragment(&fragment.call, fragment.round, &mut part);
-            head.part = self.store.keep(part, vote);
+            vote = self.has.store.run_fragment(&fragment.call, fragment.round, &mut part);
+            head.part = self.has.store.keep(part, vote);
         }
         head.vote = vote;
         head.is_finished = is_finished(fragment, vote);
         self.report(fragment, vote, None, ports);
-        self.observed.fragments[1] += 1;
-        self.observed.fragment_ns += ports.now() - began;
+        self.has.observed.fragments[1] += 1;
+        self.has.observed.fragment_ns += ports.now() - began;
     }
 
     /// The last undecided call of several partitions, and how many of one stand behind it.
@@ -376,7 +356,7 @@ impl<S: Store> Partition<S> {
                 return Some(Followed { id, between, epoch });
             }
             between += 1;
-            epoch = ran.part.as_ref().map_or(0, |part| self.store.epoch_of(part)).max(epoch);
+            epoch = ran.part.as_ref().map_or(0, |part| self.has.store.epoch_of(part)).max(epoch);
         }
         None
     }
@@ -391,11 +371,11 @@ impl<S: Store> Partition<S> {
         let coordinator = usize::from(fragment.id.coordinator);
         let report = Report {
             id: fragment.id,
-            partition: self.number,
+            partition: self.has.number,
             round: fragment.round,
             vote,
             undone: self.undone[coordinator],
-            met: self.tag,
+            met: self.has.tag,
             follows,
         };
         ports.send(self.coordinators[coordinator], Message::Report(report));
@@ -408,17 +388,17 @@ impl<S: Store> Partition<S> {
             else {
                 unreachable!("it was seen")
             };
-            self.observed.singles += 1;
+            self.has.observed.singles += 1;
             if let Some(part) = part {
-                match self.store.commit_single(&mut call, &part, self.tag) {
+                match self.has.store.commit_single(&mut call, &part, self.has.tag) {
                     Some(position) => {
-                        self.tag = position.max(self.tag);
-                        self.store.commit(part);
+                        self.has.tag = position.max(self.has.tag);
+                        self.has.store.commit(part);
                     }
-                    None if self.uncommitted.is_empty() => self.store.undo(part),
+                    None if self.uncommitted.is_empty() => self.has.store.undo(part),
                     // Others have seen what it did, and may have been told to commit. Nothing of
                     // them will ever be durable either, so nobody is answered who has seen it.
-                    None => self.store.commit(part),
+                    None => self.has.store.commit(part),
                 }
             }
             ports.send(call.home(), Message::SingleEnded(call));
@@ -449,7 +429,7 @@ impl<S: Store> Partition<S> {
         let Ran { work, part, .. } = self.uncommitted.pop_back()?;
         if let Some(part) = part {
             ports.spend(Section::Undo);
-            self.store.undo(part);
+            self.has.store.undo(part);
         }
         Some(work)
     }

@@ -115,7 +115,7 @@ fn run(seed: u64, scheme: Settings, place: Place, fault: Option<Fault>) -> Resul
     for (number, node) in world.time.nodes().enumerate() {
         let is_idle = match &node.role {
             Role::Partition(own) => {
-                let store = own.owner.store();
+                let store = &own.owner.holdings().store;
                 ran.cascades.0 += own.cascades.0;
                 ran.cascades.1 += own.cascades.1;
                 own.owner.is_idle() && store.open == 0

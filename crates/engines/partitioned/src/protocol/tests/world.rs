@@ -120,9 +120,9 @@ pub struct Partition {
 
 impl Partition {
     fn take(&mut self, message: Told, ports: &mut impl Ports<Told, Section>) {
-        let before = self.owner.store().undone;
+        let before = self.owner.holdings().store.undone;
         self.owner.take(message, ports);
-        let after = self.owner.store().undone;
+        let after = self.owner.holdings().store.undone;
         if after.0 > before.0 + 1 {
             self.cascades.0 += 1;
             self.cascades.1 += u64::from(after.1 > before.1);
@@ -256,7 +256,7 @@ impl<C: Costs<Member>> World<C> {
         let mut sum = Observed::default();
         for node in self.time.nodes() {
             match &node.role {
-                Role::Partition(own) => sum.add(own.owner.observed()),
+                Role::Partition(own) => sum.add(&own.owner.holdings().observed),
                 Role::Coordinator(coordinator) => sum.add(coordinator.observed()),
                 Role::Home(_) | Role::Writer(_) => {}
             }
