@@ -35,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-const BUDGET: usize = 64 << 20;
+const BUDGET: usize = 16 << 20;
 /// What is small, and nobody's: buffers that frames keep, and the log of errors.
 const SLACK: usize = 4 << 20;
 

@@ -1,17 +1,17 @@
 //! What the engine's threads share: who sits where, and whether calls are still to come.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hotrow_base::counters::PerWorker;
 use hotrow_base::sync::Latch;
 use hotrow_base::thread::News;
-use hotrow_engine::contract::Ground;
-use hotrow_engine::journal::Committer;
-use hotrow_engine::schema::{Memory, Schema};
+use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::WorkerBooks;
 use hotrow_flow::node::Address;
+use hotrow_flow::roster::Roster;
+use hotrow_flow::world::World;
 
 use crate::call::{Multi, Parcel};
 use crate::choice::Chooser;
@@ -19,7 +19,6 @@ use crate::model::{self, Costs};
 use crate::options::{Scheme, Settings};
 use crate::protocol::Message;
 use crate::protocol::observed::Observed;
-use crate::world::World;
 
 /// How often the choice of the scheme is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -105,31 +104,18 @@ pub enum Role {
 
 /// See the module.
 pub struct Crew {
-    /// what the engine runs on
-    pub ground: Ground,
+    /// what all engines share whose threads host nodes
+    pub roster: Roster,
     /// the engine's settings
     pub settings: Settings,
     /// who sits where
     pub seats: Seats,
-    /// loop iterations and rows that one call may visit
-    pub step_budget: u64,
-    /// calls that a thread has on their way at most
-    pub in_flight: usize,
-    /// by thread
-    pub committers: Vec<Committer>,
-    /// by thread
-    pub books: PerWorker<WorkerBooks>,
-    /// that of all schemas
-    pub memory: Arc<Memory>,
     /// where the scheme is chosen
     choice: Option<Choice>,
     /// by thread: what its nodes have seen
     observed: Box<[Latch<Observed>]>,
     /// what was made of the schema in force
     world: Latch<Option<Arc<World>>>,
-    stopping: AtomicBool,
-    /// homes that have calls on their way, or may yet fetch some
-    homes: AtomicUsize,
 }
 
 /// The scheme of the moment, and what its choice is made by.
@@ -141,19 +127,13 @@ struct Choice {
 }
 
 impl Crew {
-    /// A crew of as many threads as there are committers.
-    pub fn new(
-        ground: Ground,
-        settings: Settings,
-        (step_budget, in_flight): (u64, usize),
-        committers: Vec<Committer>,
-    ) -> Self {
-        let threads = committers.len();
-        let memory = Arc::clone(&ground.schema.current().memory);
+    /// That of an engine's threads.
+    pub fn new(settings: Settings, roster: Roster) -> Self {
         let Settings { partitions, scheme, .. } = settings;
+        let threads = roster.threads();
         // Without an order among calls of several partitions, each home coordinates its own.
         let coordinators = match scheme {
-            Scheme::Locking | Scheme::Auto => threads as u16,
+            Scheme::Locking | Scheme::Auto => threads,
             _ => settings.coordinators,
         };
         let choice = (scheme == Scheme::Auto).then(|| Choice {
@@ -161,25 +141,13 @@ impl Crew {
             changes: AtomicU64::new(0),
         });
         Self {
-            ground,
+            roster,
             settings,
-            seats: Seats { threads: threads as u16, partitions, coordinators },
-            step_budget,
-            in_flight,
-            committers,
-            books: PerWorker::with_defaults(threads),
-            memory,
+            seats: Seats { threads, partitions, coordinators },
             choice,
             observed: (0..threads).map(|_| Latch::default()).collect(),
             world: Latch::default(),
-            stopping: AtomicBool::new(false),
-            homes: AtomicUsize::new(threads),
         }
-    }
-
-    /// A thread's books.
-    pub fn books_of(&self, thread: u16) -> &WorkerBooks {
-        self.books.of(thread.into())
     }
 
     /// The scheme of the moment.
@@ -231,7 +199,8 @@ impl Crew {
             before = observed;
             let mut next = choice.chooser.lock().clone();
             let changes = next.look(&seen);
-            let _quiet = changes.then(|| self.ground.schema.quiet()); // no call is on its way
+            // No call is on its way meanwhile.
+            let _quiet = changes.then(|| self.roster.ground.schema.quiet());
             *choice.chooser.lock() = next;
             choice.changes.fetch_add(changes.into(), Ordering::Relaxed);
         }
@@ -254,38 +223,14 @@ impl Crew {
             }
         }
     }
-
-    /// Whether the log and a checkpoint have room for what further calls change, whoever runs
-    /// them.
-    pub fn has_room(&self) -> bool {
-        let saved_rows = self.memory.saved_rows();
-        self.committers
-            .iter()
-            .all(|committer| committer.has_room() && saved_rows.has_room(committer.worker()))
-    }
-
-    /// Whether no more calls are to be fetched.
-    pub fn is_ending(&self) -> bool {
-        self.stopping.load(Ordering::Acquire) // partner: the Release in `end`
-    }
-
-    /// A home has no call on its way, and will have none; whether it was the last.
-    pub fn leave_home(&self) -> bool {
-        self.homes.fetch_sub(1, Ordering::AcqRel) == 1 // partner: the Acquire in `is_over`
-    }
-
-    /// Whether there are no calls any more, and there will be none.
-    pub fn is_over(&self) -> bool {
-        self.homes.load(Ordering::Acquire) == 0 // partner: the Release in `leave_home`
-    }
 }
 
 impl hotrow_engine::crew::Crew for Crew {
     fn books(&self) -> &PerWorker<WorkerBooks> {
-        &self.books
+        &self.roster.books
     }
 
     fn end(&self) {
-        self.stopping.store(true, Ordering::Release); // partner: the Acquire in `is_ending`
+        self.roster.end();
     }
 }

@@ -13,12 +13,12 @@
 //!                        └─plan─▶ coordinator ─fragments─▶ owners of 0 and 2
 //! ```
 //!
-//! Role         two engines on one view of what belongs where ([`lower`]). Partitioned-store: every
-//!              worker thread runs whole calls, and holds partitions in ascending order
+//! Role         two engines on one view of what belongs where ([`Owners`]). Partitioned-store:
+//!              every worker thread runs whole calls, and holds partitions in ascending order
 //!              ([`spinlocks`], [`partition`]). H-Store: each partition has an owner, the only one
 //!              who touches it. Its protocol ([`protocol`]) knows no thread and no row; here are
-//!              the threads that host it ([`thread`]), what owners do with rows ([`store`]) and
-//!              coordinators with calls ([`clerk`]), and where calls come from and go to ([`home`])
+//!              the threads that host it ([`thread`]), what owners do with rows ([`store`]), and
+//!              where calls come from and go to ([`home`])
 //! Invariants   I1 a call touches a granule only while it has the partition that the granule
 //!              belongs to ([`Owners`]), or, with `scheme=locking`, the granule's lock there
 //!              I2 partitions are held in ascending order, or run what they are sent in one order,
@@ -36,34 +36,28 @@
 
 pub mod call;
 pub mod choice;
-pub mod clerk;
 pub mod crew;
 pub mod home;
-pub mod lower;
 pub mod model;
 pub mod options;
 pub mod partition;
 pub mod protocol;
-pub mod schedule;
 pub mod spinlocks;
 pub mod store;
 pub mod thread;
-pub mod world;
 
 use std::sync::Arc;
 
-use hotrow_base::ids::WorkerId;
-use hotrow_base::sync::Spin;
-use hotrow_base::thread::{BackgroundThread, Team};
+use hotrow_base::thread::BackgroundThread;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
 use hotrow_engine::crew::RunningCrew;
-use hotrow_engine::journal::Committer;
 use hotrow_engine::schema::SharedSchema;
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::Statistics;
 use hotrow_engine::worker::Workers;
-use hotrow_flow::exchange::Exchange;
+use hotrow_flow::host;
 use hotrow_flow::mesh::Link;
+use hotrow_flow::roster::{self, Roster};
 
 use crate::crew::Crew;
 use crate::options::{Scheme, Settings};
@@ -163,24 +157,13 @@ fn start_owners(
     options: &EngineOptions,
     sources: Vec<Box<dyn CallSource>>,
 ) -> (Arc<Crew>, RunningCrew<Crew>) {
-    let threads = options.threads;
-    assert_eq!(sources.len(), threads, "one source per thread");
-    let journal = Arc::clone(&ground.journal);
-    let worker = |number| WorkerId(options.first_worker.0 + number as u16);
-    let committers = (0..threads).map(|number| Committer::new(&journal, worker(number)));
     let in_flight = settings.in_flight.unwrap_or(options.in_flight.max(1));
-    let limits = (options.step_budget, in_flight);
-    let crew = Arc::new(Crew::new(ground, settings, limits, committers.collect()));
-    let spin = Spin::for_threads(threads);
+    let crew = Arc::new(Crew::new(settings, Roster::new(ground, options, in_flight)));
     let link = Link { delay: settings.delay, ..Link::of(RING) };
-    let exchanges = Exchange::connect(threads as u16, crew.seats.all_threads(), link, spin);
-    let team = Team::new("partitioned", threads, options.pin_threads);
-    let spawn = |(number, (source, exchange)): (usize, (Box<dyn CallSource>, _))| {
-        let crew = Arc::clone(&crew);
-        let run = move || Thread::new(&crew, number as u16, exchange, source).run();
-        team.spawn(number, run)
+    let seats = (crew.seats.all_threads(), link);
+    let run = |crew: Arc<Crew>, number, exchange, source| {
+        host::run(Thread::new(&crew, number, exchange, source), &crew.roster);
     };
-    let threads = sources.into_iter().zip(exchanges).enumerate().map(spawn);
-    let engine = RunningCrew::new(Arc::clone(&crew), threads);
+    let engine = roster::start(Arc::clone(&crew), (NAME, options), seats, sources, run);
     (crew, engine)
 }

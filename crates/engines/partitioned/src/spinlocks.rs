@@ -16,7 +16,6 @@ use hotrow_engine::worker::{Call, Runner};
 use hotrow_log::position::Position;
 use hotrow_transaction::outcome::Stop;
 
-use crate::lower::lower;
 use crate::partition::Partitions;
 
 /// Runs the calls of one worker; see the module.
@@ -65,7 +64,7 @@ impl Runner for SpinlockRunner {
         watch.switch(Activity::Lock);
         let Self { partitions, home, owners, scratch, committer } = self;
         let owners = owners.as_ref().expect("a schema is adopted before calls run");
-        let needed = lower(owners, &schema.catalog, &call.plan, *home);
+        let needed = owners.concerned(&schema.catalog, &call.plan, *home);
         let mut ended = Err(Stop::Replan);
         let mut met = Position::default();
         partitions.hold(&mut needed.iter(), Position::default(), watch, |before, watch| {

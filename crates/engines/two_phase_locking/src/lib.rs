@@ -16,7 +16,7 @@
 //!               └───────────────────────────────────────────────────┘
 //! ```
 //!
-//! Reading order: [`options`], [`policy`], [`lock_table`], [`waiting`], [`deadlock`],
+//! Reading order: [`options`], [`policy`], [`lock_table`], [`waiting`], `hotrow_flow::deadlock`,
 //! [`intents`], [`ordered`], [`heat`], [`dynamic`], [`key_range`], `interactive`, `ahead`,
 //! `foresight`.
 //!
@@ -36,7 +36,6 @@
 #![forbid(unsafe_code)]
 
 mod ahead;
-pub mod deadlock;
 pub mod dynamic;
 pub mod experiment;
 mod foresight;

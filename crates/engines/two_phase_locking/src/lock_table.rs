@@ -58,13 +58,13 @@ use hotrow_engine::lock_mode::Mode;
 use hotrow_engine::schema::SharedSchema;
 use hotrow_engine::source::Bell;
 use hotrow_engine::waits::{self, Awaited, Party, WaitBook, Waited};
+use hotrow_flow::deadlock::dreadlocks::Dreadlocks;
+use hotrow_flow::deadlock::graph::{self, Search};
+use hotrow_flow::deadlock::sets::SetForm;
+use hotrow_flow::deadlock::{Cells, Waiter};
 use hotrow_log::position::Position;
 use hotrow_transaction::outcome::Conflict;
 
-use crate::deadlock::Cells;
-use crate::deadlock::dreadlocks::Dreadlocks;
-use crate::deadlock::graph::{self, Search};
-use crate::deadlock::owners::Form;
 use crate::policy::{Deadlocks, Policy, Waiting};
 use crate::waiting::{Verdict, WaitingCell};
 use bucket::Bucket;
@@ -228,12 +228,12 @@ pub struct LockTable {
     buckets: Box<[CachePadded<Latch<Bucket>>]>,
     /// 64 minus the logarithm of the number of buckets
     shift: u32,
-    cells: Box<Cells>,
+    cells: Box<Cells<WaitingCell>>,
     /// what each owner has waited for: written by it when it has waited, read by whoever asks
     books: Box<[CachePadded<Latch<WaitBook>>]>,
     deadlocks: Deadlocks,
     /// how the sets of owners in cells are kept
-    form: Form,
+    form: SetForm,
     /// how long a waiting owner spins before it sleeps, if it is a thread of its own
     spin: Spin,
     /// owners from this one on are sessions
@@ -268,8 +268,8 @@ impl LockTable {
     fn with_buckets(owners: usize, buckets: usize, deadlocks: Deadlocks) -> Self {
         assert!(buckets >= 2 && buckets.is_power_of_two(), "buckets are addressed by high bits");
         let form = match deadlocks.policy {
-            Policy::Dreadlocks => Form::of(deadlocks.digest, owners),
-            _ => Form::bitmap(owners),
+            Policy::Dreadlocks => SetForm::of(deadlocks.digest, owners),
+            _ => SetForm::bitmap(owners),
         };
         let cell = |_| CachePadded::new(WaitingCell::new(form.words()));
         Self {
@@ -623,7 +623,7 @@ impl Crowd<'_> {
         set.iter().for_each(|word| word.store(0, Ordering::SeqCst));
         for other in others {
             for (word, bits) in self.table.form.fingerprint(other) {
-                set[word].fetch_or(bits, Ordering::SeqCst); // G2 of `deadlock::graph`
+                set[word].fetch_or(bits, Ordering::SeqCst); // G2 of `hotrow_flow::deadlock::graph`
             }
         }
     }

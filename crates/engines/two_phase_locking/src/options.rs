@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use hotrow_engine::contract::OptionError;
 use hotrow_engine::settings::Known;
+use hotrow_flow::deadlock::sets::Digest;
 
 use crate::NAME;
 use crate::heat::{self, Rule};
 use crate::intents::Form;
 use crate::key_range::Ranges;
 use crate::pipeline::Release;
-use crate::policy::{Deadlocks, Digest, Policy, Victim, Waiting};
+use crate::policy::{Deadlocks, Policy, Victim, Waiting};
 
 /// When and how calls acquire locks.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

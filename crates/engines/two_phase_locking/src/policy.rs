@@ -8,6 +8,11 @@
 
 use std::time::Duration;
 
+use hotrow_flow::deadlock::Cells;
+use hotrow_flow::deadlock::sets::Digest;
+
+use crate::waiting::WaitingCell;
+
 /// What a dynamic transaction's request does that is not granted at once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Policy {
@@ -25,7 +30,8 @@ pub enum Policy {
     /// it waits; a cycle of waiting is looked for when a request begins to wait
     #[default]
     WaitForGraph,
-    /// it waits and keeps asking whom the others wait for; see [`crate::deadlock::dreadlocks`]
+    /// it waits and keeps asking whom the others wait for; see
+    /// [`hotrow_flow::deadlock::dreadlocks`]
     Dreadlocks,
     /// it waits for a limited time
     TimeOut,
@@ -43,16 +49,6 @@ impl Policy {
     pub fn refuses(self) -> bool {
         matches!(self, Self::NoWait | Self::WaitDie)
     }
-}
-
-/// How a set of owners is kept, for dreadlocks.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
-pub enum Digest {
-    /// a bit per owner
-    #[default]
-    Bitmap,
-    /// a Bloom filter: 3 of 512 bits per owner (locking.txt 4.2)
-    Bloom,
 }
 
 /// How a waiting owner passes its time, for dreadlocks.
@@ -77,6 +73,29 @@ pub enum Victim {
     KillLong,
     /// the one whose flush pipeline has the fewest
     KillShort,
+}
+
+impl Victim {
+    /// Who is undone of some that wait for each other; none when all are planned. A planned owner
+    /// never is: every cycle has a dynamic one, because planned owners wait for each other only in
+    /// the global order of their locks.
+    pub fn choose(
+        self,
+        cells: &Cells<WaitingCell>,
+        among: impl IntoIterator<Item = u32>,
+    ) -> Option<u32> {
+        let candidates = among.into_iter().filter(|&owner| !cells[owner as usize].is_planned());
+        let age = |owner: u32| (cells[owner as usize].age(), owner);
+        let completed = |owner: u32| cells[owner as usize].completed();
+        match self {
+            Self::Young => candidates.max_by_key(|&owner| age(owner)),
+            // Of two pipelines of one length the one with the younger transaction.
+            Self::KillLong => candidates.max_by_key(|&owner| (completed(owner), age(owner))),
+            Self::KillShort => {
+                candidates.max_by_key(|&owner| (std::cmp::Reverse(completed(owner)), age(owner)))
+            }
+        }
+    }
 }
 
 /// A policy with all that it depends on.

@@ -17,7 +17,7 @@
 //!  - W3  doomed -> the sequence number of a transaction that shall be undone, so that a doom that
 //!    comes too late hits nobody; written by anybody, read by the owner
 //!  - W4  set -> whom the owner waits for (a wait-for graph's local part or a dreadlocks digest),
-//!    see [`crate::deadlock`]
+//!    see [`hotrow_flow::deadlock`]
 //!  - W5  counters -> those of the table locks that a session's transaction holds, a bit each;
 //!    written by the owner, read as hints by who looks again and again
 
@@ -28,6 +28,7 @@ use hotrow_base::clock::Ticks;
 use hotrow_base::sync::{Parker, Spin};
 use hotrow_engine::source::Bell;
 use hotrow_engine::waits::Party;
+use hotrow_flow::deadlock::Waiter;
 
 const UNDECIDED: u32 = 0;
 const GRANTED: u32 = 1;
@@ -130,13 +131,6 @@ impl WaitingCell {
         self.parker.spin_then_wait(spin, deadline, is_over);
     }
 
-    /// Whether the owner has been told to undo its transaction.
-    #[inline]
-    pub fn is_doomed(&self) -> bool {
-        // Relaxed: nothing else is learnt from it (W3).
-        self.doomed.load(Ordering::Relaxed) == self.sequence.load(Ordering::Relaxed)
-    }
-
     /// Has the owner undo the transaction that it runs now. [`WaitingCell::wake`] follows.
     pub fn doom(&self) {
         self.doomed.store(self.sequence.load(Ordering::Relaxed), Ordering::Relaxed); // W3
@@ -206,12 +200,6 @@ impl WaitingCell {
         self.waits_for.store(lock, Ordering::Relaxed); // see `waits_for`
     }
 
-    /// Whom the owner waits for (W4).
-    #[inline]
-    pub fn set(&self) -> &[AtomicU64] {
-        &self.set
-    }
-
     /// Notes that the owner's transaction holds a lock by a counter.
     pub fn add_counter(&self, counter: usize) {
         let word = &self.counters[counter / 64];
@@ -231,16 +219,27 @@ impl WaitingCell {
             (0..64).filter(move |bit| bits >> bit & 1 != 0).map(move |bit| at * 64 + bit)
         })
     }
+}
 
-    /// Whether the owner's digest has grown old; only back-off asks.
+impl Waiter for WaitingCell {
     #[inline]
-    pub fn is_outdated(&self) -> bool {
+    fn set(&self) -> &[AtomicU64] {
+        &self.set
+    }
+
+    #[inline]
+    fn is_doomed(&self) -> bool {
+        // Relaxed: nothing else is learnt from it (W3).
+        self.doomed.load(Ordering::Relaxed) == self.sequence.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn is_outdated(&self) -> bool {
         self.outdated.load(Ordering::Relaxed) // a hint: it only saves false deadlocks
     }
 
-    /// Says whether the owner's digest has grown old.
     #[inline]
-    pub fn set_outdated(&self, outdated: bool) {
+    fn set_outdated(&self, outdated: bool) {
         self.outdated.store(outdated, Ordering::Relaxed); // as above
     }
 }

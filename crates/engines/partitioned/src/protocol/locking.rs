@@ -18,6 +18,7 @@
 
 use std::collections::VecDeque;
 
+use hotrow_flow::deadlock::circle::CircleSearch;
 use hotrow_flow::lock_space::{LockSpace, Requester};
 use hotrow_flow::node::Address;
 use hotrow_log::position::Position;
@@ -142,9 +143,7 @@ pub struct LockingPartition<S: Store> {
     /// lists that are not used
     spare_locks: Vec<Vec<LockRequest>>,
     spare_grants: Vec<Vec<u32>>,
-    /// for the search of circles: whom it has come to, and from whom
-    reached: Vec<(Owner, Owner)>,
-    to_visit: Vec<Owner>,
+    circles: CircleSearch<Owner>,
     /// calls of one partition that have asked for locks
     singles: u64,
 }
@@ -165,8 +164,7 @@ impl<S: LockingStore> LockingPartition<S> {
             going_on: Vec::new(),
             spare_locks: Vec::new(),
             spare_grants: Vec::new(),
-            reached: Vec::new(),
-            to_visit: Vec::new(),
+            circles: CircleSearch::default(),
             singles: 0,
         }
     }
@@ -389,36 +387,18 @@ impl<S: LockingStore> LockingPartition<S> {
 
     /// Who gives way in a circle that `start` waits in, if it waits in one.
     fn victim(&mut self, start: Owner) -> Option<Owner> {
-        let mut reached = std::mem::take(&mut self.reached);
-        let mut to_visit = std::mem::take(&mut self.to_visit);
-        reached.clear();
-        to_visit.clear();
-        to_visit.push(start);
-        let mut victim = None;
-        while let Some(owner) = to_visit.pop() {
-            let Some(Waits { grant, .. }) = self.waits(owner) else { continue };
-            let mut closes = false;
-            self.space.visit_blockers(grant, |blocker| {
-                let blocker = self.owners[blocker as usize];
-                closes |= blocker == start;
-                if reached.iter().all(|&(known, _)| known != blocker) {
-                    reached.push((blocker, owner));
-                    to_visit.push(blocker);
-                }
-            });
-            if closes {
-                let before = |&at: &Owner| {
-                    let from = reached.iter().find(|&&(known, _)| known == at);
-                    from.filter(|_| at != start).map(|&(_, from)| from)
-                };
-                let circle = || std::iter::successors(Some(owner), before);
-                let single = circle().find(|member| matches!(member, Owner::Single(_)));
-                let idle = || circle().find(|&member| self.holds_nothing(member));
-                victim = Some(single.or_else(idle).unwrap_or(start));
-                break;
+        let mut circles = std::mem::take(&mut self.circles);
+        let circle = circles.find(start, |waiter, visit| {
+            if let Some(Waits { grant, .. }) = self.waits(waiter) {
+                self.space.visit_blockers(grant, |blocker| visit(self.owners[blocker as usize]));
             }
-        }
-        (self.reached, self.to_visit) = (reached, to_visit);
+        });
+        let victim = circle.map(|mut circle| {
+            let single = circle.clone().find(|member| matches!(member, Owner::Single(_)));
+            let idle = || circle.find(|&member| self.holds_nothing(member));
+            single.or_else(idle).unwrap_or(start)
+        });
+        self.circles = circles;
         victim
     }
 

@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use hotrow_flow::deadlock::sets::Digest;
+
 use super::*;
-use crate::policy::{Digest, Victim};
+use crate::policy::Victim;
 
 const LOCKS: usize = 12;
 const THREADS: usize = 8;

@@ -5,10 +5,10 @@ use std::time::Duration;
 use hotrow_base::clock::Ticks;
 use hotrow_base::sync::{Spin, SpinWait, spin_for};
 use hotrow_engine::waits::Awaited;
+use hotrow_flow::deadlock::Waiter;
 use hotrow_transaction::outcome::Conflict;
 
 use super::{Crowd, LockTable, Owner, Standing};
-use crate::deadlock;
 use crate::policy::{Policy, Waiting};
 use crate::waiting::Verdict;
 
@@ -119,7 +119,7 @@ impl LockTable {
             && let Some(last) = owner.search.cycle(&self.cells, owner.number)
         {
             let among = owner.search.members(owner.number, last);
-            match deadlock::choose(&self.cells, among, self.deadlocks.victim) {
+            match self.deadlocks.victim.choose(&self.cells, among) {
                 Some(victim) if victim == owner.number => {
                     return self.give_up(owner, lock, Conflict::Victim);
                 }
@@ -208,7 +208,7 @@ impl LockTable {
     /// Two seem to wait for each other: whether the owner itself is the victim. Else the other one
     /// is told so.
     fn resolve(&self, owner: &Owner, other: u32) -> bool {
-        let victim = deadlock::choose(&self.cells, [owner.number, other], self.deadlocks.victim);
+        let victim = self.deadlocks.victim.choose(&self.cells, [owner.number, other]);
         match victim {
             Some(victim) if victim == owner.number => return true,
             Some(victim) => {

@@ -4,20 +4,28 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::policy::Digest;
-
 /// Bits of a Bloom filter (locking.txt 4.2: m = 512), and how many of them one owner has (n = 3).
 const BLOOM_BITS: u32 = 512;
 const BLOOM_MARKS: u32 = 3;
 
+/// How a set of owners is kept, for dreadlocks.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Digest {
+    /// a bit per owner
+    #[default]
+    Bitmap,
+    /// a Bloom filter: 3 of 512 bits per owner (locking.txt 4.2)
+    Bloom,
+}
+
 /// How sets are kept, for a number of owners.
 #[derive(Clone, Copy, Debug)]
-pub struct Form {
+pub struct SetForm {
     digest: Digest,
     words: usize,
 }
 
-impl Form {
+impl SetForm {
     /// A bit per owner.
     pub fn bitmap(owners: usize) -> Self {
         Self { digest: Digest::Bitmap, words: owners.div_ceil(64).max(1) }

@@ -1,5 +1,7 @@
-//! What a coordinator does for calls beside ordering them: their own code between rounds, and their
-//! places in the log.
+//! What is done for calls in parts where all that was done in a round is known: their own code
+//! between rounds, and their places in the log.
+//!
+//! Role         of H-Store's coordinators, and of DORA's executors at rendezvous points
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,9 +15,7 @@ use hotrow_engine::journal::stay::{Begun, Stay};
 use hotrow_log::position::Position;
 use hotrow_transaction::frame::Frame;
 
-use crate::call::{How, Multi};
-use crate::protocol::{Steering, Vote};
-use crate::store::run_steps;
+use crate::shared_call::SharedCall;
 use crate::world::World;
 
 /// See the module.
@@ -31,7 +31,7 @@ pub struct Clerk {
 }
 
 impl Clerk {
-    /// That of a coordinator, for a thread that commits by `stay`.
+    /// That of a thread that commits by `stay`.
     pub fn new(
         world: &Arc<World>,
         (worker, stay): (WorkerId, &Rc<RefCell<Stay>>),
@@ -47,39 +47,26 @@ impl Clerk {
     pub fn adopt(&mut self, world: &Arc<World>) {
         self.world = Arc::clone(world);
     }
-}
 
-impl Steering for Clerk {
-    type Multi = Multi;
-
-    fn steer(&mut self, call: &Multi, round: u32) -> Vote {
-        if call.how != How::InParts {
-            return Vote::Commit;
-        }
-        let number = call.coordinator();
-        let outcome = &mut *call.outcome(number).lock();
+    /// Runs what is to be done behind a round of a call, whose results are there; whether the call
+    /// may go on.
+    pub fn run_behind(&mut self, call: &SharedCall, round: u32) -> bool {
+        let doer = call.doer_between();
+        let outcome = &mut *call.outcome(doer).lock();
         if round == 0 {
-            outcome.clear(); // another attempt may have been here
-            call.cells.forget(number as u16);
+            call.begin(doer, outcome); // another attempt may have been here
         }
-        let steps = call.schedule.of_coordinator(round);
+        let steps = call.schedule.behind_round(round);
         let place = (&*self.world.schema, &mut self.scratch, &mut self.frame);
-        run_steps(call, (steps, round, number), place, outcome);
-        if outcome.fault.is_some() { Vote::Abort } else { Vote::Commit }
+        call.run_steps((steps, round, doer), place, outcome);
+        outcome.fault.is_none()
     }
 
-    fn commit(&mut self, call: &Multi, met: Position) -> Option<Position> {
+    /// Gives a call, all of whose owners are done, its place behind `met`, and makes its entry in
+    /// the log; none if the log takes no more entries: then the call has failed, and knows why.
+    pub fn commit(&mut self, call: &SharedCall, met: Position) -> Option<Position> {
         panics::point::reach("commit");
-        let (mut changed, values) = (None, &mut self.values);
-        values.clear();
-        for number in 0..call.coordinator() {
-            let outcome = call.outcome(number).lock();
-            if let Some(hash) = outcome.changed {
-                changed = Some(changed.unwrap_or(0_u64).wrapping_add(hash));
-                values.extend_from_slice(&outcome.values);
-            }
-        }
-        let effect = Effect::of_call(changed, &call.invocation);
+        let effect = call.effect(&mut self.values);
         let stay = &mut *self.stay.borrow_mut();
         let begun = match effect {
             Effect::Read => Ok(Begun::default()),
@@ -88,13 +75,13 @@ impl Steering for Clerk {
         let begun = match begun {
             Ok(begun) => begun,
             Err(stop) => {
-                let outcome = &mut *call.outcome(call.coordinator()).lock();
+                let outcome = &mut *call.outcome(call.doer_between()).lock();
                 outcome.fail((0, 0), stop, &mut self.frame);
                 return None;
             }
         };
         let commit = stay.commit(begun, met, effect);
-        stay.append(commit, values, &call.invocation, call.procedure());
+        stay.append(commit, &self.values, &call.invocation, call.procedure());
         stay.end(begun);
         Some(commit.position())
     }

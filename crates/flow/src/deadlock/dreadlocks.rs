@@ -17,29 +17,29 @@
 //!              complete; and grants are handed over by whoever releases, so that a digest decides
 //!              nothing but deadlocks
 
-use super::Cells;
-use super::owners::{self, Form};
+use super::sets::{self, SetForm};
+use super::{Cells, Waiter};
 
 /// One owner's view.
 #[derive(Debug)]
 pub struct Dreadlocks {
-    form: Form,
+    form: SetForm,
     owner: u32,
     digest: Vec<u64>,
 }
 
 impl Dreadlocks {
     /// The view of `owner`.
-    pub fn new(form: Form, owner: u32) -> Self {
+    pub fn new(form: SetForm, owner: u32) -> Self {
         Self { form, owner, digest: vec![0; form.words()] }
     }
 
     /// Says that the owner waits for nobody.
-    pub fn run(&mut self, cells: &Cells) {
+    pub fn run(&mut self, cells: &Cells<impl Waiter>) {
         self.digest.fill(0);
         self.form.add(&mut self.digest, self.owner);
         let cell = &cells[self.owner as usize];
-        owners::publish(cell.set(), &self.digest);
+        sets::publish(cell.set(), &self.digest);
         cell.set_outdated(false);
     }
 
@@ -48,14 +48,14 @@ impl Dreadlocks {
     /// it is heeded, who has to look again before his digest counts.
     pub fn look(
         &mut self,
-        cells: &Cells,
+        cells: &Cells<impl Waiter>,
         others: impl Iterator<Item = u32> + Clone,
         mut outdated: Option<&mut Vec<u32>>,
     ) -> Option<u32> {
         let cell = &cells[self.owner as usize];
         cell.set_outdated(false);
         others.clone().for_each(|other| self.form.add(&mut self.digest, other));
-        owners::publish(cell.set(), &self.digest); // D3
+        sets::publish(cell.set(), &self.digest); // D3
         self.digest.fill(0);
         self.form.add(&mut self.digest, self.owner);
         let mut suspect = None;
@@ -74,9 +74,9 @@ impl Dreadlocks {
             if self.form.may_contain(cell.set(), self.owner) {
                 suspect = Some(other);
             }
-            owners::add_all(&mut self.digest, cell.set());
+            sets::add_all(&mut self.digest, cell.set());
         }
-        owners::publish(cell.set(), &self.digest);
+        sets::publish(cell.set(), &self.digest);
         suspect
     }
 }

@@ -14,9 +14,8 @@
 
 use std::sync::atomic::Ordering;
 
-use super::Cells;
-use super::owners::Form;
-use crate::waiting::WaitingCell;
+use super::sets::SetForm;
+use super::{Cells, Waiter};
 
 /// Owners from which a search came to each owner.
 #[derive(Default, Debug)]
@@ -34,7 +33,7 @@ impl Search {
 
     /// A cycle of waiting through `start`: the owner before `start`, from which
     /// [`Search::members`] lists them all.
-    pub fn cycle(&mut self, cells: &Cells, start: u32) -> Option<u32> {
+    pub fn cycle(&mut self, cells: &Cells<impl Waiter>, start: u32) -> Option<u32> {
         self.reached_from.fill(None);
         self.reached_from[start as usize] = Some(start);
         self.to_visit.clear();
@@ -74,8 +73,8 @@ impl Search {
 }
 
 /// Whether one of those who wait for an owner, over others or not, is as asked.
-pub fn any_waiter(cells: &Cells, owner: u32, is_such: impl Fn(&WaitingCell) -> bool) -> bool {
-    let form = Form::bitmap(cells.len());
+pub fn any_waiter<W: Waiter>(cells: &Cells<W>, owner: u32, is_such: impl Fn(&W) -> bool) -> bool {
+    let form = SetForm::bitmap(cells.len());
     let mut reached = vec![false; cells.len()];
     reached[owner as usize] = true;
     let mut to_visit = vec![owner];

@@ -1,0 +1,36 @@
+//! Finding those who wait for each other.
+//!
+//! Role         tells circles of waiting; who of a circle gives way, and how, its user decides. Two
+//!              kinds: among the requesters of one thread's lock space ([`circle`]), and among
+//!              owners who wait on many threads, each of whom has a cell that all may read
+//!              ([`graph`], [`dreadlocks`]). Neither locks nor queues
+//! Reading      [`sets`], [`graph`], [`dreadlocks`], [`circle`]
+//! Source       orthrus.txt 4 (wait-for graph in parts), locking.txt 4.2 (dreadlocks),
+//!              partitioned.txt 4.3 (cycles within a partition)
+
+pub mod circle;
+pub mod dreadlocks;
+pub mod graph;
+pub mod sets;
+
+use std::sync::atomic::AtomicU64;
+
+use crossbeam_utils::CachePadded;
+
+/// What others may know of an owner that waits.
+pub trait Waiter {
+    /// whom it waits for: a part of the wait-for graph, or a digest
+    fn set(&self) -> &[AtomicU64];
+
+    /// whether it has been told to let go of everything
+    fn is_doomed(&self) -> bool;
+
+    /// whether its digest has grown old
+    fn is_outdated(&self) -> bool;
+
+    /// says whether its digest has grown old
+    fn set_outdated(&self, outdated: bool);
+}
+
+/// The cells of all owners, by number.
+pub type Cells<W> = [CachePadded<W>];

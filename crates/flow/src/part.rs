@@ -1,0 +1,105 @@
+//! The part that an owner has of a call: what undoes what was changed there.
+//!
+//! Role         an owner interleaves calls, so that what each has changed is kept apart until it
+//!              stands, while others run
+//! Invariants   I1 what a call has changed is encoded for a log of values before anybody runs
+//!              behind it
+
+use hotrow_base::ids::WorkerId;
+use hotrow_engine::in_place::{self, InPlace, Scratch};
+use hotrow_engine::protection::{Ahead, Alone};
+use hotrow_engine::schema::Schema;
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::outcome::Stop;
+
+/// See the module.
+pub type Part = Box<Changes>;
+
+/// What a call has changed somewhere.
+#[derive(Default)]
+pub struct Changes {
+    undo: in_place::Part,
+    /// the hash of it, if there is something
+    pub hash: Option<u64>,
+    /// for a log of values
+    pub values: Vec<u8>,
+}
+
+/// An owner's side: what it runs parts with.
+pub struct PartRunner {
+    scratch: Scratch,
+    frame: Frame,
+    logs_values: bool,
+    /// parts that are not used
+    free: Vec<Part>,
+}
+
+impl PartRunner {
+    /// That of an owner on the thread of `worker`; `step_budget`: loop iterations and rows that
+    /// what runs at once may visit.
+    pub fn new(worker: WorkerId, logs_values: bool, step_budget: u64) -> Self {
+        let mut frame = Frame::new();
+        frame.set_step_budget(step_budget);
+        Self { scratch: Scratch::new(worker), frame, logs_values, free: Vec::new() }
+    }
+
+    /// Where nothing is to be undone: for trial reads.
+    pub fn scratch(&mut self) -> &mut Scratch {
+        &mut self.scratch
+    }
+
+    /// Begins a part.
+    pub fn begin(&mut self) -> Part {
+        self.free.pop().unwrap_or_default()
+    }
+
+    /// Runs something of a call, which is given what it changes rows with and a frame of this
+    /// owner's. What it has changed then belongs to the part.
+    ///
+    /// # Errors
+    ///
+    /// Why it has failed: the part is to be undone.
+    pub fn run(
+        &mut self,
+        schema: &Schema,
+        part: &mut Part,
+        run: impl FnOnce(&mut Scratch, &mut Frame) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let Self { scratch, frame, logs_values, .. } = self;
+        scratch.exchange(&mut part.undo);
+        let ran = run(scratch, frame);
+        if ran.is_ok() {
+            part.hash = scratch.changed_since(&Default::default());
+            if *logs_values {
+                part.values.clear();
+                scratch.encode_values(schema, &mut part.values); // I1
+            }
+        }
+        scratch.exchange(&mut part.undo);
+        ran
+    }
+
+    /// Makes changes final, frees what was removed, and ends the part.
+    pub fn commit(&mut self, schema: &Schema, part: Part) {
+        self.end(schema, part, |access| access.commit());
+    }
+
+    /// Takes all changes back, and ends the part.
+    pub fn undo(&mut self, schema: &Schema, part: Part) {
+        self.end(schema, part, |access| access.undo());
+    }
+
+    fn end(
+        &mut self,
+        schema: &Schema,
+        mut part: Part,
+        end: impl FnOnce(InPlace<'_, Ahead<Alone>>),
+    ) {
+        self.scratch.exchange(&mut part.undo);
+        end(InPlace::resume(schema, &mut self.scratch, Ahead(Alone)));
+        self.scratch.exchange(&mut part.undo);
+        part.hash = None;
+        part.values.clear();
+        self.free.push(part);
+    }
+}

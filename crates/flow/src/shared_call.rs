@@ -1,0 +1,297 @@
+//! A call in parts, as all who work on it share it.
+//!
+//! Role         what was planned of the call, and what each who works on it has made of his part:
+//!              the *doers*, numbered in the order of the owners that they are, and behind these
+//!              the one who works between rounds
+//! Concurrency  filled by its home, alone, then read by all; an [`Outcome`] has one writer at a
+//!              time, its doer, and is read when the engine's messages have told that he is done.
+//!              So no latch in here is waited for
+
+use std::sync::Arc;
+
+use hotrow_base::pool::NONE;
+use hotrow_base::sync::Latch;
+use hotrow_engine::in_place::{InPlace, Scratch};
+use hotrow_engine::journal::Effect;
+use hotrow_engine::owners::Concern;
+use hotrow_engine::protection::{Ahead, Within};
+use hotrow_engine::schema::Schema;
+use hotrow_log::position::Position;
+use hotrow_transaction::actions::{ActionProgram, Batch, CallRun};
+use hotrow_transaction::bytecode::Program;
+use hotrow_transaction::compiled::CompiledProcedure;
+use hotrow_transaction::frame::{Frame, RowStore, StoredRows};
+use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::outcome::{SqlError, Stop};
+use hotrow_transaction::plan::{Granule, Plan};
+
+use crate::cells::Cells;
+use crate::part::Part;
+use crate::schedule::{Schedule, Step};
+use crate::world::World;
+
+/// See the module. Memory is used again.
+#[derive(Default)]
+pub struct SharedCall {
+    /// what was called
+    pub invocation: Invocation,
+    /// the procedure
+    pub procedure: Option<Arc<CompiledProcedure>>,
+    /// the schema it was planned under
+    pub world: Option<Arc<World>>,
+    /// the call as a batch of one, if it is in parts
+    pub batch: Batch,
+    /// who does what when
+    pub schedule: Schedule,
+    /// what parts hand to each other
+    pub cells: Cells,
+    /// its owners, ascending, each with the last round in which there is something to do there
+    pub participants: Vec<(u16, u32)>,
+    /// by doer
+    outcomes: Vec<Latch<Outcome>>,
+}
+
+/// What a doer has done.
+#[derive(Default)]
+pub struct Outcome {
+    /// the hash of what was changed, if something was
+    pub changed: Option<u64>,
+    /// the changes for a log of values
+    pub values: Vec<u8>,
+    /// the greatest position that it follows
+    pub met: Position,
+    /// rows that are returned, and what was said
+    pub rows: RowStore,
+    /// where they lie, by instance
+    pub returned: Vec<(u32, StoredRows)>,
+    /// of a call that is not in parts: how many rows its last statement touched
+    pub touched: i64,
+    /// what failed first in the procedure
+    pub fault: Option<Fault>,
+}
+
+/// A failure.
+#[derive(Debug)]
+pub struct Fault {
+    /// the instance that failed
+    pub instance: u32,
+    /// in which round
+    pub round: u32,
+    /// how
+    pub stop: Stop,
+    /// what went wrong, if that was an error
+    pub error: Option<SqlError>,
+}
+
+impl Outcome {
+    /// As if nothing had been done; keeps the memory.
+    pub fn clear(&mut self) {
+        self.changed = None;
+        self.values.clear();
+        self.rows.clear();
+        self.returned.clear();
+        self.touched = 0;
+        self.fault = None;
+    }
+
+    /// The instance that failed; [`NONE`]: none has.
+    pub fn failed(&self) -> u32 {
+        self.fault.as_ref().map_or(NONE, |fault| fault.instance)
+    }
+
+    /// Notes a failure; the error is in the frame.
+    pub fn fail(&mut self, (instance, round): (u32, u32), stop: Stop, frame: &mut Frame) {
+        let error = if stop == Stop::Error { frame.take_error() } else { None };
+        self.fault = Some(Fault { instance, round, stop, error });
+    }
+
+    /// Takes what a part has changed so far.
+    pub fn take_changes(&mut self, part: &Part) {
+        self.changed = part.hash;
+        self.values.clone_from(&part.values);
+    }
+
+    /// Keeps the rows that an instance has returned.
+    pub fn keep_rows(&mut self, instance: u32, program: &Program, frame: &mut Frame) {
+        let rows = frame.keep_rows(program, &mut self.rows);
+        self.returned.push((instance, rows));
+    }
+}
+
+impl SharedCall {
+    /// The call as a batch of one, with its program.
+    pub fn run(&self) -> CallRun<'_> {
+        let Self { invocation, batch, .. } = self;
+        CallRun { program: self.program(), batch, call: &batch.calls()[0], invocation }
+    }
+
+    /// Its procedure as actions.
+    pub fn program(&self) -> &ActionProgram {
+        self.world().program(self.invocation.procedure)
+    }
+
+    /// Its procedure as a whole.
+    pub fn procedure(&self) -> &CompiledProcedure {
+        self.procedure.as_deref().expect("only procedures that exist are run")
+    }
+
+    /// The schema it runs under.
+    pub fn world(&self) -> &World {
+        self.world.as_deref().expect("it was planned")
+    }
+
+    /// The number of an owner among the doers.
+    pub fn doer(&self, owner: u16) -> usize {
+        let at = self.participants.binary_search_by_key(&owner, |&(owner, _)| owner);
+        at.expect("only participants work on it")
+    }
+
+    /// The number of the doer who works between rounds.
+    pub fn doer_between(&self) -> usize {
+        self.participants.len()
+    }
+
+    /// What a doer has done.
+    pub fn outcome(&self, doer: usize) -> &Latch<Outcome> {
+        &self.outcomes[doer]
+    }
+
+    /// Lays it out in the actions that it was planned into, the only ones in `batch`, which gets
+    /// other memory; false, and nothing is done, if it does not run in actions, or one of them
+    /// concerns several owners, or there are fewer than `owners_min` of these. `concern` tells whom
+    /// a granule concerns.
+    pub fn lay_out(
+        &mut self,
+        batch: &mut Batch,
+        owners_min: usize,
+        concern: impl Fn(&Plan, &Granule) -> Concern,
+    ) -> bool {
+        let is_whole = batch.calls()[0].whole.is_some();
+        if is_whole
+            || !self.schedule.make(batch, concern, &mut self.participants)
+            || self.participants.len() < owners_min
+        {
+            return false;
+        }
+        std::mem::swap(&mut self.batch, batch);
+        self.make_room();
+        true
+    }
+
+    /// Makes room for what its doers will do, whom `participants` lists.
+    pub fn make_room(&mut self) {
+        let doers = self.participants.len() + 1;
+        if self.outcomes.len() < doers {
+            self.outcomes.resize_with(doers, Latch::default);
+        }
+        self.cells.clear();
+        self.cells.make_room(self.batch.values(), doers);
+        self.outcomes.iter().for_each(|outcome| outcome.lock().clear());
+    }
+
+    /// A doer begins, perhaps once more: as if he had done nothing.
+    pub fn begin(&self, doer: usize, outcome: &mut Outcome) {
+        outcome.clear();
+        self.cells.forget(doer as u16);
+    }
+
+    /// Runs what a doer has to do in a round, in order; what fails first in the procedure, and what
+    /// was returned, is in the outcome then. What comes before a failure in the procedure is run
+    /// though: it may fail, too, and tell why.
+    pub fn run_steps(
+        &self,
+        (steps, round, doer): (&[Step], u32, usize),
+        (schema, scratch, frame): (&Schema, &mut Scratch, &mut Frame),
+        outcome: &mut Outcome,
+    ) {
+        let call = self.run();
+        let batch = call.batch;
+        let mut values = self.cells.of(doer as u16);
+        for step in steps {
+            let action = &batch.actions()[step.action as usize];
+            for (at, &line) in batch.lines(action).iter().enumerate() {
+                if line > outcome.failed() {
+                    break;
+                }
+                match at {
+                    0 => call.begin(line, frame),
+                    _ => frame.begin_next(),
+                }
+                let protection = Ahead(Within(batch.uses(action)));
+                let mut access = InPlace::resume(schema, scratch, protection);
+                match call.run(line, frame, &mut access, &mut values) {
+                    Ok(()) if call.returns(line) => outcome.keep_rows(line, call.code(line), frame),
+                    Ok(()) => {}
+                    Err(stop) => outcome.fail((line, round), stop, frame),
+                }
+            }
+        }
+    }
+
+    /// What all owners together have done, and, in `values`, their changes for a log of values.
+    pub fn effect(&self, values: &mut Vec<u8>) -> Effect {
+        let mut changed = None;
+        values.clear();
+        for owner in 0..self.participants.len() {
+            let outcome = self.outcome(owner).lock();
+            if let Some(hash) = outcome.changed {
+                changed = Some(changed.unwrap_or(0_u64).wrapping_add(hash));
+                values.extend_from_slice(&outcome.values);
+            }
+        }
+        Effect::of_call(changed, &self.invocation)
+    }
+
+    /// Takes what failed first in the procedure, if something has.
+    pub fn take_first_fault(&self) -> Option<Fault> {
+        let doers = 0..=self.doer_between();
+        let first = doers.min_by_key(|&doer| self.outcome(doer).lock().failed())?;
+        self.outcome(first).lock().fault.take()
+    }
+
+    /// Puts into a frame the rows that instances before one have returned, and what they said;
+    /// `places` is memory. `program` tells of an instance what it has run.
+    pub fn gather_rows<'a>(
+        &'a self,
+        before: u32,
+        program: impl Fn(u32) -> &'a Program,
+        places: &mut Places,
+        frame: &mut Frame,
+    ) {
+        places.clear();
+        for doer in 0..=self.doer_between() {
+            let outcome = self.outcome(doer).lock();
+            let all = outcome.returned.iter().enumerate();
+            let all = all.map(|(at, &(instance, _))| (instance, doer, at));
+            places.extend(all.filter(|&(instance, ..)| instance < before));
+        }
+        places.sort_unstable();
+        frame.begin_result();
+        for &(instance, doer, at) in &*places {
+            let outcome = self.outcome(doer).lock();
+            frame.add_rows(program(instance), &outcome.rows, &outcome.returned[at].1);
+        }
+    }
+
+    /// Puts into a frame what went wrong first, behind what was said before; whether something else
+    /// may have gone wrong before that, which was not tried.
+    pub fn gather_fault(&self, fault: Fault, places: &mut Places, frame: &mut Frame) -> bool {
+        let Fault { instance, round, stop, error } = fault;
+        let run = self.run();
+        self.gather_rows(instance, |instance| run.code(instance), places, frame);
+        tell_error(error, frame);
+        matches!(stop, Stop::Error | Stop::OutOfMemory)
+            && self.schedule.leaves_doubt(instance, round)
+    }
+}
+
+/// Memory of [`SharedCall::gather_rows`]: instance, who has its rows, and where.
+pub type Places = Vec<(u32, usize, usize)>;
+
+/// Puts an error into a frame, behind what was said there.
+pub fn tell_error(error: Option<SqlError>, frame: &mut Frame) {
+    if let Some(mut error) = error {
+        error.notices.splice(..0, frame.notices().iter().cloned());
+        frame.machine.error = Some(error);
+    }
+}
