@@ -17,6 +17,7 @@ static ENGINES: &[EngineEntry] = &[
     hotrow_partitioned::ENTRY,
     hotrow_silo::ENTRY,
     hotrow_lads::ENTRY,
+    hotrow_dora::ENTRY,
 ];
 
 /// All engines, the reference first.

@@ -1,0 +1,372 @@
+//! The home of calls: a thread's side towards its source.
+//!
+//! Role         fetches calls, plans each, and sends it to the first hall that it visits; is told
+//!              how it has ended, and tells the source
+//!
+//! ```text
+//!   a call   fetched ─planned─▶ one hall: as a whole, kept inside its footprint
+//!                        └────▶ several: in parts, or as a whole where all meet
+//!            back ─ended─▶ told
+//!              └─ guessed wrong ─▶ planned again ── too often ─▶ alone, everywhere
+//! ```
+//!
+//! Invariants   I1 a call fetched is finished, whatever happens
+//!              I2 of a call in parts that has failed, the error that is told is that of the part
+//!              that is first in the procedure. Where it is not known whether something before
+//!              would have failed, the call is run again, as a whole
+
+use std::sync::Arc;
+
+use hotrow_base::datum::Datum;
+use hotrow_base::pool::NONE;
+use hotrow_base::sync::rendezvous::{Parcel, Share};
+use hotrow_engine::in_place::Scratch;
+use hotrow_engine::journal::Committer;
+use hotrow_engine::reconnaissance::TrialReads;
+use hotrow_engine::source::CallSource;
+use hotrow_engine::statistics::Stopwatch;
+use hotrow_engine::worker::{Call, Next};
+use hotrow_flow::exchange::Exchange;
+use hotrow_flow::host;
+use hotrow_flow::intake::Intake;
+use hotrow_flow::node::Address;
+use hotrow_flow::shared_call::{self, tell_error};
+use hotrow_log::position::Position;
+use hotrow_transaction::actions::{ActionPlanner, Batch, Wanted};
+use hotrow_transaction::outcome::Stop;
+use hotrow_transaction::program::ROW_COUNT;
+use hotrow_transaction::routing::Lies;
+
+use crate::call::{Body, Bounds, Desk, How};
+use crate::crew::{Crew, Told};
+use crate::layout::{self, Layout};
+use crate::protocol::{self, Message, Outcome};
+
+/// Calls fetched in a turn.
+const FETCHES_PER_TURN: usize = 4;
+
+type Flow = protocol::Flow<Body>;
+
+/// See the module.
+pub struct Home {
+    crew: Arc<Crew>,
+    number: u16,
+    committer: Committer,
+    intake: Intake,
+    /// the clients' calls that are not on their way
+    free: Vec<Desk>,
+    /// of several halls: they wait here, by slot
+    away: Vec<Option<Desk>>,
+    free_slots: Vec<usize>,
+    /// for calls to come
+    unused: Vec<Parcel<Flow>>,
+    /// flows that are in others' hands
+    out: usize,
+    planner: ActionPlanner,
+    /// the call that is being planned
+    batch: Batch,
+    /// for trial reads
+    scratch: Scratch,
+    /// of planning again
+    watch: Stopwatch,
+    visits: layout::Places,
+    /// of a call whose rows are put together
+    places: shared_call::Places,
+}
+
+impl Home {
+    /// That of thread `number`.
+    pub fn new(crew: Arc<Crew>, number: u16, source: Box<dyn CallSource>) -> Self {
+        let committer = crew.roster.committers[usize::from(number)].clone();
+        let (schema, worker) = (&crew.roster.ground.schema, committer.worker());
+        let intake = Intake::new(schema, worker, source, crew.roster.in_flight);
+        Self {
+            scratch: Scratch::new(worker),
+            crew,
+            number,
+            committer,
+            intake,
+            free: Vec::new(),
+            away: Vec::new(),
+            free_slots: Vec::new(),
+            unused: Vec::new(),
+            out: 0,
+            planner: ActionPlanner::default(),
+            batch: Batch::default(),
+            watch: Stopwatch::default(),
+            visits: layout::Places::new(),
+            places: shared_call::Places::new(),
+        }
+    }
+
+    /// Its side towards its source.
+    pub fn intake(&mut self) -> &mut Intake {
+        &mut self.intake
+    }
+
+    /// Whether nobody works on its calls any more.
+    pub fn has_all_back(&self) -> bool {
+        self.out == 0
+    }
+
+    /// Fetches calls, and sends them off; how many. Called inside the gate.
+    pub fn fetch(&mut self, layout: &Arc<Layout>, exchange: &mut Exchange<Told>) -> usize {
+        if !host::may_fetch(&self.crew.roster, &self.intake) {
+            return 0;
+        }
+        for fetched in 0..FETCHES_PER_TURN {
+            let step_budget = self.crew.roster.step_budget;
+            let mut desk = self.free.pop().unwrap_or_else(|| Desk::new(Call::new(step_budget)));
+            if exchange.has_late() || !self.intake.fetch(&mut desk, &layout.world.schema) {
+                self.free.push(desk);
+                return fetched;
+            }
+            match desk.procedure {
+                Some(_) => self.send_planned(desk, false, layout, exchange),
+                None => {
+                    desk.finish_unknown(
+                        self.intake.source(),
+                        self.crew.roster.books_of(self.number),
+                    );
+                    self.take_in(desk);
+                }
+            }
+        }
+        FETCHES_PER_TURN
+    }
+
+    fn new_flow(&mut self) -> Parcel<Flow> {
+        let new = || Parcel::new(Flow::new(self.crew.home(self.number), Body::default()));
+        self.unused.pop().unwrap_or_else(new)
+    }
+
+    /// The hall that a call will be in, as far as its parameters tell.
+    fn hall_of(&self, desk: &Call, layout: &Layout) -> Option<Address> {
+        if self.crew.roster.threads() == 1 {
+            return Some(self.crew.hall(0));
+        }
+        match layout.world.place(&desk.invocation) {
+            Lies::In(range) => layout.hall_of_range(range.0),
+            Lies::Anywhere | Lies::Unknown => None,
+        }
+    }
+
+    /// Plans a call, and sends it off.
+    fn send_planned(
+        &mut self,
+        mut desk: Desk,
+        as_whole: bool,
+        layout: &Arc<Layout>,
+        exchange: &mut Exchange<Told>,
+    ) {
+        let schema = &layout.world.schema;
+        let own = self.crew.hall(self.number);
+        let mut flow = self.new_flow();
+        let hall = self.hall_of(&desk, layout);
+        let Self { planner, batch, scratch, visits, watch, .. } = self;
+        if let Some(hall) = hall {
+            let planned = match desk.attempts {
+                0 => {
+                    desk.plan_ahead(schema, scratch);
+                    Ok(())
+                }
+                _ => desk.plan_again(schema, scratch, watch),
+            };
+            if let Err(stop) = planned {
+                self.unused.push(flow);
+                return self.end(desk, Err(stop), layout, exchange);
+            }
+            layout.visit_planned(&desk.plan, hall, &mut flow, visits);
+            std::mem::swap(&mut flow.body.plan, &mut desk.plan);
+            flow.body.how = How::AsWhole(Bounds::Plan);
+        } else {
+            let Call { invocation, frame, .. } = &mut *desk;
+            let call = (layout.world.program(invocation.procedure), &*invocation);
+            let mut access = TrialReads::new(schema, scratch);
+            batch.clear();
+            if let Err(stop) = planner.add(batch, Wanted::Actions, call, frame, &mut access) {
+                self.unused.push(flow);
+                return self.end(desk, Err(stop), layout, exchange);
+            }
+            layout.visit_planned(&batch.plan, own, &mut flow, visits);
+            let concern = |plan: &_, used: &_| layout.hall_of(plan, used);
+            let several = flow.halls.len() > 1 && !as_whole;
+            if several && flow.body.call.lay_out(batch, 1, concern) {
+                flow.body.how = How::InParts;
+            } else {
+                std::mem::swap(&mut flow.body.plan, &mut batch.plan);
+                flow.body.how = How::AsWhole(Bounds::Footprint);
+            }
+        }
+        self.send(flow, desk, layout, exchange);
+    }
+
+    /// Has a call run with all there is to itself.
+    fn send_alone(&mut self, desk: Desk, layout: &Arc<Layout>, exchange: &mut Exchange<Told>) {
+        self.crew.roster.books_of(self.number).exclusive.increment();
+        let mut flow = self.new_flow();
+        layout.visit_all(self.crew.hall(self.number), &mut flow, &mut self.visits);
+        flow.body.how = How::AsWhole(Bounds::None);
+        self.send(flow, desk, layout, exchange);
+    }
+
+    /// Sends a call off to the datasets that it visits.
+    fn send(
+        &mut self,
+        mut flow: Parcel<Flow>,
+        mut desk: Desk,
+        layout: &Arc<Layout>,
+        exchange: &mut Exchange<Told>,
+    ) {
+        let Flow { halls, body, .. } = &mut *flow;
+        let Body { call, how, .. } = body;
+        std::mem::swap(&mut call.invocation, &mut desk.invocation);
+        call.procedure.clone_from(&desk.procedure);
+        call.world = Some(Arc::clone(&layout.world));
+        if *how != How::InParts {
+            call.batch.clear();
+            call.participants.clear();
+        }
+        // A hall where a table is taken as a whole may have nothing to run.
+        if call.participants.len() < halls.len() {
+            let last = |participants: &[(u16, u32)], hall| {
+                let at = participants.binary_search_by_key(&hall, |&(hall, _)| hall);
+                at.map_or(0, |at| participants[at].1)
+            };
+            let all: Vec<_> =
+                halls.iter().map(|&hall| (hall, last(&call.participants, hall))).collect();
+            call.participants.clone_from(&all);
+            call.make_room();
+        }
+        body.begin(halls.len());
+        let (count, first) = (halls.len(), halls[0]);
+        match count {
+            1 => *body.desk.lock() = Some(desk),
+            _ => {
+                body.slot = self.free_slots.pop().unwrap_or_else(|| {
+                    self.away.push(None);
+                    self.away.len() - 1
+                });
+                self.away[body.slot] = Some(desk);
+            }
+        }
+        self.out += 1;
+        exchange.send(first, Message::Ask(flow.share(count), 0));
+    }
+
+    /// Takes a message.
+    pub fn take(&mut self, message: Told, layout: &Arc<Layout>, exchange: &mut Exchange<Told>) {
+        match message {
+            Message::Ended(flow) => self.take_end(flow, layout, exchange),
+            Message::Back(flow) => self.take_back(flow),
+            _ => unreachable!("homes are told ends"),
+        }
+    }
+
+    /// Nobody works on a call any more.
+    fn take_back(&mut self, mut flow: Parcel<Flow>) {
+        flow.body.call.world = None; // it may be an old one
+        self.unused.push(flow);
+        self.out -= 1;
+    }
+
+    /// A call has ended.
+    fn take_end(&mut self, flow: Share<Flow>, layout: &Arc<Layout>, exchange: &mut Exchange<Told>) {
+        let body = &flow.body;
+        let own = body.desk.lock().take();
+        let is_whole = own.is_some();
+        let mut desk = own.unwrap_or_else(|| {
+            self.free_slots.push(body.slot);
+            self.away[body.slot].take().expect("it was sent off from here")
+        });
+        let call = &body.call;
+        let (ended, doubt) = match flow.outcome {
+            Outcome::Committed(position) => {
+                if !is_whole {
+                    self.gather(body, &mut desk);
+                }
+                self.trace(body, &mut desk, position);
+                (Ok(()), false)
+            }
+            Outcome::Undone => {
+                let fault = call.take_first_fault().expect("it was undone because it has failed");
+                // It may be run again.
+                desk.invocation.clone_from(&call.invocation);
+                let (stop, frame) = (fault.stop, &mut desk.frame);
+                let doubt = match body.how {
+                    How::InParts => call.gather_fault(fault, &mut self.places, frame),
+                    How::AsWhole(_) => {
+                        if !is_whole {
+                            frame.begin_result();
+                        }
+                        tell_error(fault.error, frame);
+                        false
+                    }
+                };
+                (Err(stop), doubt)
+            }
+        };
+        if let Some(flow) = flow.finish() {
+            self.take_back(flow);
+        }
+        match doubt {
+            true => self.send_planned(desk, true, layout, exchange), // I2
+            false => self.end(desk, ended, layout, exchange),
+        }
+    }
+
+    /// Puts the result of a call that has committed into its frame.
+    fn gather(&mut self, body: &Body, desk: &mut Call) {
+        let (call, frame) = (&body.call, &mut desk.frame);
+        match body.how {
+            How::InParts => {
+                let run = call.run();
+                call.gather_rows(NONE, |instance| run.code(instance), &mut self.places, frame);
+                run.tell_row_count(frame, &call.cells.of(call.doer_between() as u16));
+            }
+            How::AsWhole(_) => {
+                let program = |_| &call.procedure().program;
+                call.gather_rows(NONE, program, &mut self.places, frame);
+                let touched = (0..call.doer_between()).map(|at| call.outcome(at).lock().touched);
+                frame.set_slot(ROW_COUNT, Datum::int(touched.sum()));
+            }
+        }
+    }
+
+    fn trace(&self, body: &Body, desk: &mut Call, position: Position) {
+        desk.durable_in = position.epoch;
+        let Body { call, .. } = body;
+        self.committer.trace(position, &call.invocation, call.procedure(), &desk.frame);
+    }
+
+    /// Tells the end of a call, or has it run again.
+    fn end(
+        &mut self,
+        mut desk: Desk,
+        ended: Result<(), Stop>,
+        layout: &Arc<Layout>,
+        exchange: &mut Exchange<Told>,
+    ) {
+        let books = self.crew.roster.books_of(self.number);
+        match desk.after(ended, &layout.world.schema, &self.committer, books) {
+            Next::End(end) => {
+                if end.is_err() {
+                    desk.durable_in = self.committer.entered();
+                }
+                desk.finish(end, self.intake.source(), books);
+                self.take_in(desk);
+            }
+            Next::Alone => self.send_alone(desk, layout, exchange),
+            Next::Again(_) => {
+                desk.attempts += 1;
+                self.send_planned(desk, false, layout, exchange);
+            }
+        }
+    }
+
+    /// A client's call is not on its way any more.
+    fn take_in(&mut self, desk: Desk) {
+        self.free.push(desk);
+        self.intake.note_end();
+    }
+}

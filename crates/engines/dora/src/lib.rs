@@ -1,0 +1,80 @@
+//! DORA: transactions flow to the threads that have the data.
+//!
+//! Should I be using this? Where calls touch several tables or ranges, and none of these alone is
+//! the hot one: a call's actions run side by side where their data is, and nobody fetches another
+//! core's cache lines. Its neighbours: the partitioned engine, where nearly every call keeps to one
+//! partition, and ORTHRUS, where threads own locks but not data.
+//!
+//! ```text
+//!   home ─plan─▶ datasets, by hall ─Ask─▶ hall A: lock, run ─┐
+//!                                    └Ask─▶ hall B: lock, run ─┴─ rendezvous ─▶ next round, or
+//!                                                              commit ─▶ locks go
+//! ```
+//!
+//! Role         each table's rows fall into ranges, and those of one range of one table are a
+//!              *dataset* ([`layout`]). A thread has some of them; it is the executor of each: the
+//!              only one who touches it. Its protocol ([`protocol`]) knows no thread and no row.
+//!              Here are what halls do with rows ([`store`]), the threads that host them
+//!              ([`thread`]), and where calls come from and go to ([`home`])
+//! Invariants   I1 a call touches a granule only while it holds the granule's lock in its dataset,
+//!              in the hall that has it; or, if it runs as a whole, in that where its first round
+//!              ended, while it holds all its locks
+//! Source       dora.txt 4. We differ: see [`protocol`], [`protocol::dataset`] and [`layout`].
+//!              Slots of rows are used again after commit only, so that inserts and deletes need no
+//!              lock on a slot (4.2.1); entries of removed rows stay as ghosts until commit, which
+//!              is what the paper's deleted flag is for (4.2.2)
+
+#![forbid(unsafe_code)]
+
+pub mod call;
+pub mod crew;
+pub mod home;
+pub mod layout;
+pub mod options;
+pub mod protocol;
+pub mod store;
+pub mod thread;
+
+use std::sync::Arc;
+
+use hotrow_engine::contract::{EngineEntry, EngineOptions, Ground, OptionError, RunningEngine};
+use hotrow_engine::source::CallSource;
+use hotrow_flow::host;
+use hotrow_flow::mesh::Link;
+use hotrow_flow::roster::{self, Roster};
+
+use crate::crew::Crew;
+use crate::options::Settings;
+use crate::thread::Thread;
+
+const NAME: &str = "dora";
+/// Messages that a ring between two threads holds.
+const RING: usize = 256;
+
+/// This engine's row in the engine table.
+pub const ENTRY: EngineEntry = EngineEntry {
+    name: NAME,
+    summary: "calls flow, action by action, to the threads that have the data",
+    start,
+    variants: &[&[], &[("executors", "4")], &[("executors", "2"), ("spread", "tables")]],
+    threads_min: 1,
+    threads_max: None,
+    interactive: false,
+    experiments: &[],
+};
+
+fn start(
+    ground: Ground,
+    options: &EngineOptions,
+    sources: Vec<Box<dyn CallSource>>,
+) -> Result<Box<dyn RunningEngine>, OptionError> {
+    let settings = Settings::read(options)?;
+    let in_flight = settings.in_flight.unwrap_or(options.in_flight.max(1));
+    let crew = Arc::new(Crew::new(settings, Roster::new(ground, options, in_flight)));
+    let link = Link { delay: settings.delay, ..Link::of(RING) };
+    let seats = (crew.seats(), link);
+    let run = |crew: Arc<Crew>, number, exchange, source| {
+        host::run(Thread::new(&crew, number, exchange, source), &crew.roster);
+    };
+    Ok(Box::new(roster::start(crew, (NAME, options), seats, sources, run)))
+}

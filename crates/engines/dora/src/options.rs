@@ -1,0 +1,74 @@
+//! The engine's settings.
+
+use std::time::Duration;
+
+use hotrow_engine::contract::{EngineOptions, OptionError};
+use hotrow_engine::settings::Known;
+
+use crate::NAME;
+use crate::layout::Spread;
+
+/// All settings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// ranges of each table: its executors
+    pub executors: u16,
+    /// how they are spread over threads
+    pub spread: Spread,
+    /// calls that each thread has on their way at most; none: as many as it is to plan ahead
+    pub in_flight: Option<usize>,
+    /// how long each message to another thread is on its way, as if threads were far apart
+    pub delay: Option<Duration>,
+}
+
+const KNOWN: Known = Known { engine: NAME, names: "delay_us, executors, in_flight, spread" };
+const EXECUTORS_MAX: u16 = 64;
+const EXECUTORS: &str = "a whole number from 1 to 64";
+const IN_FLIGHT_MAX: usize = 4096;
+const IN_FLIGHT: &str = "a whole number from 1 to 4096";
+const DELAY_MAX: u64 = 1_000_000;
+const DELAYS: &str = "a whole number of microseconds from 0 to 1000000";
+const SPREADS: &str = "ranges, tables";
+
+impl Settings {
+    /// Reads settings: as many executors a table as threads, unless told otherwise.
+    ///
+    /// # Errors
+    ///
+    /// An unknown setting or value.
+    pub fn read(options: &EngineOptions) -> Result<Self, OptionError> {
+        let executors = options.threads.clamp(1, EXECUTORS_MAX.into()) as u16;
+        let spread = Spread::default();
+        let mut read = Self { executors, spread, in_flight: None, delay: None };
+        KNOWN.read(&options.settings, |setting, value| {
+            Some(match (setting, value) {
+                ("executors", _) => {
+                    let number = value.parse().ok();
+                    let fits = number.filter(|number| (1..=EXECUTORS_MAX).contains(number));
+                    fits.map(|number| read.executors = number).ok_or(EXECUTORS)
+                }
+                ("spread", "ranges") => {
+                    read.spread = Spread::Ranges;
+                    Ok(())
+                }
+                ("spread", "tables") => {
+                    read.spread = Spread::Tables;
+                    Ok(())
+                }
+                ("spread", _) => Err(SPREADS),
+                ("in_flight", _) => {
+                    let number = value.parse().ok();
+                    let fits = number.filter(|number| (1..=IN_FLIGHT_MAX).contains(number));
+                    fits.map(|number| read.in_flight = Some(number)).ok_or(IN_FLIGHT)
+                }
+                ("delay_us", _) => {
+                    let micros = value.parse().ok().filter(|&micros| micros <= DELAY_MAX);
+                    let delay = micros.filter(|&micros| micros > 0).map(Duration::from_micros);
+                    micros.map(|_| read.delay = delay).ok_or(DELAYS)
+                }
+                _ => return None,
+            })
+        })?;
+        Ok(read)
+    }
+}

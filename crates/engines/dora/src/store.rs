@@ -1,0 +1,189 @@
+//! How calls run on the rows of a hall.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use hotrow_base::pool::NONE;
+use hotrow_engine::in_place::{InPlace, Scratch};
+use hotrow_engine::journal::Committer;
+use hotrow_engine::journal::stay::Stay;
+use hotrow_engine::protection::{Alone, Planned};
+use hotrow_engine::schema::Schema;
+use hotrow_flow::clerk::Clerk;
+use hotrow_flow::part::PartRunner;
+use hotrow_log::position::Position;
+use hotrow_transaction::frame::Frame;
+use hotrow_transaction::interpret::{self, NoHook};
+use hotrow_transaction::outcome::Stop;
+use hotrow_transaction::program::ROW_COUNT;
+
+use crate::call::{Body, Bounds, How};
+use crate::layout::Layout;
+use crate::protocol::{Flow, Outcome, Store};
+
+/// See the module.
+pub struct Rows {
+    layout: Arc<Layout>,
+    runner: PartRunner,
+    clerk: Clerk,
+}
+
+impl Rows {
+    /// Those of a thread.
+    pub fn new(layout: &Arc<Layout>, committer: &Committer, step_budget: u64) -> Self {
+        let stay = Rc::new(RefCell::new(Stay::new(committer.clone())));
+        let (worker, logs_values) = (committer.worker(), !committer.logs_commands());
+        Self {
+            layout: Arc::clone(layout),
+            runner: PartRunner::new(worker, logs_values, step_budget),
+            clerk: Clerk::new(&layout.world, (worker, &stay), step_budget),
+        }
+    }
+
+    /// Takes note of another schema.
+    pub fn adopt(&mut self, layout: &Arc<Layout>) {
+        self.layout = Arc::clone(layout);
+        self.clerk.adopt(&layout.world);
+    }
+
+    /// Runs a call as a whole, which has all its locks.
+    fn run_whole(&mut self, body: &Body, doer: usize) {
+        let Self { layout, runner, .. } = self;
+        let schema = &layout.world.schema;
+        let outcome = &mut *body.call.outcome(doer).lock();
+        body.call.begin(doer, outcome);
+        let mut part = runner.begin();
+        let mut desk = body.desk.lock();
+        let ran = runner.run(schema, &mut part, |scratch, frame| {
+            let has_desk = desk.is_some();
+            let frame = desk.as_mut().map_or(frame, |desk| &mut desk.frame);
+            let ran = run_program(schema, scratch, body, frame);
+            match ran {
+                Ok(()) if has_desk => {}
+                Ok(()) => {
+                    outcome.touched = frame.slot(ROW_COUNT).as_int();
+                    outcome.keep_rows(0, &body.call.procedure().program, frame);
+                }
+                Err(stop) => outcome.fail((0, 0), stop, frame),
+            }
+            ran
+        });
+        outcome.take_changes(&part);
+        if ran.is_err() {
+            body.note_failure(0);
+        }
+        *body.parts[doer].lock() = Some(part);
+    }
+
+    /// Runs a doer's actions of a round.
+    fn run_parts(&mut self, body: &Body, doer: usize, round: u32) {
+        let Self { layout, runner, .. } = self;
+        let (call, schema) = (&body.call, &layout.world.schema);
+        let outcome = &mut *call.outcome(doer).lock();
+        let mut part = match round {
+            0 => runner.begin(),
+            _ => body.parts[doer].lock().take().expect("it has begun"),
+        };
+        let steps = call.schedule.of_owner(call.participants[doer].0, round);
+        let ran = runner.run(schema, &mut part, |scratch, frame| {
+            for step in steps {
+                // Read before each action (4.2.4): of a call that has failed only what could have
+                // failed earlier in the procedure is run, since that would be the error to tell.
+                let failed = body.failed();
+                if failed != NONE && step.stops_at.is_none_or(|at| at > failed) {
+                    continue;
+                }
+                let step = std::slice::from_ref(step);
+                call.run_steps((step, round, doer), (schema, scratch, frame), outcome);
+                if outcome.failed() != NONE {
+                    body.note_failure(outcome.failed());
+                }
+            }
+            outcome.fault.as_ref().map_or(Ok(()), |fault| Err(fault.stop))
+        });
+        if ran.is_ok() {
+            outcome.take_changes(&part);
+        }
+        *body.parts[doer].lock() = Some(part);
+    }
+}
+
+impl Store for Rows {
+    type Body = Body;
+
+    fn has_round(&self, flow: &Flow<Body>, doer: usize, round: u32) -> bool {
+        let Body { how, call, .. } = &flow.body;
+        *how == How::InParts && !call.schedule.of_owner(call.participants[doer].0, round).is_empty()
+    }
+
+    fn last_round(&self, flow: &Flow<Body>) -> u32 {
+        let participants = &flow.body.call.participants;
+        participants.iter().map(|&(_, last)| last).max().unwrap_or(0)
+    }
+
+    fn meet(&mut self, flow: &Flow<Body>, doer: usize, met: Position) {
+        flow.body.call.outcome(doer).lock().met = met;
+    }
+
+    fn run(&mut self, flow: &Flow<Body>, doer: usize, round: u32) {
+        let body = &flow.body;
+        match body.how {
+            How::InParts => self.run_parts(body, doer, round),
+            How::AsWhole(_) if flow.halls.len() == 1 => self.run_whole(body, doer),
+            How::AsWhole(_) => {} // when all have met
+        }
+    }
+
+    fn run_behind(&mut self, flow: &Flow<Body>, doer: usize, round: u32) -> bool {
+        let body = &flow.body;
+        match body.how {
+            How::InParts => {
+                if body.failed() == NONE && !self.clerk.run_behind(&body.call, round) {
+                    let doer = body.call.doer_between();
+                    body.note_failure(body.call.outcome(doer).lock().failed());
+                }
+            }
+            How::AsWhole(_) if flow.halls.len() > 1 => self.run_whole(body, doer),
+            How::AsWhole(_) => {}
+        }
+        body.failed() == NONE
+    }
+
+    fn commit(&mut self, flow: &Flow<Body>) -> Option<Position> {
+        let call = &flow.body.call;
+        let met = (0..flow.halls.len()).map(|doer| call.outcome(doer).lock().met);
+        self.clerk.commit(call, met.max().unwrap_or_default())
+    }
+
+    fn end(&mut self, flow: &Flow<Body>, doer: usize) {
+        let Some(part) = flow.body.parts[doer].lock().take() else { return };
+        let schema = &self.layout.world.schema;
+        match flow.outcome {
+            Outcome::Committed(_) => self.runner.commit(schema, part),
+            Outcome::Undone => self.runner.undo(schema, part),
+        }
+    }
+}
+
+fn run_program(
+    schema: &Schema,
+    scratch: &mut Scratch,
+    body: &Body,
+    frame: &mut Frame,
+) -> Result<(), Stop> {
+    let program = &body.call.procedure().program;
+    frame.begin(program, &body.call.invocation);
+    let footprint = body.plan.footprint();
+    let mut planned = InPlace::resume(schema, scratch, Planned(footprint));
+    match body.how {
+        How::AsWhole(Bounds::Plan) => {
+            interpret::run(program, 0, frame, &mut planned, &mut body.plan.keys())
+        }
+        How::AsWhole(Bounds::None) => {
+            let mut alone = InPlace::resume(schema, scratch, Alone);
+            interpret::run(program, 0, frame, &mut alone, &mut NoHook)
+        }
+        _ => interpret::run(program, 0, frame, &mut planned, &mut NoHook),
+    }
+}
