@@ -10,7 +10,7 @@
 # keeping its latency, 1,300 to 1,600 instructions for the two workloads.
 #
 # HOTROW=path of the binary to use; without it, the release build is made and used.
-# WORKLOADS="..." of: tpcc ycsb.   ENGINES="..." as --engine takes them.
+# WORKLOADS="..." of: tpcc ycsb tatp.   ENGINES="..." as --engine takes them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,7 @@ if [[ -z ${HOTROW:-} ]]; then
     cargo build --release --quiet -p hotrow-cli
     HOTROW=${CARGO_TARGET_DIR:-target}/release/hotrow
 fi
-workloads=${WORKLOADS:-tpcc ycsb}
+workloads=${WORKLOADS:-tpcc ycsb tatp}
 engines=${ENGINES:-$("$HOTROW" engines | awk '$1 == "--engine" { print $2 }')}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -30,9 +30,9 @@ trap 'rm -rf "$scratch"' EXIT
 # turn_of ENGINE: whose turns are counted. Callgrind takes one pattern.
 turn_of() {
     case $1 in
-        *scheme=spinlocks*) echo 'worker::Worker*' ;;
-        *scheme=*) echo 'thread::Thread*' ;;
-        *) echo 'worker::Worker*' ;;
+        *scheme=spinlocks*) echo 'hotrow_*::worker::Worker*::turn' ;;
+        *scheme=* | dora*) echo '*hotrow_*::thread::Thread*::turn' ;;
+        *) echo 'hotrow_*::worker::Worker*::turn' ;;
     esac
 }
 
@@ -42,10 +42,11 @@ run() {
     case $1 in
         tpcc) options=(tpcc --warehouses 1 --set mix=np) ;;
         ycsb) options=(ycsb --set records=100000) ;;
+        tatp) options=(tatp) ;;
         *) echo "$0: no workload $1" >&2; exit 1 ;;
     esac
     valgrind --tool=callgrind --callgrind-out-file="$scratch/out" --log-file="$scratch/log" \
-        --toggle-collect="hotrow_*::$(turn_of "$2")::turn" \
+        --toggle-collect="$(turn_of "$2")" \
         "$HOTROW" bench "${options[@]}" --engine "$2" --threads 1 --transactions "$3" \
         --seed 1 --no-pin --no-checks --quiet --memory 4 --json "$scratch/json" >/dev/null
     local instructions commits

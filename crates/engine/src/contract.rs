@@ -187,8 +187,19 @@ pub struct Experiment {
     pub summary: &'static str,
     /// what [`Measured::x`] counts
     pub x_axis: &'static str,
+    /// what [`Measured::value`] counts
+    pub unit: Unit,
     /// takes seconds to minutes
     pub run: fn(&ExperimentOptions) -> Vec<Measured>,
+}
+
+/// What an experiment measures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// seconds that the transactions took
+    Seconds,
+    /// transactions a second
+    Throughput,
 }
 
 /// The size of an experiment.
@@ -198,6 +209,8 @@ pub struct ExperimentOptions {
     pub threads: usize,
     /// transactions of all threads together, for each point
     pub transactions: u64,
+    /// what is random follows from it; each repetition has another one
+    pub seed: u64,
 }
 
 /// A point of an experiment's figure.
@@ -207,6 +220,6 @@ pub struct Measured {
     pub series: &'static str,
     /// where it stands on the x axis
     pub x: f64,
-    /// how long the transactions took
-    pub seconds: f64,
+    /// what was measured, in the experiment's unit
+    pub value: f64,
 }

@@ -146,7 +146,14 @@ impl Call {
 
     /// Looks its procedure up, in a schema that may be another one than when it was fetched.
     pub fn look_up(&mut self, schema: &Schema) {
-        self.procedure = schema.procedure(self.invocation.procedure).cloned();
+        let found = schema.procedure(self.invocation.procedure);
+        let is_known = match (&self.procedure, found) {
+            (Some(known), Some(found)) => Arc::ptr_eq(known, found),
+            (known, found) => known.is_none() && found.is_none(),
+        };
+        if !is_known {
+            self.procedure = found.cloned(); // its counter is shared by all threads
+        }
     }
 
     /// Takes an errand's place, and gives it this call's.

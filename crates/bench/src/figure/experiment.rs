@@ -22,9 +22,11 @@ impl FigureRunner {
         let mut report = FigureReport::new(figure, threads.iter().map(empty).collect());
         experiment.x_axis.clone_into(&mut report.x_label);
         let transactions = ((part.transactions as f64 * self.size) as u64).max(1);
-        for _ in 0..self.repetitions {
+        for repetition in 0..self.repetitions as u64 {
+            let seed = self.driver.seed + repetition;
             for (panel, &threads) in report.panels.iter_mut().zip(threads) {
-                self.part_in_panel(experiment, &ExperimentOptions { threads, transactions }, panel);
+                let options = ExperimentOptions { threads, transactions, seed };
+                self.part_in_panel(experiment, &options, panel);
             }
         }
         report.judge(claims, available_cores().len())?;
@@ -42,10 +44,10 @@ impl FigureRunner {
             let (x, series) = (measured.x.to_string(), measured.series.to_owned());
             let known = panel.points.iter_mut().find(|p| p.x == x && p.series == series);
             match known {
-                Some(point) => point.seconds.push(measured.seconds),
+                Some(point) => point.measured.push(measured.value),
                 None => {
-                    let (runs, seconds) = (Vec::new(), vec![measured.seconds]);
-                    panel.points.push(Point { x, series, runs, seconds });
+                    let (runs, measured) = (Vec::new(), vec![measured.value]);
+                    panel.points.push(Point { x, series, runs, measured });
                 }
             }
         }

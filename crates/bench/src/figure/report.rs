@@ -56,23 +56,23 @@ pub struct Point {
     pub series: String,
     /// every repetition
     pub runs: Vec<RunReport>,
-    /// every repetition of an experiment that is no run of calls
+    /// every repetition of an experiment that is no run of calls, in its unit
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub seconds: Vec<f64>,
+    pub measured: Vec<f64>,
 }
 
 impl Point {
     /// How many repetitions there are.
     pub fn repeats(&self) -> usize {
-        self.runs.len().max(self.seconds.len())
+        self.runs.len().max(self.measured.len())
     }
 
     /// A metric in every repetition.
     pub fn values(&self, metric: Metric) -> Vec<f64> {
-        if self.seconds.is_empty() {
+        if self.measured.is_empty() {
             return self.runs.iter().map(|run| metric.of(run)).collect();
         }
-        self.seconds.clone()
+        self.measured.clone()
     }
 
     /// The mean of a metric over the repetitions.
@@ -259,7 +259,7 @@ pub fn write_figure_json(figure: &FigureReport, mut out: impl Write) -> Result<(
 }
 
 /// Writes a line for each run: figure, threads, clients, series, x, and what was measured. An
-/// experiment that is no run of calls has seconds only.
+/// experiment that is no run of calls has seconds only, or transactions a second.
 ///
 /// # Errors
 ///
@@ -273,8 +273,12 @@ pub fn write_csv(figure: &FigureReport, mut out: impl Write) -> Result<(), Bench
                 let Point { series, x, .. } = point;
                 format!("{},{threads},{clients},\"{series}\",{x}", figure.figure)
             };
-            for seconds in &point.seconds {
-                writeln!(out, "{},{seconds:.6},,,,,", place(panel.threads.unwrap_or(0), 0))?;
+            for value in &point.measured {
+                let place = place(panel.threads.unwrap_or(0), 0);
+                match figure.show.first() {
+                    Some(Metric::Seconds) => writeln!(out, "{place},{value:.6},,,,,")?,
+                    _ => writeln!(out, "{place},,{value:.1},,,,")?,
+                }
             }
             for run in &point.runs {
                 writeln!(

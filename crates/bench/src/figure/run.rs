@@ -119,7 +119,7 @@ impl FigureRunner {
                     x: x.to_string(),
                     series: series.label.clone(),
                     runs: Vec::new(),
-                    seconds: Vec::new(),
+                    measured: Vec::new(),
                 })
             });
             points.collect()

@@ -221,21 +221,26 @@ impl Home {
         let Flow { halls, body, .. } = &mut *flow;
         let Body { call, how, .. } = body;
         std::mem::swap(&mut call.invocation, &mut desk.invocation);
-        call.procedure.clone_from(&desk.procedure);
-        call.world = Some(Arc::clone(&layout.world));
+        // Counters of these are shared by all threads: they are kept where they are the same.
+        if !call.world.as_ref().is_some_and(|known| Arc::ptr_eq(known, &layout.world)) {
+            call.world = Some(Arc::clone(&layout.world));
+        }
+        if let Some(procedure) = &desk.procedure
+            && !call.procedure.as_ref().is_some_and(|known| Arc::ptr_eq(known, procedure))
+        {
+            call.procedure = Some(Arc::clone(procedure));
+        }
         if *how != How::InParts {
             call.batch.clear();
             call.participants.clear();
         }
         // A hall where a table is taken as a whole may have nothing to run.
         if call.participants.len() < halls.len() {
-            let last = |participants: &[(u16, u32)], hall| {
-                let at = participants.binary_search_by_key(&hall, |&(hall, _)| hall);
-                at.map_or(0, |at| participants[at].1)
-            };
-            let all: Vec<_> =
-                halls.iter().map(|&hall| (hall, last(&call.participants, hall))).collect();
-            call.participants.clone_from(&all);
+            for (at, &hall) in halls.iter().enumerate() {
+                if call.participants.get(at).is_none_or(|&(known, _)| known != hall) {
+                    call.participants.insert(at, (hall, 0));
+                }
+            }
             call.make_room();
         }
         body.begin(halls.len());
@@ -263,9 +268,13 @@ impl Home {
         }
     }
 
+    /// Takes note of another schema: lets go of the last one.
+    pub fn adopt(&mut self) {
+        self.unused.iter_mut().for_each(|flow| flow.body.call.world = None);
+    }
+
     /// Nobody works on a call any more.
-    fn take_back(&mut self, mut flow: Parcel<Flow>) {
-        flow.body.call.world = None; // it may be an old one
+    fn take_back(&mut self, flow: Parcel<Flow>) {
         self.unused.push(flow);
         self.out -= 1;
     }

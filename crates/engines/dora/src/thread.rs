@@ -105,6 +105,7 @@ impl Member for Thread {
         if self.schema.look_again(&self.crew.roster.ground.schema) {
             self.layout = self.crew.layout(self.schema.get()); // I2
             self.hall.begin_anew().adopt(&self.layout);
+            self.home.adopt();
         }
         let _pin = memory.epochs().pin(self.id); // I1
         self.watch.switch(Activity::Execute);

@@ -42,6 +42,7 @@ pub mod model;
 pub mod options;
 pub mod partition;
 pub mod protocol;
+pub mod simulation;
 pub mod spinlocks;
 pub mod store;
 pub mod thread;
@@ -86,7 +87,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     threads_min: 1,
     threads_max: None,
     interactive: false,
-    experiments: &[],
+    experiments: simulation::EXPERIMENTS,
 };
 
 fn start(

@@ -11,7 +11,7 @@ use std::sync::Barrier;
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::TableId;
 use hotrow_base::thread::ThreadOptions;
-use hotrow_engine::contract::{Experiment, ExperimentOptions, Measured};
+use hotrow_engine::contract::{Experiment, ExperimentOptions, Measured, Unit};
 use hotrow_engine::lock_mode::Mode;
 
 use crate::intents::{Coarse, Form, Private, TableLocks};
@@ -23,6 +23,7 @@ pub const INTENTS: Experiment = Experiment {
     name: "intents",
     summary: "seconds to acquire and release coarse locks, over the number of absolute ones",
     x_axis: "absolute locks",
+    unit: Unit::Seconds,
     run: measure,
 };
 
@@ -40,8 +41,8 @@ fn measure(options: &ExperimentOptions) -> Vec<Measured> {
     let mut measured = Vec::new();
     for (series, form) in FORMS {
         for absolutes in ABSOLUTES {
-            let seconds = run(form, options, absolutes.min(options.transactions));
-            measured.push(Measured { series, x: absolutes as f64, seconds });
+            let value = run(form, options, absolutes.min(options.transactions));
+            measured.push(Measured { series, x: absolutes as f64, value });
         }
     }
     measured

@@ -28,7 +28,7 @@ fn made_up() -> (Vec<Figure>, Record) {
         x: "1".to_owned(),
         series: series.to_owned(),
         runs: Vec::new(),
-        seconds: vec![value; 5],
+        measured: vec![value; 5],
     };
     let points = vec![point("A", 3.0), point("B", 2.0)];
     let mut report = FigureReport::new(figure, vec![Panel { threads: Some(2), points }]);

@@ -32,7 +32,12 @@ fn measured(
                 let noise = (0..noise.len()).map(|n| noise[(n + row + column) % noise.len()]);
                 let seconds =
                     noise.map(|noise| value(&series.label, at, threads) * noise).collect();
-                Point { x: x.clone(), series: series.label.clone(), runs: Vec::new(), seconds }
+                Point {
+                    x: x.clone(),
+                    series: series.label.clone(),
+                    runs: Vec::new(),
+                    measured: seconds,
+                }
             })
         });
         Panel { threads: Some(threads), points: points.collect() }
@@ -195,7 +200,7 @@ fn noise_alone_is_seldom_contrary_and_seldom_shown() {
             let mut chance = chance(seed);
             let mut report = measured(&figure, &[1.0; 5], value);
             let points = report.panels.iter_mut().flat_map(|panel| &mut panel.points);
-            for seconds in points.flat_map(|point| &mut point.seconds) {
+            for seconds in points.flat_map(|point| &mut point.measured) {
                 *seconds *= 1.0 + 0.3 * (chance() + chance());
             }
             let verdict = judge(&claims, &report, 2).expect("all points are there")[0].verdict;

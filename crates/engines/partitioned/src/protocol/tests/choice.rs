@@ -1,11 +1,11 @@
 //! Whether the scheme that is chosen is the fastest one, in virtual time with the costs of table 2.
 
-use super::model::{Load, locks, queues, run};
 use crate::choice::Chooser;
 use crate::model::Costs;
 use crate::options::Scheme;
 use crate::protocol::locking::Locks;
 use crate::protocol::owner::Settings;
+use crate::simulation::{Load, locks, queues, run};
 
 /// Microseconds of the coordinator for each message.
 const COORDINATOR: u64 = 10;
@@ -23,7 +23,8 @@ fn settings(scheme: Scheme) -> Settings {
 /// does with it.
 fn choose(load: Load) -> (Scheme, Vec<(Scheme, f64)>) {
     let schemes = [Scheme::Blocking, Scheme::Local, Scheme::Speculation, Scheme::Locking];
-    let runs = schemes.map(|scheme| (scheme, run(settings(scheme), load, COORDINATOR, SECONDS)));
+    let runs =
+        schemes.map(|scheme| (scheme, run(settings(scheme), load, (COORDINATOR, 1), SECONDS)));
     let mut chooser = Chooser::new(2, Costs::PAPER.lock_overhead);
     for _ in 0..40 {
         let seen = runs.iter().find(|(scheme, _)| *scheme == chooser.scheme());

@@ -8,7 +8,6 @@ use rand::rngs::SmallRng;
 
 use super::store::{Appender, Clerk, Counters, Log, Multi, Single, Tables, tables};
 use crate::protocol::coordinator::Coordinator;
-use crate::protocol::observed::Observed;
 use crate::protocol::owner::{Owner, Settings};
 use crate::protocol::{CallId, Message, Outcome, Report, Section, Vote};
 
@@ -249,19 +248,6 @@ impl<C: Costs<Member>> World<C> {
         let mut time = VirtualTime::new(nodes, costs);
         time.wake_all();
         Self { time, log, tables, place }
-    }
-
-    /// What all nodes have seen.
-    pub fn observed(&self) -> Observed {
-        let mut sum = Observed::default();
-        for node in self.time.nodes() {
-            match &node.role {
-                Role::Partition(own) => sum.add(&own.owner.holdings().observed),
-                Role::Coordinator(coordinator) => sum.add(coordinator.observed()),
-                Role::Home(_) | Role::Writer(_) => {}
-            }
-        }
-        sum
     }
 
     pub fn home(&self) -> &Home {
