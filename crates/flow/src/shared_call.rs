@@ -195,27 +195,33 @@ impl SharedCall {
         self.cells.forget(doer as u16);
     }
 
-    /// Runs what a doer has to do in a round, in order; what fails first in the procedure, and what
-    /// was returned, is in the outcome then. What comes before a failure in the procedure is run
-    /// though: it may fail, too, and tell why.
+    /// Runs what a doer has to do in a round, its *fragment*, in order and in one frame; what fails
+    /// first in the procedure, and what was returned, is in the outcome then. What comes before a
+    /// failure in the procedure is run though: it may fail, too, and tell why. Before each step
+    /// `is_wanted` is asked, which sees what the doer has done so far.
     pub fn run_steps(
         &self,
         (steps, round, doer): (&[Step], u32, usize),
         (schema, scratch, frame): (&Schema, &mut Scratch, &mut Frame),
         outcome: &mut Outcome,
+        mut is_wanted: impl FnMut(&Step, &Outcome) -> bool,
     ) {
         let call = self.run();
         let batch = call.batch;
         let mut values = self.cells.of(doer as u16);
+        let mut has_begun = false;
         for step in steps {
+            if !is_wanted(step, outcome) {
+                continue;
+            }
             let action = &batch.actions()[step.action as usize];
-            for (at, &line) in batch.lines(action).iter().enumerate() {
+            for &line in batch.lines(action) {
                 if line > outcome.failed() {
                     break;
                 }
-                match at {
-                    0 => call.begin(line, frame),
-                    _ => frame.begin_next(),
+                match std::mem::replace(&mut has_begun, true) {
+                    false => call.begin(line, frame),
+                    true => frame.begin_next(),
                 }
                 let protection = Ahead(Within(batch.uses(action)));
                 let mut access = InPlace::resume(schema, scratch, protection);

@@ -7,7 +7,7 @@
 //!
 //! Reading order: [`workload`] (the trait), [`parameter`], [`row`] and [`random`] (what loaders
 //! use), [`check`], [`stored`], then the workloads: [`tpcc`], [`tpcb`], [`tellers`],
-//! [`ycsb`], [`counter`], [`kv`].
+//! [`ycsb`], [`counter`], [`kv`], [`tatp`].
 //!
 //! Architecture invariants: this crate knows no engine, no storage and no thread; it reads no
 //! clock and no file; everything it produces is a function of parameters and seed.
@@ -21,6 +21,7 @@ pub mod parameter;
 pub mod random;
 pub mod row;
 pub mod stored;
+pub mod tatp;
 pub mod tellers;
 pub mod tpcb;
 pub mod tpcc;
@@ -34,7 +35,7 @@ pub use stored::{LoadError, StoredContext, StoredRows, load_rows};
 pub use workload::{Generator, KindInfo, Resolve, Share, TransactionKind, Workload};
 
 /// The names [`workload_named`] knows.
-pub const NAMES: &[&str] = &["tpcc", "tpcb", "tellers", "ycsb", "counter", "kv"];
+pub const NAMES: &[&str] = &["tpcc", "tpcb", "tellers", "ycsb", "counter", "kv", "tatp"];
 
 /// A workload with its default parameters.
 pub fn workload_named(name: &str) -> Option<Box<dyn Workload>> {
@@ -42,6 +43,7 @@ pub fn workload_named(name: &str) -> Option<Box<dyn Workload>> {
         "tpcc" => Some(Box::new(tpcc::Tpcc::default())),
         "counter" => Some(Box::new(counter::Counter::default())),
         "kv" => Some(Box::new(kv::Kv::default())),
+        "tatp" => Some(Box::new(tatp::Tatp::default())),
         "tellers" => Some(Box::new(tellers::Tellers::default())),
         "tpcb" => Some(Box::new(tpcb::Tpcb::default())),
         "ycsb" => Some(Box::new(ycsb::Ycsb::default())),

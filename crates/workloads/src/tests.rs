@@ -20,6 +20,8 @@ pub(crate) struct Population {
     columns: BTreeMap<String, Vec<String>>,
     pub(crate) tables: BTreeMap<&'static str, Vec<Row>>,
     pub(crate) tally: Option<u64>,
+    /// by kind; empty: nobody counted
+    pub(crate) committed: Vec<u64>,
 }
 
 impl Population {
@@ -83,8 +85,8 @@ impl CheckContext for Population {
         }
     }
 
-    fn committed(&self, _: TransactionKind) -> Option<u64> {
-        None
+    fn committed(&self, kind: TransactionKind) -> Option<u64> {
+        self.committed.get(kind.index()).copied()
     }
 
     fn tally(&self) -> Option<u64> {
@@ -150,6 +152,7 @@ fn small() -> Vec<Box<dyn Workload>> {
         ("tellers", &[("tellers", "600"), ("mix", "update")]),
         ("ycsb", &[("records", "1000"), ("reads", "50")]),
         ("counter", &[("rows", "600")]),
+        ("tatp", &[("subscribers", "300")]),
         ("kv", &[("multi-partition", "30"), ("conflict", "20")]),
         (
             "kv",

@@ -252,6 +252,12 @@ fn counter() {
 }
 
 #[test]
+fn tatp() {
+    let workload = small("tatp", &[("subscribers", "40")]);
+    matrix::setups(&[1, 2, 4]).iter().for_each(|setup| run(&*workload, setup));
+}
+
+#[test]
 fn kv_with_conflicts_and_aborts() {
     for rounds in ["1", "2"] {
         let settings = [

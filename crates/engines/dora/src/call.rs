@@ -73,8 +73,10 @@ impl Body {
         self.failed.load(Ordering::Relaxed) // a hint, until all have met: see `Parcel`
     }
 
-    /// Notes that an instance has failed.
+    /// Notes that an instance has failed, if it is not [`NONE`].
     pub fn note_failure(&self, instance: u32) {
-        self.failed.fetch_min(instance, Ordering::Relaxed); // as above
+        if instance != NONE {
+            self.failed.fetch_min(instance, Ordering::Relaxed); // as above
+        }
     }
 }

@@ -87,19 +87,15 @@ impl Rows {
         };
         let steps = call.schedule.of_owner(call.participants[doer].0, round);
         let ran = runner.run(schema, &mut part, |scratch, frame| {
-            for step in steps {
-                // Read before each action (4.2.4): of a call that has failed only what could have
-                // failed earlier in the procedure is run, since that would be the error to tell.
+            let place = (&**schema, scratch, frame);
+            // Asked before each action (4.2.4): of a call that has failed only what could have
+            // failed earlier in the procedure is run, since that would be the error to tell.
+            call.run_steps((steps, round, doer), place, outcome, |step, outcome| {
+                body.note_failure(outcome.failed());
                 let failed = body.failed();
-                if failed != NONE && step.stops_at.is_none_or(|at| at > failed) {
-                    continue;
-                }
-                let step = std::slice::from_ref(step);
-                call.run_steps((step, round, doer), (schema, scratch, frame), outcome);
-                if outcome.failed() != NONE {
-                    body.note_failure(outcome.failed());
-                }
-            }
+                failed == NONE || step.stops_at.is_some_and(|at| at < failed)
+            });
+            body.note_failure(outcome.failed());
             outcome.fault.as_ref().map_or(Ok(()), |fault| Err(fault.stop))
         });
         if ran.is_ok() {

@@ -171,7 +171,8 @@ impl Store for Rows {
                 How::AsWhole(_) => {}
                 How::InParts => {
                     let steps = multi.schedule.of_owner(self.partition, round);
-                    multi.run_steps((steps, round, doer), (schema, scratch, frame), outcome);
+                    let place = (&**schema, scratch, frame);
+                    multi.run_steps((steps, round, doer), place, outcome, |_, _| true);
                 }
             }
             outcome.fault.as_ref().map_or(Ok(()), |fault| Err(fault.stop))

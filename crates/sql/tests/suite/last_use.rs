@@ -6,7 +6,7 @@ use crate::database::Database;
 use hotrow_transaction::program::{Consume, Effect, Expr, Procedure, Statement, StatementKind};
 use hotrow_transaction::walk;
 
-const WORKLOADS: [(&str, &str); 6] = [
+const WORKLOADS: [(&str, &str); 7] = [
     (
         include_str!("../../../workloads/src/tpcc/schema.sql"),
         include_str!("../../../workloads/src/tpcc/procedures.sql"),
@@ -22,6 +22,10 @@ const WORKLOADS: [(&str, &str); 6] = [
     (
         include_str!("../../../workloads/src/counter/schema.sql"),
         include_str!("../../../workloads/src/counter/procedures.sql"),
+    ),
+    (
+        include_str!("../../../workloads/src/tatp/schema.sql"),
+        include_str!("../../../workloads/src/tatp/procedures.sql"),
     ),
     (
         include_str!("../../../workloads/src/kv/schema.sql"),

@@ -48,6 +48,7 @@ pub fn small() -> Vec<Box<dyn Workload>> {
         ("tellers", &[("tellers", "300"), ("mix", "update")]),
         ("ycsb", &[("records", "1000"), ("reads", "50")]),
         ("counter", &[("rows", "600")]),
+        ("tatp", &[("subscribers", "300")]),
         ("kv", &[("multi-partition", "30"), ("conflict", "20")]),
         ("kv", &[("multi-partition", "30"), ("conflict", "20"), ("aborts", "1")]),
         ("kv", &[("multi-partition", "50"), ("rounds", "2")]),
