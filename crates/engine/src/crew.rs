@@ -15,6 +15,11 @@ pub trait Crew: Send + Sync {
 
     /// Ends the engine: calls that were fetched are finished, then the threads end.
     fn end(&self);
+
+    /// As [`RunningEngine::choice`].
+    fn choice(&self) -> Option<String> {
+        None
+    }
 }
 
 /// The engine that runs: a crew and its threads.
@@ -34,6 +39,10 @@ impl<C: Crew> RunningCrew<C> {
 impl<C: Crew> RunningEngine for RunningCrew<C> {
     fn statistics(&self) -> Statistics {
         Statistics::of(self.crew.books())
+    }
+
+    fn choice(&self) -> Option<String> {
+        self.crew.choice()
     }
 
     fn stop(mut self: Box<Self>) -> Statistics {

@@ -42,20 +42,22 @@ const DEFINITIONS: [&str; 6] = [
      END $$",
 ];
 
-/// All settings of owners that say what happens while a call is undecided, on two threads.
+/// All ways in which engines run calls in parts on two threads.
 fn every_scheme(run: impl Fn(Config)) {
-    let schemes: [&[(&str, &str)]; 6] = [
-        &[("scheme", "blocking")],
-        &[("scheme", "local")],
-        &[("scheme", "speculation")],
-        &[("scheme", "speculation"), ("coordinators", "2")],
-        &[("scheme", "locking")],
-        &[("scheme", "locking"), ("locks", "always")],
+    let schemes: [(&str, &[(&str, &str)]); 9] = [
+        ("partitioned", &[("scheme", "blocking"), ("partitions", "2")]),
+        ("partitioned", &[("scheme", "local"), ("partitions", "2")]),
+        ("partitioned", &[("scheme", "speculation"), ("partitions", "2")]),
+        ("partitioned", &[("scheme", "speculation"), ("partitions", "2"), ("coordinators", "2")]),
+        ("partitioned", &[("scheme", "locking"), ("partitions", "2")]),
+        ("partitioned", &[("scheme", "locking"), ("partitions", "2"), ("locks", "always")]),
+        ("dora", &[("plans", "parallel")]),
+        ("dora", &[("plans", "sequential"), ("executors", "4")]),
+        ("dora", &[("spread", "tables")]),
     ];
-    for settings in schemes {
-        println!("{settings:?}");
-        let config = Config::default().threads(2).engine("partitioned").variant(settings);
-        run(config.setting("partitions", "2"));
+    for (engine, settings) in schemes {
+        println!("{engine}: {settings:?}");
+        run(Config::default().threads(2).engine(engine).variant(settings));
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the engine's threads share.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hotrow_base::counters::PerWorker;
@@ -8,10 +9,12 @@ use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::WorkerBooks;
 use hotrow_flow::node::Address;
 use hotrow_flow::roster::Roster;
+use hotrow_transaction::compiled::CompiledProcedure;
 
 use crate::call::Body;
 use crate::layout::Layout;
 use crate::options::Settings;
+use crate::plans::Plans;
 use crate::protocol::Message;
 
 /// What threads tell each other.
@@ -25,12 +28,23 @@ pub struct Crew {
     pub settings: Settings,
     /// what was made of the schema in force
     layout: Latch<Option<Arc<Layout>>>,
+    /// by thread: the procedures that its home has run in sequence, and the share that aborts
+    sequential: Box<[Latch<Vec<Sequential>>]>,
 }
+
+/// A procedure that is run in sequence, and the share of its calls that abort.
+pub type Sequential = (Option<Arc<CompiledProcedure>>, f64);
 
 impl Crew {
     /// That of an engine's threads.
     pub fn new(settings: Settings, roster: Roster) -> Self {
-        Self { roster, settings, layout: Latch::default() }
+        let sequential = (0..roster.threads()).map(|_| Latch::default()).collect();
+        Self { roster, settings, layout: Latch::default(), sequential }
+    }
+
+    /// Takes note of what a thread's home has run in sequence.
+    pub fn note_plans(&self, thread: u16, sequential: Vec<Sequential>) {
+        *self.sequential[usize::from(thread)].lock() = sequential;
     }
 
     /// The home of a thread.
@@ -71,5 +85,26 @@ impl hotrow_engine::crew::Crew for Crew {
 
     fn end(&self) {
         self.roster.end();
+    }
+
+    fn choice(&self) -> Option<String> {
+        if self.settings.plans != Plans::Chosen {
+            return None;
+        }
+        let mut all = BTreeMap::<String, f64>::new();
+        for sequential in &self.sequential {
+            for (procedure, aborts) in sequential.lock().iter() {
+                let name = procedure.as_ref().map_or("?", |known| &known.procedure.name);
+                let most = all.entry(name.to_owned()).or_default();
+                *most = most.max(*aborts);
+            }
+        }
+        if all.is_empty() {
+            return Some("plans: all parallel, since few calls abort".to_owned());
+        }
+        let told = all
+            .iter()
+            .map(|(name, aborts)| format!("{name}, of whose calls {:.1} % abort", aborts * 100.0));
+        Some(format!("plans: sequential for {}", told.collect::<Vec<_>>().join("; ")))
     }
 }

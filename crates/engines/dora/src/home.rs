@@ -40,6 +40,7 @@ use hotrow_transaction::routing::Lies;
 use crate::call::{Body, Bounds, Desk, How};
 use crate::crew::{Crew, Told};
 use crate::layout::{self, Layout};
+use crate::plans::PlanChooser;
 use crate::protocol::{self, Message, Outcome};
 
 /// Calls fetched in a turn.
@@ -70,6 +71,7 @@ pub struct Home {
     /// of planning again
     watch: Stopwatch,
     visits: layout::Places,
+    plans: PlanChooser,
     /// of a call whose rows are put together
     places: shared_call::Places,
 }
@@ -80,6 +82,7 @@ impl Home {
         let committer = crew.roster.committers[usize::from(number)].clone();
         let (schema, worker) = (&crew.roster.ground.schema, committer.worker());
         let intake = Intake::new(schema, worker, source, crew.roster.in_flight);
+        let plans = PlanChooser::new(crew.settings.plans);
         Self {
             scratch: Scratch::new(worker),
             crew,
@@ -95,6 +98,7 @@ impl Home {
             batch: Batch::default(),
             watch: Stopwatch::default(),
             visits: layout::Places::new(),
+            plans,
             places: shared_call::Places::new(),
         }
     }
@@ -218,7 +222,7 @@ impl Home {
         layout: &Arc<Layout>,
         exchange: &mut Exchange<Told>,
     ) {
-        let Flow { halls, body, .. } = &mut *flow;
+        let Flow { halls, is_sequential, body, .. } = &mut *flow;
         let Body { call, how, .. } = body;
         std::mem::swap(&mut call.invocation, &mut desk.invocation);
         // Counters of these are shared by all threads: they are kept where they are the same.
@@ -243,8 +247,9 @@ impl Home {
             }
             call.make_room();
         }
-        body.begin(halls.len());
         let (count, first) = (halls.len(), halls[0]);
+        *is_sequential = count > 1 && self.plans.is_sequential(call.invocation.procedure);
+        body.begin(count);
         match count {
             1 => *body.desk.lock() = Some(desk),
             _ => {
@@ -270,6 +275,8 @@ impl Home {
 
     /// Takes note of another schema: lets go of the last one.
     pub fn adopt(&mut self) {
+        self.plans.forget();
+        self.crew.note_plans(self.number, Vec::new());
         self.unused.iter_mut().for_each(|flow| flow.body.call.world = None);
     }
 
@@ -315,6 +322,15 @@ impl Home {
                 (Err(stop), doubt)
             }
         };
+        if !is_whole {
+            let has_aborted = matches!(ended, Err(Stop::Error | Stop::OutOfMemory));
+            if self.plans.note(call.invocation.procedure, has_aborted) {
+                let schema = &layout.world.schema;
+                let sequential = self.plans.sequential();
+                let named = sequential.map(|(id, aborts)| (schema.procedure(id).cloned(), aborts));
+                self.crew.note_plans(self.number, named.collect());
+            }
+        }
         if let Some(flow) = flow.finish() {
             self.take_back(flow);
         }

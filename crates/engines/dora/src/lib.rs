@@ -31,6 +31,7 @@ pub mod crew;
 pub mod home;
 pub mod layout;
 pub mod options;
+pub mod plans;
 pub mod protocol;
 pub mod store;
 pub mod thread;

@@ -29,7 +29,7 @@ pub mod hall;
 mod tests;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 
 use hotrow_base::sync::rendezvous::{Parcel, Share, Shares};
 use hotrow_flow::node::{Address, Ports};
@@ -46,6 +46,11 @@ pub struct Flow<B> {
     pub visits: Vec<Visit>,
     /// the halls that these are in, each once; its *doers* are numbered as they stand here
     pub halls: Vec<Address>,
+    /// its halls run the first round one after the other: whoever fails has nobody behind him run
+    /// anything in vain (4.2.4, DORA-S)
+    pub is_sequential: bool,
+    /// how many of its halls have locked what it locks there
+    reached: AtomicU16,
     /// how it has ended: set by who decides it, alone
     pub outcome: Outcome,
     /// what its store knows of it
@@ -55,8 +60,20 @@ pub struct Flow<B> {
 impl<B> Flow<B> {
     /// One that has nothing to do yet.
     pub fn new(home: Address, body: B) -> Self {
-        let outcome = Outcome::Undone;
-        Self { home, locks: Vec::new(), visits: Vec::new(), halls: Vec::new(), outcome, body }
+        let (locks, visits, halls) = (Vec::new(), Vec::new(), Vec::new());
+        let (is_sequential, reached, outcome) = (false, AtomicU16::new(0), Outcome::Undone);
+        Self { home, locks, visits, halls, is_sequential, reached, outcome, body }
+    }
+
+    /// Notes that a doer, behind all before him, has locked what is locked in his hall.
+    fn reach(&self, doer: usize) {
+        // Messages order it: the next doer's is sent behind it, and all finish behind their own.
+        self.reached.store(doer as u16 + 1, Ordering::Relaxed);
+    }
+
+    /// The halls that have locked something.
+    fn reached(&self) -> &[Address] {
+        &self.halls[..self.reached.load(Ordering::Relaxed).into()] // as above
     }
 
     /// What is locked in a dataset.
@@ -126,6 +143,9 @@ pub trait Store {
 
     /// Runs what a doer has to do in a round. If it fails, the call knows why.
     fn run(&mut self, flow: &Flow<Self::Body>, doer: usize, round: u32);
+
+    /// Whether something that has been run has failed, as far as is known here.
+    fn has_failed(&self, flow: &Flow<Self::Body>) -> bool;
 
     /// Runs what is left to do behind a round of which all have met, at the doer that was the last;
     /// whether the call stands so far.

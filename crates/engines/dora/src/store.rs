@@ -131,6 +131,10 @@ impl Store for Rows {
         }
     }
 
+    fn has_failed(&self, flow: &Flow<Body>) -> bool {
+        flow.body.failed() != NONE
+    }
+
     fn run_behind(&mut self, flow: &Flow<Body>, doer: usize, round: u32) -> bool {
         let body = &flow.body;
         match body.how {

@@ -151,17 +151,48 @@ impl<S: Store> Hall<S> {
             }
         }
         let Asker { flow, others, visit, met } = asker;
-        self.store.meet(&flow, flow.doer(self.own), met);
+        let doer = flow.doer(self.own);
+        flow.reach(doer);
+        self.store.meet(&flow, doer, met);
+        if !flow.is_sequential {
+            Self::hand_on(&flow, others, visit, ports);
+            return self.run(flow, 0, ports);
+        }
+        ports.spend(Section::Run);
+        self.store.run(&flow, doer, 0);
+        match self.store.has_failed(&flow) {
+            true => drop(others), // they have nothing to do with it
+            false => Self::hand_on(&flow, others, visit, ports),
+        }
+        self.finish(flow, 0, ports);
+    }
+
+    /// Has the next hall go on with a request, if there is one.
+    fn hand_on(
+        flow: &Flow<S::Body>,
+        others: Shares<Flow<S::Body>>,
+        visit: usize,
+        ports: &mut impl Outside<S::Body>,
+    ) {
         if let Some(next) = flow.visits.get(visit) {
             ports.send(next.hall, Message::Ask(others, visit as u32));
         }
-        self.run(flow, 0, ports);
     }
 
     /// Runs a round here.
     fn run(&mut self, flow: Share<Flow<S::Body>>, round: u32, ports: &mut impl Outside<S::Body>) {
         ports.spend(Section::Run);
         self.store.run(&flow, flow.doer(self.own), round);
+        self.finish(flow, round, ports);
+    }
+
+    /// A round is done here.
+    fn finish(
+        &mut self,
+        flow: Share<Flow<S::Body>>,
+        round: u32,
+        ports: &mut impl Outside<S::Body>,
+    ) {
         if let Some(flow) = flow.finish() {
             self.meet(flow, round, ports);
         }
@@ -242,11 +273,11 @@ impl<S: Store> Hall<S> {
     fn tell_end(&mut self, flow: Parcel<Flow<S::Body>>, ports: &mut impl Outside<S::Body>) {
         ports.spend(Section::End);
         self.store.end(&flow, flow.doer(self.own));
-        let (home, halls) = (flow.home, flow.halls.len());
+        let (home, halls) = (flow.home, flow.reached().len());
         let mut shares = flow.share(halls + 1);
         let own = shares.next().expect("for this hall");
         ports.send(home, Message::Ended(shares.next().expect("for its home")));
-        for &hall in own.halls.iter().filter(|&&hall| hall != self.own) {
+        for &hall in own.reached().iter().filter(|&&hall| hall != self.own) {
             ports.send(hall, Message::End(shares.next().expect("for each other hall")));
         }
         self.release(own, ports);

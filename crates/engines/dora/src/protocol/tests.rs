@@ -113,8 +113,14 @@ impl Store for Data {
         *flow.body.met[doer].lock() = met;
     }
 
+    fn has_failed(&self, flow: &Flow<Toy>) -> bool {
+        self.fault != Some(Fault::LostAbort) && flow.body.failed.load(Ordering::Relaxed)
+    }
+
     fn run(&mut self, flow: &Flow<Toy>, doer: usize, round: u32) {
         assert_eq!(flow.halls[doer], self.hall);
+        let is_in_vain = flow.is_sequential && round == 0 && self.has_failed(flow);
+        assert!(!is_in_vain, "nobody runs behind one that has failed");
         for (at, op) in flow.body.ops.iter().enumerate() {
             if !flow.body.whole && op.round == round && op.key.0 % HALLS == self.hall {
                 self.op(flow, doer, at);
@@ -126,7 +132,7 @@ impl Store for Data {
         if flow.body.whole {
             (0..flow.body.ops.len()).for_each(|at| self.op(flow, doer, at));
         }
-        self.fault == Some(Fault::LostAbort) || !flow.body.failed.load(Ordering::Relaxed)
+        !self.has_failed(flow)
     }
 
     fn commit(&mut self, flow: &Flow<Toy>) -> Option<Position> {
@@ -196,6 +202,7 @@ impl Home {
             ops,
         };
         let mut flow = Flow::new(HALLS, body);
+        flow.is_sequential = random.random_range(0..3) == 0;
         if self.fault == Some(Fault::LockForgotten) && places.len() > 1 {
             let (hall, ..) = places[places.len() - 1];
             if places
