@@ -373,3 +373,52 @@ fn a_log_that_fails_ends_all_and_nothing_that_was_told_is_gone() {
         db.shutdown();
     });
 }
+
+/// Where many calls of a procedure abort, they are run so that nobody works for one in vain, and
+/// where they no longer do, side by side again.
+#[test]
+fn plans_follow_what_aborts() {
+    let config = Config::default().threads(2).engine("dora");
+    let db = Database::open_in_memory(config).expect("it opens");
+    let session = prepare(&db);
+    session
+        .execute(
+            "CREATE FUNCTION try(a bigint, b bigint, fails boolean) RETURNS void
+             LANGUAGE plpgsql AS $$ BEGIN
+                 UPDATE account SET n = n + 1 WHERE id = a;
+                 IF fails THEN RAISE EXCEPTION 'no'; END IF;
+                 UPDATE account SET n = n - 1 WHERE id = b;
+             END $$",
+        )
+        .expect("it is legal");
+    let choice = || {
+        let results = session.execute("SELECT choice FROM hotrow.engine_status").expect("legal");
+        results[0].rows.iter().next().expect("one row")[0].to_string()
+    };
+    assert_eq!(choice(), "plans: all parallel, since few calls abort");
+    // From several sessions, so that both threads have some.
+    let try_some = |fails: fn(i64) -> bool| {
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let session = db.session();
+                    for call in 0..2_000 {
+                        let pair = (call % ACCOUNTS, (call * 7 + 1) % ACCOUNTS, fails(call));
+                        let ended = code(session.call("try", pair));
+                        assert_eq!(ended, if fails(call) { "P0001" } else { "ok" });
+                    }
+                });
+            }
+        });
+    };
+    try_some(|call| call % 3 == 0);
+    let told = choice();
+    assert!(told.starts_with("plans: sequential for try, of whose calls "), "{told}");
+    // A thread decides for the calls that come to it, some hundreds of which it has to see.
+    let began = Instant::now();
+    while choice() != "plans: all parallel, since few calls abort" {
+        assert!(began.elapsed() < Duration::from_secs(60), "{}", choice());
+        try_some(|_| false);
+    }
+    assert_eq!(sum(&session), "0");
+}
