@@ -16,8 +16,7 @@ use crate::roster::Roster;
 
 /// Turns between two housekeepings.
 const TURNS_PER_HOUSEKEEPING: u32 = 64;
-/// How long a thread with calls on their way, or whose source cannot call it, sleeps before it
-/// looks for calls.
+/// How long a thread sleeps whose source cannot call it, before it looks for calls.
 const GLANCE: Duration = Duration::from_micros(200);
 /// How long it sleeps otherwise.
 const NAP: Duration = Duration::from_millis(10);
@@ -93,13 +92,15 @@ fn rest(member: &mut impl Member, roster: &Roster, has_bell: bool, rests: u32) {
     let is_busy = member.ends().1.is_busy();
     member.watch().switch(if is_busy { Activity::Wait } else { Activity::Idle });
     let looks = may_fetch(roster, member.ends().1);
-    if looks && !is_busy && !member.ends().1.is_kept_out() {
+    // Where calls may come it is there that is waited, also while some are on their way: the bell
+    // tells of messages.
+    if looks && !member.ends().1.is_kept_out() {
         if has_bell {
             let (exchange, intake) = member.ends();
             if exchange.wait_elsewhere(|| intake.wait_at_source()) {
                 return;
             }
-        } else if rests > RESTS_MAX {
+        } else if !is_busy && rests > RESTS_MAX {
             return member.ends().1.wait_at_source();
         }
     }

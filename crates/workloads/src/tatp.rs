@@ -33,11 +33,40 @@ choices! {
     }
 }
 
+choices! {
+    /// Which transactions there are.
+    Mix {
+        /// all seven, as specified
+        Full => "full",
+        /// one that reads a subscriber
+        GetSubscriberData => "get-subscriber-data",
+        /// one of two updates, of which the second finds nothing in 37.5 %
+        UpdateSubscriberData => "update-subscriber-data",
+    }
+}
+
+impl Mix {
+    /// Percent of each kind.
+    fn shares(self) -> [u64; 7] {
+        let only = |kind: TransactionKind| {
+            let mut shares = [0; 7];
+            shares[kind.index()] = 100;
+            shares
+        };
+        match self {
+            Self::Full => [35, 10, 35, 2, 14, 2, 2],
+            Self::GetSubscriberData => only(GET_SUBSCRIBER_DATA),
+            Self::UpdateSubscriberData => only(UPDATE_SUBSCRIBER_DATA),
+        }
+    }
+}
+
 parameters! {
     /// What TATP can be asked to be.
     TatpParameters {
         subscribers: u32 = 100_000, "number of subscribers, the scale of everything";
         choice: Choice = Choice::Nonuniform, "how subscribers are chosen";
+        mix: Mix = Mix::Full, "which transactions there are";
     }
 }
 
@@ -89,8 +118,6 @@ const PROCEDURES: [&str; 7] = [
     "tatp_insert_call_forwarding",
     "tatp_delete_call_forwarding",
 ];
-/// Percent of each kind.
-const SHARES: [u64; 7] = [35, 10, 35, 2, 14, 2, 2];
 /// How many of each kind abort, at first: a facility of one of four types is there in 62.5 % of all
 /// cases, and forwarded at one of three times in half of these.
 const ABORTS: [f64; 7] = [0.0, 0.0, 0.0, 0.375, 0.0, 0.6875, 0.6875];
@@ -227,9 +254,10 @@ impl Workload for Tatp {
     }
 
     fn kinds(&self) -> Vec<KindInfo> {
+        let shares = self.parameters.mix.shares();
         let kind = |i: usize| KindInfo {
             name: KINDS[i],
-            share: SHARES[i] as f64 / 100.0,
+            share: shares[i] as f64 / 100.0,
             aborts: ABORTS[i],
         };
         (0..KINDS.len()).map(kind).collect()

@@ -49,7 +49,9 @@ impl Layout {
             let (range, table) = (dataset / tables, dataset % tables);
             let at = match spread {
                 Spread::Ranges => range,
-                Spread::Tables => range + table,
+                // Each round of as many tables as there are halls begins one further on: tables
+                // that are far apart in the schema are as often in different halls as neighbours.
+                Spread::Tables => range + table + table / halls.len() as u16,
             };
             halls[usize::from(at) % halls.len()]
         };

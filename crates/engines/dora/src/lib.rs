@@ -70,8 +70,7 @@ fn start(
     sources: Vec<Box<dyn CallSource>>,
 ) -> Result<Box<dyn RunningEngine>, OptionError> {
     let settings = Settings::read(options)?;
-    let in_flight = settings.in_flight.unwrap_or(options.in_flight.max(1));
-    let crew = Arc::new(Crew::new(settings, Roster::new(ground, options, in_flight)));
+    let crew = Arc::new(Crew::new(settings, Roster::new(ground, options, settings.in_flight)));
     let link = Link { delay: settings.delay, ..Link::of(RING) };
     let seats = (crew.seats(), link);
     let run = |crew: Arc<Crew>, number, exchange, source| {

@@ -18,8 +18,8 @@ pub struct Settings {
     pub spread: Spread,
     /// whether a call's halls run side by side
     pub plans: Plans,
-    /// calls that each thread has on their way at most; none: as many as it is to plan ahead
-    pub in_flight: Option<usize>,
+    /// calls that each thread has on their way at most
+    pub in_flight: usize,
     /// how long each message to another thread is on its way, as if threads were far apart
     pub delay: Option<Duration>,
 }
@@ -27,6 +27,8 @@ pub struct Settings {
 const KNOWN: Known = Known { engine: NAME, names: "delay_us, executors, in_flight, plans, spread" };
 const EXECUTORS_MAX: u16 = 64;
 const EXECUTORS: &str = "a whole number from 1 to 64";
+/// Calls wait for messages, not for a thread: more of them are on their way than it can run.
+const IN_FLIGHT_USUAL: usize = 32;
 const IN_FLIGHT_MAX: usize = 4096;
 const IN_FLIGHT: &str = "a whole number from 1 to 4096";
 const DELAY_MAX: u64 = 1_000_000;
@@ -44,7 +46,7 @@ impl Settings {
     pub fn read(options: &EngineOptions) -> Result<Self, OptionError> {
         let executors = options.threads.clamp(1, EXECUTORS_MAX.into()) as u16;
         let (spread, plans) = (Spread::default(), Plans::default());
-        let mut read = Self { executors, spread, plans, in_flight: None, delay: None };
+        let mut read = Self { executors, spread, plans, in_flight: IN_FLIGHT_USUAL, delay: None };
         KNOWN.read(&options.settings, |setting, value| {
             Some(match (setting, value) {
                 ("executors", _) => {
@@ -65,7 +67,7 @@ impl Settings {
                 ("in_flight", _) => {
                     let number = value.parse().ok();
                     let fits = number.filter(|number| (1..=IN_FLIGHT_MAX).contains(number));
-                    fits.map(|number| read.in_flight = Some(number)).ok_or(IN_FLIGHT)
+                    fits.map(|number| read.in_flight = number).ok_or(IN_FLIGHT)
                 }
                 ("delay_us", _) => {
                     let micros = value.parse().ok().filter(|&micros| micros <= DELAY_MAX);

@@ -6,8 +6,8 @@ use rand::rngs::SmallRng;
 
 use super::{
     Choice, DELETE_CALL_FORWARDING, GET_ACCESS_DATA, GET_NEW_DESTINATION, GET_SUBSCRIBER_DATA,
-    INSERT_CALL_FORWARDING, PROCEDURES, Place, SHARES, START_TIMES, TYPES, TatpParameters,
-    UPDATE_LOCATION, UPDATE_SUBSCRIBER_DATA, write_number,
+    INSERT_CALL_FORWARDING, PROCEDURES, Place, START_TIMES, TYPES, TatpParameters, UPDATE_LOCATION,
+    UPDATE_SUBSCRIBER_DATA, write_number,
 };
 use crate::random::{stream, string, uniform};
 use crate::workload::{Generator, Resolve, Share, TransactionKind};
@@ -15,6 +15,8 @@ use crate::workload::{Generator, Resolve, Share, TransactionKind};
 /// One worker's calls.
 pub(super) struct Client {
     subscribers: u64,
+    /// percent of each kind
+    shares: [u64; 7],
     /// what the choice of a subscriber is spread by; none: all alike
     spread: Option<u64>,
     /// by kind
@@ -38,6 +40,7 @@ impl Client {
         };
         Self {
             subscribers,
+            shares: parameters.mix.shares(),
             spread: (parameters.choice == Choice::Nonuniform).then_some(spread),
             procedures: PROCEDURES.map(resolve),
             rng: stream(seed, Place::Client as u64, worker.index.into()),
@@ -63,7 +66,7 @@ impl Client {
 
     fn kind(&mut self) -> TransactionKind {
         let mut percent = uniform(&mut self.rng, 0..=99);
-        for (kind, share) in (0..).zip(SHARES) {
+        for (kind, share) in (0..).zip(self.shares) {
             match percent.checked_sub(share) {
                 None => return TransactionKind(kind),
                 Some(rest) => percent = rest,

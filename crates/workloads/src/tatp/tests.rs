@@ -5,7 +5,7 @@ use crate::check::Finding;
 use crate::tests::{Population, calls};
 
 fn tatp(subscribers: u32, choice: Choice) -> Tatp {
-    Tatp { parameters: TatpParameters { subscribers, choice } }
+    Tatp { parameters: TatpParameters { subscribers, choice, mix: Mix::Full } }
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn the_population_is_as_specified() {
 #[test]
 fn the_mix_is_as_specified() {
     let drawn = calls(&tatp(1_000, Choice::Nonuniform), Share::WHOLE, 9, 20_000);
-    for (kind, share) in SHARES.iter().enumerate() {
+    for (kind, share) in Mix::Full.shares().iter().enumerate() {
         let count = drawn.iter().filter(|(drawn, _)| drawn.index() == kind).count();
         let percent = count as f64 / 200.0;
         assert!((percent - *share as f64).abs() < 1.0, "{}: {percent} %", KINDS[kind]);
