@@ -88,10 +88,16 @@ const TEST_CREWS: &[(&str, usize, Settings)] = &[
 ];
 
 /// Every engine of the table, in all variants, with each of the thread counts it can use. With
-/// `HOTROW_ENGINE` in the environment, of that engine only: for whoever works on it.
+/// `HOTROW_ENGINE` in the environment, of that engine only, or, if that is `NAME:setting=value,..`,
+/// with these settings only: for whoever works on it.
 pub fn setups(threads: &[usize]) -> Vec<Setup> {
     let mut all = Vec::new();
-    let wanted = std::env::var("HOTROW_ENGINE").ok().map(|name| engine(&name).name);
+    let wanted = std::env::var("HOTROW_ENGINE").ok();
+    if let Some((name, settings)) = wanted.as_deref().and_then(|wanted| wanted.split_once(':')) {
+        let pairs = settings.split(',').filter_map(|setting| setting.split_once('='));
+        return of_variant(engine(name), &pairs.collect::<Vec<_>>(), threads);
+    }
+    let wanted = wanted.map(|name| engine(&name).name);
     for entry in engines().iter().filter(|entry| wanted.is_none_or(|name| name == entry.name)) {
         let plain: &[&[(&str, &str)]] = &[&[]];
         let variants = if entry.variants.is_empty() { plain } else { entry.variants };
@@ -112,6 +118,17 @@ pub fn setups(threads: &[usize]) -> Vec<Setup> {
         }
     }
     all
+}
+
+/// One variant, with each of the thread counts it can use, every third time with split indexes.
+fn of_variant(entry: &EngineEntry, variant: &[(&str, &str)], threads: &[usize]) -> Vec<Setup> {
+    let fitting = threads.iter().filter(|&&threads| entry.runs_with(threads));
+    let setups = fitting.map(|&threads| Setup::new(entry, variant, threads)).enumerate();
+    let split = |(at, setup): (usize, Setup)| match at % 3 {
+        2 => setup.with_split_indexes(),
+        _ => setup,
+    };
+    setups.map(split).collect()
 }
 
 /// The engine with this name.

@@ -4,6 +4,9 @@
 //!              stands, while others run
 //! Invariants   I1 what a call has changed is encoded for a log of values before anybody runs
 //!              behind it
+//!              I2 what undoes a call is in its part, but for the one that was
+//!              [run to its end](PartRunner::run_to_end) and has not ended yet: nothing is run
+//!              between the two, and nothing needs to be moved
 
 use hotrow_base::ids::WorkerId;
 use hotrow_engine::in_place::{self, InPlace, Scratch};
@@ -23,6 +26,8 @@ pub struct Changes {
     pub hash: Option<u64>,
     /// for a log of values
     pub values: Vec<u8>,
+    /// what undoes it is with the owner still (I2)
+    is_here: bool,
 }
 
 /// An owner's side: what it runs parts with.
@@ -30,6 +35,8 @@ pub struct PartRunner {
     scratch: Scratch,
     frame: Frame,
     logs_values: bool,
+    /// one was run to its end, and has not ended yet (I2)
+    is_taken: bool,
     /// parts that are not used
     free: Vec<Part>,
 }
@@ -40,7 +47,8 @@ impl PartRunner {
     pub fn new(worker: WorkerId, logs_values: bool, step_budget: u64) -> Self {
         let mut frame = Frame::new();
         frame.set_step_budget(step_budget);
-        Self { scratch: Scratch::new(worker), frame, logs_values, free: Vec::new() }
+        let (scratch, is_taken, free) = (Scratch::new(worker), false, Vec::new());
+        Self { scratch, frame, logs_values, is_taken, free }
     }
 
     /// Where nothing is to be undone: for trial reads.
@@ -65,8 +73,36 @@ impl PartRunner {
         part: &mut Part,
         run: impl FnOnce(&mut Scratch, &mut Frame) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
+        debug_assert!(!self.is_taken, "I2");
+        self.scratch.exchange(&mut part.undo);
+        let ran = self.run_here(schema, part, run);
+        self.scratch.exchange(&mut part.undo);
+        ran
+    }
+
+    /// As [`PartRunner::run`], of all of a call's part, which ends before anything else is run.
+    ///
+    /// # Errors
+    ///
+    /// As [`PartRunner::run`].
+    pub fn run_to_end(
+        &mut self,
+        schema: &Schema,
+        part: &mut Part,
+        run: impl FnOnce(&mut Scratch, &mut Frame) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        debug_assert!(!self.is_taken, "I2");
+        (part.is_here, self.is_taken) = (true, true);
+        self.run_here(schema, part, run)
+    }
+
+    fn run_here(
+        &mut self,
+        schema: &Schema,
+        part: &mut Part,
+        run: impl FnOnce(&mut Scratch, &mut Frame) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
         let Self { scratch, frame, logs_values, .. } = self;
-        scratch.exchange(&mut part.undo);
         let ran = run(scratch, frame);
         if ran.is_ok() {
             part.hash = scratch.changed_since(&Default::default());
@@ -75,7 +111,6 @@ impl PartRunner {
                 scratch.encode_values(schema, &mut part.values); // I1
             }
         }
-        scratch.exchange(&mut part.undo);
         ran
     }
 
@@ -95,9 +130,16 @@ impl PartRunner {
         mut part: Part,
         end: impl FnOnce(InPlace<'_, Ahead<Alone>>),
     ) {
-        self.scratch.exchange(&mut part.undo);
+        let is_here = std::mem::take(&mut part.is_here);
+        debug_assert_eq!(is_here, self.is_taken, "I2");
+        self.is_taken = false;
+        if !is_here {
+            self.scratch.exchange(&mut part.undo);
+        }
         end(InPlace::resume(schema, &mut self.scratch, Ahead(Alone)));
-        self.scratch.exchange(&mut part.undo);
+        if !is_here {
+            self.scratch.exchange(&mut part.undo);
+        }
         part.hash = None;
         part.values.clear();
         self.free.push(part);

@@ -145,11 +145,11 @@ impl Schedule {
     }
 
     /// Whether something before an instance that failed in a round, which might have failed first,
-    /// was not tried.
-    pub fn leaves_doubt(&self, instance: u32, round: u32) -> bool {
+    /// was not tried; `was_asked` tells whether an owner was asked for anything.
+    pub fn leaves_doubt(&self, instance: u32, round: u32, was_asked: impl Fn(u16) -> bool) -> bool {
         let untried = |step: &&Step| match step.who {
             BETWEEN => step.round >= round,
-            _ => step.round > round,
+            owner => step.round > round || !was_asked(owner),
         };
         let mut untried = self.steps.iter().filter(untried);
         untried.any(|step| step.stops_at.is_some_and(|at| at < instance))

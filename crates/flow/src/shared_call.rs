@@ -280,14 +280,21 @@ impl SharedCall {
     }
 
     /// Puts into a frame what went wrong first, behind what was said before; whether something else
-    /// may have gone wrong before that, which was not tried.
-    pub fn gather_fault(&self, fault: Fault, places: &mut Places, frame: &mut Frame) -> bool {
+    /// may have gone wrong before that, which was not tried. `was_asked` tells whether an owner was
+    /// asked for anything.
+    pub fn gather_fault(
+        &self,
+        fault: Fault,
+        was_asked: impl Fn(u16) -> bool,
+        places: &mut Places,
+        frame: &mut Frame,
+    ) -> bool {
         let Fault { instance, round, stop, error } = fault;
         let run = self.run();
         self.gather_rows(instance, |instance| run.code(instance), places, frame);
         tell_error(error, frame);
         matches!(stop, Stop::Error | Stop::OutOfMemory)
-            && self.schedule.leaves_doubt(instance, round)
+            && self.schedule.leaves_doubt(instance, round, was_asked)
     }
 }
 

@@ -310,7 +310,10 @@ impl Home {
                 desk.invocation.clone_from(&call.invocation);
                 let (stop, frame) = (fault.stop, &mut desk.frame);
                 let doubt = match body.how {
-                    How::InParts => call.gather_fault(fault, &mut self.places, frame),
+                    How::InParts => {
+                        let was_asked = |hall| flow.reached().contains(&hall);
+                        call.gather_fault(fault, was_asked, &mut self.places, frame)
+                    }
                     How::AsWhole(_) => {
                         if !is_whole {
                             frame.begin_result();

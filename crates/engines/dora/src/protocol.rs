@@ -72,7 +72,7 @@ impl<B> Flow<B> {
     }
 
     /// The halls that have locked something.
-    fn reached(&self) -> &[Address] {
+    pub fn reached(&self) -> &[Address] {
         &self.halls[..self.reached.load(Ordering::Relaxed).into()] // as above
     }
 

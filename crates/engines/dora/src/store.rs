@@ -55,7 +55,8 @@ impl Rows {
         body.call.begin(doer, outcome);
         let mut part = runner.begin();
         let mut desk = body.desk.lock();
-        let ran = runner.run(schema, &mut part, |scratch, frame| {
+        // All have met, or there is nobody else: it ends next.
+        let ran = runner.run_to_end(schema, &mut part, |scratch, frame| {
             let has_desk = desk.is_some();
             let frame = desk.as_mut().map_or(frame, |desk| &mut desk.frame);
             let ran = run_program(schema, scratch, body, frame);

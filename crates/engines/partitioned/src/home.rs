@@ -342,7 +342,7 @@ impl Home {
     ) -> (Result<(), Stop>, bool) {
         let stop = fault.stop;
         let doubt = match multi.how {
-            How::InParts => multi.gather_fault(fault, &mut self.places, &mut call.frame),
+            How::InParts => multi.gather_fault(fault, |_| true, &mut self.places, &mut call.frame),
             How::AsWhole(_) => {
                 call.frame.begin_result();
                 tell_error(fault.error, &mut call.frame);

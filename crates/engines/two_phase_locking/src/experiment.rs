@@ -5,8 +5,8 @@
 //!              holds them all, half of them IX and half IS; now and then one takes an absolute
 //!              lock instead, X on a table under IX, or (1 in 4) X on everything
 
-use std::sync::Arc;
-use std::sync::Barrier;
+use std::ops::Range;
+use std::sync::{Arc, Barrier};
 
 use hotrow_base::clock::Ticks;
 use hotrow_base::ids::TableId;
@@ -41,40 +41,61 @@ fn measure(options: &ExperimentOptions) -> Vec<Measured> {
     let mut measured = Vec::new();
     for (series, form) in FORMS {
         for absolutes in ABSOLUTES {
-            let value = run(form, options, absolutes.min(options.transactions));
-            measured.push(Measured { series, x: absolutes as f64, value });
+            let absolutes = absolutes.min(options.transactions);
+            let run = run(form, options, absolutes);
+            assert!(run.absolutes >= absolutes, "what the figure names was done");
+            measured.push(Measured { series, x: absolutes as f64, value: run.seconds });
         }
     }
     measured
 }
 
-/// Seconds of one run.
-fn run(form: Form, options: &ExperimentOptions, absolutes: u64) -> f64 {
+/// What a run has come to.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// from when the first thread began its first transaction until the last one had ended its last
+    seconds: f64,
+    /// absolute locks taken
+    absolutes: u64,
+}
+
+/// Runs transactions, so many of which take an absolute lock.
+fn run(form: Form, options: &ExperimentOptions, absolutes: u64) -> Run {
     let threads = options.threads.max(1);
     let table = Arc::new(LockTable::new(threads, Deadlocks::default()));
     let locks = Arc::new(TableLocks::new(Arc::clone(&table), form));
-    let (start, end) = (Arc::new(Barrier::new(threads + 1)), Arc::new(Barrier::new(threads)));
-    let transactions = options.transactions / threads as u64;
-    let handles: Vec<_> = (0..threads)
+    let (start, end) = (Arc::new(Barrier::new(threads)), Arc::new(Barrier::new(threads)));
+    let handles: Vec<_> = (0..threads as u64)
         .map(|number| {
             let (locks, start, end) = (Arc::clone(&locks), Arc::clone(&start), Arc::clone(&end));
             // They ask in one order: database, then tables.
-            let owner = table.owner(number, Standing::Planned);
-            let every = (options.transactions).checked_div(absolutes);
+            let owner = table.owner(number as usize, Standing::Planned);
+            let every = options.transactions.checked_div(absolutes);
             let thread = Client { locks, owner, private: Private::default(), every };
+            let at = |number| options.transactions * number / threads as u64;
+            let own = at(number)..at(number + 1);
             let spawned = ThreadOptions::named(format!("intents-{number}")).spawn(move || {
                 start.wait();
-                thread.run(number as u64, transactions, &end);
+                thread.run(own, &end)
             });
             spawned.expect("the system can start another thread")
         })
         .collect();
-    start.wait();
-    let started = Ticks::now();
-    for handle in handles {
-        handle.join().expect("a thread of the experiment ends");
-    }
-    Ticks::now().nanos_since(started) as f64 / 1e9
+    let ended = handles.into_iter().map(|handle| handle.join());
+    let ended: Vec<_> =
+        ended.map(|ended| ended.expect("a thread of the experiment ends")).collect();
+    // Each thread looks at the clock itself: who starts them all may run when they have long ended.
+    let began = ended.iter().map(|ended| ended.began).min().expect("there is a thread");
+    let last = ended.iter().map(|ended| ended.ended.nanos_since(began)).max();
+    let absolutes = ended.iter().map(|ended| ended.absolutes).sum();
+    Run { seconds: last.expect("there is a thread") as f64 / 1e9, absolutes }
+}
+
+/// What a thread has done, and when.
+struct Ended {
+    began: Ticks,
+    ended: Ticks,
+    absolutes: u64,
 }
 
 struct Client {
@@ -86,21 +107,27 @@ struct Client {
 }
 
 impl Client {
-    fn run(mut self, number: u64, transactions: u64, end: &Barrier) {
-        for at in 0..transactions {
+    /// Runs some of all transactions.
+    fn run(mut self, own: Range<u64>, end: &Barrier) -> Ended {
+        let (began, mut absolutes) = (Ticks::now(), 0);
+        for at in own {
             self.owner.begin();
-            let place = at + number;
             match self.every {
-                Some(every) if place % every == every - 1 => self.absolute(place / every),
+                Some(every) if at % every == every - 1 => {
+                    absolutes += 1;
+                    self.absolute(at / every);
+                }
                 _ => self.intents(if at % 2 == 0 { Mode::IX } else { Mode::IS }),
             }
             self.locks.release_all(&mut self.owner, &mut self.private);
         }
+        let ended = Ticks::now();
         // What is inherited stands in nobody's way.
         self.take(Coarse::Table(TableId(TABLES)), Mode::X);
         self.locks.release_all(&mut self.owner, &mut self.private);
         self.locks.release_unused(&mut self.owner, &mut self.private);
         end.wait();
+        Ended { began, ended, absolutes }
     }
 
     fn intents(&mut self, mode: Mode) {
@@ -124,6 +151,25 @@ impl Client {
         if !locks.try_acquire(owner, private, on, mode) {
             let granted = locks.acquire(owner, private, (on, mode), |_| false);
             granted.expect("planned owners are not refused");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_absolute_locks_are_taken_as_were_asked_for() {
+        for (_, form) in FORMS {
+            for (threads, transactions) in [(1, 6_000), (2, 6_000), (7, 6_001), (60, 6_000)] {
+                for absolutes in [0, 1, 10, 1_000] {
+                    let options = ExperimentOptions { threads, transactions, seed: 1 };
+                    let ran = run(form, &options, absolutes);
+                    let at_least = absolutes..=absolutes + absolutes / 100;
+                    assert!(at_least.contains(&ran.absolutes), "{form:?}, {options:?}: {ran:?}");
+                }
+            }
         }
     }
 }

@@ -35,7 +35,7 @@ impl Client {
         let subscribers = u64::from(parameters.subscribers);
         let spread = match parameters.subscribers {
             ..=1_000_000 => 65_535,
-            ..=10_000_000 => 1_048_575,
+            1_000_001..=10_000_000 => 1_048_575,
             _ => 2_097_151,
         };
         Self {
