@@ -7,6 +7,7 @@ use hotrow_base::thread::{JoinHandle, join_all};
 
 use crate::contract::RunningEngine;
 use crate::statistics::{Statistics, WorkerBooks};
+use crate::waits::{Awaited, Waited};
 
 /// What the threads of an engine share.
 pub trait Crew: Send + Sync {
@@ -15,6 +16,11 @@ pub trait Crew: Send + Sync {
 
     /// Ends the engine: calls that were fetched are finished, then the threads end.
     fn end(&self);
+
+    /// As [`RunningEngine::waits`].
+    fn waits(&self) -> Vec<(Awaited, Waited)> {
+        Vec::new()
+    }
 
     /// As [`RunningEngine::choice`].
     fn choice(&self) -> Option<String> {
@@ -39,6 +45,10 @@ impl<C: Crew> RunningCrew<C> {
 impl<C: Crew> RunningEngine for RunningCrew<C> {
     fn statistics(&self) -> Statistics {
         Statistics::of(self.crew.books())
+    }
+
+    fn waits(&self) -> Vec<(Awaited, Waited)> {
+        self.crew.waits()
     }
 
     fn choice(&self) -> Option<String> {

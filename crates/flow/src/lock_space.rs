@@ -29,8 +29,8 @@ pub trait Requester {
     /// It follows everybody who stands there or earlier.
     fn meet(&mut self, position: Position);
 
-    /// It does not get all of them at once.
-    fn wait(&mut self);
+    /// It does not get all of them at once: this is the first one that it does not get.
+    fn wait(&mut self, lock: u64);
 
     /// It holds all of them.
     fn hold(&mut self);
@@ -112,7 +112,7 @@ impl<W: Requester> LockSpace<W> {
     /// What its locks are called that it waits for.
     pub fn ask(&mut self, mut requester: W) -> Result<W, u32> {
         let grant = self.grants.put(Grant { missing: 0, first: NONE, waiter: None });
-        let mut missing = 0;
+        let (mut missing, mut awaited) = (0, 0);
         let mut first = NONE;
         let mut met = Position::default();
         for wanted in requester.wanted() {
@@ -130,6 +130,9 @@ impl<W: Requester> LockSpace<W> {
                 met = met.max(self.buckets[bucket].tag); // I3
             } else {
                 missing += 1;
+                if missing == 1 {
+                    awaited = wanted.lock();
+                }
             }
         }
         requester.enter(grant);
@@ -140,7 +143,7 @@ impl<W: Requester> LockSpace<W> {
             return Ok(requester);
         }
         self.waits += u64::from(missing);
-        requester.wait();
+        requester.wait(awaited);
         self.grants[grant].missing = missing;
         self.grants[grant].waiter = Some(requester);
         Err(grant)

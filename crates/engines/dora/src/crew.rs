@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crossbeam_utils::CachePadded;
 use hotrow_base::counters::PerWorker;
 use hotrow_base::sync::Latch;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::WorkerBooks;
+use hotrow_engine::waits::{self, Awaited, WaitBook, Waited};
 use hotrow_flow::node::Address;
 use hotrow_flow::roster::Roster;
 use hotrow_transaction::compiled::CompiledProcedure;
@@ -28,6 +30,8 @@ pub struct Crew {
     pub settings: Settings,
     /// what was made of the schema in force
     layout: Latch<Option<Arc<Layout>>>,
+    /// by thread: what was waited for in its hall
+    waits: Box<[CachePadded<Latch<WaitBook>>]>,
     /// by thread: the procedures that its home has run in sequence, and the share that aborts
     sequential: Box<[Latch<Vec<Sequential>>]>,
 }
@@ -39,7 +43,14 @@ impl Crew {
     /// That of an engine's threads.
     pub fn new(settings: Settings, roster: Roster) -> Self {
         let sequential = (0..roster.threads()).map(|_| Latch::default()).collect();
-        Self { roster, settings, layout: Latch::default(), sequential }
+        let book = |_| CachePadded::new(Latch::new(WaitBook::new()));
+        let waits = (0..roster.threads()).map(book).collect();
+        Self { roster, settings, layout: Latch::default(), waits, sequential }
+    }
+
+    /// Notes that somebody has waited in a thread's hall, so many nanoseconds.
+    pub fn note_wait(&self, thread: u16, awaited: Awaited, nanos: u64) {
+        self.waits[usize::from(thread)].lock().note(awaited, nanos);
     }
 
     /// Takes note of what a thread's home has run in sequence.
@@ -85,6 +96,10 @@ impl hotrow_engine::crew::Crew for Crew {
 
     fn end(&self) {
         self.roster.end();
+    }
+
+    fn waits(&self) -> Vec<(Awaited, Waited)> {
+        waits::sum(self.waits.iter().map(|book| book.lock().clone()))
     }
 
     fn choice(&self) -> Option<String> {

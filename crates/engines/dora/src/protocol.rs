@@ -138,6 +138,9 @@ pub trait Store {
     /// The last round.
     fn last_round(&self, flow: &Flow<Self::Body>) -> u32;
 
+    /// A call has waited for a lock here, so many nanoseconds.
+    fn note_wait(&mut self, flow: &Flow<Self::Body>, lock: u64, nanos: u64);
+
     /// A doer holds all that it locks here, and follows everybody up to `met`.
     fn meet(&mut self, flow: &Flow<Self::Body>, doer: usize, met: Position);
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use hotrow_base::pool::NONE;
 use hotrow_engine::in_place::{InPlace, Scratch};
-use hotrow_engine::journal::Committer;
 use hotrow_engine::journal::stay::Stay;
 use hotrow_engine::protection::{Alone, Planned};
 use hotrow_engine::schema::Schema;
+use hotrow_engine::waits::{Awaited, Party};
 use hotrow_flow::clerk::Clerk;
 use hotrow_flow::part::PartRunner;
 use hotrow_log::position::Position;
@@ -19,6 +19,7 @@ use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::program::ROW_COUNT;
 
 use crate::call::{Body, Bounds, How};
+use crate::crew::Crew;
 use crate::layout::Layout;
 use crate::protocol::{Flow, Outcome, Store};
 
@@ -27,17 +28,23 @@ pub struct Rows {
     layout: Arc<Layout>,
     runner: PartRunner,
     clerk: Clerk,
+    crew: Arc<Crew>,
+    thread: u16,
 }
 
 impl Rows {
     /// Those of a thread.
-    pub fn new(layout: &Arc<Layout>, committer: &Committer, step_budget: u64) -> Self {
+    pub fn new(crew: &Arc<Crew>, thread: u16, layout: &Arc<Layout>) -> Self {
+        let committer = &crew.roster.committers[usize::from(thread)];
+        let step_budget = crew.roster.step_budget;
         let stay = Rc::new(RefCell::new(Stay::new(committer.clone())));
         let (worker, logs_values) = (committer.worker(), !committer.logs_commands());
         Self {
             layout: Arc::clone(layout),
             runner: PartRunner::new(worker, logs_values, step_budget),
             clerk: Clerk::new(&layout.world, (worker, &stay), step_budget),
+            crew: Arc::clone(crew),
+            thread,
         }
     }
 
@@ -117,6 +124,11 @@ impl Store for Rows {
     fn last_round(&self, flow: &Flow<Body>) -> u32 {
         let participants = &flow.body.call.participants;
         participants.iter().map(|&(_, last)| last).max().unwrap_or(0)
+    }
+
+    fn note_wait(&mut self, flow: &Flow<Body>, lock: u64, nanos: u64) {
+        let waiter = Party::Procedure(flow.body.call.invocation.procedure);
+        self.crew.note_wait(self.thread, Awaited { lock, waiter, holder: Party::Unknown }, nanos);
     }
 
     fn meet(&mut self, flow: &Flow<Body>, doer: usize, met: Position) {

@@ -52,7 +52,7 @@ impl Thread {
         let schema = KnownSchema::new(&crew.roster.ground.schema);
         let layout = crew.layout(schema.get());
         let committer = &crew.roster.committers[usize::from(number)];
-        let rows = Rows::new(&layout, committer, crew.roster.step_budget);
+        let rows = Rows::new(crew, number, &layout);
         let hall_address = crew.hall(number);
         Self {
             number,

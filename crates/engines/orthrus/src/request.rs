@@ -125,7 +125,7 @@ impl Requester for Parcel {
         self.request.met = position.max(self.request.met);
     }
 
-    fn wait(&mut self) {
+    fn wait(&mut self, _: u64) {
         self.request.waited = true;
     }
 

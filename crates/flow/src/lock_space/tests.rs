@@ -31,7 +31,7 @@ impl Requester for Asker {
         self.met = position.max(self.met);
     }
 
-    fn wait(&mut self) {
+    fn wait(&mut self, _: u64) {
         self.waited = true;
     }
 

@@ -26,6 +26,10 @@ struct Asker<B> {
     visit: usize,
     /// whom it follows here
     met: Position,
+    /// when it asked last
+    asked_at: u64,
+    /// the lock that it did not get at once, if there is one
+    awaited: Option<u64>,
 }
 
 impl<B> Requester for Asker<B> {
@@ -41,7 +45,9 @@ impl<B> Requester for Asker<B> {
         self.met = position.max(self.met);
     }
 
-    fn wait(&mut self) {}
+    fn wait(&mut self, lock: u64) {
+        self.awaited = Some(lock);
+    }
 
     fn hold(&mut self) {}
 }
@@ -66,15 +72,18 @@ pub struct Hall<S: Store> {
     datasets: Vec<Option<Dataset<Asker<S::Body>>>>,
     /// in order
     incoming: VecDeque<Work<S::Body>>,
-    /// they hold what they have waited for
-    granted: Vec<Asker<S::Body>>,
+    /// they hold what they have waited for, in the order in which they came to it
+    granted: VecDeque<Asker<S::Body>>,
+    /// those who have just been granted what they have waited for; empty between two calls
+    going_on: Vec<Asker<S::Body>>,
 }
 
 impl<S: Store> Hall<S> {
     /// One in which nothing has happened yet.
     pub fn new(own: Address, store: S) -> Self {
-        let (datasets, incoming, granted) = (Vec::new(), VecDeque::new(), Vec::new());
-        Self { own, store, datasets, incoming, granted }
+        let (datasets, incoming) = (Vec::new(), VecDeque::new());
+        let (granted, going_on) = (VecDeque::new(), Vec::new());
+        Self { own, store, datasets, incoming, granted, going_on }
     }
 
     /// Its data.
@@ -116,9 +125,12 @@ impl<S: Store> Hall<S> {
 
     /// Does one thing that is to be done; whether there was one.
     pub fn work(&mut self, ports: &mut impl Outside<S::Body>) -> bool {
-        if let Some(asker) = self.granted.pop() {
+        if let Some(asker) = self.granted.pop_front() {
+            if let Some(lock) = asker.awaited {
+                self.store.note_wait(&asker.flow, lock, ports.now() - asker.asked_at);
+            }
             let visit = asker.visit + 1;
-            self.go_on(Asker { visit, ..asker }, ports);
+            self.go_on(Asker { visit, awaited: None, ..asker }, ports);
             return true;
         }
         match self.incoming.pop_front() {
@@ -127,7 +139,9 @@ impl<S: Store> Hall<S> {
             Some(Work::Ask(mut shares, visit)) => {
                 let flow = shares.next().expect("there is one for each of its halls");
                 let (visit, met) = (visit as usize, Position::default());
-                self.go_on(Asker { flow, others: shares, visit, met }, ports);
+                let (asked_at, awaited) = (0, None);
+                let asker = Asker { flow, others: shares, visit, met, asked_at, awaited };
+                self.go_on(asker, ports);
             }
         }
         true
@@ -136,6 +150,7 @@ impl<S: Store> Hall<S> {
     /// Asks for what a call locks in the datasets that are here, from the next one on; when it
     /// holds all of that, hands it on, and runs its first round here.
     fn go_on(&mut self, mut asker: Asker<S::Body>, ports: &mut impl Outside<S::Body>) {
+        asker.asked_at = ports.now();
         while let Some(visit) = asker.flow.visits.get(asker.visit)
             && visit.hall == self.own
         {
@@ -150,7 +165,7 @@ impl<S: Store> Hall<S> {
                 None => return, // it is granted one day
             }
         }
-        let Asker { flow, others, visit, met } = asker;
+        let Asker { flow, others, visit, met, .. } = asker;
         let doer = flow.doer(self.own);
         flow.reach(doer);
         self.store.meet(&flow, doer, met);
@@ -299,8 +314,9 @@ impl<S: Store> Hall<S> {
         for visit in flow.visits.iter().filter(|visit| visit.hall == self.own) {
             let dataset = self.datasets[usize::from(visit.dataset)].as_mut();
             let dataset = dataset.expect("it was asked here");
-            dataset.release(visit.whole, visit.grant(), position, &mut self.granted);
+            dataset.release(visit.whole, visit.grant(), position, &mut self.going_on);
         }
+        self.granted.extend(self.going_on.drain(..));
         let home = flow.home;
         if let Some(flow) = flow.finish() {
             ports.send(home, Message::Back(flow));

@@ -66,6 +66,8 @@ struct Toy {
 struct World {
     values: std::collections::BTreeMap<Key, i64>,
     log: Vec<(Position, Vec<Op>, Vec<i64>)>,
+    /// how often somebody has waited for a lock
+    waits: u64,
 }
 
 struct Data {
@@ -107,6 +109,11 @@ impl Store for Data {
     fn last_round(&self, flow: &Flow<Toy>) -> u32 {
         let rounds = flow.body.ops.iter().map(|op| op.round);
         if flow.body.whole { 0 } else { rounds.max().unwrap_or(0) }
+    }
+
+    fn note_wait(&mut self, flow: &Flow<Toy>, lock: u64, _: u64) {
+        assert!(flow.locks.iter().any(|asked| asked.lock() == lock), "it has asked for it");
+        self.world.borrow_mut().waits += 1;
     }
 
     fn meet(&mut self, flow: &Flow<Toy>, doer: usize, met: Position) {
@@ -288,8 +295,9 @@ impl Costs<Member> for Any {
     }
 }
 
-/// Runs a seed to its end: how many calls failed, and when it was over; or what is wrong.
-fn run(seed: u64, fault: Option<Fault>) -> Result<(u64, u64), String> {
+/// Runs a seed to its end: how many calls failed, how often one waited, and when it was over; or
+/// what is wrong.
+fn run(seed: u64, fault: Option<Fault>) -> Result<(u64, u64, u64), String> {
     let world = Rc::new(RefCell::new(World::default()));
     let hall = |hall| {
         let data = Data { hall, world: Rc::clone(&world), fault };
@@ -312,7 +320,8 @@ fn run(seed: u64, fault: Option<Fault>) -> Result<(u64, u64), String> {
             return Err("somebody is still in a hall".to_owned());
         }
     }
-    check(&world.borrow()).map(|()| (home.undone, time.now()))
+    let world = world.borrow();
+    check(&world).map(|()| (home.undone, world.waits, time.now()))
 }
 
 /// Whether all is as if what has committed had run in the order of positions.
@@ -349,14 +358,15 @@ fn seeds() -> u64 {
 
 #[test]
 fn any_order_of_events_is_as_if_calls_ran_one_by_one() {
-    let mut failed = 0;
+    let (mut failed, mut waited) = (0, 0);
     for seed in 0..seeds() {
         match run(seed, None) {
-            Ok((undone, _)) => failed += undone,
+            Ok((undone, waits, _)) => (failed, waited) = (failed + undone, waited + waits),
             Err(wrong) => panic!("seed {seed}: {wrong}"),
         }
     }
-    assert!(failed > seeds(), "{failed} calls failed");
+    println!("{failed} calls failed, {waited} waited");
+    assert!(failed > seeds() && waited > seeds(), "{failed} calls failed, {waited} waited");
 }
 
 #[test]

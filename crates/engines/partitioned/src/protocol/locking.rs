@@ -94,7 +94,7 @@ impl<S: Store> Requester for Asker<S> {
 
     fn meet(&mut self, _: Position) {} // calls follow all that has committed here
 
-    fn wait(&mut self) {}
+    fn wait(&mut self, _: u64) {}
 
     fn hold(&mut self) {}
 }
@@ -131,7 +131,7 @@ pub struct LockingPartition<S: Store> {
     coordinators: Vec<Address>,
     unexecuted: VecDeque<Work<S>>,
     /// hold what they asked for, and have not run with it
-    granted: Vec<Asker<S>>,
+    granted: VecDeque<Asker<S>>,
     /// few: as many as homes send
     here: Vec<(CallId, Here<S>)>,
     /// likewise
@@ -157,7 +157,7 @@ impl<S: LockingStore> LockingPartition<S> {
             space: LockSpace::new(BUCKETS, USUAL),
             coordinators,
             unexecuted: VecDeque::new(),
-            granted: Vec::new(),
+            granted: VecDeque::new(),
             here: Vec::new(),
             waiting: Vec::new(),
             owners: Vec::new(),
@@ -216,7 +216,7 @@ impl<S: LockingStore> LockingPartition<S> {
         }
         let of_it = |asker: &Asker<S>| asker.owner == Owner::Multi(id);
         while let Some(at) = self.granted.iter().position(of_it) {
-            let Asker { grant, wanted, .. } = self.granted.remove(at);
+            let Some(Asker { grant, wanted, .. }) = self.granted.remove(at) else { break };
             self.put_away(wanted);
             self.release(grant);
         }
@@ -266,7 +266,7 @@ impl<S: LockingStore> LockingPartition<S> {
     /// Runs one call or fragment that may be run now, or asks for one's locks; whether there was
     /// one.
     pub fn work(&mut self, ports: &mut impl Outside<S::Single, S::Multi>) -> bool {
-        if let Some(asker) = self.granted.pop() {
+        if let Some(asker) = self.granted.pop_front() {
             self.run(asker, ports);
             return true;
         }
@@ -360,7 +360,7 @@ impl<S: LockingStore> LockingPartition<S> {
         match self.space.ask(Asker { owner, work, wanted, grant: 0 }) {
             Ok(asker) => {
                 self.note_owner(asker.grant, owner);
-                self.granted.push(asker);
+                self.granted.push_back(asker);
             }
             Err(grant) => {
                 self.note_owner(grant, owner);
@@ -449,7 +449,7 @@ impl<S: LockingStore> LockingPartition<S> {
     fn take_granted(&mut self) {
         for asker in self.going_on.drain(..) {
             self.waiting.retain(|waits| waits.owner != asker.owner);
-            self.granted.push(asker);
+            self.granted.push_back(asker);
         }
     }
 
