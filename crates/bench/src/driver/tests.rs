@@ -10,6 +10,7 @@ fn small(name: &str) -> Box<dyn Workload> {
         "tellers" => &[("tellers", "20")],
         "counter" => &[],
         "kv" => &[("multi-partition", "30"), ("conflict", "20"), ("aborts", "2")],
+        "tatp" => &[("subscribers", "60")],
         _ => &[("records", "200"), ("reads", "30"), ("hot", "4")],
     };
     let mut workload = workload_named(name).expect("the name is listed");

@@ -57,7 +57,11 @@ pub const ENTRY: EngineEntry = EngineEntry {
     name: NAME,
     summary: "calls flow, action by action, to the threads that have the data",
     start,
-    variants: &[&[], &[("executors", "4")], &[("executors", "2"), ("spread", "tables")]],
+    variants: &[
+        &[("spread", "ranges")],
+        &[("executors", "4")],
+        &[("executors", "2"), ("spread", "tables")],
+    ],
     threads_min: 1,
     threads_max: None,
     interactive: false,
