@@ -146,14 +146,7 @@ impl Call {
 
     /// Looks its procedure up, in a schema that may be another one than when it was fetched.
     pub fn look_up(&mut self, schema: &Schema) {
-        let found = schema.procedure(self.invocation.procedure);
-        let is_known = match (&self.procedure, found) {
-            (Some(known), Some(found)) => Arc::ptr_eq(known, found),
-            (known, found) => known.is_none() && found.is_none(),
-        };
-        if !is_known {
-            self.procedure = found.cloned(); // its counter is shared by all threads
-        }
+        keep_same(&mut self.procedure, schema.procedure(self.invocation.procedure));
     }
 
     /// Takes an errand's place, and gives it this call's.
@@ -276,6 +269,18 @@ impl Call {
         let procedure = self.procedure.as_deref().expect("it has just been run");
         committer.record(commit, Company::Shared, &self.invocation, procedure, &self.frame);
         Ok(())
+    }
+}
+
+/// Takes what is given in place of what was there; where these are the same, nothing is counted:
+/// the counter is shared by all threads.
+pub fn keep_same<T>(kept: &mut Option<Arc<T>>, given: Option<&Arc<T>>) {
+    let is_same = match (&*kept, given) {
+        (Some(kept), Some(given)) => Arc::ptr_eq(kept, given),
+        (kept, given) => kept.is_none() && given.is_none(),
+    };
+    if !is_same {
+        *kept = given.cloned();
     }
 }
 

@@ -56,8 +56,9 @@ pub fn run(mut member: impl Member, roster: &Roster) {
     let has_bell = intake.set_bell(exchange);
     let (mut turns, mut rests, mut has_home) = (0_u32, 0, true);
     while !roster.is_over() {
-        if may_fetch(roster, member.ends().1) {
-            member.ends().1.go_inside();
+        let intake = member.ends().1;
+        if !intake.is_inside() && may_fetch(roster, intake) {
+            intake.go_inside();
         }
         let has_moved = member.turn(&roster.memory);
         member.ends().0.publish();

@@ -122,11 +122,9 @@ impl Intake {
         self.is_inside
     }
 
-    /// Goes inside the gate if it is open (I2).
+    /// Goes inside the gate, from outside, if it is open (I2).
     pub fn go_inside(&mut self) {
-        if self.is_inside {
-            return;
-        }
+        debug_assert!(!self.is_inside, "once is enough");
         let thread = self.worker.index();
         self.is_inside = self.gate().try_enter(thread);
         if self.is_inside {

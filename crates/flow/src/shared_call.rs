@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use hotrow_base::datum::Datum;
 use hotrow_base::pool::NONE;
 use hotrow_base::sync::Latch;
 use hotrow_engine::in_place::{InPlace, Scratch};
@@ -24,6 +25,7 @@ use hotrow_transaction::frame::{Frame, RowStore, StoredRows};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{SqlError, Stop};
 use hotrow_transaction::plan::{Granule, Plan};
+use hotrow_transaction::program::ROW_COUNT;
 
 use crate::cells::Cells;
 use crate::part::Part;
@@ -164,8 +166,10 @@ impl SharedCall {
         &mut self,
         batch: &mut Batch,
         owners_min: usize,
-        concern: impl Fn(&Plan, &Granule) -> Concern,
+        concern: impl Fn(&World, &Plan, &Granule) -> Concern,
     ) -> bool {
+        let world = self.world.as_deref().expect("it was planned");
+        let concern = |plan: &Plan, used: &Granule| concern(world, plan, used);
         let is_whole = batch.calls()[0].whole.is_some();
         if is_whole
             || !self.schedule.make(batch, concern, &mut self.participants)
@@ -255,15 +259,25 @@ impl SharedCall {
         self.outcome(first).lock().fault.take()
     }
 
-    /// Puts into a frame the rows that instances before one have returned, and what they said;
-    /// `places` is memory. `program` tells of an instance what it has run.
-    pub fn gather_rows<'a>(
-        &'a self,
-        before: u32,
-        program: impl Fn(u32) -> &'a Program,
-        places: &mut Places,
-        frame: &mut Frame,
-    ) {
+    /// Whether it is laid out in actions; else it runs as a whole, at one of its doers.
+    fn is_in_parts(&self) -> bool {
+        !self.batch.calls().is_empty()
+    }
+
+    /// Puts the result of a call that has committed into a frame; `places` is memory.
+    pub fn gather(&self, places: &mut Places, frame: &mut Frame) {
+        self.gather_rows(NONE, places, frame);
+        if self.is_in_parts() {
+            self.run().tell_row_count(frame, &self.cells.of(self.doer_between() as u16));
+        } else {
+            let touched = self.outcomes[..self.doer_between()].iter();
+            let touched = touched.map(|outcome| outcome.lock().touched).sum();
+            frame.set_slot(ROW_COUNT, Datum::int(touched));
+        }
+    }
+
+    /// Puts into a frame the rows that instances before one have returned, and what they said.
+    fn gather_rows(&self, before: u32, places: &mut Places, frame: &mut Frame) {
         places.clear();
         for doer in 0..=self.doer_between() {
             let outcome = self.outcome(doer).lock();
@@ -273,9 +287,12 @@ impl SharedCall {
         }
         places.sort_unstable();
         frame.begin_result();
+        let run = self.is_in_parts().then(|| self.run());
         for &(instance, doer, at) in &*places {
             let outcome = self.outcome(doer).lock();
-            frame.add_rows(program(instance), &outcome.rows, &outcome.returned[at].1);
+            let whole = &self.procedure().program;
+            let program = run.as_ref().map_or(whole, |run| run.code(instance));
+            frame.add_rows(program, &outcome.rows, &outcome.returned[at].1);
         }
     }
 
@@ -290,15 +307,15 @@ impl SharedCall {
         frame: &mut Frame,
     ) -> bool {
         let Fault { instance, round, stop, error } = fault;
-        let run = self.run();
-        self.gather_rows(instance, |instance| run.code(instance), places, frame);
+        self.gather_rows(instance, places, frame);
         tell_error(error, frame);
-        matches!(stop, Stop::Error | Stop::OutOfMemory)
+        self.is_in_parts()
+            && matches!(stop, Stop::Error | Stop::OutOfMemory)
             && self.schedule.leaves_doubt(instance, round, was_asked)
     }
 }
 
-/// Memory of [`SharedCall::gather_rows`]: instance, who has its rows, and where.
+/// Memory of [`SharedCall::gather`]: instance, who has its rows, and where.
 pub type Places = Vec<(u32, usize, usize)>;
 
 /// Puts an error into a frame, behind what was said there.

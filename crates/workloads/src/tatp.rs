@@ -148,6 +148,12 @@ fn write_number(s_id: i64, out: &mut Vec<u8>) {
     write!(out, "{s_id:015}").expect("a vector takes everything");
 }
 
+/// How often a facility is forwarded at first: 0 to 3 times, as its random, unchanging
+/// `error_cntrl` tells.
+fn forwarded_at_first(error_cntrl: u64) -> u64 {
+    error_cntrl % (START_TIMES.len() as u64 + 1)
+}
+
 /// Some of `0..of`, how many of them being any of 1 to all, in ascending order.
 fn some_of(rng: &mut SmallRng, of: u64) -> impl Iterator<Item = u64> + use<> {
     let mut left = uniform(rng, 1..=of);
@@ -193,10 +199,8 @@ impl Tatp {
             row.text_with(|heap| string(rng, LETTERS, 5, heap));
             row.finish("special_facility", sink)?;
             // Any of 0 to 3 times, each set of so many as likely as any other.
-            let times = error_cntrl % 4;
-            let mut left = START_TIMES.len() as u64;
-            let mut wanted = times;
-            for start in START_TIMES {
+            let mut wanted = forwarded_at_first(error_cntrl);
+            for (left, start) in (1..=START_TIMES.len() as u64).rev().zip(START_TIMES) {
                 if uniform(rng, 1..=left) <= wanted {
                     wanted -= 1;
                     row.int(s_id).int(sf_type as i64 + 1).int(start);
@@ -204,7 +208,6 @@ impl Tatp {
                     row.text_with(|heap| string(rng, b"0123456789", 15, heap));
                     row.finish("call_forwarding", sink)?;
                 }
-                left -= 1;
             }
         }
         ControlFlow::Continue(())

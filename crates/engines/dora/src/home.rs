@@ -17,15 +17,13 @@
 
 use std::sync::Arc;
 
-use hotrow_base::datum::Datum;
-use hotrow_base::pool::NONE;
 use hotrow_base::sync::rendezvous::{Parcel, Share};
 use hotrow_engine::in_place::Scratch;
 use hotrow_engine::journal::Committer;
 use hotrow_engine::reconnaissance::TrialReads;
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::Stopwatch;
-use hotrow_engine::worker::{Call, Next};
+use hotrow_engine::worker::{Call, Next, keep_same};
 use hotrow_flow::exchange::Exchange;
 use hotrow_flow::host;
 use hotrow_flow::intake::Intake;
@@ -34,7 +32,6 @@ use hotrow_flow::shared_call::{self, tell_error};
 use hotrow_log::position::Position;
 use hotrow_transaction::actions::{ActionPlanner, Batch, Wanted};
 use hotrow_transaction::outcome::Stop;
-use hotrow_transaction::program::ROW_COUNT;
 use hotrow_transaction::routing::Lies;
 
 use crate::call::{Body, Bounds, Desk, How};
@@ -193,8 +190,9 @@ impl Home {
                 return self.end(desk, Err(stop), layout, exchange);
             }
             layout.visit_planned(&batch.plan, own, &mut flow, visits);
-            let concern = |plan: &_, used: &_| layout.hall_of(plan, used);
+            let concern = |_: &_, plan: &_, used: &_| layout.hall_of(plan, used);
             let several = flow.halls.len() > 1 && !as_whole;
+            keep_same(&mut flow.body.call.world, Some(&layout.world));
             if several && flow.body.call.lay_out(batch, 1, concern) {
                 flow.body.how = How::InParts;
             } else {
@@ -225,15 +223,8 @@ impl Home {
         let Flow { halls, is_sequential, body, .. } = &mut *flow;
         let Body { call, how, .. } = body;
         std::mem::swap(&mut call.invocation, &mut desk.invocation);
-        // Counters of these are shared by all threads: they are kept where they are the same.
-        if !call.world.as_ref().is_some_and(|known| Arc::ptr_eq(known, &layout.world)) {
-            call.world = Some(Arc::clone(&layout.world));
-        }
-        if let Some(procedure) = &desk.procedure
-            && !call.procedure.as_ref().is_some_and(|known| Arc::ptr_eq(known, procedure))
-        {
-            call.procedure = Some(Arc::clone(procedure));
-        }
+        keep_same(&mut call.world, Some(&layout.world));
+        keep_same(&mut call.procedure, desk.procedure.as_ref());
         if *how != How::InParts {
             call.batch.clear();
             call.participants.clear();
@@ -290,7 +281,7 @@ impl Home {
     fn take_end(&mut self, flow: Share<Flow>, layout: &Arc<Layout>, exchange: &mut Exchange<Told>) {
         let body = &flow.body;
         let own = body.desk.lock().take();
-        let is_whole = own.is_some();
+        let has_own_desk = own.is_some();
         let mut desk = own.unwrap_or_else(|| {
             self.free_slots.push(body.slot);
             self.away[body.slot].take().expect("it was sent off from here")
@@ -298,8 +289,8 @@ impl Home {
         let call = &body.call;
         let (ended, doubt) = match flow.outcome {
             Outcome::Committed(position) => {
-                if !is_whole {
-                    self.gather(body, &mut desk);
+                if !has_own_desk {
+                    call.gather(&mut self.places, &mut desk.frame);
                 }
                 self.trace(body, &mut desk, position);
                 (Ok(()), false)
@@ -309,23 +300,17 @@ impl Home {
                 // It may be run again.
                 desk.invocation.clone_from(&call.invocation);
                 let (stop, frame) = (fault.stop, &mut desk.frame);
-                let doubt = match body.how {
-                    How::InParts => {
-                        let was_asked = |hall| flow.reached().contains(&hall);
-                        call.gather_fault(fault, was_asked, &mut self.places, frame)
-                    }
-                    How::AsWhole(_) => {
-                        if !is_whole {
-                            frame.begin_result();
-                        }
-                        tell_error(fault.error, frame);
-                        false
-                    }
+                let doubt = if has_own_desk {
+                    tell_error(fault.error, frame);
+                    false
+                } else {
+                    let was_asked = |hall| flow.reached().contains(&hall);
+                    call.gather_fault(fault, was_asked, &mut self.places, frame)
                 };
                 (Err(stop), doubt)
             }
         };
-        if !is_whole {
+        if !has_own_desk {
             let has_aborted = matches!(ended, Err(Stop::Error | Stop::OutOfMemory));
             if self.plans.note(call.invocation.procedure, has_aborted) {
                 let schema = &layout.world.schema;
@@ -340,24 +325,6 @@ impl Home {
         match doubt {
             true => self.send_planned(desk, true, layout, exchange), // I2
             false => self.end(desk, ended, layout, exchange),
-        }
-    }
-
-    /// Puts the result of a call that has committed into its frame.
-    fn gather(&mut self, body: &Body, desk: &mut Call) {
-        let (call, frame) = (&body.call, &mut desk.frame);
-        match body.how {
-            How::InParts => {
-                let run = call.run();
-                call.gather_rows(NONE, |instance| run.code(instance), &mut self.places, frame);
-                run.tell_row_count(frame, &call.cells.of(call.doer_between() as u16));
-            }
-            How::AsWhole(_) => {
-                let program = |_| &call.procedure().program;
-                call.gather_rows(NONE, program, &mut self.places, frame);
-                let touched = (0..call.doer_between()).map(|at| call.outcome(at).lock().touched);
-                frame.set_slot(ROW_COUNT, Datum::int(touched.sum()));
-            }
         }
     }
 

@@ -60,7 +60,7 @@ impl Layout {
     }
 
     /// The hall of a dataset.
-    pub fn hall(&self, dataset: u16) -> Address {
+    fn hall(&self, dataset: u16) -> Address {
         self.halls[usize::from(dataset)]
     }
 

@@ -59,7 +59,6 @@ impl Rows {
         let Self { layout, runner, .. } = self;
         let schema = &layout.world.schema;
         let outcome = &mut *body.call.outcome(doer).lock();
-        body.call.begin(doer, outcome);
         let mut part = runner.begin();
         let mut desk = body.desk.lock();
         // All have met, or there is nobody else: it ends next.

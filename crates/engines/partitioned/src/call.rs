@@ -89,10 +89,9 @@ impl Shared {
     /// Has it run in the actions that it was planned into, the only ones in `batch`, which gets
     /// other memory; false, and nothing is done, if some of them belong to no one partition.
     pub fn take_parts(&mut self, batch: &mut Batch) -> bool {
-        let world = Arc::clone(self.call.world.as_ref().expect("it was planned"));
-        let (owners, catalog) = (&world.owners, &world.schema.catalog);
-        let is_laid_out =
-            self.call.lay_out(batch, 2, |plan, used| owners.concern(catalog, plan, used));
+        let is_laid_out = self.call.lay_out(batch, 2, |world, plan, used| {
+            world.owners.concern(&world.schema.catalog, plan, used)
+        });
         if is_laid_out {
             self.how = How::InParts;
         }

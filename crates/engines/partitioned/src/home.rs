@@ -19,9 +19,7 @@
 
 use std::sync::Arc;
 
-use hotrow_base::datum::Datum;
 use hotrow_base::ids::PartitionId;
-use hotrow_base::pool::NONE;
 use hotrow_engine::in_place::Scratch;
 use hotrow_engine::journal::Committer;
 use hotrow_engine::reconnaissance::TrialReads;
@@ -31,15 +29,14 @@ use hotrow_flow::exchange::Exchange;
 use hotrow_flow::host;
 use hotrow_flow::intake::Intake;
 use hotrow_flow::node::Address;
-use hotrow_flow::shared_call::{Fault, Places, tell_error};
+use hotrow_flow::shared_call::{Fault, Places};
 use hotrow_flow::world::World;
 use hotrow_log::position::Position;
 use hotrow_transaction::actions::{ActionPlanner, Batch, Wanted};
 use hotrow_transaction::outcome::Stop;
-use hotrow_transaction::program::ROW_COUNT;
 use hotrow_transaction::routing::{Lies, PartitionSet};
 
-use crate::call::{Bounds, How, Multi, Parcel, Shared, Single};
+use crate::call::{Bounds, Multi, Parcel, Shared, Single};
 use crate::crew::{Crew, Told};
 use crate::protocol::{Message, Outcome};
 
@@ -316,18 +313,8 @@ impl Home {
 
     /// Puts the result of a call that has committed into its frame.
     fn gather(&mut self, multi: &Multi, call: &mut Call, position: Position) {
-        let (places, frame) = (&mut self.places, &mut call.frame);
-        match multi.how {
-            How::InParts => {
-                let run = multi.run();
-                multi.gather_rows(NONE, |instance| run.code(instance), places, frame);
-                run.tell_row_count(frame, &multi.cells.of(multi.doer_between() as u16));
-            }
-            How::AsWhole(_) => {
-                multi.gather_rows(NONE, |_| &multi.procedure().program, places, frame);
-                frame.set_slot(ROW_COUNT, Datum::int(multi.outcome(0).lock().touched));
-            }
-        }
+        let frame = &mut call.frame;
+        multi.gather(&mut self.places, frame);
         call.durable_in = position.epoch;
         self.committer.trace(position, &multi.invocation, multi.procedure(), frame);
     }
@@ -341,14 +328,7 @@ impl Home {
         fault: Fault,
     ) -> (Result<(), Stop>, bool) {
         let stop = fault.stop;
-        let doubt = match multi.how {
-            How::InParts => multi.gather_fault(fault, |_| true, &mut self.places, &mut call.frame),
-            How::AsWhole(_) => {
-                call.frame.begin_result();
-                tell_error(fault.error, &mut call.frame);
-                false
-            }
-        };
+        let doubt = multi.gather_fault(fault, |_| true, &mut self.places, &mut call.frame);
         (Err(stop), doubt)
     }
 }

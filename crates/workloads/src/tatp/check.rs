@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{DELETE_CALL_FORWARDING, INSERT_CALL_FORWARDING, START_TIMES, TYPES, write_number};
+use super::{
+    DELETE_CALL_FORWARDING, INSERT_CALL_FORWARDING, START_TIMES, TYPES, forwarded_at_first,
+    write_number,
+};
 use crate::check::{Check, CheckContext, Faults, Finding};
 
 pub(super) const CHECKS: [Check; 3] = [
@@ -74,7 +77,7 @@ fn forwarded(context: &mut dyn CheckContext) -> Finding {
     };
     let (mut first, mut rows) = (0, 0_u64);
     context.rows("special_facility", &["error_cntrl"], &mut |row, _| {
-        first += row[0].as_int() as u64 % 4;
+        first += forwarded_at_first(row[0].as_int() as u64);
     });
     context.rows("call_forwarding", &["s_id"], &mut |_, _| rows += 1);
     let mut faults = Faults::default();

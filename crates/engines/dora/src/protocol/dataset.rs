@@ -52,21 +52,22 @@ impl<V: Visitor> Dataset<V> {
     /// Takes up a visitor; gives it back when it holds all that it wants here, else keeps it until
     /// it does.
     pub fn ask(&mut self, visitor: V) -> Option<V> {
-        if self.is_taken || !self.behind.is_empty() {
+        if !self.behind.is_empty() || self.keeps_out(&visitor) {
             self.behind.push_back(visitor); // I1
             return None;
         }
         self.admit(visitor)
     }
 
+    /// Whether a visitor has to wait until others have let go of the dataset.
+    fn keeps_out(&self, visitor: &V) -> bool {
+        self.is_taken || visitor.wants_whole() && !self.space.is_empty()
+    }
+
     fn admit(&mut self, mut visitor: V) -> Option<V> {
         if !visitor.wants_whole() {
             visitor.meet(self.floor);
             return self.space.ask(visitor).ok();
-        }
-        if !self.space.is_empty() {
-            self.behind.push_front(visitor);
-            return None;
         }
         self.is_taken = true;
         visitor.meet(self.tag);
@@ -81,20 +82,11 @@ impl<V: Visitor> Dataset<V> {
             true => (self.is_taken, self.floor) = (false, self.tag),
             false => self.space.release(grant, position, granted),
         }
-        while !self.is_taken
+        while self.behind.front().is_some_and(|first| !self.keeps_out(first))
             && let Some(first) = self.behind.pop_front()
         {
-            if first.wants_whole() && !self.space.is_empty() {
-                self.behind.push_front(first);
-                break;
-            }
             granted.extend(self.admit(first));
         }
-    }
-
-    /// Requests for locks that had to wait since this was asked last.
-    pub fn take_waits(&mut self) -> u64 {
-        self.space.take_waits()
     }
 
     /// Whether nobody holds or waits for anything.

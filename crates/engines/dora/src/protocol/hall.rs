@@ -86,11 +86,6 @@ impl<S: Store> Hall<S> {
         Self { own, store, datasets, incoming, granted, going_on }
     }
 
-    /// Its data.
-    pub fn store(&self) -> &S {
-        &self.store
-    }
-
     /// Its data, to tell that of another schema, whose datasets have other numbers. No call is here
     /// then; what those have left behind who locked something stands before the definition, which
     /// all who come later follow anyway.
@@ -98,11 +93,6 @@ impl<S: Store> Hall<S> {
         debug_assert!(self.is_idle(), "definitions come between calls");
         self.datasets.clear();
         &mut self.store
-    }
-
-    /// Requests for locks that had to wait since this was asked last.
-    pub fn take_waits(&mut self) -> u64 {
-        self.datasets.iter_mut().flatten().map(Dataset::take_waits).sum()
     }
 
     /// Whether nothing is here that has not ended.
@@ -234,52 +224,38 @@ impl<S: Store> Hall<S> {
                 break;
             }
             round += 1;
-            let doers =
-                || (0..flow.halls.len()).filter(|&at| self.store.has_round(&flow, at, round));
-            let (count, is_here) = (doers().count(), doers().any(|doer| doer == own));
-            if count == 1 && is_here {
+            let doers = (0..flow.halls.len()).filter(|&doer| doer != own);
+            let others = doers.filter(|&doer| self.store.has_round(&flow, doer, round)).count();
+            if others > 0 {
+                return self.begin_round(flow, round, others, ports);
+            }
+            if self.store.has_round(&flow, own, round) {
                 self.store.run(&flow, own, round);
-            } else if count > 0 {
-                return self.begin_round(flow, round, count, ports);
             }
         }
         self.tell_end(flow, ports);
     }
 
-    /// Has `count` halls run a round, this one last: the others begin meanwhile.
+    /// Has `others` run a round, and this hall, if it has something to do; it meets them anyway.
     fn begin_round(
         &mut self,
         flow: Parcel<Flow<S::Body>>,
         round: u32,
-        count: usize,
+        others: usize,
         ports: &mut impl Outside<S::Body>,
     ) {
-        let mut shares = flow.share(count);
-        let mut here = None;
-        // One share is kept at hand to look at the call by.
-        let share = shares.next().expect("there is one for each");
-        let mut left = count;
-        for doer in 0..share.halls.len() {
-            if !self.store.has_round(&share, doer, round) {
-                continue;
-            }
-            left -= 1;
-            let hall = share.halls[doer];
-            let next = if left > 0 { shares.next() } else { None };
-            let Some(next) = next else {
-                match hall == self.own {
-                    true => here = Some(share),
-                    false => ports.send(hall, Message::Run(share, round)),
-                }
-                break;
-            };
-            match hall == self.own {
-                true => here = Some(next),
-                false => ports.send(hall, Message::Run(next, round)),
+        let mut shares = flow.share(others + 1);
+        let flow = shares.next().expect("for this hall");
+        let own = flow.doer(self.own);
+        for (doer, &hall) in flow.halls.iter().enumerate() {
+            if doer != own && self.store.has_round(&flow, doer, round) {
+                let share = shares.next().expect("there is one for each");
+                ports.send(hall, Message::Run(share, round));
             }
         }
-        if let Some(flow) = here.take() {
-            self.run(flow, round, ports);
+        match self.store.has_round(&flow, own, round) {
+            true => self.run(flow, round, ports),
+            false => self.finish(flow, round, ports),
         }
     }
 

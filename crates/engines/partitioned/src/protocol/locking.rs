@@ -124,7 +124,8 @@ struct Waits {
 
 /// A partition's owner that locks.
 pub struct LockingPartition<S: Store> {
-    has: Holdings<S>,
+    /// see [`Holdings`]
+    pub(super) has: Holdings<S>,
     settings: Settings,
     space: LockSpace<Asker<S>>,
     /// by coordinator
@@ -167,22 +168,6 @@ impl<S: LockingStore> LockingPartition<S> {
             circles: CircleSearch::default(),
             singles: 0,
         }
-    }
-
-    /// What it has, to tell that of another schema.
-    pub fn holdings_mut(&mut self) -> &mut Holdings<S> {
-        &mut self.has
-    }
-
-    /// What it has.
-    pub fn holdings(&self) -> &Holdings<S> {
-        &self.has
-    }
-
-    /// What it has, for the next owner; no call is here.
-    pub fn into_holdings(self) -> Holdings<S> {
-        debug_assert!(self.is_idle(), "it hands over between two calls");
-        self.has
     }
 
     /// Whether nothing is here that has not ended.

@@ -60,9 +60,10 @@ impl<S: LockingStore> Owner<S> {
     /// Has it work otherwise from now on; no call is here.
     #[must_use]
     pub fn change(self, settings: Settings, coordinators: Vec<Address>) -> Self {
+        debug_assert!(self.is_idle(), "it hands over between two calls");
         let has = match self {
-            Self::Queues(own) => own.into_holdings(),
-            Self::Locks(own) => own.into_holdings(),
+            Self::Queues(own) => own.has,
+            Self::Locks(own) => own.has,
         };
         Self::of(has, settings, coordinators)
     }
@@ -70,16 +71,16 @@ impl<S: LockingStore> Owner<S> {
     /// What it has.
     pub fn holdings(&self) -> &Holdings<S> {
         match self {
-            Self::Queues(own) => own.holdings(),
-            Self::Locks(own) => own.holdings(),
+            Self::Queues(own) => &own.has,
+            Self::Locks(own) => &own.has,
         }
     }
 
     /// What it has, to tell that of another schema.
     pub fn holdings_mut(&mut self) -> &mut Holdings<S> {
         match self {
-            Self::Queues(own) => own.holdings_mut(),
-            Self::Locks(own) => own.holdings_mut(),
+            Self::Queues(own) => &mut own.has,
+            Self::Locks(own) => &mut own.has,
         }
     }
 

@@ -50,7 +50,8 @@ pub struct Settings {
 
 /// A partition's owner that queues.
 pub struct Partition<S: Store> {
-    has: Holdings<S>,
+    /// see [`Holdings`]
+    pub(super) has: Holdings<S>,
     settings: Settings,
     /// by coordinator: what came before its turn; nothing where there is one
     batches: Vec<VecDeque<Batched<S::Multi>>>,
@@ -120,22 +121,6 @@ impl<S: Store> Partition<S> {
             coordinators,
             waits: false,
         }
-    }
-
-    /// What it has, to tell that of another schema.
-    pub fn holdings_mut(&mut self) -> &mut Holdings<S> {
-        &mut self.has
-    }
-
-    /// What it has.
-    pub fn holdings(&self) -> &Holdings<S> {
-        &self.has
-    }
-
-    /// What it has, for the next owner; no call is here.
-    pub fn into_holdings(self) -> Holdings<S> {
-        debug_assert!(self.is_idle(), "it hands over between two calls");
-        self.has
     }
 
     /// Whether nothing is here that has not ended.
