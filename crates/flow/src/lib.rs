@@ -3,9 +3,10 @@
 //! Role         the floor under engines whose threads talk: how they reach each other ([`mesh`]),
 //!              how they queue for what one of them owns ([`lock_space`]), where values of calls go
 //!              from one to another ([`cells`]), what a call is cut into ([`schedule`]), shared as
-//!              ([`shared_call`]) and undone by ([`part`]), who waits for whom ([`deadlock`]), and
-//!              what a protocol is written against ([`node`]) so that it runs on threads
-//!              ([`exchange`]) and in virtual time ([`virtual_time`]). Knows no engine
+//!              ([`shared_call`]) and undone by ([`part`]), how its results come together
+//!              ([`reply`]), who waits for whom ([`deadlock`]), and what a protocol is written
+//!              against ([`node`]) so that it runs on threads ([`exchange`]) and in virtual time
+//!              ([`virtual_time`]). Knows no engine
 //! Source       orthrus.txt 3.1 and 3.3 (message passing between threads), partitioned.txt 3.1,
 //!              lads.txt 3.3
 
@@ -21,6 +22,7 @@ pub mod lock_space;
 pub mod mesh;
 pub mod node;
 pub mod part;
+pub mod reply;
 pub mod roster;
 pub mod schedule;
 pub mod shared_call;

@@ -19,16 +19,16 @@ use hotrow_engine::protection::{Ahead, Within};
 use hotrow_engine::schema::Schema;
 use hotrow_log::position::Position;
 use hotrow_transaction::actions::{ActionProgram, Batch, CallRun};
-use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::compiled::CompiledProcedure;
-use hotrow_transaction::frame::{Frame, RowStore, StoredRows};
+use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
-use hotrow_transaction::outcome::{SqlError, Stop};
+use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::plan::{Granule, Plan};
 use hotrow_transaction::program::ROW_COUNT;
 
 use crate::cells::Cells;
 use crate::part::Part;
+use crate::reply::{Fault, Gathered, Returned};
 use crate::schedule::{Schedule, Step};
 use crate::world::World;
 
@@ -63,26 +63,17 @@ pub struct Outcome {
     /// the greatest position that it follows
     pub met: Position,
     /// rows that are returned, and what was said
-    pub rows: RowStore,
-    /// where they lie, by instance
-    pub returned: Vec<(u32, StoredRows)>,
+    pub returned: Returned,
     /// of a call that is not in parts: how many rows its last statement touched
     pub touched: i64,
-    /// what failed first in the procedure
-    pub fault: Option<Fault>,
+    /// what failed first in the procedure, and in which round
+    pub fault: Option<(Fault, u32)>,
 }
 
-/// A failure.
-#[derive(Debug)]
-pub struct Fault {
-    /// the instance that failed
-    pub instance: u32,
-    /// in which round
-    pub round: u32,
-    /// how
-    pub stop: Stop,
-    /// what went wrong, if that was an error
-    pub error: Option<SqlError>,
+impl AsRef<Returned> for Outcome {
+    fn as_ref(&self) -> &Returned {
+        &self.returned
+    }
 }
 
 impl Outcome {
@@ -90,7 +81,6 @@ impl Outcome {
     pub fn clear(&mut self) {
         self.changed = None;
         self.values.clear();
-        self.rows.clear();
         self.returned.clear();
         self.touched = 0;
         self.fault = None;
@@ -98,25 +88,18 @@ impl Outcome {
 
     /// The instance that failed; [`NONE`]: none has.
     pub fn failed(&self) -> u32 {
-        self.fault.as_ref().map_or(NONE, |fault| fault.instance)
+        self.fault.as_ref().map_or(NONE, |(fault, _)| fault.instance)
     }
 
     /// Notes a failure; the error is in the frame.
     pub fn fail(&mut self, (instance, round): (u32, u32), stop: Stop, frame: &mut Frame) {
-        let error = if stop == Stop::Error { frame.take_error() } else { None };
-        self.fault = Some(Fault { instance, round, stop, error });
+        self.fault = Some((Fault::of(instance, stop, frame), round));
     }
 
     /// Takes what a part has changed so far.
     pub fn take_changes(&mut self, part: &Part) {
         self.changed = part.hash;
         self.values.clone_from(&part.values);
-    }
-
-    /// Keeps the rows that an instance has returned.
-    pub fn keep_rows(&mut self, instance: u32, program: &Program, frame: &mut Frame) {
-        let rows = frame.keep_rows(program, &mut self.rows);
-        self.returned.push((instance, rows));
     }
 }
 
@@ -230,7 +213,9 @@ impl SharedCall {
                 let protection = Ahead(Within(batch.uses(action)));
                 let mut access = InPlace::resume(schema, scratch, protection);
                 match call.run(line, frame, &mut access, &mut values) {
-                    Ok(()) if call.returns(line) => outcome.keep_rows(line, call.code(line), frame),
+                    Ok(()) if call.returns(line) => {
+                        outcome.returned.keep(line, call.code(line), frame);
+                    }
                     Ok(()) => {}
                     Err(stop) => outcome.fail((line, round), stop, frame),
                 }
@@ -252,8 +237,8 @@ impl SharedCall {
         Effect::of_call(changed, &self.invocation)
     }
 
-    /// Takes what failed first in the procedure, if something has.
-    pub fn take_first_fault(&self) -> Option<Fault> {
+    /// Takes what failed first in the procedure, and in which round, if something has.
+    pub fn take_first_fault(&self) -> Option<(Fault, u32)> {
         let doers = 0..=self.doer_between();
         let first = doers.min_by_key(|&doer| self.outcome(doer).lock().failed())?;
         self.outcome(first).lock().fault.take()
@@ -264,9 +249,9 @@ impl SharedCall {
         !self.batch.calls().is_empty()
     }
 
-    /// Puts the result of a call that has committed into a frame; `places` is memory.
-    pub fn gather(&self, places: &mut Places, frame: &mut Frame) {
-        self.gather_rows(NONE, places, frame);
+    /// Puts the result of a call that has committed into a frame; `gathered` is memory.
+    pub fn gather(&self, gathered: &mut Gathered, frame: &mut Frame) {
+        self.gather_returned(NONE, gathered, frame);
         if self.is_in_parts() {
             self.run().tell_row_count(frame, &self.cells.of(self.doer_between() as u16));
         } else {
@@ -276,52 +261,32 @@ impl SharedCall {
         }
     }
 
-    /// Puts into a frame the rows that instances before one have returned, and what they said.
-    fn gather_rows(&self, before: u32, places: &mut Places, frame: &mut Frame) {
-        places.clear();
-        for doer in 0..=self.doer_between() {
-            let outcome = self.outcome(doer).lock();
-            let all = outcome.returned.iter().enumerate();
-            let all = all.map(|(at, &(instance, _))| (instance, doer, at));
-            places.extend(all.filter(|&(instance, ..)| instance < before));
-        }
-        places.sort_unstable();
+    /// Puts into a frame what instances before one have returned.
+    fn gather_returned(&self, before: u32, gathered: &mut Gathered, frame: &mut Frame) {
         frame.begin_result();
+        let outcomes = &self.outcomes[..=self.doer_between()];
+        gathered.gather(outcomes);
         let run = self.is_in_parts().then(|| self.run());
-        for &(instance, doer, at) in &*places {
-            let outcome = self.outcome(doer).lock();
-            let whole = &self.procedure().program;
-            let program = run.as_ref().map_or(whole, |run| run.code(instance));
-            frame.add_rows(program, &outcome.rows, &outcome.returned[at].1);
-        }
+        let whole = &self.procedure().program;
+        let program = |instance| run.as_ref().map_or(whole, |run| run.code(instance));
+        gathered.add(before, outcomes, program, frame);
     }
 
-    /// Puts into a frame what went wrong first, behind what was said before; whether something else
-    /// may have gone wrong before that, which was not tried. `was_asked` tells whether an owner was
-    /// asked for anything.
+    /// Puts into a frame what went wrong first, in this round, behind what was said before; whether
+    /// something else may have gone wrong before that, which was not tried. `was_asked` tells
+    /// whether an owner was asked for anything.
     pub fn gather_fault(
         &self,
-        fault: Fault,
+        (mut fault, round): (Fault, u32),
         was_asked: impl Fn(u16) -> bool,
-        places: &mut Places,
+        gathered: &mut Gathered,
         frame: &mut Frame,
     ) -> bool {
-        let Fault { instance, round, stop, error } = fault;
-        self.gather_rows(instance, places, frame);
-        tell_error(error, frame);
+        let instance = fault.instance;
+        self.gather_returned(instance, gathered, frame);
+        let stop = fault.tell(frame);
         self.is_in_parts()
             && matches!(stop, Stop::Error | Stop::OutOfMemory)
             && self.schedule.leaves_doubt(instance, round, was_asked)
-    }
-}
-
-/// Memory of [`SharedCall::gather`]: instance, who has its rows, and where.
-pub type Places = Vec<(u32, usize, usize)>;
-
-/// Puts an error into a frame, behind what was said there.
-pub fn tell_error(error: Option<SqlError>, frame: &mut Frame) {
-    if let Some(mut error) = error {
-        error.notices.splice(..0, frame.notices().iter().cloned());
-        frame.machine.error = Some(error);
     }
 }

@@ -28,7 +28,7 @@ use hotrow_flow::exchange::Exchange;
 use hotrow_flow::host;
 use hotrow_flow::intake::Intake;
 use hotrow_flow::node::Address;
-use hotrow_flow::shared_call::{self, tell_error};
+use hotrow_flow::reply::Gathered;
 use hotrow_log::position::Position;
 use hotrow_transaction::actions::{ActionPlanner, Batch, Wanted};
 use hotrow_transaction::outcome::Stop;
@@ -70,7 +70,7 @@ pub struct Home {
     visits: layout::Places,
     plans: PlanChooser,
     /// of a call whose rows are put together
-    places: shared_call::Places,
+    gathered: Gathered,
 }
 
 impl Home {
@@ -96,7 +96,7 @@ impl Home {
             watch: Stopwatch::default(),
             visits: layout::Places::new(),
             plans,
-            places: shared_call::Places::new(),
+            gathered: Gathered::default(),
         }
     }
 
@@ -290,22 +290,23 @@ impl Home {
         let (ended, doubt) = match flow.outcome {
             Outcome::Committed(position) => {
                 if !has_own_desk {
-                    call.gather(&mut self.places, &mut desk.frame);
+                    call.gather(&mut self.gathered, &mut desk.frame);
                 }
                 self.trace(body, &mut desk, position);
                 (Ok(()), false)
             }
             Outcome::Undone => {
-                let fault = call.take_first_fault().expect("it was undone because it has failed");
+                let mut fault =
+                    call.take_first_fault().expect("it was undone because it has failed");
                 // It may be run again.
                 desk.invocation.clone_from(&call.invocation);
-                let (stop, frame) = (fault.stop, &mut desk.frame);
+                let stop = fault.0.stop;
                 let doubt = if has_own_desk {
-                    tell_error(fault.error, frame);
+                    fault.0.tell(&mut desk.frame);
                     false
                 } else {
                     let was_asked = |hall| flow.reached().contains(&hall);
-                    call.gather_fault(fault, was_asked, &mut self.places, frame)
+                    call.gather_fault(fault, was_asked, &mut self.gathered, &mut desk.frame)
                 };
                 (Err(stop), doubt)
             }

@@ -70,7 +70,8 @@ impl Rows {
                 Ok(()) if has_desk => {}
                 Ok(()) => {
                     outcome.touched = frame.slot(ROW_COUNT).as_int();
-                    outcome.keep_rows(0, &body.call.procedure().program, frame);
+                    let program = &body.call.procedure().program;
+                    outcome.returned.keep(0, program, frame);
                 }
                 Err(stop) => outcome.fail((0, 0), stop, frame),
             }
@@ -103,7 +104,7 @@ impl Rows {
                 failed == NONE || step.stops_at.is_some_and(|at| at < failed)
             });
             body.note_failure(outcome.failed());
-            outcome.fault.as_ref().map_or(Ok(()), |fault| Err(fault.stop))
+            outcome.fault.as_ref().map_or(Ok(()), |(fault, _)| Err(fault.stop))
         });
         if ran.is_ok() {
             outcome.take_changes(&part);

@@ -13,15 +13,16 @@ use hotrow_engine::journal::Effect;
 use hotrow_engine::protection::Within;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::worker::Call;
+use hotrow_flow::reply::{Fault, Gathered};
 use hotrow_transaction::actions::{CallRun, FlatLeaf, FlatOutcomes};
 use hotrow_transaction::frame::{Frame, RowStore, StoredRows};
-use hotrow_transaction::outcome::{SqlError, Stop};
+use hotrow_transaction::outcome::Stop;
 use hotrow_transaction::program::ROW_COUNT;
 
 use crate::crew::Verdict;
 use crate::graph::{FlatValues, Graph, TAIL};
 use crate::habits::Habits;
-use crate::outbox::{Fault, Outbox, Returned};
+use crate::outbox::Outbox;
 use crate::programs::Programs;
 
 /// See the module. Memory is used again.
@@ -34,7 +35,7 @@ pub struct Conclusion {
     /// failed calls of which it is not known with which error they would have failed first
     doubts: Vec<u32>,
     rows: RowStore,
-    returned: Vec<(Returned, usize)>,
+    gathered: Gathered,
     lines: Vec<u32>,
 }
 
@@ -61,23 +62,23 @@ impl FlatOutcomes for Outcomes<'_> {
 enum CallEnd {
     /// its rows, and how many rows its last statement touched
     Done { rows: StoredRows, touched: Datum },
-    /// the instance that failed, why, and what went wrong
-    Failed { instance: u32, stop: Stop, error: Option<SqlError> },
+    /// what failed first
+    Failed(Fault),
 }
 
 impl CallEnd {
     /// The instance that failed, or [`NONE`].
     fn failed(&self) -> u32 {
         match self {
-            Self::Failed { instance, .. } => *instance,
+            Self::Failed(fault) => fault.instance,
             Self::Done { .. } => NONE,
         }
     }
 
     /// If it failed: a frame has what it said before the instance that failed.
-    fn said_before(&mut self, frame: &Frame) {
-        if let Self::Failed { error: Some(error), .. } = self {
-            error.notices.splice(..0, frame.notices().iter().cloned());
+    fn follow(&mut self, frame: &Frame) {
+        if let Self::Failed(fault) = self {
+            fault.follow(frame);
         }
     }
 }
@@ -107,21 +108,17 @@ impl Conclusion {
         self.hashes.resize(calls, None);
         self.doubts.clear();
         self.rows.clear();
-        self.returned.clear();
         let none = || CallEnd::Done { rows: StoredRows::default(), touched: Datum::int(0) };
         self.ends.resize_with(calls, none);
         for &(call, stop) in &remains.graph.refused {
-            self.ends[call as usize] = CallEnd::Failed { instance: 0, stop, error: None };
+            self.ends[call as usize] = CallEnd::Failed(Fault { instance: 0, stop, error: None });
         }
-        for (worker, outbox) in outboxes.iter().enumerate() {
-            self.gather(worker, &mut outbox.lock());
-        }
-        self.returned.sort_unstable_by_key(|(returned, _)| returned.instance);
-        let mut returned = 0;
+        outboxes.iter().for_each(|outbox| self.gather(&mut outbox.lock()));
+        self.gathered.gather(outboxes);
         for call in 0..calls as u32 {
             match remains.graph.flat_calls[call as usize] {
                 Some(actions) => self.end_flat(remains, call, actions),
-                None => self.end_one(remains, call, outboxes, &mut returned),
+                None => self.end_one(remains, call, outboxes),
             }
         }
     }
@@ -131,20 +128,18 @@ impl Conclusion {
         Effect::of_call(self.hashes[call], &graph.errands[call].invocation)
     }
 
-    fn gather(&mut self, worker: usize, outbox: &mut Outbox) {
+    fn gather(&mut self, outbox: &mut Outbox) {
         for changed in &outbox.changes {
             let hash = &mut self.hashes[changed.call as usize];
             *hash = Some(hash.unwrap_or(0).wrapping_add(changed.hash));
         }
-        for fault in outbox.faults.drain(..) {
-            let Fault { call, instance, stop, error } = fault;
+        for (call, fault) in outbox.faults.drain(..) {
             let end = &mut self.ends[call as usize];
-            if instance < end.failed() {
-                *end = CallEnd::Failed { instance, stop, error }; // I1
+            if fault.instance < end.failed() {
+                *end = CallEnd::Failed(fault); // I1
             }
         }
         self.doubts.append(&mut outbox.doubts);
-        self.returned.extend(outbox.returned.drain(..).map(|returned| (returned, worker)));
     }
 
     /// As [`Conclusion::end_one`], of a flat call.
@@ -163,10 +158,9 @@ impl Conclusion {
         }
         let mut outcomes = Outcomes { values: &flats, next: actions.0, failed };
         match flat.run_tail(invocation, frame, &mut outcomes) {
-            Err(_) if outcomes.next > failed => end.said_before(frame), // as it is known
+            Err(_) if outcomes.next > failed => end.follow(frame), // as it is known
             Err(stop) => {
-                let error = frame.take_error();
-                *end = CallEnd::Failed { instance: outcomes.next, stop, error };
+                *end = CallEnd::Failed(Fault::of(outcomes.next, stop, frame));
             }
             Ok(()) => {
                 debug_assert_eq!(outcomes.next, actions.1, "I2 of flat calls");
@@ -177,14 +171,8 @@ impl Conclusion {
         }
     }
 
-    /// Runs what is left of a call, and puts its rows together. `returned`: those of earlier calls.
-    fn end_one(
-        &mut self,
-        remains: &mut Remains<'_>,
-        number: u32,
-        outboxes: &[Latch<Outbox>],
-        returned: &mut usize,
-    ) {
+    /// Runs what is left of a call, and puts its rows together.
+    fn end_one(&mut self, remains: &mut Remains<'_>, number: u32, outboxes: &[Latch<Outbox>]) {
         let Remains { schema, programs, graph, worker, frame, scratch } = remains;
         let batch = &graph.batch;
         let call = &batch.calls()[number as usize];
@@ -206,31 +194,23 @@ impl Conclusion {
         let instances = batch.instances_of(call);
         run.begin(instances.start, frame);
         let mut values = graph.cells.of(*worker);
-        let mut add_rows = |frame: &mut Frame, before: u32| {
-            while let Some((rows, worker)) = self.returned.get(*returned)
-                && rows.instance < before
-            {
-                let store = &outboxes[*worker].lock().rows;
-                frame.add_rows(run.code(rows.instance), store, &rows.rows);
-                *returned += 1;
-            }
-        };
+        let gathered = &mut self.gathered;
+        let code = |instance| run.code(instance);
         for &line in &self.lines {
             if line > failed {
                 break;
             }
-            add_rows(frame, line);
+            gathered.add(line, outboxes, code, frame);
             let access = InPlace::resume(schema, scratch, Within(&[]));
             let mut access = access.with_hints(&graph.hints[run.keys(line)]);
             if let Err(stop) = run.run(line, frame, &mut access, &mut values) {
-                let error = frame.take_error();
-                *end = CallEnd::Failed { instance: line, stop, error };
+                *end = CallEnd::Failed(Fault::of(line, stop, frame));
                 break;
             }
         }
-        add_rows(frame, end.failed().min(instances.end));
-        end.said_before(frame);
-        add_rows(frame, instances.end);
+        gathered.add(end.failed().min(instances.end), outboxes, code, frame);
+        end.follow(frame);
+        gathered.pass(instances.end);
         if let CallEnd::Done { rows, touched } = end {
             run.tell_row_count(frame, &values);
             *touched = frame.slot(ROW_COUNT);
@@ -255,8 +235,8 @@ impl Conclusion {
         for (call, end) in self.ends.iter().enumerate() {
             match end {
                 CallEnd::Done { .. } => verdict.writes |= self.effect(call, graph) != Effect::Read,
-                CallEnd::Failed { stop, .. } => {
-                    verdict.defers |= *stop == Stop::Replan;
+                CallEnd::Failed(fault) => {
+                    verdict.defers |= fault.stop == Stop::Replan;
                     if may_have_written(call) {
                         verdict.must_go_back = true;
                         habits.goes_back(procedure(call));
@@ -284,10 +264,7 @@ impl Conclusion {
                 frame.set_slot(ROW_COUNT, *touched);
                 Ok(())
             }
-            CallEnd::Failed { stop, error, .. } => {
-                frame.machine.error = error.take();
-                Err(*stop)
-            }
+            CallEnd::Failed(fault) => Err(fault.tell(frame)),
         }
     }
 }

@@ -22,13 +22,14 @@ use hotrow_engine::planning;
 use hotrow_engine::protection::Within;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_flow::reply::Fault;
 use hotrow_transaction::actions::{CallRun, Simple};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::outcome::Stop;
 
 use crate::graph::{FlatValues, Graph};
 use crate::mail::{About, Mail, Message};
-use crate::outbox::{Changed, Fault, Outbox, Returned};
+use crate::outbox::{Changed, Outbox};
 use crate::programs::Programs;
 use crate::queue::Stands;
 
@@ -153,11 +154,7 @@ fn fail(
     frame: &mut Frame,
 ) {
     graph.fail(call, instance);
-    let error = match stop {
-        Stop::Error => frame.take_error(),
-        _ => None,
-    };
-    outbox.faults.push(Fault { call, instance, stop, error });
+    outbox.faults.push((call, Fault::of(instance, stop, frame)));
 }
 
 impl Executor {
@@ -489,8 +486,7 @@ impl Executor {
             let mut access = access.with_hints(&graph.hints[call.keys(line)]);
             match call.run(line, &mut self.frame, &mut access, &mut values) {
                 Ok(()) if call.returns(line) => {
-                    let rows = self.frame.keep_rows(call.code(line), &mut outbox.rows);
-                    outbox.returned.push(Returned { instance: line, rows });
+                    outbox.returned.keep(line, call.code(line), &mut self.frame);
                 }
                 Ok(()) => {}
                 Err(stop) => {

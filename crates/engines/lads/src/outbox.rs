@@ -4,8 +4,7 @@
 //!              and by whoever takes a batch back
 
 use hotrow_engine::in_place::Savepoint;
-use hotrow_transaction::frame::{RowStore, StoredRows};
-use hotrow_transaction::outcome::{SqlError, Stop};
+use hotrow_flow::reply::{Fault, Returned};
 
 /// See the module. Memory is used again.
 #[derive(Default, Debug)]
@@ -14,12 +13,10 @@ pub struct Outbox {
     pub begin: Savepoint,
     /// changes, in the order in which they were made
     pub changes: Vec<Changed>,
-    /// rows that calls return
-    pub rows: RowStore,
-    /// where they lie
-    pub returned: Vec<Returned>,
-    /// failures
-    pub faults: Vec<Fault>,
+    /// rows that calls return, and what they said
+    pub returned: Returned,
+    /// calls, and their failures
+    pub faults: Vec<(u32, Fault)>,
     /// calls that have failed, though something before that in the procedure, which may have failed
     /// first, could not be tried: the call's own changes were missing
     pub doubts: Vec<u32>,
@@ -39,33 +36,16 @@ pub struct Changed {
     pub hash: u64,
 }
 
-/// An instance has returned rows.
-#[derive(Clone, Debug)]
-pub struct Returned {
-    /// which
-    pub instance: u32,
-    /// in the store
-    pub rows: StoredRows,
-}
-
-/// An instance has failed.
-#[derive(Debug)]
-pub struct Fault {
-    /// its call
-    pub call: u32,
-    /// which
-    pub instance: u32,
-    /// how
-    pub stop: Stop,
-    /// what went wrong, if that was an error
-    pub error: Option<SqlError>,
+impl AsRef<Returned> for Outbox {
+    fn as_ref(&self) -> &Returned {
+        &self.returned
+    }
 }
 
 impl Outbox {
     /// Forgets everything, keeps the memory.
     pub fn clear(&mut self) {
         self.changes.clear();
-        self.rows.clear();
         self.returned.clear();
         self.faults.clear();
         self.doubts.clear();

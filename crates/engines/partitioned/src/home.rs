@@ -29,7 +29,7 @@ use hotrow_flow::exchange::Exchange;
 use hotrow_flow::host;
 use hotrow_flow::intake::Intake;
 use hotrow_flow::node::Address;
-use hotrow_flow::shared_call::{Fault, Places};
+use hotrow_flow::reply::Gathered;
 use hotrow_flow::world::World;
 use hotrow_log::position::Position;
 use hotrow_transaction::actions::{ActionPlanner, Batch, Wanted};
@@ -66,7 +66,7 @@ pub struct Home {
     /// for trial reads
     scratch: Scratch,
     /// of a call whose rows are put together
-    places: Places,
+    gathered: Gathered,
 }
 
 impl Home {
@@ -89,7 +89,7 @@ impl Home {
             unused: Vec::new(),
             planner: ActionPlanner::default(),
             batch: Batch::default(),
-            places: Places::new(),
+            gathered: Gathered::default(),
         }
     }
 
@@ -299,7 +299,9 @@ impl Home {
                 Some(fault) => {
                     // It may be run again.
                     call.invocation.clone_from(&multi.invocation);
-                    self.gather_fault(&multi, call, fault)
+                    let (stop, frame) = (fault.0.stop, &mut call.frame);
+                    let doubt = multi.gather_fault(fault, |_| true, &mut self.gathered, frame);
+                    (Err(stop), doubt)
                 }
                 None => unreachable!("a call is undone because a part has failed"),
             },
@@ -314,21 +316,8 @@ impl Home {
     /// Puts the result of a call that has committed into its frame.
     fn gather(&mut self, multi: &Multi, call: &mut Call, position: Position) {
         let frame = &mut call.frame;
-        multi.gather(&mut self.places, frame);
+        multi.gather(&mut self.gathered, frame);
         call.durable_in = position.epoch;
         self.committer.trace(position, &multi.invocation, multi.procedure(), frame);
-    }
-
-    /// Puts into a call's frame what went wrong; how it ended, and whether something else may have
-    /// gone wrong first (I2).
-    fn gather_fault(
-        &mut self,
-        multi: &Multi,
-        call: &mut Call,
-        fault: Fault,
-    ) -> (Result<(), Stop>, bool) {
-        let stop = fault.stop;
-        let doubt = multi.gather_fault(fault, |_| true, &mut self.places, &mut call.frame);
-        (Err(stop), doubt)
     }
 }

@@ -1,11 +1,14 @@
 //! The schemes on machines that are not there: the paper's microbenchmark in virtual time.
 //!
-//! Role         the experiments beside figures 4 to 7: this engine's own protocol with the costs of
-//!              table 2. Two partitions, a coordinator and 40 clients have a machine each. Calls
-//!              name the keys that they lock, and change nothing
-//! Costs        a fragment takes 45 us and its end 10, together t_mpC; reports and ends are 78 us
-//!              on their way, together the stall of t_mp - t_mpC = 156 us; locks add 13.2 %
-//! Source       partitioned.txt 5.1 to 5.4, and table 2
+//! Role         the experiments beside figures 4 to 8 and 10: this engine's own protocol with the
+//!              costs of table 2. Two partitions, a coordinator and 40 clients have a machine each.
+//!              Calls name what they lock, and change nothing
+//! Costs        a fragment takes 45 us and its end 10, together t_mpC; reports and ends on their
+//!              way, and what the coordinator does with both reports, together are the stall of
+//!              t_mp - t_mpC = 156 us; locks add 13.2 %
+//! Source       partitioned.txt 5.1 to 5.5, 6.4, and table 2
+
+pub mod tpcc;
 
 use std::sync::Arc;
 
@@ -17,6 +20,7 @@ use hotrow_transaction::granule::{LOCK_ID_STEP, LockMode, LockRequest};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
+use crate::model::{self, Costs, Mix, ModelScheme};
 use crate::protocol::coordinator::Coordinator;
 use crate::protocol::locking::{self, LockingStore, Locks};
 use crate::protocol::observed::Observed;
@@ -24,6 +28,7 @@ use crate::protocol::owner::{Owner, Settings};
 use crate::protocol::{
     Message, MultiCall, Section, SingleCall, Speculation, Steering, Store, Vote, partition,
 };
+use crate::simulation::tpcc::Tpcc;
 
 const PARTITIONS: u16 = 2;
 const COORDINATOR: Address = PARTITIONS;
@@ -38,6 +43,8 @@ const US: u64 = 1_000;
 /// Microseconds of the coordinator for each of a call's three messages: as much as saturates it
 /// where half of the calls are of both partitions (5.1).
 const COORDINATOR_US: u64 = 30;
+/// Microseconds from a fragment's end to what the coordinator has decided: t_mp - t_mpC.
+const STALL_US: u64 = 156;
 /// Seconds before anything is counted.
 const WARM_UP: f64 = 0.2;
 /// Calls that are counted in a second, about: an experiment's size is in calls.
@@ -64,10 +71,56 @@ impl Load {
     }
 }
 
+/// What a call does.
+pub struct Wanted {
+    /// what it locks, by partition; if there is something at one only, it is a call of that one
+    pub locks: [Vec<LockRequest>; PARTITIONS as usize],
+    /// how many
+    pub rounds: u32,
+    /// it fails, at the first of its partitions, when it begins
+    pub fails: bool,
+}
+
+/// Calls of clients, one after the other.
+pub trait Calls {
+    /// A client's next one.
+    fn next(&self, client: u32, random: &mut SmallRng) -> Wanted;
+}
+
+impl Calls for Load {
+    fn next(&self, client: u32, random: &mut SmallRng) -> Wanted {
+        let of_both = random.random_bool(self.multi);
+        let fails = random.random_bool(self.failing);
+        let pinned = self.conflicting > 0.0 && client < PARTITIONS.into();
+        let any = random.random_range(0..PARTITIONS);
+        let partition = if pinned { client as u16 } else { any };
+        let writes_hot = pinned || random.random_bool(self.conflicting);
+        let rounds = 1 + u32::from(of_both && random.random_bool(self.two_rounds));
+        let locks = std::array::from_fn(|at| {
+            let is_here = at == usize::from(partition);
+            let count = match (of_both, is_here) {
+                (true, _) => KEYS / 2,
+                (false, true) => KEYS,
+                (false, false) => 0,
+            };
+            let own = (0..count).map(|key| client * KEYS + key);
+            let hot = (writes_hot && is_here).then_some(HOT);
+            let keys = hot.into_iter().chain(own).take(count as usize);
+            keys.map(|key| lock(key, LockMode::Exclusive)).collect()
+        });
+        Wanted { locks, rounds, fails }
+    }
+}
+
+/// A lock of a key.
+fn lock(key: u32, mode: LockMode) -> LockRequest {
+    LockRequest::new((u64::from(key) + 1) * LOCK_ID_STEP, mode)
+}
+
 /// A call of one partition.
 struct Single {
     client: u32,
-    keys: Vec<u32>,
+    locks: Vec<LockRequest>,
     fails: bool,
 }
 
@@ -82,11 +135,7 @@ type Multi = Arc<Both>;
 
 struct Both {
     client: u32,
-    rounds: u32,
-    /// by partition
-    keys: [Vec<u32>; PARTITIONS as usize],
-    /// fails at the first partition
-    fails: bool,
+    wanted: Wanted,
 }
 
 impl MultiCall for Multi {
@@ -99,7 +148,7 @@ impl MultiCall for Multi {
     }
 
     fn participant(&self, at: usize) -> (u16, u32) {
-        (at as u16, self.rounds - 1)
+        (at as u16, self.wanted.rounds - 1)
     }
 }
 
@@ -109,14 +158,6 @@ type Told = Message<Single, Multi>;
 struct Keys {
     partition: u16,
     last: u64,
-}
-
-impl Keys {
-    fn lock(keys: &[u32], locks: &mut Vec<LockRequest>) {
-        let lock =
-            |key: &u32| LockRequest::new((u64::from(*key) + 1) * LOCK_ID_STEP, LockMode::Exclusive);
-        locks.extend(keys.iter().map(lock));
-    }
 }
 
 fn vote(fails: bool) -> Vote {
@@ -135,7 +176,7 @@ impl Store for Keys {
     }
 
     fn run_fragment(&mut self, call: &Multi, round: u32, (): &mut ()) -> Vote {
-        vote(call.fails && self.partition == 0 && round == 0)
+        vote(call.wanted.fails && self.partition == 0 && round == 0)
     }
 
     fn commit_single(&mut self, _: &mut Single, (): &(), met: Position) -> Option<Position> {
@@ -150,12 +191,12 @@ impl Store for Keys {
 
 impl LockingStore for Keys {
     fn locks_of_single(&mut self, call: &mut Single, locks: &mut Vec<LockRequest>) {
-        Self::lock(&call.keys, locks);
+        locks.extend_from_slice(&call.locks);
     }
 
     fn locks_of(&mut self, call: &Multi, round: u32, locks: &mut Vec<LockRequest>) {
         if round == 0 {
-            Self::lock(&call.keys[usize::from(self.partition)], locks);
+            locks.extend_from_slice(&call.wanted.locks[usize::from(self.partition)]);
         }
     }
 }
@@ -176,46 +217,35 @@ impl Steering for Clerk {
 }
 
 /// All clients, each with one call on its way.
-struct Clients {
+struct Clients<C> {
     random: SmallRng,
-    load: Load,
+    calls: C,
     ended: u64,
 }
 
-impl Clients {
+impl<C: Calls> Clients<C> {
     fn begin(&mut self, client: u32, ports: &mut impl Ports<Told, Section>) {
-        let Self { random, load, .. } = self;
-        let of_both = random.random_bool(load.multi);
-        let fails = random.random_bool(load.failing);
-        let conflicts = load.conflicting > 0.0;
-        let pinned = conflicts && client < PARTITIONS.into();
-        let any = random.random_range(0..PARTITIONS);
-        let partition = if pinned { client as u16 } else { any };
-        let writes_hot = pinned || random.random_bool(load.conflicting);
-        let keys = |at: u16, count: u32| {
-            let own = (0..count).map(|key| client * KEYS + key);
-            let hot = (writes_hot && at == partition).then_some(HOT);
-            hot.into_iter().chain(own).take(count as usize).collect()
-        };
-        if of_both {
-            let rounds = 1 + u32::from(random.random_bool(load.two_rounds));
-            let keys = [keys(0, KEYS / 2), keys(1, KEYS / 2)];
-            ports.send(COORDINATOR, Message::Begin(Arc::new(Both { client, rounds, keys, fails })));
-        } else {
-            let call = Single { client, keys: keys(partition, KEYS), fails };
-            ports.send(partition, Message::Single(call));
+        let mut wanted = self.calls.next(client, &mut self.random);
+        let mut places = (0..PARTITIONS).filter(|&at| !wanted.locks[usize::from(at)].is_empty());
+        match (places.next(), places.next()) {
+            (Some(only), None) => {
+                let locks = std::mem::take(&mut wanted.locks[usize::from(only)]);
+                let call = Single { client, locks, fails: wanted.fails };
+                ports.send(only, Message::Single(call));
+            }
+            _ => ports.send(COORDINATOR, Message::Begin(Arc::new(Both { client, wanted }))),
         }
     }
 }
 
 /// The nodes.
-enum Member {
+enum Member<C> {
     Partition(Owner<Keys>),
     Coordinator(Box<Coordinator<Clerk>>),
-    Clients(Clients),
+    Clients(Clients<C>),
 }
 
-impl Node for Member {
+impl<C: Calls> Node for Member<C> {
     type Message = Told;
     type Section = Section;
 
@@ -256,10 +286,11 @@ struct Table2 {
     coordinator: u64,
 }
 
-impl virtual_time::Costs<Member> for Table2 {
+impl<C: Calls> virtual_time::Costs<Member<C>> for Table2 {
     fn delay(&mut self, _: Address, _: Address, message: &Told) -> u64 {
         match message {
-            Message::Report(_) | Message::End(..) => 78 * US,
+            // The coordinator's work on both reports is a part of the stall that table 2 has.
+            Message::Report(_) | Message::End(..) => (STALL_US / 2 - self.coordinator) * US,
             _ => 20 * US,
         }
     }
@@ -285,7 +316,7 @@ impl virtual_time::Costs<Member> for Table2 {
 /// microseconds on each message; `measured` seconds, behind some to warm up.
 pub fn run(
     scheme: Settings,
-    load: Load,
+    calls: impl Calls,
     (coordinator, seed): (u64, u64),
     (warm, measured): (f64, f64),
 ) -> (f64, Observed) {
@@ -294,7 +325,7 @@ pub fn run(
         Member::Partition(Owner::new(number, scheme, vec![COORDINATOR], keys))
     };
     let own = Coordinator::new(0, (0..PARTITIONS).collect(), Clerk);
-    let clients = Clients { random: SmallRng::seed_from_u64(seed), load, ended: 0 };
+    let clients = Clients { random: SmallRng::seed_from_u64(seed), calls, ended: 0 };
     let others = [Member::Coordinator(Box::new(own)), Member::Clients(clients)];
     let nodes = (0..PARTITIONS).map(partition).chain(others).collect();
     let mut time = VirtualTime::new(nodes, Table2 { coordinator });
@@ -308,7 +339,7 @@ pub fn run(
 }
 
 /// Calls that have ended, and what nodes have seen of them.
-fn look(time: &VirtualTime<Member, Table2>) -> (u64, Observed) {
+fn look<C: Calls>(time: &VirtualTime<Member<C>, Table2>) -> (u64, Observed) {
     let (mut ended, mut sum) = (0, Observed::default());
     for node in time.nodes() {
         match node {
@@ -356,17 +387,68 @@ fn locking_always() -> Settings {
 /// Percent of calls of both partitions.
 const SHARES: [f64; 9] = [0.0, 2.0, 4.0, 8.0, 16.0, 30.0, 50.0, 75.0, 100.0];
 
-fn measure(options: &ExperimentOptions, all: &[Series]) -> Vec<Measured> {
+/// Calls a second of a scheme, in an experiment.
+fn rate(options: &ExperimentOptions, scheme: Settings, calls: impl Calls) -> f64 {
     let seconds = options.transactions as f64 / CALLS_PER_SECOND;
+    // Each home coordinates its own calls where nobody orders them: on 40 machines.
+    let coordinator = if matches!(scheme, Settings::Locks(_)) { 0 } else { COORDINATOR_US };
+    run(scheme, calls, (coordinator, options.seed), (WARM_UP, seconds)).0
+}
+
+fn measure(options: &ExperimentOptions, all: &[Series]) -> Vec<Measured> {
     let mut measured = Vec::new();
     for &(series, scheme, load) in all {
         for x in SHARES {
-            let scheme = scheme();
-            // Each home coordinates its own calls where nobody orders them: on 40 machines.
-            let coordinator = if matches!(scheme, Settings::Locks(_)) { 0 } else { COORDINATOR_US };
-            let (value, _) =
-                run(scheme, load(x / 100.0), (coordinator, options.seed), (WARM_UP, seconds));
+            measured.push(Measured { series, x, value: rate(options, scheme(), load(x / 100.0)) });
+        }
+    }
+    measured
+}
+
+/// The same as figure 4 for the schemes that the model knows, and what it expects of each.
+fn measure_beside_model(options: &ExperimentOptions) -> Vec<Measured> {
+    type Row = (&'static str, &'static str, fn() -> Settings, ModelScheme);
+    let rows: [Row; 4] = [
+        (
+            "speculation",
+            "model of speculation",
+            speculation,
+            ModelScheme::MultiPartitionSpeculation,
+        ),
+        ("local speculation", "model of local", local, ModelScheme::LocalSpeculation),
+        ("locking, always", "model of locking", locking_always, ModelScheme::Locking),
+        ("blocking", "model of blocking", blocking, ModelScheme::Blocking),
+    ];
+    let mut measured = Vec::new();
+    for (series, model, scheme, in_model) in rows {
+        for x in SHARES {
+            let value = rate(options, scheme(), Load::of_share(x / 100.0));
             measured.push(Measured { series, x, value });
+            let coordinator_us = 3.0 * COORDINATOR_US as f64;
+            let mix = Mix { coordinator_us, ..Mix::of_share(x / 100.0) };
+            let value = model::expected(in_model, &Costs::PAPER, &mix);
+            measured.push(Measured { series: model, x, value });
+        }
+    }
+    measured
+}
+
+/// Warehouses of figure 8.
+const WAREHOUSES: [u32; 6] = [2, 4, 8, 12, 16, 20];
+/// Nanoseconds until a call of both partitions that waits for a lock is taken to be in a circle.
+const TIME_OUT: u64 = 5_000 * US;
+
+fn measure_tpcc(options: &ExperimentOptions) -> Vec<Measured> {
+    type Row = (&'static str, fn() -> Settings);
+    let locking =
+        || Settings::Locks(locking::Settings { locks: Locks::Needed, time_out: TIME_OUT });
+    let rows: [Row; 3] =
+        [("speculation", speculation), ("blocking", blocking), ("locking", locking)];
+    let mut measured = Vec::new();
+    for (series, scheme) in rows {
+        for warehouses in WAREHOUSES {
+            let value = rate(options, scheme(), Tpcc { warehouses });
+            measured.push(Measured { series, x: warehouses.into(), value });
         }
     }
     measured
@@ -442,4 +524,12 @@ pub const EXPERIMENTS: &[Experiment] = &[
             ],
         )
     }),
+    Experiment {
+        name: "warehouses",
+        summary: "whom transactions of TPC-C meet, in virtual time (figure 8)",
+        x_axis: "warehouses",
+        unit: Unit::Throughput,
+        run: measure_tpcc,
+    },
+    experiment("model", "the schemes beside the model (figure 10)", measure_beside_model),
 ];

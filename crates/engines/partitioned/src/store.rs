@@ -163,7 +163,7 @@ impl Store for Rows {
                     match run_whole(schema, scratch, (bounds, &multi.plan), call) {
                         Ok(()) => {
                             outcome.touched = frame.slot(ROW_COUNT).as_int();
-                            outcome.keep_rows(0, program, frame);
+                            outcome.returned.keep(0, program, frame);
                         }
                         Err(stop) => outcome.fail((0, 1), stop, frame),
                     }
@@ -175,7 +175,7 @@ impl Store for Rows {
                     multi.run_steps((steps, round, doer), place, outcome, |_, _| true);
                 }
             }
-            outcome.fault.as_ref().map_or(Ok(()), |fault| Err(fault.stop))
+            outcome.fault.as_ref().map_or(Ok(()), |(fault, _)| Err(fault.stop))
         });
         outcome.take_changes(&part.changes);
         vote(ran)
