@@ -63,6 +63,11 @@ impl<T> Pool<T> {
         self.places.get_mut(at as usize)
     }
 
+    /// How many places there are, in use or given back: their numbers are below.
+    pub fn places(&self) -> u32 {
+        self.places.len() as u32
+    }
+
     /// Whether no place is in use.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -11,21 +11,47 @@
 //!
 //! Invariants   I1 as [`crate::node`]: messages from one node to another are taken in the order of
 //!              sending, since both ways keep it, and each pair of nodes uses one of them
-//!              I2 sending never waits
+//!              I2 sending never waits for a node
+//!              I3 what is sent together goes by inboxes, one of each thread, that are latched at
+//!              once, in ascending order: so in all of them groups stand in one order
 //! Bounds       as many messages as the nodes have on their way
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crossbeam_utils::CachePadded;
 use hotrow_base::clock::Ticks;
-use hotrow_base::sync::Spin;
+use hotrow_base::sync::{Latch, Spin};
 
 use crate::mesh::{Bed, Link, Receivers, Senders, Sleepers};
 use crate::node::{Address, Ports};
 
 /// Messages taken from a ring before the next one's turn comes.
 const BATCH: usize = 64;
+
+/// What was sent together, to nodes of one thread (I3).
+struct Inbox<M> {
+    messages: Latch<VecDeque<(Address, M)>>,
+    /// for who looks without the latch
+    has_some: AtomicBool,
+}
+
+impl<M> Default for Inbox<M> {
+    fn default() -> Self {
+        Self { messages: Latch::default(), has_some: AtomicBool::new(false) }
+    }
+}
+
+impl<M> Inbox<M> {
+    /// Relaxed: who sets it notifies the thread behind, and whoever sleeps looks behind the fence
+    /// of the notice; the messages are under the latch.
+    fn has_some(&self) -> bool {
+        self.has_some.load(Ordering::Relaxed)
+    }
+}
 
 /// One thread's place in the exchange of messages; see the module.
 pub struct Exchange<M> {
@@ -34,6 +60,8 @@ pub struct Exchange<M> {
     seats: Arc<[u16]>,
     senders: Senders<(Address, M)>,
     receivers: Receivers<(Address, M)>,
+    /// by thread
+    inboxes: Arc<[CachePadded<Inbox<M>>]>,
     /// for nodes of this thread
     here: VecDeque<(Address, M)>,
     bed: Bed,
@@ -51,6 +79,7 @@ impl<M: Send> Exchange<M> {
         let seats = Arc::<[u16]>::from(seats);
         let sleepers = Sleepers::new(all.len());
         let between = |from, to| (from != to).then_some(link);
+        let inboxes: Arc<[_]> = all.clone().map(|_| CachePadded::default()).collect();
         let (senders, receivers) = sleepers.connect(all.clone(), all, between);
         (0..threads)
             .zip(senders.into_iter().zip(receivers))
@@ -59,6 +88,7 @@ impl<M: Send> Exchange<M> {
                 seats: Arc::clone(&seats),
                 senders,
                 receivers,
+                inboxes: Arc::clone(&inboxes),
                 here: VecDeque::new(),
                 bed: sleepers.bed(thread.into(), spin),
                 began,
@@ -85,11 +115,33 @@ impl<M: Send> Exchange<M> {
         }
     }
 
+    /// Sends messages at one moment (I3), whatever the delays of links are.
+    pub fn send_together(&mut self, messages: &mut Vec<(Address, M)>) {
+        let Self { seats, inboxes, senders, thread: own, .. } = self;
+        let thread = |(to, _): &(Address, M)| seats[usize::from(*to)];
+        // Taken from the end: ascending, and each thread's in the order in which they are here.
+        messages.reverse();
+        messages.sort_by_key(|message| Reverse(thread(message)));
+        fill(inboxes, messages, &thread, &mut |to, count| {
+            if to != *own {
+                senders.note(to, count);
+            }
+        });
+    }
+
     /// Takes in what other threads have sent; how many messages that were.
     #[inline]
     pub fn fetch(&mut self) -> usize {
-        let Self { receivers, here, .. } = self;
-        receivers.receive(BATCH, |message| here.push_back(message))
+        let Self { receivers, here, inboxes, thread, .. } = self;
+        let inbox = &inboxes[usize::from(*thread)];
+        let mut together = 0;
+        if inbox.has_some() {
+            let mut messages = inbox.messages.lock();
+            inbox.has_some.store(false, Ordering::Relaxed); // under the latch
+            together = messages.len();
+            here.append(&mut messages);
+        }
+        together + receivers.receive(BATCH, |message| here.push_back(message))
     }
 
     /// The next message, and for which node of this thread it is.
@@ -99,7 +151,8 @@ impl<M: Send> Exchange<M> {
         self.here.pop_front()
     }
 
-    fn now(&self) -> u64 {
+    /// Nanoseconds since all threads of this exchange began.
+    pub fn now(&self) -> u64 {
         self.began.elapsed_nanos()
     }
 
@@ -148,11 +201,12 @@ impl<M: Send> Exchange<M> {
     /// `deadline`. What was sent has been published.
     pub fn wait(&mut self, deadline: Option<Ticks>, ready: impl Fn() -> bool) {
         let deadline = self.deadline(deadline);
-        let Self { bed, receivers, .. } = self;
+        let Self { bed, receivers, inboxes, thread, .. } = self;
+        let inbox = &inboxes[usize::from(*thread)];
         // One that comes meanwhile, and is there before the deadline, is to be slept for anew.
         let is_sooner = |due: Ticks| deadline.is_none_or(|deadline| due < deadline);
         let comes = |receivers: &mut Receivers<_>| {
-            !receivers.are_empty() || receivers.due().is_some_and(is_sooner)
+            inbox.has_some() || !receivers.are_empty() || receivers.due().is_some_and(is_sooner)
         };
         bed.wait(deadline, || comes(receivers) || ready());
     }
@@ -163,8 +217,9 @@ impl<M: Send> Exchange<M> {
         if self.deadline(None).is_some() {
             return false;
         }
-        let Self { bed, receivers, .. } = self;
-        bed.wait_elsewhere(|| !receivers.are_empty(), wait)
+        let Self { bed, receivers, inboxes, thread, .. } = self;
+        let inbox = &inboxes[usize::from(*thread)];
+        bed.wait_elsewhere(|| inbox.has_some() || !receivers.are_empty(), wait)
     }
 
     /// Tells others how this thread is called away from where it waits
@@ -172,6 +227,29 @@ impl<M: Send> Exchange<M> {
     pub fn set_bell(&self, ring: impl Fn() + Send + Sync + 'static) {
         self.bed.set_bell(Box::new(ring));
     }
+}
+
+/// Puts messages into the inboxes of their threads, those of the last message's thread first, and
+/// keeps its inbox latched until all others are filled (I3); `filled` is told whose was, and with
+/// how many. As deep as there are threads.
+fn fill<M>(
+    inboxes: &[CachePadded<Inbox<M>>],
+    messages: &mut Vec<(Address, M)>,
+    thread: &impl Fn(&(Address, M)) -> u16,
+    filled: &mut impl FnMut(u16, u64),
+) {
+    let Some(to) = messages.last().map(thread) else { return };
+    let inbox = &inboxes[usize::from(to)];
+    let mut latched = inbox.messages.lock();
+    let before = latched.len();
+    while let Some(message) = messages.pop_if(|message| thread(message) == to) {
+        latched.push_back(message);
+    }
+    let count = latched.len() - before;
+    inbox.has_some.store(true, Ordering::Relaxed); // under the latch
+    fill(inboxes, messages, thread, filled);
+    drop(latched);
+    filled(to, count as u64);
 }
 
 /// What a node of a thread sends by.
@@ -184,6 +262,10 @@ impl<M: Send, S> Ports<M, S> for NodePorts<'_, M> {
     #[inline]
     fn send(&mut self, to: Address, message: M) {
         self.exchange.send(to, message);
+    }
+
+    fn send_together(&mut self, messages: &mut Vec<(Address, M)>) {
+        self.exchange.send_together(messages);
     }
 
     #[inline]
@@ -231,6 +313,39 @@ mod tests {
         }
         assert_eq!(seen, (0..10).map(|message| (1, message)).collect::<Vec<_>>());
         assert_eq!((one.take_sent(), one.has_late()), (10, false));
+    }
+
+    #[test]
+    fn groups_stand_in_one_order_at_all_nodes() {
+        const GROUPS: u32 = 2_000;
+        let threads: Vec<_> = Exchange::connect(3, vec![0, 1, 2], Link::of(4), Spin::NONE);
+        let seen = thread::scope(|scope| {
+            let run = |(own, mut exchange): (u32, Exchange<u32>)| {
+                let (mut seen, mut group) = (Vec::new(), Vec::new());
+                let mut sent = 0;
+                // All three send groups to all three.
+                while seen.len() < 3 * GROUPS as usize {
+                    if sent < GROUPS {
+                        group.extend([2, 0, 1].map(|to| (to, own << 16 | sent)));
+                        exchange.send_together(&mut group);
+                        assert!(group.is_empty());
+                        sent += 1;
+                    }
+                    if exchange.fetch() == 0 && sent == GROUPS {
+                        exchange.wait(None, || false);
+                    }
+                    seen.extend(std::iter::from_fn(|| exchange.next()).map(|(_, message)| message));
+                }
+                assert_eq!(exchange.take_sent(), 2 * u64::from(GROUPS));
+                seen
+            };
+            let running: Vec<_> =
+                (0..).zip(threads).map(|thread| scope.spawn(move || run(thread))).collect();
+            let ends = running.into_iter().map(|thread| thread.join().expect("it ends"));
+            ends.collect::<Vec<_>>()
+        });
+        assert_eq!(seen[0], seen[1]);
+        assert_eq!(seen[0], seen[2]);
     }
 
     #[test]

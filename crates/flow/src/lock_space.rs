@@ -235,6 +235,44 @@ impl<W: Requester> LockSpace<W> {
         }
     }
 
+    /// What the locks of one that waits are called, if one is such.
+    pub fn find_waiter(&self, is_such: impl Fn(&W) -> bool) -> Option<u32> {
+        let waiter = |grant: &u32| self.grants[*grant].waiter.as_ref().is_some_and(&is_such);
+        (0..self.grants.places()).find(waiter) // none has a waiter that was given back
+    }
+
+    /// Tells what the locks of all are called who hold or await some; some more than once.
+    pub fn visit_grants(&self, mut visit: impl FnMut(u32)) {
+        for lock in 0..self.locks.places() {
+            let mut entry = self.locks[lock].first; // what was given back has none
+            while entry != NONE {
+                visit(self.entries[entry].grant);
+                entry = self.entries[entry].next;
+            }
+        }
+    }
+
+    /// Tells of all who wait: what their locks are called, who waits, and whose grant is right
+    /// before it in a queue. Where that one waits, too, it is behind all who are before it; where it
+    /// holds the lock, all other holders are told as well. Some may be told more than once.
+    pub fn visit_waits(&self, mut visit: impl FnMut(&W, u32)) {
+        // What was given back awaits nothing.
+        for at in 0..self.locks.places() {
+            let mut entry = self.locks[at].waiting;
+            let mut first = true;
+            while entry != NONE {
+                let Entry { grant, next, previous, .. } = self.entries[entry];
+                let waiter = self.grants[grant].waiter.as_ref().expect("it waits here");
+                let mut before = previous;
+                while before != NONE {
+                    visit(waiter, self.entries[before].grant);
+                    before = if first { self.entries[before].previous } else { NONE };
+                }
+                (entry, first) = (next, false);
+            }
+        }
+    }
+
     /// Whether an entry holds its lock: all that stand before the first that waits do.
     fn holds(&self, entry: u32) -> bool {
         let mut at = self.locks[self.entries[entry].lock].waiting;

@@ -330,6 +330,14 @@ impl<M> Senders<M> {
         lanes.map(|lane| lane.ring.used() + lane.late.len()).sum()
     }
 
+    /// Counts messages that went to reader number `to` by another way, and wakes it.
+    pub fn note(&mut self, to: u16, messages: u64) {
+        self.sent += messages;
+        if let Some(lane) = &self.lanes[usize::from(to)] {
+            self.sleepers.wake(lane.reader);
+        }
+    }
+
     /// Wakes all who read, message or not.
     pub fn wake_all(&self) {
         self.lanes.iter().flatten().for_each(|lane| self.sleepers.wake(lane.reader));

@@ -7,6 +7,8 @@
 //! Invariants   I1 messages of one node to another are taken in the order of sending; those of
 //!              different nodes in any order
 //!              I2 a node takes one message at a time, and never waits in it
+//!              I3 of messages that are [sent together](Ports::send_together), any two nodes take
+//!              those of any two senders in the same order. They may overtake what was sent alone
 
 /// A node's number in its mesh.
 pub type Address = u16;
@@ -39,6 +41,10 @@ pub trait Node {
 pub trait Ports<M, S> {
     /// Sends a message. Never waits.
     fn send(&mut self, to: Address, message: M);
+
+    /// Sends messages to different nodes at one moment (I3), and leaves none in the list. Never
+    /// waits for a node.
+    fn send_together(&mut self, messages: &mut Vec<(Address, M)>);
 
     /// The node's own address.
     fn own(&self) -> Address;

@@ -127,6 +127,11 @@ impl Schedule {
         owners.next().unwrap_or(BETWEEN)
     }
 
+    /// All actions, each with its round.
+    pub fn actions(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.steps.iter().map(|step| (step.round, step.action))
+    }
+
     /// What an owner has to do in a round, in its order.
     pub fn of_owner(&self, owner: u16, round: u32) -> &[Step] {
         &self.steps[self.range(owner, round)]

@@ -81,6 +81,7 @@ impl Outcome {
     pub fn clear(&mut self) {
         self.changed = None;
         self.values.clear();
+        self.met = Position::default();
         self.returned.clear();
         self.touched = 0;
         self.fault = None;

@@ -164,8 +164,8 @@ impl<N: Node, C: Costs<N>> VirtualTime<N, C> {
     fn act(&mut self, address: Address, wakes: bool) {
         let seat = &mut self.nodes[usize::from(address)];
         let (now, costs) = (self.now, &mut self.costs);
-        let mut ports =
-            Outgoing { own: address, now, spent: 0, costs, sent: Vec::new(), wake: None };
+        let sent = (Vec::new(), Vec::new());
+        let mut ports = Outgoing { own: address, now, spent: 0, costs, sent, wake: None };
         let acted = if wakes {
             seat.node.wake(&mut ports);
             true
@@ -185,18 +185,38 @@ impl<N: Node, C: Costs<N>> VirtualTime<N, C> {
             seat.wakes_at = Some(at.max(free));
             self.add(at.max(free), address, What::Wake);
         }
-        for (after, to, message) in sent {
-            let left = self.now + after;
-            let there = left + self.costs.delay(address, to, &message);
-            let last = self.links.entry((address, to)).or_default();
-            *last = there.max(*last); // I1
-            let there = *last;
+        let (alone, together) = sent;
+        for (after, to, message) in alone {
+            let there = self.arrival((address, to), self.now + after, &message);
             let number = self.add(there, to, What::Arrival);
             self.on_their_way.insert(number, message);
         }
+        for (after, group) in together {
+            // All of a group arrive when the last one does, so that groups stand in the order of
+            // these moments everywhere (I3 of the nodes).
+            let arrivals = group
+                .iter()
+                .map(|(to, message)| self.arrival((address, *to), now + after, message));
+            let there = arrivals.max().unwrap_or(self.now);
+            for (to, message) in group {
+                self.links.insert((address, to), there);
+                let number = self.add(there, to, What::Arrival);
+                self.on_their_way.insert(number, message);
+            }
+        }
         self.add(free, address, What::Free);
     }
+
+    /// When a message is there that leaves now (I1).
+    fn arrival(&mut self, link: (Address, Address), left: u64, message: &N::Message) -> u64 {
+        let there = left + self.costs.delay(link.0, link.1, message);
+        let last = self.links.entry(link).or_default();
+        *last = there.max(*last);
+        *last
+    }
 }
+
+type Sent<M> = (Vec<(u64, Address, M)>, Vec<(u64, Vec<(Address, M)>)>);
 
 /// What a node does in one go.
 struct Outgoing<'a, N: Node, C> {
@@ -204,14 +224,18 @@ struct Outgoing<'a, N: Node, C> {
     now: u64,
     spent: u64,
     costs: &'a mut C,
-    /// after how much work, to whom, what
-    sent: Vec<(u64, Address, N::Message)>,
+    /// after how much work, to whom, what; and what was sent together
+    sent: Sent<N::Message>,
     wake: Option<u64>,
 }
 
 impl<N: Node, C: Costs<N>> Ports<N::Message, N::Section> for Outgoing<'_, N, C> {
     fn send(&mut self, to: Address, message: N::Message) {
-        self.sent.push((self.spent, to, message));
+        self.sent.0.push((self.spent, to, message));
+    }
+
+    fn send_together(&mut self, messages: &mut Vec<(Address, N::Message)>) {
+        self.sent.1.push((self.spent, std::mem::take(messages)));
     }
 
     fn own(&self) -> Address {

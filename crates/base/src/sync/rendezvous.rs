@@ -7,7 +7,7 @@
 //! States
 //!
 //! ```text
-//!     parcel (one has it, and may change it) ──share(n)──▶ n shares (all read it)
+//!     parcel (one has it, and may change it) ──share(n)──▶ n shares (all read it) ⟲ another
 //!       ▲                                                     │ finish, one after the other
 //!       └─────────────────── the last of them gets it ────────┘
 //! ```
@@ -15,8 +15,10 @@
 //! Invariants   I1  there is either one parcel and no share, or no parcel and as many shares as the
 //!                  counter says
 //! Concurrency  counter -> set while there is no share (**Relaxed**: whatever hands shares to
-//!              others orders that); taken down with **AcqRel** as shares finish: all that others
-//!              have done with their shares comes before what the last one does with the parcel
+//!              others orders that); raised by who has a share, so that it cannot come to zero
+//!              meanwhile (**Relaxed**, as with an `Arc`); taken down with **AcqRel** as shares
+//!              finish: all that others have done with their shares comes before what the last one
+//!              does with the parcel
 //! Source       dora.txt 4.1.2: rendezvous points, whose counter is the number of actions that have
 //!              yet to report; who brings it to zero starts the next phase
 
@@ -100,6 +102,15 @@ impl<T> Drop for Parcel<T> {
 }
 
 impl<T> Share<T> {
+    /// Another share, for one who was not thought of when it was shared.
+    pub fn another(&self) -> Self {
+        // SAFETY: the content lives as long as this share does.
+        let content = unsafe { self.0.as_ref() };
+        let shares = content.shares.fetch_add(1, Ordering::Relaxed); // see the module
+        debug_assert!(shares > 0, "I1");
+        Self(self.0)
+    }
+
     /// Is done with it; the last one gets it.
     #[inline]
     pub fn finish(self) -> Option<Parcel<T>> {
@@ -148,6 +159,15 @@ pub struct Shares<T> {
 
 // SAFETY: as shares.
 unsafe impl<T: Send + Sync> Send for Shares<T> {}
+
+impl<T> Shares<T> {
+    /// Takes so many of them, or all, if there are no more.
+    pub fn take_off(&mut self, count: usize) -> Self {
+        let taken = count.min(self.left);
+        self.left -= taken;
+        Self { content: self.content, left: taken }
+    }
+}
 
 impl<T> Iterator for Shares<T> {
     type Item = Share<T>;

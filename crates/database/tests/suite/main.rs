@@ -15,6 +15,7 @@ mod definitions;
 mod durability;
 mod every_engine;
 mod explanations;
+mod flows;
 mod functions;
 mod interrupts;
 mod lifecycle;

@@ -44,7 +44,7 @@ const DEFINITIONS: [&str; 6] = [
 
 /// All ways in which engines run calls in parts on two threads.
 fn every_scheme(run: impl Fn(Config)) {
-    let schemes: [(&str, &[(&str, &str)]); 9] = [
+    let schemes: [(&str, &[(&str, &str)]); 11] = [
         ("partitioned", &[("scheme", "blocking"), ("partitions", "2")]),
         ("partitioned", &[("scheme", "local"), ("partitions", "2")]),
         ("partitioned", &[("scheme", "speculation"), ("partitions", "2")]),
@@ -54,6 +54,8 @@ fn every_scheme(run: impl Fn(Config)) {
         ("dora", &[("plans", "parallel")]),
         ("dora", &[("plans", "sequential"), ("executors", "4")]),
         ("dora", &[("spread", "tables")]),
+        ("dora", &[("enqueue", "latched"), ("executors", "4")]),
+        ("dora", &[("spread", "tables"), ("locks", "phase"), ("rebalance", "on")]),
     ];
     for (engine, settings) in schemes {
         println!("{engine}: {settings:?}");

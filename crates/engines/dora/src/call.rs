@@ -67,6 +67,12 @@ impl Body {
         *self.failed.get_mut() = NONE;
     }
 
+    /// Whether a doer has actions to run in a round.
+    pub fn has_round(&self, doer: usize, round: u32) -> bool {
+        let Self { how, call, .. } = self;
+        *how == How::InParts && !call.schedule.of_owner(call.participants[doer].0, round).is_empty()
+    }
+
     /// The first instance in the procedure of which it is known that it has failed; [`NONE`]: none.
     /// Others may not have heard of it yet, and do for nothing what comes behind it.
     pub fn failed(&self) -> u32 {

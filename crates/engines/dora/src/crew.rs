@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
-use hotrow_base::counters::PerWorker;
+use hotrow_base::counters::{Counter, PerWorker};
 use hotrow_base::sync::Latch;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::WorkerBooks;
@@ -15,9 +15,10 @@ use hotrow_transaction::compiled::CompiledProcedure;
 
 use crate::call::Body;
 use crate::layout::Layout;
-use crate::options::Settings;
+use crate::options::{Locks, Settings};
 use crate::plans::Plans;
-use crate::protocol::Message;
+use crate::protocol::hall::Looks;
+use crate::protocol::{Enqueue, Message};
 
 /// What threads tell each other.
 pub type Told = Message<Body>;
@@ -28,12 +29,27 @@ pub struct Crew {
     pub roster: Roster,
     /// the engine's settings
     pub settings: Settings,
-    /// what was made of the schema in force
-    layout: Latch<Option<Arc<Layout>>>,
+    /// what was made of the schema in force, and how many layouts there have been
+    layout: Latch<(Option<Arc<Layout>>, u64)>,
     /// by thread: what was waited for in its hall
     waits: Box<[CachePadded<Latch<WaitBook>>]>,
     /// by thread: the procedures that its home has run in sequence, and the share that aborts
     sequential: Box<[Latch<Vec<Sequential>>]>,
+    /// by thread
+    loads: Box<[Latch<Load>]>,
+    /// datasets that have moved since the engine began
+    moved: Counter,
+    /// by hall: requests in the last round of moves
+    shares: Latch<Vec<u64>>,
+}
+
+/// What a hall has been asked for.
+#[derive(Default)]
+struct Load {
+    /// the number of its layout
+    layout: u64,
+    /// by dataset: how often something in it was asked for, since the layout was made
+    asked: Vec<u64>,
 }
 
 /// A procedure that is run in sequence, and the share of its calls that abort.
@@ -45,12 +61,54 @@ impl Crew {
         let sequential = (0..roster.threads()).map(|_| Latch::default()).collect();
         let book = |_| CachePadded::new(Latch::new(WaitBook::new()));
         let waits = (0..roster.threads()).map(book).collect();
-        Self { roster, settings, layout: Latch::default(), waits, sequential }
+        let loads = (0..roster.threads()).map(|_| Latch::default()).collect();
+        Self {
+            roster,
+            settings,
+            layout: Latch::default(),
+            waits,
+            sequential,
+            loads,
+            moved: Counter::default(),
+            shares: Latch::default(),
+        }
     }
 
     /// Notes that somebody has waited in a thread's hall, so many nanoseconds.
     pub fn note_wait(&self, thread: u16, awaited: Awaited, nanos: u64) {
         self.waits[usize::from(thread)].lock().note(awaited, nanos);
+    }
+
+    /// Takes note of how often something was asked for in each dataset of a layout, in a thread's
+    /// hall.
+    pub fn note_load(&self, thread: u16, layout: u64, asked: &[u64]) {
+        let load = &mut *self.loads[usize::from(thread)].lock();
+        load.layout = layout;
+        load.asked.clear();
+        load.asked.extend_from_slice(asked);
+    }
+
+    /// How often something was asked for in each dataset of a layout, in all halls together.
+    pub fn asked(&self, layout: u64) -> Vec<u64> {
+        let mut sum = Vec::new();
+        for load in &self.loads {
+            let load = load.lock();
+            if load.layout == layout {
+                sum.resize(sum.len().max(load.asked.len()), 0);
+                sum.iter_mut().zip(&load.asked).for_each(|(sum, asked)| *sum += asked);
+            }
+        }
+        sum
+    }
+
+    /// Counts datasets that are told to move. Of one thread.
+    pub fn note_moves(&self, datasets: u64) {
+        self.moved.add(datasets);
+    }
+
+    /// Takes note of how the last requests were spread over halls, before datasets were moved.
+    pub fn note_shares(&self, shares: Vec<u64>) {
+        *self.shares.lock() = shares;
     }
 
     /// Takes note of what a thread's home has run in sequence.
@@ -68,6 +126,17 @@ impl Crew {
         self.roster.threads() + thread
     }
 
+    /// Who looks for circles of waiting, and how often, if there may be some.
+    pub fn looks(&self) -> Option<Looks> {
+        let Settings { enqueue, locks, rebalances, .. } = self.settings;
+        let every = match locks {
+            Locks::Phase => Looks::BY_ROUND,
+            Locks::Call if enqueue == Enqueue::Latched || rebalances => Looks::RARELY,
+            Locks::Call => return None,
+        };
+        Some(Looks { detector: self.hall(0), every })
+    }
+
     /// By address: the thread that hosts a node.
     pub fn seats(&self) -> Vec<u16> {
         let threads = self.roster.threads();
@@ -76,13 +145,14 @@ impl Crew {
 
     /// What is made of a schema; the first who asks makes it.
     pub fn layout(&self, schema: &Arc<Schema>) -> Arc<Layout> {
-        let mut known = self.layout.lock();
-        match &*known {
+        let (known, count) = &mut *self.layout.lock();
+        match known {
             Some(layout) if Arc::ptr_eq(&layout.world.schema, schema) => Arc::clone(layout),
             _ => {
+                *count += 1;
                 let Settings { executors, spread, .. } = self.settings;
                 let halls: Vec<_> = (0..self.roster.threads()).map(|own| self.hall(own)).collect();
-                let layout = Layout::new(Arc::clone(schema), executors, spread, &halls);
+                let layout = Layout::new(*count, Arc::clone(schema), (executors, spread), &halls);
                 Arc::clone(known.insert(Arc::new(layout)))
             }
         }
@@ -103,9 +173,27 @@ impl hotrow_engine::crew::Crew for Crew {
     }
 
     fn choice(&self) -> Option<String> {
-        if self.settings.plans != Plans::Chosen {
-            return None;
+        let mut told = Vec::new();
+        if self.settings.rebalances {
+            let (each, moved) = (self.settings.executors, self.moved.get());
+            let shares = self.shares.lock();
+            let all = shares.iter().sum::<u64>().max(1);
+            let shares = shares.iter().map(|share| format!("{} %", share * 100 / all));
+            let shares = shares.collect::<Vec<_>>().join(", ");
+            told.push(format!(
+                "executors: {each} a table, {moved} moves between threads; last requests: {shares}"
+            ));
         }
+        if self.settings.plans == Plans::Chosen {
+            told.push(self.plans());
+        }
+        (!told.is_empty()).then(|| told.join(". "))
+    }
+}
+
+impl Crew {
+    /// Which procedures' halls run one after the other.
+    fn plans(&self) -> String {
         let mut all = BTreeMap::<String, f64>::new();
         for sequential in &self.sequential {
             for (procedure, aborts) in sequential.lock().iter() {
@@ -115,11 +203,11 @@ impl hotrow_engine::crew::Crew for Crew {
             }
         }
         if all.is_empty() {
-            return Some("plans: all parallel, since few calls abort".to_owned());
+            return "plans: all parallel, since few calls abort".to_owned();
         }
         let told = all
             .iter()
             .map(|(name, aborts)| format!("{name}, of whose calls {:.1} % abort", aborts * 100.0));
-        Some(format!("plans: sequential for {}", told.collect::<Vec<_>>().join("; ")))
+        format!("plans: sequential for {}", told.collect::<Vec<_>>().join("; "))
     }
 }

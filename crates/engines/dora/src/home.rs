@@ -31,14 +31,15 @@ use hotrow_flow::node::Address;
 use hotrow_flow::reply::Gathered;
 use hotrow_log::position::Position;
 use hotrow_transaction::actions::{ActionPlanner, Batch, Wanted};
-use hotrow_transaction::outcome::Stop;
+use hotrow_transaction::outcome::{Conflict, Stop};
 use hotrow_transaction::routing::Lies;
 
 use crate::call::{Body, Bounds, Desk, How};
 use crate::crew::{Crew, Told};
-use crate::layout::{self, Layout};
+use crate::layout::{self, View};
+use crate::options::Locks;
 use crate::plans::PlanChooser;
-use crate::protocol::{self, Message, Outcome};
+use crate::protocol::{self, Enqueue, Message, Outcome, Start, send_starts};
 
 /// Calls fetched in a turn.
 const FETCHES_PER_TURN: usize = 4;
@@ -68,6 +69,11 @@ pub struct Home {
     /// of planning again
     watch: Stopwatch,
     visits: layout::Places,
+    rounds: layout::Rounds,
+    starts: Vec<Start>,
+    group: Vec<(Address, Told)>,
+    /// the youngest of its calls
+    last_age: u64,
     plans: PlanChooser,
     /// of a call whose rows are put together
     gathered: Gathered,
@@ -95,6 +101,10 @@ impl Home {
             batch: Batch::default(),
             watch: Stopwatch::default(),
             visits: layout::Places::new(),
+            rounds: layout::Rounds::new(),
+            starts: Vec::new(),
+            group: Vec::new(),
+            last_age: 0,
             plans,
             gathered: Gathered::default(),
         }
@@ -111,19 +121,22 @@ impl Home {
     }
 
     /// Fetches calls, and sends them off; how many. Called inside the gate.
-    pub fn fetch(&mut self, layout: &Arc<Layout>, exchange: &mut Exchange<Told>) -> usize {
+    pub fn fetch(&mut self, view: &View, exchange: &mut Exchange<Told>) -> usize {
         if !host::may_fetch(&self.crew.roster, &self.intake) {
             return 0;
         }
         for fetched in 0..FETCHES_PER_TURN {
             let step_budget = self.crew.roster.step_budget;
             let mut desk = self.free.pop().unwrap_or_else(|| Desk::new(Call::new(step_budget)));
-            if exchange.has_late() || !self.intake.fetch(&mut desk, &layout.world.schema) {
+            if exchange.has_late() || !self.intake.fetch(&mut desk, &view.world.schema) {
                 self.free.push(desk);
                 return fetched;
             }
             match desk.procedure {
-                Some(_) => self.send_planned(desk, false, layout, exchange),
+                Some(_) => {
+                    let age = self.new_age(exchange);
+                    self.send_planned((desk, age), false, view, exchange);
+                }
                 None => {
                     desk.finish_unknown(
                         self.intake.source(),
@@ -136,18 +149,24 @@ impl Home {
         FETCHES_PER_TURN
     }
 
+    /// That of a call that comes now: unlike any other's.
+    fn new_age(&mut self, exchange: &Exchange<Told>) -> u64 {
+        self.last_age = exchange.now().max(self.last_age + 1);
+        self.last_age * u64::from(self.crew.roster.threads()) + u64::from(self.number)
+    }
+
     fn new_flow(&mut self) -> Parcel<Flow> {
         let new = || Parcel::new(Flow::new(self.crew.home(self.number), Body::default()));
         self.unused.pop().unwrap_or_else(new)
     }
 
     /// The hall that a call will be in, as far as its parameters tell.
-    fn hall_of(&self, desk: &Call, layout: &Layout) -> Option<Address> {
+    fn hall_of(&self, desk: &Call, view: &View) -> Option<Address> {
         if self.crew.roster.threads() == 1 {
             return Some(self.crew.hall(0));
         }
-        match layout.world.place(&desk.invocation) {
-            Lies::In(range) => layout.hall_of_range(range.0),
+        match view.world.place(&desk.invocation) {
+            Lies::In(range) => view.hall_of_range(range.0),
             Lies::Anywhere | Lies::Unknown => None,
         }
     }
@@ -155,16 +174,16 @@ impl Home {
     /// Plans a call, and sends it off.
     fn send_planned(
         &mut self,
-        mut desk: Desk,
+        (mut desk, age): (Desk, u64),
         as_whole: bool,
-        layout: &Arc<Layout>,
+        view: &View,
         exchange: &mut Exchange<Told>,
     ) {
-        let schema = &layout.world.schema;
+        let schema = &view.world.schema;
         let own = self.crew.hall(self.number);
         let mut flow = self.new_flow();
-        let hall = self.hall_of(&desk, layout);
-        let Self { planner, batch, scratch, visits, watch, .. } = self;
+        let hall = self.hall_of(&desk, view);
+        let Self { planner, batch, scratch, visits, rounds, watch, crew, .. } = self;
         if let Some(hall) = hall {
             let planned = match desk.attempts {
                 0 => {
@@ -175,55 +194,58 @@ impl Home {
             };
             if let Err(stop) = planned {
                 self.unused.push(flow);
-                return self.end(desk, Err(stop), layout, exchange);
+                return self.end((desk, age), Err(stop), view, exchange);
             }
-            layout.visit_planned(&desk.plan, hall, &mut flow, visits);
+            view.visit_planned(&desk.plan, hall, &mut flow, visits);
             std::mem::swap(&mut flow.body.plan, &mut desk.plan);
             flow.body.how = How::AsWhole(Bounds::Plan);
         } else {
             let Call { invocation, frame, .. } = &mut *desk;
-            let call = (layout.world.program(invocation.procedure), &*invocation);
+            let call = (view.world.program(invocation.procedure), &*invocation);
             let mut access = TrialReads::new(schema, scratch);
             batch.clear();
             if let Err(stop) = planner.add(batch, Wanted::Actions, call, frame, &mut access) {
                 self.unused.push(flow);
-                return self.end(desk, Err(stop), layout, exchange);
+                return self.end((desk, age), Err(stop), view, exchange);
             }
-            layout.visit_planned(&batch.plan, own, &mut flow, visits);
-            let concern = |_: &_, plan: &_, used: &_| layout.hall_of(plan, used);
+            view.visit_planned(&batch.plan, own, &mut flow, visits);
+            let concern = |_: &_, plan: &_, used: &_| view.hall_of(plan, used);
             let several = flow.halls.len() > 1 && !as_whole;
-            keep_same(&mut flow.body.call.world, Some(&layout.world));
+            keep_same(&mut flow.body.call.world, Some(&view.world));
             if several && flow.body.call.lay_out(batch, 1, concern) {
                 flow.body.how = How::InParts;
+                if crew.settings.locks == Locks::Phase {
+                    view.visit_in_rounds(&mut flow, (visits, rounds));
+                }
             } else {
                 std::mem::swap(&mut flow.body.plan, &mut batch.plan);
                 flow.body.how = How::AsWhole(Bounds::Footprint);
             }
         }
-        self.send(flow, desk, layout, exchange);
+        self.send(flow, (desk, age), view, exchange);
     }
 
     /// Has a call run with all there is to itself.
-    fn send_alone(&mut self, desk: Desk, layout: &Arc<Layout>, exchange: &mut Exchange<Told>) {
+    fn send_alone(&mut self, desk: (Desk, u64), view: &View, exchange: &mut Exchange<Told>) {
         self.crew.roster.books_of(self.number).exclusive.increment();
         let mut flow = self.new_flow();
-        layout.visit_all(self.crew.hall(self.number), &mut flow, &mut self.visits);
+        view.visit_all(self.crew.hall(self.number), &mut flow, &mut self.visits);
         flow.body.how = How::AsWhole(Bounds::None);
-        self.send(flow, desk, layout, exchange);
+        self.send(flow, desk, view, exchange);
     }
 
     /// Sends a call off to the datasets that it visits.
     fn send(
         &mut self,
         mut flow: Parcel<Flow>,
-        mut desk: Desk,
-        layout: &Arc<Layout>,
+        (mut desk, age): (Desk, u64),
+        view: &View,
         exchange: &mut Exchange<Told>,
     ) {
         let Flow { halls, is_sequential, body, .. } = &mut *flow;
         let Body { call, how, .. } = body;
         std::mem::swap(&mut call.invocation, &mut desk.invocation);
-        keep_same(&mut call.world, Some(&layout.world));
+        keep_same(&mut call.world, Some(&view.world));
         keep_same(&mut call.procedure, desk.procedure.as_ref());
         if *how != How::InParts {
             call.batch.clear();
@@ -251,14 +273,23 @@ impl Home {
                 self.away[body.slot] = Some(desk);
             }
         }
+        (flow.age, flow.enqueue) = (age, self.crew.settings.enqueue);
+        flow.begin();
         self.out += 1;
-        exchange.send(first, Message::Ask(flow.share(count), 0));
+        if count == 1 && flow.enqueue == Enqueue::Forwarded && !flow.visits.is_empty() {
+            return exchange.send(first, Message::Ask(flow.share(1), 0));
+        }
+        // What locks nothing runs in its only hall.
+        let runs = |doer| flow.visits.is_empty() || flow.body.has_round(doer, 0);
+        let shares = flow.list_starts(0, runs, &mut self.starts);
+        let ports = &mut exchange.ports(self.crew.home(self.number));
+        send_starts(flow.share(shares), 0, &mut self.starts, &mut self.group, ports);
     }
 
     /// Takes a message.
-    pub fn take(&mut self, message: Told, layout: &Arc<Layout>, exchange: &mut Exchange<Told>) {
+    pub fn take(&mut self, message: Told, view: &View, exchange: &mut Exchange<Told>) {
         match message {
-            Message::Ended(flow) => self.take_end(flow, layout, exchange),
+            Message::Ended(flow) => self.take_end(flow, view, exchange),
             Message::Back(flow) => self.take_back(flow),
             _ => unreachable!("homes are told ends"),
         }
@@ -278,7 +309,7 @@ impl Home {
     }
 
     /// A call has ended.
-    fn take_end(&mut self, flow: Share<Flow>, layout: &Arc<Layout>, exchange: &mut Exchange<Told>) {
+    fn take_end(&mut self, flow: Share<Flow>, view: &View, exchange: &mut Exchange<Told>) {
         let body = &flow.body;
         let own = body.desk.lock().take();
         let has_own_desk = own.is_some();
@@ -287,6 +318,7 @@ impl Home {
             self.away[body.slot].take().expect("it was sent off from here")
         });
         let call = &body.call;
+        let age = flow.age;
         let (ended, doubt) = match flow.outcome {
             Outcome::Committed(position) => {
                 if !has_own_desk {
@@ -305,16 +337,20 @@ impl Home {
                     fault.0.tell(&mut desk.frame);
                     false
                 } else {
-                    let was_asked = |hall| flow.reached().contains(&hall);
+                    let was_asked = |hall| flow.has_reached(hall);
                     call.gather_fault(fault, was_asked, &mut self.gathered, &mut desk.frame)
                 };
                 (Err(stop), doubt)
+            }
+            Outcome::GaveWay => {
+                desk.invocation.clone_from(&call.invocation);
+                (Err(Stop::Conflict(Conflict::Victim)), false)
             }
         };
         if !has_own_desk {
             let has_aborted = matches!(ended, Err(Stop::Error | Stop::OutOfMemory));
             if self.plans.note(call.invocation.procedure, has_aborted) {
-                let schema = &layout.world.schema;
+                let schema = &view.world.schema;
                 let sequential = self.plans.sequential();
                 let named = sequential.map(|(id, aborts)| (schema.procedure(id).cloned(), aborts));
                 self.crew.note_plans(self.number, named.collect());
@@ -324,8 +360,8 @@ impl Home {
             self.take_back(flow);
         }
         match doubt {
-            true => self.send_planned(desk, true, layout, exchange), // I2
-            false => self.end(desk, ended, layout, exchange),
+            true => self.send_planned((desk, age), true, view, exchange), // I2
+            false => self.end((desk, age), ended, view, exchange),
         }
     }
 
@@ -338,13 +374,13 @@ impl Home {
     /// Tells the end of a call, or has it run again.
     fn end(
         &mut self,
-        mut desk: Desk,
+        (mut desk, age): (Desk, u64),
         ended: Result<(), Stop>,
-        layout: &Arc<Layout>,
+        view: &View,
         exchange: &mut Exchange<Told>,
     ) {
         let books = self.crew.roster.books_of(self.number);
-        match desk.after(ended, &layout.world.schema, &self.committer, books) {
+        match desk.after(ended, &view.world.schema, &self.committer, books) {
             Next::End(end) => {
                 if end.is_err() {
                     desk.durable_in = self.committer.entered();
@@ -352,10 +388,10 @@ impl Home {
                 desk.finish(end, self.intake.source(), books);
                 self.take_in(desk);
             }
-            Next::Alone => self.send_alone(desk, layout, exchange),
+            Next::Alone => self.send_alone((desk, age), view, exchange),
             Next::Again(_) => {
                 desk.attempts += 1;
-                self.send_planned(desk, false, layout, exchange);
+                self.send_planned((desk, age), false, view, exchange);
             }
         }
     }

@@ -26,6 +26,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod balance;
 pub mod call;
 pub mod crew;
 pub mod home;
@@ -59,8 +60,8 @@ pub const ENTRY: EngineEntry = EngineEntry {
     start,
     variants: &[
         &[("spread", "ranges")],
-        &[("executors", "4")],
-        &[("executors", "2"), ("spread", "tables")],
+        &[("executors", "4"), ("enqueue", "latched")],
+        &[("executors", "2"), ("spread", "tables"), ("locks", "phase"), ("rebalance", "on")],
     ],
     threads_min: 1,
     threads_max: None,

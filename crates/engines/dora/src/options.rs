@@ -8,6 +8,17 @@ use hotrow_engine::settings::Known;
 use crate::NAME;
 use crate::layout::Spread;
 use crate::plans::Plans;
+use crate::protocol::Enqueue;
+
+/// When a call asks for its locks.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Locks {
+    /// all with its first round: nobody waits in a circle
+    #[default]
+    Call,
+    /// with the first round that needs them, as in the paper
+    Phase,
+}
 
 /// All settings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,13 +29,22 @@ pub struct Settings {
     pub spread: Spread,
     /// whether a call's halls run side by side
     pub plans: Plans,
+    /// how locks are asked for
+    pub enqueue: Enqueue,
+    /// when
+    pub locks: Locks,
+    /// datasets move from busy threads to idle ones
+    pub rebalances: bool,
     /// calls that each thread has on their way at most
     pub in_flight: usize,
     /// how long each message to another thread is on its way, as if threads were far apart
     pub delay: Option<Duration>,
 }
 
-const KNOWN: Known = Known { engine: NAME, names: "delay_us, executors, in_flight, plans, spread" };
+const KNOWN: Known = Known {
+    engine: NAME,
+    names: "delay_us, enqueue, executors, in_flight, locks, plans, rebalance, spread",
+};
 const EXECUTORS_MAX: u16 = 64;
 const EXECUTORS: &str = "a whole number from 1 to 64";
 /// Calls wait for messages, not for a thread: more of them are on their way than it can run.
@@ -34,6 +54,12 @@ const IN_FLIGHT: &str = "a whole number from 1 to 4096";
 const DELAY_MAX: u64 = 1_000_000;
 const DELAYS: &str = "a whole number of microseconds from 0 to 1000000";
 const SPREADS: [(&str, Spread); 2] = [("ranges", Spread::Ranges), ("tables", Spread::Tables)];
+const ENQUEUES: [(&str, Enqueue); 2] =
+    [("forwarded", Enqueue::Forwarded), ("latched", Enqueue::Latched)];
+const LOCKS: [(&str, Locks); 2] = [("call", Locks::Call), ("phase", Locks::Phase)];
+const SWITCHES: [(&str, bool); 2] = [("off", false), ("on", true)];
+/// Executors a table for each thread, where they move: so many can be dealt out evenly.
+const EXECUTORS_TO_MOVE: u16 = 8;
 const PLANS: [(&str, Plans); 3] =
     [("chosen", Plans::Chosen), ("parallel", Plans::Parallel), ("sequential", Plans::Sequential)];
 
@@ -44,25 +70,38 @@ impl Settings {
     ///
     /// An unknown setting or value.
     pub fn read(options: &EngineOptions) -> Result<Self, OptionError> {
-        let executors = options.threads.clamp(1, EXECUTORS_MAX.into()) as u16;
-        let (spread, plans) = (Spread::default(), Plans::default());
-        let mut read = Self { executors, spread, plans, in_flight: IN_FLIGHT_USUAL, delay: None };
+        let mut executors = None;
+        let mut read = Self {
+            executors: 1,
+            spread: Spread::default(),
+            plans: Plans::default(),
+            enqueue: Enqueue::default(),
+            locks: Locks::default(),
+            rebalances: false,
+            in_flight: IN_FLIGHT_USUAL,
+            delay: None,
+        };
         KNOWN.read(&options.settings, |setting, value| {
             Some(match (setting, value) {
                 ("executors", _) => {
                     let number = value.parse().ok();
                     let fits = number.filter(|number| (1..=EXECUTORS_MAX).contains(number));
-                    fits.map(|number| read.executors = number).ok_or(EXECUTORS)
+                    fits.map(|number| executors = Some(number)).ok_or(EXECUTORS)
                 }
-                ("spread", name) => {
-                    let known = SPREADS.iter().find(|(known, _)| *known == name);
-                    known.map(|&(_, spread)| read.spread = spread).ok_or("ranges, tables")
+                ("spread", _) => one_of(&SPREADS, value)
+                    .map(|spread| read.spread = spread)
+                    .ok_or("ranges, tables"),
+                ("plans", _) => one_of(&PLANS, value)
+                    .map(|plans| read.plans = plans)
+                    .ok_or("chosen, parallel, sequential"),
+                ("enqueue", _) => one_of(&ENQUEUES, value)
+                    .map(|enqueue| read.enqueue = enqueue)
+                    .ok_or("forwarded, latched"),
+                ("locks", _) => {
+                    one_of(&LOCKS, value).map(|locks| read.locks = locks).ok_or("call, phase")
                 }
-                ("plans", name) => {
-                    let known = PLANS.iter().find(|(known, _)| *known == name);
-                    known
-                        .map(|&(_, plans)| read.plans = plans)
-                        .ok_or("chosen, parallel, sequential")
+                ("rebalance", _) => {
+                    one_of(&SWITCHES, value).map(|is_on| read.rebalances = is_on).ok_or("off, on")
                 }
                 ("in_flight", _) => {
                     let number = value.parse().ok();
@@ -77,6 +116,14 @@ impl Settings {
                 _ => return None,
             })
         })?;
+        let each = if read.rebalances { EXECUTORS_TO_MOVE } else { 1 };
+        let usual = options.threads.saturating_mul(each.into()).clamp(1, EXECUTORS_MAX.into());
+        read.executors = executors.unwrap_or(usual as u16);
         Ok(read)
     }
+}
+
+/// What a word stands for.
+fn one_of<T: Copy>(all: &[(&str, T)], word: &str) -> Option<T> {
+    all.iter().find(|(known, _)| *known == word).map(|&(_, meant)| meant)
 }

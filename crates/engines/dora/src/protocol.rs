@@ -13,14 +13,20 @@
 //!                                           ─Ended─▶ home
 //! ```
 //!
-//! Invariants   I1 a call visits halls in ascending order, and the datasets of each in ascending
-//!              order, and goes on when it holds what it asked for: so nobody waits in a circle
-//!              I2 a round begins when all of the round before have met. So when the first one has,
-//!              the call holds all its locks
+//! Invariants   I1 where requests are forwarded, a call visits halls in ascending order, and the
+//!              datasets of each in ascending order, and goes on when it holds what it asked for;
+//!              where they are latched, all that it asks for in a round enters all queues at one
+//!              moment. So while it asks in one round only, and datasets stay where they are, nobody
+//!              waits in a circle; else halls report who waits, and the youngest of a circle gives
+//!              way
+//!              I2 a round begins when all of the round before have met. So when the last one that
+//!              locks something has, the call holds all its locks
 //!              I3 locks are held until the call is committed or undone
-//! Source       dora.txt 4.1.2 and 4.1.3. We differ: a call's locks are known from its plan, and
-//!              are all asked for with the first phase; and a request is handed from executor to
-//!              executor in place of latching several queues at once (4.2.3)
+//!              I4 what a call locks of a dataset lies in the dataset, wherever that is; what it
+//!              runs, it runs in the hall where the dataset was when the call was planned
+//! Source       dora.txt 4.1.2, 4.1.3 and 4.2.3. We differ: a call's locks are known from its plan,
+//!              so that all may be asked for with the first phase; and a request may be handed from
+//!              executor to executor in place of latching several queues at once
 
 pub mod dataset;
 pub mod hall;
@@ -29,51 +35,130 @@ pub mod hall;
 mod tests;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use hotrow_base::pool::NONE;
 use hotrow_base::sync::rendezvous::{Parcel, Share, Shares};
+use hotrow_flow::deadlock::reports::Wait;
 use hotrow_flow::node::{Address, Ports};
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::LockRequest;
+
+use self::dataset::Dataset;
+use self::hall::Asker;
+
+/// How what a call locks in a round is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Enqueue {
+    /// hall by hall, dataset by dataset: each when all before are held
+    #[default]
+    Forwarded,
+    /// everywhere at one moment, as the paper latches all queues
+    Latched,
+}
 
 /// A call on its way, in the hands of one, or shared by several.
 pub struct Flow<B> {
     /// to whom its end is told
     pub home: Address,
+    /// lower for older, unlike any other's; it keeps it when it gives way
+    pub age: u64,
+    /// how it asks for locks
+    pub enqueue: Enqueue,
     /// what it locks, dataset by dataset
     pub locks: Vec<LockRequest>,
-    /// hall by hall, in ascending order (I1)
+    /// round by round, and hall by hall in each, in ascending order (I1)
     pub visits: Vec<Visit>,
-    /// the halls that these are in, each once; its *doers* are numbered as they stand here
+    /// the halls that it is in, each once, ascending; its *doers* are numbered as they stand here
     pub halls: Vec<Address>,
-    /// its halls run the first round one after the other: whoever fails has nobody behind him run
+    /// its halls run each round one after the other: whoever fails has nobody behind him run
     /// anything in vain (4.2.4, DORA-S)
     pub is_sequential: bool,
-    /// how many of its halls have locked what it locks there
-    reached: AtomicU16,
+    /// by doer
+    doers: Vec<Doer>,
+    /// it is in a circle of waiting
+    gives_way: AtomicBool,
     /// how it has ended: set by who decides it, alone
     pub outcome: Outcome,
     /// what its store knows of it
     pub body: B,
 }
 
+/// What a hall knows of its part of a call. Messages order what others see of it.
+#[derive(Default)]
+struct Doer {
+    /// datasets of the round in which it has not all it wants yet
+    missing: AtomicU32,
+    /// it has asked for something, or run something
+    is_reached: AtomicBool,
+}
+
+impl Doer {
+    fn reach(&self) {
+        self.is_reached.store(true, Ordering::Relaxed); // see the struct
+    }
+
+    fn is_reached(&self) -> bool {
+        self.is_reached.load(Ordering::Relaxed)
+    }
+
+    /// It asks in so many datasets at once.
+    fn expect(&self, datasets: u32) {
+        self.missing.store(datasets, Ordering::Relaxed); // only its hall reads and writes it
+    }
+
+    /// It has what it wants in one of them; in how many it has not.
+    fn note_held(&self) -> u32 {
+        let missing = self.missing.load(Ordering::Relaxed) - 1; // as above
+        self.missing.store(missing, Ordering::Relaxed);
+        missing
+    }
+}
+
 impl<B> Flow<B> {
     /// One that has nothing to do yet.
     pub fn new(home: Address, body: B) -> Self {
-        let (locks, visits, halls) = (Vec::new(), Vec::new(), Vec::new());
-        let (is_sequential, reached, outcome) = (false, AtomicU16::new(0), Outcome::Undone);
-        Self { home, locks, visits, halls, is_sequential, reached, outcome, body }
+        Self {
+            home,
+            age: 0,
+            enqueue: Enqueue::Forwarded,
+            locks: Vec::new(),
+            visits: Vec::new(),
+            halls: Vec::new(),
+            is_sequential: false,
+            doers: Vec::new(),
+            gives_way: AtomicBool::new(false),
+            outcome: Outcome::Undone,
+            body,
+        }
     }
 
-    /// Notes that a doer, behind all before him, has locked what is locked in his hall.
-    fn reach(&self, doer: usize) {
-        // Messages order it: the next doer's is sent behind it, and all finish behind their own.
-        self.reached.store(doer as u16 + 1, Ordering::Relaxed);
+    /// Makes ready to be sent off, when it is known what it locks.
+    pub fn begin(&mut self) {
+        self.doers.clear();
+        self.doers.resize_with(self.halls.len(), Doer::default);
+        *self.gives_way.get_mut() = false;
+        self.visits.iter_mut().for_each(|visit| *visit.grant.get_mut() = NOT_HELD);
     }
 
-    /// The halls that have locked something.
-    pub fn reached(&self) -> &[Address] {
-        &self.halls[..self.reached.load(Ordering::Relaxed).into()] // as above
+    /// Whether a hall has asked for something, or run something.
+    pub fn has_reached(&self, hall: Address) -> bool {
+        self.doers[self.doer(hall)].is_reached()
+    }
+
+    /// The halls of which that is so.
+    pub fn reached(&self) -> impl Iterator<Item = Address> {
+        self.halls.iter().copied().filter(|&hall| self.has_reached(hall))
+    }
+
+    /// Whether it is told to give way.
+    pub fn gives_way(&self) -> bool {
+        self.gives_way.load(Ordering::Relaxed) // a hint, until all have met: see `Parcel`
+    }
+
+    /// Has it give way.
+    fn give_way(&self) {
+        self.gives_way.store(true, Ordering::Relaxed); // as above
     }
 
     /// What is locked in a dataset.
@@ -82,35 +167,134 @@ impl<B> Flow<B> {
         &self.locks[start as usize..end as usize]
     }
 
+    /// The visits of a round, by number.
+    fn visits_in(&self, round: u32) -> Range<usize> {
+        let start = self.visits.partition_point(|visit| visit.round < round);
+        let end = self.visits.partition_point(|visit| visit.round <= round);
+        start..end
+    }
+
     /// The number of a hall among the doers.
     pub fn doer(&self, hall: Address) -> usize {
         self.halls.iter().position(|&own| own == hall).expect("it is asked where it has data")
+    }
+
+    /// How its requests of a round are asked for: those of halls that run one after the other are
+    /// handed on.
+    fn enqueues(&self) -> Enqueue {
+        if self.is_sequential { Enqueue::Forwarded } else { self.enqueue }
+    }
+
+    /// Lists whom a round begins with, and how; how many shares that takes. `runs` tells whether a
+    /// doer has something to run in it.
+    pub fn list_starts(
+        &self,
+        round: u32,
+        runs: impl Fn(usize) -> bool,
+        starts: &mut Vec<Start>,
+    ) -> usize {
+        starts.clear();
+        let visits = self.visits_in(round);
+        let all = &self.visits[visits.clone()];
+        let mut shares = 0;
+        for (doer, &hall) in self.halls.iter().enumerate() {
+            let asks = all.iter().filter(|visit| visit.hall == hall).count();
+            match (asks, self.enqueues()) {
+                (0, _) if runs(doer) => {
+                    shares += 1;
+                    starts.push(Start { hall, shares: 1, how: How::Run });
+                }
+                (0, _) => {}
+                (_, Enqueue::Latched) => {
+                    shares += asks;
+                    starts.push(Start { hall, shares: asks, how: How::Lock });
+                }
+                (_, Enqueue::Forwarded) => shares += 1,
+            }
+        }
+        if let Some(first) = all.first().filter(|_| self.enqueues() == Enqueue::Forwarded) {
+            let halls = self.halls.iter();
+            let asking = halls.filter(|&&hall| all.iter().any(|visit| visit.hall == hall)).count();
+            let how = How::Ask(visits.start as u32);
+            starts.push(Start { hall: first.hall, shares: asking, how });
+        }
+        shares
+    }
+}
+
+/// Where a round begins; see [`Flow::list_starts`].
+pub struct Start {
+    hall: Address,
+    shares: usize,
+    how: How,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    Ask(u32),
+    Lock,
+    Run,
+}
+
+/// Has a round begin as it was listed; `group` is memory.
+pub fn send_starts<B>(
+    mut shares: Shares<Flow<B>>,
+    round: u32,
+    starts: &mut Vec<Start>,
+    group: &mut Vec<(Address, Message<B>)>,
+    ports: &mut impl Outside<B>,
+) {
+    for Start { hall, shares: count, how } in starts.drain(..) {
+        let mut own = shares.take_off(count);
+        match how {
+            How::Ask(visit) => ports.send(hall, Message::Ask(own, visit)),
+            How::Lock => group.push((hall, Message::Lock(own, round))),
+            How::Run => {
+                let share = own.next().expect("there is one for each");
+                ports.send(hall, Message::Run(share, round));
+            }
+        }
+    }
+    match group.len() {
+        0 => {}
+        1 => group.drain(..).for_each(|(hall, message)| ports.send(hall, message)),
+        _ => ports.send_together(group),
     }
 }
 
 /// What a call locks of a dataset.
 #[derive(Debug)]
 pub struct Visit {
+    /// in which round
+    pub round: u32,
     /// the dataset
     pub dataset: u16,
-    /// where it is
+    /// where it was when the call was planned (I4)
     pub hall: Address,
     /// it is to have all of it to itself
     pub whole: bool,
     /// which of the call's locks
     pub locks: Range<u32>,
-    /// what these are called there, when it holds them
+    /// what these are called there, when it holds them or waits for them
     grant: AtomicU32,
 }
 
+/// In place of a grant: it holds nothing, or all of the dataset.
+const NOT_HELD: u32 = NONE;
+const WHOLE: u32 = NONE - 1;
+
 impl Visit {
     /// One that is to come.
-    pub fn new(dataset: u16, hall: Address, whole: bool, locks: Range<u32>) -> Self {
-        Self { dataset, hall, whole, locks, grant: AtomicU32::new(0) }
+    pub fn new(
+        (round, hall, dataset): (u32, Address, u16),
+        whole: bool,
+        locks: Range<u32>,
+    ) -> Self {
+        Self { round, dataset, hall, whole, locks, grant: AtomicU32::new(NOT_HELD) }
     }
 
     fn grant(&self) -> u32 {
-        self.grant.load(Ordering::Relaxed) // only the dataset's hall reads and writes it
+        self.grant.load(Ordering::Relaxed) // only where the dataset is it is read and written
     }
 
     fn set_grant(&self, grant: u32) {
@@ -125,6 +309,8 @@ pub enum Outcome {
     Committed(Position),
     /// nothing of it remains
     Undone,
+    /// nor of this one, which was in a circle of waiting, and comes again
+    GaveWay,
 }
 
 /// The data of a hall, and how calls run on it.
@@ -141,7 +327,7 @@ pub trait Store {
     /// A call has waited for a lock here, so many nanoseconds.
     fn note_wait(&mut self, flow: &Flow<Self::Body>, lock: u64, nanos: u64);
 
-    /// A doer holds all that it locks here, and follows everybody up to `met`.
+    /// A doer holds what it has asked for, and follows everybody up to `met`.
     fn meet(&mut self, flow: &Flow<Self::Body>, doer: usize, met: Position);
 
     /// Runs what a doer has to do in a round. If it fails, the call knows why.
@@ -160,13 +346,22 @@ pub trait Store {
 
     /// Makes a doer's changes final, or takes them back, as the outcome says.
     fn end(&mut self, flow: &Flow<Self::Body>, doer: usize);
+
+    /// The hall in which a dataset is before it is moved.
+    fn first_hall(&self, dataset: u16) -> Address;
+
+    /// A dataset has moved from here to another hall: calls that are planned from now on go there.
+    fn note_move(&mut self, dataset: u16, to: Address);
 }
 
 /// All that nodes tell each other.
 pub enum Message<B> {
-    /// to a hall: lock from this dataset on, and run the first round. Shares for it and for the
-    /// halls behind it
+    /// to a hall: lock from this dataset on, one after the other, and run the round. Shares for it
+    /// and for the halls behind it
     Ask(Shares<Flow<B>>, u32),
+    /// to a hall: lock in all datasets of this round that are there, each with a share, and run the
+    /// round when all of that is held
+    Lock(Shares<Flow<B>>, u32),
     /// to a hall: run this round
     Run(Share<Flow<B>>, u32),
     /// to a hall: it has ended
@@ -175,6 +370,20 @@ pub enum Message<B> {
     Ended(Share<Flow<B>>),
     /// to a home: so have all who worked on it
     Back(Parcel<Flow<B>>),
+    /// to a hall that has a dataset by now: ask for what this one locks of it
+    Visit(Box<Asker<B>>),
+    /// to the hall that runs it: this one holds it, or gives way
+    Visited(Box<Asker<B>>),
+    /// to a hall that has a dataset by now: this visit has ended
+    Leave(Share<Flow<B>>, u32),
+    /// to the hall that looks for circles: who waits for whom in a hall
+    Waits(Address, Vec<Wait>),
+    /// to a hall: the call of this age is in a circle
+    GiveWay(u64),
+    /// to a hall: of the layout with this number, move a dataset to another hall
+    Yield(u64, u16, Address),
+    /// to a hall: it has this dataset from now on, with all who have locked something in it
+    Move(u64, u16, Box<Dataset<Asker<B>>>),
 }
 
 /// The ports of a node of this protocol.

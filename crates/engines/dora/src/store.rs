@@ -11,6 +11,7 @@ use hotrow_engine::protection::{Alone, Planned};
 use hotrow_engine::schema::Schema;
 use hotrow_engine::waits::{Awaited, Party};
 use hotrow_flow::clerk::Clerk;
+use hotrow_flow::node::Address;
 use hotrow_flow::part::PartRunner;
 use hotrow_log::position::Position;
 use hotrow_transaction::frame::Frame;
@@ -89,10 +90,7 @@ impl Rows {
         let Self { layout, runner, .. } = self;
         let (call, schema) = (&body.call, &layout.world.schema);
         let outcome = &mut *call.outcome(doer).lock();
-        let mut part = match round {
-            0 => runner.begin(),
-            _ => body.parts[doer].lock().take().expect("it has begun"),
-        };
+        let mut part = body.parts[doer].lock().take().unwrap_or_else(|| runner.begin());
         let steps = call.schedule.of_owner(call.participants[doer].0, round);
         let ran = runner.run(schema, &mut part, |scratch, frame| {
             let place = (&**schema, scratch, frame);
@@ -117,8 +115,7 @@ impl Store for Rows {
     type Body = Body;
 
     fn has_round(&self, flow: &Flow<Body>, doer: usize, round: u32) -> bool {
-        let Body { how, call, .. } = &flow.body;
-        *how == How::InParts && !call.schedule.of_owner(call.participants[doer].0, round).is_empty()
+        flow.body.has_round(doer, round)
     }
 
     fn last_round(&self, flow: &Flow<Body>) -> u32 {
@@ -132,7 +129,8 @@ impl Store for Rows {
     }
 
     fn meet(&mut self, flow: &Flow<Body>, doer: usize, met: Position) {
-        flow.body.call.outcome(doer).lock().met = met;
+        let follows = &mut flow.body.call.outcome(doer).lock().met;
+        *follows = met.max(*follows);
     }
 
     fn run(&mut self, flow: &Flow<Body>, doer: usize, round: u32) {
@@ -174,8 +172,16 @@ impl Store for Rows {
         let schema = &self.layout.world.schema;
         match flow.outcome {
             Outcome::Committed(_) => self.runner.commit(schema, part),
-            Outcome::Undone => self.runner.undo(schema, part),
+            Outcome::Undone | Outcome::GaveWay => self.runner.undo(schema, part),
         }
+    }
+
+    fn first_hall(&self, dataset: u16) -> Address {
+        self.layout.first_hall(dataset)
+    }
+
+    fn note_move(&mut self, dataset: u16, to: Address) {
+        self.layout.note_move(dataset, to);
     }
 }
 

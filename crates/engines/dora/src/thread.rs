@@ -7,7 +7,9 @@
 //!              fetched only if the home was inside the gate before
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use hotrow_base::clock::Ticks;
 use hotrow_base::ids::WorkerId;
 use hotrow_engine::schema::{KnownSchema, Memory};
 use hotrow_engine::source::CallSource;
@@ -17,9 +19,11 @@ use hotrow_flow::host::Member;
 use hotrow_flow::intake::Intake;
 use hotrow_flow::node::Address;
 
+use crate::balance::{self, Item};
 use crate::crew::{Crew, Told};
 use crate::home::Home;
-use crate::layout::Layout;
+use crate::layout::View;
+use crate::protocol::Message;
 use crate::protocol::hall::Hall;
 use crate::store::Rows;
 
@@ -27,18 +31,29 @@ use crate::store::Rows;
 /// to wait for long.
 const WORKS_PER_TURN: usize = 16;
 
+/// How often a hall tells what it is asked for, where datasets move, and how often one thread looks
+/// at what all have told.
+const TELLS_EVERY: Duration = Duration::from_millis(20);
+const MOVES_EVERY: Duration = Duration::from_millis(100);
+/// The thread that looks.
+const MANAGER: u16 = 0;
+
 /// See the module.
 pub struct Thread {
     crew: Arc<Crew>,
     number: u16,
     id: WorkerId,
     schema: KnownSchema,
-    layout: Arc<Layout>,
+    view: View,
     exchange: Exchange<Told>,
     home: Home,
     hall: Hall<Rows>,
     hall_address: Address,
     watch: Stopwatch,
+    tells_at: Ticks,
+    moves_at: Ticks,
+    /// the manager's: the layout, and what had been asked for in it when it looked last
+    asked_before: (u64, Vec<u64>),
 }
 
 impl Thread {
@@ -50,22 +65,72 @@ impl Thread {
         source: Box<dyn CallSource>,
     ) -> Self {
         let schema = KnownSchema::new(&crew.roster.ground.schema);
-        let layout = crew.layout(schema.get());
+        let view = View::of(crew.layout(schema.get()));
         let committer = &crew.roster.committers[usize::from(number)];
-        let rows = Rows::new(crew, number, &layout);
+        let rows = Rows::new(crew, number, &view);
         let hall_address = crew.hall(number);
+        let mut hall = Hall::new(hall_address, rows, crew.looks());
+        hall.begin_anew(view.number);
         Self {
             number,
             id: committer.worker(),
             home: Home::new(Arc::clone(crew), number, source),
-            hall: Hall::new(hall_address, rows),
+            hall,
             hall_address,
             crew: Arc::clone(crew),
             schema,
-            layout,
+            view,
             exchange,
             watch: Stopwatch::default(),
+            tells_at: Ticks::now(),
+            moves_at: Ticks::now(),
+            asked_before: Default::default(),
         }
+    }
+
+    /// Tells what this hall is asked for, and, if it is the manager's, moves datasets.
+    fn balance(&mut self) {
+        if !self.tells_at.has_passed() {
+            return;
+        }
+        self.tells_at = Ticks::from_now(TELLS_EVERY);
+        self.crew.note_load(self.number, self.view.number, self.hall.asked());
+        if self.number == MANAGER && self.moves_at.has_passed() {
+            self.moves_at = Ticks::from_now(MOVES_EVERY);
+            self.move_datasets();
+        }
+    }
+
+    fn move_datasets(&mut self) {
+        let layout = self.view.number;
+        let asked = self.crew.asked(layout);
+        let (of, before) = std::mem::replace(&mut self.asked_before, (layout, asked.clone()));
+        if of != layout {
+            return; // counted from now on
+        }
+        let count = |all: &[u64], dataset: u16| all.get(usize::from(dataset)).copied().unwrap_or(0);
+        let load = |dataset: u16| count(&asked, dataset) - count(&before, dataset);
+        let items = self.view.places().map(|(datasets, hall)| {
+            let load = datasets.clone().map(load).sum();
+            Item { datasets, hall, load }
+        });
+        let halls: Vec<_> =
+            (0..self.crew.roster.threads()).map(|own| self.crew.hall(own)).collect();
+        let items: Vec<_> = items.collect();
+        let share = |&hall: &Address| {
+            let there = items.iter().filter(|item| item.hall == hall);
+            there.map(|item| item.load).sum()
+        };
+        self.crew.note_shares(halls.iter().map(share).collect());
+        for (datasets, to) in balance::moves(items.clone(), &halls) {
+            let now = items.iter().find(|item| item.datasets == datasets);
+            let from = now.expect("it is one of them").hall;
+            self.crew.note_moves(datasets.len() as u64);
+            for dataset in datasets {
+                self.exchange.send(from, Message::Yield(layout, dataset, to));
+            }
+        }
+        self.exchange.publish();
     }
 
     /// Takes the messages there are; whether there were any.
@@ -76,7 +141,7 @@ impl Thread {
             if to == self.hall_address {
                 self.hall.take(message, &mut self.exchange.ports(to));
             } else {
-                self.home.take(message, &self.layout, &mut self.exchange);
+                self.home.take(message, &self.view, &mut self.exchange);
             }
         }
         some
@@ -103,13 +168,16 @@ impl Member for Thread {
     fn turn(&mut self, memory: &Memory) -> bool {
         let mut has_moved = self.exchange.fetch() > 0;
         if self.schema.look_again(&self.crew.roster.ground.schema) {
-            self.layout = self.crew.layout(self.schema.get()); // I2
-            self.hall.begin_anew().adopt(&self.layout);
+            self.view = View::of(self.crew.layout(self.schema.get())); // I2
+            self.hall.begin_anew(self.view.number).adopt(&self.view);
             self.home.adopt();
         }
         let _pin = memory.epochs().pin(self.id); // I1
         self.watch.switch(Activity::Execute);
         has_moved |= self.deliver();
+        while let Some(own) = self.exchange.next_to_wake() {
+            self.hall.wake(&mut self.exchange.ports(own));
+        }
         for _ in 0..WORKS_PER_TURN {
             if !self.hall.work(&mut self.exchange.ports(self.hall_address)) {
                 break;
@@ -121,7 +189,8 @@ impl Member for Thread {
         // Not one that has come inside since the schema was looked at (I2).
         if self.home.intake().is_inside() {
             self.watch.switch(Activity::Plan);
-            has_moved |= self.home.fetch(&self.layout, &mut self.exchange) > 0;
+            self.view.look_again();
+            has_moved |= self.home.fetch(&self.view, &mut self.exchange) > 0;
             self.deliver();
         }
         self.watch.switch(Activity::Wait);
@@ -133,5 +202,8 @@ impl Member for Thread {
         books.messages.add(self.exchange.take_sent());
         self.watch.publish(books);
         self.schema.reclaim(self.id);
+        if self.crew.settings.rebalances {
+            self.balance();
+        }
     }
 }

@@ -48,3 +48,29 @@ fn who_brings_the_counter_to_zero_has_it_alone() {
         assert_eq!(seen.join().expect("it does not panic"), 8);
     });
 }
+
+#[test]
+fn another_share_keeps_it_from_whoever_finishes_meanwhile() {
+    facade::model(|| {
+        let parcel = Parcel::new([0, 0, 7].map(|value| Watched(UnsafeCell::new(value))));
+        let mut shares = parcel.share(2);
+        let (one, other) = (shares.next().expect("1"), shares.next().expect("2"));
+        // One thread finishes while the other makes a share out of its own.
+        let there = thread::spawn(move || end_after(None, other));
+        let another = one.another();
+        let here = end_after(Some(one), another);
+        let there = there.join().expect("it does not panic");
+        assert!(here != there, "one of them gets it");
+    });
+}
+
+/// Reads, and finishes; whether it got the parcel, which it changes then.
+fn end_after(first: Option<Share<[Watched; 3]>>, share: Share<[Watched; 3]>) -> bool {
+    let first = first.and_then(Share::finish);
+    assert!(first.is_none(), "another share is there");
+    assert_eq!(read(&share), 7);
+    let Some(parcel) = share.finish() else { return false };
+    // SAFETY: it is the only one that has it.
+    parcel[2].0.with_mut(|value| unsafe { *value += 1 });
+    true
+}

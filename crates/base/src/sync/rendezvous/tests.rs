@@ -22,6 +22,18 @@ fn the_last_to_finish_gets_it() {
 }
 
 #[test]
+fn shares_are_dealt_out_in_parts_and_one_makes_another() {
+    let mut all = Parcel::new("seats").share(3);
+    let two = all.take_off(2);
+    let one = all.take_off(7).next().expect("the third");
+    assert_eq!((two.size_hint().0, all.next().is_none()), (2, true));
+    let another = one.another();
+    assert!(one.finish().is_none());
+    drop(two);
+    assert_eq!(*another.finish().expect("it is the last"), "seats");
+}
+
+#[test]
 fn what_nobody_finishes_is_dropped_once() {
     let value = Arc::new(());
     let parcel = Parcel::new(Arc::clone(&value));

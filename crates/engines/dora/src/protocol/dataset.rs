@@ -13,6 +13,8 @@ use std::collections::VecDeque;
 use hotrow_flow::lock_space::{LockSpace, Requester};
 use hotrow_log::position::Position;
 
+use super::WHOLE;
+
 /// Buckets of a dataset's lock space, and locks that are usual at a time.
 const BUCKETS: usize = 1 << 8;
 const USUAL: usize = 1 << 5;
@@ -21,13 +23,21 @@ const USUAL: usize = 1 << 5;
 pub trait Visitor: Requester {
     /// Whether it is to have the dataset to itself.
     fn wants_whole(&self) -> bool;
+
+    /// What its locks are called.
+    fn grant(&self) -> u32;
+
+    /// Whose they are: lower for older, unlike any other's.
+    fn age(&self) -> u64;
 }
 
 /// See the module.
 pub struct Dataset<V> {
     space: LockSpace<V>,
-    /// somebody has all of it
-    is_taken: bool,
+    /// the ages of those who hold or await something, by grant
+    ages: Vec<u64>,
+    /// the age of who has all of it
+    taken_by: Option<u64>,
     /// the first wants all of it, or it is taken (I1)
     behind: VecDeque<V>,
     /// the greatest position of all who have let go of something
@@ -40,7 +50,8 @@ impl<V: Visitor> Default for Dataset<V> {
     fn default() -> Self {
         Self {
             space: LockSpace::new(BUCKETS, USUAL),
-            is_taken: false,
+            ages: Vec::new(),
+            taken_by: None,
             behind: VecDeque::new(),
             tag: Position::default(),
             floor: Position::default(),
@@ -61,27 +72,39 @@ impl<V: Visitor> Dataset<V> {
 
     /// Whether a visitor has to wait until others have let go of the dataset.
     fn keeps_out(&self, visitor: &V) -> bool {
-        self.is_taken || visitor.wants_whole() && !self.space.is_empty()
+        self.taken_by.is_some() || visitor.wants_whole() && !self.space.is_empty()
     }
 
     fn admit(&mut self, mut visitor: V) -> Option<V> {
-        if !visitor.wants_whole() {
-            visitor.meet(self.floor);
-            return self.space.ask(visitor).ok();
+        let age = visitor.age();
+        if visitor.wants_whole() {
+            self.taken_by = Some(age);
+            visitor.meet(self.tag);
+            visitor.enter(WHOLE);
+            return Some(visitor);
         }
-        self.is_taken = true;
-        visitor.meet(self.tag);
-        Some(visitor)
+        visitor.meet(self.floor);
+        let asked = self.space.ask(visitor);
+        let grant = asked.as_ref().map_or_else(|&grant| grant, V::grant) as usize;
+        if self.ages.len() <= grant {
+            self.ages.resize(grant + 1, 0);
+        }
+        self.ages[grant] = age;
+        asked.ok()
     }
 
-    /// One that had the dataset, or what is called `grant` in it, has ended, and stands at
-    /// `position`. Those who hold all they want from now on are added to `granted`.
-    pub fn release(&mut self, whole: bool, grant: u32, position: Position, granted: &mut Vec<V>) {
+    /// One that had what is called `grant` here has ended, and stands at `position`. Those who hold
+    /// all they want from now on are added to `granted`.
+    pub fn release(&mut self, grant: u32, position: Position, granted: &mut Vec<V>) {
         self.tag = position.max(self.tag);
-        match whole {
-            true => (self.is_taken, self.floor) = (false, self.tag),
-            false => self.space.release(grant, position, granted),
+        match grant {
+            WHOLE => (self.taken_by, self.floor) = (None, self.tag),
+            _ => self.space.release(grant, position, granted),
         }
+        self.let_in(granted);
+    }
+
+    fn let_in(&mut self, granted: &mut Vec<V>) {
         while self.behind.front().is_some_and(|first| !self.keeps_out(first))
             && let Some(first) = self.behind.pop_front()
         {
@@ -89,8 +112,36 @@ impl<V: Visitor> Dataset<V> {
         }
     }
 
+    /// Gives back one of those who wait, as asked, if there is one: it holds nothing here. Those who
+    /// hold all they want from now on are added to `granted`.
+    pub fn withdraw(&mut self, is_such: impl Fn(&V) -> bool, granted: &mut Vec<V>) -> Option<V> {
+        let withdrawn = match self.behind.iter().position(&is_such) {
+            Some(at) => self.behind.remove(at),
+            None => {
+                let grant = self.space.find_waiter(&is_such)?;
+                Some(self.space.withdraw(grant, granted))
+            }
+        };
+        self.let_in(granted);
+        withdrawn
+    }
+
+    /// Tells who waits here, and for whom: all that stand right before it.
+    pub fn visit_waits(&self, visit: &mut impl FnMut(u64, u64)) {
+        let ages = &self.ages;
+        self.space.visit_waits(|waiter, grant| visit(waiter.age(), ages[grant as usize]));
+        let Some(first) = self.behind.front() else { return };
+        match self.taken_by {
+            Some(age) => visit(first.age(), age),
+            None => self.space.visit_grants(|grant| visit(first.age(), ages[grant as usize])),
+        }
+        for (before, waiter) in self.behind.iter().zip(self.behind.iter().skip(1)) {
+            visit(waiter.age(), before.age());
+        }
+    }
+
     /// Whether nobody holds or waits for anything.
     pub fn is_empty(&self) -> bool {
-        !self.is_taken && self.behind.is_empty() && self.space.is_empty()
+        self.taken_by.is_none() && self.behind.is_empty() && self.space.is_empty()
     }
 }

@@ -2,27 +2,51 @@
 //!
 //! Role         plays the executor of each of its datasets: what comes in is taken in order, locks
 //!              are asked for, what holds its locks is run to the end of its round
-//! States       of a call here: asks for locks, dataset after dataset -> holds them: runs round 0
-//!              -> waits for later rounds -> ended, and its locks let go
+//! States       of a call here: asks for locks -> holds them: runs the round -> waits for later
+//!              rounds -> ended, and its locks let go.
+//!              Of a dataset: here; or elsewhere, whither it is known; or on its way here, and who
+//!              asks for something in it is kept until then
 //! Invariants   as [`super`]
 
 use std::collections::VecDeque;
 
 use hotrow_base::sync::rendezvous::{Parcel, Share, Shares};
+use hotrow_flow::deadlock::reports::Reports;
 use hotrow_flow::lock_space::Requester;
 use hotrow_flow::node::Address;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::LockRequest;
 
 use super::dataset::{Dataset, Visitor};
-use super::{Flow, Message, Outcome, Outside, Section, Store};
+use super::{
+    Doer, Flow, Message, NOT_HELD, Outcome, Outside, Section, Start, Store, Visit, send_starts,
+};
 
-/// A call that asks for locks here.
-struct Asker<B> {
+/// Where there may be circles of waiting.
+#[derive(Clone, Copy, Debug)]
+pub struct Looks {
+    /// the hall that looks for them in what all report
+    pub detector: Address,
+    /// nanoseconds between a hall's reports, while somebody waits
+    pub every: u64,
+}
+
+impl Looks {
+    /// Nanoseconds between reports where calls ask round by round: circles come about whenever two
+    /// ask in opposite orders.
+    pub const BY_ROUND: u64 = 50_000;
+    /// And where they ask in one round: only a dataset that has moved, or a call that runs hall by
+    /// hall among others that do not, makes one.
+    pub const RARELY: u64 = 1_000_000;
+}
+
+/// A visit of a call: asks for what it locks of a dataset.
+pub struct Asker<B> {
     flow: Share<Flow<B>>,
-    /// for the halls behind this one
-    others: Shares<Flow<B>>,
-    /// the dataset that it is in
+    /// one dataset after the other: for the halls behind this one; else it asks in all of the round
+    /// at once
+    others: Option<Shares<Flow<B>>>,
+    /// which
     visit: usize,
     /// whom it follows here
     met: Position,
@@ -30,6 +54,13 @@ struct Asker<B> {
     asked_at: u64,
     /// the lock that it did not get at once, if there is one
     awaited: Option<u64>,
+}
+
+impl<B> Asker<B> {
+    /// The hall that runs it.
+    fn hall(&self) -> Address {
+        self.flow.visits[self.visit].hall
+    }
 }
 
 impl<B> Requester for Asker<B> {
@@ -56,59 +87,138 @@ impl<B> Visitor for Asker<B> {
     fn wants_whole(&self) -> bool {
         self.flow.visits[self.visit].whole
     }
+
+    fn grant(&self) -> u32 {
+        self.flow.visits[self.visit].grant()
+    }
+
+    fn age(&self) -> u64 {
+        self.flow.age
+    }
 }
 
 /// What is to be done here.
 enum Work<B> {
     Ask(Shares<Flow<B>>, u32),
+    Lock(Shares<Flow<B>>, u32),
     Run(Share<Flow<B>>, u32),
+}
+
+/// Where a dataset is.
+#[derive(Default)]
+enum Place<B> {
+    /// nobody has asked for it yet
+    #[default]
+    Unknown,
+    Here(Box<Dataset<Asker<B>>>),
+    /// moved to another hall
+    Gone(Address),
+    /// calls that were planned when it had moved here have come before it
+    Coming(Vec<Asker<B>>),
 }
 
 /// See the module.
 pub struct Hall<S: Store> {
     own: Address,
     store: S,
-    /// by number; nothing where a dataset is elsewhere, or has not been asked for yet
-    datasets: Vec<Option<Dataset<Asker<S::Body>>>>,
+    /// none where there can be no circles (I1)
+    looks: Option<Looks>,
+    /// here, if this hall looks for them
+    reports: Reports,
+    /// the layout's
+    layout: u64,
+    /// by number
+    places: Vec<Place<S::Body>>,
+    /// by number: how often something in it was asked for
+    asked: Vec<u64>,
     /// in order
     incoming: VecDeque<Work<S::Body>>,
     /// they hold what they have waited for, in the order in which they came to it
     granted: VecDeque<Asker<S::Body>>,
     /// those who have just been granted what they have waited for; empty between two calls
     going_on: Vec<Asker<S::Body>>,
+    /// it will look at who waits
+    is_to_look: bool,
+    /// it has reported that somebody waits
+    has_reported: bool,
+    starts: Vec<Start>,
+    group: Vec<(Address, Message<S::Body>)>,
+    held: Vec<Asker<S::Body>>,
 }
 
 impl<S: Store> Hall<S> {
     /// One in which nothing has happened yet.
-    pub fn new(own: Address, store: S) -> Self {
-        let (datasets, incoming) = (Vec::new(), VecDeque::new());
-        let (granted, going_on) = (VecDeque::new(), Vec::new());
-        Self { own, store, datasets, incoming, granted, going_on }
+    pub fn new(own: Address, store: S, looks: Option<Looks>) -> Self {
+        let (incoming, granted) = (VecDeque::new(), VecDeque::new());
+        Self {
+            own,
+            store,
+            looks,
+            reports: Reports::default(),
+            layout: 0,
+            places: Vec::new(),
+            asked: Vec::new(),
+            incoming,
+            granted,
+            going_on: Vec::new(),
+            is_to_look: false,
+            has_reported: false,
+            starts: Vec::new(),
+            group: Vec::new(),
+            held: Vec::new(),
+        }
     }
 
-    /// Its data, to tell that of another schema, whose datasets have other numbers. No call is here
-    /// then; what those have left behind who locked something stands before the definition, which
-    /// all who come later follow anyway.
-    pub fn begin_anew(&mut self) -> &mut S {
+    /// Its data, to tell that of another schema, whose datasets have other numbers, in the layout
+    /// with this number. No call is here then; what those have left behind who locked something
+    /// stands before the definition, which all who come later follow anyway.
+    pub fn begin_anew(&mut self, layout: u64) -> &mut S {
         debug_assert!(self.is_idle(), "definitions come between calls");
-        self.datasets.clear();
+        self.layout = layout;
+        self.places.clear();
+        self.asked.clear();
         &mut self.store
     }
 
     /// Whether nothing is here that has not ended.
     pub fn is_idle(&self) -> bool {
-        let is_free = |dataset: &Dataset<_>| dataset.is_empty();
-        self.incoming.is_empty()
-            && self.granted.is_empty()
-            && self.datasets.iter().flatten().all(is_free)
+        let is_free = |place: &Place<_>| match place {
+            Place::Here(dataset) => dataset.is_empty(),
+            Place::Coming(askers) => askers.is_empty(),
+            Place::Unknown | Place::Gone(_) => true,
+        };
+        self.incoming.is_empty() && self.granted.is_empty() && self.places.iter().all(is_free)
+    }
+
+    /// How often something was asked for in each dataset.
+    pub fn asked(&self) -> &[u64] {
+        &self.asked
     }
 
     /// Takes a message.
     pub fn take(&mut self, message: Message<S::Body>, ports: &mut impl Outside<S::Body>) {
         match message {
             Message::Ask(shares, visit) => self.incoming.push_back(Work::Ask(shares, visit)),
+            Message::Lock(shares, round) => self.incoming.push_back(Work::Lock(shares, round)),
             Message::Run(flow, round) => self.incoming.push_back(Work::Run(flow, round)),
             Message::End(flow) => self.end(flow, ports),
+            Message::Visit(asker) => {
+                if let Some(asker) = self.ask(*asker, ports) {
+                    ports.send(asker.hall(), Message::Visited(Box::new(asker)));
+                }
+            }
+            Message::Visited(asker) => self.granted.push_back(*asker),
+            Message::Leave(flow, visit) => self.leave(flow, visit as usize, ports),
+            Message::Waits(hall, waits) => {
+                for (hall, age) in self.reports.take(hall, waits) {
+                    ports.send(hall, Message::GiveWay(age));
+                }
+            }
+            Message::GiveWay(age) => self.withdraw(|asker| asker.flow.age == age, ports),
+            Message::Yield(layout, dataset, to) => self.give_away(layout, dataset, to, ports),
+            Message::Move(layout, number, dataset) => {
+                self.take_over(layout, number, dataset, ports);
+            }
             Message::Ended(_) | Message::Back(_) => unreachable!("homes are told ends"),
         }
     }
@@ -119,8 +229,7 @@ impl<S: Store> Hall<S> {
             if let Some(lock) = asker.awaited {
                 self.store.note_wait(&asker.flow, lock, ports.now() - asker.asked_at);
             }
-            let visit = asker.visit + 1;
-            self.go_on(Asker { visit, awaited: None, ..asker }, ports);
+            self.go_on(Asker { awaited: None, ..asker }, ports);
             return true;
         }
         match self.incoming.pop_front() {
@@ -128,70 +237,179 @@ impl<S: Store> Hall<S> {
             Some(Work::Run(flow, round)) => self.run(flow, round, ports),
             Some(Work::Ask(mut shares, visit)) => {
                 let flow = shares.next().expect("there is one for each of its halls");
-                let (visit, met) = (visit as usize, Position::default());
-                let (asked_at, awaited) = (0, None);
-                let asker = Asker { flow, others: shares, visit, met, asked_at, awaited };
-                self.go_on(asker, ports);
+                self.doer(&flow).reach();
+                self.visit(Self::asker(flow, Some(shares), visit as usize), ports);
             }
+            Some(Work::Lock(shares, round)) => self.lock(shares, round, ports),
         }
         true
     }
 
-    /// Asks for what a call locks in the datasets that are here, from the next one on; when it
-    /// holds all of that, hands it on, and runs its first round here.
-    fn go_on(&mut self, mut asker: Asker<S::Body>, ports: &mut impl Outside<S::Body>) {
-        asker.asked_at = ports.now();
-        while let Some(visit) = asker.flow.visits.get(asker.visit)
-            && visit.hall == self.own
-        {
-            ports.spend(Section::Lock);
-            let number = usize::from(visit.dataset);
-            if self.datasets.len() <= number {
-                self.datasets.resize_with(number + 1, || None);
+    fn asker(
+        flow: Share<Flow<S::Body>>,
+        others: Option<Shares<Flow<S::Body>>>,
+        visit: usize,
+    ) -> Asker<S::Body> {
+        Asker { flow, others, visit, met: Position::default(), asked_at: 0, awaited: None }
+    }
+
+    /// What is known here of a call.
+    fn doer<'f>(&self, flow: &'f Flow<S::Body>) -> &'f Doer {
+        &flow.doers[flow.doer(self.own)]
+    }
+
+    /// Asks for what a call locks in the datasets of a round that were here, in all of them at once.
+    fn lock(
+        &mut self,
+        mut shares: Shares<Flow<S::Body>>,
+        round: u32,
+        ports: &mut impl Outside<S::Body>,
+    ) {
+        let mut flow = shares.next().expect("there is one for each of its visits here");
+        let doer = self.doer(&flow);
+        doer.reach();
+        doer.expect(shares.size_hint().0 as u32 + 1);
+        let asked_at = ports.now();
+        let mut held = std::mem::take(&mut self.held);
+        for visit in flow.visits_in(round) {
+            if flow.visits[visit].hall != self.own {
+                continue;
             }
-            let dataset = self.datasets[number].get_or_insert_default();
-            match dataset.ask(asker) {
-                Some(held) => asker = Asker { visit: held.visit + 1, ..held },
-                None => return, // it is granted one day
+            let next = shares.next();
+            let asker = Self::asker(flow, None, visit);
+            held.extend(self.ask(Asker { asked_at, ..asker }, ports));
+            match next {
+                Some(next) => flow = next,
+                None => break,
             }
         }
-        let Asker { flow, others, visit, met, .. } = asker;
-        let doer = flow.doer(self.own);
-        flow.reach(doer);
+        // Behind all that were asked for: the first of them may be the last that is held.
+        held.drain(..).for_each(|asker| self.arrive(asker, ports));
+        self.held = held;
+    }
+
+    /// One after the other: asks for what a call locks from this visit on.
+    fn visit(&mut self, mut asker: Asker<S::Body>, ports: &mut impl Outside<S::Body>) {
+        asker.asked_at = ports.now();
+        if let Some(held) = self.ask(asker, ports) {
+            self.go_on(held, ports);
+        } // else it is granted one day
+    }
+
+    /// Asks for what a call locks of one dataset; gives it back if it holds that, or gives way.
+    fn ask(
+        &mut self,
+        asker: Asker<S::Body>,
+        ports: &mut impl Outside<S::Body>,
+    ) -> Option<Asker<S::Body>> {
+        if asker.flow.gives_way() {
+            return Some(asker);
+        }
+        ports.spend(Section::Lock);
+        let number = usize::from(asker.flow.visits[asker.visit].dataset);
+        let Self { own, store, places, asked, .. } = self;
+        if places.len() <= number {
+            places.resize_with(number + 1, Place::default);
+            asked.resize(number + 1, 0);
+        }
+        asked[number] += 1;
+        let place = &mut places[number];
+        if let Place::Unknown = place {
+            *place = match store.first_hall(number as u16) == *own {
+                true => Place::Here(Box::default()),
+                false => Place::Coming(Vec::new()),
+            };
+        }
+        match place {
+            Place::Here(dataset) => {
+                let asked = dataset.ask(asker);
+                if asked.is_none() {
+                    self.look_later(ports);
+                }
+                return asked;
+            }
+            Place::Gone(to) => ports.send(*to, Message::Visit(Box::new(asker))),
+            Place::Coming(askers) => askers.push(asker),
+            Place::Unknown => unreachable!("it was looked up"),
+        }
+        None
+    }
+
+    /// One holds what it has asked for in a dataset, or gives way: if it asks one after the other,
+    /// goes on to the next ones that are here, then runs the round, and hands the request on.
+    fn go_on(&mut self, mut asker: Asker<S::Body>, ports: &mut impl Outside<S::Body>) {
+        let others = loop {
+            let Some(others) = asker.others.take() else { return self.arrive(asker, ports) };
+            let round = asker.flow.visits[asker.visit].round;
+            if asker.flow.gives_way() {
+                drop(others); // they have nothing to do with it
+                return self.finish(asker.flow, round, ports);
+            }
+            let next = asker.flow.visits.get(asker.visit + 1);
+            if !next.is_some_and(|next| next.round == round && next.hall == self.own) {
+                break others;
+            }
+            asker = Asker { others: Some(others), visit: asker.visit + 1, ..asker };
+            match self.ask(asker, ports) {
+                Some(held) => asker = held,
+                None => return, // it is granted one day
+            }
+        };
+        let Asker { flow, visit, met, .. } = asker;
+        let (round, doer) = (flow.visits[visit].round, flow.doer(self.own));
         self.store.meet(&flow, doer, met);
         if !flow.is_sequential {
             Self::hand_on(&flow, others, visit, ports);
-            return self.run(flow, 0, ports);
+            return self.run(flow, round, ports);
         }
         ports.spend(Section::Run);
-        self.store.run(&flow, doer, 0);
+        self.store.run(&flow, doer, round);
         match self.store.has_failed(&flow) {
             true => drop(others), // they have nothing to do with it
             false => Self::hand_on(&flow, others, visit, ports),
         }
-        self.finish(flow, 0, ports);
+        self.finish(flow, round, ports);
     }
 
-    /// Has the next hall go on with a request, if there is one.
+    /// Has the next hall go on with a request behind a visit, if there is one in the round.
     fn hand_on(
         flow: &Flow<S::Body>,
         others: Shares<Flow<S::Body>>,
         visit: usize,
         ports: &mut impl Outside<S::Body>,
     ) {
-        if let Some(next) = flow.visits.get(visit) {
-            ports.send(next.hall, Message::Ask(others, visit as u32));
+        let round = flow.visits[visit].round;
+        if let Some(next) = flow.visits.get(visit + 1).filter(|next| next.round == round) {
+            ports.send(next.hall, Message::Ask(others, visit as u32 + 1));
+        }
+    }
+
+    /// One of a call's visits of a round holds what it has asked for; the last one runs the round.
+    fn arrive(&mut self, asker: Asker<S::Body>, ports: &mut impl Outside<S::Body>) {
+        let Asker { flow, visit, met, .. } = asker;
+        let round = flow.visits[visit].round;
+        if flow.gives_way() {
+            return self.finish(flow, round, ports);
+        }
+        let number = flow.doer(self.own);
+        self.store.meet(&flow, number, met);
+        match flow.doers[number].note_held() {
+            0 => self.run(flow, round, ports),
+            _ => self.finish(flow, round, ports),
         }
     }
 
     /// Runs a round here.
     fn run(&mut self, flow: Share<Flow<S::Body>>, round: u32, ports: &mut impl Outside<S::Body>) {
-        ports.spend(Section::Run);
-        self.store.run(&flow, flow.doer(self.own), round);
+        if !flow.gives_way() {
+            ports.spend(Section::Run);
+            self.doer(&flow).reach();
+            self.store.run(&flow, flow.doer(self.own), round);
+        }
         self.finish(flow, round, ports);
     }
 
-    /// A round is done here.
+    /// Somebody has nothing more to do in a round.
     fn finish(
         &mut self,
         flow: Share<Flow<S::Body>>,
@@ -214,6 +432,10 @@ impl<S: Store> Hall<S> {
         let own = flow.doer(self.own);
         let last = self.store.last_round(&flow);
         loop {
+            if flow.gives_way() {
+                flow.outcome = Outcome::GaveWay;
+                break;
+            }
             if !self.store.run_behind(&flow, own, round) {
                 flow.outcome = Outcome::Undone;
                 break;
@@ -224,38 +446,37 @@ impl<S: Store> Hall<S> {
                 break;
             }
             round += 1;
-            let doers = (0..flow.halls.len()).filter(|&doer| doer != own);
-            let others = doers.filter(|&doer| self.store.has_round(&flow, doer, round)).count();
+            let Self { store, starts, .. } = self;
+            let runs = |doer| doer != own && store.has_round(&flow, doer, round);
+            let others = flow.list_starts(round, runs, starts);
             if others > 0 {
-                return self.begin_round(flow, round, others, ports);
+                return self.begin_round(flow, (round, others), ports);
             }
-            if self.store.has_round(&flow, own, round) {
+            if store.has_round(&flow, own, round) {
+                self.doer(&flow).reach();
                 self.store.run(&flow, own, round);
             }
         }
         self.tell_end(flow, ports);
     }
 
-    /// Has `others` run a round, and this hall, if it has something to do; it meets them anyway.
+    /// Has a round begin that takes so many shares, but for this hall's: it runs what it has to run,
+    /// unless it locks something first; it meets the others anyway.
     fn begin_round(
         &mut self,
         flow: Parcel<Flow<S::Body>>,
-        round: u32,
-        others: usize,
+        (round, others): (u32, usize),
         ports: &mut impl Outside<S::Body>,
     ) {
+        let visits = &flow.visits[flow.visits_in(round)];
+        let asks = visits.iter().any(|visit| visit.hall == self.own);
+        let runs = !asks && self.store.has_round(&flow, flow.doer(self.own), round);
         let mut shares = flow.share(others + 1);
-        let flow = shares.next().expect("for this hall");
-        let own = flow.doer(self.own);
-        for (doer, &hall) in flow.halls.iter().enumerate() {
-            if doer != own && self.store.has_round(&flow, doer, round) {
-                let share = shares.next().expect("there is one for each");
-                ports.send(hall, Message::Run(share, round));
-            }
-        }
-        match self.store.has_round(&flow, own, round) {
-            true => self.run(flow, round, ports),
-            false => self.finish(flow, round, ports),
+        let own = shares.next().expect("for this hall");
+        send_starts(shares, round, &mut self.starts, &mut self.group, ports);
+        match runs {
+            true => self.run(own, round, ports),
+            false => self.finish(own, round, ports),
         }
     }
 
@@ -264,14 +485,15 @@ impl<S: Store> Hall<S> {
     fn tell_end(&mut self, flow: Parcel<Flow<S::Body>>, ports: &mut impl Outside<S::Body>) {
         ports.spend(Section::End);
         self.store.end(&flow, flow.doer(self.own));
-        let (home, halls) = (flow.home, flow.reached().len());
-        let mut shares = flow.share(halls + 1);
-        let own = shares.next().expect("for this hall");
-        ports.send(home, Message::Ended(shares.next().expect("for its home")));
-        for &hall in own.reached().iter().filter(|&&hall| hall != self.own) {
+        let own = self.own;
+        let others = flow.reached().filter(|&hall| hall != own).count();
+        let mut shares = flow.share(others + 2);
+        let flow = shares.next().expect("for this hall");
+        ports.send(flow.home, Message::Ended(shares.next().expect("for its home")));
+        for hall in flow.reached().filter(|&hall| hall != own) {
             ports.send(hall, Message::End(shares.next().expect("for each other hall")));
         }
-        self.release(own, ports);
+        self.release(flow, ports);
     }
 
     /// A call has ended: makes its changes here final, or takes them back, and lets go of its
@@ -283,19 +505,167 @@ impl<S: Store> Hall<S> {
     }
 
     fn release(&mut self, flow: Share<Flow<S::Body>>, ports: &mut impl Outside<S::Body>) {
+        for (number, visit) in (0..).zip(&flow.visits) {
+            if visit.hall != self.own || visit.grant() == NOT_HELD {
+                continue;
+            }
+            match &mut self.places[usize::from(visit.dataset)] {
+                Place::Gone(to) => ports.send(*to, Message::Leave(flow.another(), number)),
+                Place::Here(dataset) => Self::let_go(&flow, visit, dataset, &mut self.going_on),
+                Place::Unknown | Place::Coming(_) => unreachable!("it has locked something"),
+            }
+        }
+        self.deal_out(ports);
+        Self::bring_back(flow, ports);
+    }
+
+    /// Lets go of what a visit holds.
+    fn let_go(
+        flow: &Flow<S::Body>,
+        visit: &Visit,
+        dataset: &mut Dataset<Asker<S::Body>>,
+        granted: &mut Vec<Asker<S::Body>>,
+    ) {
         let position = match flow.outcome {
             Outcome::Committed(position) => position,
-            Outcome::Undone => Position::default(),
+            Outcome::Undone | Outcome::GaveWay => Position::default(),
         };
-        for visit in flow.visits.iter().filter(|visit| visit.hall == self.own) {
-            let dataset = self.datasets[usize::from(visit.dataset)].as_mut();
-            let dataset = dataset.expect("it was asked here");
-            dataset.release(visit.whole, visit.grant(), position, &mut self.going_on);
+        dataset.release(visit.grant(), position, granted);
+    }
+
+    /// A visit has ended whose dataset was moved here.
+    fn leave(
+        &mut self,
+        flow: Share<Flow<S::Body>>,
+        visit: usize,
+        ports: &mut impl Outside<S::Body>,
+    ) {
+        let dataset = flow.visits[visit].dataset;
+        match &mut self.places[usize::from(dataset)] {
+            Place::Gone(to) => return ports.send(*to, Message::Leave(flow, visit as u32)),
+            Place::Here(dataset) => {
+                Self::let_go(&flow, &flow.visits[visit], dataset, &mut self.going_on);
+            }
+            Place::Unknown | Place::Coming(_) => unreachable!("it came before whoever leaves it"),
         }
-        self.granted.extend(self.going_on.drain(..));
+        self.deal_out(ports);
+        Self::bring_back(flow, ports);
+    }
+
+    /// Tells those who have been granted something to go on, here or where they run.
+    fn deal_out(&mut self, ports: &mut impl Outside<S::Body>) {
+        for asker in self.going_on.drain(..) {
+            match asker.hall() {
+                hall if hall == self.own => self.granted.push_back(asker),
+                hall => ports.send(hall, Message::Visited(Box::new(asker))),
+            }
+        }
+    }
+
+    fn bring_back(flow: Share<Flow<S::Body>>, ports: &mut impl Outside<S::Body>) {
         let home = flow.home;
         if let Some(flow) = flow.finish() {
             ports.send(home, Message::Back(flow));
+        }
+    }
+
+    /// Has a look at who waits before long, if there may be circles.
+    fn look_later(&mut self, ports: &mut impl Outside<S::Body>) {
+        if let Some(Looks { every, .. }) = self.looks
+            && !std::mem::replace(&mut self.is_to_look, true)
+        {
+            ports.wake_at(ports.now() + every);
+        }
+    }
+
+    /// Tells who waits here for whom, and lets those give way who do elsewhere.
+    pub fn wake(&mut self, ports: &mut impl Outside<S::Body>) {
+        self.is_to_look = false;
+        let Some(Looks { detector, .. }) = self.looks else { return };
+        self.withdraw(|asker| asker.flow.gives_way(), ports);
+        let mut waits = Vec::new();
+        for place in &self.places {
+            if let Place::Here(dataset) = place {
+                dataset.visit_waits(&mut |waiter, other| waits.push((waiter, other)));
+            }
+        }
+        let is_waiting = !waits.is_empty();
+        if is_waiting || self.has_reported {
+            ports.send(detector, Message::Waits(self.own, waits));
+        }
+        self.has_reported = is_waiting;
+        if is_waiting {
+            self.look_later(ports);
+        }
+    }
+
+    /// Those who wait here, as asked, give way.
+    fn withdraw(
+        &mut self,
+        is_such: impl Fn(&Asker<S::Body>) -> bool,
+        ports: &mut impl Outside<S::Body>,
+    ) {
+        for place in &mut self.places {
+            let Place::Here(dataset) = place else { continue };
+            while let Some(asker) = dataset.withdraw(&is_such, &mut self.going_on) {
+                asker.flow.give_way();
+                asker.flow.visits[asker.visit].set_grant(NOT_HELD);
+                self.going_on.push(asker);
+            }
+        }
+        self.deal_out(ports);
+    }
+
+    /// Moves a dataset to another hall, if it is here.
+    fn give_away(
+        &mut self,
+        layout: u64,
+        number: u16,
+        to: Address,
+        ports: &mut impl Outside<S::Body>,
+    ) {
+        if layout != self.layout || to == self.own {
+            return; // it was meant for one that is not there any more
+        }
+        let at = usize::from(number);
+        if self.places.len() <= at {
+            self.places.resize_with(at + 1, Place::default);
+            self.asked.resize(at + 1, 0);
+        }
+        let place = &mut self.places[at];
+        let dataset = match std::mem::replace(place, Place::Gone(to)) {
+            Place::Here(dataset) => dataset,
+            Place::Unknown if self.store.first_hall(number) == self.own => Box::default(),
+            other => return *place = other,
+        };
+        self.store.note_move(number, to);
+        ports.send(to, Message::Move(layout, number, dataset));
+    }
+
+    /// Has a dataset from now on.
+    fn take_over(
+        &mut self,
+        layout: u64,
+        number: u16,
+        dataset: Box<Dataset<Asker<S::Body>>>,
+        ports: &mut impl Outside<S::Body>,
+    ) {
+        if layout != self.layout {
+            return; // as above; it is empty
+        }
+        let at = usize::from(number);
+        if self.places.len() <= at {
+            self.places.resize_with(at + 1, Place::default);
+            self.asked.resize(at + 1, 0);
+        }
+        let before = std::mem::replace(&mut self.places[at], Place::Here(dataset));
+        self.look_later(ports);
+        if let Place::Coming(askers) = before {
+            for asker in askers {
+                let held = self.ask(asker, ports);
+                self.going_on.extend(held);
+            }
+            self.deal_out(ports);
         }
     }
 }
