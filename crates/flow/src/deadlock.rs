@@ -1,10 +1,10 @@
 //! Finding those who wait for each other.
 //!
-//! Role         tells circles of waiting; who of a circle gives way, and how, its user decides. Three
-//!              kinds: among the requesters of one thread's lock space ([`circle`]), among owners
-//!              who wait on many threads, each of whom has a cell that all may read ([`graph`],
-//!              [`dreadlocks`]), and in what nodes of a protocol report ([`reports`]). Neither locks
-//!              nor queues
+//! Role         tells circles of waiting; who of a circle gives way, and how, its user decides.
+//!              Three kinds: among the requesters of one thread's lock space ([`circle`]), among
+//!              owners who wait on many threads, each of whom has a cell that all may read
+//!              ([`graph`], [`dreadlocks`]), and in what nodes of a protocol report ([`reports`]).
+//!              Neither locks nor queues
 //! Reading      [`sets`], [`graph`], [`dreadlocks`], [`circle`], [`reports`]
 //! Source       orthrus.txt 4 (wait-for graph in parts), locking.txt 4.2 (dreadlocks),
 //!              partitioned.txt 4.3 (cycles within a partition)

@@ -252,9 +252,9 @@ impl<W: Requester> LockSpace<W> {
         }
     }
 
-    /// Tells of all who wait: what their locks are called, who waits, and whose grant is right
-    /// before it in a queue. Where that one waits, too, it is behind all who are before it; where it
-    /// holds the lock, all other holders are told as well. Some may be told more than once.
+    /// Tells of all who wait: who does, and what the locks of the one right before it in a queue
+    /// are called. Where that one holds the lock, all other holders are told as well; where it
+    /// waits, too, it stands for all who are before it. Some may be told more than once.
     pub fn visit_waits(&self, mut visit: impl FnMut(&W, u32)) {
         // What was given back awaits nothing.
         for at in 0..self.locks.places() {

@@ -16,9 +16,9 @@
 //! Invariants   I1 where requests are forwarded, a call visits halls in ascending order, and the
 //!              datasets of each in ascending order, and goes on when it holds what it asked for;
 //!              where they are latched, all that it asks for in a round enters all queues at one
-//!              moment. So while it asks in one round only, and datasets stay where they are, nobody
-//!              waits in a circle; else halls report who waits, and the youngest of a circle gives
-//!              way
+//!              moment. So while it asks in one round only, and datasets stay where they are,
+//!              nobody waits in a circle; else halls report who waits, and the youngest of a circle
+//!              gives way
 //!              I2 a round begins when all of the round before have met. So when the last one that
 //!              locks something has, the call holds all its locks
 //!              I3 locks are held until the call is committed or undone

@@ -5,9 +5,9 @@
 //!              circle may have been none at any: whoever gives way does so unseen, and the oldest
 //!              never does
 //! Invariants   I1 a circle that does not end by itself is found once all its waits are reported
-//!              I2 of each circle the youngest gives way: so the oldest of all gets through. Whoever
-//!              waits for itself has given way, and come again before all of its last attempt had
-//!              gone: that ends by itself
+//!              I2 of each circle the youngest gives way, so that the oldest of all gets through.
+//!              Whoever waits for itself has given way, and come again before all of its last
+//!              attempt had gone: that ends by itself
 //! Bounds       linear in the waits reported, times the circles found
 //! Source       orthrus.txt 4 and dora.txt 4.1.3 name wait-for graphs. We differ: its parts are
 //!              brought together by messages, so that nobody looks into another thread's
@@ -78,7 +78,8 @@ fn leave_those_in_trouble(awaited: &mut BTreeMap<u64, BTreeSet<u64>>) {
     }
 }
 
-/// Where everybody waits for somebody who waits: the youngest of some circle; none, if nobody waits.
+/// Where everybody waits for somebody who waits: the youngest of some circle; none, if nobody
+/// waits.
 fn youngest_of_a_circle(awaited: &BTreeMap<u64, BTreeSet<u64>>) -> Option<u64> {
     let (mut way, mut places) = (Vec::new(), BTreeMap::new());
     let mut at = *awaited.keys().next()?;

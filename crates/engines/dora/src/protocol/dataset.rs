@@ -112,8 +112,8 @@ impl<V: Visitor> Dataset<V> {
         }
     }
 
-    /// Gives back one of those who wait, as asked, if there is one: it holds nothing here. Those who
-    /// hold all they want from now on are added to `granted`.
+    /// Gives back one of those who wait, as asked, if there is one: it holds nothing here. Those
+    /// who hold all they want from now on are added to `granted`.
     pub fn withdraw(&mut self, is_such: impl Fn(&V) -> bool, granted: &mut Vec<V>) -> Option<V> {
         let withdrawn = match self.behind.iter().position(&is_such) {
             Some(at) => self.behind.remove(at),

@@ -258,7 +258,7 @@ impl<S: Store> Hall<S> {
         &flow.doers[flow.doer(self.own)]
     }
 
-    /// Asks for what a call locks in the datasets of a round that were here, in all of them at once.
+    /// Asks for what a call locks in a round in all datasets that were here, at once.
     fn lock(
         &mut self,
         mut shares: Shares<Flow<S::Body>>,
@@ -460,8 +460,8 @@ impl<S: Store> Hall<S> {
         self.tell_end(flow, ports);
     }
 
-    /// Has a round begin that takes so many shares, but for this hall's: it runs what it has to run,
-    /// unless it locks something first; it meets the others anyway.
+    /// Has a round begin that takes so many shares, but for this hall's: it runs what it has to
+    /// run, unless it locks something first; it meets the others anyway.
     fn begin_round(
         &mut self,
         flow: Parcel<Flow<S::Body>>,
