@@ -284,7 +284,7 @@ impl DynamicRunner {
         number: usize,
         committer: Committer,
     ) -> Self {
-        let pipeline = Pipeline::new(release, &committer);
+        let pipeline = Pipeline::new(release, tables.policy(), &committer);
         Self {
             locking: Locking::new(tables, number),
             scratch: Scratch::new(committer.worker()),

@@ -44,6 +44,7 @@ use hotrow_transaction::outcome::Conflict;
 use self::inherited::Inheritance;
 use self::lightweight::Lightweight;
 use crate::lock_table::{Acquired, LockTable, Owner, Standing};
+use crate::policy::Policy;
 use crate::waiting::COUNTERS;
 
 /// How table locks are kept.
@@ -188,6 +189,11 @@ impl TableLocks {
     pub fn new(table: Arc<LockTable>, form: Form) -> Self {
         let lightweight = Lightweight::new(if form == Form::Lightweight { COUNTERS } else { 1 });
         Self { table, form, lightweight, inheritance: Inheritance::default() }
+    }
+
+    /// The deadlock policy of the finer ones.
+    pub fn policy(&self) -> Policy {
+        self.table.policy()
     }
 
     /// The table of the finer locks.

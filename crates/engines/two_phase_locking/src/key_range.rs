@@ -11,7 +11,10 @@
 //!              right one any more, but never while waiting for another lock. Let go before, two
 //!              inserters could go on finding it held by the other one, who was just granted it
 //! Source       locking.txt 2.2; Lomet's modes and ARIES/KVL's as its 6.3 simulates them, by the
-//!              next stronger mode there is
+//!              next stronger mode there is. We differ: both lock a gap by the key behind it, here
+//!              as everywhere by the key before it. A scan holds as many keys either way, one more
+//!              at its beginning in place of its end, so that in a workload that has no direction
+//!              they meet as often
 
 use hotrow_engine::lock_mode::{Mode, Strength};
 use hotrow_engine::protection::{KeyLock, Protection};
@@ -30,8 +33,8 @@ pub enum Ranges {
     Granules,
     /// keys and gaps, each in a mode of its own (Graefe)
     Orthogonal,
-    /// keys and gaps, in the modes that Lomet has: no gap without its key, and none less strongly
-    /// than the key of which it is written
+    /// keys and gaps, in the modes that Lomet has: no gap without its key, and none that is only
+    /// read with a key that is written
     Lomet,
     /// keys with their gaps, read or written (ARIES/KVL)
     Kvl,
@@ -44,16 +47,21 @@ impl Ranges {
         Some(match (self, mode) {
             (Self::Granules | Self::Orthogonal, mode) => mode,
             (Self::Lomet, Mode::NS) => Mode::S,
-            (Self::Lomet, Mode::XS | Mode::SX) => Mode::X,
+            // It has neither RangeS-X nor RangeX-N, but RangeX-S, which is SX here.
+            (Self::Lomet, Mode::XS | Mode::NX) => Mode::X,
             (Self::Lomet, mode) => mode,
             (Self::Kvl, mode) if mode.is_exclusive() => Mode::X,
             (Self::Kvl, _) => Mode::S,
         })
     }
 
-    /// The mode that a gap must be free for, to be divided.
+    /// The mode that a gap must be free for, to be divided. It is asked for and let go of at once,
+    /// as Lomet's lock for inserting into a range is, which leaves the key alone.
     fn dividing(self) -> Mode {
-        self.mode(Strength::None, Strength::Exclusive).expect("a gap is something")
+        match self {
+            Self::Kvl => Mode::X,
+            Self::Granules | Self::Orthogonal | Self::Lomet => Mode::NX,
+        }
     }
 }
 

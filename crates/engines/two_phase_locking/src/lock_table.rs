@@ -247,6 +247,11 @@ pub struct LockTable {
 }
 
 impl LockTable {
+    /// What becomes of a request that is not granted at once.
+    pub fn policy(&self) -> Policy {
+        self.deadlocks.policy
+    }
+
     /// A table for the owners `0..owners`.
     pub fn new(owners: usize, deadlocks: Deadlocks) -> Self {
         Self::with_sessions(owners, 0, deadlocks)

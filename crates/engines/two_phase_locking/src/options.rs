@@ -184,8 +184,13 @@ const RELEASES: Choices<Release> = (
     "none, shared, all, all-untagged",
 );
 const WAITINGS: Choices<Waiting> = (
-    &[("spin", Waiting::Spin), ("sleep", Waiting::Sleep), ("back-off", Waiting::BackOff)],
-    "spin, sleep, back-off",
+    &[
+        ("spin", Waiting::Spin),
+        ("yield", Waiting::Yield),
+        ("sleep", Waiting::Sleep),
+        ("back-off", Waiting::BackOff),
+    ],
+    "spin, yield, sleep, back-off",
 );
 const LAST_USES: Choices<bool> = (&[("keep", false), ("release", true)], "keep, release");
 const ORDERS: Choices<Order> = (

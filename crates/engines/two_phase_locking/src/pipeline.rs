@@ -8,8 +8,10 @@
 //! Invariants   P1 with [`Release::None`] no lock of a transaction that has changed something goes
 //!              before its entry is durable; with [`Release::Shared`] none that it wrote under
 //!              P2 who uses a kept lock follows those who kept it
-//!              P3 a pipeline is as old as its first transaction, so that age rules stay true of
-//!              those who wait for it
+//!              P3 where age decides who may wait for whom, a transaction is as old as the first one
+//!              of its pipeline, whose locks it may hold, so that those rules stay true of all who
+//!              wait for it. Else it has its own age: the youngest of a circle is the transaction
+//!              that began last, whatever its pipeline is (locking.txt 4.3)
 //! Source       locking.txt 4.3 (pipelines that keep locks, and flush when one of their
 //!              transactions is the victim) and 5 (early lock release; Algorithms 6 and 7). We
 //!              differ: a pipeline ends when its entries are durable, not after a number of
@@ -22,6 +24,7 @@ use hotrow_log::log::Log;
 use hotrow_log::position::Position;
 
 use crate::dynamic::Locking;
+use crate::policy::Policy;
 
 /// Which locks go at commit, before the log is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
@@ -42,6 +45,8 @@ pub enum Release {
 /// See the module.
 pub(crate) struct Pipeline {
     release: Release,
+    /// its transactions are as old as the first of them (P3)
+    is_one_age: bool,
     log: Option<Arc<Log>>,
     /// the epoch in which all is durable; 0: closed
     until: u64,
@@ -53,9 +58,10 @@ pub(crate) struct Pipeline {
 
 impl Pipeline {
     /// A closed pipeline.
-    pub(crate) fn new(release: Release, committer: &Committer) -> Self {
+    pub(crate) fn new(release: Release, policy: Policy, committer: &Committer) -> Self {
         Self {
             release,
+            is_one_age: policy.goes_by_age(),
             log: committer.log().cloned(),
             until: 0,
             position: Position::default(),
@@ -75,7 +81,7 @@ impl Pipeline {
 
     /// The age of a transaction that begins at `age` (P3), before its locks are asked for.
     pub(crate) fn age(&self, age: u64) -> u64 {
-        if self.is_open() { self.age } else { age }
+        if self.is_open() && self.is_one_age { self.age } else { age }
     }
 
     /// P2, when a transaction has begun.
@@ -141,5 +147,30 @@ impl Pipeline {
         locking.release_all();
         (self.until, self.position, self.completed) = (0, Position::default(), 0);
         locking.table.set_completed(&locking.owner, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_age_rules_make_a_pipeline_as_old_as_its_first_transaction() {
+        let pipeline = |policy: Policy, until| Pipeline {
+            release: Release::None,
+            is_one_age: policy.goes_by_age(),
+            log: None,
+            until,
+            position: Position::default(),
+            completed: 3,
+            age: 10,
+        };
+        for policy in [Policy::WaitDie, Policy::WoundWait] {
+            assert_eq!(pipeline(policy, 7).age(500), 10, "{policy:?}");
+            assert_eq!(pipeline(policy, 0).age(500), 500, "{policy:?}, closed");
+        }
+        for policy in [Policy::Dreadlocks, Policy::WaitForGraph] {
+            assert_eq!(pipeline(policy, 7).age(500), 500, "{policy:?}: it began last");
+        }
     }
 }

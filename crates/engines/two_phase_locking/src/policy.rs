@@ -44,6 +44,11 @@ impl Policy {
         if self == Self::WoundWait { self } else { Self::Wait }
     }
 
+    /// Whether ages decide who may wait for whom.
+    pub fn goes_by_age(self) -> bool {
+        matches!(self, Self::WaitDie | Self::WoundWait)
+    }
+
     /// Whether requests are refused for whom they meet, so that who is in the way of others may see
     /// nobody wait.
     pub fn refuses(self) -> bool {
@@ -54,8 +59,11 @@ impl Policy {
 /// How a waiting owner passes its time, for dreadlocks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Waiting {
-    /// asking again and again
+    /// asking again and again, and never giving the core away, as in the paper: where threads
+    /// outnumber cores, whoever is waited for may not run meanwhile
     Spin,
+    /// asking again and again, giving the core away now and then
+    Yield,
     /// sleeping between two looks; sleepers' digests grow stale and show deadlocks that are none
     Sleep,
     /// sleeping, with digests marked as outdated by whoever releases the lock

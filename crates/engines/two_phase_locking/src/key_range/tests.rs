@@ -27,7 +27,13 @@ fn simulated_modes_are_the_next_stronger_ones_there_are() {
         assert!(matches!(Ranges::Kvl.mode(key, gap), Some(Mode::S | Mode::X)));
     }
     assert_eq!(Ranges::Lomet.mode(Free, Shared), Some(Mode::S), "it has no RangeS-N");
+    assert_eq!(Ranges::Lomet.mode(Free, Exclusive), Some(Mode::X), "nor RangeX-N");
+    assert_eq!(Ranges::Lomet.mode(Shared, Exclusive), Some(Mode::SX), "RangeX-S, it has");
+    assert_eq!(Ranges::Lomet.mode(Exclusive, Shared), Some(Mode::X), "nor RangeS-X");
     assert_eq!(Ranges::Lomet.mode(Exclusive, Free), Some(Mode::XN));
+    // Inserting needs the gap alone but where a key has no gap of its own.
+    let dividing = [Ranges::Orthogonal, Ranges::Lomet, Ranges::Kvl].map(Ranges::dividing);
+    assert_eq!(dividing, [Mode::NX, Mode::NX, Mode::X]);
 }
 
 /// Transactions of one lock table, which lock keys.

@@ -218,7 +218,7 @@ fn a_wait_for_graph_gets_through_with_any_victim() {
 #[test]
 fn dreadlocks_get_through_with_any_digest_and_any_way_of_waiting() {
     for digest in [Digest::Bitmap, Digest::Bloom] {
-        for waiting in [Waiting::Spin, Waiting::Sleep, Waiting::BackOff] {
+        for waiting in [Waiting::Spin, Waiting::Yield, Waiting::Sleep, Waiting::BackOff] {
             check(Deadlocks { digest, waiting, ..Deadlocks::of(Policy::Dreadlocks) });
         }
     }

@@ -370,9 +370,15 @@ fn deadlock(
 #[test]
 fn of_two_that_wait_for_each_other_the_chosen_one_goes() {
     for policy in [Policy::WaitForGraph, Policy::Dreadlocks] {
-        for (victim, gone) in [(Victim::Young, 1), (Victim::KillLong, 0), (Victim::KillShort, 1)] {
+        // The first one is the older transaction; its pipeline is the longer, then the shorter one.
+        let rows =
+            [(Victim::Young, [1, 1]), (Victim::KillLong, [0, 1]), (Victim::KillShort, [1, 0])];
+        for (victim, gone) in rows {
             let deadlocks = Deadlocks { victim, ..Deadlocks::of(policy) };
-            assert_eq!(deadlock(deadlocks, None, [9, 4]), [gone], "{policy:?} {victim:?}");
+            for (completed, gone) in [[9, 4], [4, 9]].into_iter().zip(gone) {
+                let undone = deadlock(deadlocks, None, completed);
+                assert_eq!(undone, [gone], "{policy:?} {victim:?} {completed:?}");
+            }
         }
     }
     assert_eq!(deadlock(Deadlocks::of(Policy::WaitDie), None, [0, 0]), [1]);

@@ -17,9 +17,11 @@ const NAP: Duration = Duration::from_millis(10);
 /// Until a suspicion, or what an outdated digest hides, is looked at again: whom it is about is
 /// woken to look once more before.
 const DOUBT: Duration = Duration::from_millis(1);
-/// Looks that spin before a spinning owner gives its core away once, so that the owner it waits
-/// for runs even where threads outnumber cores: some 100 us.
+/// Looks of an owner that yields before it gives its core away once, so that the owner it waits for
+/// runs even where threads outnumber cores: some 100 us.
 const LOOKS_PER_YIELD: u32 = 64;
+/// Pauses between two looks of an owner that spins: a microsecond or two.
+const PAUSES_PER_LOOK: u32 = 32;
 
 impl LockTable {
     /// Waits for the end of the request for `lock`, which was answered with
@@ -185,7 +187,8 @@ impl LockTable {
             }
             looks += 1;
             match waiting {
-                Waiting::Spin => self.spin_on(looks, owner.number),
+                Waiting::Spin => self.pause(owner.number),
+                Waiting::Yield => self.yield_on(looks, owner.number),
                 Waiting::Sleep | Waiting::BackOff => {
                     // For the verdict alone: who looks as often as it is given a core sees digests
                     // older than the lock it waits for, and takes more of them for circles.
@@ -222,7 +225,16 @@ impl LockTable {
         false
     }
 
-    fn spin_on(&self, looks: u32, owner: u32) {
+    /// Between two looks of an owner that keeps its core.
+    fn pause(&self, owner: u32) {
+        let mut pauses = 0;
+        while pauses < PAUSES_PER_LOOK && self.cells[owner as usize].verdict().is_none() {
+            std::hint::spin_loop();
+            pauses += 1;
+        }
+    }
+
+    fn yield_on(&self, looks: u32, owner: u32) {
         if looks.is_multiple_of(LOOKS_PER_YIELD) {
             hotrow_base::thread::yield_now();
         }
