@@ -465,6 +465,7 @@ pub(crate) struct ShellArguments {
 const EXPLAIN_EXAMPLES: &str = "\
 Example:
   hotrow explain flash_sale.sql buy
+  hotrow explain --dot flash_sale.sql buy | dot -Tsvg > buy.svg
 
 For each access: how its rows are found, what is locked, and whether that is known from the
 parameters or must be found out by reading first.";
@@ -476,6 +477,9 @@ pub(crate) struct ExplainArguments {
     pub(crate) file: String,
     /// The procedure
     pub(crate) procedure: String,
+    /// Draw its flow graph instead, in the language of Graphviz
+    #[arg(long)]
+    pub(crate) dot: bool,
 }
 
 #[cfg(test)]

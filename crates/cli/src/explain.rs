@@ -17,7 +17,10 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
     if let Err(error) = db.session().execute(&text) {
         return Err(script.tell(&error, Style::of(&io::stderr())));
     }
-    let explained = db.explain_procedure(&arguments.procedure);
+    let explained = match arguments.dot {
+        true => db.draw_procedure(&arguments.procedure),
+        false => db.explain_procedure(&arguments.procedure),
+    };
     let explained = explained.map_err(|error| script.tell(&error, Style::of(&io::stderr())))?;
     Ok(write!(io::stdout(), "{explained}")?)
 }

@@ -298,6 +298,16 @@ impl Database {
         Ok(definition::explain(&self.inner.schema.current(), name)?.0)
     }
 
+    /// The flow graph of a procedure, in the language DOT: its accesses by phases, and what each
+    /// waits for.
+    ///
+    /// # Errors
+    ///
+    /// 42883 when there is no such procedure.
+    pub fn draw_procedure(&self, name: &str) -> Result<String, Error> {
+        Ok(definition::draw(&self.inner.schema.current(), name)?)
+    }
+
     /// Takes a checkpoint: an image of all rows, with which the next start begins, and after which
     /// the log before it is removed. Transactions go on meanwhile. Without a directory nothing is
     /// done, and nothing is reported.

@@ -20,7 +20,7 @@ use hotrow_sql::{
     CatalogChange, Columns, Compiled, Dropped, Filled, ProcedureNames, Truncation, apply,
     broken_view, changed_names, compile, parse_script,
 };
-use hotrow_transaction::actions::{ActionProgram, explain_batch};
+use hotrow_transaction::actions::{ActionProgram, draw_flow, explain_batch, explain_flow};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::coarse;
 use hotrow_transaction::compiled::CompiledProcedure;
@@ -146,7 +146,16 @@ pub(crate) fn explain(schema: &Schema, name: &str) -> Result<(String, ActionProg
     let Schema { catalog, granules, .. } = schema;
     let text = explain::explain(catalog, granules, schema.routing(), compiled);
     let actions = ActionProgram::new(catalog, granules, &compiled.procedure)?;
-    Ok((text + &explain_batch(&actions), actions))
+    let flow = explain_flow(catalog, &actions, &compiled.procedure);
+    Ok((text + &explain_batch(&actions) + &flow, actions))
+}
+
+/// The flow graph of a procedure as a drawing in DOT, or 42883.
+pub(crate) fn draw(schema: &Schema, name: &str) -> Result<String, SqlError> {
+    let (_, compiled) = procedure_named(schema, name)?;
+    let Schema { catalog, granules, .. } = schema;
+    let actions = ActionProgram::new(catalog, granules, &compiled.procedure)?;
+    Ok(draw_flow(catalog, &actions, &compiled.procedure))
 }
 
 /// What CREATE FUNCTION says of a procedure that has just been registered: which tables and indexes

@@ -172,15 +172,19 @@ impl SharedCall {
         if self.outcomes.len() < doers {
             self.outcomes.resize_with(doers, Latch::default);
         }
-        self.cells.clear();
-        self.cells.make_room(self.batch.values(), doers);
-        self.outcomes.iter().for_each(|outcome| outcome.lock().clear());
+        if self.is_in_parts() {
+            self.cells.clear();
+            self.cells.make_room(self.batch.values(), doers);
+        }
+        self.outcomes[..doers].iter().for_each(|outcome| outcome.lock().clear());
     }
 
     /// A doer begins, perhaps once more: as if he had done nothing.
     pub fn begin(&self, doer: usize, outcome: &mut Outcome) {
         outcome.clear();
-        self.cells.forget(doer as u16);
+        if self.is_in_parts() {
+            self.cells.forget(doer as u16);
+        }
     }
 
     /// Runs what a doer has to do in a round, its *fragment*, in order and in one frame; what fails

@@ -24,7 +24,8 @@ use crate::report::{CheckReport, RunReport};
 
 /// Commits after which a population is given up: TPC-B adds a row with each.
 const COMMITS_MAX: u64 = 4_000_000;
-/// Bounds of scaled parameters: workloads refuse less.
+/// What is left of scaled parameters that are more, at least: workloads refuse less. Of those that
+/// are less by themselves, as warehouses are, one is enough.
 const SCALED_MIN: f64 = 200.0;
 
 /// Runs figures.
@@ -251,7 +252,9 @@ impl FigureRunner {
     ) -> Result<(), BenchError> {
         let text = match value {
             Setting::Integer(number) if figure.scaled.iter().any(|scaled| scaled == name) => {
-                let scaled = (*number as f64 * self.size).max(SCALED_MIN.min(*number as f64));
+                let number = *number as f64;
+                let least = if number < SCALED_MIN { 1.0 } else { SCALED_MIN };
+                let scaled = (number * self.size).max(least);
                 (scaled as u64).to_string()
             }
             other => other.to_string(),

@@ -1,4 +1,4 @@
-//! DORA's own: calls that wait for each other in circles, and datasets that move.
+//! DORA's own: flow graphs, calls that wait for each other in circles, and datasets that move.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -132,4 +132,42 @@ fn wait_for_shares(session: &Session) {
             _ => even = 0,
         }
     }
+}
+
+/// A Payment, cut down: two tables are updated side by side, and what they have made is noted.
+const PAY: &str = "
+    CREATE TABLE w (id bigint PRIMARY KEY, ytd bigint NOT NULL);
+    CREATE TABLE d (w bigint, id bigint, next bigint NOT NULL, PRIMARY KEY (w, id));
+    CREATE TABLE h (id bigint PRIMARY KEY, w bigint NOT NULL);
+    CREATE FUNCTION pay(a bigint, b bigint, amount bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+    DECLARE x bigint; y bigint; BEGIN
+        UPDATE w SET ytd = ytd + amount WHERE id = a RETURNING ytd INTO x;
+        UPDATE d SET next = next + 1 WHERE w = a AND id = b RETURNING next INTO y;
+        INSERT INTO h VALUES (y + 1, x);
+        RETURN x + y;
+    END $$;";
+
+#[test]
+fn a_procedure_s_flow_graph_is_told_and_drawn() {
+    let db = Database::open_in_memory(Config::default().threads(1)).expect("it opens");
+    db.session().execute(PAY).expect("it is legal");
+    let told = db.explain_procedure("pay").expect("it is there");
+    let graph = told.split("Flow graph: ").nth(1).expect("it is told");
+    let expected = "2 phases
+  phase 1
+    1. update w by key (id) of w_pkey
+    2. update d by key (w, id) of d_pkey
+  phase 2
+    3. insert into h, after x of 1 and y of 2
+";
+    assert_eq!(graph, expected);
+    let drawn = db.draw_procedure("pay").expect("it is there");
+    assert!(drawn.starts_with("digraph \"pay\" {") && drawn.ends_with("}\n"), "{drawn}");
+    for part in ["label=\"phase 2\"", "n0 -> n2 [label=\"x\"]", "n1 -> n2 [label=\"y\"]", "commit"]
+    {
+        assert!(drawn.contains(part), "{part}: {drawn}");
+    }
+    let opened = drawn.matches('{').count();
+    assert_eq!(opened, drawn.matches('}').count(), "{drawn}");
+    assert!(db.draw_procedure("pays").is_err());
 }

@@ -72,6 +72,8 @@ pub struct Home {
     rounds: layout::Rounds,
     starts: Vec<Start>,
     group: Vec<(Address, Told)>,
+    /// calls may wait in circles
+    has_circles: bool,
     /// the youngest of its calls
     last_age: u64,
     plans: PlanChooser,
@@ -86,6 +88,7 @@ impl Home {
         let (schema, worker) = (&crew.roster.ground.schema, committer.worker());
         let intake = Intake::new(schema, worker, source, crew.roster.in_flight);
         let plans = PlanChooser::new(crew.settings.plans);
+        let has_circles = crew.looks().is_some();
         Self {
             scratch: Scratch::new(worker),
             crew,
@@ -104,6 +107,7 @@ impl Home {
             rounds: layout::Rounds::new(),
             starts: Vec::new(),
             group: Vec::new(),
+            has_circles,
             last_age: 0,
             plans,
             gathered: Gathered::default(),
@@ -149,9 +153,11 @@ impl Home {
         FETCHES_PER_TURN
     }
 
-    /// That of a call that comes now: unlike any other's.
+    /// That of a call that comes now: unlike any other's. Where nobody asks who is older, no clock
+    /// is looked at.
     fn new_age(&mut self, exchange: &Exchange<Told>) -> u64 {
-        self.last_age = exchange.now().max(self.last_age + 1);
+        let now = if self.has_circles { exchange.now() } else { 0 };
+        self.last_age = now.max(self.last_age + 1);
         self.last_age * u64::from(self.crew.roster.threads()) + u64::from(self.number)
     }
 
@@ -250,9 +256,10 @@ impl Home {
         if *how != How::InParts {
             call.batch.clear();
             call.participants.clear();
-        }
-        // A hall where a table is taken as a whole may have nothing to run.
-        if call.participants.len() < halls.len() {
+            call.participants.extend(halls.iter().map(|&hall| (hall, 0)));
+            call.make_room();
+        } else if call.participants.len() < halls.len() {
+            // A hall where a table is taken as a whole may have nothing to run.
             for (at, &hall) in halls.iter().enumerate() {
                 if call.participants.get(at).is_none_or(|&(known, _)| known != hall) {
                     call.participants.insert(at, (hall, 0));

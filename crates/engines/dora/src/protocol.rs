@@ -279,9 +279,11 @@ pub struct Visit {
     grant: AtomicU32,
 }
 
-/// In place of a grant: it holds nothing, or all of the dataset.
+/// In place of a grant: it holds nothing; or all of the dataset; or it has run without entering any
+/// queue, since nobody was there.
 const NOT_HELD: u32 = NONE;
 const WHOLE: u32 = NONE - 1;
+const PASSED: u32 = NONE - 2;
 
 impl Visit {
     /// One that is to come.

@@ -52,19 +52,13 @@ pub fn explain_leaves(program: &ActionProgram, procedure: &Procedure) -> String 
     text
 }
 
-/// The number in the procedure of an access site of the one that was cut.
-fn original(program: &ActionProgram, site: u16) -> u16 {
-    let before = (0..).zip(&program.apart).filter(|(cut, apart)| **apart + cut < site);
-    site - before.count() as u16
-}
-
 fn leaf_text(program: &ActionProgram, leaf: &Leaf, procedure: &Procedure) -> String {
     let name = |slot: crate::program::SlotId| match procedure.slots.get(slot.index()) {
         Some(slot) => slot.name.clone(),
         None => format!("${}", slot.0),
     };
     let mut text = match (leaf.site, leaf.expects) {
-        (Some(site), _) => format!("access {}", original(program, site) + 1),
+        (Some(site), _) => format!("access {}", program.original(site) + 1),
         (None, Some(expected)) => format!("expect {expected}"),
         (None, None) => "values".to_owned(),
     };

@@ -86,6 +86,12 @@ impl ActionProgram {
         }
     }
 
+    /// The number in the procedure of an access site of the leaves.
+    pub(super) fn original(&self, site: u16) -> u16 {
+        let before = (0..).zip(&self.apart).filter(|(cut, apart)| **apart + cut < site);
+        site - before.count() as u16
+    }
+
     fn of_cut(
         catalog: &Catalog,
         granules: &Granules,

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 
 use hotrow_flow::lock_space::{LockSpace, Requester};
 use hotrow_log::position::Position;
+use hotrow_transaction::granule::LockRequest;
 
 use super::WHOLE;
 
@@ -91,6 +92,21 @@ impl<V: Visitor> Dataset<V> {
         }
         self.ages[grant] = age;
         asked.ok()
+    }
+
+    /// Whom a call follows that may have these locks at once; it need not enter any queue, if nobody
+    /// else comes here until [`Dataset::leave`] says that it has ended. None, if it has to ask.
+    pub fn pass(&self, wanted: &[LockRequest]) -> Option<Position> {
+        if self.taken_by.is_some() || !self.behind.is_empty() {
+            return None;
+        }
+        self.space.pass(wanted.iter().copied()).map(|met| met.max(self.floor))
+    }
+
+    /// One that has passed has ended, and stands at `position`.
+    pub fn leave(&mut self, had: &[LockRequest], position: Position) {
+        self.tag = position.max(self.tag);
+        self.space.leave(had.iter().copied(), position);
     }
 
     /// One that had what is called `grant` here has ended, and stands at `position`. Those who hold

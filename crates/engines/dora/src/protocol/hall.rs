@@ -19,7 +19,7 @@ use hotrow_transaction::granule::LockRequest;
 
 use super::dataset::{Dataset, Visitor};
 use super::{
-    Doer, Flow, Message, NOT_HELD, Outcome, Outside, Section, Start, Store, Visit, send_starts,
+    Doer, Flow, Message, NOT_HELD, Outcome, Outside, PASSED, Section, Start, Store, send_starts,
 };
 
 /// Where there may be circles of waiting.
@@ -238,7 +238,10 @@ impl<S: Store> Hall<S> {
             Some(Work::Ask(mut shares, visit)) => {
                 let flow = shares.next().expect("there is one for each of its halls");
                 self.doer(&flow).reach();
-                self.visit(Self::asker(flow, Some(shares), visit as usize), ports);
+                match self.pass(&flow, ports) {
+                    true => self.run(flow, 0, ports),
+                    false => self.visit(Self::asker(flow, Some(shares), visit as usize), ports),
+                }
             }
             Some(Work::Lock(shares, round)) => self.lock(shares, round, ports),
         }
@@ -286,6 +289,29 @@ impl<S: Store> Hall<S> {
         // Behind all that were asked for: the first of them may be the last that is held.
         held.drain(..).for_each(|asker| self.arrive(asker, ports));
         self.held = held;
+    }
+
+    /// Whether a call that is here only, and that nobody is in the way of, may run at once: to its
+    /// end, so that nobody comes before it has left.
+    fn pass(&mut self, flow: &Flow<S::Body>, ports: &mut impl Outside<S::Body>) -> bool {
+        let is_alone = flow.halls.len() == 1 && flow.visits.last().is_some_and(|v| v.round == 0);
+        if !is_alone {
+            return false;
+        }
+        let mut follows = Position::default();
+        for (number, visit) in flow.visits.iter().enumerate() {
+            let place = self.places.get(usize::from(visit.dataset));
+            let Some(Place::Here(dataset)) = place.filter(|_| !visit.whole) else { return false };
+            let Some(met) = dataset.pass(flow.locks_of(number)) else { return false };
+            follows = met.max(follows);
+        }
+        for visit in &flow.visits {
+            ports.spend(Section::Lock);
+            self.asked[usize::from(visit.dataset)] += 1;
+            visit.set_grant(PASSED);
+        }
+        self.store.meet(flow, 0, follows);
+        true
     }
 
     /// One after the other: asks for what a call locks from this visit on.
@@ -511,7 +537,9 @@ impl<S: Store> Hall<S> {
             }
             match &mut self.places[usize::from(visit.dataset)] {
                 Place::Gone(to) => ports.send(*to, Message::Leave(flow.another(), number)),
-                Place::Here(dataset) => Self::let_go(&flow, visit, dataset, &mut self.going_on),
+                Place::Here(dataset) => {
+                    Self::let_go(&flow, number as usize, dataset, &mut self.going_on);
+                }
                 Place::Unknown | Place::Coming(_) => unreachable!("it has locked something"),
             }
         }
@@ -522,7 +550,7 @@ impl<S: Store> Hall<S> {
     /// Lets go of what a visit holds.
     fn let_go(
         flow: &Flow<S::Body>,
-        visit: &Visit,
+        visit: usize,
         dataset: &mut Dataset<Asker<S::Body>>,
         granted: &mut Vec<Asker<S::Body>>,
     ) {
@@ -530,7 +558,10 @@ impl<S: Store> Hall<S> {
             Outcome::Committed(position) => position,
             Outcome::Undone | Outcome::GaveWay => Position::default(),
         };
-        dataset.release(visit.grant(), position, granted);
+        match flow.visits[visit].grant() {
+            PASSED => dataset.leave(flow.locks_of(visit), position),
+            grant => dataset.release(grant, position, granted),
+        }
     }
 
     /// A visit has ended whose dataset was moved here.
@@ -544,7 +575,7 @@ impl<S: Store> Hall<S> {
         match &mut self.places[usize::from(dataset)] {
             Place::Gone(to) => return ports.send(*to, Message::Leave(flow, visit as u32)),
             Place::Here(dataset) => {
-                Self::let_go(&flow, &flow.visits[visit], dataset, &mut self.going_on);
+                Self::let_go(&flow, visit, dataset, &mut self.going_on);
             }
             Place::Unknown | Place::Coming(_) => unreachable!("it came before whoever leaves it"),
         }
