@@ -10,6 +10,7 @@ mod document;
 mod draw;
 mod expect;
 mod experiment;
+mod quick;
 mod report;
 mod run;
 mod statistics;
@@ -23,7 +24,9 @@ use serde::{Deserialize, Serialize};
 pub use document::{Record, RecordedClaim, Records, document};
 pub use draw::write_svg;
 pub use expect::{Expect, Names, Place, Scale, Way};
-pub use report::{FigureReport, Panel, Point, write_csv, write_figure, write_figure_json};
+pub use report::{
+    FigureReport, Panel, Point, write_csv, write_figure, write_figure_json, write_verdicts,
+};
 pub use run::FigureRunner;
 pub use verdict::{ClaimReport, Comparison, Outcome, REPEATS_MIN, Verdict};
 

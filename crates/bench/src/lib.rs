@@ -51,7 +51,7 @@ pub use figure::{
     Axis, ClaimReport, Comparison, Expect, Figure, FigureReport, FigureRunner, LogDevice, Metric,
     Names, Outcome, Panel, Part, Place, Point, REPEATS_MIN, Record, RecordedClaim, Records, Scale,
     Series, Setting, Varying, Verdict, Way, document, figure_named, figures, write_csv,
-    write_figure, write_figure_json, write_svg,
+    write_figure, write_figure_json, write_svg, write_verdicts,
 };
 pub use history::{Format, HistoryKind, HistoryOptions, record_history};
 pub use progress::Progress;

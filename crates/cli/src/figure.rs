@@ -8,7 +8,7 @@ use std::time::Duration;
 use hotrow_bench::{
     Driver, Figure, FigureReport, FigureRunner, Length, Metric, Progress, Record, Records,
     RunReport, document, figure_named, figures, write_csv, write_figure, write_figure_json,
-    write_svg,
+    write_svg, write_verdicts,
 };
 
 use crate::arguments::{FigureArguments, FigureRunArguments, ModelArguments};
@@ -20,6 +20,9 @@ pub(crate) fn run(arguments: &FigureArguments) -> Result<(), Failure> {
         return write_document(path);
     }
     let Some(name) = arguments.name.as_ref().filter(|_| !arguments.list) else { return list() };
+    if name == ALL {
+        return run_all(arguments);
+    }
     let figure = figure_named(name)?;
     // What stands in the way of a record is told before minutes of running.
     let records = arguments.record.as_deref().map(read_records).transpose()?;
@@ -28,6 +31,40 @@ pub(crate) fn run(arguments: &FigureArguments) -> Result<(), Failure> {
         keep_record(arguments, &report, records, path)?;
     }
     if report.checks_hold() { Ok(()) } else { Err(Failure::Told) }
+}
+
+/// In place of a figure's name.
+const ALL: &str = "all";
+
+/// Runs all figures, and tells of each what became of its claims. Figures of which the file of
+/// records has one of the same commit and configuration are not run again.
+fn run_all(arguments: &FigureArguments) -> Result<(), Failure> {
+    let mut sum = [0; 3];
+    let mut checks_hold = true;
+    for figure in figures() {
+        let records = arguments.record.as_deref().map(read_records).transpose()?;
+        if let Some(records) = &records
+            && records.has(
+                &figure.name,
+                arguments.commit.as_deref(),
+                &configuration(&arguments.run),
+            )
+        {
+            continue;
+        }
+        let report = run_figure(&figure, &arguments.run)?;
+        checks_hold &= report.checks_hold();
+        write_verdicts(&report, &mut io::stdout().lock())?;
+        for claim in &report.claims {
+            sum[claim.verdict as usize] += 1;
+        }
+        if let (Some(path), Some(records)) = (&arguments.record, records) {
+            keep_record(arguments, &report, records, path)?;
+        }
+    }
+    let [shown, contrary, not_seen] = sum;
+    println!("{shown} shown, {contrary} contrary, {not_seen} not to be seen here");
+    if checks_hold { Ok(()) } else { Err(Failure::Told) }
 }
 
 /// Runs all figures that show what a model expects.
@@ -39,7 +76,7 @@ pub(crate) fn run_models(arguments: &ModelArguments) -> Result<(), Failure> {
     if checks_hold { Ok(()) } else { Err(Failure::Told) }
 }
 
-fn run_and_show(figure: &Figure, arguments: &FigureRunArguments) -> Result<FigureReport, Failure> {
+fn run_figure(figure: &Figure, arguments: &FigureRunArguments) -> Result<FigureReport, Failure> {
     let mut done = 0;
     let report = runner(arguments).run(figure, |run, of| {
         done += 1;
@@ -47,6 +84,11 @@ fn run_and_show(figure: &Figure, arguments: &FigureRunArguments) -> Result<Figur
             tell(done, of, run);
         }
     })?;
+    Ok(report)
+}
+
+fn run_and_show(figure: &Figure, arguments: &FigureRunArguments) -> Result<FigureReport, Failure> {
+    let report = run_figure(figure, arguments)?;
     write_files(arguments, &report)?;
     write_figure(&report, Style::of(&io::stdout()).table(), &mut io::stdout().lock())?;
     Ok(report)
@@ -83,6 +125,7 @@ fn runner(arguments: &FigureRunArguments) -> FigureRunner {
         repetitions: arguments.repeat.into(),
         directory: arguments.data.clone().unwrap_or_else(std::env::temp_dir),
         threads: arguments.threads.iter().map(|&threads| threads.into()).collect(),
+        is_quick: arguments.quick,
     }
 }
 
@@ -143,6 +186,9 @@ fn configuration(arguments: &FigureRunArguments) -> String {
         None => format!("--seconds {seconds} --warm-up {warm_up}"),
     };
     text += &format!(" --repeat {repeat} --size {size} --seed {seed}");
+    if arguments.quick {
+        text += " --quick";
+    }
     if !arguments.threads.is_empty() {
         let threads: Vec<_> = arguments.threads.iter().map(u16::to_string).collect();
         text += &format!(" --threads {}", threads.join(","));

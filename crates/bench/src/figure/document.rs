@@ -93,6 +93,14 @@ impl Records {
         }
     }
 
+    /// Whether a figure's record is of this commit and configuration.
+    pub fn has(&self, figure: &str, commit: Option<&str>, configuration: &str) -> bool {
+        let is_same = |record: &Record| {
+            Some(record.commit.as_str()) == commit && record.configuration == configuration
+        };
+        self.of(figure).is_some_and(is_same)
+    }
+
     fn of(&self, figure: &str) -> Option<&Record> {
         self.records.iter().find(|record| record.figure == figure)
     }

@@ -34,6 +34,8 @@ pub struct FigureReport {
     pub cores: usize,
     /// how often everything was run
     pub repeats: usize,
+    /// only what decides a claim on this machine was run
+    pub is_partial: bool,
     /// what the paper claims, and what became of it
     pub claims: Vec<ClaimReport>,
 }
@@ -132,6 +134,7 @@ impl FigureReport {
             failed_checks: Vec::new(),
             cores: 0,
             repeats: 0,
+            is_partial: false,
             claims: Vec::new(),
         }
     }
@@ -210,6 +213,25 @@ fn write_claims(figure: &FigureReport, out: &mut dyn Write) -> io::Result<()> {
     let (shown, contrary) = (count(Verdict::Shown), count(Verdict::Contrary));
     let hidden = count(Verdict::NotSeen);
     writeln!(out, "{shown} shown, {contrary} contrary, {hidden} not to be seen here")
+}
+
+/// Writes what became of each claim, in a line, with the reason or what was measured.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_verdicts(figure: &FigureReport, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}  {} ({})", figure.figure, figure.title, figure.source)?;
+    for claim in &figure.claims {
+        let provisional = if claim.provisional { " (provisional)" } else { "" };
+        let measured = || claim.decisive().map(|decisive| decisive.told());
+        let why = claim.reason.clone().or_else(measured).unwrap_or_default();
+        writeln!(out, "  {}{provisional}: {}: {why}", claim.verdict, claim.says)?;
+    }
+    for check in &figure.failed_checks {
+        writeln!(out, "  CHECK FAILED  {}: {}", check.name, check.detail)?;
+    }
+    Ok(())
 }
 
 fn write_panel(

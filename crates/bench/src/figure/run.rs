@@ -16,7 +16,7 @@ use hotrow_workloads::{Parameters, Workload, workload_named};
 
 use super::expect::claims;
 use super::report::{FigureReport, Panel, Point};
-use super::{Figure, LogDevice, Series, Setting, Varying};
+use super::{Figure, LogDevice, Series, Setting, Varying, quick};
 use crate::data::LogSettings;
 use crate::driver::{Driver, Population};
 use crate::error::BenchError;
@@ -41,6 +41,8 @@ pub struct FigureRunner {
     pub directory: PathBuf,
     /// numbers of threads instead of the figure's own; none: the figure's
     pub threads: Vec<usize>,
+    /// only what decides a claim on this machine is run
+    pub is_quick: bool,
 }
 
 /// A run to be made: which series in which panel at which x.
@@ -73,12 +75,23 @@ impl FigureRunner {
     ) -> Result<FigureReport, BenchError> {
         // Claims that do not fit are told before anything runs.
         let claims = claims(figure)?;
+        let cores = available_cores().len();
+        let given = self.with_threads_given(figure);
+        let figure = given.as_ref().unwrap_or(figure);
+        let part = self.is_quick.then(|| quick::part(figure, &claims, cores));
+        if let Some(None) = part {
+            let mut report = FigureReport::new(figure, Vec::new());
+            report.is_partial = true;
+            report.judge(&claims, cores)?;
+            return Ok(report);
+        }
+        let part = part.flatten();
+        let figure = part.as_ref().unwrap_or(figure);
         if let Some(part) = &figure.experiment {
             return self.run_part(figure, part, &claims);
         }
-        let given = self.with_threads_given(figure);
-        let figure = given.as_ref().unwrap_or(figure);
         let mut report = FigureReport::new(figure, self.panels(figure)?);
+        report.is_partial = self.is_quick;
         let mut loaded = Vec::new();
         let total = self.places(figure, &report)?.len() * figure.x.values.len() * self.repetitions;
         // A run in which time goes by gives all values.
@@ -97,7 +110,7 @@ impl FigureRunner {
             }
         }
         loaded.into_iter().try_for_each(|loaded| self.give_up(loaded, &mut report))?;
-        report.judge(&claims, available_cores().len())?;
+        report.judge(&claims, cores)?;
         Ok(report)
     }
 

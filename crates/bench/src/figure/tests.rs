@@ -35,6 +35,7 @@ fn tiny(figure: &Figure) -> FigureReport {
         repetitions: 1,
         directory: std::env::temp_dir(),
         threads: Vec::new(),
+        is_quick: false,
     };
     let mut runs = 0;
     let report = runner.run(figure, |_, of| {
@@ -104,7 +105,14 @@ fn a_timed_figure_runs_all_series_in_each_repetition() {
     let driver =
         Driver { length: Length::Time { warm_up: time, measured: time }, ..Driver::default() };
     let directory = std::env::temp_dir();
-    let runner = FigureRunner { driver, size: 0.01, repetitions: 2, directory, threads: vec![1] };
+    let runner = FigureRunner {
+        driver,
+        size: 0.01,
+        repetitions: 2,
+        directory,
+        threads: vec![1],
+        is_quick: false,
+    };
     let mut order = Vec::new();
     let report = runner.run(&figure, |run, _| order.push(run.options.clone())).expect("it runs");
     let series = figure.series.len();
@@ -125,7 +133,14 @@ fn a_workload_changes_while_the_engine_runs() {
     let driver =
         Driver { length: Length::Time { warm_up: time, measured: time }, ..Driver::default() };
     let directory = std::env::temp_dir();
-    let runner = FigureRunner { driver, size: 0.01, repetitions: 2, directory, threads: vec![1] };
+    let runner = FigureRunner {
+        driver,
+        size: 0.01,
+        repetitions: 2,
+        directory,
+        threads: vec![1],
+        is_quick: false,
+    };
     let report = runner.run(&figure, |_, _| ()).expect("it runs");
     assert!(report.checks_hold());
     let points = &report.panels[0].points;
@@ -145,7 +160,8 @@ fn a_figure_by_threads_is_run_with_those_that_are_given() {
     let driver = Driver { length: Length::Calls(100), ..Driver::default() };
     let directory = std::env::temp_dir();
     let threads = vec![1, 3];
-    let runner = FigureRunner { driver, size: 0.01, repetitions: 2, directory, threads };
+    let runner =
+        FigureRunner { driver, size: 0.01, repetitions: 2, directory, threads, is_quick: false };
     let report = runner.run(&figure, |_, _| ()).expect("it runs");
     assert_eq!(report.panels[0].x_values(), ["1", "3"]);
     assert_eq!((report.repeats, report.claims.len()), (2, figure.expect.len()));

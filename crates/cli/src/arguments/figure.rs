@@ -13,6 +13,7 @@ Examples:
   hotrow bench figure orthrus-9 --threads 10,40,80 --repeat 5
   hotrow bench figure hot-row --repeat 5 --record docs/figures-verdicts.json --commit abc1234
   hotrow bench figure --document docs/figures.md
+  hotrow bench figure all --quick
 
 Runs the experiment of a paper's figure again: every series at every value of x, on one loaded
 population after the other, with checks. Prints what the paper shows and a table of what was
@@ -34,7 +35,7 @@ knows, and what it leaves out.";
 #[derive(Args, Debug)]
 #[command(after_help = FIGURE_EXAMPLES)]
 pub(crate) struct FigureArguments {
-    /// The figure
+    /// The figure; `all`: one after the other, and of each only its claims with their verdicts
     #[arg(required_unless_present_any = ["list", "document"])]
     pub(crate) name: Option<String>,
     /// List the figures there are, and run nothing
@@ -65,21 +66,28 @@ pub(crate) struct ModelArguments {
 #[derive(Args, Debug)]
 pub(crate) struct FigureRunArguments {
     /// Seconds to measure at each point
-    #[arg(long, value_name = "S", default_value = "1", value_parser = super::seconds)]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = super::seconds,
+        default_value_if("quick", "true", "0.2"))]
     pub(crate) seconds: f64,
     /// Seconds to run before measuring
-    #[arg(long, value_name = "S", default_value = "0.3", value_parser = super::seconds)]
+    #[arg(long, value_name = "S", default_value = "0.3", value_parser = super::seconds,
+        default_value_if("quick", "true", "0.1"))]
     pub(crate) warm_up: f64,
+    /// Run only what decides a claim on this machine, small and short: as with --size 0.1
+    /// --seconds 0.2 --warm-up 0.1 --repeat 5, unless these are given
+    #[arg(long)]
+    pub(crate) quick: bool,
     /// Run so many transactions at each point instead, without warming up
     #[arg(long, value_name = "N", conflicts_with_all = ["seconds", "warm_up"],
         value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) transactions: Option<u64>,
     /// Run everything so often
-    #[arg(long, value_name = "N", default_value = "1",
+    #[arg(long, value_name = "N", default_value = "1", default_value_if("quick", "true", "5"),
         value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) repeat: u16,
     /// Multiply the sizes of tables by this
-    #[arg(long, value_name = "F", default_value = "1", value_parser = size)]
+    #[arg(long, value_name = "F", default_value = "1", value_parser = size,
+        default_value_if("quick", "true", "0.1"))]
     pub(crate) size: f64,
     /// Numbers of threads instead of the figure's own, on panels or on the x axis
     #[arg(long, value_name = "N,...", value_delimiter = ',',

@@ -116,6 +116,11 @@ impl Settings {
                 _ => return None,
             })
         })?;
+        if read.enqueue == Enqueue::Latched && read.delay.is_some() {
+            let known = "0 with enqueue=latched: whoever latches another thread's queue is not far \
+                         from it";
+            return Err(KNOWN.refused(&options.settings, "delay_us", known));
+        }
         let each = if read.rebalances { EXECUTORS_TO_MOVE } else { 1 };
         let usual = options.threads.saturating_mul(each.into()).clamp(1, EXECUTORS_MAX.into());
         read.executors = executors.unwrap_or(usual as u16);
@@ -126,4 +131,48 @@ impl Settings {
 /// What a word stands for.
 fn one_of<T: Copy>(all: &[(&str, T)], word: &str) -> Option<T> {
     all.iter().find(|(known, _)| *known == word).map(|&(_, meant)| meant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(threads: usize, settings: &[(&str, &str)]) -> Result<Settings, String> {
+        let settings = settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        let settings = settings.collect();
+        let options = EngineOptions { threads, settings, ..EngineOptions::default() };
+        Settings::read(&options).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn executors_follow_threads_unless_told_otherwise() {
+        let executors =
+            |threads, settings: &[_]| read(threads, settings).expect("they are known").executors;
+        assert_eq!(executors(2, &[]), 2);
+        assert_eq!(executors(2, &[("rebalance", "on")]), 16, "some to be moved");
+        assert_eq!(executors(2, &[("rebalance", "on"), ("executors", "3")]), 3);
+        assert_eq!(executors(1_000, &[]), 64, "no more than there can be");
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_with_what_is() {
+        let all = [
+            ("executors", "0", "1 to 64"),
+            ("executors", "many", "1 to 64"),
+            ("spread", "rows", "ranges, tables"),
+            ("plans", "", "chosen, parallel, sequential"),
+            ("enqueue", "both", "forwarded, latched"),
+            ("locks", "row", "call, phase"),
+            ("rebalance", "yes", "off, on"),
+            ("in_flight", "5000", "1 to 4096"),
+            ("delay_us", "-1", "0 to 1000000"),
+            ("queues", "4", "enqueue, executors"),
+        ];
+        for (setting, value, known) in all {
+            let refused = read(2, &[(setting, value)]).expect_err("it is not known");
+            assert!(refused.contains(setting) && refused.contains(known), "{refused}");
+        }
+        let far = read(2, &[("enqueue", "latched"), ("delay_us", "40")]).expect_err("it is not");
+        assert!(far.contains("delay_us") && far.contains("enqueue=latched"), "{far}");
+    }
 }
