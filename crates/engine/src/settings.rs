@@ -1,6 +1,8 @@
 //! Reading an engine's own settings.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use crate::contract::OptionError;
 
@@ -45,4 +47,34 @@ impl Known {
         let (setting, value) = (setting.to_owned(), settings[setting].clone());
         OptionError::Value { engine: self.engine, setting, value, known }
     }
+}
+
+/// The values of a setting by name, and all names in one text.
+pub type Choices<T> = (&'static [(&'static str, T)], &'static str);
+
+/// Sets a setting to what a name stands for.
+///
+/// # Errors
+///
+/// The names there are.
+pub fn choose<T: Copy>(
+    place: &mut T,
+    name: &str,
+    (choices, names): Choices<T>,
+) -> Result<(), &'static str> {
+    let (_, chosen) = choices.iter().find(|(known, _)| *known == name).ok_or(names)?;
+    *place = *chosen;
+    Ok(())
+}
+
+/// A number, if it is one of these.
+///
+/// # Errors
+///
+/// What was given for it: which numbers there are.
+pub fn number<T: FromStr + PartialOrd>(
+    text: &str,
+    (range, known): (RangeInclusive<T>, &'static str),
+) -> Result<T, &'static str> {
+    text.parse().ok().filter(|number| range.contains(number)).ok_or(known)
 }

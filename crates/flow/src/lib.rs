@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod away;
 pub mod cells;
 pub mod clerk;
 pub mod deadlock;

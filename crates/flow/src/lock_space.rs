@@ -14,6 +14,8 @@
 //!              behind in the lock's bucket
 //! Source       orthrus.txt 3.1 and 3.2
 
+pub mod whole;
+
 use hotrow_base::pool::{NONE, Pool};
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::{self, LockMode, LockRequest};

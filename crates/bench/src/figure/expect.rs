@@ -51,6 +51,8 @@ pub struct Expect {
     pub at_most_cores: Option<usize>,
     /// why it cannot show here at all
     pub because: Option<String>,
+    /// why it is otherwise here, where it is contrary
+    pub why: Option<String>,
     /// how much may be missing, as a share
     pub tolerance: Option<f64>,
     /// the least that a ratio or value may be
@@ -136,6 +138,7 @@ pub(super) struct Claim {
     /// the figure's name and the number of the entry, for messages
     pub(super) entry: String,
     pub(super) because: Option<String>,
+    pub(super) why: Option<String>,
     pub(super) needs_cores: usize,
     pub(super) at_most_cores: Option<usize>,
     /// empty: all

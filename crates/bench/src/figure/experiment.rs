@@ -21,7 +21,9 @@ impl FigureRunner {
         let empty = |&threads: &usize| Panel { threads: Some(threads), points: Vec::new() };
         let mut report = FigureReport::new(figure, threads.iter().map(empty).collect());
         experiment.x_axis.clone_into(&mut report.x_label);
-        let transactions = ((part.transactions as f64 * self.size) as u64).max(1);
+        // What an experiment varies may count within its transactions: few of them mean another x.
+        let size = if self.is_quick { 1.0 } else { self.size };
+        let transactions = ((part.transactions as f64 * size) as u64).max(1);
         for repetition in 0..self.repetitions as u64 {
             let seed = self.driver.seed + repetition;
             for (panel, &threads) in report.panels.iter_mut().zip(threads) {

@@ -224,8 +224,10 @@ pub fn write_verdicts(figure: &FigureReport, out: &mut dyn Write) -> io::Result<
     writeln!(out, "{}  {} ({})", figure.figure, figure.title, figure.source)?;
     for claim in &figure.claims {
         let provisional = if claim.provisional { " (provisional)" } else { "" };
-        let measured = || claim.decisive().map(|decisive| decisive.told());
-        let why = claim.reason.clone().or_else(measured).unwrap_or_default();
+        let measured = claim.decisive().map(|decisive| decisive.told());
+        let measured = measured.filter(|_| claim.verdict != Verdict::NotSeen);
+        let why: Vec<_> = claim.reason.iter().cloned().chain(measured).collect();
+        let why = why.join("; ");
         writeln!(out, "  {}{provisional}: {}: {why}", claim.verdict, claim.says)?;
     }
     for check in &figure.failed_checks {

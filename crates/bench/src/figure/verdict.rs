@@ -66,7 +66,7 @@ pub struct ClaimReport {
     pub verdict: Verdict,
     /// whether there were too few repeats to be sure
     pub provisional: bool,
-    /// why it is not to be seen here
+    /// why it is not to be seen here, or, where that is known, why it is otherwise
     pub reason: Option<String>,
     /// what was compared
     pub comparisons: Vec<Comparison>,
@@ -323,7 +323,10 @@ impl<'a> Judge<'a> {
             None => report.reason = Some("nothing was measured that it speaks of".to_owned()),
             Some(decisive) => match decisive.outcome {
                 Outcome::Holds => report.verdict = Verdict::Shown,
-                Outcome::Fails => report.verdict = Verdict::Contrary,
+                Outcome::Fails => {
+                    report.verdict = Verdict::Contrary;
+                    report.reason.clone_from(&self.claim.why);
+                }
                 Outcome::Unclear if decisive.measured.is_nan() => {
                     let what = &decisive.what;
                     report.reason = Some(format!("nothing to compare: {what}: both are 0"));

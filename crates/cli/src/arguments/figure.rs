@@ -74,7 +74,7 @@ pub(crate) struct FigureRunArguments {
         default_value_if("quick", "true", "0.1"))]
     pub(crate) warm_up: f64,
     /// Run only what decides a claim on this machine, small and short: as with --size 0.1
-    /// --seconds 0.2 --warm-up 0.1 --repeat 5, unless these are given
+    /// --seconds 0.2 --warm-up 0.1 --repeat 5, unless these are given. Experiments are run whole
     #[arg(long)]
     pub(crate) quick: bool,
     /// Run so many transactions at each point instead, without warming up

@@ -24,6 +24,7 @@ use hotrow_engine::reconnaissance::TrialReads;
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::Stopwatch;
 use hotrow_engine::worker::{Call, Next, keep_same};
+use hotrow_flow::away::Away;
 use hotrow_flow::exchange::Exchange;
 use hotrow_flow::host;
 use hotrow_flow::intake::Intake;
@@ -55,8 +56,7 @@ pub struct Home {
     /// the clients' calls that are not on their way
     free: Vec<Desk>,
     /// of several halls: they wait here, by slot
-    away: Vec<Option<Desk>>,
-    free_slots: Vec<usize>,
+    away: Away<Desk>,
     /// for calls to come
     unused: Vec<Parcel<Flow>>,
     /// flows that are in others' hands
@@ -96,8 +96,7 @@ impl Home {
             committer,
             intake,
             free: Vec::new(),
-            away: Vec::new(),
-            free_slots: Vec::new(),
+            away: Away::default(),
             unused: Vec::new(),
             out: 0,
             planner: ActionPlanner::default(),
@@ -272,13 +271,7 @@ impl Home {
         body.begin(count);
         match count {
             1 => *body.desk.lock() = Some(desk),
-            _ => {
-                body.slot = self.free_slots.pop().unwrap_or_else(|| {
-                    self.away.push(None);
-                    self.away.len() - 1
-                });
-                self.away[body.slot] = Some(desk);
-            }
+            _ => body.slot = self.away.keep(desk),
         }
         (flow.age, flow.enqueue) = (age, self.crew.settings.enqueue);
         flow.begin();
@@ -320,10 +313,7 @@ impl Home {
         let body = &flow.body;
         let own = body.desk.lock().take();
         let has_own_desk = own.is_some();
-        let mut desk = own.unwrap_or_else(|| {
-            self.free_slots.push(body.slot);
-            self.away[body.slot].take().expect("it was sent off from here")
-        });
+        let mut desk = own.unwrap_or_else(|| self.away.call_back(body.slot));
         let call = &body.call;
         let age = flow.age;
         let (ended, doubt) = match flow.outcome {

@@ -19,7 +19,7 @@
 //! Invariants   I1 a call touches a granule only while it holds the granule's lock in its dataset,
 //!              in the hall that has it; or, if it runs as a whole, in that where its first round
 //!              ended, while it holds all its locks
-//! Source       dora.txt 4. We differ: see [`protocol`], [`protocol::dataset`] and [`layout`].
+//! Source       dora.txt 4. We differ: see [`protocol`] and [`layout`].
 //!              Slots of rows are used again after commit only, so that inserts and deletes need no
 //!              lock on a slot (4.2.1); entries of removed rows stay as ghosts until commit, which
 //!              is what the paper's deleted flag is for (4.2.2)

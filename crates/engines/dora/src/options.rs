@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hotrow_engine::contract::{EngineOptions, OptionError};
-use hotrow_engine::settings::Known;
+use hotrow_engine::settings::{Choices, Known, choose, number};
 
 use crate::NAME;
 use crate::layout::Spread;
@@ -53,15 +53,18 @@ const IN_FLIGHT_MAX: usize = 4096;
 const IN_FLIGHT: &str = "a whole number from 1 to 4096";
 const DELAY_MAX: u64 = 1_000_000;
 const DELAYS: &str = "a whole number of microseconds from 0 to 1000000";
-const SPREADS: [(&str, Spread); 2] = [("ranges", Spread::Ranges), ("tables", Spread::Tables)];
-const ENQUEUES: [(&str, Enqueue); 2] =
-    [("forwarded", Enqueue::Forwarded), ("latched", Enqueue::Latched)];
-const LOCKS: [(&str, Locks); 2] = [("call", Locks::Call), ("phase", Locks::Phase)];
-const SWITCHES: [(&str, bool); 2] = [("off", false), ("on", true)];
+const SPREADS: Choices<Spread> =
+    (&[("ranges", Spread::Ranges), ("tables", Spread::Tables)], "ranges, tables");
+const ENQUEUES: Choices<Enqueue> =
+    (&[("forwarded", Enqueue::Forwarded), ("latched", Enqueue::Latched)], "forwarded, latched");
+const LOCKS: Choices<Locks> = (&[("call", Locks::Call), ("phase", Locks::Phase)], "call, phase");
+const SWITCHES: Choices<bool> = (&[("off", false), ("on", true)], "off, on");
+const PLANS: Choices<Plans> = (
+    &[("chosen", Plans::Chosen), ("parallel", Plans::Parallel), ("sequential", Plans::Sequential)],
+    "chosen, parallel, sequential",
+);
 /// Executors a table for each thread, where they move: so many can be dealt out evenly.
 const EXECUTORS_TO_MOVE: u16 = 8;
-const PLANS: [(&str, Plans); 3] =
-    [("chosen", Plans::Chosen), ("parallel", Plans::Parallel), ("sequential", Plans::Sequential)];
 
 impl Settings {
     /// Reads settings: as many executors a table as threads, unless told otherwise.
@@ -82,37 +85,19 @@ impl Settings {
             delay: None,
         };
         KNOWN.read(&options.settings, |setting, value| {
-            Some(match (setting, value) {
-                ("executors", _) => {
-                    let number = value.parse().ok();
-                    let fits = number.filter(|number| (1..=EXECUTORS_MAX).contains(number));
-                    fits.map(|number| executors = Some(number)).ok_or(EXECUTORS)
-                }
-                ("spread", _) => one_of(&SPREADS, value)
-                    .map(|spread| read.spread = spread)
-                    .ok_or("ranges, tables"),
-                ("plans", _) => one_of(&PLANS, value)
-                    .map(|plans| read.plans = plans)
-                    .ok_or("chosen, parallel, sequential"),
-                ("enqueue", _) => one_of(&ENQUEUES, value)
-                    .map(|enqueue| read.enqueue = enqueue)
-                    .ok_or("forwarded, latched"),
-                ("locks", _) => {
-                    one_of(&LOCKS, value).map(|locks| read.locks = locks).ok_or("call, phase")
-                }
-                ("rebalance", _) => {
-                    one_of(&SWITCHES, value).map(|is_on| read.rebalances = is_on).ok_or("off, on")
-                }
-                ("in_flight", _) => {
-                    let number = value.parse().ok();
-                    let fits = number.filter(|number| (1..=IN_FLIGHT_MAX).contains(number));
-                    fits.map(|number| read.in_flight = number).ok_or(IN_FLIGHT)
-                }
-                ("delay_us", _) => {
-                    let micros = value.parse().ok().filter(|&micros| micros <= DELAY_MAX);
-                    let delay = micros.filter(|&micros| micros > 0).map(Duration::from_micros);
-                    micros.map(|_| read.delay = delay).ok_or(DELAYS)
-                }
+            Some(match setting {
+                "executors" => number(value, (1..=EXECUTORS_MAX, EXECUTORS))
+                    .map(|number| executors = Some(number)),
+                "spread" => choose(&mut read.spread, value, SPREADS),
+                "plans" => choose(&mut read.plans, value, PLANS),
+                "enqueue" => choose(&mut read.enqueue, value, ENQUEUES),
+                "locks" => choose(&mut read.locks, value, LOCKS),
+                "rebalance" => choose(&mut read.rebalances, value, SWITCHES),
+                "in_flight" => number(value, (1..=IN_FLIGHT_MAX, IN_FLIGHT))
+                    .map(|number| read.in_flight = number),
+                "delay_us" => number(value, (0..=DELAY_MAX, DELAYS)).map(|micros| {
+                    read.delay = (micros > 0).then(|| Duration::from_micros(micros));
+                }),
                 _ => return None,
             })
         })?;
@@ -126,11 +111,6 @@ impl Settings {
         read.executors = executors.unwrap_or(usual as u16);
         Ok(read)
     }
-}
-
-/// What a word stands for.
-fn one_of<T: Copy>(all: &[(&str, T)], word: &str) -> Option<T> {
-    all.iter().find(|(known, _)| *known == word).map(|&(_, meant)| meant)
 }
 
 #[cfg(test)]

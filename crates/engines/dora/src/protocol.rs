@@ -1,6 +1,6 @@
 //! The protocol by which a call flows to the threads that have its data.
 //!
-//! Role         a state machine, the [`hall`], where the [`dataset`]s of one thread and their
+//! Role         a state machine, the [`hall`], where the [`Dataset`]s of one thread and their
 //!              executors are; it knows no thread and no record: a [`Store`] runs what a call has
 //!              to do in a hall
 //!
@@ -28,7 +28,6 @@
 //!              so that all may be asked for with the first phase; and a request may be handed from
 //!              executor to executor in place of latching several queues at once
 
-pub mod dataset;
 pub mod hall;
 
 #[cfg(test)]
@@ -40,12 +39,15 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use hotrow_base::pool::NONE;
 use hotrow_base::sync::rendezvous::{Parcel, Share, Shares};
 use hotrow_flow::deadlock::reports::Wait;
+use hotrow_flow::lock_space::whole::WholeSpace;
 use hotrow_flow::node::{Address, Ports};
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::LockRequest;
 
-use self::dataset::Dataset;
 use self::hall::Asker;
+
+/// What is locked of a dataset, and by whom.
+pub type Dataset<B> = WholeSpace<Asker<B>>;
 
 /// How what a call locks in a round is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -279,10 +281,9 @@ pub struct Visit {
     grant: AtomicU32,
 }
 
-/// In place of a grant: it holds nothing; or all of the dataset; or it has run without entering any
-/// queue, since nobody was there.
+/// In place of a grant, beside [`WHOLE`](hotrow_flow::lock_space::whole::WHOLE): it holds nothing; or
+/// it has run without entering any queue, since nobody was there.
 const NOT_HELD: u32 = NONE;
-const WHOLE: u32 = NONE - 1;
 const PASSED: u32 = NONE - 2;
 
 impl Visit {
@@ -385,7 +386,7 @@ pub enum Message<B> {
     /// to a hall: of the layout with this number, move a dataset to another hall
     Yield(u64, u16, Address),
     /// to a hall: it has this dataset from now on, with all who have locked something in it
-    Move(u64, u16, Box<Dataset<Asker<B>>>),
+    Move(u64, u16, Box<Dataset<B>>),
 }
 
 /// The ports of a node of this protocol.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hotrow_engine::contract::{EngineOptions, OptionError};
-use hotrow_engine::settings::Known;
+use hotrow_engine::settings::{Known, number};
 
 use crate::NAME;
 
@@ -68,9 +68,7 @@ impl Settings {
         KNOWN.read(&options.settings, |setting, value| {
             Some(match (setting, value) {
                 ("batch", _) => {
-                    let number = value.parse().ok();
-                    let fits = number.filter(|number| (1..=BATCH_MAX).contains(number));
-                    fits.map(|number| read.batch = number).ok_or(BATCH)
+                    number(value, (1..=BATCH_MAX, BATCH)).map(|number| read.batch = number)
                 }
                 ("latency_us", _) => {
                     let micros = value.parse().map(Duration::from_micros).ok();

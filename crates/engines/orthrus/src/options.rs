@@ -1,9 +1,7 @@
 //! The engine's settings.
 
-use std::ops::RangeInclusive;
-
 use hotrow_engine::contract::{EngineOptions, OptionError};
-use hotrow_engine::settings::Known;
+use hotrow_engine::settings::{Choices, Known, choose, number};
 use hotrow_transaction::routing::PARTITIONS_MAX;
 
 use crate::NAME;
@@ -70,6 +68,13 @@ const IN_FLIGHTS: &str = "auto, a whole number from 1 to 1024";
 const IN_FLIGHT_AUTO: u16 = 64;
 const RUN_THERES: &str = "a whole number from 0 to 1024";
 
+const LOCK_TABLES: Choices<LockTable> = (
+    &[("partitioned", LockTable::Partitioned), ("shared", LockTable::Shared)],
+    "partitioned, shared",
+);
+const VISITS: Choices<Visits> =
+    (&[("forwarded", Visits::Forwarded), ("returned", Visits::Returned)], "forwarded, returned");
+
 impl Settings {
     /// Reads settings.
     ///
@@ -104,17 +109,17 @@ impl Settings {
                     Ok(())
                 }
                 "lock_threads" => {
-                    number(value, 1..=most, LOCK_THREADS).map(|n| read.lock_threads = n)
+                    number(value, (1..=most, LOCK_THREADS)).map(|n| read.lock_threads = n)
                 }
                 "in_flight" if value == "auto" => {
                     (read.in_flight, read.adapts) = (IN_FLIGHT_AUTO, true);
                     Ok(())
                 }
-                "in_flight" => number(value, 1..=1024, IN_FLIGHTS)
+                "in_flight" => number(value, (1..=1024, IN_FLIGHTS))
                     .map(|n| (read.in_flight, read.adapts) = (n, false)),
-                "run_there" => number(value, 0..=1024, RUN_THERES).map(|n| read.run_there = n),
-                "lock_table" => lock_table(value).map(|table| read.lock_table = table),
-                "visits" => visits(value).map(|visits| read.visits = visits),
+                "run_there" => number(value, (0..=1024, RUN_THERES)).map(|n| read.run_there = n),
+                "lock_table" => choose(&mut read.lock_table, value, LOCK_TABLES),
+                "visits" => choose(&mut read.visits, value, VISITS),
                 _ => return None,
             })
         })?;
@@ -123,30 +128,6 @@ impl Settings {
             return Err(KNOWN.refused(&options.settings, "run_there", known));
         }
         Ok(read)
-    }
-}
-
-fn number(
-    value: &str,
-    range: RangeInclusive<u16>,
-    known: &'static str,
-) -> Result<u16, &'static str> {
-    value.parse().ok().filter(|number| range.contains(number)).ok_or(known)
-}
-
-fn visits(value: &str) -> Result<Visits, &'static str> {
-    match value {
-        "forwarded" => Ok(Visits::Forwarded),
-        "returned" => Ok(Visits::Returned),
-        _ => Err("forwarded, returned"),
-    }
-}
-
-fn lock_table(value: &str) -> Result<LockTable, &'static str> {
-    match value {
-        "partitioned" => Ok(LockTable::Partitioned),
-        "shared" => Ok(LockTable::Shared),
-        _ => Err("partitioned, shared"),
     }
 }
 

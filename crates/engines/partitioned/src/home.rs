@@ -25,6 +25,7 @@ use hotrow_engine::journal::Committer;
 use hotrow_engine::reconnaissance::TrialReads;
 use hotrow_engine::source::CallSource;
 use hotrow_engine::worker::{Call, Next};
+use hotrow_flow::away::Away;
 use hotrow_flow::exchange::Exchange;
 use hotrow_flow::host;
 use hotrow_flow::intake::Intake;
@@ -54,8 +55,7 @@ pub struct Home {
     /// parcels without a call
     free: Vec<Parcel>,
     /// calls of several partitions on their way, by slot
-    away: Vec<Option<Parcel>>,
-    free_slots: Vec<usize>,
+    away: Away<Parcel>,
     /// of calls that have ended, perhaps still in others' hands
     ended: Vec<Arc<Shared>>,
     /// for calls to come
@@ -83,8 +83,7 @@ impl Home {
             intake,
             coordinators: 1,
             free: Vec::new(),
-            away: Vec::new(),
-            free_slots: Vec::new(),
+            away: Away::default(),
             ended: Vec::new(),
             unused: Vec::new(),
             planner: ActionPlanner::default(),
@@ -217,17 +216,13 @@ impl Home {
             self.take_back();
         }
         let mut shared = self.unused.pop().unwrap_or_default();
-        let slot = self.free_slots.pop().unwrap_or_else(|| {
-            self.away.push(None);
-            self.away.len() - 1
-        });
+        let home = self.address();
         let content = Arc::get_mut(&mut shared).expect("nobody works on it");
-        (content.home, content.slot) = (self.address(), slot);
         std::mem::swap(&mut content.call.invocation, &mut single.call.invocation);
         content.call.procedure.clone_from(&single.call.procedure);
         content.call.world = Some(Arc::clone(world));
         fill(content, &mut self.batch);
-        self.away[slot] = Some(single);
+        (content.home, content.slot) = (home, self.away.keep(single));
         let to = self.crew.seats.coordinator(self.number % self.coordinators);
         exchange.send(to, Message::Begin(Multi(shared)));
     }
@@ -287,8 +282,7 @@ impl Home {
         exchange: &mut Exchange<Told>,
     ) {
         let slot = multi.slot;
-        let mut single = self.away[slot].take().expect("it was sent off from here");
-        self.free_slots.push(slot);
+        let mut single = self.away.call_back(slot);
         let call = &mut single.call;
         let (ended, doubt) = match outcome {
             Outcome::Committed(position) => {

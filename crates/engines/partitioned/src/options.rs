@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hotrow_engine::contract::{EngineOptions, OptionError};
-use hotrow_engine::settings::Known;
+use hotrow_engine::settings::{Choices, Known, choose, number};
 use hotrow_transaction::routing::PARTITIONS_MAX;
 
 use crate::NAME;
@@ -32,7 +32,7 @@ pub enum Scheme {
 impl Scheme {
     /// Its name.
     pub fn name(self) -> &'static str {
-        SCHEMES.iter().find(|(_, scheme)| *scheme == self).map_or("", |(name, _)| name)
+        SCHEMES.0.iter().find(|(_, scheme)| *scheme == self).map_or("", |(name, _)| name)
     }
 
     /// What the model has for it, if it has something.
@@ -80,15 +80,19 @@ const KNOWN: Known = Known {
     engine: NAME,
     names: "coordinators, delay_us, depth, in_flight, locks, partitions, scheme",
 };
-const SCHEMES: [(&str, Scheme); 6] = [
-    ("auto", Scheme::Auto),
-    ("spinlocks", Scheme::Spinlocks),
-    ("blocking", Scheme::Blocking),
-    ("local", Scheme::Local),
-    ("speculation", Scheme::Speculation),
-    ("locking", Scheme::Locking),
-];
-const SCHEME_NAMES: &str = "auto, blocking, local, locking, speculation, spinlocks";
+const SCHEMES: Choices<Scheme> = (
+    &[
+        ("auto", Scheme::Auto),
+        ("spinlocks", Scheme::Spinlocks),
+        ("blocking", Scheme::Blocking),
+        ("local", Scheme::Local),
+        ("speculation", Scheme::Speculation),
+        ("locking", Scheme::Locking),
+    ],
+    "auto, blocking, local, locking, speculation, spinlocks",
+);
+const LOCKS: Choices<Locks> =
+    (&[("needed", Locks::Needed), ("always", Locks::Always)], "needed, always");
 /// Calls that may be uncommitted in a partition.
 const DEPTH: usize = 64;
 const DEPTH_MAX: usize = 4096;
@@ -119,45 +123,19 @@ impl Settings {
         let scheme = Scheme::default();
         let mut read = Self::of(scheme, partitions);
         KNOWN.read(&options.settings, |setting, value| {
-            Some(match (setting, value) {
-                ("partitions", _) => {
-                    let number = value.parse().ok();
-                    let fits = number.filter(|number| (1..=PARTITIONS_MAX).contains(number));
-                    fits.map(|number| read.partitions = number).ok_or(PARTITIONS)
-                }
-                ("in_flight", _) => {
-                    let number = value.parse().ok();
-                    let fits = number.filter(|number| (1..=IN_FLIGHT_MAX).contains(number));
-                    fits.map(|number| read.in_flight = Some(number)).ok_or(IN_FLIGHT)
-                }
-                ("delay_us", _) => {
-                    let micros = value.parse().ok().filter(|&micros| micros <= DELAY_MAX);
-                    let delay = micros.filter(|&micros| micros > 0).map(Duration::from_micros);
-                    micros.map(|_| read.delay = delay).ok_or(DELAYS)
-                }
-                ("locks", "needed") => {
-                    read.locks = Locks::Needed;
-                    Ok(())
-                }
-                ("locks", "always") => {
-                    read.locks = Locks::Always;
-                    Ok(())
-                }
-                ("locks", _) => Err("needed, always"),
-                ("depth", _) => {
-                    let number =
-                        value.parse().ok().filter(|number| (1..=DEPTH_MAX).contains(number));
-                    number.map(|number| read.depth = number).ok_or(DEPTHS)
-                }
-                ("coordinators", _) => {
-                    let number = value.parse().ok();
-                    let fits = number.filter(|number| (1..=COORDINATORS_MAX).contains(number));
-                    fits.map(|number| read.coordinators = number).ok_or(COORDINATORS)
-                }
-                ("scheme", name) => {
-                    let known = SCHEMES.iter().find(|(known, _)| *known == name);
-                    known.map(|&(_, scheme)| read.scheme = scheme).ok_or(SCHEME_NAMES)
-                }
+            Some(match setting {
+                "partitions" => number(value, (1..=PARTITIONS_MAX, PARTITIONS))
+                    .map(|number| read.partitions = number),
+                "in_flight" => number(value, (1..=IN_FLIGHT_MAX, IN_FLIGHT))
+                    .map(|number| read.in_flight = Some(number)),
+                "delay_us" => number(value, (0..=DELAY_MAX, DELAYS)).map(|micros| {
+                    read.delay = (micros > 0).then(|| Duration::from_micros(micros));
+                }),
+                "locks" => choose(&mut read.locks, value, LOCKS),
+                "depth" => number(value, (1..=DEPTH_MAX, DEPTHS)).map(|number| read.depth = number),
+                "coordinators" => number(value, (1..=COORDINATORS_MAX, COORDINATORS))
+                    .map(|number| read.coordinators = number),
+                "scheme" => choose(&mut read.scheme, value, SCHEMES),
                 _ => return None,
             })
         })?;

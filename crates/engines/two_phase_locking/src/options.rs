@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hotrow_engine::contract::OptionError;
-use hotrow_engine::settings::Known;
+use hotrow_engine::settings::{Choices, Known, choose, number};
 use hotrow_flow::deadlock::sets::Digest;
 
 use crate::NAME;
@@ -153,20 +153,15 @@ impl Settings {
     }
 
     fn heat(&mut self, value: &str) -> Result<(), &'static str> {
-        let ms = value.parse().ok().filter(|ms| (0..=60_000).contains(ms)).ok_or(PERIODS)?;
-        self.heat = Duration::from_millis(ms);
+        self.heat = Duration::from_millis(number(value, (0..=60_000, PERIODS))?);
         Ok(())
     }
 
     fn time_out(&mut self, value: &str) -> Result<(), &'static str> {
-        let ms = value.parse().ok().filter(|ms| (1..=60_000).contains(ms)).ok_or(TIME_OUTS)?;
-        self.deadlocks.time_out = Duration::from_millis(ms);
+        self.deadlocks.time_out = Duration::from_millis(number(value, (1..=60_000, TIME_OUTS))?);
         Ok(())
     }
 }
-
-/// The values of a setting by name, and all names in one text.
-type Choices<T> = (&'static [(&'static str, T)], &'static str);
 
 const DIGESTS: Choices<Digest> =
     (&[("bitmap", Digest::Bitmap), ("bloom", Digest::Bloom)], "bitmap, bloom");
@@ -210,16 +205,6 @@ const VICTIMS: Choices<Victim> = (
     &[("young", Victim::Young), ("kill-long", Victim::KillLong), ("kill-short", Victim::KillShort)],
     "young, kill-long, kill-short",
 );
-
-fn choose<T: Copy>(
-    place: &mut T,
-    value: &str,
-    (choices, names): Choices<T>,
-) -> Result<(), &'static str> {
-    let (_, chosen) = choices.iter().find(|(name, _)| *name == value).ok_or(names)?;
-    *place = *chosen;
-    Ok(())
-}
 
 #[cfg(test)]
 mod tests;

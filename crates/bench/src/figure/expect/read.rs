@@ -49,6 +49,7 @@ impl Reader<'_> {
             says: expect.says.clone(),
             entry: entry.to_owned(),
             because: expect.because.clone(),
+            why: expect.why.clone(),
             needs_cores,
             at_most_cores: expect.at_most_cores,
             threads: self.threads()?,

@@ -13,13 +13,14 @@ use std::collections::VecDeque;
 use hotrow_base::sync::rendezvous::{Parcel, Share, Shares};
 use hotrow_flow::deadlock::reports::Reports;
 use hotrow_flow::lock_space::Requester;
+use hotrow_flow::lock_space::whole::Visitor;
 use hotrow_flow::node::Address;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::LockRequest;
 
-use super::dataset::{Dataset, Visitor};
 use super::{
-    Doer, Flow, Message, NOT_HELD, Outcome, Outside, PASSED, Section, Start, Store, send_starts,
+    Dataset, Doer, Flow, Message, NOT_HELD, Outcome, Outside, PASSED, Section, Start, Store,
+    send_starts,
 };
 
 /// Where there may be circles of waiting.
@@ -110,7 +111,7 @@ enum Place<B> {
     /// nobody has asked for it yet
     #[default]
     Unknown,
-    Here(Box<Dataset<Asker<B>>>),
+    Here(Box<Dataset<B>>),
     /// moved to another hall
     Gone(Address),
     /// calls that were planned when it had moved here have come before it
@@ -551,7 +552,7 @@ impl<S: Store> Hall<S> {
     fn let_go(
         flow: &Flow<S::Body>,
         visit: usize,
-        dataset: &mut Dataset<Asker<S::Body>>,
+        dataset: &mut Dataset<S::Body>,
         granted: &mut Vec<Asker<S::Body>>,
     ) {
         let position = match flow.outcome {
@@ -678,7 +679,7 @@ impl<S: Store> Hall<S> {
         &mut self,
         layout: u64,
         number: u16,
-        dataset: Box<Dataset<Asker<S::Body>>>,
+        dataset: Box<Dataset<S::Body>>,
         ports: &mut impl Outside<S::Body>,
     ) {
         if layout != self.layout {

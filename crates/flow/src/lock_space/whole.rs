@@ -1,28 +1,33 @@
-//! A dataset: the rows of a table that have one executor, and who has locked what of them.
+//! A lock space that one requester may have to itself.
 //!
-//! States       shared, by calls that lock granules of it -> had as a whole by one call, when all
-//!              of these have ended; meanwhile whoever comes waits behind that one
+//! Role         the locks of a DORA dataset: calls lock granules of it, and who needs the whole table
+//!              has all of its datasets
+//! States       shared, by those who lock granules of it -> had as a whole by one, when all of these
+//!              have ended; meanwhile whoever comes waits behind that one
 //! Invariants   I1 first come, first served, as in [`LockSpace`]: who comes behind one that wants
-//!              the whole dataset waits behind it
+//!              all of it waits behind it
 //! Source       dora.txt 4.1.3: local lock tables; operations on whole tables are enqueued to every
 //!              executor of the table. We differ: such a call needs no lock on each record, and
 //!              nobody needs one on the dataset but who has all of it
 
 use std::collections::VecDeque;
 
-use hotrow_flow::lock_space::{LockSpace, Requester};
+use hotrow_base::pool::NONE;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::LockRequest;
 
-use super::WHOLE;
+use super::{LockSpace, Requester};
 
-/// Buckets of a dataset's lock space, and locks that are usual at a time.
+/// In place of a grant: all of the space.
+pub const WHOLE: u32 = NONE - 1;
+
+/// Buckets of a space, and locks that are usual at a time.
 const BUCKETS: usize = 1 << 8;
 const USUAL: usize = 1 << 5;
 
-/// Who locks granules of a dataset, or all of it.
+/// Who locks granules of a space, or has all of it.
 pub trait Visitor: Requester {
-    /// Whether it is to have the dataset to itself.
+    /// Whether it is to have all of it.
     fn wants_whole(&self) -> bool;
 
     /// What its locks are called.
@@ -33,7 +38,7 @@ pub trait Visitor: Requester {
 }
 
 /// See the module.
-pub struct Dataset<V> {
+pub struct WholeSpace<V> {
     space: LockSpace<V>,
     /// the ages of those who hold or await something, by grant
     ages: Vec<u64>,
@@ -47,7 +52,7 @@ pub struct Dataset<V> {
     floor: Position,
 }
 
-impl<V: Visitor> Default for Dataset<V> {
+impl<V: Visitor> Default for WholeSpace<V> {
     fn default() -> Self {
         Self {
             space: LockSpace::new(BUCKETS, USUAL),
@@ -60,7 +65,7 @@ impl<V: Visitor> Default for Dataset<V> {
     }
 }
 
-impl<V: Visitor> Dataset<V> {
+impl<V: Visitor> WholeSpace<V> {
     /// Takes up a visitor; gives it back when it holds all that it wants here, else keeps it until
     /// it does.
     pub fn ask(&mut self, visitor: V) -> Option<V> {
@@ -71,7 +76,7 @@ impl<V: Visitor> Dataset<V> {
         self.admit(visitor)
     }
 
-    /// Whether a visitor has to wait until others have let go of the dataset.
+    /// Whether a visitor has to wait until others have let go of it.
     fn keeps_out(&self, visitor: &V) -> bool {
         self.taken_by.is_some() || visitor.wants_whole() && !self.space.is_empty()
     }
@@ -95,7 +100,7 @@ impl<V: Visitor> Dataset<V> {
     }
 
     /// Whom a call follows that may have these locks at once; it need not enter any queue, if nobody
-    /// else comes here until [`Dataset::leave`] says that it has ended. None, if it has to ask.
+    /// else comes here until [`WholeSpace::leave`] says that it has ended. None, if it has to ask.
     pub fn pass(&self, wanted: &[LockRequest]) -> Option<Position> {
         if self.taken_by.is_some() || !self.behind.is_empty() {
             return None;
