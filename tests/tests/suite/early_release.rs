@@ -106,8 +106,8 @@ fn without_tags_a_reader_is_told_what_may_be_lost() {
 }
 
 /// Whether others can write two rows while a call that has read rows 2 and 3 and written rows 1 and
-/// 4 is committed, but not durable. The thread that has run it may use its locks again, so there are
-/// two others, of which one is run by the other thread.
+/// 4 is committed, but not durable. The thread that has run it may use its locks again, so there
+/// are two others, of which one is run by the other thread.
 fn lets_others_write(release: &str, rows: [i64; 2]) -> bool {
     let directory = TestDirectory::new("released");
     let disk = Arc::<DiskSwitch>::default();

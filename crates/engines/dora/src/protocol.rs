@@ -281,8 +281,8 @@ pub struct Visit {
     grant: AtomicU32,
 }
 
-/// In place of a grant, beside [`WHOLE`](hotrow_flow::lock_space::whole::WHOLE): it holds nothing; or
-/// it has run without entering any queue, since nobody was there.
+/// In place of a grant, beside [`WHOLE`](hotrow_flow::lock_space::whole::WHOLE): it holds nothing;
+/// or it has run without entering any queue, since nobody was there.
 const NOT_HELD: u32 = NONE;
 const PASSED: u32 = NONE - 2;
 

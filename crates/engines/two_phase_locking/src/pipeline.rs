@@ -8,10 +8,10 @@
 //! Invariants   P1 with [`Release::None`] no lock of a transaction that has changed something goes
 //!              before its entry is durable; with [`Release::Shared`] none that it wrote under
 //!              P2 who uses a kept lock follows those who kept it
-//!              P3 where age decides who may wait for whom, a transaction is as old as the first one
-//!              of its pipeline, whose locks it may hold, so that those rules stay true of all who
-//!              wait for it. Else it has its own age: the youngest of a circle is the transaction
-//!              that began last, whatever its pipeline is (locking.txt 4.3)
+//!              P3 where age decides who may wait for whom, a transaction is as old as the first
+//!              one of its pipeline, whose locks it may hold, so that those rules stay true of all
+//!              who wait for it. Else it has its own age: the youngest of a circle is the one that
+//!              began last, whatever its pipeline is (locking.txt 4.3)
 //! Source       locking.txt 4.3 (pipelines that keep locks, and flush when one of their
 //!              transactions is the victim) and 5 (early lock release; Algorithms 6 and 7). We
 //!              differ: a pipeline ends when its entries are durable, not after a number of

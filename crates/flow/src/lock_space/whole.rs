@@ -1,9 +1,9 @@
 //! A lock space that one requester may have to itself.
 //!
-//! Role         the locks of a DORA dataset: calls lock granules of it, and who needs the whole table
-//!              has all of its datasets
-//! States       shared, by those who lock granules of it -> had as a whole by one, when all of these
-//!              have ended; meanwhile whoever comes waits behind that one
+//! Role         the locks of a DORA dataset: calls lock granules of it, and who needs the whole
+//!              table has all of its datasets
+//! States       shared, by those who lock granules of it -> had as a whole by one, when all of
+//!              these have ended; meanwhile whoever comes waits behind that one
 //! Invariants   I1 first come, first served, as in [`LockSpace`]: who comes behind one that wants
 //!              all of it waits behind it
 //! Source       dora.txt 4.1.3: local lock tables; operations on whole tables are enqueued to every
@@ -99,8 +99,9 @@ impl<V: Visitor> WholeSpace<V> {
         asked.ok()
     }
 
-    /// Whom a call follows that may have these locks at once; it need not enter any queue, if nobody
-    /// else comes here until [`WholeSpace::leave`] says that it has ended. None, if it has to ask.
+    /// Whom a call follows that may have these locks at once; it need not enter any queue, if
+    /// nobody else comes here until [`WholeSpace::leave`] says that it has ended. None, if it has
+    /// to ask.
     pub fn pass(&self, wanted: &[LockRequest]) -> Option<Position> {
         if self.taken_by.is_some() || !self.behind.is_empty() {
             return None;
