@@ -228,7 +228,8 @@ impl<'a> Section<'a> {
     fn verdict(&self, claim: &Claim) -> String {
         let Some(kept) = self.kept(claim) else { return unrun(claim) };
         let provisional = if kept.provisional { " (provisional)" } else { "" };
-        let reason = kept.reason.as_ref().map(|reason| format!(": {reason}"));
+        let why = claim.why.as_ref().filter(|_| kept.verdict == Verdict::Contrary);
+        let reason = kept.reason.as_ref().or(why).map(|reason| format!(": {reason}"));
         let measured = kept.measured.as_ref().map(|text| format!("; {text}")).unwrap_or_default();
         let name = kept.verdict;
         format!("**{name}**{provisional}{}{measured}", reason.unwrap_or_default())
