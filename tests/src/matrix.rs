@@ -82,6 +82,8 @@ const TEST_VARIANTS: &[(&str, Settings)] = &[
 const TEST_CREWS: &[(&str, usize, Settings)] = &[
     ("orthrus", 4, &[("lock_threads", "2")]),
     ("orthrus", 4, &[("lock_threads", "changing")]),
+    ("orthrus", 4, &[("lock_threads", "2"), ("lock_table", "shared")]),
+    ("orthrus", 4, &[("lock_threads", "2"), ("run_there", "16")]),
     ("orthrus", 16, &[("lock_threads", "4")]),
     ("partitioned", 2, &[("scheme", "speculation"), ("coordinators", "2"), ("depth", "2")]),
     ("partitioned", 4, &[("scheme", "locking"), ("locks", "always")]),
