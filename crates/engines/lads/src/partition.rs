@@ -323,7 +323,8 @@ mod tests {
         let repaired = partition(Partitioning::Repaired, 2, &queues, &edges);
         let load = repaired.iter().filter(|&&owner| owner == 0).count();
         assert!((88..=112).contains(&load), "{load}");
-        assert!(cut(&repaired) < edges.len() * 95 / 100, "{} are cut", cut(&repaired));
+        // Who finds no room is not asked again, so that some stay apart.
+        assert!(cut(&repaired) <= edges.len() * 7 / 10, "{} are cut", cut(&repaired));
         #[cfg(feature = "metis")]
         {
             let owners = partition(Partitioning::Metis, 2, &queues, &edges);
