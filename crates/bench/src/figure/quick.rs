@@ -10,10 +10,7 @@ use super::{Figure, Varying};
 impl Claim {
     /// Whether a machine with so many cores can show it, or the contrary.
     pub(super) fn is_decidable(&self, cores: usize) -> bool {
-        self.because.is_none()
-            && self.check.is_some()
-            && cores >= self.needs_cores
-            && self.at_most_cores.is_none_or(|most| cores <= most)
+        self.check.is_some() && self.obstacle(cores).is_none()
     }
 
     /// The series that it speaks of.

@@ -78,14 +78,13 @@ impl FigureRunner {
         let cores = available_cores().len();
         let given = self.with_threads_given(figure);
         let figure = given.as_ref().unwrap_or(figure);
-        let part = self.is_quick.then(|| quick::part(figure, &claims, cores));
-        if let Some(None) = part {
+        let part = if self.is_quick { quick::part(figure, &claims, cores) } else { None };
+        if self.is_quick && part.is_none() {
             let mut report = FigureReport::new(figure, Vec::new());
             report.is_partial = true;
             report.judge(&claims, cores)?;
             return Ok(report);
         }
-        let part = part.flatten();
         let figure = part.as_ref().unwrap_or(figure);
         if let Some(part) = &figure.experiment {
             return self.run_part(figure, part, &claims);

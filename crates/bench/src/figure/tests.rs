@@ -26,6 +26,12 @@ series = [
 ]
 "#;
 
+/// Runs everything twice, on little data.
+fn twice(driver: Driver, threads: Vec<usize>) -> FigureRunner {
+    let directory = std::env::temp_dir();
+    FigureRunner { driver, size: 0.01, repetitions: 2, directory, threads, is_quick: false }
+}
+
 /// Runs a figure with few calls on little data.
 fn tiny(figure: &Figure) -> FigureReport {
     let driver = Driver { length: Length::Calls(200), ..Driver::default() };
@@ -104,15 +110,7 @@ fn a_timed_figure_runs_all_series_in_each_repetition() {
     let time = Duration::from_millis(5);
     let driver =
         Driver { length: Length::Time { warm_up: time, measured: time }, ..Driver::default() };
-    let directory = std::env::temp_dir();
-    let runner = FigureRunner {
-        driver,
-        size: 0.01,
-        repetitions: 2,
-        directory,
-        threads: vec![1],
-        is_quick: false,
-    };
+    let runner = twice(driver, vec![1]);
     let mut order = Vec::new();
     let report = runner.run(&figure, |run, _| order.push(run.options.clone())).expect("it runs");
     let series = figure.series.len();
@@ -132,15 +130,7 @@ fn a_workload_changes_while_the_engine_runs() {
     let time = Duration::from_millis(20);
     let driver =
         Driver { length: Length::Time { warm_up: time, measured: time }, ..Driver::default() };
-    let directory = std::env::temp_dir();
-    let runner = FigureRunner {
-        driver,
-        size: 0.01,
-        repetitions: 2,
-        directory,
-        threads: vec![1],
-        is_quick: false,
-    };
+    let runner = twice(driver, vec![1]);
     let report = runner.run(&figure, |_, _| ()).expect("it runs");
     assert!(report.checks_hold());
     let points = &report.panels[0].points;
@@ -158,10 +148,7 @@ fn a_workload_changes_while_the_engine_runs() {
 fn a_figure_by_threads_is_run_with_those_that_are_given() {
     let figure = figure_named("orthrus-1").expect("it is listed");
     let driver = Driver { length: Length::Calls(100), ..Driver::default() };
-    let directory = std::env::temp_dir();
-    let threads = vec![1, 3];
-    let runner =
-        FigureRunner { driver, size: 0.01, repetitions: 2, directory, threads, is_quick: false };
+    let runner = twice(driver, vec![1, 3]);
     let report = runner.run(&figure, |_, _| ()).expect("it runs");
     assert_eq!(report.panels[0].x_values(), ["1", "3"]);
     assert_eq!((report.repeats, report.claims.len()), (2, figure.expect.len()));

@@ -301,6 +301,21 @@ struct Spot<'a> {
     x: &'a str,
 }
 
+impl Claim {
+    /// Why a machine with so many cores can show neither it nor the contrary, if so.
+    pub(super) fn obstacle(&self, cores: usize) -> Option<String> {
+        let Self { needs_cores, at_most_cores, because, .. } = self;
+        if because.is_some() {
+            return because.clone();
+        }
+        if cores < *needs_cores {
+            return Some(format!("it needs {needs_cores} cores, and there are {cores}"));
+        }
+        let most = at_most_cores.filter(|&most| cores > most)?;
+        Some(format!("it needs at most {most} cores, and there are {cores}"))
+    }
+}
+
 impl<'a> Judge<'a> {
     fn verdict(self, cores: usize) -> ClaimReport {
         let all = self.parts.len();
@@ -344,18 +359,12 @@ impl<'a> Judge<'a> {
 
     /// I4.
     fn obstacle(&self, cores: usize) -> Option<String> {
-        let Claim { needs_cores, at_most_cores, because, .. } = self.claim;
         if !self.report.checks_hold() {
             return Some("a check failed: what was measured means nothing".to_owned());
         }
-        if because.is_some() {
-            return because.clone();
-        }
-        if cores < *needs_cores {
-            return Some(format!("it needs {needs_cores} cores, and there are {cores}"));
-        }
-        if let Some(most) = at_most_cores.filter(|&most| cores > most) {
-            return Some(format!("it needs at most {most} cores, and there are {cores}"));
+        let of_machine = self.claim.obstacle(cores);
+        if of_machine.is_some() {
+            return of_machine;
         }
         let missing = self.missing.join(", ");
         (!missing.is_empty()).then(|| format!("not run with {missing}; --threads has it run"))

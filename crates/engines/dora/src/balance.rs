@@ -29,9 +29,20 @@ pub struct Item {
     pub load: u64,
 }
 
+/// Datasets that are to move.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Move {
+    /// which
+    pub datasets: Range<u16>,
+    /// from where
+    pub from: Address,
+    /// to where
+    pub to: Address,
+}
+
 /// Which items are to be in which other halls.
-pub fn moves(mut items: Vec<Item>, halls: &[Address]) -> Vec<(Range<u16>, Address)> {
-    let mut moves = Vec::new();
+pub fn moves(mut items: Vec<Item>, halls: &[Address]) -> Vec<Move> {
+    let mut moves = Vec::<Move>::new();
     if items.iter().map(|item| item.load).sum::<u64>() < BUSY_FROM {
         return moves;
     }
@@ -52,11 +63,11 @@ pub fn moves(mut items: Vec<Item>, halls: &[Address]) -> Vec<(Range<u16>, Addres
         let movable = |item: &&mut Item| item.hall == busiest && item.load > 0;
         let best = items.iter_mut().filter(movable).min_by_key(|item| left(item));
         let Some(best) = best.filter(|best| left(best) < most - least) else { return moves };
-        if moves.iter().any(|(moved, _)| *moved == best.datasets) {
+        if moves.iter().any(|moved| moved.datasets == best.datasets) {
             return moves;
         }
         best.hall = idlest;
-        moves.push((best.datasets.clone(), idlest));
+        moves.push(Move { datasets: best.datasets.clone(), from: busiest, to: idlest });
     }
 }
 
@@ -76,11 +87,10 @@ mod tests {
     /// Loads of halls 7 and 8 when all has moved.
     fn after(loads: &[(Address, u64)]) -> [u64; 2] {
         let mut all = items(loads);
-        for (datasets, to) in moves(all.clone(), &[7, 8]) {
-            all.iter_mut()
-                .find(|item| item.datasets == datasets)
-                .expect("it is one of them")
-                .hall = to;
+        for Move { datasets, from, to } in moves(all.clone(), &[7, 8]) {
+            let item = all.iter_mut().find(|item| item.datasets == datasets);
+            let item = item.expect("it is one of them");
+            assert_eq!(std::mem::replace(&mut item.hall, to), from);
         }
         [7, 8].map(|hall| all.iter().filter(|item| item.hall == hall).map(|item| item.load).sum())
     }

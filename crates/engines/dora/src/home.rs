@@ -160,9 +160,12 @@ impl Home {
         self.last_age * u64::from(self.crew.roster.threads()) + u64::from(self.number)
     }
 
-    fn new_flow(&mut self) -> Parcel<Flow> {
+    /// One for a call that is planned under this view.
+    fn new_flow(&mut self, view: &View) -> Parcel<Flow> {
         let new = || Parcel::new(Flow::new(self.crew.home(self.number), Body::default()));
-        self.unused.pop().unwrap_or_else(new)
+        let mut flow = self.unused.pop().unwrap_or_else(new);
+        keep_same(&mut flow.body.call.world, Some(&view.world));
+        flow
     }
 
     /// The hall that a call will be in, as far as its parameters tell.
@@ -186,7 +189,7 @@ impl Home {
     ) {
         let schema = &view.world.schema;
         let own = self.crew.hall(self.number);
-        let mut flow = self.new_flow();
+        let mut flow = self.new_flow(view);
         let hall = self.hall_of(&desk, view);
         let Self { planner, batch, scratch, visits, rounds, watch, crew, .. } = self;
         if let Some(hall) = hall {
@@ -216,7 +219,6 @@ impl Home {
             view.visit_planned(&batch.plan, own, &mut flow, visits);
             let concern = |_: &_, plan: &_, used: &_| view.hall_of(plan, used);
             let several = flow.halls.len() > 1 && !as_whole;
-            keep_same(&mut flow.body.call.world, Some(&view.world));
             if several && flow.body.call.lay_out(batch, 1, concern) {
                 flow.body.how = How::InParts;
                 if crew.settings.locks == Locks::Phase {
@@ -227,16 +229,16 @@ impl Home {
                 flow.body.how = How::AsWhole(Bounds::Footprint);
             }
         }
-        self.send(flow, (desk, age), view, exchange);
+        self.send(flow, (desk, age), exchange);
     }
 
     /// Has a call run with all there is to itself.
     fn send_alone(&mut self, desk: (Desk, u64), view: &View, exchange: &mut Exchange<Told>) {
         self.crew.roster.books_of(self.number).exclusive.increment();
-        let mut flow = self.new_flow();
+        let mut flow = self.new_flow(view);
         view.visit_all(self.crew.hall(self.number), &mut flow, &mut self.visits);
         flow.body.how = How::AsWhole(Bounds::None);
-        self.send(flow, desk, view, exchange);
+        self.send(flow, desk, exchange);
     }
 
     /// Sends a call off to the datasets that it visits.
@@ -244,13 +246,11 @@ impl Home {
         &mut self,
         mut flow: Parcel<Flow>,
         (mut desk, age): (Desk, u64),
-        view: &View,
         exchange: &mut Exchange<Told>,
     ) {
         let Flow { halls, is_sequential, body, .. } = &mut *flow;
         let Body { call, how, .. } = body;
         std::mem::swap(&mut call.invocation, &mut desk.invocation);
-        keep_same(&mut call.world, Some(&view.world));
         keep_same(&mut call.procedure, desk.procedure.as_ref());
         if *how != How::InParts {
             call.batch.clear();

@@ -19,7 +19,7 @@ use hotrow_flow::host::Member;
 use hotrow_flow::intake::Intake;
 use hotrow_flow::node::Address;
 
-use crate::balance::{self, Item};
+use crate::balance::{self, Item, Move};
 use crate::crew::{Crew, Told};
 use crate::home::Home;
 use crate::layout::View;
@@ -122,9 +122,7 @@ impl Thread {
             there.map(|item| item.load).sum()
         };
         self.crew.note_shares(halls.iter().map(share).collect());
-        for (datasets, to) in balance::moves(items.clone(), &halls) {
-            let now = items.iter().find(|item| item.datasets == datasets);
-            let from = now.expect("it is one of them").hall;
+        for Move { datasets, from, to } in balance::moves(items, &halls) {
             self.crew.note_moves(datasets.len() as u64);
             for dataset in datasets {
                 self.exchange.send(from, Message::Yield(layout, dataset, to));

@@ -323,6 +323,14 @@ impl<S: Store> Hall<S> {
         } // else it is granted one day
     }
 
+    /// Makes room for what is known of datasets up to this one.
+    fn make_room(&mut self, dataset: usize) {
+        if self.places.len() <= dataset {
+            self.places.resize_with(dataset + 1, Place::default);
+            self.asked.resize(dataset + 1, 0);
+        }
+    }
+
     /// Asks for what a call locks of one dataset; gives it back if it holds that, or gives way.
     fn ask(
         &mut self,
@@ -334,11 +342,8 @@ impl<S: Store> Hall<S> {
         }
         ports.spend(Section::Lock);
         let number = usize::from(asker.flow.visits[asker.visit].dataset);
+        self.make_room(number);
         let Self { own, store, places, asked, .. } = self;
-        if places.len() <= number {
-            places.resize_with(number + 1, Place::default);
-            asked.resize(number + 1, 0);
-        }
         asked[number] += 1;
         let place = &mut places[number];
         if let Place::Unknown = place {
@@ -660,10 +665,7 @@ impl<S: Store> Hall<S> {
             return; // it was meant for one that is not there any more
         }
         let at = usize::from(number);
-        if self.places.len() <= at {
-            self.places.resize_with(at + 1, Place::default);
-            self.asked.resize(at + 1, 0);
-        }
+        self.make_room(at);
         let place = &mut self.places[at];
         let dataset = match std::mem::replace(place, Place::Gone(to)) {
             Place::Here(dataset) => dataset,
@@ -686,10 +688,7 @@ impl<S: Store> Hall<S> {
             return; // as above; it is empty
         }
         let at = usize::from(number);
-        if self.places.len() <= at {
-            self.places.resize_with(at + 1, Place::default);
-            self.asked.resize(at + 1, 0);
-        }
+        self.make_room(at);
         let before = std::mem::replace(&mut self.places[at], Place::Here(dataset));
         self.look_later(ports);
         if let Place::Coming(askers) = before {
