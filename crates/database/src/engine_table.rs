@@ -1,7 +1,8 @@
 //! The engine table: every engine there is, by name.
 //!
 //! Role         the only place besides the engines' own crates, tests and docs where their names
-//!              stand; a new engine is one more row
+//!              stand; a new engine is one more row. An engine's experiments in virtual time are a
+//!              crate beside it, and stand in its row
 
 use hotrow_engine::contract::EngineEntry;
 
@@ -14,7 +15,10 @@ static ENGINES: &[EngineEntry] = &[
     hotrow_serial::ENTRY,
     hotrow_two_phase_locking::ENTRY,
     hotrow_orthrus::ENTRY,
-    hotrow_partitioned::ENTRY,
+    EngineEntry {
+        experiments: hotrow_partitioned_simulation::EXPERIMENTS,
+        ..hotrow_partitioned::ENTRY
+    },
     hotrow_silo::ENTRY,
     hotrow_lads::ENTRY,
     hotrow_dora::ENTRY,

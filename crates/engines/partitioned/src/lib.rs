@@ -42,7 +42,6 @@ pub mod model;
 pub mod options;
 pub mod partition;
 pub mod protocol;
-pub mod simulation;
 pub mod spinlocks;
 pub mod store;
 pub mod thread;
@@ -87,7 +86,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     threads_min: 1,
     threads_max: None,
     interactive: false,
-    experiments: simulation::EXPERIMENTS,
+    experiments: &[],
 };
 
 fn start(

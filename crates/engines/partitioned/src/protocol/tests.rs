@@ -1,7 +1,5 @@
 //! The protocol in virtual time, on data small enough to be checked.
 
-mod choice;
-mod model;
 mod orders;
 mod store;
 mod world;

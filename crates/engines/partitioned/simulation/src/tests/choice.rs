@@ -1,11 +1,11 @@
 //! Whether the scheme that is chosen is the fastest one, in virtual time with the costs of table 2.
 
-use crate::choice::Chooser;
-use crate::model::Costs;
-use crate::options::Scheme;
-use crate::protocol::locking::Locks;
-use crate::protocol::owner::Settings;
-use crate::simulation::{Load, locks, queues, run};
+use crate::{Load, locks, queues, run};
+use hotrow_partitioned::choice::Chooser;
+use hotrow_partitioned::model::Costs;
+use hotrow_partitioned::options::Scheme;
+use hotrow_partitioned::protocol::locking::Locks;
+use hotrow_partitioned::protocol::owner::Settings;
 
 /// Microseconds of the coordinator for each message.
 const COORDINATOR: u64 = 10;

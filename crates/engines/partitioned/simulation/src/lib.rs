@@ -8,6 +8,10 @@
 //!              t_mp - t_mpC = 156 us; locks add 13.2 %
 //! Source       partitioned.txt 5.1 to 5.5, 6.4, and table 2
 
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+mod tests;
 pub mod tpcc;
 
 use std::sync::Arc;
@@ -20,15 +24,15 @@ use hotrow_transaction::granule::{LOCK_ID_STEP, LockMode, LockRequest};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use crate::model::{self, Costs, Mix, ModelScheme};
-use crate::protocol::coordinator::Coordinator;
-use crate::protocol::locking::{self, LockingStore, Locks};
-use crate::protocol::observed::Observed;
-use crate::protocol::owner::{Owner, Settings};
-use crate::protocol::{
+use crate::tpcc::Tpcc;
+use hotrow_partitioned::model::{self, Costs, Mix, ModelScheme};
+use hotrow_partitioned::protocol::coordinator::Coordinator;
+use hotrow_partitioned::protocol::locking::{self, LockingStore, Locks};
+use hotrow_partitioned::protocol::observed::Observed;
+use hotrow_partitioned::protocol::owner::{Owner, Settings};
+use hotrow_partitioned::protocol::{
     Message, MultiCall, Section, SingleCall, Speculation, Steering, Store, Vote, partition,
 };
-use crate::simulation::tpcc::Tpcc;
 
 const PARTITIONS: u16 = 2;
 const COORDINATOR: Address = PARTITIONS;
@@ -131,7 +135,8 @@ impl SingleCall for Single {
 }
 
 /// A call of both.
-type Multi = Arc<Both>;
+#[derive(Clone)]
+struct Multi(Arc<Both>);
 
 struct Both {
     client: u32,
@@ -148,7 +153,7 @@ impl MultiCall for Multi {
     }
 
     fn participant(&self, at: usize) -> (u16, u32) {
-        (at as u16, self.wanted.rounds - 1)
+        (at as u16, self.0.wanted.rounds - 1)
     }
 }
 
@@ -176,7 +181,7 @@ impl Store for Keys {
     }
 
     fn run_fragment(&mut self, call: &Multi, round: u32, (): &mut ()) -> Vote {
-        vote(call.wanted.fails && self.partition == 0 && round == 0)
+        vote(call.0.wanted.fails && self.partition == 0 && round == 0)
     }
 
     fn commit_single(&mut self, _: &mut Single, (): &(), met: Position) -> Option<Position> {
@@ -196,7 +201,7 @@ impl LockingStore for Keys {
 
     fn locks_of(&mut self, call: &Multi, round: u32, locks: &mut Vec<LockRequest>) {
         if round == 0 {
-            locks.extend_from_slice(&call.wanted.locks[usize::from(self.partition)]);
+            locks.extend_from_slice(&call.0.wanted.locks[usize::from(self.partition)]);
         }
     }
 }
@@ -233,7 +238,7 @@ impl<C: Calls> Clients<C> {
                 let call = Single { client, locks, fails: wanted.fails };
                 ports.send(only, Message::Single(call));
             }
-            _ => ports.send(COORDINATOR, Message::Begin(Arc::new(Both { client, wanted }))),
+            _ => ports.send(COORDINATOR, Message::Begin(Multi(Arc::new(Both { client, wanted })))),
         }
     }
 }
@@ -257,7 +262,7 @@ impl<C: Calls> Node for Member<C> {
                 own.ended += 1;
                 match message {
                     Message::SingleEnded(call) => own.begin(call.client, ports),
-                    Message::MultiEnded(call, _) => own.begin(call.client, ports),
+                    Message::MultiEnded(call, _) => own.begin(call.0.client, ports),
                     _ => unreachable!("homes are told ends"),
                 }
             }

@@ -1,10 +1,10 @@
 //! What the schemes are worth in virtual time, with the costs of table 2, beside the paper's model.
 
-use crate::model::{self, Costs, ModelScheme};
-use crate::protocol::Speculation;
-use crate::protocol::locking::Locks;
-use crate::protocol::owner::Settings;
-use crate::simulation::{Load, locks, queues, run};
+use crate::{Load, locks, queues, run};
+use hotrow_partitioned::model::{self, Costs, ModelScheme};
+use hotrow_partitioned::protocol::Speculation;
+use hotrow_partitioned::protocol::locking::Locks;
+use hotrow_partitioned::protocol::owner::Settings;
 
 /// Warm-up, and what is measured.
 const SECONDS: (f64, f64) = (0.2, 1.0);
