@@ -207,13 +207,14 @@ impl SharedCall {
                 continue;
             }
             let action = &batch.actions()[step.action as usize];
-            for &line in batch.lines(action) {
+            for (at, &line) in batch.lines(action).iter().enumerate() {
                 if line > outcome.failed() {
                     break;
                 }
-                match std::mem::replace(&mut has_begun, true) {
-                    false => call.begin(line, frame),
-                    true => frame.begin_next(),
+                match (std::mem::replace(&mut has_begun, true), at) {
+                    (false, _) => call.begin(line, frame),
+                    (true, 0) => frame.begin_next_action(),
+                    (true, _) => frame.begin_next_leaf(),
                 }
                 let protection = Ahead(Within(batch.uses(action)));
                 let mut access = InPlace::resume(schema, scratch, protection);

@@ -205,12 +205,18 @@ impl Frame {
         }
     }
 
-    /// Prepares for another leaf of the call that [`Frame::begin`] was told of, which reads nothing
-    /// that leaves before it have made. Rows that are there have been taken out.
-    pub fn begin_next(&mut self) {
+    /// Prepares for another action of the call that [`Frame::begin`] was told of, which reads
+    /// nothing that those before it have made. Rows that are there have been taken out.
+    pub fn begin_next_action(&mut self) {
+        self.machine.heap.truncate(self.begun.0);
+        self.machine.elements.truncate(self.begun.1);
+        self.begin_next_leaf();
+    }
+
+    /// Prepares for another leaf of the action that runs, which finds what those before it have
+    /// made. Rows that are there have been taken out.
+    pub fn begin_next_leaf(&mut self) {
         let machine = &mut self.machine;
-        machine.heap.truncate(self.begun.0);
-        machine.elements.truncate(self.begun.1);
         machine.give_steps(self.step_budget);
         machine.forget();
         self.touched = 0;

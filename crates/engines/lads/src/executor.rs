@@ -474,13 +474,14 @@ impl Executor {
         let call = CallRun { program, batch, call, invocation };
         let before = scratch.savepoint();
         let mut values = graph.cells.of(self.worker);
-        for &line in batch.lines(action) {
+        for (at, &line) in batch.lines(action).iter().enumerate() {
             if graph.failed(action.call) < line {
                 break;
             }
-            match std::mem::replace(&mut self.begun_call, action.call) == action.call {
-                true => self.frame.begin_next(),
-                false => call.begin(line, &mut self.frame),
+            match (std::mem::replace(&mut self.begun_call, action.call) == action.call, at) {
+                (false, _) => call.begin(line, &mut self.frame),
+                (true, 0) => self.frame.begin_next_action(),
+                (true, _) => self.frame.begin_next_leaf(),
             }
             let access = InPlace::resume(schema, scratch, Within(batch.uses(action)));
             let mut access = access.with_hints(&graph.hints[call.keys(line)]);

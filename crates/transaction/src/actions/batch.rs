@@ -59,7 +59,7 @@ pub(super) struct Instance {
     /// which; none: the whole procedure
     pub(super) leaf: Option<u16>,
     /// places among inputs: guards' conditions, then inputs, then, when there are guards, the old
-    /// values of outputs
+    /// values of outputs; those that the same action makes are marked as [`HERE`]
     pub(super) inputs: (u32, u32),
     /// the first of its outputs
     pub(super) made: u32,
@@ -67,12 +67,18 @@ pub(super) struct Instance {
     pub(super) keys: (u32, u32),
 }
 
+/// Marks an input that an instance of the same action makes. Those run in program order and in one
+/// frame, and a value is always in its variable's slot: it is still there.
+pub(super) const HERE: u32 = 1 << 31;
+
 /// A value that leaves hand on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Value {
     /// its place among known values; [`NONE`]: a leaf makes it
     pub(super) known: u32,
     pub(super) kept: Kept,
+    /// an action other than its maker's needs it: those of its own find it in its slot
+    pub(super) crosses: bool,
     /// somebody needs it
     pub(super) live: bool,
     /// somebody needs it even when its maker is disabled: then it is the old value of its slot
@@ -242,7 +248,13 @@ impl Batch {
         self.lines.push(call.instances.0);
         self.actions.push(action);
         self.instances.push(Instance { leaf: None, inputs: (0, 0), made: 0, keys: (0, 0) });
-        self.values.push(Value { known: NONE, kept: Kept::Plain, live: true, passes: false });
+        self.values.push(Value {
+            known: NONE,
+            kept: Kept::Plain,
+            crosses: true,
+            live: true,
+            passes: false,
+        });
         self.calls.push(call);
     }
 

@@ -10,7 +10,7 @@
 //!                 its sites come right before; one without is marked in front
 //!              I3 a slot that parameters decide is never an output: planning knows its value
 
-use hotrow_base::types::SqlType;
+use hotrow_base::types::{DataType, SqlType};
 
 use super::flow::{Flow, ends};
 use super::leaf::{self, Guard, Input, Leaf};
@@ -352,8 +352,20 @@ impl<'a> Cutter<'a> {
         self.leaf(&empty, guards, out);
         // The driver must not run it: it would set FOUND before the real one.
         out.pop();
-        // FOUND is told by the driver.
+        // FOUND is told by the driver, behind the loop; until then it is in its slot what it was.
         self.cut.leaves[first].outputs = Box::default();
+        if self.reads_found {
+            let kept = self.fresh("$found", SqlType::Scalar(DataType::Boolean));
+            let copy = |slot, from| {
+                let value = Expr {
+                    kind: ExprKind::Slot(from),
+                    sql_type: SqlType::Scalar(DataType::Boolean),
+                };
+                Statement { kind: StatementKind::Assign { slot, value }, place: statement.place }
+            };
+            self.cut.parts[first].insert(0, copy(kept, FOUND));
+            self.cut.parts[first].push(copy(FOUND, kept));
+        }
     }
 
     /// Makes a leaf of a statement and marks it.

@@ -105,13 +105,17 @@ struct Run<'a> {
 impl Run<'_> {
     fn action<A: RecordAccess>(&mut self, action: u32, access: &mut A) {
         let batch = self.call.batch;
+        let mut has_begun = false;
         for &at in batch.lines(&batch.actions()[action as usize]) {
             // What comes before a failure in program order runs on: it may fail first.
             if self.failed.as_ref().is_some_and(|(failed, _)| *failed < at) {
                 return;
             }
-            // Once per leaf, so that nothing can be handed on but by values.
-            self.call.begin(at, &mut self.frame);
+            // Once per action, so that nothing goes from one to another but by values.
+            match std::mem::replace(&mut has_begun, true) {
+                false => self.call.begin(at, &mut self.frame),
+                true => self.frame.begin_next_leaf(),
+            }
             let Err(stop) = self.call.run(at, &mut self.frame, access, &mut self.values) else {
                 if self.call.returns(at) {
                     let Rows { rows, notices, .. } = self.frame.take_rows(self.call.code(at));

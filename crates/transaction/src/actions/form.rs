@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use hotrow_base::pool::NONE;
 
-use super::batch::{Action, Instance, Value};
+use super::batch::{Action, HERE, Instance, Value};
 use super::cut::Step;
 use super::leaf::Leaf;
 use super::program::{ActionProgram, Kept};
@@ -151,6 +151,7 @@ impl Former {
             }
         }
         self.reply(form);
+        self.cross(program, form);
         self.lay_out(program, form);
         self.depend(form);
     }
@@ -254,7 +255,7 @@ impl Former {
     /// An instance that has no effect and makes nothing that is needed is left out.
     fn find_live(&mut self, program: &ActionProgram, form: &mut Form) {
         let row_count = &mut form.values[form.row_count as usize];
-        (row_count.live, row_count.passes) = (true, true);
+        (row_count.crosses, row_count.live, row_count.passes) = (true, true, true);
         for at in (0..form.instances.len()).rev() {
             let instance = form.instances[at];
             let leaf = leaf_of(program, &instance);
@@ -429,6 +430,35 @@ impl Former {
         }
     }
 
+    /// Which values go from one action to another, and which are taken where they are made.
+    ///
+    /// Consider `SELECT q INTO x ... WHERE key = 1; UPDATE ... SET q = x - 1 WHERE key = 1`: both
+    /// leaves are in the action of key 1, and the second one finds `x` in its slot. If `x` is also
+    /// returned, it crosses besides, to the reply.
+    fn cross(&self, program: &ActionProgram, form: &mut Form) {
+        for (at, instance) in form.instances.iter().enumerate() {
+            let (action, leaf) = (self.action[at], leaf_of(program, instance));
+            if action == NONE {
+                continue;
+            }
+            let (start, end) = (instance.inputs.0 as usize, instance.inputs.1 as usize);
+            let read = start + leaf.guards.len() + leaf.inputs.len();
+            for at_input in start..end {
+                let value = form.inputs[at_input];
+                let maker = self.made_by[value as usize];
+                if maker == NONE {
+                    continue;
+                }
+                let made = instance.made + at_input.saturating_sub(read) as u32;
+                let is_taken = at_input < read || form.values[made as usize].passes;
+                match self.action[maker as usize] == action {
+                    true => form.inputs[at_input] |= HERE,
+                    false => form.values[value as usize].crosses |= is_taken,
+                }
+            }
+        }
+    }
+
     /// A new action, made for a granule or, [`NONE`], for none.
     fn open(&mut self, form: &mut Form, phase: u32, home: u32) -> u32 {
         self.homes.push(home);
@@ -587,6 +617,6 @@ fn inputs_of<'f>(form: &'f Form, instance: &Instance) -> &'f [u32] {
 }
 
 fn add_value(form: &mut Form, known: u32, kept: Kept) -> u32 {
-    form.values.push(Value { known, kept, live: false, passes: false });
+    form.values.push(Value { known, kept, crosses: false, live: false, passes: false });
     form.values.len() as u32 - 1
 }

@@ -2,15 +2,20 @@
 //!
 //! Role         called by whoever runs actions, with a frame, an access path, and a place where
 //!              values between actions are kept. Knows no thread
-//! Invariants   I1 a leaf reads what it is given: constants, parameters that nobody assigns, and
-//!              its inputs. So leaves of one call may follow one another in a frame in any order
+//! Invariants   I1 an action reads what it is given: constants, parameters that nobody assigns,
+//!              and its leaves' inputs. So actions of one call may follow one another in a frame in
+//!              any order
+//!              I2 what a leaf of the same action has made is still in its slot: the action's
+//!              leaves run in program order and in one frame, and whatever another leaf writes to
+//!              that slot in between would be what the program reads. So only values that go to
+//!              other actions are copied. Debug builds copy all that fit, and compare
 
 use std::ops::Range;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::pool::NONE;
 
-use super::batch::{Batch, BatchCall, Instance, Value};
+use super::batch::{Batch, BatchCall, HERE, Instance, Value};
 use super::leaf::Leaf;
 use super::program::{ActionProgram, Kept};
 use crate::access::RecordAccess;
@@ -19,7 +24,7 @@ use crate::frame::{Frame, Machine};
 use crate::interpret::{self, Hook, NoHook, PlannedKey};
 use crate::invocation::Invocation;
 use crate::outcome::Stop;
-use crate::program::ROW_COUNT;
+use crate::program::{ROW_COUNT, SlotId};
 
 /// Where values between actions are kept, by number; each is stored once, before it is loaded.
 pub trait Values {
@@ -95,21 +100,20 @@ impl CallRun<'_> {
         let (guards, rest) = inputs.split_at(leaf.guards.len());
         let (inputs, old) = rest.split_at(leaf.inputs.len());
         let machine = &mut frame.machine;
-        let enabled = leaf
-            .guards
-            .iter()
-            .zip(guards)
-            .all(|(guard, &value)| self.gather(value, machine, values).is_true() == guard.when);
+        let enabled = leaf.guards.iter().zip(guards).all(|(guard, &value)| {
+            self.gather((guard.slot, value), machine, values).is_true() == guard.when
+        });
         if !enabled {
-            self.pass_on(instance, old, machine, values);
+            self.pass_on((leaf, instance), old, machine, values);
             return Ok(());
         }
         if let Some(expected) = leaf.expects {
-            let is_true = self.gather(inputs[0], machine, values).is_true();
+            let is_true = self.gather((leaf.inputs[0].slot, inputs[0]), machine, values);
+            let is_true = is_true.is_true();
             return if is_true == expected { Ok(()) } else { Err(Stop::Replan) };
         }
         for (input, &value) in leaf.inputs.iter().zip(inputs) {
-            let datum = self.gather(value, &mut frame.machine, values);
+            let datum = self.gather((input.slot, value), &mut frame.machine, values);
             frame.set_slot(input.slot, datum);
         }
         let (next, end) = (self.call.keys + instance.keys.0, self.call.keys + instance.keys.1);
@@ -119,8 +123,31 @@ impl CallRun<'_> {
         Ok(())
     }
 
-    /// A value, put into a frame.
-    fn gather(&self, value: u32, machine: &mut Machine, values: &impl Values) -> Datum {
+    /// A value, as a frame has it in its slot.
+    #[inline]
+    fn gather(
+        &self,
+        (slot, value): (SlotId, u32),
+        machine: &mut Machine,
+        values: &impl Values,
+    ) -> Datum {
+        match value & HERE {
+            0 => self.fetch(value, machine, values),
+            _ => {
+                let datum = machine.slots[slot.0];
+                let number = self.call.values + (value & !HERE);
+                debug_assert!(
+                    self.batch.values[number as usize].kept != Kept::Plain
+                        || values.load(number, &mut Vec::new()) == datum,
+                    "I2"
+                );
+                datum
+            }
+        }
+    }
+
+    /// A value that was made elsewhere, put into a frame.
+    fn fetch(&self, value: u32, machine: &mut Machine, values: &impl Values) -> Datum {
         let number = self.call.values + value;
         let Value { known, kept, .. } = self.batch.values[number as usize];
         if known == NONE {
@@ -131,30 +158,43 @@ impl CallRun<'_> {
 
     fn scatter(&self, leaf: &Leaf, instance: &Instance, frame: &Frame, values: &mut impl Values) {
         for (value, &output) in (self.call.values + instance.made..).zip(&leaf.outputs) {
-            let Value { live, kept, .. } = self.batch.values[value as usize];
-            if live {
-                let datum = frame.slot(output);
-                let has_bytes = kept == Kept::Bytes && !datum.is_null();
-                let bytes = has_bytes.then(|| frame.machine.bytes(datum));
-                values.store(value, datum, bytes);
+            let of = self.batch.values[value as usize];
+            if of.live {
+                self.hand_on((value, of), frame.slot(output), &frame.machine, values);
             }
+        }
+    }
+
+    /// Keeps a value for other actions, if one takes it.
+    #[inline]
+    fn hand_on(
+        &self,
+        (number, of): (u32, Value),
+        datum: Datum,
+        machine: &Machine,
+        values: &mut impl Values,
+    ) {
+        if of.crosses || (cfg!(debug_assertions) && of.kept == Kept::Plain) {
+            let has_bytes = of.kept == Kept::Bytes && !datum.is_null();
+            values.store(number, datum, has_bytes.then(|| machine.bytes(datum)));
         }
     }
 
     /// A disabled leaf's outputs are what they were before it.
     fn pass_on(
         &self,
-        instance: &Instance,
+        (leaf, instance): (&Leaf, &Instance),
         old: &[u32],
         machine: &mut Machine,
         values: &mut impl Values,
     ) {
-        for (value, &old) in (self.call.values + instance.made..).zip(old) {
-            let Value { passes, kept, .. } = self.batch.values[value as usize];
-            if passes {
-                let datum = self.gather(old, machine, values);
-                let has_bytes = kept == Kept::Bytes && !datum.is_null();
-                values.store(value, datum, has_bytes.then(|| machine.bytes(datum)));
+        let made = (self.call.values + instance.made..).zip(&leaf.outputs);
+        for ((value, &slot), &old) in made.zip(old) {
+            let of = self.batch.values[value as usize];
+            if of.passes {
+                let datum = self.gather((slot, old), machine, values);
+                machine.slots[slot.0] = datum;
+                self.hand_on((value, of), datum, machine, values);
             }
         }
     }
@@ -163,7 +203,7 @@ impl CallRun<'_> {
     pub fn tell_row_count(&self, frame: &mut Frame, values: &impl Values) {
         let touched = match self.call.row_count {
             NONE => Datum::int(0),
-            value => self.gather(value, &mut frame.machine, values),
+            value => self.fetch(value, &mut frame.machine, values),
         };
         frame.set_slot(ROW_COUNT, touched);
     }
