@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use hotrow_base::interrupt::{Interrupt, LOOK_EVERY};
 use hotrow_base::value::Value;
-use hotrow_sql::{Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep};
+use hotrow_query::{Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep};
 use hotrow_transaction::outcome::SqlError;
 use parking_lot::{Condvar, Mutex};
 

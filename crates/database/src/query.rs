@@ -14,11 +14,8 @@ use hotrow_base::panics;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Schema;
-use hotrow_query::{Fetched, Ground, Limits, Row};
-use hotrow_sql::{
-    Advisory, AdvisoryStep, Change, Query, SystemContext, SystemFunction, sequence_named,
-    system_function, system_rows,
-};
+use hotrow_query::{Advisory, AdvisoryStep, Fetched, Ground, Limits, Query, Row, SystemFunction};
+use hotrow_sql::{Change, SystemContext, sequence_named, system_function, system_rows};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::lower;

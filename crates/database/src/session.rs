@@ -15,7 +15,7 @@ use hotrow_base::memory::{Charge, MemoryAccount, Scope};
 use hotrow_base::panics;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
-use hotrow_sql::AdvisoryLevel;
+use hotrow_query::AdvisoryLevel;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::invocation::{Arguments, Invocation};
 use hotrow_transaction::outcome::{SqlError, apart};

@@ -6,7 +6,8 @@ use std::time::Duration;
 use hotrow_base::panics;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
-use hotrow_sql::{AdvisoryLevel, Setting, TransactionAccess, TransactionControl, TransactionModes};
+use hotrow_query::AdvisoryLevel;
+use hotrow_sql::{Setting, TransactionAccess, TransactionControl, TransactionModes};
 use hotrow_transaction::outcome::{Notice, NoticeLevel, SqlError};
 use hotrow_transaction::program::ResultColumn;
 

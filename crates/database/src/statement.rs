@@ -10,9 +10,10 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{Purpose, Quiet, Schema};
+use hotrow_query::Query;
 use hotrow_sql::{
-    Argument, CatalogChange, Compiled, Maintenance, Naming, Query, ScriptStatement, Truncation,
-    compile, quoted,
+    Argument, CatalogChange, Compiled, Maintenance, Naming, ScriptStatement, Truncation, compile,
+    quoted,
 };
 use hotrow_transaction::actions::{ActionPlanner, Batch, Wanted, explain_in_batch};
 use hotrow_transaction::catalog::Catalog;

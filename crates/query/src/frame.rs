@@ -7,9 +7,9 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use crate::plan::{FrameBound, FrameUnits, SortKey, Window};
 use hotrow_base::decimal::Decimal;
 use hotrow_base::value::Value;
-use hotrow_sql::{FrameBound, FrameUnits, SortKey, Window};
 use hotrow_transaction::outcome::SqlError;
 
 use crate::host::integer;

@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use crate::plan::{Aggregation, Group, GroupAggregate};
 use hotrow_base::interrupt::current::{self, Pace};
 use hotrow_base::json;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
-use hotrow_sql::{Aggregation, Group, GroupAggregate};
 use hotrow_transaction::interpret::Running;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;

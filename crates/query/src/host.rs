@@ -1,10 +1,10 @@
 //! Functions of arrays, patterns and names.
 
+use crate::functions::HostFunction;
 use hotrow_base::interrupt::current::{self, Pace};
 use hotrow_base::json::{self, JsonFunction};
 use hotrow_base::types::DataType;
 use hotrow_base::value::{TextBuilder, Value};
-use hotrow_sql::HostFunction;
 use hotrow_transaction::outcome::SqlError;
 
 use crate::Row;
@@ -304,7 +304,7 @@ pub(crate) fn rows(
     arguments: &[Value],
 ) -> Result<Box<dyn Iterator<Item = Row>>, SqlError> {
     if function == HostFunction::Keywords {
-        return Ok(Box::new(hotrow_sql::keywords().into_iter()));
+        return Ok(Box::new(crate::keywords::keywords().into_iter()));
     }
     let [first, rest @ ..] = arguments else { return Ok(Box::new(std::iter::empty())) };
     let values = array(first).unwrap_or_default().to_vec();

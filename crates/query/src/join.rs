@@ -3,8 +3,8 @@
 
 use std::ops::ControlFlow;
 
+use crate::plan::{Join, JoinKind, Plan};
 use hotrow_base::value::Value;
-use hotrow_sql::{Join, JoinKind, Plan};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 

@@ -3,7 +3,8 @@
 //! Should I be using this? The crate `hotrow` runs it under `Session::execute`. Read it to see how
 //! joins, groups, subqueries and set operations are computed of what single-table reads give.
 //!
-//! Role         runs a [`Query`]: the reads of tables go to a [`Ground`], which is the session's
+//! Role         says what a query of any shape is made of ([`Plan`], for which `hotrow-sql` looks
+//!              names up and types expressions), and runs a [`Query`]: the reads of tables go to a [`Ground`], which is the session's
 //!              transaction, so that all of it is serializable with everything else; the rest is
 //!              done here. An operator pushes its rows, one by one, to the one that asked for them:
 //!              what sorts, groups or joins keeps what it must, others keep nothing
@@ -20,13 +21,16 @@
 #![forbid(unsafe_code)]
 
 mod frame;
+mod functions;
 mod group;
 mod host;
 mod join;
+mod keywords;
 mod lock;
 mod memory;
 mod order;
 mod pattern;
+mod plan;
 mod recursion;
 mod scalars;
 mod subquery;
@@ -42,14 +46,21 @@ use hotrow_base::memory::Charge;
 use hotrow_base::sort::sort_numbers;
 use hotrow_base::stack::deeper;
 use hotrow_base::value::Value;
-use hotrow_sql::{Plan, Query, Scalars, SetOperation, SortKey, SystemFunction};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 
+pub use functions::{
+    Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, HostFunction, SystemFunction,
+};
 use lock::Lock;
 pub use memory::Limits;
 use memory::{Held, Kept, Seen, bytes_in, bytes_of, bytes_of_key, bytes_of_value};
 use order::{compare_nulls, key_of};
+pub use plan::{
+    Aggregation, Expanding, Frame, FrameBound, FrameUnits, Group, GroupAggregate, Join, JoinKind,
+    LockedRows, Plan, Query, Recursion, Scalar, ScalarProgram, Scalars, SetOperation, SortKey,
+    Step, StepKind, SubqueryKind, Window, WindowFunction,
+};
 use scalars::{Calculator, Reader};
 use subquery::Stepper;
 

@@ -1,7 +1,7 @@
 //! FOR UPDATE SKIP LOCKED: rows that were found unheld are held, or left out.
 
+use crate::plan::LockedRows;
 use hotrow_base::value::Value;
-use hotrow_sql::LockedRows;
 use hotrow_transaction::program::SlotId;
 
 use crate::order::key_of;

@@ -4,7 +4,7 @@
 //!              gives nothing, when nobody wants more, or with 53200; in between it is asked
 //!              whether to go on
 
-use hotrow_sql::Recursion;
+use crate::plan::Recursion;
 
 use crate::memory::{Kept, Seen, bytes_of};
 use crate::{Flow, Ground, MORE, Runner, Take};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::plan::{Scalar, Scalars};
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::value::Value;
-use hotrow_sql::{Scalar, Scalars};
 use hotrow_transaction::access::NoRows;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::interpret::{self, NoHook};

@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 
+use crate::functions::HostFunction;
+use crate::plan::{Plan, Step, StepKind, SubqueryKind};
 use hotrow_base::value::Value;
-use hotrow_sql::{HostFunction, Plan, Step, StepKind, SubqueryKind};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 

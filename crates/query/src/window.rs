@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use crate::plan::{GroupAggregate, SortKey, Window, WindowFunction};
 use hotrow_base::value::Value;
-use hotrow_sql::{GroupAggregate, SortKey, Window, WindowFunction};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::SlotId;
 

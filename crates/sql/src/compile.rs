@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hotrow_base::stack::with_room;
 use hotrow_base::types::SqlType;
+use hotrow_query::Query;
 use hotrow_transaction::catalog::{Catalog, ForeignKey, Index};
 use hotrow_transaction::outcome::{Notice, SqlError};
 use hotrow_transaction::program::{Place, Procedure, RowLocks};
@@ -19,7 +20,7 @@ use crate::explain::explain;
 use crate::literals::Literals;
 use crate::maintenance::{Maintenance, Truncation};
 use crate::parameters::parameters_named;
-use crate::relation::{Change, Query};
+use crate::relation::Change;
 use crate::scope::Compiler;
 use crate::sequence::{in_rounds, owned_by, refuse_drawn_from};
 use crate::setting::{Naming, Setting};

@@ -4,12 +4,13 @@
 //!              are told: plans do not depend on them
 
 use hotrow_base::stack::deeper;
+use hotrow_query::{JoinKind, Plan, Query, SetOperation, SortKey, Step, StepKind};
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::explain::accesses;
 use hotrow_transaction::program::{Procedure, SlotId};
 
 use crate::compile::Compiled;
-use crate::relation::{Change, JoinKind, Plan, Query, SetOperation, SortKey, Step, StepKind};
+use crate::relation::Change;
 
 /// A line for each operator, its inputs below it, indented; none for statements that have no plan.
 pub(crate) fn explain(catalog: &Catalog, compiled: &Compiled) -> Option<Vec<String>> {

@@ -8,6 +8,7 @@ use hotrow_base::interrupt::current;
 use hotrow_base::stack::deeper;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_query::HostFunction;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place, SlotId};
 use sqlparser::ast::{self, AccessExpr, BinaryOperator, Subscript};
 
@@ -15,7 +16,6 @@ use crate::comparison::{bare, negated};
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, too_complex, unsupported};
 use crate::interval;
 use crate::parameters::parameter_number;
-use crate::relation::HostFunction;
 use crate::scope::{Compiler, Variable};
 use crate::script::FREE_BYTES;
 use crate::token::folded;

@@ -1,13 +1,13 @@
 //! Scalar functions: names and arguments to [`Function`], with the types PostgreSQL gives them.
 
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_query::HostFunction;
 use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Function, NOW, Place};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::expression::Operand;
 use crate::operator::numbers;
-use crate::relation::HostFunction;
 use crate::scope::Compiler;
 use crate::typing::{Coercion, cast, comparable, integer, scalar};
 

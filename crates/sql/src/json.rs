@@ -7,13 +7,13 @@
 use hotrow_base::json::JsonFunction as F;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_query::HostFunction;
 use hotrow_transaction::program::{Expr, Function, Place};
 use sqlparser::ast::{self, BinaryOperator};
 
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::expression::Operand;
 use crate::function::{Arguments, call};
-use crate::relation::HostFunction;
 use crate::scope::Compiler;
 use crate::typing::{cast, constant, null, value_error};
 

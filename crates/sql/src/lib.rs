@@ -85,11 +85,8 @@ pub use literals::{Shape, parse_shaped, place_in_text};
 pub use maintenance::{Maintenance, Truncation};
 pub use parameters::{with_literals, without_parameters};
 pub use relation::{
-    Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, Aggregation, Change, Expanding, Fields,
-    Frame, FrameBound, FrameUnits, Group, GroupAggregate, HostFunction, Join, JoinKind, KnownType,
-    LockedRows, Plan, Query, Recursion, Scalar, ScalarProgram, Scalars, SetOperation, SortKey,
-    Step, StepKind, SubqueryKind, SystemContext, SystemFunction, Window, WindowFunction, keywords,
-    known_type, sequence_named, system_function, system_rows, table_number,
+    Change, Fields, KnownType, SystemContext, known_type, sequence_named, system_function,
+    system_rows, table_number,
 };
 pub use script::{Script, parse_script};
 pub use sequence::SequenceDefinition;

@@ -21,11 +21,9 @@ mod group;
 mod host;
 mod lists;
 mod locks;
-mod plan;
 mod recursion;
 mod select;
 mod set;
-mod slots;
 mod subquery;
 mod system;
 mod window;
@@ -33,6 +31,7 @@ mod window;
 use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_query::{HostFunction, Plan, Query, Step, StepKind};
 use hotrow_transaction::program::{Expr, Place, SlotId};
 use sqlparser::ast;
 
@@ -40,19 +39,12 @@ use crate::error::{Advice, Result, error};
 use crate::scope::{Compiler, Row, RowColumn};
 
 pub use change::Change;
-pub use host::{Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep, HostFunction, SystemFunction};
-pub use locks::LockedRows;
 pub(crate) use locks::refuse_not_waiting;
-pub use plan::{
-    Aggregation, Expanding, Frame, FrameBound, FrameUnits, Group, GroupAggregate, Join, JoinKind,
-    Plan, Query, Recursion, Scalar, ScalarProgram, Scalars, SetOperation, SortKey, Step, StepKind,
-    SubqueryKind, Window, WindowFunction,
-};
 pub(crate) use system::short_name as short_type_name;
 pub use system::{
     Fields, SystemContext, sequence_named, system_function, system_rows, table_number,
 };
-pub use system::{KnownType, keywords, known_type};
+pub use system::{KnownType, known_type};
 
 /// Relations, subqueries, set operations, window functions and functions beside programs of one
 /// query.

@@ -14,10 +14,10 @@ const FLOORS: &[(&str, u32)] = &[
     ("storage", 1),
     ("log", 1),
     ("engine", 2),
-    ("sql", 2),
-    ("query", 3),
+    ("query", 2),
     ("flow", 3),
-    ("workloads", 3),
+    ("sql", 3),
+    ("workloads", 4),
     ("engines/*", 4),
     ("database", 5),
     ("server", 6),
@@ -294,7 +294,7 @@ fn storage_knows_no_log_and_nobody_low_knows_sql() {
         ("transaction", &["hotrow_storage", "hotrow_log", "hotrow_engine", "hotrow_sql"]),
         ("engine", &["hotrow_sql", "hotrow_workloads"]),
         ("sql", &["hotrow_storage", "hotrow_engine"]),
-        ("query", &["hotrow_storage", "hotrow_log", "hotrow_engine"]),
+        ("query", &["hotrow_storage", "hotrow_log", "hotrow_engine", "hotrow_sql"]),
         ("workloads", &["hotrow_storage", "hotrow_engine"]),
     ];
     let mut faults = Vec::new();

@@ -6,8 +6,7 @@
 //! ```
 
 use hotrow_base::types::{DataType, SqlType};
-
-use super::host::{Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep};
+use hotrow_query::{Advisory, AdvisoryLevel, AdvisoryMode, AdvisoryStep};
 
 const TEXT: SqlType = SqlType::Scalar(DataType::Text);
 const TRUTH: SqlType = SqlType::Scalar(DataType::Boolean);

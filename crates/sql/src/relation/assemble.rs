@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use hotrow_base::ids::ColumnId;
 use hotrow_base::types::SqlType;
+use hotrow_query::{Join, JoinKind, Plan, Scalar, ScalarProgram, Scalars};
 use hotrow_transaction::lower::lower;
 use hotrow_transaction::program::{
     Access, CompareOp, Consume, Effect, Expr, ExprKind, FIRST_PARAMETER, Path, Procedure, RangeEnd,
@@ -21,7 +22,6 @@ use crate::scope::{Compiler, Row};
 use crate::typing::joined;
 
 use super::from::{Late, Tree};
-use super::plan::{Join, JoinKind, Plan, Scalar, ScalarProgram, Scalars};
 use super::select::extended;
 use super::{RelationKind, scalar_of};
 

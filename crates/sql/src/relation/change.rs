@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use hotrow_base::interrupt::current;
+use hotrow_query::{Plan, Query};
 use hotrow_transaction::program::{Place, Procedure};
 use sqlparser::ast::{self, SelectItem, SetExpr};
 
@@ -16,8 +17,6 @@ use crate::error::{Result, error, unsupported};
 use crate::scope::Compiler;
 use crate::sequence::in_rounds;
 use crate::syntax::ScriptStatement;
-
-use super::plan::{Plan, Query};
 
 /// A change of many rows, found by a query.
 #[derive(Clone, Debug)]

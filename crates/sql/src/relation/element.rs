@@ -1,6 +1,7 @@
 //! Elements and fields: `array[i]`, `indkey[0]`, `(f(x)).column`.
 
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_query::HostFunction;
 use hotrow_transaction::program::{ArithmeticOp, Expr, ExprKind, Place};
 use sqlparser::ast;
 
@@ -9,7 +10,6 @@ use crate::scope::Compiler;
 use crate::typing::scalar;
 
 use super::expression::ident_name;
-use super::host::HostFunction;
 
 impl Compiler<'_> {
     /// `(f(x)).column` and `(array)[i]`.

@@ -4,6 +4,7 @@
 use hotrow_base::json::JsonRows;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_query::{Expanding, HostFunction, Plan, Step, StepKind, SubqueryKind, SystemFunction};
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
 use sqlparser::ast::{self, BinaryOperator};
 
@@ -16,8 +17,7 @@ use crate::token::folded;
 use crate::typing::{cast, common_type, constant, null};
 
 use super::advisory::advisory;
-use super::host::{HostFunction, Known, SIGNATURES, Signature, SystemFunction, known};
-use super::plan::{Expanding, Step, StepKind, SubqueryKind};
+use super::host::{Known, SIGNATURES, Signature, known};
 
 /// A function that gives rows.
 pub(super) struct Expansion {
@@ -149,7 +149,7 @@ impl Compiler<'_> {
     }
 
     /// The elements of an array as rows.
-    pub(super) fn elements_of(&mut self, array: Expr) -> Result<(super::Plan, SlotId)> {
+    pub(super) fn elements_of(&mut self, array: Expr) -> Result<(Plan, SlotId)> {
         let element = array.data_type();
         let column = self.temporary("element", element)?;
         let unnest = Expansion {
@@ -160,10 +160,7 @@ impl Compiler<'_> {
             is_numbered: false,
         };
         let step = self.expansion_step(&[unnest])?;
-        Ok((
-            super::Plan::Extend { input: Box::new(super::Plan::One), step: Box::new(step) },
-            column,
-        ))
+        Ok((Plan::Extend { input: Box::new(Plan::One), step: Box::new(step) }, column))
     }
 
     fn array_literal(&mut self, text: &str, element: DataType, place: Place) -> Result<Expr> {

@@ -1,6 +1,7 @@
 //! FROM: relations, and how they are joined.
 
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_query::{JoinKind, Plan, Step, StepKind};
 use hotrow_transaction::catalog::View;
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place};
@@ -12,10 +13,7 @@ use crate::scope::Compiler;
 use crate::token::folded;
 use crate::typing::{cast, common_type, comparable, scalar};
 
-use super::plan::{Step, StepKind};
-use super::{
-    Bound, JoinKind, Level, Relation, RelationColumn, RelationKind, lists, scalar_of, system,
-};
+use super::{Bound, Level, Relation, RelationColumn, RelationKind, lists, scalar_of, system};
 
 /// Relations of a level, and how they are joined.
 pub(super) enum Tree {
@@ -471,12 +469,12 @@ impl Compiler<'_> {
         }
         let step = self.expansion_step(&all)?;
         let mut names: Vec<_> = all.into_iter().flat_map(|one| one.names).collect();
-        let mut plan = super::Plan::One;
+        let mut plan = Plan::One;
         for earlier in self.level().steps.split_off(before) {
-            plan = super::Plan::Extend { input: Box::new(plan), step: Box::new(earlier) };
+            plan = Plan::Extend { input: Box::new(plan), step: Box::new(earlier) };
         }
         let outputs = step.outputs.clone();
-        plan = super::Plan::Extend { input: Box::new(plan), step: Box::new(step) };
+        plan = Plan::Extend { input: Box::new(plan), step: Box::new(step) };
         let (shown, columns) = alias_of(alias, &name);
         if alias.is_some() && names.len() == 1 {
             names[0].clone_from(&shown); // as PostgreSQL names a function's only column
@@ -508,14 +506,14 @@ impl Compiler<'_> {
             let is_only = columns.len() == 1 && alias.is_some();
             outputs.push((if is_only { shown.clone() } else { column.name.clone() }, slot));
         }
-        let mut plan = super::Plan::One;
+        let mut plan = Plan::One;
         for earlier in self.level().steps.split_off(before) {
-            plan = super::Plan::Extend { input: Box::new(plan), step: Box::new(earlier) };
+            plan = Plan::Extend { input: Box::new(plan), step: Box::new(earlier) };
         }
         let slots = outputs.iter().map(|(_, slot)| *slot).collect();
         let kind = StepKind::CallRows { fetch };
         let step = Step { arguments: self.scalars(arguments)?, kind, outputs: slots };
-        plan = super::Plan::Extend { input: Box::new(plan), step: Box::new(step) };
+        plan = Plan::Extend { input: Box::new(plan), step: Box::new(step) };
         let relation = self.planned(shown, &aliases, Bound { plan, outputs }, place)?;
         self.enter(relation, place)
     }

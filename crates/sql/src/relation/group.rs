@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_query::{Aggregation, Group, GroupAggregate, Plan, SortKey, Step};
 use hotrow_transaction::program::{Expr, ExprKind, FIRST_PARAMETER, Place, SlotId};
 use hotrow_transaction::walk::{expr_slots, operands_mut};
 use sqlparser::ast;
@@ -13,7 +14,6 @@ use crate::scope::Compiler;
 use crate::typing::{cast, check_equality, check_order};
 
 use super::expression::ident_name;
-use super::plan::{Aggregation, Group, GroupAggregate, Plan, SortKey, Step};
 use super::select::extended;
 use super::window::Asked as WindowAsked;
 use super::{RelationKind, scalar_of};

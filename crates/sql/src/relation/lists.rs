@@ -5,12 +5,13 @@
 //!              found, and held, one by one; else it is a condition like any other
 
 use hotrow_base::ids::{ColumnId, TableId};
+use hotrow_query::Plan;
 use hotrow_transaction::catalog::Index;
 use hotrow_transaction::program::{Expr, ExprKind, SlotId};
 use sqlparser::ast::{self, BinaryOperator};
 
+use super::RelationKind;
 use super::expression::ident_name;
-use super::{Plan, RelationKind};
 use crate::comparison::bare;
 use crate::error::Result;
 use crate::scope::Compiler;

@@ -9,25 +9,15 @@
 //!              not wait is FOR UPDATE
 
 use hotrow_base::ids::ColumnId;
+use hotrow_query::{LockedRows, Plan};
 use hotrow_transaction::program::{Expr, ExprKind, Path, Place, RowLocks, SlotId};
 use sqlparser::ast;
 
 use super::assemble::Renumbering;
 use super::expression::ident_name;
-use super::{Plan, Relation, RelationKind};
+use super::{Relation, RelationKind};
 use crate::error::{Result, error, place_in, unsupported};
 use crate::scope::Compiler;
-
-/// The rows of one table that are held one by one.
-#[derive(Debug)]
-pub struct LockedRows {
-    /// into the query's fetches: takes a primary key; fails with 55P03 if somebody else holds it
-    pub fetch: usize,
-    /// the slots of the primary key
-    pub key: Vec<SlotId>,
-    /// the slots of what it gives: another row than was found was not free
-    pub columns: Vec<SlotId>,
-}
 
 /// One locking clause.
 #[derive(Clone, Debug)]

@@ -8,6 +8,7 @@
 //!              I2 types are those of `start`; of numerics, those that a second look gives
 
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_query::{JoinKind, Plan, Recursion, SetOperation, Step, StepKind};
 use hotrow_transaction::outcome::SqlError;
 use hotrow_transaction::program::{Place, SlotId};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
@@ -16,7 +17,6 @@ use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::scope::Compiler;
 use crate::typing::{cast, common_type};
 
-use super::plan::{JoinKind, Plan, Recursion, SetOperation, Step, StepKind};
 use super::{Bound, Common, Level, scalar_of};
 
 /// What the name of a query means inside of it.

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use hotrow_base::stack::deeper;
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_query::{Plan, SortKey, Step};
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Place, SlotId};
 use sqlparser::ast::{self, BinaryOperator, SelectItem, SetExpr};
 
@@ -22,7 +23,6 @@ use super::expression::ident_name;
 use super::from::Tree;
 use super::group::{Asked, sort_key};
 use super::lists::{self, Compared, List};
-use super::plan::{Plan, SortKey, Step};
 use super::{Bound, Common, Level, Relation, RelationColumn, RelationKind, locks};
 
 /// Queries one in the other.

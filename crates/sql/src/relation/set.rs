@@ -1,6 +1,7 @@
 //! UNION, INTERSECT, EXCEPT, and VALUES.
 
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_query::{Plan, SetOperation};
 use hotrow_transaction::program::{Expr, Place, SlotId};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 
@@ -9,7 +10,6 @@ use crate::expression::Operand;
 use crate::scope::Compiler;
 use crate::typing::{cast, check_equality, common_type};
 
-use super::plan::{Plan, SetOperation};
 use super::{Bound, scalar_of};
 
 impl Compiler<'_> {

@@ -1,6 +1,7 @@
 //! Subqueries in expressions.
 
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_query::{Plan, StepKind, SubqueryKind};
 use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast;
 
@@ -8,8 +9,7 @@ use crate::error::{Result, error, place_in};
 use crate::scope::Compiler;
 use crate::typing::{cast, common_type, comparable};
 
-use super::plan::{StepKind, SubqueryKind};
-use super::{Bound, Plan, scalar_of};
+use super::{Bound, scalar_of};
 
 impl Compiler<'_> {
     /// A subquery as a value; `left`: what its rows are compared with.

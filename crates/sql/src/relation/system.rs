@@ -10,7 +10,6 @@
 mod deparse;
 mod functions;
 mod information;
-mod keywords;
 mod rows;
 
 use std::sync::LazyLock;
@@ -26,7 +25,6 @@ pub(crate) use functions::short_name;
 pub use functions::table_number;
 pub use functions::{KnownType, known_type};
 pub use functions::{sequence_named, system_function};
-pub use keywords::keywords;
 pub use rows::system_rows;
 
 /// What the system catalog is made up from.

@@ -1,6 +1,7 @@
 //! Window functions, named windows and frames.
 
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_query::{Frame, FrameBound, FrameUnits, Plan, SortKey, Window, WindowFunction};
 use hotrow_transaction::program::{Expr, Place, SlotId};
 use hotrow_transaction::walk::reads_any;
 use sqlparser::ast;
@@ -12,7 +13,6 @@ use crate::typing::{Coercion, assign, bigint, cast, check_equality, common_type}
 
 use super::expression::ident_name;
 use super::group::sort_key;
-use super::plan::{Frame, FrameBound, FrameUnits, Plan, SortKey, Window, WindowFunction};
 
 /// A window function of a select list or of ORDER BY.
 pub(super) struct Asked {

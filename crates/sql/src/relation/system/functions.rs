@@ -2,13 +2,13 @@
 
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
+use hotrow_query::SystemFunction;
 use hotrow_transaction::catalog::{
     Catalog, Check, Index, IndexKind, ReferentialAction, Table, View,
 };
 use hotrow_transaction::program::Procedure;
 
 use super::{KNOWN, SystemContext, deparse};
-use crate::relation::SystemFunction;
 
 /// Where the numbers of a kind of objects begin. They never meet: there are at most 65,536 tables
 /// and as many indexes, with at most 2,048 parts each.

@@ -5,10 +5,11 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::program::{AggregateFunction, Procedure, ResultColumn, Slot, SlotId};
 
-use super::host::HostFunction;
-use super::locks::LockedRows;
+use crate::functions::{HostFunction, SystemFunction};
 
-/// A query that is more than one access to one table. `hotrow-query` runs it.
+mod slots;
+
+/// A query that is more than one access to one table. [`super::run`] runs it.
 ///
 /// Every column that any part of it reads has a slot of its own, so a row is an assignment of
 /// values to slots, and a correlated subquery reads the slots of the rows around it.
@@ -38,14 +39,14 @@ impl Drop for Query {
 impl Query {
     /// Whether it draws numbers from sequences, or sets them: in transactions of their own.
     pub fn draws(&self) -> bool {
-        use super::SystemFunction as F;
+        use SystemFunction as F;
         self.calls_any(|function| matches!(function, F::NextValue | F::SetValue))
     }
 
     /// Whether it does something that is not undone with its transaction, and that doing twice
     /// would show.
     pub fn has_effects(&self) -> bool {
-        use super::SystemFunction as F;
+        use SystemFunction as F;
         let acts = |function| {
             matches!(
                 function,
@@ -55,7 +56,7 @@ impl Query {
         self.draws() || self.calls_any(acts)
     }
 
-    fn calls_any(&self, is_it: impl Fn(super::SystemFunction) -> bool) -> bool {
+    fn calls_any(&self, is_it: impl Fn(SystemFunction) -> bool) -> bool {
         let calls = |step: &Step| match step.kind {
             StepKind::Function(HostFunction::System(function)) => is_it(function),
             _ => false,
@@ -514,7 +515,8 @@ pub enum SubqueryKind {
 }
 
 impl Step {
-    pub(super) fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Plan)) {
+    /// Calls `visit` with every operator of its subqueries.
+    pub fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Plan)) {
         if let StepKind::Subquery { plan, .. } = &self.kind {
             plan.walk(visit);
         }
@@ -522,7 +524,7 @@ impl Step {
 
     /// Whether it may give something else, or do something, each time.
     pub fn is_volatile(&self) -> bool {
-        use super::SystemFunction as F;
+        use SystemFunction as F;
         match &self.kind {
             StepKind::Call { .. } | StepKind::CallRows { .. } => true,
             StepKind::Function(HostFunction::System(function)) => {
@@ -543,7 +545,8 @@ impl Step {
 }
 
 impl Scalars {
-    pub(super) fn note_inputs(&self, read: &mut Vec<SlotId>) {
+    /// Notes the slots that they read.
+    pub fn note_inputs(&self, read: &mut Vec<SlotId>) {
         read.extend(self.inputs());
     }
 
@@ -555,4 +558,15 @@ impl Scalars {
         });
         plain.chain(self.program.iter().flat_map(|program| program.inputs.iter().copied()))
     }
+}
+
+/// The rows of one table that are held one by one.
+#[derive(Debug)]
+pub struct LockedRows {
+    /// into the query's fetches: takes a primary key; fails with 55P03 if somebody else holds it
+    pub fetch: usize,
+    /// the slots of the primary key
+    pub key: Vec<SlotId>,
+    /// the slots of what it gives: another row than was found was not free
+    pub columns: Vec<SlotId>,
 }

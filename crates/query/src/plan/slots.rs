@@ -2,7 +2,7 @@
 
 use hotrow_transaction::program::SlotId;
 
-use super::plan::{Aggregation, Frame, FrameBound, GroupAggregate, Plan, Window, WindowFunction};
+use super::{Aggregation, Frame, FrameBound, GroupAggregate, Plan, Window, WindowFunction};
 
 impl Plan {
     /// Calls `visit` with every operator, itself first; subqueries of steps are operators, too.

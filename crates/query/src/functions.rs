@@ -1,0 +1,170 @@
+//! Functions that programs do not have: of arrays, names, patterns and the session.
+//!
+//! Role         which there are; [`super::host`] evaluates those of values alone, and whoever runs a
+//!              query is asked for those of catalog and session
+
+use hotrow_base::json::{JsonFunction, JsonRows};
+use hotrow_base::types::DataType;
+
+/// A function that is evaluated beside programs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostFunction {
+    /// array_to_string(array, separator [, for NULL])
+    ArrayToString,
+    /// string_to_array(text, separator)
+    StringToArray,
+    /// array_position(array, text)
+    ArrayPosition,
+    /// ARRAY[...], of texts
+    ArrayOf,
+    /// array || array, array || element
+    ArrayConcat,
+    /// CASE of arrays: the array that the first argument counts, from 1 on; NULL counts none
+    ArrayChoice,
+    /// COALESCE of arrays
+    ArrayCoalesce,
+    /// array = array
+    ArrayEqual,
+    /// array[index]
+    ArrayElement,
+    /// array_length(array, 1), array_upper(array, 1)
+    ArrayLength,
+    /// text ~ pattern
+    Matches,
+    /// text ~* pattern
+    MatchesAnyCase,
+    /// regexp_replace(text, pattern, replacement [, flags])
+    RegexpReplace,
+    /// split_part(text, separator, n)
+    SplitPart,
+    /// integer & integer
+    BitAnd,
+    /// a function of json or jsonb with arrays among its arguments, and what it gives
+    Json(JsonFunction, DataType),
+    /// a function of json or jsonb that gives rows
+    JsonRows(JsonRows),
+    /// pg_size_pretty(bytes)
+    SizePretty,
+    /// quote_ident(text)
+    QuoteIdent,
+    /// quote_literal(text)
+    QuoteLiteral,
+    /// what the session or the catalog knows
+    System(SystemFunction),
+    /// pg_get_keywords()
+    Keywords,
+    /// generate_series(from, to [, step])
+    Series,
+    /// unnest(array): its elements
+    Unnest,
+    /// generate_subscripts(array, 1)
+    Subscripts,
+    /// its argument in one row: pg_partition_ancestors(oid), of tables without partitions
+    Itself,
+    /// information_schema._pg_expandarray(array): elements and their numbers
+    ExpandArray,
+}
+
+/// A function of catalog or session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SystemFunction {
+    /// current_user, session_user, user
+    CurrentUser,
+    /// current_database(), current_catalog
+    CurrentDatabase,
+    /// current_setting(name [, missing_ok])
+    CurrentSetting,
+    /// pg_backend_pid()
+    BackendPid,
+    /// format_type(oid, typmod)
+    FormatType,
+    /// pg_get_viewdef(oid [, pretty])
+    ViewDefinition,
+    /// pg_get_indexdef(oid [, column, pretty])
+    IndexDefinition,
+    /// pg_get_constraintdef(oid [, pretty])
+    ConstraintDefinition,
+    /// pg_get_function_result(oid)
+    FunctionResult,
+    /// pg_get_function_arguments(oid), pg_get_function_identity_arguments(oid)
+    FunctionArguments,
+    /// pg_get_functiondef(oid)
+    FunctionDefinition,
+    /// oid::regclass, as text
+    RelationName,
+    /// oid::regtype, as text
+    TypeName,
+    /// name::regclass, as oid; to_regclass(name)
+    RelationOid,
+    /// name::regtype, as oid
+    TypeOid,
+    /// pg_relation_size(oid) and its kin
+    RelationSize,
+    /// pg_get_serial_sequence(table, column)
+    SerialSequence,
+    /// pg_table_is_visible(oid)
+    RelationVisible,
+    /// set_config(name, value, is_local)
+    SetConfig,
+    /// nextval(sequence)
+    NextValue,
+    /// currval(sequence)
+    CurrentValue,
+    /// lastval()
+    LastValue,
+    /// setval(sequence, number [, is_called])
+    SetValue,
+    /// pg_sleep(seconds)
+    Sleep,
+    /// pg_cancel_backend(number)
+    CancelBackend,
+    /// pg_terminate_backend(number)
+    TerminateBackend,
+    /// pg_advisory_lock(key) and its kin
+    Advisory(Advisory),
+    /// pg_isolation_test_session_is_blocked(number, numbers): whether that session waits for a
+    /// lock, whoever holds it
+    IsBlocked,
+}
+
+/// A function of advisory locks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Advisory {
+    /// what it does
+    pub step: AdvisoryStep,
+    /// who else may have the lock
+    pub mode: AdvisoryMode,
+    /// what it ends with
+    pub level: AdvisoryLevel,
+}
+
+/// What is done with an advisory lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AdvisoryStep {
+    /// taken, when it is free
+    Lock,
+    /// taken, if it is free
+    Try,
+    /// given back
+    Unlock,
+    /// all of the session's are given back
+    UnlockAll,
+}
+
+/// Who may have an advisory lock at the same time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AdvisoryMode {
+    /// others that share it
+    Shared,
+    /// nobody
+    Exclusive,
+}
+
+/// How long an advisory lock is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AdvisoryLevel {
+    /// until it is given back, or the session ends
+    Session,
+    /// until the transaction ends
+    Transaction,
+}
