@@ -13,12 +13,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hotrow_base::ids::{ProcedureId, TableId};
+use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{ColumnFrom, Quiet, Rebuilt, Schema, Trees};
 use hotrow_sql::{
-    CatalogChange, Columns, Compiled, Dropped, Filled, ProcedureNames, Truncation, apply,
-    broken_view, changed_names, compile, parse_script,
+    CatalogChange, Columns, Compiled, Dropped, Filled, Naming, ProcedureNames, Truncation, apply,
+    broken_view, changed_names, compile, compile_with_parameters, parse_script,
 };
 use hotrow_transaction::actions::{ActionProgram, draw_flow, explain_batch, explain_flow};
 use hotrow_transaction::catalog::Catalog;
@@ -26,8 +27,9 @@ use hotrow_transaction::coarse;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::constant::evaluate;
 use hotrow_transaction::explain;
+use hotrow_transaction::granule::GranuleNotes;
 use hotrow_transaction::outcome::{Notice, SqlError, apart};
-use hotrow_transaction::program::{Place, Procedure};
+use hotrow_transaction::program::{Place, Procedure, STATEMENT_MARK};
 
 use crate::error::advised;
 use crate::mentions::{Mentioner, Mentions};
@@ -38,6 +40,8 @@ pub(crate) struct Sources {
     by_id: Vec<Option<String>>,
     history: Vec<Definition>,
     mentions: Mentions,
+    /// how many statements were kept, those that are gone included
+    statements: usize,
 }
 
 /// A definition that took effect.
@@ -124,8 +128,9 @@ pub(crate) fn procedure_named<'a>(
     name: &str,
 ) -> Result<(ProcedureId, &'a Arc<CompiledProcedure>), SqlError> {
     find(schema, name).ok_or_else(|| {
-        let names = schema.procedures.iter().flatten().map(|p| p.procedure.name.as_str());
-        let names: Vec<_> = names.take(20).collect();
+        let procedures = schema.procedures.iter().flatten().map(|known| &known.procedure);
+        let named = procedures.filter(|procedure| !procedure.is_statement());
+        let names: Vec<_> = named.map(|procedure| procedure.name.as_str()).take(20).collect();
         let hint = match names.as_slice() {
             [] => "No procedure is registered; CREATE FUNCTION registers one.".to_owned(),
             names => format!("There are: {}.", names.join(", ")),
@@ -190,6 +195,10 @@ pub(crate) fn define(
         Compiled::DropProcedures { names, if_exists } => {
             drop_procedures(quiet, sources, &names, if_exists)?
         }
+        Compiled::Naming(Naming::Prepare { types, text, .. }) => {
+            let procedure = compile_statement(&quiet.schema().catalog, &types, &text)?;
+            keep_statement(quiet, sources, procedure, at_place(entry.text, entry.place))?
+        }
         Compiled::Truncate(truncation) => {
             empty(quiet, &truncation)?;
             Defined::Rows
@@ -234,14 +243,17 @@ fn change_catalog(
     changes.iter().try_for_each(|change| apply(&mut catalog, change))?;
     refuse_broken_views(&schema, &catalog, sources, changes)?;
     let mut next = (*schema).clone();
+    let mut gone = Vec::new();
     if changes.iter().all(CatalogChange::leaves_procedures) {
         next.catalog = catalog;
     } else {
         let trees = compile_again(&schema, sources, &catalog, changes)?;
+        gone.extend(trees.iter().filter(|(_, tree)| tree.is_none()).map(|(&id, _)| id));
         next.adopt(catalog, trees, &rebuilt)?;
         check_foreign_keys(&next, changes)?;
     }
     quiet.replace(next);
+    gone.into_iter().for_each(|id| sources.set(id, None));
     sources.set_views(&schema.catalog, changes);
     Ok(Defined::Something)
 }
@@ -320,6 +332,9 @@ fn compile_again(
             Ok(tree) if tree.draws == compiled.procedure.draws => {
                 trees.insert(id, Some(tree));
             }
+            Ok(_) | Err(_) if compiled.procedure.is_statement() => {
+                trees.insert(id, None); // whoever sends it finds out what is wrong with it now
+            }
             Ok(_) => {
                 let message = "it would take other numbers than calls do that wait (I2)";
                 failed.push((name, SqlError::new(b"0A000", message)));
@@ -365,9 +380,42 @@ fn compile_one(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError> {
     let [statement] = statements.as_slice() else {
         return Err(SqlError::new(b"XX000", "a procedure's text is not one statement"));
     };
+    if let Some(Naming::Prepare { types, text, .. }) = statement.naming() {
+        return compile_statement(catalog, types, text);
+    }
     match compile(catalog, &(), statement)? {
         Compiled::CreateProcedure { procedure, .. } => Ok(*procedure),
         _ => Err(SqlError::new(b"XX000", "a procedure's text is no CREATE")),
+    }
+}
+
+/// A single statement as a procedure.
+fn compile_statement(
+    catalog: &Catalog,
+    types: &[Option<SqlType>],
+    text: &str,
+) -> Result<Procedure, SqlError> {
+    apart(|| {
+        let statements = parse_script(text)?;
+        let [statement] = statements.as_slice() else {
+            return Err(SqlError::new(b"XX000", "a statement's text is not one statement"));
+        };
+        let (compiled, types) = compile_with_parameters(catalog, &(), statement, types)?;
+        let Compiled::Statement(mut procedure) = compiled else {
+            let message = "a statement that is kept is one access to one table";
+            return Err(SqlError::new(b"0A000", message));
+        };
+        procedure.name = statement_name(text, &types);
+        Ok(*procedure)
+    })
+}
+
+/// The name of a single statement that is kept as a procedure; `types`: of its parameters.
+pub(crate) fn statement_name(text: &str, types: &[SqlType]) -> String {
+    let list: Vec<String> = types.iter().map(SqlType::to_string).collect();
+    match list.is_empty() {
+        true => format!("{STATEMENT_MARK}{text}"),
+        false => format!("{STATEMENT_MARK}{text} ({})", list.join(", ")),
     }
 }
 
@@ -436,6 +484,11 @@ fn create_procedure(
         Some((id, compiled)) if same_parameters(&compiled.procedure, &procedure) => id,
         _ => ProcedureId(schema.procedures.len() as u32),
     };
+    // What is sent to the same tables is kept again if it does not stand in the way.
+    let notes = GranuleNotes::of_changes(&schema.catalog, &procedure);
+    let users = notes.tables().flat_map(|table| schema.users_of(table));
+    let gone: BTreeSet<_> = users.filter(|&id| is_statement(&schema, id)).collect();
+    trees.extend(gone.iter().map(|&id| (id, None)));
     if let Some((old, _)) = old {
         trees.insert(old, None);
     }
@@ -447,8 +500,58 @@ fn create_procedure(
     if let Some((old, _)) = old {
         sources.set(old, None);
     }
+    gone.into_iter().for_each(|id| sources.set(id, None));
     sources.set(id, Some(source));
     Ok(())
+}
+
+/// How many statements are kept in a database's life: each is a definition in its log.
+const STATEMENTS_MAX: usize = 256;
+
+/// Keeps a single statement as a procedure, unless it would make calls of procedures hold more than
+/// they do: then 0A000. 54000 where [`STATEMENTS_MAX`] others were kept.
+fn keep_statement(
+    quiet: &Quiet<'_>,
+    sources: &mut Sources,
+    procedure: Procedure,
+    source: String,
+) -> Result<Defined, SqlError> {
+    let schema = quiet.schema();
+    if find(&schema, &procedure.name).is_some() {
+        return Ok(Defined::Nothing);
+    }
+    if sources.statements == STATEMENTS_MAX {
+        let message = format!(
+            "{STATEMENTS_MAX} kinds of statements are kept already, this engine's bound for a \
+             database"
+        );
+        return Err(advised(
+            b"54000",
+            message,
+            "Write a procedure for it, or prepare fewer kinds.",
+        ));
+    }
+    let id = ProcedureId(schema.procedures.len() as u32);
+    let tables: Vec<_> = GranuleNotes::of_changes(&schema.catalog, &procedure).tables().collect();
+    let mut next = (*schema).clone();
+    next.adopt(schema.catalog.clone(), Trees::from([(id, Some(procedure))]), &[])?;
+    let changes = |table: &&TableId| {
+        let (before, catalog) = (&schema.granules, &schema.catalog);
+        !next.granules.are_same(before, catalog, **table)
+            && schema.users_of(**table).any(|user| !is_statement(&schema, user))
+    };
+    if tables.iter().any(|table| changes(&table)) {
+        let message = "calls of procedures would hold more if this statement ran beside them";
+        return Err(advised(b"0A000", message.to_owned(), "Write a procedure for it."));
+    }
+    quiet.replace(next);
+    sources.set(id, Some(source));
+    sources.statements += 1;
+    Ok(Defined::Something)
+}
+
+fn is_statement(schema: &Schema, id: ProcedureId) -> bool {
+    schema.procedure(id).is_some_and(|compiled| compiled.procedure.is_statement())
 }
 
 /// I2

@@ -111,6 +111,9 @@ impl Database {
             .filter_map(|(id, compiled)| {
                 let id = ProcedureId(id as u32);
                 let procedure = &compiled.as_ref()?.procedure;
+                if procedure.is_statement() {
+                    return None;
+                }
                 Some(describe_procedure(id, procedure, sources.text(id)))
             })
             .collect()

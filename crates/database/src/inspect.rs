@@ -242,7 +242,8 @@ impl Dump {
                 let procedure = &compiled.procedure;
                 let arguments = &mut self.invocation.arguments;
                 command::decode_arguments(reader, procedure.parameters(), arguments)?;
-                format!("CALL {}({})", procedure.name, self.arguments(procedure))
+                let verb = if procedure.is_statement() { "EXECUTE" } else { "CALL" };
+                format!("{verb} {}({})", procedure.shown_name(), self.arguments(procedure))
             }
         };
         let now = Value::TimestampTz(head.now_us);

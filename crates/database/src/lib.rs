@@ -57,6 +57,7 @@ mod engine_table;
 mod error;
 mod held_back;
 mod inspect;
+mod kept;
 mod memory;
 mod mentions;
 mod named;

@@ -27,6 +27,7 @@ use crate::arguments::refusal;
 use crate::database::Inner;
 use crate::definition::{Registered, procedure_named};
 use crate::error::{Error, advised};
+use crate::kept::Keeping;
 use crate::query::{ChangeWork, QueryWork};
 use crate::rows::Rows;
 use crate::session::Session;
@@ -60,6 +61,8 @@ pub struct Prepared {
     /// none: `$1` is no parameter here
     takes: Option<Takes>,
     known: RefCell<Option<Known>>,
+    /// as what a planned engine runs it
+    kept: Keeping,
 }
 
 /// What was found out when a statement was prepared.
@@ -164,7 +167,7 @@ impl Session {
             let declared = self.prepare_parsed(text, types)?;
             let parameters = declared.parameters().to_vec();
             let takes = Some(Takes { parameters, columns: Vec::new(), literals: None });
-            return Ok(Prepared { statement, takes, known: RefCell::new(None) });
+            return Ok(Prepared::new(statement, takes, None));
         }
         if !statement.is_transaction_control() {
             self.talk().refuse_failed()?;
@@ -179,7 +182,7 @@ impl Session {
             let known = Known::of(&schema, generation, compiled)?.ok();
             Ok::<_, SqlError>((Some(Takes { parameters, columns, literals: None }), known))
         })?;
-        Ok(Prepared { statement, takes, known: RefCell::new(known) })
+        Ok(Prepared::new(statement, takes, known))
     }
 
     /// Prepares a statement whose parameters are its literals ([`Prepared::literals`]).
@@ -204,7 +207,7 @@ impl Session {
             let open = SqlType::Scalar(DataType::Text);
             let parameters = literals.iter().map(|known| known.unwrap_or(open)).collect();
             let takes = Some(Takes { parameters, columns, literals: Some(literals) });
-            Ok(Prepared { statement, takes, known: RefCell::new(known) })
+            Ok(Prepared::new(statement, takes, known))
         })
     }
 
@@ -251,7 +254,21 @@ fn parsed(text: &str) -> Result<ScriptStatement, SqlError> {
 impl Prepared {
     /// A statement of a script, which has no parameters.
     pub(crate) fn of_script(statement: ScriptStatement) -> Self {
-        Self { statement, takes: None, known: RefCell::new(None) }
+        Self::new(statement, None, None)
+    }
+
+    fn new(statement: ScriptStatement, takes: Option<Takes>, known: Option<Known>) -> Self {
+        Self { statement, takes, known: RefCell::new(known), kept: Keeping::default() }
+    }
+
+    /// Whether its text is all that is known of it: it is executed once.
+    pub(crate) fn is_of_script(&self) -> bool {
+        self.takes.is_none()
+    }
+
+    /// How it is kept as a procedure, where it can be.
+    pub(crate) fn kept(&self) -> &Keeping {
+        &self.kept
     }
 
     /// What it takes, estimated.

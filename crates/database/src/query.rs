@@ -203,6 +203,9 @@ impl Reads<'_, '_> {
         let sources = LazyCell::new(|| inner.sources.lock());
         let procedures = schema.procedures.iter().enumerate().filter_map(|(id, compiled)| {
             let procedure = &compiled.as_ref()?.procedure;
+            if procedure.is_statement() {
+                return None;
+            }
             Some((id as u32, procedure, sources.text(hotrow_base::ids::ProcedureId(id as u32))))
         });
         let setting = |name: &str| session.settings().get(&canonical(name)).ok();

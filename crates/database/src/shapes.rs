@@ -130,6 +130,19 @@ impl Known {
     }
 }
 
+/// The statement that a text is, with its literals as parameters, and their values; none if it is
+/// not to be had.
+pub(crate) fn prepare(session: &Session, text: &str) -> Option<(Prepared, Vec<Value>)> {
+    let mut look = Shape::default();
+    if !look.read(text) {
+        return None;
+    }
+    let generation = session.inner().schema.generation();
+    let (compiled, prepared) = compile(session, &look, text, generation).ok()?;
+    let values = values(&look, text, &compiled)?;
+    Some((prepared, values))
+}
+
 /// `generation`: of the schema, or of one before it.
 fn compile(
     session: &Session,

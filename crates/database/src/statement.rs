@@ -30,6 +30,7 @@ use crate::client::Reply;
 use crate::copy::{self, CopyIn, CopyOut};
 use crate::definition::{self, Defined, Registered, Sources};
 use crate::error::{Error, advised};
+use crate::kept;
 use crate::prepared::{Prepared, Work};
 use crate::query::{self, Around, QueryWork};
 use crate::reports;
@@ -398,6 +399,9 @@ fn run_beside_others(
 ) -> Result<Rows, Error> {
     let inner = session.inner();
     let Some(interactive) = &inner.interactive else {
+        if let Some(rows) = kept::run(session, prepared, values)? {
+            return Ok(rows);
+        }
         if prepared.has_parts() {
             return Err(inner.no_transactions().into());
         }

@@ -118,7 +118,7 @@ fn party(schema: &Schema, party: Party) -> String {
 /// What a procedure is called, there or not.
 pub(crate) fn procedure_name(schema: &Schema, id: ProcedureId) -> String {
     match schema.procedure(id) {
-        Some(compiled) => compiled.procedure.name.clone(),
+        Some(compiled) => compiled.procedure.shown_name().to_owned(),
         None => "a procedure that was dropped".to_owned(),
     }
 }

@@ -352,7 +352,9 @@ impl Schema {
 
     /// The same where granules are these.
     fn routing_under(&self, granules: &Granules) -> Routing {
+        // Statements go where procedures have put the rows.
         let procedures = self.procedures.iter().flatten().map(|compiled| &compiled.procedure);
+        let procedures = procedures.filter(|procedure| !procedure.is_statement());
         Routing::infer(&self.catalog, granules, procedures)
     }
 

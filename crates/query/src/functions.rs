@@ -1,7 +1,7 @@
 //! Functions that programs do not have: of arrays, names, patterns and the session.
 //!
-//! Role         which there are; [`super::host`] evaluates those of values alone, and whoever runs a
-//!              query is asked for those of catalog and session
+//! Role         which there are; [`super::host`] evaluates those of values alone, and whoever runs
+//!              a query is asked for those of catalog and session
 
 use hotrow_base::json::{JsonFunction, JsonRows};
 use hotrow_base::types::DataType;

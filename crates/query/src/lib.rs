@@ -4,10 +4,11 @@
 //! joins, groups, subqueries and set operations are computed of what single-table reads give.
 //!
 //! Role         says what a query of any shape is made of ([`Plan`], for which `hotrow-sql` looks
-//!              names up and types expressions), and runs a [`Query`]: the reads of tables go to a [`Ground`], which is the session's
-//!              transaction, so that all of it is serializable with everything else; the rest is
-//!              done here. An operator pushes its rows, one by one, to the one that asked for them:
-//!              what sorts, groups or joins keeps what it must, others keep nothing
+//!              names up and types expressions), and runs a [`Query`]: the reads of tables go to a
+//!              [`Ground`], which is the session's transaction, so that all of it is serializable
+//!              with everything else; the rest is done here. An operator pushes its rows, one by
+//!              one, to the one that asked for them: what sorts, groups or joins keeps what it
+//!              must, others keep nothing
 //! Invariants   I1 expressions are programs that the interpreter of procedures runs: they give the
 //!              same values and the same errors
 //!              I2 no operator holds more than the memory it may ([`Limits`]), and all together no

@@ -1,7 +1,7 @@
 //! CREATE FUNCTION and CREATE PROCEDURE: parameters, what is returned, the body.
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::program::ResultColumn;
+use hotrow_transaction::program::{ResultColumn, STATEMENT_MARK};
 use sqlparser::ast;
 
 use crate::clauses::object_name;
@@ -19,6 +19,10 @@ pub(crate) fn create_procedure(
     statement: &ScriptStatement,
     procedures: &impl ProcedureNames,
 ) -> Result<Compiled> {
+    if routine.name.starts_with(STATEMENT_MARK) {
+        let message = "names of functions do not begin with a control character";
+        return Err(error(b"42602", routine.place, message));
+    }
     if !routine.or_replace && procedures.procedure(&routine.name).is_some() {
         return Err(error(
             b"42723",

@@ -97,6 +97,19 @@ impl Shape {
         &text[self.literals[at].at.clone()]
     }
 
+    /// The text that was looked at with parameters, from `$1` on, in place of the literals that
+    /// `is_parameter` names.
+    pub fn with_parameters(&self, text: &str, is_parameter: &[bool]) -> String {
+        let (mut whole, mut done) = (String::with_capacity(text.len()), 0);
+        let given = self.literals.iter().zip(is_parameter).filter(|(_, is)| **is);
+        for (number, (literal, _)) in (1..).zip(given) {
+            whole.push_str(&text[done..literal.at.start]);
+            whole.push_str(&format!("${number}"));
+            done = literal.at.end;
+        }
+        whole + &text[done..]
+    }
+
     /// And its value.
     pub fn value(&self, text: &str, at: usize) -> Value {
         let written = self.written(text, at);

@@ -75,7 +75,7 @@ impl ResultColumn {
 /// A stored procedure or function, or one ad-hoc statement.
 #[derive(Clone, Debug)]
 pub struct Procedure {
-    /// its name
+    /// its name; that of a statement kept as one begins with [`STATEMENT_MARK`]
     pub name: String,
     /// how many of `slots`, from [`FIRST_PARAMETER`], are parameters
     pub parameters: u16,
@@ -95,6 +95,9 @@ pub struct Procedure {
     /// how it holds the rows that it reads
     pub row_locks: RowLocks,
 }
+
+/// What the name of a [statement](Procedure::is_statement) begins with; no user's does.
+pub const STATEMENT_MARK: char = '\u{1}';
 
 /// How a statement of a transaction that locks as it goes holds the rows that it reads. Registered
 /// procedures hold them as readers do, or as their plans say.
@@ -131,6 +134,18 @@ impl Procedure {
     pub fn given(&self) -> &[Slot] {
         let given = self.parameters as usize - self.draws.len();
         &self.parameters()[..given]
+    }
+
+    /// Whether it is a single statement that is sent again and again, and kept so that it is planned
+    /// as calls are. Nobody calls it by its name, and it is there as long as it does not stand in
+    /// the way of definitions.
+    pub fn is_statement(&self) -> bool {
+        self.name.starts_with(STATEMENT_MARK)
+    }
+
+    /// Its name, or its text where it is a statement: for people.
+    pub fn shown_name(&self) -> &str {
+        self.name.strip_prefix(STATEMENT_MARK).unwrap_or(&self.name)
     }
 }
 

@@ -18,6 +18,7 @@ mod explanations;
 mod flows;
 mod functions;
 mod interrupts;
+mod kept_statements;
 mod lifecycle;
 mod limits;
 mod parked;

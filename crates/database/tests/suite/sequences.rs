@@ -138,8 +138,7 @@ fn statements_draw_what_they_are_not_given() -> Result<(), Error> {
 }
 
 #[test]
-fn where_statements_run_alone_calls_draw_and_statements_say_that_they_cannot() -> Result<(), Error>
-{
+fn single_statements_draw_where_there_are_no_transactions() -> Result<(), Error> {
     let entry = hotrow::engines().iter().find(|entry| !entry.interactive);
     let entry = entry.expect("some engine has no transactions of several statements");
     let directory = Directory::new("sequences-alone");
@@ -151,12 +150,17 @@ fn where_statements_run_alone_calls_draw_and_statements_say_that_they_cannot() -
         if life == 0 {
             session.execute(ORDERS)?;
             assert_eq!(session.call("place", (1_i64,))?.one::<i64>()?, 1);
-            assert_eq!(code(&session, "INSERT INTO orders (item) VALUES (1)"), "0A000");
+            let drawn = one(&session, "INSERT INTO orders (item) VALUES (1) RETURNING id");
+            assert_eq!(drawn, 2_i64.into());
             session.execute("INSERT INTO orders (id, item) VALUES (2000, 1)")?;
-            assert_eq!(one(&session, "SELECT nextval('orders_id_seq')"), 2_i64.into());
+            assert_eq!(one(&session, "SELECT nextval('orders_id_seq')"), 3_i64.into());
+            // Another table's rows would have to be there first.
+            assert_eq!(code(&session, "INSERT INTO line (of_order) VALUES (17)"), "23503");
         } else {
             let after: i64 = session.call("place", (1_i64,))?.one()?;
-            assert!(after > 2, "{after}");
+            assert!(after > 3, "{after}");
+            let drawn = one(&session, "INSERT INTO orders (item) VALUES (1) RETURNING id");
+            assert_eq!(drawn, (after + 1).into());
         }
         drop(session);
         db.shutdown();

@@ -197,7 +197,7 @@ impl Crew {
         let mut all = BTreeMap::<String, f64>::new();
         for sequential in &self.sequential {
             for (procedure, aborts) in sequential.lock().iter() {
-                let name = procedure.as_ref().map_or("?", |known| &known.procedure.name);
+                let name = procedure.as_ref().map_or("?", |known| known.procedure.shown_name());
                 let most = all.entry(name.to_owned()).or_default();
                 *most = most.max(*aborts);
             }

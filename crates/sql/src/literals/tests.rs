@@ -96,3 +96,15 @@ fn places_are_told_for_the_text_that_is_run() {
     let known = Place { line: 2, column: 1 };
     assert_eq!(place_in_text(&statement, known), known);
 }
+
+#[test]
+fn a_text_with_parameters_is_the_same_statement() {
+    let text = "INSERT INTO t VALUES (-5, 'it''s', 7) ON CONFLICT DO NOTHING";
+    let mut shape = Shape::default();
+    assert!(shape.read(text));
+    let all = shape.with_parameters(text, &[true, true, true]);
+    assert_eq!(all, "INSERT INTO t VALUES ($1, $2, $3) ON CONFLICT DO NOTHING");
+    let some = shape.with_parameters(text, &[true, false, true]);
+    assert_eq!(some, "INSERT INTO t VALUES ($1, 'it''s', $2) ON CONFLICT DO NOTHING");
+    assert_eq!(shape.with_parameters(text, &[false; 3]), text);
+}

@@ -1,0 +1,160 @@
+//! Single statements as calls, on engines without open transactions.
+//!
+//! Role         what is sent again and again, with parameters or with other literals each time, is
+//!              kept as a procedure without a name: planned and run as calls are, beside them,
+//!              where it would otherwise close the gate for each execution. It is a definition as
+//!              CREATE PROCEDURE is: the log has it as PREPARE, and its executions as calls
+//! States       sent -> sent again -> kept, or refused as long as definitions are the same. Gone
+//!              when a definition leaves it without sense, or when a procedure comes that uses
+//!              the same tables; then it may be kept again
+//! Invariants   I1 no call of a procedure holds more because a statement is kept
+//!              I2 whatever goes wrong on the way to the call, the statement runs at a quiet point
+
+use std::cell::{Cell, OnceCell};
+
+use hotrow_base::clock;
+use hotrow_base::types::SqlType;
+use hotrow_base::value::Value;
+use hotrow_engine::schema::Purpose;
+use hotrow_sql::{Shape, parse_script};
+use hotrow_transaction::outcome::{SqlError, apart};
+use hotrow_transaction::program::Place;
+
+use crate::definition::statement_name;
+use crate::error::Error;
+use crate::prepared::{Prepared, Work};
+use crate::rows::Rows;
+use crate::session::Session;
+use crate::shapes;
+use crate::statement::execute_quietly;
+
+/// Executions of a session before a statement is kept: most are sent once or twice.
+const EXECUTIONS_MIN: u32 = 3;
+/// The longest text that is kept, in bytes.
+const TEXT_BYTES_MAX: usize = 4 << 10;
+
+/// What is known of a prepared statement as a procedure.
+#[derive(Default)]
+pub(crate) struct Keeping {
+    statement: OnceCell<Option<Statement>>,
+    executions: Cell<u32>,
+    /// with the schema of this generation it was refused
+    refused: Cell<Option<u64>>,
+}
+
+/// A statement to be kept.
+struct Statement {
+    /// what the procedure is called
+    name: String,
+    /// its definition
+    source: String,
+    /// which of the values are its arguments
+    is_argument: Vec<bool>,
+}
+
+impl Statement {
+    fn of(prepared: &Prepared) -> Option<Self> {
+        let text = &*prepared.statement().text;
+        let literals = prepared.literals();
+        let (text, types, is_argument): (_, Vec<SqlType>, _) = if literals.is_empty() {
+            let types = prepared.parameters().to_vec();
+            let all = vec![true; types.len()];
+            (text.to_owned(), types, all)
+        } else {
+            let mut shape = Shape::default();
+            if !shape.read(text) {
+                return None;
+            }
+            let is_argument: Vec<bool> = literals.iter().map(Option::is_some).collect();
+            let text = shape.with_parameters(text, &is_argument);
+            (text, literals.iter().copied().flatten().collect(), is_argument)
+        };
+        let text = text.trim().to_owned();
+        if text.len() > TEXT_BYTES_MAX {
+            return None;
+        }
+        let list: Vec<String> = types.iter().map(SqlType::to_string).collect();
+        let list = if list.is_empty() { String::new() } else { format!(" ({})", list.join(", ")) };
+        let source = format!("PREPARE statement{list} AS {text}");
+        Some(Self { name: statement_name(&text, &types), source, is_argument })
+    }
+}
+
+/// Runs a statement as a call; none: it is to be run at a quiet point.
+pub(crate) fn run(
+    session: &Session,
+    prepared: &Prepared,
+    values: &[Value],
+) -> Result<Option<Rows>, Error> {
+    if !matches!(&*prepared.work(), Work::Program(_)) {
+        return Ok(None);
+    }
+    if prepared.is_of_script() {
+        // One that draws numbers cannot be run otherwise, were it only once.
+        let shaped = prepared.draws().then(|| shapes::prepare(session, &prepared.statement().text));
+        return match shaped.flatten() {
+            Some((shaped, values)) => run(session, &shaped, &values),
+            None => Ok(None),
+        };
+    }
+    let keeping = prepared.kept();
+    let Some(statement) = keeping.statement.get_or_init(|| Statement::of(prepared)) else {
+        return Ok(None);
+    };
+    if !is_kept(session, statement) && !keep(session, prepared, statement)? {
+        return Ok(None);
+    }
+    let bound = prepared.bound(values)?.into_iter().zip(&statement.is_argument);
+    let arguments: Vec<Value> =
+        bound.filter(|(_, is_argument)| **is_argument).map(|(value, _)| value).collect();
+    match session.call_uncounted(&statement.name, arguments) {
+        Ok(rows) => {
+            let columns = prepared.columns().map(|(name, _)| name.to_owned());
+            Ok(Some(rows.named(columns)))
+        }
+        // It went before the call ran.
+        Err(Error::Sql(error)) if &error.sqlstate == b"42883" && !is_kept(session, statement) => {
+            Ok(None)
+        }
+        Err(Error::Sql(mut error)) => {
+            error.place = Place::default(); // it is one in the definition
+            Err(Error::Sql(error))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn is_kept(session: &Session, statement: &Statement) -> bool {
+    session.inner().schema.current().procedure_named(&statement.name).is_some()
+}
+
+/// Keeps a statement, if it is sent often enough and nothing is in the way; whether it is kept.
+fn keep(session: &Session, prepared: &Prepared, statement: &Statement) -> Result<bool, Error> {
+    let (inner, keeping) = (session.inner(), prepared.kept());
+    let generation = inner.schema.generation();
+    keeping.executions.set(keeping.executions.get().saturating_add(1));
+    let is_worth_it = keeping.executions.get() >= EXECUTIONS_MIN || prepared.draws();
+    if !is_worth_it || keeping.refused.get() == Some(generation) {
+        return Ok(false);
+    }
+    inner.refuse_unlogged()?;
+    let kept = {
+        let definition = apart(|| parse_script(&statement.source));
+        let quiet = inner.quiet_unless(Purpose::DEFINITION, Some(session.interrupt()))?;
+        let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());
+        definition.and_then(|statements| match statements.as_slice() {
+            [one] => Ok(execute_quietly(&quiet, &mut sources, &mut alone, one, clock::now_us())),
+            _ => Err(SqlError::new(b"XX000", "a statement's definition is not one statement")),
+        })
+    };
+    match kept.map_err(Error::from).and_then(|reply| session.settle(reply)) {
+        Ok(_) => Ok(true),
+        // What it cannot be run without is told.
+        Err(Error::Sql(error)) if !error.is_refusal() && !prepared.draws() => {
+            tracing::debug!(%error, statement = &statement.name[1..], "a statement is not kept");
+            keeping.refused.set(Some(inner.schema.generation()));
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
