@@ -529,6 +529,7 @@ impl Measured {
             restarts: part.replans,
             waits: part.waits,
             messages: part.messages,
+            locks: part.locks,
             waited_for: self.waits.iter().flatten().cloned().map(WaitReport::from).collect(),
             txn_per_s: ends.committed as f64 / seconds.max(1e-9),
             expected_per_s: self.expected,

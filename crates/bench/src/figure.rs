@@ -30,6 +30,8 @@ pub use report::{
 pub use run::FigureRunner;
 pub use verdict::{ClaimReport, Comparison, Outcome, REPEATS_MIN, Verdict};
 
+use hotrow::LockKind;
+
 use crate::error::BenchError;
 use crate::report::RunReport;
 use crate::selection::{Variant, select_engines};
@@ -243,6 +245,18 @@ pub enum Metric {
     /// messages between threads of the engine, per thousand commits
     #[serde(rename = "messages")]
     Messages,
+    /// locks of rows, entries and ranges in a table that threads share, per 100 transactions
+    #[serde(rename = "row locks")]
+    RowLocks,
+    /// locks of what rows are in, in a table that threads share, per 100 transactions
+    #[serde(rename = "higher locks")]
+    HigherLocks,
+    /// locks in tables that one thread has for itself, per 100 transactions
+    #[serde(rename = "local locks")]
+    LocalLocks,
+    /// locks of rows for each of what rows are in
+    #[serde(rename = "row per higher")]
+    RowPerHigher,
     /// requests for locks that had to wait, per thousand commits
     #[serde(rename = "waits")]
     Waits,
@@ -288,6 +302,13 @@ impl Metric {
             Self::Undone => per_thousand(run, run.conflict_aborts),
             Self::Messages => per_thousand(run, run.messages),
             Self::Waits => per_thousand(run, run.waits),
+            Self::RowLocks => per_hundred_ended(run, LockKind::Row),
+            Self::HigherLocks => per_hundred_ended(run, LockKind::HigherLevel),
+            Self::LocalLocks => per_hundred_ended(run, LockKind::Local),
+            Self::RowPerHigher => {
+                let of = |kind: LockKind| run.locks[kind as usize] as f64;
+                of(LockKind::Row) / of(LockKind::HigherLevel)
+            }
             Self::Median => run.latency_us.p50,
             Self::Executing => 100.0 * run.time_breakdown.execute,
             Self::Planning => 100.0 * run.time_breakdown.plan,
@@ -309,12 +330,23 @@ fn per_thousand(run: &RunReport, count: u64) -> f64 {
     1e3 * count as f64 / run.committed.max(1) as f64
 }
 
+/// Of all transactions that have ended, as dora.txt's figure 7 counts them: a quarter of TATP's
+/// fail.
+fn per_hundred_ended(run: &RunReport, kind: LockKind) -> f64 {
+    let ended = (run.committed + run.user_aborts).max(1);
+    1e2 * run.locks[kind as usize] as f64 / ended as f64
+}
+
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Throughput => "transactions per second",
             Self::Undone => "undone per thousand commits",
             Self::Messages => "messages per thousand commits",
+            Self::RowLocks => "row locks per 100 transactions",
+            Self::HigherLocks => "higher-level locks per 100 transactions",
+            Self::LocalLocks => "local locks per 100 transactions",
+            Self::RowPerHigher => "row locks for each higher-level lock",
             Self::Waits => "waits per thousand commits",
             Self::Median => "median latency, us",
             Self::Executing => "percent of time executing",

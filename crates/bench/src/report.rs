@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use hotrow::{Activity, Database, MemoryReport, RecoveryReport, Statistics, Wait};
+use hotrow::{Activity, Database, LockKind, MemoryReport, RecoveryReport, Statistics, Wait};
 use hotrow_log::log::LogStatistics;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,10 @@ pub struct RunReport {
     /// messages between threads of the engine
     #[serde(default)]
     pub messages: u64,
+    /// locks that calls held, those of undone attempts included: of rows, of what rows are in, and
+    /// local to a thread; all 0 where the engine does not count them
+    #[serde(default)]
+    pub locks: [u64; LockKind::ALL.len()],
     /// what was waited for longest, warming up included
     #[serde(default)]
     pub waited_for: Vec<WaitReport>,
@@ -324,6 +328,9 @@ pub(crate) fn difference(later: &Statistics, earlier: &Statistics) -> Statistics
     between.waits -= earlier.waits;
     between.messages -= earlier.messages;
     for (sum, before) in between.conflicts.iter_mut().zip(&earlier.conflicts) {
+        *sum -= before;
+    }
+    for (sum, before) in between.locks.iter_mut().zip(&earlier.locks) {
         *sum -= before;
     }
     for (sum, before) in between.nanos.iter_mut().zip(&earlier.nanos) {

@@ -124,7 +124,7 @@ pub use hotrow_engine::contract::{
 };
 pub use hotrow_engine::journal::LogEntries;
 pub use hotrow_engine::source::CallSource;
-pub use hotrow_engine::statistics::{Activity, CallTime, Statistics};
+pub use hotrow_engine::statistics::{Activity, CallTime, LockKind, Statistics};
 pub use hotrow_engine::trace::{SerialTrace, Traced};
 pub use hotrow_sql::{Direction, KnownType, Naming, known_type, without_parameters};
 pub use hotrow_transaction::invocation::{Arguments, Invocation};

@@ -1,7 +1,7 @@
 //! Calls in parts: what engines share whose threads own data and send each other messages.
 //!
 //! Role         the floor under engines whose threads talk: how they reach each other ([`mesh`]),
-//!              how they queue for what one of them owns ([`lock_space`]), where values of calls go
+//!              how they queue for what one of them owns ([`lock_space`], [`slots`]), where values of calls go
 //!              from one to another ([`cells`]), what a call is cut into ([`schedule`]), shared as
 //!              ([`shared_call`]) and undone by ([`part`]), how its results come together
 //!              ([`reply`]), who waits for whom ([`deadlock`]), and what a protocol is written
@@ -27,5 +27,6 @@ pub mod reply;
 pub mod roster;
 pub mod schedule;
 pub mod shared_call;
+pub mod slots;
 pub mod virtual_time;
 pub mod world;

@@ -11,11 +11,12 @@ use hotrow_engine::statistics::WorkerBooks;
 use hotrow_engine::waits::{self, Awaited, WaitBook, Waited};
 use hotrow_flow::node::Address;
 use hotrow_flow::roster::Roster;
+use hotrow_flow::slots::SlotLocks;
 use hotrow_transaction::compiled::CompiledProcedure;
 
 use crate::call::Body;
 use crate::layout::Layout;
-use crate::options::{Locks, Settings};
+use crate::options::{Locks, Settings, Slots};
 use crate::plans::Plans;
 use crate::protocol::hall::Looks;
 use crate::protocol::{Enqueue, Message};
@@ -37,6 +38,8 @@ pub struct Crew {
     sequential: Box<[Latch<Vec<Sequential>>]>,
     /// by thread
     loads: Box<[Latch<Load>]>,
+    /// where slots are locked
+    pub slots: Option<SlotLocks>,
     /// datasets that have moved since the engine began
     moved: Counter,
     /// by hall: requests in the last round of moves
@@ -69,6 +72,7 @@ impl Crew {
             waits,
             sequential,
             loads,
+            slots: (settings.slots == Slots::Locked).then(SlotLocks::default),
             moved: Counter::default(),
             shares: Latch::default(),
         }

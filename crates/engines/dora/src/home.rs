@@ -22,7 +22,7 @@ use hotrow_engine::in_place::Scratch;
 use hotrow_engine::journal::Committer;
 use hotrow_engine::reconnaissance::TrialReads;
 use hotrow_engine::source::CallSource;
-use hotrow_engine::statistics::Stopwatch;
+use hotrow_engine::statistics::{LockKind, Stopwatch};
 use hotrow_engine::worker::{Call, Next, keep_same};
 use hotrow_flow::away::Away;
 use hotrow_flow::exchange::Exchange;
@@ -274,6 +274,9 @@ impl Home {
             _ => body.slot = self.away.keep(desk),
         }
         (flow.age, flow.enqueue) = (age, self.crew.settings.enqueue);
+        let whole = flow.visits.iter().filter(|visit| visit.whole).count();
+        let locks = &self.crew.roster.books_of(self.number).locks;
+        locks[LockKind::Local as usize].add((flow.locks.len() + whole) as u64);
         flow.begin();
         self.out += 1;
         if count == 1 && flow.enqueue == Enqueue::Forwarded && !flow.visits.is_empty() {

@@ -21,8 +21,9 @@
 //!              ended, while it holds all its locks
 //! Source       dora.txt 4. We differ: see [`protocol`] and [`layout`].
 //!              Slots of rows are used again after commit only, so that inserts and deletes need no
-//!              lock on a slot (4.2.1); entries of removed rows stay as ghosts until commit, which
-//!              is what the paper's deleted flag is for (4.2.2)
+//!              lock on a slot (4.2.1; `slots=locked` takes them all the same, to be counted);
+//!              entries of removed rows stay as ghosts until commit, which is what the paper's
+//!              deleted flag is for (4.2.2)
 
 #![forbid(unsafe_code)]
 
@@ -60,7 +61,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     start,
     variants: &[
         &[("spread", "ranges")],
-        &[("executors", "4"), ("enqueue", "latched")],
+        &[("executors", "4"), ("enqueue", "latched"), ("slots", "locked")],
         &[("executors", "2"), ("spread", "tables"), ("locks", "phase"), ("rebalance", "on")],
     ],
     threads_min: 1,
