@@ -96,8 +96,9 @@ fn a_session_keeps_its_database_open() {
 
 #[test]
 fn a_full_queue_makes_callers_wait_or_tells_them() {
-    // While seven callers fill two places and two threads, an eighth asks until it is refused. How often it
-    // has to ask is up to the machine; that it asks 20,000 times and is never refused is a queue without a bound.
+    // While seven callers fill two places and two threads, an eighth asks until it is refused. How
+    // often it has to ask is up to the machine; that it asks 20,000 times and is never refused is a
+    // queue without a bound.
     const TRIES: u32 = 20_000;
     const STEPS: i64 = 20_000;
     every_engine(|config| {
