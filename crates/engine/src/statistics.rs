@@ -112,6 +112,9 @@ pub struct WorkerBooks {
     pub waits: Counter,
     /// messages sent to other threads of the engine
     pub messages: Counter,
+    /// actions run for calls that failed, but those that failed themselves; kept by engines that
+    /// run a call's actions side by side
+    pub in_vain: Counter,
     /// locks that calls of clients' procedures held, those of undone attempts included, by
     /// [`LockKind`]; kept by engines that the papers count them of
     pub locks: [Counter; LockKind::ALL.len()],
@@ -136,6 +139,8 @@ pub struct Statistics {
     pub waits: u64,
     /// messages sent from one thread of the engine to another
     pub messages: u64,
+    /// actions run for calls that failed, but those that failed themselves
+    pub in_vain: u64,
     /// locks that calls held, by [`LockKind`]
     pub locks: [u64; LockKind::ALL.len()],
     /// nanoseconds by [`Activity`], summed over threads
@@ -158,6 +163,7 @@ impl Statistics {
         self.exclusive += books.exclusive.get();
         self.waits += books.waits.get();
         self.messages += books.messages.get();
+        self.in_vain += books.in_vain.get();
         for (sum, one) in self.conflicts.iter_mut().zip(&books.conflicts) {
             *sum += one.get();
         }

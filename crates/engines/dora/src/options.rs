@@ -20,16 +20,6 @@ pub enum Locks {
     Phase,
 }
 
-/// Whether inserts and deletes lock the slots of rows.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Slots {
-    /// no: a slot is used again only after the commit that freed it
-    #[default]
-    Free,
-    /// in a lock table that all threads share, as in the paper (4.2.1)
-    Locked,
-}
-
 /// All settings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
@@ -43,8 +33,9 @@ pub struct Settings {
     pub enqueue: Enqueue,
     /// when
     pub locks: Locks,
-    /// whether slots of rows are locked
-    pub slots: Slots,
+    /// whether inserts and deletes lock slots of rows in a table that all threads share, as in the
+    /// paper (4.2.1)
+    pub locks_slots: bool,
     /// datasets move from busy threads to idle ones
     pub rebalances: bool,
     /// calls that each thread has on their way at most
@@ -70,7 +61,7 @@ const SPREADS: Choices<Spread> =
 const ENQUEUES: Choices<Enqueue> =
     (&[("forwarded", Enqueue::Forwarded), ("latched", Enqueue::Latched)], "forwarded, latched");
 const LOCKS: Choices<Locks> = (&[("call", Locks::Call), ("phase", Locks::Phase)], "call, phase");
-const SLOTS: Choices<Slots> = (&[("free", Slots::Free), ("locked", Slots::Locked)], "free, locked");
+const SLOTS: Choices<bool> = (&[("free", false), ("locked", true)], "free, locked");
 const SWITCHES: Choices<bool> = (&[("off", false), ("on", true)], "off, on");
 const PLANS: Choices<Plans> = (
     &[("chosen", Plans::Chosen), ("parallel", Plans::Parallel), ("sequential", Plans::Sequential)],
@@ -93,7 +84,7 @@ impl Settings {
             plans: Plans::default(),
             enqueue: Enqueue::default(),
             locks: Locks::default(),
-            slots: Slots::default(),
+            locks_slots: false,
             rebalances: false,
             in_flight: IN_FLIGHT_USUAL,
             delay: None,
@@ -106,7 +97,7 @@ impl Settings {
                 "plans" => choose(&mut read.plans, value, PLANS),
                 "enqueue" => choose(&mut read.enqueue, value, ENQUEUES),
                 "locks" => choose(&mut read.locks, value, LOCKS),
-                "slots" => choose(&mut read.slots, value, SLOTS),
+                "slots" => choose(&mut read.locks_slots, value, SLOTS),
                 "rebalance" => choose(&mut read.rebalances, value, SWITCHES),
                 "in_flight" => number(value, (1..=IN_FLIGHT_MAX, IN_FLIGHT))
                     .map(|number| read.in_flight = number),
