@@ -35,6 +35,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accesses;
 mod admission;
 mod advisory;
 mod alone;
@@ -119,6 +120,7 @@ pub use hotrow_base::ids::ProcedureId;
 pub use hotrow_base::temporal::Interval;
 pub use hotrow_base::types::{DataType, SqlType};
 pub use hotrow_base::value::{FromValue, Value, ValueError};
+pub use hotrow_engine::accesses::RowAccess;
 pub use hotrow_engine::contract::{
     EngineEntry, EngineOptions, Experiment, ExperimentOptions, OptionError, RunningEngine,
 };
