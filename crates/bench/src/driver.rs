@@ -23,8 +23,8 @@ use crate::load;
 use crate::phase::{Phase, PhaseFlag};
 use crate::progress::Progress;
 use crate::report::{
-    CheckReport, KindReport, LatencyReport, LogUse, MemorySummary, RecoveryFigures, RunReport,
-    TimeBreakdown, WaitReport, difference,
+    AccessReport, CheckReport, KindReport, LatencyReport, LogUse, MemorySummary, RecoveryFigures,
+    RunReport, TimeBreakdown, WaitReport, difference,
 };
 use crate::selection::Variant;
 use crate::source::{CallTime, GeneratorSource, SourceParts};
@@ -75,6 +75,8 @@ pub struct Driver {
     pub clients: Option<usize>,
     /// how the database is logged; none: it is in memory only
     pub log: Option<LogSettings>,
+    /// a table whose changes are recorded, thread by thread; not with clients
+    pub watched: Option<String>,
     /// whether to show progress
     pub progress: Progress,
 }
@@ -91,6 +93,7 @@ impl Default for Driver {
             pin_threads: true,
             clients: None,
             log: None,
+            watched: None,
             progress: Progress::Off,
         }
     }
@@ -285,10 +288,13 @@ impl Driver {
         let phase = Arc::new(PhaseFlag::new(self.first_phase()));
         let (sources, done) = self.sources(db, steps, threads, &phase)?;
         let log_before = LogUse::of(db);
+        if let Some(table) = &self.watched {
+            db.watch_rows(table)?;
+        }
         let engine = db.start_engine(variant.entry, &self.options(variant, threads), sources)?;
         let waits = || self.inspect.then(|| db.tell_waits(engine.waits(), WAITS_TOLD));
         let mut books: Vec<_> = steps.iter().map(|of| SourceBooks::new(&of.kinds())).collect();
-        let (timed, expected, whole, waits) = match self.length {
+        let (timed, whole, (waits, expected, choice)) = match self.length {
             Length::Time { warm_up, measured } => {
                 self.progress.sleep(format!("{what}, warming up"), warm_up);
                 let time = |step| {
@@ -296,25 +302,26 @@ impl Driver {
                 };
                 let timed: Vec<_> = (0..steps.len() as u16).map(time).collect();
                 phase.set(Phase::Ended);
-                let (waits, expected) = (waits(), engine.expected_rate());
+                let told = (waits(), engine.expected_rate(), engine.choice());
                 let whole = engine.stop();
                 collect(&done, threads, &mut books)?;
-                (timed, expected, whole, waits)
+                (timed, whole, told)
             }
             Length::Calls(_) => {
                 // Sources close by themselves; threads that see it drop them.
                 collect(&done, threads, &mut books)?;
-                let (waits, expected) = (waits(), engine.expected_rate());
+                let told = (waits(), engine.expected_rate(), engine.choice());
                 let whole = engine.stop();
                 let timed = books.iter().map(|books| (books.seconds(), whole.clone())).collect();
-                (timed, expected, whole, waits)
+                (timed, whole, told)
             }
         };
         let log = LogUse::of(db).since(log_before);
+        let accesses = self.watched.as_ref().map(|_| AccessReport::of(db.take_accesses()));
         let steps = timed.into_iter().zip(books);
         let steps = steps.map(|((seconds, part), books)| Step { seconds, part, books }).collect();
         let durability = db.durability().to_string();
-        Ok(Measured { steps, whole, expected, waits, log, durability })
+        Ok(Measured { steps, whole, expected, choice, accesses, waits, log, durability })
     }
 
     fn measure_clients(
@@ -361,12 +368,14 @@ impl Driver {
             (books, timed)
         });
         let waits = self.inspect.then(|| db.waits(WAITS_TOLD));
+        let choice = db.status().choice;
         let whole = db.rest()?;
         let (seconds, part) = timed.unwrap_or_else(|| (books.seconds(), whole.clone()));
         let log = LogUse::of(db).since(log_before);
         let steps = vec![Step { seconds, part, books }];
         let durability = db.durability().to_string();
-        Ok(Measured { steps, whole, expected: None, waits, log, durability })
+        let (expected, accesses) = (None, None);
+        Ok(Measured { steps, whole, expected, choice, accesses, waits, log, durability })
     }
 
     pub(crate) fn first_phase(&self) -> Phase {
@@ -485,6 +494,10 @@ pub(crate) struct Measured {
     pub(crate) whole: Statistics,
     /// calls a second that the engine's model expects, if it has one
     pub(crate) expected: Option<f64>,
+    /// what the engine said of its choices in the end, if it makes some
+    pub(crate) choice: Option<String>,
+    /// who has changed which rows of a table that was watched
+    pub(crate) accesses: Option<AccessReport>,
     /// what was waited for longest, where that was looked at
     pub(crate) waits: Option<Vec<Wait>>,
     /// what the log took, from start to end
@@ -529,6 +542,10 @@ impl Measured {
             restarts: part.replans,
             waits: part.waits,
             messages: part.messages,
+            in_vain: part.in_vain,
+            choice: self.choice.clone(),
+            accesses: self.accesses.clone(),
+            locks: part.locks,
             waited_for: self.waits.iter().flatten().cloned().map(WaitReport::from).collect(),
             txn_per_s: ends.committed as f64 / seconds.max(1e-9),
             expected_per_s: self.expected,

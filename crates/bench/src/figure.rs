@@ -30,6 +30,8 @@ pub use report::{
 pub use run::FigureRunner;
 pub use verdict::{ClaimReport, Comparison, Outcome, REPEATS_MIN, Verdict};
 
+use hotrow::LockKind;
+
 use crate::error::BenchError;
 use crate::report::RunReport;
 use crate::selection::{Variant, select_engines};
@@ -76,6 +78,9 @@ pub struct Figure {
     pub threads: Vec<usize>,
     /// the log device; none: nothing is logged
     pub log: Option<LogDevice>,
+    /// a table whose changes are recorded and drawn, thread by thread
+    #[serde(default)]
+    pub watched: Option<String>,
     /// what is read off each run
     pub show: Vec<Metric>,
     /// what is compared
@@ -237,12 +242,35 @@ pub enum Metric {
     /// times a call was undone because of another one, per thousand commits
     #[serde(rename = "undone")]
     Undone,
+    /// microseconds of all threads together for each of the probes that the parameter of this name
+    /// has a call make
+    #[serde(rename = "us a probe")]
+    PerProbe,
+    /// percent of the changes of a table's rows that were made by the thread which has made most of
+    /// the row's
+    #[serde(rename = "at home")]
+    AtHome,
     /// median latency in microseconds
     #[serde(rename = "p50 us")]
     Median,
     /// messages between threads of the engine, per thousand commits
     #[serde(rename = "messages")]
     Messages,
+    /// locks of rows, entries and ranges in a table that threads share, per 100 transactions
+    #[serde(rename = "row locks")]
+    RowLocks,
+    /// locks of what rows are in, in a table that threads share, per 100 transactions
+    #[serde(rename = "higher locks")]
+    HigherLocks,
+    /// locks in tables that one thread has for itself, per 100 transactions
+    #[serde(rename = "local locks")]
+    LocalLocks,
+    /// locks of rows for each of what rows are in
+    #[serde(rename = "row per higher")]
+    RowPerHigher,
+    /// actions run for calls that failed, but those that failed themselves, per 100 transactions
+    #[serde(rename = "in vain")]
+    InVain,
     /// requests for locks that had to wait, per thousand commits
     #[serde(rename = "waits")]
     Waits,
@@ -288,6 +316,20 @@ impl Metric {
             Self::Undone => per_thousand(run, run.conflict_aborts),
             Self::Messages => per_thousand(run, run.messages),
             Self::Waits => per_thousand(run, run.waits),
+            Self::RowLocks => per_hundred_ended(run, run.locks[LockKind::Row as usize]),
+            Self::HigherLocks => per_hundred_ended(run, run.locks[LockKind::HigherLevel as usize]),
+            Self::LocalLocks => per_hundred_ended(run, run.locks[LockKind::Local as usize]),
+            Self::InVain => per_hundred_ended(run, run.in_vain),
+            Self::RowPerHigher => {
+                let [rows, higher, _] = run.locks.map(|count| count as f64);
+                if higher > 0.0 { rows / higher } else { f64::NAN }
+            }
+            Self::AtHome => run.accesses.as_ref().map_or(f64::NAN, |accesses| accesses.at_home),
+            Self::PerProbe => {
+                let probes = run.parameters.get("probes").and_then(|probes| probes.parse().ok());
+                let probes_per_s = run.txn_per_s * probes.unwrap_or(f64::NAN);
+                1e6 * run.threads as f64 / probes_per_s
+            }
             Self::Median => run.latency_us.p50,
             Self::Executing => 100.0 * run.time_breakdown.execute,
             Self::Planning => 100.0 * run.time_breakdown.plan,
@@ -309,12 +351,25 @@ fn per_thousand(run: &RunReport, count: u64) -> f64 {
     1e3 * count as f64 / run.committed.max(1) as f64
 }
 
+/// Of all transactions that have ended, as dora.txt's figure 7 counts them: a quarter of TATP's
+/// fail.
+fn per_hundred_ended(run: &RunReport, count: u64) -> f64 {
+    1e2 * count as f64 / (run.committed + run.user_aborts).max(1) as f64
+}
+
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Throughput => "transactions per second",
             Self::Undone => "undone per thousand commits",
             Self::Messages => "messages per thousand commits",
+            Self::RowLocks => "row locks per 100 transactions",
+            Self::HigherLocks => "higher-level locks per 100 transactions",
+            Self::LocalLocks => "local locks per 100 transactions",
+            Self::RowPerHigher => "row locks for each higher-level lock",
+            Self::AtHome => "percent of a row's changes by the thread that makes most",
+            Self::PerProbe => "microseconds of all threads for a probe",
+            Self::InVain => "actions run in vain per 100 transactions",
             Self::Waits => "waits per thousand commits",
             Self::Median => "median latency, us",
             Self::Executing => "percent of time executing",

@@ -115,6 +115,8 @@ impl Driver {
             steps: vec![Step { seconds, part, books }],
             whole,
             expected: None,
+            choice: None,
+            accesses: None,
             waits: self.inspect.then(|| waits_between(&before.waits, &after.waits)),
             log: LogUse(status.log()).since(LogUse(before.status.log())),
             durability: status.durability.clone(),

@@ -5,7 +5,9 @@ use std::io::Write;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use hotrow::{Activity, Database, MemoryReport, RecoveryReport, Statistics, Wait};
+use hotrow::{
+    Activity, Database, LockKind, MemoryReport, RecoveryReport, RowAccess, Statistics, Wait,
+};
 use hotrow_log::log::LogStatistics;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +53,20 @@ pub struct RunReport {
     /// messages between threads of the engine
     #[serde(default)]
     pub messages: u64,
+    /// actions run for calls that failed, but those that failed themselves; 0 where the engine does
+    /// not count them
+    #[serde(default)]
+    pub in_vain: u64,
+    /// what the engine said of its own choices when the run ended, if it makes some
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<String>,
+    /// who has changed which rows of a table, warming up included, where one was watched
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accesses: Option<AccessReport>,
+    /// locks that calls held, those of undone attempts included: of rows, of what rows are in, and
+    /// local to a thread; all 0 where the engine does not count them
+    #[serde(default)]
+    pub locks: [u64; LockKind::ALL.len()],
     /// what was waited for longest, warming up included
     #[serde(default)]
     pub waited_for: Vec<WaitReport>,
@@ -89,6 +105,48 @@ impl RunReport {
     /// Whether all checks hold.
     pub fn checks_hold(&self) -> bool {
         self.checks.iter().all(|check| check.holds)
+    }
+}
+
+/// Who has changed which rows of a table, and when.
+#[derive(Clone, PartialEq, Default, Serialize, Deserialize, Debug)]
+pub struct AccessReport {
+    /// percent of all changes that were made by the thread that has changed the row most often: all
+    /// where each row is one thread's, and little more than each thread's share where anybody comes
+    /// to any row
+    pub at_home: f64,
+    /// some of the changes that followed one another: thread, microseconds, and the row's number
+    /// among those that were changed
+    pub some: Vec<(u16, f64, u32)>,
+}
+
+/// Changes kept to be drawn.
+const ACCESSES_DRAWN: usize = 2_000;
+
+impl AccessReport {
+    pub(crate) fn of(mut accesses: Vec<RowAccess>) -> Self {
+        let mut rows = BTreeMap::<u64, BTreeMap<u16, usize>>::new();
+        let mut last = BTreeMap::<u16, u64>::new();
+        for access in &accesses {
+            let threads = rows.entry(access.row.bits()).or_default();
+            *threads.entry(access.worker).or_default() += 1;
+            let last = last.entry(access.worker).or_default();
+            *last = access.nanos.max(*last);
+        }
+        let most = rows.values().filter_map(|threads| threads.values().max()).sum::<usize>();
+        let at_home = 100.0 * most as f64 / accesses.len() as f64;
+        // All threads are recorded until the first of them has had its room.
+        let until = last.values().min().copied().unwrap_or(0);
+        accesses.retain(|access| access.nanos <= until);
+        accesses.sort_by_key(|access| access.nanos);
+        let first_worker = last.keys().next().copied().unwrap_or(0);
+        let drawn = accesses.iter().skip(accesses.len().saturating_sub(ACCESSES_DRAWN));
+        let numbers: BTreeMap<_, _> = rows.keys().copied().zip(0_u32..).collect();
+        let some = drawn.map(|access| {
+            let (thread, us) = (access.worker - first_worker, access.nanos as f64 / 1e3);
+            (thread, us, numbers[&access.row.bits()])
+        });
+        Self { at_home, some: some.collect() }
     }
 }
 
@@ -323,7 +381,11 @@ pub(crate) fn difference(later: &Statistics, earlier: &Statistics) -> Statistics
     between.exclusive -= earlier.exclusive;
     between.waits -= earlier.waits;
     between.messages -= earlier.messages;
+    between.in_vain -= earlier.in_vain;
     for (sum, before) in between.conflicts.iter_mut().zip(&earlier.conflicts) {
+        *sum -= before;
+    }
+    for (sum, before) in between.locks.iter_mut().zip(&earlier.locks) {
         *sum -= before;
     }
     for (sum, before) in between.nanos.iter_mut().zip(&earlier.nanos) {

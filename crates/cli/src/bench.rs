@@ -123,6 +123,7 @@ fn driver(arguments: &BenchRunArguments) -> Driver {
         measured: Duration::from_secs_f64(arguments.seconds),
     };
     Driver {
+        watched: None,
         length: arguments.transactions.map_or(time, Length::Calls),
         seed: arguments.seed,
         memory_bytes: arguments.memory << 30,

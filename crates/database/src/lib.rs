@@ -35,6 +35,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accesses;
 mod admission;
 mod advisory;
 mod alone;
@@ -120,12 +121,13 @@ pub use hotrow_base::ids::ProcedureId;
 pub use hotrow_base::temporal::Interval;
 pub use hotrow_base::types::{DataType, SqlType};
 pub use hotrow_base::value::{FromValue, Value, ValueError};
+pub use hotrow_engine::accesses::RowAccess;
 pub use hotrow_engine::contract::{
     EngineEntry, EngineOptions, Experiment, ExperimentOptions, OptionError, RunningEngine,
 };
 pub use hotrow_engine::journal::LogEntries;
 pub use hotrow_engine::source::CallSource;
-pub use hotrow_engine::statistics::{Activity, CallTime, Statistics};
+pub use hotrow_engine::statistics::{Activity, CallTime, LockKind, Statistics};
 pub use hotrow_engine::trace::{SerialTrace, Traced};
 pub use hotrow_sql::{Direction, KnownType, Naming, known_type, without_parameters};
 pub use hotrow_transaction::invocation::{Arguments, Invocation};

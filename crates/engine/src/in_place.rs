@@ -158,6 +158,14 @@ impl Scratch {
         self.values.encode(out, schema, &self.part.undo);
     }
 
+    /// The places of rows that the transaction has put there or taken away, since it had made so
+    /// many [changes](Scratch::changes).
+    pub fn slots_since(&self, changes: usize) -> impl Iterator<Item = (TableId, RecordId)> {
+        let later = (changes..self.part.undo.len()).map(|at| self.part.undo.entry(at));
+        let moved = later.filter(|entry| matches!(entry.undo, Undo::Inserted | Undo::Deleted));
+        moved.map(|entry| (entry.table, entry.record))
+    }
+
     /// Whether a commit has something to remove or to free.
     #[inline]
     pub fn is_unsettled(&self) -> bool {

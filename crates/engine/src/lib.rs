@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod accesses;
 pub mod back_off;
 pub mod checkpoint;
 pub mod contract;

@@ -41,6 +41,7 @@ pub(crate) use self::parts::{Part, Parts, SplitBy};
 pub(crate) use self::path::{AccessPath, indexed_columns};
 pub use self::quiet::{Bystanders, Clearance, Purpose, Quiet};
 pub use self::rebuild::{ColumnFrom, Rebuilt};
+use crate::accesses::AccessTrace;
 use crate::checkpoint::SavedRows;
 use crate::ghosts::Ghosts;
 use crate::journal::Journal;
@@ -60,6 +61,8 @@ pub struct Memory {
     guards_gaps: AtomicBool,
     /// who changes an index's part holds the one of so many partitions that it lies in; 0: not so
     held_partitions: AtomicU16,
+    /// of a table that is watched
+    access_trace: OnceLock<AccessTrace>,
     gone: Gone,
 }
 
@@ -96,6 +99,7 @@ impl Memory {
             ghosts: Ghosts::default(),
             guards_gaps: AtomicBool::new(false),
             held_partitions: AtomicU16::new(0),
+            access_trace: OnceLock::new(),
             gone: Gone::new(),
         }
     }
@@ -128,6 +132,18 @@ impl Memory {
     #[inline]
     pub fn ghosts(&self) -> &Ghosts {
         &self.ghosts
+    }
+
+    /// Records from now on who changes the rows of a table; if one is watched already, that goes
+    /// on. For figures.
+    pub fn watch_rows(&self, table: TableId) -> &AccessTrace {
+        self.access_trace.get_or_init(|| AccessTrace::new(table, self.workers))
+    }
+
+    /// Who has changed the rows of a table that is watched.
+    #[inline]
+    pub fn access_trace(&self) -> Option<&AccessTrace> {
+        self.access_trace.get()
     }
 
     /// How many workers may touch records.

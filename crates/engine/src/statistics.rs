@@ -43,6 +43,23 @@ impl Activity {
     }
 }
 
+/// A kind of lock, as dora.txt 5.3 (figure 7) tells them apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(usize)]
+pub enum LockKind {
+    /// in a lock table that threads share: a row, an entry, or a range of them
+    Row,
+    /// in a lock table that threads share: what rows are in
+    HigherLevel,
+    /// in the lock table of the one thread that has the data
+    Local,
+}
+
+impl LockKind {
+    /// All kinds, in the order of [`Statistics::locks`].
+    pub const ALL: [Self; 3] = [Self::Row, Self::HigherLevel, Self::Local];
+}
+
 /// Where one call's time with a thread went, in [ticks](Ticks::nanos_of). All 0 where an engine
 /// does not tell: one whose calls wander from thread to thread.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -95,6 +112,12 @@ pub struct WorkerBooks {
     pub waits: Counter,
     /// messages sent to other threads of the engine
     pub messages: Counter,
+    /// actions run for calls that failed, but those that failed themselves; kept by engines that
+    /// run a call's actions side by side
+    pub in_vain: Counter,
+    /// locks that calls of clients' procedures held, those of undone attempts included, by
+    /// [`LockKind`]; kept by engines that the papers count them of
+    pub locks: [Counter; LockKind::ALL.len()],
     /// nanoseconds by [`Activity`]
     pub nanos: [Counter; 6],
 }
@@ -116,6 +139,10 @@ pub struct Statistics {
     pub waits: u64,
     /// messages sent from one thread of the engine to another
     pub messages: u64,
+    /// actions run for calls that failed, but those that failed themselves
+    pub in_vain: u64,
+    /// locks that calls held, by [`LockKind`]
+    pub locks: [u64; LockKind::ALL.len()],
     /// nanoseconds by [`Activity`], summed over threads
     pub nanos: [u64; 6],
 }
@@ -136,7 +163,11 @@ impl Statistics {
         self.exclusive += books.exclusive.get();
         self.waits += books.waits.get();
         self.messages += books.messages.get();
+        self.in_vain += books.in_vain.get();
         for (sum, one) in self.conflicts.iter_mut().zip(&books.conflicts) {
+            *sum += one.get();
+        }
+        for (sum, one) in self.locks.iter_mut().zip(&books.locks) {
             *sum += one.get();
         }
         for (sum, one) in self.nanos.iter_mut().zip(&books.nanos) {
@@ -159,11 +190,14 @@ pub struct Stopwatch {
     ticks: [u64; 6],
     /// not published yet
     waits: u64,
+    /// not published yet
+    locks: [u64; LockKind::ALL.len()],
 }
 
 impl Default for Stopwatch {
     fn default() -> Self {
-        Self { since: Ticks::now(), activity: Activity::Idle, ticks: [0; 6], waits: 0 }
+        let (since, activity) = (Ticks::now(), Activity::Idle);
+        Self { since, activity, ticks: [0; 6], waits: 0, locks: Default::default() }
     }
 }
 
@@ -191,6 +225,12 @@ impl Stopwatch {
         self.switch(Activity::Wait)
     }
 
+    /// Counts locks that a call held.
+    #[inline]
+    pub fn note_locks(&mut self, kind: LockKind, count: usize) {
+        self.locks[kind as usize] += count as u64;
+    }
+
     /// Writes the sums to the books.
     pub fn publish(&mut self, books: &WorkerBooks) {
         self.switch(self.activity);
@@ -198,5 +238,8 @@ impl Stopwatch {
             counter.add(Ticks::nanos_of(std::mem::take(ticks)));
         }
         books.waits.add(std::mem::take(&mut self.waits));
+        for (counter, locks) in books.locks.iter().zip(&mut self.locks) {
+            counter.add(std::mem::take(locks));
+        }
     }
 }

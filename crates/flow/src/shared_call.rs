@@ -68,6 +68,8 @@ pub struct Outcome {
     pub touched: i64,
     /// what failed first in the procedure, and in which round
     pub fault: Option<(Fault, u32)>,
+    /// actions that he has run
+    pub ran: u32,
 }
 
 impl AsRef<Returned> for Outcome {
@@ -85,6 +87,7 @@ impl Outcome {
         self.returned.clear();
         self.touched = 0;
         self.fault = None;
+        self.ran = 0;
     }
 
     /// The instance that failed; [`NONE`]: none has.
@@ -207,6 +210,7 @@ impl SharedCall {
                 continue;
             }
             let action = &batch.actions()[step.action as usize];
+            outcome.ran += 1;
             for (at, &line) in batch.lines(action).iter().enumerate() {
                 if line > outcome.failed() {
                     break;
@@ -241,6 +245,33 @@ impl SharedCall {
             }
         }
         Effect::of_call(changed, &self.invocation)
+    }
+
+    /// The doer that is likeliest to fail in the first round, among the owners that `may` be it; of
+    /// equals the first. `fails` tells how often a leaf does.
+    pub fn likeliest_to_fail(
+        &self,
+        fails: impl Fn(u16) -> f64,
+        may: impl Fn(u16) -> bool,
+    ) -> usize {
+        let of_action = |action: u32| -> f64 {
+            let lines = self.batch.lines(&self.batch.actions()[action as usize]).iter();
+            lines.filter_map(|&line| self.batch.leaf(line)).map(&fails).sum()
+        };
+        let (mut first, mut most) = (0, 0.0);
+        for (doer, &(owner, _)) in self.participants.iter().enumerate() {
+            let steps = self.schedule.of_owner(owner, 0).iter();
+            let fails: f64 = steps.map(|step| of_action(step.action)).sum();
+            if fails > most && may(owner) {
+                (first, most) = (doer, fails);
+            }
+        }
+        first
+    }
+
+    /// Actions that its doers have run.
+    pub fn ran(&self) -> u32 {
+        (0..=self.doer_between()).map(|doer| self.outcome(doer).lock().ran).sum()
     }
 
     /// Takes what failed first in the procedure, and in which round, if something has.

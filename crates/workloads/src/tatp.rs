@@ -3,7 +3,8 @@
 //! Role         the workload `tatp`; short transactions, 80 % of which only read, a quarter of
 //!              which fail, since what they ask for is there for some subscribers only
 //! Source       the specification's tables, population, transaction mix and non-uniform choice of
-//!              subscribers (TATP Benchmark Description 1.0); dora.txt 5.2 (TM1). We differ: a read
+//!              subscribers (TATP Benchmark Description 1.0); dora.txt 5.2 (TM1) and 5.5 (probes
+//!              by number). We differ: a read
 //!              that finds nothing commits, since there is nothing to undo, and only writes that
 //!              find nothing abort; how often a facility is forwarded at first is told by its
 //!              `error_cntrl`, random as asked for and never changed, so that a check can count
@@ -42,21 +43,25 @@ choices! {
         GetSubscriberData => "get-subscriber-data",
         /// one of two updates, of which the second finds nothing in 37.5 %
         UpdateSubscriberData => "update-subscriber-data",
+        /// changes of as many subscribers as `probes` says, by their numbers (dora.txt 5.5): none
+        /// of the specification's
+        ProbeSubscribers => "probe-subscribers",
     }
 }
 
 impl Mix {
     /// Percent of each kind.
-    fn shares(self) -> [u64; 7] {
+    fn shares(self) -> [u64; KINDS.len()] {
         let only = |kind: TransactionKind| {
-            let mut shares = [0; 7];
+            let mut shares = [0; KINDS.len()];
             shares[kind.index()] = 100;
             shares
         };
         match self {
-            Self::Full => [35, 10, 35, 2, 14, 2, 2],
+            Self::Full => [35, 10, 35, 2, 14, 2, 2, 0],
             Self::GetSubscriberData => only(GET_SUBSCRIBER_DATA),
             Self::UpdateSubscriberData => only(UPDATE_SUBSCRIBER_DATA),
+            Self::ProbeSubscribers => only(PROBE_SUBSCRIBERS),
         }
     }
 }
@@ -67,6 +72,7 @@ parameters! {
         subscribers: u32 = 100_000, "number of subscribers, the scale of everything";
         choice: Choice = Choice::Nonuniform, "how subscribers are chosen";
         mix: Mix = Mix::Full, "which transactions there are";
+        probes: u32 = 10, "subscribers that one transaction of mix=probe-subscribers changes";
     }
 }
 
@@ -81,7 +87,8 @@ impl Parameters for TatpParameters {
 
     fn validate(&self) -> Result<(), ParameterError> {
         let most = 1..=100_000_000;
-        require(most.contains(&self.subscribers), "subscribers: 1 to 100000000")
+        require(most.contains(&self.subscribers), "subscribers: 1 to 100000000")?;
+        require((1..=1_000).contains(&self.probes), "probes: 1 to 1000")
     }
 }
 
@@ -99,8 +106,10 @@ pub const UPDATE_LOCATION: TransactionKind = TransactionKind(4);
 pub const INSERT_CALL_FORWARDING: TransactionKind = TransactionKind(5);
 /// Transactions that do so no longer.
 pub const DELETE_CALL_FORWARDING: TransactionKind = TransactionKind(6);
+/// Transactions that change many subscribers, whom they find by number.
+pub const PROBE_SUBSCRIBERS: TransactionKind = TransactionKind(7);
 
-const KINDS: [&str; 7] = [
+const KINDS: [&str; 8] = [
     "get_subscriber_data",
     "get_new_destination",
     "get_access_data",
@@ -108,8 +117,9 @@ const KINDS: [&str; 7] = [
     "update_location",
     "insert_call_forwarding",
     "delete_call_forwarding",
+    "probe_subscribers",
 ];
-const PROCEDURES: [&str; 7] = [
+const PROCEDURES: [&str; KINDS.len()] = [
     "tatp_get_subscriber_data",
     "tatp_get_new_destination",
     "tatp_get_access_data",
@@ -117,10 +127,11 @@ const PROCEDURES: [&str; 7] = [
     "tatp_update_location",
     "tatp_insert_call_forwarding",
     "tatp_delete_call_forwarding",
+    "tatp_probe_subscribers",
 ];
 /// How many of each kind abort, at first: a facility of one of four types is there in 62.5 % of all
 /// cases, and forwarded at one of three times in half of these.
-const ABORTS: [f64; 7] = [0.0, 0.0, 0.0, 0.375, 0.0, 0.6875, 0.6875];
+const ABORTS: [f64; KINDS.len()] = [0.0, 0.0, 0.0, 0.375, 0.0, 0.6875, 0.6875, 0.0];
 
 /// Types of access, and of facilities; a subscriber has one to four of each.
 const TYPES: u64 = 4;
@@ -142,10 +153,13 @@ pub struct Tatp {
     pub parameters: TatpParameters,
 }
 
-/// The number of a subscriber: as many digits as there can be.
+/// Digits of a subscriber's number: as many as there can be.
+const DIGITS: usize = 15;
+
+/// The number of a subscriber.
 fn write_number(s_id: i64, out: &mut Vec<u8>) {
     use std::io::Write;
-    write!(out, "{s_id:015}").expect("a vector takes everything");
+    write!(out, "{s_id:0DIGITS$}").expect("a vector takes everything");
 }
 
 /// How often a facility is forwarded at first: 0 to 3 times, as its random, unchanging

@@ -139,6 +139,41 @@ fn the_same_calls_leave_the_same_rows_on_every_variant() {
     }
 }
 
+/// Of dora.txt 5.3 (figure 7), exactly: locks of 100 transactions in tables that threads share, of
+/// rows and above them, and in those of one thread.
+#[test]
+fn locks_are_counted_by_kind() {
+    let driver = Driver { length: Length::Calls(100), inspect: false, ..Driver::default() };
+    let locks = |name: &str, settings: &[(&str, &str)], engine: &str| {
+        let mut workload = small(name);
+        for (name, value) in settings {
+            workload.parameters_mut().set(name, value).expect("the setting is legal");
+        }
+        let variant = &select_engines(engine).expect("it is one")[0];
+        // One thread, so that no attempt is undone.
+        driver.run(&*workload, variant, 1).expect("it runs").locks
+    };
+    let conventional = "two_phase_locking:acquisition=dreadlocks,intents=plain";
+    assert_eq!(locks("tpcb", &[("reads", "0")], "dora:"), [0, 0, 300]);
+    assert_eq!(locks("tpcb", &[("reads", "0")], "dora:slots=locked"), [100, 0, 300]);
+    assert_eq!(locks("tpcb", &[("reads", "0")], conventional), [300, 0, 0]);
+    assert_eq!(locks("tpcb", &[("reads", "0")], "two_phase_locking:"), [300, 0, 0]);
+    let conventional = &format!("{conventional},locks=all");
+    assert_eq!(locks("tpcb", &[("reads", "0")], conventional), [300, 400, 0]);
+    // One for the history row; four tables; and at least a row of each of the other three.
+    let payment = &[("mix", "payment")];
+    let [rows, higher, local] = locks("tpcc", payment, "dora:executors=4,slots=locked");
+    assert_eq!((rows, higher), (100, 0));
+    assert!((300..=400).contains(&local), "{local}");
+    let [rows, higher, local] = locks("tpcc", payment, conventional);
+    assert_eq!((higher, local), (400, 0));
+    assert!((300..=400).contains(&rows), "{rows}");
+    // A read of a subscriber, whom location updates change.
+    let reads = &[("mix", "get-subscriber-data")];
+    assert_eq!(locks("tatp", reads, "dora:slots=locked"), [0, 0, 100]);
+    assert_eq!(locks("tatp", reads, conventional), [100, 100, 0]);
+}
+
 #[test]
 fn settings_that_the_engine_refuses_are_the_caller_s_mistake() {
     let driver = Driver { length: Length::Calls(1), ..Driver::default() };

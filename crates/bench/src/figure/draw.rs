@@ -1,4 +1,5 @@
-//! A figure that was run, drawn as SVG: a chart for each panel and metric.
+//! A figure that was run, drawn as SVG: a chart for each panel and metric; where a table was
+//! watched, one for each panel and series of what its threads did (dora.txt, figure 2).
 //!
 //! Role         values of x stand at equal distances, as the papers' figures have them, because
 //!              they are numbers of threads, sizes or percentages that grow by factors
@@ -9,6 +10,7 @@ use plotters::prelude::*;
 use super::Metric;
 use super::report::{FigureReport, Panel};
 use crate::error::BenchError;
+use crate::report::AccessReport;
 
 const CHART_WIDTH: u32 = 680;
 const CHART_HEIGHT: u32 = 400;
@@ -40,7 +42,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 ///
 /// [`BenchError::Drawing`].
 pub fn write_svg(figure: &FigureReport) -> Result<String, BenchError> {
-    let (rows, columns) = (figure.show.len(), figure.panels.len());
+    let (rows, columns) = (figure.show.len() + traced(figure).len(), figure.panels.len());
     let size = (CHART_WIDTH * columns as u32, CHART_HEIGHT * rows as u32 + TITLE_HEIGHT);
     let mut svg = String::new();
     draw(figure, (rows, columns), SVGBackend::with_string(&mut svg, size).into_drawing_area())
@@ -65,7 +67,55 @@ fn draw(
     for (area, (metric, panel)) in areas.iter().zip(charts) {
         draw_panel(figure, panel, metric, area)?;
     }
+    let traces = traced(figure);
+    let charts =
+        traces.iter().flat_map(|&series| figure.panels.iter().map(move |panel| (series, panel)));
+    for (area, (series, panel)) in areas[figure.show.len() * cells.1..].iter().zip(charts) {
+        draw_accesses(series, panel, area)?;
+    }
     root.present()?;
+    Ok(())
+}
+
+/// The series whose threads' changes were recorded.
+fn traced(figure: &FigureReport) -> Vec<&str> {
+    let is_traced = |panel: &&Panel, series: &str| accesses(panel, series).is_some();
+    let panels = figure.panels.iter();
+    let mut all: Vec<_> = panels
+        .flat_map(|panel| panel.series().into_iter().filter(move |one| is_traced(&panel, one)))
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// What a series' threads changed, in the last of its runs.
+fn accesses<'a>(panel: &'a Panel, series: &str) -> Option<&'a AccessReport> {
+    let runs = panel.points.iter().filter(|point| point.series == series);
+    runs.flat_map(|point| &point.runs).filter_map(|run| run.accesses.as_ref()).next_back()
+}
+
+/// Rows over time, a colour for each thread.
+fn draw_accesses(
+    series: &str,
+    panel: &Panel,
+    area: &Area<'_>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let Some(AccessReport { some, .. }) = accesses(panel, series) else { return Ok(()) };
+    let begin = some.first().map_or(0.0, |first| first.1);
+    let right = some.last().map_or(1.0, |last| (last.1 - begin).max(1.0));
+    let top = some.iter().map(|access| access.2).max().unwrap_or(0) + 1;
+    let mut chart = ChartBuilder::on(area)
+        .caption(format!("{series}: a colour for each thread"), ("sans-serif", 15))
+        .margin(10)
+        .x_label_area_size(38)
+        .y_label_area_size(78)
+        .build_cartesian_2d(0.0..right, 0..top)?;
+    chart.configure_mesh().disable_mesh().x_desc("microseconds").y_desc("row").draw()?;
+    chart.draw_series(some.iter().map(|&(thread, us, row)| {
+        let colour = COLOURS[usize::from(thread) % COLOURS.len()];
+        Circle::new((us - begin, row), 2, colour.filled())
+    }))?;
     Ok(())
 }
 

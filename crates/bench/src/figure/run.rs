@@ -170,7 +170,9 @@ impl FigureRunner {
         let log = figure.log.filter(|_| !series.in_memory).map(|device| self.log(device));
         let is_logged = log.is_some();
         let split_indexes = series.split;
-        let driver = Driver { clients, inspect: false, log, split_indexes, ..self.driver.clone() };
+        let (watched, inspect) = (figure.watched.clone(), false);
+        let driver =
+            Driver { clients, inspect, log, split_indexes, watched, ..self.driver.clone() };
         let is_for_it = |loaded: &Loaded| {
             (loaded.split, loaded.is_logged) == (split_indexes, is_logged)
                 && loaded.workload.parameters().list() == workload.parameters().list()

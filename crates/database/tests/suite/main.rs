@@ -17,6 +17,7 @@ mod every_engine;
 mod explanations;
 mod flows;
 mod functions;
+mod interleavings;
 mod interrupts;
 mod kept_statements;
 mod lifecycle;

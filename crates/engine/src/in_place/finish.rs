@@ -104,6 +104,9 @@ impl<P: Protection> InPlace<'_, P> {
     #[inline]
     pub fn commit(self) {
         let Self { schema, scratch, mut protection, .. } = self;
+        if let Some(trace) = schema.memory.access_trace() {
+            trace.note(scratch.worker, &scratch.part.undo);
+        }
         if scratch.part.unsettled {
             settle(schema, scratch, &mut protection);
         }

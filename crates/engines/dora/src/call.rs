@@ -13,6 +13,7 @@ use hotrow_base::sync::Latch;
 use hotrow_engine::worker::Call;
 use hotrow_flow::part::Part;
 use hotrow_flow::shared_call::SharedCall;
+use hotrow_flow::slots::HeldSlot;
 use hotrow_transaction::plan::Plan;
 
 /// A client's call: boxed, since it goes to where it is run.
@@ -54,6 +55,8 @@ pub struct Body {
     pub desk: Latch<Option<Desk>>,
     /// by doer: what it has changed
     pub parts: Vec<Latch<Option<Part>>>,
+    /// by doer: slots that it has locked
+    pub slots: Vec<Latch<Vec<HeldSlot>>>,
     /// the first instance in the procedure that has failed, or [`NONE`]
     failed: AtomicU32,
 }
@@ -63,6 +66,7 @@ impl Body {
     pub fn begin(&mut self, doers: usize) {
         if self.parts.len() < doers {
             self.parts.resize_with(doers, Latch::default);
+            self.slots.resize_with(doers, Latch::default);
         }
         *self.failed.get_mut() = NONE;
     }

@@ -11,6 +11,7 @@ use hotrow_engine::statistics::WorkerBooks;
 use hotrow_engine::waits::{self, Awaited, WaitBook, Waited};
 use hotrow_flow::node::Address;
 use hotrow_flow::roster::Roster;
+use hotrow_flow::slots::SlotLocks;
 use hotrow_transaction::compiled::CompiledProcedure;
 
 use crate::call::Body;
@@ -37,10 +38,37 @@ pub struct Crew {
     sequential: Box<[Latch<Vec<Sequential>>]>,
     /// by thread
     loads: Box<[Latch<Load>]>,
+    /// by thread
+    pub tallies: PerWorker<Tally>,
+    /// where slots are locked
+    pub slots: Option<SlotLocks>,
     /// datasets that have moved since the engine began
     moved: Counter,
     /// by hall: requests in the last round of moves
     shares: Latch<Vec<u64>>,
+}
+
+/// What a thread tells of its queue, and of how its calls were run. One writer.
+#[derive(Default)]
+pub struct Tally {
+    /// what its hall has to do and has not begun
+    pub queued: Counter,
+    /// calls sent off, by [`Kind`]
+    pub sent: [Counter; 4],
+}
+
+/// How a call is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(usize)]
+pub enum Kind {
+    /// in one hall
+    Here,
+    /// in several, side by side (DORA-P)
+    Parallel,
+    /// in several, one after the other (DORA-S)
+    Sequential,
+    /// as a whole, with the locks of several
+    Whole,
 }
 
 /// What a hall has been asked for.
@@ -52,8 +80,9 @@ struct Load {
     asked: Vec<u64>,
 }
 
-/// A procedure that is run in sequence, and the share of its calls that abort.
-pub type Sequential = (Option<Arc<CompiledProcedure>>, f64);
+/// A procedure that is run in sequence, the share of its calls that abort, and the call since which
+/// it is so.
+pub type Sequential = (Option<Arc<CompiledProcedure>>, f64, u64);
 
 impl Crew {
     /// That of an engine's threads.
@@ -63,12 +92,14 @@ impl Crew {
         let waits = (0..roster.threads()).map(book).collect();
         let loads = (0..roster.threads()).map(|_| Latch::default()).collect();
         Self {
+            tallies: PerWorker::with_defaults(roster.threads().into()),
             roster,
             settings,
             layout: Latch::default(),
             waits,
             sequential,
             loads,
+            slots: settings.locks_slots.then(SlotLocks::default),
             moved: Counter::default(),
             shares: Latch::default(),
         }
@@ -173,7 +204,7 @@ impl hotrow_engine::crew::Crew for Crew {
     }
 
     fn choice(&self) -> Option<String> {
-        let mut told = Vec::new();
+        let mut told = vec![self.calls()];
         if self.settings.rebalances {
             let (each, moved) = (self.settings.executors, self.moved.get());
             let shares = self.shares.lock();
@@ -187,27 +218,41 @@ impl hotrow_engine::crew::Crew for Crew {
         if self.settings.plans == Plans::Chosen {
             told.push(self.plans());
         }
-        (!told.is_empty()).then(|| told.join(". "))
+        Some(told.join(". "))
     }
 }
 
 impl Crew {
+    /// How many calls were run in which way, and how long each thread's queue is.
+    fn calls(&self) -> String {
+        let sent = |kind| self.tallies.sum(|tally| tally.sent[kind as usize].get());
+        let (here, parallel) = (sent(Kind::Here), sent(Kind::Parallel));
+        let (sequential, whole) = (sent(Kind::Sequential), sent(Kind::Whole));
+        let queues = self.tallies.iter().map(|tally| tally.queued.get().to_string());
+        let queues = queues.collect::<Vec<_>>().join(", ");
+        format!(
+            "calls: {here} in one thread, {parallel} in parallel, {sequential} sequential, {whole} \
+             as a whole; queues: {queues}"
+        )
+    }
+
     /// Which procedures' halls run one after the other.
     fn plans(&self) -> String {
-        let mut all = BTreeMap::<String, f64>::new();
+        let mut all = BTreeMap::<String, (f64, u64)>::new();
         for sequential in &self.sequential {
-            for (procedure, aborts) in sequential.lock().iter() {
+            for &(ref procedure, aborts, since) in sequential.lock().iter() {
                 let name = procedure.as_ref().map_or("?", |known| known.procedure.shown_name());
-                let most = all.entry(name.to_owned()).or_default();
-                *most = most.max(*aborts);
+                let (most, first) = all.entry(name.to_owned()).or_insert((aborts, since));
+                (*most, *first) = (most.max(aborts), since.min(*first));
             }
         }
         if all.is_empty() {
             return "plans: all parallel, since few calls abort".to_owned();
         }
-        let told = all
-            .iter()
-            .map(|(name, aborts)| format!("{name}, of whose calls {:.1} % abort", aborts * 100.0));
+        let told = all.iter().map(|(name, (aborts, since))| {
+            let percent = aborts * 100.0;
+            format!("{name}, of whose calls {percent:.1} % abort, since a thread's {since}th")
+        });
         format!("plans: sequential for {}", told.collect::<Vec<_>>().join("; "))
     }
 }

@@ -22,7 +22,7 @@ use hotrow_engine::in_place::Scratch;
 use hotrow_engine::journal::Committer;
 use hotrow_engine::reconnaissance::TrialReads;
 use hotrow_engine::source::CallSource;
-use hotrow_engine::statistics::Stopwatch;
+use hotrow_engine::statistics::{LockKind, Stopwatch};
 use hotrow_engine::worker::{Call, Next, keep_same};
 use hotrow_flow::away::Away;
 use hotrow_flow::exchange::Exchange;
@@ -36,7 +36,7 @@ use hotrow_transaction::outcome::{Conflict, Stop};
 use hotrow_transaction::routing::Lies;
 
 use crate::call::{Body, Bounds, Desk, How};
-use crate::crew::{Crew, Told};
+use crate::crew::{Crew, Kind, Told};
 use crate::layout::{self, View};
 use crate::options::Locks;
 use crate::plans::PlanChooser;
@@ -248,7 +248,8 @@ impl Home {
         (mut desk, age): (Desk, u64),
         exchange: &mut Exchange<Told>,
     ) {
-        let Flow { halls, is_sequential, body, .. } = &mut *flow;
+        let Flow { halls, is_sequential, leader, visits, body, .. } = &mut *flow;
+        *leader = 0;
         let Body { call, how, .. } = body;
         std::mem::swap(&mut call.invocation, &mut desk.invocation);
         keep_same(&mut call.procedure, desk.procedure.as_ref());
@@ -268,12 +269,27 @@ impl Home {
         }
         let (count, first) = (halls.len(), halls[0]);
         *is_sequential = count > 1 && self.plans.is_sequential(call.invocation.procedure);
+        if *is_sequential && *how == How::InParts {
+            let procedure = call.invocation.procedure;
+            let asks = |hall| visits.iter().any(|visit| (visit.hall, visit.round) == (hall, 0));
+            *leader = call.likeliest_to_fail(|leaf| self.plans.fails(procedure, leaf), asks);
+        }
+        let kind = match (count, *how, *is_sequential) {
+            (1, ..) => Kind::Here,
+            (_, How::AsWhole(_), _) => Kind::Whole,
+            (.., true) => Kind::Sequential,
+            (.., false) => Kind::Parallel,
+        };
+        self.crew.tallies.of(self.number.into()).sent[kind as usize].increment();
         body.begin(count);
         match count {
             1 => *body.desk.lock() = Some(desk),
             _ => body.slot = self.away.keep(desk),
         }
         (flow.age, flow.enqueue) = (age, self.crew.settings.enqueue);
+        let whole = flow.visits.iter().filter(|visit| visit.whole).count();
+        let locks = &self.crew.roster.books_of(self.number).locks;
+        locks[LockKind::Local as usize].add((flow.locks.len() + whole) as u64);
         flow.begin();
         self.out += 1;
         if count == 1 && flow.enqueue == Enqueue::Forwarded && !flow.visits.is_empty() {
@@ -330,11 +346,19 @@ impl Home {
                 // It may be run again.
                 desk.invocation.clone_from(&call.invocation);
                 let stop = fault.0.stop;
+                if body.how == How::InParts {
+                    let books = self.crew.roster.books_of(self.number);
+                    books.in_vain.add(call.ran().saturating_sub(1).into());
+                    if let Some(leaf) = call.batch.leaf(fault.0.instance) {
+                        self.plans.note_leaf(call.invocation.procedure, leaf);
+                    }
+                }
                 let doubt = if has_own_desk {
                     fault.0.tell(&mut desk.frame);
                     false
                 } else {
-                    let was_asked = |hall| flow.has_reached(hall);
+                    // Who has asked for locks may have yielded, and not come to his turn.
+                    let was_asked = |hall| call.outcome(call.doer(hall)).lock().ran > 0;
                     call.gather_fault(fault, was_asked, &mut self.gathered, &mut desk.frame)
                 };
                 (Err(stop), doubt)
@@ -349,7 +373,8 @@ impl Home {
             if self.plans.note(call.invocation.procedure, has_aborted) {
                 let schema = &view.world.schema;
                 let sequential = self.plans.sequential();
-                let named = sequential.map(|(id, aborts)| (schema.procedure(id).cloned(), aborts));
+                let named = sequential
+                    .map(|(id, aborts, since)| (schema.procedure(id).cloned(), aborts, since));
                 self.crew.note_plans(self.number, named.collect());
             }
         }

@@ -20,9 +20,22 @@
 //!              in the hall that has it; or, if it runs as a whole, in that where its first round
 //!              ended, while it holds all its locks
 //! Source       dora.txt 4. We differ: see [`protocol`] and [`layout`].
-//!              Slots of rows are used again after commit only, so that inserts and deletes need no
-//!              lock on a slot (4.2.1); entries of removed rows stay as ghosts until commit, which
-//!              is what the paper's deleted flag is for (4.2.2)
+//!
+//! What of the paper's means the storage makes unnecessary, and why:
+//!
+//!  - locks on slots of inserted and deleted rows (4.2.1). A slot is given to another row only when
+//!    the epoch is safe in which the commit, or the undo, has freed it; until then whoever undoes a
+//!    delete finds its row where it was. `slots=locked` takes them all the same, to be counted
+//!  - the row's routing fields in each entry of a secondary index, by which the paper finds its
+//!    executor (4.2.2). Planning reads the row that the entry names, which tells its key, and both
+//!    are checked again under their locks (reconnaissance)
+//!  - the entry's deleted flag, set behind the commit, and the collection of such entries at splits
+//!    (4.2.2). Who deletes a row, or moves it to another key, holds the granules of its entries
+//!    exclusively; the entry and the row stay, as ghosts, until it has committed, and go then. So
+//!    nobody sees an entry that is being deleted, and nothing is left to be collected
+//!
+//! Phantoms, which the paper lets in, are kept out: granules are prefixes of keys, so that who has
+//! read a range holds what an insert into it needs.
 
 #![forbid(unsafe_code)]
 
@@ -60,7 +73,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     start,
     variants: &[
         &[("spread", "ranges")],
-        &[("executors", "4"), ("enqueue", "latched")],
+        &[("executors", "4"), ("enqueue", "latched"), ("slots", "locked")],
         &[("executors", "2"), ("spread", "tables"), ("locks", "phase"), ("rebalance", "on")],
     ],
     threads_min: 1,

@@ -33,6 +33,9 @@ pub struct Settings {
     pub enqueue: Enqueue,
     /// when
     pub locks: Locks,
+    /// whether inserts and deletes lock slots of rows in a table that all threads share, as in the
+    /// paper (4.2.1)
+    pub locks_slots: bool,
     /// datasets move from busy threads to idle ones
     pub rebalances: bool,
     /// calls that each thread has on their way at most
@@ -43,7 +46,7 @@ pub struct Settings {
 
 const KNOWN: Known = Known {
     engine: NAME,
-    names: "delay_us, enqueue, executors, in_flight, locks, plans, rebalance, spread",
+    names: "delay_us, enqueue, executors, in_flight, locks, plans, rebalance, slots, spread",
 };
 const EXECUTORS_MAX: u16 = 64;
 const EXECUTORS: &str = "a whole number from 1 to 64";
@@ -58,6 +61,7 @@ const SPREADS: Choices<Spread> =
 const ENQUEUES: Choices<Enqueue> =
     (&[("forwarded", Enqueue::Forwarded), ("latched", Enqueue::Latched)], "forwarded, latched");
 const LOCKS: Choices<Locks> = (&[("call", Locks::Call), ("phase", Locks::Phase)], "call, phase");
+const SLOTS: Choices<bool> = (&[("free", false), ("locked", true)], "free, locked");
 const SWITCHES: Choices<bool> = (&[("off", false), ("on", true)], "off, on");
 const PLANS: Choices<Plans> = (
     &[("chosen", Plans::Chosen), ("parallel", Plans::Parallel), ("sequential", Plans::Sequential)],
@@ -80,6 +84,7 @@ impl Settings {
             plans: Plans::default(),
             enqueue: Enqueue::default(),
             locks: Locks::default(),
+            locks_slots: false,
             rebalances: false,
             in_flight: IN_FLIGHT_USUAL,
             delay: None,
@@ -92,6 +97,7 @@ impl Settings {
                 "plans" => choose(&mut read.plans, value, PLANS),
                 "enqueue" => choose(&mut read.enqueue, value, ENQUEUES),
                 "locks" => choose(&mut read.locks, value, LOCKS),
+                "slots" => choose(&mut read.locks_slots, value, SLOTS),
                 "rebalance" => choose(&mut read.rebalances, value, SWITCHES),
                 "in_flight" => number(value, (1..=IN_FLIGHT_MAX, IN_FLIGHT))
                     .map(|number| read.in_flight = number),
@@ -144,6 +150,7 @@ mod tests {
             ("enqueue", "both", "forwarded, latched"),
             ("locks", "row", "call, phase"),
             ("rebalance", "yes", "off, on"),
+            ("slots", "mine", "free, locked"),
             ("in_flight", "5000", "1 to 4096"),
             ("delay_us", "-1", "0 to 1000000"),
             ("queues", "4", "enqueue, executors"),

@@ -76,6 +76,9 @@ pub struct Flow<B> {
     /// its halls run each round one after the other: whoever fails has nobody behind him run
     /// anything in vain (4.2.4, DORA-S)
     pub is_sequential: bool,
+    /// then the doer that runs the first round before those in front of it, which have asked for
+    /// their locks before: the one whose actions fail most often
+    pub leader: usize,
     /// by doer
     doers: Vec<Doer>,
     /// it is in a circle of waiting
@@ -128,6 +131,7 @@ impl<B> Flow<B> {
             visits: Vec::new(),
             halls: Vec::new(),
             is_sequential: false,
+            leader: 0,
             doers: Vec::new(),
             gives_way: AtomicBool::new(false),
             outcome: Outcome::Undone,
@@ -187,6 +191,17 @@ impl<B> Flow<B> {
         if self.is_sequential { Enqueue::Forwarded } else { self.enqueue }
     }
 
+    /// Whether a doer that holds its locks of a round lets the leader run before it does.
+    fn yields(&self, doer: usize, round: u32) -> bool {
+        self.is_sequential && round == 0 && doer < self.leader
+    }
+
+    /// The next of those who have yielded, from a doer on.
+    fn next_to_yield(&self, from: usize) -> Option<usize> {
+        let asks = |hall| self.visits[self.visits_in(0)].iter().any(|visit| visit.hall == hall);
+        (from..self.halls.len()).find(|&doer| self.yields(doer, 0) && asks(self.halls[doer]))
+    }
+
     /// Lists whom a round begins with, and how; how many shares that takes. `runs` tells whether a
     /// doer has something to run in it.
     pub fn list_starts(
@@ -215,10 +230,13 @@ impl<B> Flow<B> {
             }
         }
         if let Some(first) = all.first().filter(|_| self.enqueues() == Enqueue::Forwarded) {
-            let halls = self.halls.iter();
-            let asking = halls.filter(|&&hall| all.iter().any(|visit| visit.hall == hall)).count();
+            let asks = |doer: &usize| all.iter().any(|visit| visit.hall == self.halls[*doer]);
+            let asking = (0..self.halls.len()).filter(asks);
+            // Who yields has one share to ask with and one to run with.
+            let yielding = asking.clone().filter(|&doer| self.yields(doer, round)).count();
+            shares += yielding;
             let how = How::Ask(visits.start as u32);
-            starts.push(Start { hall: first.hall, shares: asking, how });
+            starts.push(Start { hall: first.hall, shares: asking.count() + yielding, how });
         }
         shares
     }
@@ -365,6 +383,9 @@ pub enum Message<B> {
     /// to a hall: lock in all datasets of this round that are there, each with a share, and run the
     /// round when all of that is held
     Lock(Shares<Flow<B>>, u32),
+    /// to a hall that has yielded: run the first round, then have the next one that has. Shares for
+    /// it and for those
+    Turn(Shares<Flow<B>>),
     /// to a hall: run this round
     Run(Share<Flow<B>>, u32),
     /// to a hall: it has ended

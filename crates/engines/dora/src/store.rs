@@ -5,14 +5,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use hotrow_base::pool::NONE;
+use hotrow_base::sync::Latch;
 use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::stay::Stay;
 use hotrow_engine::protection::{Alone, Planned};
 use hotrow_engine::schema::Schema;
+use hotrow_engine::statistics::LockKind;
 use hotrow_engine::waits::{Awaited, Party};
 use hotrow_flow::clerk::Clerk;
 use hotrow_flow::node::Address;
 use hotrow_flow::part::PartRunner;
+use hotrow_flow::slots::HeldSlot;
 use hotrow_log::position::Position;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::interpret::{self, NoHook};
@@ -57,7 +60,7 @@ impl Rows {
 
     /// Runs a call as a whole, which has all its locks.
     fn run_whole(&mut self, body: &Body, doer: usize) {
-        let Self { layout, runner, .. } = self;
+        let Self { layout, runner, crew, thread, .. } = self;
         let schema = &layout.world.schema;
         let outcome = &mut *body.call.outcome(doer).lock();
         let mut part = runner.begin();
@@ -67,6 +70,7 @@ impl Rows {
             let has_desk = desk.is_some();
             let frame = desk.as_mut().map_or(frame, |desk| &mut desk.frame);
             let ran = run_program(schema, scratch, body, frame);
+            lock_slots((crew, *thread), &body.slots[doer], scratch, 0);
             match ran {
                 Ok(()) if has_desk => {}
                 Ok(()) => {
@@ -87,13 +91,14 @@ impl Rows {
 
     /// Runs a doer's actions of a round.
     fn run_parts(&mut self, body: &Body, doer: usize, round: u32) {
-        let Self { layout, runner, .. } = self;
+        let Self { layout, runner, crew, thread, .. } = self;
         let (call, schema) = (&body.call, &layout.world.schema);
         let outcome = &mut *call.outcome(doer).lock();
         let mut part = body.parts[doer].lock().take().unwrap_or_else(|| runner.begin());
         let steps = call.schedule.of_owner(call.participants[doer].0, round);
         let ran = runner.run(schema, &mut part, |scratch, frame| {
-            let place = (&**schema, scratch, frame);
+            let before = scratch.changes();
+            let place = (&**schema, &mut *scratch, frame);
             // Asked before each action (4.2.4): of a call that has failed only what could have
             // failed earlier in the procedure is run, since that would be the error to tell.
             call.run_steps((steps, round, doer), place, outcome, |step, outcome| {
@@ -101,6 +106,7 @@ impl Rows {
                 let failed = body.failed();
                 failed == NONE || step.stops_at.is_some_and(|at| at < failed)
             });
+            lock_slots((crew, *thread), &body.slots[doer], scratch, before);
             body.note_failure(outcome.failed());
             outcome.fault.as_ref().map_or(Ok(()), |(fault, _)| Err(fault.stop))
         });
@@ -174,6 +180,9 @@ impl Store for Rows {
             Outcome::Committed(_) => self.runner.commit(schema, part),
             Outcome::Undone | Outcome::GaveWay => self.runner.undo(schema, part),
         }
+        if let Some(slots) = &self.crew.slots {
+            slots.release(&mut flow.body.slots[doer].lock());
+        }
     }
 
     fn first_hall(&self, dataset: u16) -> Address {
@@ -183,6 +192,22 @@ impl Store for Rows {
     fn note_move(&mut self, dataset: u16, to: Address) {
         self.layout.note_move(dataset, to);
     }
+}
+
+/// Locks the slots of rows that were put somewhere, or taken away, behind the first changes
+/// (4.2.1).
+fn lock_slots(
+    (crew, thread): (&Crew, u16),
+    held: &Latch<Vec<HeldSlot>>,
+    scratch: &Scratch,
+    changes: usize,
+) {
+    let Some(slots) = &crew.slots else { return };
+    let held = &mut *held.lock();
+    let before = held.len();
+    scratch.slots_since(changes).for_each(|(table, row)| slots.lock(table, row.bits(), held));
+    let locks = &crew.roster.books_of(thread).locks;
+    locks[LockKind::Row as usize].add((held.len() - before) as u64);
 }
 
 fn run_program(

@@ -198,6 +198,7 @@ impl Member for Thread {
     fn keep_house(&mut self) {
         let books = self.crew.roster.books_of(self.number);
         books.messages.add(self.exchange.take_sent());
+        self.crew.tallies.of(self.number.into()).queued.set(self.hall.queued() as u64);
         self.watch.publish(books);
         self.schema.reclaim(self.id);
         if self.crew.settings.rebalances {

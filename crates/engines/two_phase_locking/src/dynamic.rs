@@ -22,7 +22,7 @@ use hotrow_engine::lock_mode::{Mode, Strength};
 use hotrow_engine::protection::Protection;
 use hotrow_engine::schema::{Schema, SharedSchema};
 use hotrow_engine::source::Bell;
-use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_engine::statistics::{Activity, LockKind, Stopwatch};
 use hotrow_engine::waits::Party;
 use hotrow_engine::worker::{Call, Runner};
 use hotrow_log::position::Position;
@@ -34,6 +34,7 @@ use crate::held::Held;
 use crate::intents::{Coarse, Private, TableLocks};
 use crate::key_range::{LockKeys, Ranges};
 use crate::lock_table::{Acquired, LockTable, Owner, Standing};
+use crate::options::Locks;
 use crate::pipeline::{Pipeline, Release};
 use hotrow_engine::back_off::BackOff;
 
@@ -46,6 +47,8 @@ pub(crate) struct Locking {
     pub(crate) held: Held,
     /// locks that were held when the transaction began, by a flush pipeline
     kept: usize,
+    /// and those on tables
+    kept_coarse: usize,
     /// what is not free is refused, in place of waiting for it
     pub(crate) hurries: bool,
     /// what may become of keys that are read; for sessions that lock keys
@@ -94,7 +97,8 @@ impl Locking {
         let table = Arc::clone(tables.finer());
         let owner = table.owner(number, Standing::Dynamic);
         let (coarse, held) = (Private::default(), Held::default());
-        Self { table, tables, coarse, owner, held, kept: 0, hurries: false, foresight: None }
+        let (kept, kept_coarse, hurries, foresight) = (0, 0, false, None);
+        Self { table, tables, coarse, owner, held, kept, kept_coarse, hurries, foresight }
     }
 
     /// Begins a transaction, or another attempt of one; see [`LockTable::begin`].
@@ -102,6 +106,13 @@ impl Locking {
         self.table.begin(&mut self.owner, age);
         self.table.set_party(&self.owner, party);
         self.kept = self.held.len();
+        self.kept_coarse = self.coarse.len();
+    }
+
+    /// Counts the locks that the transaction has come to (dora.txt 5.3).
+    fn count_locks(&self, watch: &mut Stopwatch) {
+        watch.note_locks(LockKind::Row, self.held.len() - self.kept);
+        watch.note_locks(LockKind::HigherLevel, self.coarse.len() - self.kept_coarse);
     }
 
     /// See [`Owner::met`].
@@ -272,6 +283,7 @@ pub struct DynamicRunner {
     /// of the call at hand
     age: u64,
     ranges: Ranges,
+    locks: Locks,
     pipeline: Pipeline,
 }
 
@@ -279,7 +291,7 @@ impl DynamicRunner {
     /// The runner of worker thread `number`. `started` is the same for all workers.
     pub fn new(
         tables: Arc<TableLocks>,
-        (ranges, release): (Ranges, Release),
+        (ranges, release, locks): (Ranges, Release, Locks),
         started: Ticks,
         number: usize,
         committer: Committer,
@@ -293,6 +305,7 @@ impl DynamicRunner {
             started,
             age: 1,
             ranges,
+            locks,
             pipeline,
         }
     }
@@ -303,16 +316,31 @@ impl DynamicRunner {
         call: &mut Call,
         watch: &mut Stopwatch,
     ) -> Result<Commit, Stop> {
+        let ran = match self.locks {
+            Locks::Needed => self.execute_locking::<false>(schema, call, watch),
+            Locks::All => self.execute_locking::<true>(schema, call, watch),
+        };
+        self.locking.count_locks(watch);
+        ran
+    }
+
+    /// `ALL`: in every table.
+    fn execute_locking<const ALL: bool>(
+        &mut self,
+        schema: &Schema,
+        call: &mut Call,
+        watch: &mut Stopwatch,
+    ) -> Result<Commit, Stop> {
         let Self { locking, scratch, committer, .. } = self;
         locking.begin(self.age, Party::Procedure(call.invocation.procedure));
         self.pipeline.follow(locking);
         match self.ranges {
             Ranges::Granules => {
-                let access = InPlace::new(schema, scratch, LockNow::<false> { locking, watch });
+                let access = InPlace::new(schema, scratch, LockNow::<ALL> { locking, watch });
                 run(committer, access, call, |protection| protection.locking.met())
             }
             ranges => {
-                let protection = LockKeys::<false, false>::new(locking, watch, ranges);
+                let protection = LockKeys::<ALL, false>::new(locking, watch, ranges);
                 let access = InPlace::new(schema, scratch, protection);
                 run(committer, access, call, LockKeys::met)
             }

@@ -113,6 +113,11 @@ impl Private {
         self.held.is_empty()
     }
 
+    /// How many locks are held.
+    pub fn len(&self) -> usize {
+        self.held.len()
+    }
+
     /// The mode in which something is held.
     #[inline]
     fn mode(&self, on: Coarse) -> Option<Mode> {

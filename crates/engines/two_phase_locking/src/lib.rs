@@ -125,7 +125,7 @@ fn start(
             let tables = Arc::clone(&tables);
             DynamicRunner::new(
                 tables,
-                (settings.ranges, settings.release),
+                (settings.ranges, settings.release, settings.locks),
                 started,
                 number,
                 committer,

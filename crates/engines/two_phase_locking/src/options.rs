@@ -50,6 +50,17 @@ impl Order {
     }
 }
 
+/// What dynamic calls lock.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Locks {
+    /// what some procedure that there is may conflict on
+    #[default]
+    Needed,
+    /// every row that is touched, and its table before it: as an engine does that knows of no
+    /// procedures, which is what dora.txt compares with
+    All,
+}
+
 /// All settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
@@ -70,6 +81,8 @@ pub struct Settings {
     pub intents: Form,
     /// which locks of dynamic calls go before the log is durable
     pub release: Release,
+    /// what dynamic calls lock
+    pub locks: Locks,
 }
 
 impl Default for Settings {
@@ -84,14 +97,15 @@ impl Default for Settings {
             ranges: Ranges::Orthogonal,
             intents: Form::default(),
             release: Release::default(),
+            locks: Locks::default(),
         }
     }
 }
 
 const KNOWN: Known = Known {
     engine: NAME,
-    names: "acquisition, digest, heat_ms, intents, last_use, order, ranges, release, time_out_ms, \
-            victim, waiting",
+    names: "acquisition, digest, heat_ms, intents, last_use, locks, order, ranges, release, \
+            time_out_ms, victim, waiting",
 };
 const PERIODS: &str = "a whole number from 0 to 60000";
 const ACQUISITIONS: &str =
@@ -112,6 +126,7 @@ impl Settings {
                 "digest" => choose(&mut read.deadlocks.digest, value, DIGESTS),
                 "ranges" => choose(&mut read.ranges, value, RANGES),
                 "intents" => choose(&mut read.intents, value, INTENTS),
+                "locks" => choose(&mut read.locks, value, LOCKS),
                 "release" => choose(&mut read.release, value, RELEASES),
                 "waiting" => choose(&mut read.deadlocks.waiting, value, WAITINGS),
                 "order" => choose(&mut read.order, value, ORDERS),
@@ -129,6 +144,11 @@ impl Settings {
             let known = "all; the others need an acquisition that is not ordered, since who keeps \
                          locks and asks for more asks in no order";
             return Err(KNOWN.refused(settings, "release", known));
+        }
+        if read.acquisition == Acquisition::Ordered && read.locks != Locks::Needed {
+            let known = "needed; all needs an acquisition that is not ordered, since calls are \
+                         planned by the procedures there are";
+            return Err(KNOWN.refused(settings, "locks", known));
         }
         Ok(read)
     }
@@ -178,6 +198,7 @@ const RELEASES: Choices<Release> = (
     ],
     "none, shared, all, all-untagged",
 );
+const LOCKS: Choices<Locks> = (&[("needed", Locks::Needed), ("all", Locks::All)], "needed, all");
 const WAITINGS: Choices<Waiting> = (
     &[
         ("spin", Waiting::Spin),

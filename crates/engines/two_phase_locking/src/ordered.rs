@@ -35,7 +35,7 @@ use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::{Commit, Committer};
 use hotrow_engine::schema::{Schema, SharedSchema};
 use hotrow_engine::source::Bell;
-use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_engine::statistics::{Activity, LockKind, Stopwatch};
 use hotrow_engine::waits::Party;
 use hotrow_engine::worker::{Call, Runner};
 use hotrow_transaction::bytecode::Program;
@@ -128,6 +128,10 @@ impl OrderedRunner {
             _ => None,
         };
         self.locking.release_all(next);
+        let footprint = call.plan.footprint();
+        let tables = footprint.tables().count();
+        watch.note_locks(LockKind::Row, footprint.granules().len() - tables);
+        watch.note_locks(LockKind::HigherLevel, tables);
         ran
     }
 }

@@ -5,9 +5,9 @@ use hotrow_transaction::invocation::Invocation;
 use rand::rngs::SmallRng;
 
 use super::{
-    Choice, DELETE_CALL_FORWARDING, GET_ACCESS_DATA, GET_NEW_DESTINATION, GET_SUBSCRIBER_DATA,
-    INSERT_CALL_FORWARDING, PROCEDURES, Place, START_TIMES, TYPES, TatpParameters, UPDATE_LOCATION,
-    UPDATE_SUBSCRIBER_DATA, write_number,
+    Choice, DELETE_CALL_FORWARDING, DIGITS, GET_ACCESS_DATA, GET_NEW_DESTINATION,
+    GET_SUBSCRIBER_DATA, INSERT_CALL_FORWARDING, KINDS, PROBE_SUBSCRIBERS, PROCEDURES, Place,
+    START_TIMES, TYPES, TatpParameters, UPDATE_LOCATION, UPDATE_SUBSCRIBER_DATA, write_number,
 };
 use crate::random::{stream, string, uniform};
 use crate::workload::{Generator, Resolve, Share, TransactionKind};
@@ -16,11 +16,14 @@ use crate::workload::{Generator, Resolve, Share, TransactionKind};
 pub(super) struct Client {
     subscribers: u64,
     /// percent of each kind
-    shares: [u64; 7],
+    shares: [u64; KINDS.len()],
     /// what the choice of a subscriber is spread by; none: all alike
     spread: Option<u64>,
     /// by kind
-    procedures: [ProcedureId; 7],
+    procedures: [ProcedureId; KINDS.len()],
+    /// subscribers that a call probes
+    probes: usize,
+    probed: Vec<i64>,
     rng: SmallRng,
     text: Vec<u8>,
 }
@@ -43,6 +46,8 @@ impl Client {
             shares: parameters.mix.shares(),
             spread: (parameters.choice == Choice::Nonuniform).then_some(spread),
             procedures: PROCEDURES.map(resolve),
+            probes: parameters.probes as usize,
+            probed: Vec::new(),
             rng: stream(seed, Place::Client as u64, worker.index.into()),
             text: Vec::new(),
         }
@@ -75,6 +80,20 @@ impl Client {
         unreachable!("shares add up to 100")
     }
 
+    /// The numbers of some subscribers, ascending, so that who locks them one by one meets others
+    /// in one order.
+    fn write_probes(&mut self, s_id: i64) {
+        self.probed.clear();
+        self.probed.push(s_id);
+        while self.probed.len() < self.probes {
+            let another = self.subscriber();
+            self.probed.push(another);
+        }
+        self.probed.sort_unstable();
+        self.text.clear();
+        self.probed.iter().for_each(|&s_id| write_number(s_id, &mut self.text));
+    }
+
     fn start_time(&mut self) -> i64 {
         START_TIMES[self.any(0, START_TIMES.len() as u64 - 1) as usize]
     }
@@ -93,10 +112,15 @@ impl Generator for Client {
                 write_number(s_id, &mut self.text);
                 arguments.push_bytes(&self.text);
             }
+            PROBE_SUBSCRIBERS => {
+                self.write_probes(s_id);
+                arguments.push_bytes_array(self.text.chunks(DIGITS));
+            }
             _ => arguments.push_int(s_id),
         }
         match kind {
             GET_SUBSCRIBER_DATA => {}
+            PROBE_SUBSCRIBERS => arguments.push_int(self.any(0, 1)),
             GET_NEW_DESTINATION => {
                 arguments.push_int(self.any(1, TYPES));
                 arguments.push_int(self.start_time());

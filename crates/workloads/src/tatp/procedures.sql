@@ -103,3 +103,15 @@ BEGIN
     END IF;
 END;
 $$;
+
+-- Not of the specification: changes subscribers whom it finds by their numbers (dora.txt 5.5).
+CREATE PROCEDURE tatp_probe_subscribers(p_sub_nbrs varchar(15)[], p_bit smallint)
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_sub_nbr varchar(15);
+BEGIN
+    FOREACH v_sub_nbr IN ARRAY p_sub_nbrs LOOP
+        UPDATE subscriber SET bit_1 = p_bit WHERE sub_nbr = v_sub_nbr;
+    END LOOP;
+END;
+$$;

@@ -5,7 +5,7 @@ use crate::check::Finding;
 use crate::tests::{Population, calls};
 
 fn tatp(subscribers: u32, choice: Choice) -> Tatp {
-    Tatp { parameters: TatpParameters { subscribers, choice, mix: Mix::Full } }
+    Tatp { parameters: TatpParameters { subscribers, choice, ..TatpParameters::default() } }
 }
 
 #[test]
@@ -51,6 +51,18 @@ fn some_subscribers_are_asked_for_more_often() {
     };
     assert!(most(Choice::Uniform) < 0.004, "{}", most(Choice::Uniform));
     assert!(most(Choice::Nonuniform) > 0.004, "{}", most(Choice::Nonuniform));
+}
+
+#[test]
+fn as_many_are_probed_as_was_asked_for() {
+    for probes in [1, 10, 100] {
+        let mut workload = tatp(1_000, Choice::Nonuniform);
+        (workload.parameters.mix, workload.parameters.probes) = (Mix::ProbeSubscribers, probes);
+        for (kind, call) in calls(&workload, Share::WHOLE, 9, 50) {
+            assert_eq!(kind, PROBE_SUBSCRIBERS);
+            assert_eq!(call.1[0].as_range().len, probes);
+        }
+    }
 }
 
 /// What the checks say of a population that something was done to.

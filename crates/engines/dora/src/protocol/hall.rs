@@ -102,6 +102,7 @@ impl<B> Visitor for Asker<B> {
 enum Work<B> {
     Ask(Shares<Flow<B>>, u32),
     Lock(Shares<Flow<B>>, u32),
+    Turn(Shares<Flow<B>>),
     Run(Share<Flow<B>>, u32),
 }
 
@@ -196,11 +197,17 @@ impl<S: Store> Hall<S> {
         &self.asked
     }
 
+    /// What is to be done here and has not begun.
+    pub fn queued(&self) -> usize {
+        self.incoming.len() + self.granted.len()
+    }
+
     /// Takes a message.
     pub fn take(&mut self, message: Message<S::Body>, ports: &mut impl Outside<S::Body>) {
         match message {
             Message::Ask(shares, visit) => self.incoming.push_back(Work::Ask(shares, visit)),
             Message::Lock(shares, round) => self.incoming.push_back(Work::Lock(shares, round)),
+            Message::Turn(shares) => self.incoming.push_back(Work::Turn(shares)),
             Message::Run(flow, round) => self.incoming.push_back(Work::Run(flow, round)),
             Message::End(flow) => self.end(flow, ports),
             Message::Visit(asker) => {
@@ -236,6 +243,14 @@ impl<S: Store> Hall<S> {
         match self.incoming.pop_front() {
             None => return false,
             Some(Work::Run(flow, round)) => self.run(flow, round, ports),
+            Some(Work::Turn(mut others)) => {
+                let flow = others.next().expect("there is one for each that has yielded");
+                match !flow.gives_way() && self.run_before_others(&flow, 0, ports) {
+                    true => Self::give_turn(&flow, others, flow.doer(self.own) + 1, ports),
+                    false => drop(others), // they have nothing to do with it
+                }
+                self.finish(flow, 0, ports);
+            }
             Some(Work::Ask(mut shares, visit)) => {
                 let flow = shares.next().expect("there is one for each of its halls");
                 self.doer(&flow).reach();
@@ -394,16 +409,27 @@ impl<S: Store> Hall<S> {
             Self::hand_on(&flow, others, visit, ports);
             return self.run(flow, round, ports);
         }
-        ports.spend(Section::Run);
-        self.store.run(&flow, doer, round);
-        match self.store.has_failed(&flow) {
-            true => drop(others), // they have nothing to do with it
-            false => Self::hand_on(&flow, others, visit, ports),
+        match flow.yields(doer, round) || self.run_before_others(&flow, round, ports) {
+            true => Self::hand_on(&flow, others, visit, ports),
+            false => drop(others), // they have nothing to do with it
         }
         self.finish(flow, round, ports);
     }
 
-    /// Has the next hall go on with a request behind a visit, if there is one in the round.
+    /// Runs a round of a call whose halls run it one after the other; whether the next one shall.
+    fn run_before_others(
+        &mut self,
+        flow: &Flow<S::Body>,
+        round: u32,
+        ports: &mut impl Outside<S::Body>,
+    ) -> bool {
+        ports.spend(Section::Run);
+        self.store.run(flow, flow.doer(self.own), round);
+        !self.store.has_failed(flow)
+    }
+
+    /// Has the next hall go on with a request behind a visit, if there is one in the round. Behind
+    /// the last one it is the turn of those that have yielded.
     fn hand_on(
         flow: &Flow<S::Body>,
         others: Shares<Flow<S::Body>>,
@@ -411,8 +437,22 @@ impl<S: Store> Hall<S> {
         ports: &mut impl Outside<S::Body>,
     ) {
         let round = flow.visits[visit].round;
-        if let Some(next) = flow.visits.get(visit + 1).filter(|next| next.round == round) {
-            ports.send(next.hall, Message::Ask(others, visit as u32 + 1));
+        match flow.visits.get(visit + 1).filter(|next| next.round == round) {
+            Some(next) => ports.send(next.hall, Message::Ask(others, visit as u32 + 1)),
+            None if round == 0 => Self::give_turn(flow, others, 0, ports),
+            None => {}
+        }
+    }
+
+    /// Has the next hall run the first round that has yielded, from a doer on, if there is one.
+    fn give_turn(
+        flow: &Flow<S::Body>,
+        others: Shares<Flow<S::Body>>,
+        from: usize,
+        ports: &mut impl Outside<S::Body>,
+    ) {
+        if let Some(next) = flow.next_to_yield(from) {
+            ports.send(flow.halls[next], Message::Turn(others));
         }
     }
 

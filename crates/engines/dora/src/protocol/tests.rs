@@ -37,6 +37,8 @@ enum Fault {
     LocksLeftBehind,
     /// a rendezvous point does not wait for one of the halls that run a round behind the first
     OneShort,
+    /// a hall that has let another one run first does not get its turn
+    TurnLost,
     /// circles are not looked for
     NobodyLooks,
 }
@@ -93,6 +95,8 @@ struct Toy {
     /// the op that fails
     fails: Option<usize>,
     failed: AtomicBool,
+    /// by doer, a bit each: it has run the first round
+    ran: AtomicU32,
     /// by op: what was read
     read: Vec<Latch<Option<i64>>>,
     /// by doer
@@ -175,8 +179,14 @@ impl Store for Data {
 
     fn run(&mut self, flow: &Flow<Toy>, doer: usize, round: u32) {
         assert_eq!(flow.halls[doer], self.hall);
-        let is_in_vain = flow.is_sequential && round == 0 && self.has_failed(flow);
-        assert!(!is_in_vain, "nobody runs behind one that has failed");
+        let is_first = flow.is_sequential && round == 0;
+        assert!(!is_first || !self.has_failed(flow), "nobody runs behind one that has failed");
+        let ran = flow.body.ran.fetch_or(1 << doer, Ordering::Relaxed);
+        // Who asks for nothing in the round runs beside those that do.
+        let asks = |hall| flow.visits.iter().any(|v| (v.round, v.hall) == (0, hall));
+        let leader = flow.halls[flow.leader];
+        let is_behind = is_first && doer != flow.leader && asks(self.hall) && asks(leader);
+        assert!(!is_behind || ran >> flow.leader & 1 == 1, "the leader comes first");
         for (at, op) in flow.body.ops.iter().enumerate() {
             if !flow.body.whole && op.round == round && flow.body.hall(op.key) == self.hall {
                 self.op(flow, doer, at);
@@ -248,6 +258,8 @@ struct Wanted {
     whole: bool,
     takes_datasets: bool,
     is_sequential: bool,
+    /// of its halls, which leads if they run one after the other
+    leader: usize,
     fails: Option<usize>,
 }
 
@@ -273,6 +285,7 @@ impl Home {
             takes_datasets: random.random_range(0..8) == 0,
             fails: (random.random_range(0..5) == 0).then(|| random.random_range(0..ops.len())),
             is_sequential: self.mode.sequential && random.random_range(0..3) == 0,
+            leader: random.random_range(0..usize::from(HALLS)),
             ops,
         };
         if self.mode.moves && self.random.random_range(0..4) == 0 {
@@ -300,6 +313,7 @@ impl Home {
                 whole: wanted.whole,
                 fails: wanted.fails,
                 failed: AtomicBool::new(false),
+                ran: AtomicU32::new(0),
                 read: ops.iter().map(|_| Latch::default()).collect(),
                 undo: (0..HALLS).map(|_| Latch::default()).collect(),
                 met: (0..HALLS).map(|_| Latch::default()).collect(),
@@ -312,6 +326,13 @@ impl Home {
         flow.halls = places.iter().map(|&(_, hall, ..)| hall).collect();
         flow.halls.sort_unstable();
         flow.halls.dedup();
+        let asks = |&doer: &usize| {
+            places.iter().any(|&(round, hall, ..)| round == 0 && hall == flow.halls[doer])
+        };
+        flow.leader = Some(wanted.leader)
+            .filter(|&leader| leader < flow.halls.len())
+            .filter(asks)
+            .unwrap_or(0);
         if self.fault == Some(Fault::LockForgotten) && places.len() > 1 {
             let (.., hall, last, _) = places[places.len() - 1];
             if places.iter().any(|&(_, other, key, _)| other == hall && key != last) {
@@ -390,6 +411,7 @@ fn tampered(fault: Option<Fault>, message: Message<Toy>) -> Option<Message<Toy>>
             drop(share);
             None
         }
+        (Some(Fault::TurnLost), Message::Turn(_)) => None,
         (_, message) => Some(message),
     }
 }
@@ -566,6 +588,7 @@ fn each_fault_is_found() {
         (Fault::MetForgotten, LATCHED),
         (Fault::OneShort, FORWARDED),
         (Fault::OneShort, BY_PHASE),
+        (Fault::TurnLost, FORWARDED),
         (Fault::LocksLeftBehind, MODES[5]),
         (Fault::NobodyLooks, BY_PHASE),
     ];

@@ -66,9 +66,10 @@ fn other_settings_are_refused_with_what_there_is() {
             .to_owned())
     );
     assert_eq!(
-        read(&[("locks", "none")]),
-        Err("engine two_phase_locking has no setting \"locks\"; it has: acquisition, digest, \
-             heat_ms, intents, last_use, order, ranges, release, time_out_ms, victim, waiting"
+        read(&[("queues", "none")]),
+        Err("engine two_phase_locking has no setting \"queues\"; it has: acquisition, digest, \
+             heat_ms, intents, last_use, locks, order, ranges, release, time_out_ms, victim, \
+             waiting"
             .to_owned())
     );
     for (setting, value) in
@@ -82,6 +83,10 @@ fn other_settings_are_refused_with_what_there_is() {
 fn settings_that_do_not_go_together_are_refused() {
     let kept = read(&[("acquisition", "ordered"), ("release", "none")]);
     assert!(kept.is_err_and(|error| error.contains("not ordered")));
+    let all = read(&[("acquisition", "ordered"), ("locks", "all")]);
+    assert!(all.is_err_and(|error| error.contains("not ordered")));
+    let all = read(&[("acquisition", "no-wait"), ("locks", "all")]).unwrap();
+    assert_eq!(all.locks, Locks::All);
 }
 
 #[test]
