@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use hotrow_engine::contract::OptionError;
 use hotrow_engine::settings::{Choices, Known, choose, number};
+use hotrow_engine::statistics::LockTiming;
 use hotrow_flow::deadlock::sets::Digest;
 
 use crate::NAME;
@@ -70,6 +71,8 @@ pub struct Settings {
     pub intents: Form,
     /// which locks of dynamic calls go before the log is durable
     pub release: Release,
+    /// where time goes that calls spend on taking locks while they run
+    pub timing: LockTiming,
 }
 
 impl Default for Settings {
@@ -84,6 +87,7 @@ impl Default for Settings {
             ranges: Ranges::Orthogonal,
             intents: Form::default(),
             release: Release::default(),
+            timing: LockTiming::default(),
         }
     }
 }
@@ -91,7 +95,7 @@ impl Default for Settings {
 const KNOWN: Known = Known {
     engine: NAME,
     names: "acquisition, digest, heat_ms, intents, last_use, order, ranges, release, time_out_ms, \
-            victim, waiting",
+            timing, victim, waiting",
 };
 const PERIODS: &str = "a whole number from 0 to 60000";
 const ACQUISITIONS: &str =
@@ -117,6 +121,7 @@ impl Settings {
                 "order" => choose(&mut read.order, value, ORDERS),
                 "last_use" => choose(&mut read.releases_at_last_use, value, LAST_USES),
                 "heat_ms" => read.heat(value),
+                "timing" => choose(&mut read.timing, value, TIMINGS),
                 "victim" => choose(&mut read.deadlocks.victim, value, VICTIMS),
                 "time_out_ms" => read.time_out(value),
                 _ => return None,
@@ -187,6 +192,8 @@ const WAITINGS: Choices<Waiting> = (
     ],
     "spin, yield, sleep, back-off",
 );
+const TIMINGS: Choices<LockTiming> =
+    (&[("calls", LockTiming::Calls), ("locks", LockTiming::Locks)], "calls, locks");
 const LAST_USES: Choices<bool> = (&[("keep", false), ("release", true)], "keep, release");
 const ORDERS: Choices<Order> = (
     &[("identity", Order::Identity), ("hot-last", Order::HotLast), ("drawn", Order::Drawn)],

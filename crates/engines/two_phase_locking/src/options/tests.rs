@@ -58,6 +58,12 @@ fn settings_choose_what_is_held_of_indexes() {
 }
 
 #[test]
+fn settings_choose_what_is_timed() {
+    assert_eq!(read(&[]).unwrap().timing, LockTiming::Calls);
+    assert_eq!(read(&[("timing", "locks")]).unwrap().timing, LockTiming::Locks);
+}
+
+#[test]
 fn other_settings_are_refused_with_what_there_is() {
     assert_eq!(
         read(&[("acquisition", "hope")]),
@@ -68,7 +74,8 @@ fn other_settings_are_refused_with_what_there_is() {
     assert_eq!(
         read(&[("locks", "none")]),
         Err("engine two_phase_locking has no setting \"locks\"; it has: acquisition, digest, \
-             heat_ms, intents, last_use, order, ranges, release, time_out_ms, victim, waiting"
+             heat_ms, intents, last_use, order, ranges, release, time_out_ms, timing, victim, \
+             waiting"
             .to_owned())
     );
     for (setting, value) in
