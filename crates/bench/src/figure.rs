@@ -65,6 +65,9 @@ pub struct Figure {
     /// its parameters
     #[serde(default)]
     pub set: BTreeMap<String, Setting>,
+    /// a run takes so many seconds at least, whatever is asked for: what is measured takes time
+    #[serde(default)]
+    pub seconds_min: f64,
     /// parameters that the size multiplies
     #[serde(default)]
     pub scaled: Vec<String>,

@@ -310,8 +310,8 @@ impl DynamicRunner {
         number: usize,
         committer: Committer,
     ) -> Self {
-        let Settings { ranges, release, timing, .. } = *settings;
-        let pipeline = Pipeline::new(release, tables.policy(), &committer);
+        let Settings { ranges, release, pipeline_max, timing, .. } = *settings;
+        let pipeline = Pipeline::new((release, pipeline_max), tables.policy(), &committer);
         Self {
             locking: Locking::new(tables, number),
             scratch: Scratch::new(committer.worker()),

@@ -71,6 +71,9 @@ pub struct Settings {
     pub intents: Form,
     /// which locks of dynamic calls go before the log is durable
     pub release: Release,
+    /// transactions of a flush pipeline at most, whose locks go together: for those that do not go
+    /// before the log is durable
+    pub pipeline_max: u64,
     /// where time goes that calls spend on taking locks while they run
     pub timing: LockTiming,
 }
@@ -87,6 +90,7 @@ impl Default for Settings {
             ranges: Ranges::Orthogonal,
             intents: Form::default(),
             release: Release::default(),
+            pipeline_max: PIPELINE_MAX,
             timing: LockTiming::default(),
         }
     }
@@ -94,9 +98,12 @@ impl Default for Settings {
 
 const KNOWN: Known = Known {
     engine: NAME,
-    names: "acquisition, digest, heat_ms, intents, last_use, order, ranges, release, time_out_ms, \
-            timing, victim, waiting",
+    names: "acquisition, digest, heat_ms, intents, last_use, order, pipeline_max, ranges, release, \
+            time_out_ms, timing, victim, waiting",
 };
+/// As in locking.txt 6.3.
+const PIPELINE_MAX: u64 = 100_000;
+const PIPELINES: &str = "a whole number from 1 to 1000000000";
 const PERIODS: &str = "a whole number from 0 to 60000";
 const ACQUISITIONS: &str =
     "ordered, no-wait, wait-die, wound-wait, wait-for-graph, dreadlocks, time-out";
@@ -122,6 +129,7 @@ impl Settings {
                 "last_use" => choose(&mut read.releases_at_last_use, value, LAST_USES),
                 "heat_ms" => read.heat(value),
                 "timing" => choose(&mut read.timing, value, TIMINGS),
+                "pipeline_max" => read.pipeline(value),
                 "victim" => choose(&mut read.deadlocks.victim, value, VICTIMS),
                 "time_out_ms" => read.time_out(value),
                 _ => return None,
@@ -159,6 +167,11 @@ impl Settings {
 
     fn heat(&mut self, value: &str) -> Result<(), &'static str> {
         self.heat = Duration::from_millis(number(value, (0..=60_000, PERIODS))?);
+        Ok(())
+    }
+
+    fn pipeline(&mut self, value: &str) -> Result<(), &'static str> {
+        self.pipeline_max = number(value, (1..=1_000_000_000, PIPELINES))?;
         Ok(())
     }
 
