@@ -4,6 +4,7 @@
 //!              profile; which thread does what is its engine's business
 
 mod background;
+mod nodes;
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -13,6 +14,7 @@ use std::io;
 use crate::panics;
 
 pub use background::{BackgroundThread, News};
+pub use nodes::Nodes;
 pub use std::thread::{JoinHandle, Scope, ScopedJoinHandle, scope, sleep, yield_now};
 
 /// How a thread is started.
@@ -74,6 +76,17 @@ impl Team {
     /// Whether each thread has a core of its own.
     pub fn is_pinned(&self) -> bool {
         self.cores.is_some()
+    }
+
+    /// By thread, the memory node of its core; all the same where threads are not pinned.
+    pub fn nodes(&self, threads: usize) -> Vec<u16> {
+        match &self.cores {
+            Some(cores) => {
+                let nodes = Nodes::of_machine();
+                cores[..threads].iter().map(|core| nodes.of_core(*core)).collect()
+            }
+            None => vec![0; threads],
+        }
     }
 
     /// Starts thread `number`. Panics if the system has no room for another one.

@@ -67,6 +67,9 @@ pub struct Figure {
     /// its parameters
     #[serde(default)]
     pub set: BTreeMap<String, Setting>,
+    /// a run takes so many seconds at least, whatever is asked for: what is measured takes time
+    #[serde(default)]
+    pub seconds_min: f64,
     /// parameters that the size multiplies
     #[serde(default)]
     pub scaled: Vec<String>,
@@ -274,24 +277,27 @@ pub enum Metric {
     /// requests for locks that had to wait, per thousand commits
     #[serde(rename = "waits")]
     Waits,
-    /// percent of the threads' time spent on executing procedures
+    /// percent of the time of threads that run calls spent on executing procedures
     #[serde(rename = "executing")]
     Executing,
-    /// percent of the threads' time spent on planning calls
+    /// percent of their time spent on planning calls
     #[serde(rename = "planning")]
     Planning,
-    /// percent of the threads' time spent on taking and releasing locks
+    /// percent of their time spent on taking and releasing locks
     #[serde(rename = "locking")]
     Locking,
-    /// percent of the threads' time spent on waiting for locks
+    /// percent of their time spent on waiting for locks
     #[serde(rename = "waiting")]
     Waiting,
-    /// percent of the threads' time spent on writing to the log's buffers, and on replies
+    /// percent of their time spent on writing to the log's buffers, and on replies
     #[serde(rename = "logging")]
     Logging,
-    /// percent of the threads' time in which they had nothing to do
+    /// percent of their time in which they had nothing to do
     #[serde(rename = "idle")]
     Idle,
+    /// percent of the time of lock threads in which they had something to do
+    #[serde(rename = "lock threads")]
+    LockThreads,
     /// seconds that were measured
     #[serde(rename = "seconds")]
     Seconds,
@@ -337,6 +343,9 @@ impl Metric {
             Self::Waiting => 100.0 * run.time_breakdown.wait,
             Self::Logging => 100.0 * run.time_breakdown.log,
             Self::Idle => 100.0 * run.time_breakdown.idle,
+            Self::LockThreads => {
+                run.lock_threads.map_or(f64::NAN, |time| 100.0 * (1.0 - time.idle))
+            }
             Self::Seconds => run.seconds,
             Self::Model => run.expected_per_s.unwrap_or(f64::NAN),
             Self::OfModel => {
@@ -378,6 +387,7 @@ impl fmt::Display for Metric {
             Self::Waiting => "percent of time waiting",
             Self::Logging => "percent of time logging",
             Self::Idle => "percent of time idle",
+            Self::LockThreads => "percent of lock threads' time busy",
             Self::Seconds => "seconds",
             Self::Model => "calls per second that the model expects",
             Self::OfModel => "calls per second in percent of the model's",

@@ -78,8 +78,12 @@ pub struct RunReport {
     pub expected_per_s: Option<f64>,
     /// of committed calls, from fetch to commit; with clients, as they see it
     pub latency_us: LatencyReport,
-    /// what the threads spent their time on
+    /// what threads that run calls spent their time on; of a server over the wire, all threads,
+    /// since it does not tell them apart
     pub time_breakdown: TimeBreakdown,
+    /// what lock threads spent theirs on; none where no thread locks for others
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock_threads: Option<TimeBreakdown>,
     /// what must hold, and whether it does
     pub checks: Vec<CheckReport>,
     /// what the data takes, after the run
@@ -271,8 +275,19 @@ pub struct TimeBreakdown {
 }
 
 impl TimeBreakdown {
+    /// Of the threads that run calls.
+    pub(crate) fn of_execution(part: &Statistics) -> Self {
+        Self::of_nanos(part.execution_nanos())
+    }
+
+    /// Of lock threads, where there are any.
+    pub(crate) fn of_lock_threads(part: &Statistics) -> Option<Self> {
+        let nanos = part.lock_thread_nanos;
+        nanos.iter().any(|nanos| *nanos > 0).then(|| Self::of_nanos(nanos))
+    }
+
     /// From sums of nanoseconds by activity.
-    pub(crate) fn of_nanos(nanos: [u64; 6]) -> Self {
+    fn of_nanos(nanos: [u64; 6]) -> Self {
         let all = nanos.iter().sum::<u64>().max(1) as f64;
         let share = |activity: Activity| nanos[activity as usize] as f64 / all;
         Self {
@@ -389,6 +404,9 @@ pub(crate) fn difference(later: &Statistics, earlier: &Statistics) -> Statistics
         *sum -= before;
     }
     for (sum, before) in between.nanos.iter_mut().zip(&earlier.nanos) {
+        *sum -= before;
+    }
+    for (sum, before) in between.lock_thread_nanos.iter_mut().zip(&earlier.lock_thread_nanos) {
         *sum -= before;
     }
     between

@@ -95,6 +95,13 @@ impl CallTime {
 #[derive(Clone, Copy, Debug)]
 pub struct Reading([u64; 6]);
 
+impl Reading {
+    /// Ticks of an activity since the stopwatch was last published.
+    pub fn of(&self, activity: Activity) -> u64 {
+        self.0[activity as usize]
+    }
+}
+
 /// One worker's books. One writer.
 #[derive(Debug, Default)]
 pub struct WorkerBooks {
@@ -120,6 +127,9 @@ pub struct WorkerBooks {
     pub locks: [Counter; LockKind::ALL.len()],
     /// nanoseconds by [`Activity`]
     pub nanos: [Counter; 6],
+    /// those of `nanos` that the thread spent as a lock thread: one that takes and releases locks
+    /// for the threads that run calls
+    pub lock_thread_nanos: [Counter; 6],
 }
 
 /// The sum over workers.
@@ -145,6 +155,8 @@ pub struct Statistics {
     pub locks: [u64; LockKind::ALL.len()],
     /// nanoseconds by [`Activity`], summed over threads
     pub nanos: [u64; 6],
+    /// those of `nanos` that are of lock threads
+    pub lock_thread_nanos: [u64; 6],
 }
 
 impl Statistics {
@@ -173,6 +185,19 @@ impl Statistics {
         for (sum, one) in self.nanos.iter_mut().zip(&books.nanos) {
             *sum += one.get();
         }
+        for (sum, one) in self.lock_thread_nanos.iter_mut().zip(&books.lock_thread_nanos) {
+            *sum += one.get();
+        }
+    }
+
+    /// Nanoseconds by [`Activity`] of the threads that run calls: all but lock threads.
+    pub fn execution_nanos(&self) -> [u64; 6] {
+        // Books are read while threads write them, so one sum may be a little ahead.
+        let mut nanos = self.nanos;
+        for (sum, one) in nanos.iter_mut().zip(&self.lock_thread_nanos) {
+            *sum = sum.saturating_sub(*one);
+        }
+        nanos
     }
 
     /// Conflict aborts of all reasons.
@@ -192,16 +217,56 @@ pub struct Stopwatch {
     waits: u64,
     /// not published yet
     locks: [u64; LockKind::ALL.len()],
+    /// locks that a call takes while it runs are told apart
+    times_locks: bool,
 }
 
 impl Default for Stopwatch {
     fn default() -> Self {
-        let (since, activity) = (Ticks::now(), Activity::Idle);
-        Self { since, activity, ticks: [0; 6], waits: 0, locks: Default::default() }
+        Self::new(LockTiming::Calls)
     }
 }
 
+/// Where the time goes that a call spends on taking a lock while it runs.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum LockTiming {
+    /// into execution, as long as it does not wait: reading the clock twice for each lock costs
+    /// about as much as the lock
+    #[default]
+    Calls,
+    /// into locking: what a breakdown of time needs
+    Locks,
+}
+
 impl Stopwatch {
+    /// One that begins with nothing to do.
+    pub fn new(timing: LockTiming) -> Self {
+        Self {
+            since: Ticks::now(),
+            activity: Activity::Idle,
+            ticks: [0; 6],
+            waits: 0,
+            locks: Default::default(),
+            times_locks: timing == LockTiming::Locks,
+        }
+    }
+
+    /// Begins to take a lock while a call runs; what [`Stopwatch::end_lock`] goes back to. Nothing
+    /// where that is not told apart, and within another one.
+    #[inline]
+    pub fn begin_lock(&mut self) -> Option<Activity> {
+        let begins = self.times_locks && self.activity != Activity::Lock;
+        begins.then(|| self.switch(Activity::Lock))
+    }
+
+    /// The lock is taken, or was refused.
+    #[inline]
+    pub fn end_lock(&mut self, before: Option<Activity>) {
+        if let Some(before) = before {
+            self.switch(before);
+        }
+    }
+
     /// Ends the current activity and begins another; returns the one that ended.
     #[inline]
     pub fn switch(&mut self, to: Activity) -> Activity {
@@ -233,9 +298,21 @@ impl Stopwatch {
 
     /// Writes the sums to the books.
     pub fn publish(&mut self, books: &WorkerBooks) {
+        self.publish_to(books, |_, _| {});
+    }
+
+    /// As [`Stopwatch::publish`], of a thread that takes locks for others and runs no calls.
+    pub fn publish_as_lock_thread(&mut self, books: &WorkerBooks) {
+        let apart = &books.lock_thread_nanos;
+        self.publish_to(books, |activity, nanos| apart[activity].add(nanos));
+    }
+
+    fn publish_to(&mut self, books: &WorkerBooks, apart: impl Fn(usize, u64)) {
         self.switch(self.activity);
-        for (counter, ticks) in books.nanos.iter().zip(&mut self.ticks) {
-            counter.add(Ticks::nanos_of(std::mem::take(ticks)));
+        for (activity, ticks) in self.ticks.iter_mut().enumerate() {
+            let nanos = Ticks::nanos_of(std::mem::take(ticks));
+            books.nanos[activity].add(nanos);
+            apart(activity, nanos);
         }
         books.waits.add(std::mem::take(&mut self.waits));
         for (counter, locks) in books.locks.iter().zip(&mut self.locks) {

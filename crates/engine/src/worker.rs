@@ -41,7 +41,7 @@ use crate::journal::{Commit, Committer, Company};
 use crate::protection::Alone;
 use crate::schema::{KnownSchema, Schema, SharedSchema};
 use crate::source::{Bell, CallSource, End, Fetch, Ticket};
-use crate::statistics::{Activity, CallTime, Statistics, Stopwatch, WorkerBooks};
+use crate::statistics::{Activity, CallTime, LockTiming, Statistics, Stopwatch, WorkerBooks};
 
 pub use parking_lot::Resumed;
 use parking_lot::{Arrival, ParkingLot};
@@ -330,6 +330,11 @@ pub trait Runner: Send {
         std::thread::yield_now();
     }
 
+    /// Whether locks that calls take while they run are timed.
+    fn lock_timing(&self) -> LockTiming {
+        LockTiming::Calls
+    }
+
     /// Takes what calls this worker away from waiting for calls, for who parks some.
     fn set_bell(&mut self, _bell: Arc<dyn Bell>) {}
 
@@ -376,6 +381,7 @@ impl Workers {
                 if let Some(bell) = source.bell() {
                     runner.set_bell(bell);
                 }
+                let timing = runner.lock_timing();
                 let worker = Worker {
                     id,
                     number,
@@ -389,7 +395,7 @@ impl Workers {
                         .map(|_| Call::new(options.step_budget))
                         .collect(),
                     parked: ParkingLot::default(),
-                    watch: Stopwatch::default(),
+                    watch: Stopwatch::new(timing),
                     alone: Scratch::new(id),
                 };
                 team.spawn(number, move || worker.run())

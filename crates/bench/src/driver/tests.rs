@@ -100,6 +100,26 @@ fn a_timed_run_measures_its_time() {
     assert!((sum - 1.0).abs() < 1e-6, "{time:?}");
 }
 
+/// What threads that run calls do with their time, apart from what those do that lock for them.
+#[test]
+fn lock_threads_are_told_apart() {
+    let driver = Driver { length: Length::Calls(5000), ..Driver::default() };
+    let workload = small("ycsb");
+    let run = |engine: &str| {
+        let variant = &select_engines(engine).expect("there is one")[0];
+        driver.run(&*workload, variant, 2).expect("it runs")
+    };
+    let all = |time: TimeBreakdown| {
+        time.execute + time.plan + time.lock + time.wait + time.log + time.idle
+    };
+    let report = run("orthrus:lock_threads=1");
+    let (running, locking) = (report.time_breakdown, report.lock_threads.expect("there is one"));
+    assert!((all(running) - 1.0).abs() < 1e-6 && running.execute > 0.0, "{running:?}");
+    assert!((all(locking) - 1.0).abs() < 1e-6 && locking.lock > 0.0, "{locking:?}");
+    assert_eq!((locking.execute, locking.plan, locking.wait), (0.0, 0.0, 0.0), "{locking:?}");
+    assert_eq!(run("two_phase_locking:").lock_threads, None);
+}
+
 #[test]
 fn a_kept_population_is_checked_over_all_its_runs() {
     let driver = Driver { length: Length::Calls(300), ..Driver::default() };

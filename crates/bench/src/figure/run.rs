@@ -18,14 +18,14 @@ use super::expect::claims;
 use super::report::{FigureReport, Panel, Point};
 use super::{Figure, LogDevice, Series, Setting, Varying, quick};
 use crate::data::LogSettings;
-use crate::driver::{Driver, Population};
+use crate::driver::{Driver, Length, Population};
 use crate::error::BenchError;
 use crate::report::{CheckReport, RunReport};
 
 /// Commits after which a population is given up: TPC-B adds a row with each.
 const COMMITS_MAX: u64 = 4_000_000;
 /// What is left of scaled parameters that are more, at least: workloads refuse less. Of those that
-/// are less by themselves, as warehouses are, one is enough.
+/// are less by themselves one is enough.
 const SCALED_MIN: f64 = 200.0;
 
 /// Runs figures.
@@ -170,9 +170,9 @@ impl FigureRunner {
         let log = figure.log.filter(|_| !series.in_memory).map(|device| self.log(device));
         let is_logged = log.is_some();
         let split_indexes = series.split;
-        let (watched, inspect) = (figure.watched.clone(), false);
-        let driver =
-            Driver { clients, inspect, log, split_indexes, watched, ..self.driver.clone() };
+        let (watched, inspect, length) = (figure.watched.clone(), false, self.length(figure));
+        let own = self.driver.clone();
+        let driver = Driver { clients, inspect, log, split_indexes, length, watched, ..own };
         let is_for_it = |loaded: &Loaded| {
             (loaded.split, loaded.is_logged) == (split_indexes, is_logged)
                 && loaded.workload.parameters().list() == workload.parameters().list()
@@ -206,6 +206,17 @@ impl FigureRunner {
         let runs = driver.run_steps_on(&mut loaded.population, &steps, &variant, threads)?;
         loaded.commits += runs.iter().map(|run| run.committed).sum::<u64>();
         Ok(runs)
+    }
+
+    /// How long a run of the figure is.
+    fn length(&self, figure: &Figure) -> Length {
+        match self.driver.length {
+            Length::Time { warm_up, measured } => {
+                let least = Duration::from_secs_f64(figure.seconds_min);
+                Length::Time { warm_up, measured: measured.max(least) }
+            }
+            calls => calls,
+        }
     }
 
     fn log(&self, device: LogDevice) -> LogSettings {

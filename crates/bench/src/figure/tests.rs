@@ -71,6 +71,40 @@ fn every_figure_has_a_name_of_its_own_and_says_what_the_paper_shows() {
     assert!(unknown.contains("orthrus-4"), "{unknown}");
 }
 
+/// A run that is too short for what it is to show.
+#[test]
+fn a_figure_s_runs_take_as_long_as_it_says_at_least() {
+    let measured = Duration::from_millis(1);
+    let driver =
+        Driver { length: Length::Time { warm_up: Duration::ZERO, measured }, ..Driver::default() };
+    let mut figure = parse(MADE_UP).expect("it is right").remove(0);
+    figure.seconds_min = 0.05;
+    figure.x.by = Varying::Parameter("rows".to_owned());
+    figure.x.values = vec![Setting::Integer(10)];
+    figure.series.truncate(1);
+    let report = twice(driver, vec![1]).run(&figure, |_, _| {}).expect("it runs");
+    let runs = &report.panels[0].points[0].runs;
+    assert!(runs.len() == 2 && runs.iter().all(|run| run.seconds >= 0.05), "{runs:?}");
+}
+
+/// Where the time goes can only be told of locks that calls take one by one if these are timed.
+#[test]
+fn figures_of_time_spent_on_locking_time_it() {
+    for figure in figures() {
+        let claims =
+            figure.expect.iter().flat_map(|expect| expect.metric.iter().chain(&expect.plus));
+        if !figure.show.iter().chain(claims).any(|metric| *metric == Metric::Locking) {
+            continue;
+        }
+        for series in &figure.series {
+            let settings = series.variant().expect("it is an engine").settings;
+            let takes_one_by_one = settings.get("acquisition").is_some_and(|how| how != "ordered");
+            let is_timed = settings.get("timing").is_some_and(|timing| timing == "locks");
+            assert!(is_timed || !takes_one_by_one, "{}: {}", figure.name, series.label);
+        }
+    }
+}
+
 #[test]
 fn every_figure_runs_and_its_checks_hold() {
     for figure in figures() {

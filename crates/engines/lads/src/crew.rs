@@ -166,8 +166,13 @@ pub enum Plan {
 }
 
 impl Crew {
-    /// A crew of as many workers as there are committers.
-    pub fn new(ground: Ground, settings: Settings, committers: Vec<Committer>) -> Self {
+    /// A crew of as many workers as there are committers; by worker, its memory node.
+    pub fn new(
+        ground: Ground,
+        settings: Settings,
+        committers: Vec<Committer>,
+        nodes: &[u16],
+    ) -> Self {
         let workers = committers.len();
         let slot = |_| Slot {
             graph: RwLock::new(Graph::new(workers)),
@@ -199,7 +204,7 @@ impl Crew {
             settling: Latch::default(),
             barrier: Barrier::new(workers as u32),
             state: Latch::new(state),
-            cuts: RwLock::default(),
+            cuts: RwLock::new(Cuts::new(nodes)),
             stopping: AtomicBool::new(false),
             wants_pause: AtomicBool::new(false),
             is_ahead: AtomicBool::new(false),
@@ -317,7 +322,7 @@ impl Crew {
         self.slots.iter().for_each(|slot| all.append(&mut slot.sample.lock()));
         if !all.is_empty() {
             let cuts = &mut *self.cuts.write().expect("nobody panics with it");
-            cuts.find(self.workers() as u16, all);
+            cuts.find(all);
         }
     }
 

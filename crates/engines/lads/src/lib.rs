@@ -69,8 +69,9 @@ fn start(
     let committers: Vec<_> =
         (0..sources.len()).map(|number| Committer::new(&ground.journal, id(number))).collect();
     let team = Team::new("worker", sources.len(), options.pin_threads);
+    let nodes = team.nodes(sources.len());
     let mails = mail::mesh(sources.len());
-    let crew = Arc::new(Crew::new(ground, settings, committers.clone()));
+    let crew = Arc::new(Crew::new(ground, settings, committers.clone(), &nodes));
     let parts = sources.into_iter().zip(mails).zip(committers).enumerate();
     let threads = parts.map(|(number, ((source, mail), committer))| {
         let crew = Arc::clone(&crew);

@@ -212,8 +212,12 @@ impl ExecutionThread {
 
     /// Fetches calls, plans them, and sends them off; how many.
     fn fetch(&mut self, schema: &Schema, spaces: &Spaces) -> usize {
-        let Self { kit, fresh, closed, on_their_way, in_flight, .. } = self;
+        let Self { kit, fresh, closed, on_their_way, in_flight, watch, .. } = self;
         let most = FETCHES_PER_TURN.min(in_flight.room(*on_their_way));
+        if most == 0 {
+            return 0;
+        }
+        watch.switch(Activity::Idle); // a source may make its calls up
         let (new, free) = (|| Transaction::new(self.crew.step_budget), &mut kit.free);
         for (number, source) in kit.sources.iter_mut().enumerate() {
             while !closed[number] && fresh.len() < most {
@@ -290,8 +294,9 @@ impl ExecutionThread {
     /// Runs a call that holds everything it was planned to need, and lets all of it go.
     fn execute(&mut self, schema: &Schema, spaces: &Spaces, mut parcel: Parcel) {
         self.watch.switch(Activity::Execute);
-        let Self { kit: Kit { runner, .. }, ends, in_flight, .. } = self;
+        let Self { kit: Kit { runner, .. }, ends, in_flight, watch, .. } = self;
         let ran = runner.run(schema, &mut parcel);
+        watch.switch(Activity::Lock);
         let position = ran.position();
         let request = &parcel.request;
         for &Hop { space, grant, .. } in &request.hops {
@@ -301,6 +306,7 @@ impl ExecutionThread {
         if in_flight.is_contended() {
             ends.to_lock.publish(); // somebody waits for them
         }
+        watch.switch(Activity::Execute);
         let ended = runner.end(ran, &mut parcel);
         self.end(schema, spaces, parcel, ended);
     }

@@ -120,7 +120,7 @@ impl LockThread {
         let books = desk.crew.books.of(number);
         books.waits.add(desk.table.take_waits());
         books.messages.add(ends.to_lock.take_sent() + ends.to_execution.take_sent());
-        desk.watch.publish(books);
+        desk.watch.publish_as_lock_thread(books);
         if desk.crew.settings.run_there > 0 {
             desk.schema.reclaim(desk.kit.runner.worker());
         }

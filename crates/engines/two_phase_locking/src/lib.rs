@@ -123,13 +123,7 @@ fn start(
         }),
         Acquisition::Dynamic => Workers::start(&ground, options, sources, |number, committer| {
             let tables = Arc::clone(&tables);
-            DynamicRunner::new(
-                tables,
-                (settings.ranges, settings.release, settings.locks),
-                started,
-                number,
-                committer,
-            )
+            DynamicRunner::new(tables, &settings, started, number, committer)
         }),
     };
     let workers = Box::new(workers);

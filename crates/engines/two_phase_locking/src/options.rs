@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use hotrow_engine::contract::OptionError;
 use hotrow_engine::settings::{Choices, Known, choose, number};
+use hotrow_engine::statistics::LockTiming;
 use hotrow_flow::deadlock::sets::Digest;
 
 use crate::NAME;
@@ -83,6 +84,11 @@ pub struct Settings {
     pub release: Release,
     /// what dynamic calls lock
     pub locks: Locks,
+    /// transactions of a flush pipeline at most, whose locks go together: for those that do not go
+    /// before the log is durable
+    pub pipeline_max: u64,
+    /// where time goes that calls spend on taking locks while they run
+    pub timing: LockTiming,
 }
 
 impl Default for Settings {
@@ -98,15 +104,20 @@ impl Default for Settings {
             intents: Form::default(),
             release: Release::default(),
             locks: Locks::default(),
+            pipeline_max: PIPELINE_MAX,
+            timing: LockTiming::default(),
         }
     }
 }
 
 const KNOWN: Known = Known {
     engine: NAME,
-    names: "acquisition, digest, heat_ms, intents, last_use, locks, order, ranges, release, \
-            time_out_ms, victim, waiting",
+    names: "acquisition, digest, heat_ms, intents, last_use, locks, order, pipeline_max, ranges, \
+            release, time_out_ms, timing, victim, waiting",
 };
+/// As in locking.txt 6.3.
+const PIPELINE_MAX: u64 = 100_000;
+const PIPELINES: &str = "a whole number from 1 to 1000000000";
 const PERIODS: &str = "a whole number from 0 to 60000";
 const ACQUISITIONS: &str =
     "ordered, no-wait, wait-die, wound-wait, wait-for-graph, dreadlocks, time-out";
@@ -132,6 +143,8 @@ impl Settings {
                 "order" => choose(&mut read.order, value, ORDERS),
                 "last_use" => choose(&mut read.releases_at_last_use, value, LAST_USES),
                 "heat_ms" => read.heat(value),
+                "timing" => choose(&mut read.timing, value, TIMINGS),
+                "pipeline_max" => read.pipeline(value),
                 "victim" => choose(&mut read.deadlocks.victim, value, VICTIMS),
                 "time_out_ms" => read.time_out(value),
                 _ => return None,
@@ -177,6 +190,11 @@ impl Settings {
         Ok(())
     }
 
+    fn pipeline(&mut self, value: &str) -> Result<(), &'static str> {
+        self.pipeline_max = number(value, (1..=1_000_000_000, PIPELINES))?;
+        Ok(())
+    }
+
     fn time_out(&mut self, value: &str) -> Result<(), &'static str> {
         self.deadlocks.time_out = Duration::from_millis(number(value, (1..=60_000, TIME_OUTS))?);
         Ok(())
@@ -208,6 +226,8 @@ const WAITINGS: Choices<Waiting> = (
     ],
     "spin, yield, sleep, back-off",
 );
+const TIMINGS: Choices<LockTiming> =
+    (&[("calls", LockTiming::Calls), ("locks", LockTiming::Locks)], "calls, locks");
 const LAST_USES: Choices<bool> = (&[("keep", false), ("release", true)], "keep, release");
 const ORDERS: Choices<Order> = (
     &[("identity", Order::Identity), ("hot-last", Order::HotLast), ("drawn", Order::Drawn)],

@@ -35,7 +35,7 @@ use hotrow_engine::in_place::{InPlace, Scratch};
 use hotrow_engine::journal::{Commit, Committer};
 use hotrow_engine::schema::{Schema, SharedSchema};
 use hotrow_engine::source::Bell;
-use hotrow_engine::statistics::{Activity, LockKind, Stopwatch};
+use hotrow_engine::statistics::{Activity, LockKind, LockTiming, Stopwatch};
 use hotrow_engine::waits::Party;
 use hotrow_engine::worker::{Call, Runner};
 use hotrow_transaction::bytecode::Program;
@@ -57,6 +57,7 @@ pub struct OrderedRunner {
     turns: Turns,
     scratch: Scratch,
     committer: Committer,
+    timing: LockTiming,
 }
 
 impl OrderedRunner {
@@ -69,9 +70,10 @@ impl OrderedRunner {
         settings: &Settings,
     ) -> Self {
         let scratch = Scratch::new(committer.worker());
+        let timing = settings.timing;
         let locking =
             Locking::new(tables, number, heat, settings.releases_at_last_use, settings.ranges);
-        Self { locking, turns: Turns::default(), scratch, committer }
+        Self { locking, turns: Turns::default(), scratch, committer, timing }
     }
 
     /// Runs the call under the locks of its footprint, and releases them, but for what is kept for
@@ -137,6 +139,10 @@ impl OrderedRunner {
 }
 
 impl Runner for OrderedRunner {
+    fn lock_timing(&self) -> LockTiming {
+        self.timing
+    }
+
     fn prepare(&mut self, schema: &Schema, call: &mut Call) {
         call.plan_ahead(schema, &mut self.scratch);
     }

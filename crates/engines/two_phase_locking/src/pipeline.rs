@@ -3,8 +3,8 @@
 //! Role         one per worker that locks as it goes. The worker goes on at once in any case, the
 //!              answer leaves when the entry is durable; the question here is only the locks
 //! States       closed, nothing kept -> open: the locks of committed transactions stay with their
-//!              worker, whose next transactions may use them -> durable, or given up because one
-//!              of them is undone: the log is waited for, everything is released
+//!              worker, whose next transactions may use them -> durable, full, or given up because
+//!              one of them is undone: the log is waited for, everything is released
 //! Invariants   P1 with [`Release::None`] no lock of a transaction that has changed something goes
 //!              before its entry is durable; with [`Release::Shared`] none that it wrote under
 //!              P2 who uses a kept lock follows those who kept it
@@ -13,9 +13,9 @@
 //!              who wait for it. Else it has its own age: the youngest of a circle is the one that
 //!              began last, whatever its pipeline is (locking.txt 4.3)
 //! Source       locking.txt 4.3 (pipelines that keep locks, and flush when one of their
-//!              transactions is the victim) and 5 (early lock release; Algorithms 6 and 7). We
-//!              differ: a pipeline ends when its entries are durable, not after a number of
-//!              transactions
+//!              transactions is the victim), 5 (early lock release; Algorithms 6 and 7) and 6.3
+//!              (pipelines of 100,000 transactions). We differ: a pipeline also ends when nothing
+//!              of it waits for the log any more
 
 use std::sync::Arc;
 
@@ -45,6 +45,8 @@ pub enum Release {
 /// See the module.
 pub(crate) struct Pipeline {
     release: Release,
+    /// it is full with so many transactions
+    transactions_max: u64,
     /// its transactions are as old as the first of them (P3)
     is_one_age: bool,
     log: Option<Arc<Log>>,
@@ -58,9 +60,14 @@ pub(crate) struct Pipeline {
 
 impl Pipeline {
     /// A closed pipeline.
-    pub(crate) fn new(release: Release, policy: Policy, committer: &Committer) -> Self {
+    pub(crate) fn new(
+        (release, transactions_max): (Release, u64),
+        policy: Policy,
+        committer: &Committer,
+    ) -> Self {
         Self {
             release,
+            transactions_max,
             is_one_age: policy.goes_by_age(),
             log: committer.log().cloned(),
             until: 0,
@@ -79,6 +86,12 @@ impl Pipeline {
         self.until > 0
     }
 
+    /// A worker that had locks for ever would keep all others out for ever: while it runs calls,
+    /// there is always one that is not durable yet.
+    fn is_full(&self) -> bool {
+        self.is_open() && self.completed >= self.transactions_max
+    }
+
     /// The age of a transaction that begins at `age` (P3), before its locks are asked for.
     pub(crate) fn age(&self, age: u64) -> u64 {
         if self.is_open() && self.is_one_age { self.age } else { age }
@@ -89,8 +102,12 @@ impl Pipeline {
         locking.owner.meet(self.position);
     }
 
-    /// Releases everything if it is durable by now.
+    /// Releases everything if it is durable by now, and waits for that if the pipeline is full. To
+    /// be called between transactions: what waits here must have written its entries.
     pub(crate) fn settle(&mut self, locking: &mut Locking) {
+        if self.is_full() {
+            return self.flush(locking);
+        }
         if let Some(log) = &self.log
             && self.is_open()
             && log.horizon() >= self.until
@@ -154,17 +171,56 @@ impl Pipeline {
 mod tests {
     use super::*;
 
-    #[test]
-    fn only_age_rules_make_a_pipeline_as_old_as_its_first_transaction() {
-        let pipeline = |policy: Policy, until| Pipeline {
+    fn pipeline(policy: Policy, until: u64, completed: u64) -> Pipeline {
+        Pipeline {
             release: Release::None,
+            transactions_max: 5,
             is_one_age: policy.goes_by_age(),
             log: None,
             until,
             position: Position::default(),
-            completed: 3,
+            completed,
             age: 10,
-        };
+        }
+    }
+
+    #[test]
+    fn a_pipeline_is_full_with_so_many_transactions() {
+        let is_full = |until, completed| pipeline(Policy::Dreadlocks, until, completed).is_full();
+        assert_eq!([3, 4, 5, 6].map(|completed| is_full(7, completed)), [false, false, true, true]);
+        assert!(!is_full(0, 5), "it is closed");
+    }
+
+    #[test]
+    fn a_full_pipeline_releases_its_locks_before_the_next_transaction() {
+        use std::sync::Arc;
+
+        use hotrow_engine::lock_mode::Mode;
+        use hotrow_engine::statistics::Stopwatch;
+        use hotrow_engine::waits::Party;
+        use hotrow_transaction::granule::LOCK_ID_STEP;
+
+        use crate::intents::{Form, TableLocks};
+        use crate::lock_table::LockTable;
+        use crate::policy::Deadlocks;
+
+        let table = Arc::new(LockTable::new(1, Deadlocks::of(Policy::NoWait)));
+        let tables = Arc::new(TableLocks::new(table, Form::default()));
+        let mut locking = Locking::new(tables, 0);
+        locking.begin(1, Party::Unknown);
+        locking.hold(LOCK_ID_STEP, Mode::X, &mut Stopwatch::default()).expect("it is free");
+        let mut kept = pipeline(Policy::Dreadlocks, 7, 4);
+        kept.settle(&mut locking);
+        assert!(locking.holds_any() && kept.is_open(), "it has room for one more");
+        kept.completed = 5;
+        kept.settle(&mut locking);
+        assert!(!locking.holds_any() && !kept.is_open());
+        assert_eq!(kept.completed, 0, "the next pipeline begins anew");
+    }
+
+    #[test]
+    fn only_age_rules_make_a_pipeline_as_old_as_its_first_transaction() {
+        let pipeline = |policy: Policy, until| pipeline(policy, until, 3);
         for policy in [Policy::WaitDie, Policy::WoundWait] {
             assert_eq!(pipeline(policy, 7).age(500), 10, "{policy:?}");
             assert_eq!(pipeline(policy, 0).age(500), 500, "{policy:?}, closed");

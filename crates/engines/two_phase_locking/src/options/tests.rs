@@ -58,6 +58,19 @@ fn settings_choose_what_is_held_of_indexes() {
 }
 
 #[test]
+fn settings_bound_pipelines() {
+    assert_eq!(read(&[]).unwrap().pipeline_max, 100_000);
+    assert_eq!(read(&[("pipeline_max", "7")]).unwrap().pipeline_max, 7);
+    assert!(read(&[("pipeline_max", "0")]).is_err());
+}
+
+#[test]
+fn settings_choose_what_is_timed() {
+    assert_eq!(read(&[]).unwrap().timing, LockTiming::Calls);
+    assert_eq!(read(&[("timing", "locks")]).unwrap().timing, LockTiming::Locks);
+}
+
+#[test]
 fn other_settings_are_refused_with_what_there_is() {
     assert_eq!(
         read(&[("acquisition", "hope")]),
@@ -68,8 +81,8 @@ fn other_settings_are_refused_with_what_there_is() {
     assert_eq!(
         read(&[("queues", "none")]),
         Err("engine two_phase_locking has no setting \"queues\"; it has: acquisition, digest, \
-             heat_ms, intents, last_use, locks, order, ranges, release, time_out_ms, victim, \
-             waiting"
+             heat_ms, intents, last_use, locks, order, pipeline_max, ranges, release, \
+             time_out_ms, timing, victim, waiting"
             .to_owned())
     );
     for (setting, value) in

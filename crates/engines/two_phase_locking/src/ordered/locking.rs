@@ -396,8 +396,7 @@ impl Locking {
         if let Acquired::Refused(conflict) = asked {
             return Err(Stop::Conflict(conflict));
         }
-        // Acquiring without waiting counts as execution where it is not told apart: reading the
-        // clock twice costs as much as a lock.
+        // Acquiring a hot lock without waiting counts as execution, unless `timing=locks`.
         let before = watch.begin_wait();
         if let Some(heat) = &self.heat {
             heat.waited_for(self.worker, request.lock());
@@ -437,6 +436,14 @@ impl Locking {
     /// Acquires the hot locks up to the one in place `last`.
     #[inline(never)]
     fn acquire_hot(&mut self, last: usize, watch: &mut Stopwatch) -> Result<(), Stop> {
+        let before = watch.begin_lock();
+        let held = self.acquire_hot_now(last, watch);
+        watch.end_lock(before);
+        held
+    }
+
+    #[inline]
+    fn acquire_hot_now(&mut self, last: usize, watch: &mut Stopwatch) -> Result<(), Stop> {
         for at in self.hot_held..=last {
             let Hot { request, kept, .. } = self.hot[at];
             if !kept {
