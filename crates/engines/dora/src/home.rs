@@ -287,9 +287,11 @@ impl Home {
             _ => body.slot = self.away.keep(desk),
         }
         (flow.age, flow.enqueue) = (age, self.crew.settings.enqueue);
-        let whole = flow.visits.iter().filter(|visit| visit.whole).count();
-        let locks = &self.crew.roster.books_of(self.number).locks;
-        locks[LockKind::Local as usize].add((flow.locks.len() + whole) as u64);
+        if !flow.visits.is_empty() {
+            let whole = flow.visits.iter().filter(|visit| visit.whole).count();
+            let locks = &self.crew.roster.books_of(self.number).locks;
+            locks[LockKind::Local as usize].add((flow.locks.len() + whole) as u64);
+        }
         flow.begin();
         self.out += 1;
         if count == 1 && flow.enqueue == Enqueue::Forwarded && !flow.visits.is_empty() {
