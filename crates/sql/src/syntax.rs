@@ -77,12 +77,6 @@ impl ScriptStatement {
         matches!(self.syntax, Syntax::Transaction(_))
     }
 
-    /// Whether it is a SELECT, INSERT, UPDATE or DELETE, or something else that is no block, call or
-    /// setting.
-    pub fn is_sql(&self) -> bool {
-        matches!(self.syntax, Syntax::Sql(_))
-    }
-
     /// INSERT, UPDATE or DELETE, where a WITH stands before it.
     pub fn changed_by_with(&self) -> Option<&'static str> {
         match &self.syntax {

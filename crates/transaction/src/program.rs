@@ -136,9 +136,9 @@ impl Procedure {
         &self.parameters()[..given]
     }
 
-    /// Whether it is a single statement that is sent again and again, and kept so that it is planned
-    /// as calls are. Nobody calls it by its name, and it is there as long as it does not stand in
-    /// the way of definitions.
+    /// Whether it is a single statement that is sent again and again, and kept so that it is
+    /// planned as calls are. Nobody calls it by its name, and it is there as long as it does not
+    /// stand in the way of definitions.
     pub fn is_statement(&self) -> bool {
         self.name.starts_with(STATEMENT_MARK)
     }
