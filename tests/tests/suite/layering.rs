@@ -341,3 +341,37 @@ fn no_file_is_named_after_nothing() {
         sources().iter().filter(|source| named(source)).map(|source| source.path.clone()).collect(),
     );
 }
+
+/// What is linked to from the text of a document: files, not addresses.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let behind = text.split("](").skip(1);
+    let links = behind.filter_map(|rest| rest.split([')', '#', ' ']).next());
+    links.filter(|link| {
+        !link.is_empty() && !link.contains("://") && !link.contains(char::is_whitespace)
+    })
+}
+
+#[test]
+fn documents_lead_to_files_that_are_there_and_the_map_is_short() {
+    let mut documents = vec![root().join("README.md"), root().join("ARCHITECTURE.md")];
+    let docs = fs::read_dir(root().join("docs")).expect("the folder can be read");
+    documents.extend(docs.map(|entry| entry.expect("the folder can be read").path()));
+    let mut faults = Vec::new();
+    let mut links_seen = 0;
+    for path in documents.iter().filter(|path| path.extension().is_some_and(|of| of == "md")) {
+        let text = fs::read_to_string(path).expect("documents are text");
+        let folder = path.parent().expect("a document lies in a folder");
+        for link in links(&text) {
+            links_seen += 1;
+            if !folder.join(link).exists() {
+                faults.push(format!("{} links to {link}, which is not there", path.display()));
+            }
+        }
+        let lines = text.lines().count();
+        if path.ends_with("ARCHITECTURE.md") && lines >= 150 {
+            faults.push(format!("ARCHITECTURE.md has {lines} lines: it is a map"));
+        }
+    }
+    assert!(links_seen > 100, "{links_seen} links");
+    report(faults);
+}
