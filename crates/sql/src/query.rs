@@ -335,9 +335,7 @@ impl Compiler<'_> {
         for (_, value) in columns {
             check_equality(value.sql_type, self.place)?;
         }
-        let listed = |key: &OrderKey| {
-            columns.iter().any(|(_, value)| format!("{value:?}") == format!("{:?}", key.value))
-        };
+        let listed = |key: &OrderKey| columns.iter().any(|(_, value)| *value == key.value);
         if order_by.iter().all(listed) {
             return Ok(true);
         }

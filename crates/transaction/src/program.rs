@@ -537,8 +537,8 @@ pub struct Insert {
     pub ignore_conflict: bool,
 }
 
-/// A typed expression over slots.
-#[derive(Clone, Debug)]
+/// A typed expression over slots. Two are equal that are written alike.
+#[derive(Clone, PartialEq, Debug)]
 pub struct Expr {
     /// what it computes
     pub kind: ExprKind,
@@ -556,7 +556,7 @@ impl Expr {
 }
 
 /// What an expression computes. NULL in, NULL out, unless said otherwise.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum ExprKind {
     /// the value of a slot
     Slot(SlotId),

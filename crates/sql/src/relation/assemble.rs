@@ -486,7 +486,7 @@ impl Compiler<'_> {
     /// Appends the values of expressions; those that are slots already stay what they are.
     pub(super) fn computed(&mut self, input: Plan, exprs: &[Expr]) -> Result<(Plan, Vec<SlotId>)> {
         let (mut slots, mut new, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
-        let mut known: Vec<(String, SlotId)> = Vec::new();
+        let mut known: Vec<(&Expr, SlotId)> = Vec::new();
         for expr in exprs {
             match expr.kind {
                 ExprKind::Slot(slot) if slot.0 >= FIRST_PARAMETER => slots.push(slot),
@@ -496,13 +496,12 @@ impl Compiler<'_> {
                         return Err(unsupported(self.place, "an array computed here", hint));
                     };
                     // Of a select list and ORDER BY: what is written alike is one value.
-                    let text = format!("{expr:?}");
-                    if let Some((_, slot)) = known.iter().find(|(written, _)| *written == text) {
+                    if let Some((_, slot)) = known.iter().find(|(written, _)| *written == expr) {
                         slots.push(*slot);
                         continue;
                     }
                     let slot = self.temporary("computed", data_type)?;
-                    known.push((text, slot));
+                    known.push((expr, slot));
                     slots.push(slot);
                     outputs.push(slot);
                     new.push(expr.clone());

@@ -348,6 +348,7 @@ impl Compiler<'_> {
             },
         };
         check_equality(value.sql_type, place)?;
+        // By text, which is hashed: of hundreds of thousands of keys each is looked up once.
         let at = known.entry(format!("{value:?}")).or_insert_with(|| {
             exprs.push(value);
             exprs.len() - 1
@@ -453,9 +454,8 @@ impl Compiler<'_> {
         keys: &mut Keys,
         results: &[SlotId],
     ) -> Result<()> {
-        let written: Vec<_> = keys.exprs.iter().map(|key| format!("{key:?}")).collect();
         for expr in &mut *exprs {
-            replace(expr, &written, &keys.slots);
+            replace(expr, &keys.exprs, &keys.slots);
         }
         let mut read = Vec::new();
         for expr in &*exprs {
@@ -505,10 +505,8 @@ fn grouping_keys(
     keys: &Keys,
     place: Place,
 ) -> Result<Vec<(Vec<usize>, SlotId)>> {
-    let written: Vec<_> = keys.exprs.iter().map(|key| format!("{key:?}")).collect();
     let number = |key: &Expr| {
-        let text = format!("{key:?}");
-        let at = written.iter().position(|known| *known == text);
+        let at = keys.exprs.iter().position(|known| known == key);
         at.ok_or_else(|| {
             let message =
                 "arguments to GROUPING must be grouping expressions of the associated query level";
@@ -522,13 +520,12 @@ fn grouping_keys(
 }
 
 /// Puts slots where expressions stand that are written so.
-fn replace(expr: &mut Expr, written: &[String], slots: &[SlotId]) {
-    if !matches!(expr.kind, ExprKind::Constant(_)) {
-        let text = format!("{expr:?}");
-        if let Some(at) = written.iter().position(|known| *known == text) {
-            expr.kind = ExprKind::Slot(slots[at]);
-            return;
-        }
+fn replace(expr: &mut Expr, written: &[Expr], slots: &[SlotId]) {
+    if !matches!(expr.kind, ExprKind::Constant(_))
+        && let Some(at) = written.iter().position(|known| known == expr)
+    {
+        expr.kind = ExprKind::Slot(slots[at]);
+        return;
     }
     operands_mut(expr, &mut |operand| replace(operand, written, slots));
 }
