@@ -18,8 +18,8 @@ use hotrow_base::value::Value;
 use hotrow_engine::journal::text::TextEntry;
 use hotrow_engine::schema::{ColumnFrom, Quiet, Rebuilt, Schema, Trees};
 use hotrow_sql::{
-    CatalogChange, Columns, Compiled, Dropped, Filled, Naming, ProcedureNames, Truncation, apply,
-    broken_view, changed_names, compile, compile_with_parameters, parse_script,
+    CatalogChange, Columns, Compiled, Dropped, Filled, Naming, ProcedureNames, ScriptStatement,
+    Truncation, apply, broken_view, changed_names, compile, compile_with_parameters, parse_script,
 };
 use hotrow_transaction::actions::{ActionProgram, draw_flow, explain_batch, explain_flow};
 use hotrow_transaction::catalog::Catalog;
@@ -128,9 +128,8 @@ pub(crate) fn procedure_named<'a>(
     name: &str,
 ) -> Result<(ProcedureId, &'a Arc<CompiledProcedure>), SqlError> {
     find(schema, name).ok_or_else(|| {
-        let procedures = schema.procedures.iter().flatten().map(|known| &known.procedure);
-        let named = procedures.filter(|procedure| !procedure.is_statement());
-        let names: Vec<_> = named.map(|procedure| procedure.name.as_str()).take(20).collect();
+        let names = schema.named_procedures().map(|(_, known)| known.procedure.name.as_str());
+        let names: Vec<_> = names.take(20).collect();
         let hint = match names.as_slice() {
             [] => "No procedure is registered; CREATE FUNCTION registers one.".to_owned(),
             names => format!("There are: {}.", names.join(", ")),
@@ -248,7 +247,7 @@ fn change_catalog(
         next.catalog = catalog;
     } else {
         let trees = compile_again(&schema, sources, &catalog, changes)?;
-        gone.extend(trees.iter().filter(|(_, tree)| tree.is_none()).map(|(&id, _)| id));
+        gone = dropped_in(&trees);
         next.adopt(catalog, trees, &rebuilt)?;
         check_foreign_keys(&next, changes)?;
     }
@@ -376,16 +375,22 @@ fn compile_source(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError
 }
 
 fn compile_one(catalog: &Catalog, source: &str) -> Result<Procedure, SqlError> {
-    let statements = parse_script(source)?;
-    let [statement] = statements.as_slice() else {
-        return Err(SqlError::new(b"XX000", "a procedure's text is not one statement"));
-    };
+    let statement = &parse_one(source)?;
     if let Some(Naming::Prepare { types, text, .. }) = statement.naming() {
         return compile_statement(catalog, types, text);
     }
     match compile(catalog, &(), statement)? {
         Compiled::CreateProcedure { procedure, .. } => Ok(*procedure),
         _ => Err(SqlError::new(b"XX000", "a procedure's text is no CREATE")),
+    }
+}
+
+/// Parses the text of a definition that was made here.
+pub(crate) fn parse_one(text: &str) -> Result<ScriptStatement, SqlError> {
+    let mut statements = parse_script(text)?;
+    match (statements.pop(), statements.is_empty()) {
+        (Some(statement), true) => Ok(statement),
+        _ => Err(SqlError::new(b"XX000", "a definition's text is not one statement")),
     }
 }
 
@@ -396,11 +401,7 @@ fn compile_statement(
     text: &str,
 ) -> Result<Procedure, SqlError> {
     apart(|| {
-        let statements = parse_script(text)?;
-        let [statement] = statements.as_slice() else {
-            return Err(SqlError::new(b"XX000", "a statement's text is not one statement"));
-        };
-        let (compiled, types) = compile_with_parameters(catalog, &(), statement, types)?;
+        let (compiled, types) = compile_with_parameters(catalog, &(), &parse_one(text)?, types)?;
         let Compiled::Statement(mut procedure) = compiled else {
             let message = "a statement that is kept is one access to one table";
             return Err(SqlError::new(b"0A000", message));
@@ -412,11 +413,18 @@ fn compile_statement(
 
 /// The name of a single statement that is kept as a procedure; `types`: of its parameters.
 pub(crate) fn statement_name(text: &str, types: &[SqlType]) -> String {
+    format!("{STATEMENT_MARK}{text}{}", list_of(types))
+}
+
+/// The text by which such a statement is defined.
+pub(crate) fn statement_source(text: &str, types: &[SqlType]) -> String {
+    format!("PREPARE statement{} AS {text}", list_of(types))
+}
+
+/// ` (bigint, text)`; nothing for none.
+fn list_of(types: &[SqlType]) -> String {
     let list: Vec<String> = types.iter().map(SqlType::to_string).collect();
-    match list.is_empty() {
-        true => format!("{STATEMENT_MARK}{text}"),
-        false => format!("{STATEMENT_MARK}{text} ({})", list.join(", ")),
-    }
+    if list.is_empty() { String::new() } else { format!(" ({})", list.join(", ")) }
 }
 
 /// The error of a change that some procedures would not survive.
@@ -487,22 +495,24 @@ fn create_procedure(
     // What is sent to the same tables is kept again if it does not stand in the way.
     let notes = GranuleNotes::of_changes(&schema.catalog, &procedure);
     let users = notes.tables().flat_map(|table| schema.users_of(table));
-    let gone: BTreeSet<_> = users.filter(|&id| is_statement(&schema, id)).collect();
-    trees.extend(gone.iter().map(|&id| (id, None)));
+    trees.extend(users.filter(|&id| is_statement(&schema, id)).map(|id| (id, None)));
     if let Some((old, _)) = old {
         trees.insert(old, None);
     }
     trees.insert(id, Some(procedure));
+    let gone = dropped_in(&trees);
     let mut next = (*schema).clone();
     next.adopt(schema.catalog.clone(), trees, &[])?;
     refuse_broken_view(&next, sources, [name])?;
     quiet.replace(next);
-    if let Some((old, _)) = old {
-        sources.set(old, None);
-    }
     gone.into_iter().for_each(|id| sources.set(id, None));
     sources.set(id, Some(source));
     Ok(())
+}
+
+/// Which procedures go.
+fn dropped_in(trees: &Trees) -> Vec<ProcedureId> {
+    trees.iter().filter(|(_, tree)| tree.is_none()).map(|(&id, _)| id).collect()
 }
 
 /// How many statements are kept in a database's life: each is a definition in its log.
@@ -532,15 +542,14 @@ fn keep_statement(
         ));
     }
     let id = ProcedureId(schema.procedures.len() as u32);
-    let tables: Vec<_> = GranuleNotes::of_changes(&schema.catalog, &procedure).tables().collect();
+    let notes = GranuleNotes::of_changes(&schema.catalog, &procedure);
     let mut next = (*schema).clone();
     next.adopt(schema.catalog.clone(), Trees::from([(id, Some(procedure))]), &[])?;
-    let changes = |table: &&TableId| {
-        let (before, catalog) = (&schema.granules, &schema.catalog);
-        !next.granules.are_same(before, catalog, **table)
-            && schema.users_of(**table).any(|user| !is_statement(&schema, user))
+    let changes = |table| {
+        !next.granules.are_same(&schema.granules, &schema.catalog, table)
+            && schema.users_of(table).any(|user| !is_statement(&schema, user))
     };
-    if tables.iter().any(|table| changes(&table)) {
+    if notes.tables().any(changes) {
         let message = "calls of procedures would hold more if this statement ran beside them";
         return Err(advised(b"0A000", message.to_owned(), "Write a procedure for it."));
     }

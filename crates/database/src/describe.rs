@@ -106,16 +106,9 @@ impl Database {
     pub fn procedures(&self) -> Vec<ProcedureDescription> {
         let sources = self.inner().sources.lock();
         let schema = self.inner().schema.current();
-        let procedures = schema.procedures.iter().enumerate();
+        let procedures = schema.named_procedures();
         procedures
-            .filter_map(|(id, compiled)| {
-                let id = ProcedureId(id as u32);
-                let procedure = &compiled.as_ref()?.procedure;
-                if procedure.is_statement() {
-                    return None;
-                }
-                Some(describe_procedure(id, procedure, sources.text(id)))
-            })
+            .map(|(id, compiled)| describe_procedure(id, &compiled.procedure, sources.text(id)))
             .collect()
     }
 }

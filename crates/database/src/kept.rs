@@ -16,11 +16,11 @@ use hotrow_base::clock;
 use hotrow_base::types::SqlType;
 use hotrow_base::value::Value;
 use hotrow_engine::schema::Purpose;
-use hotrow_sql::{Shape, parse_script};
-use hotrow_transaction::outcome::{SqlError, apart};
+use hotrow_sql::Shape;
+use hotrow_transaction::outcome::apart;
 use hotrow_transaction::program::Place;
 
-use crate::definition::statement_name;
+use crate::definition::{parse_one, statement_name, statement_source};
 use crate::error::Error;
 use crate::prepared::{Prepared, Work};
 use crate::rows::Rows;
@@ -37,6 +37,8 @@ const TEXT_BYTES_MAX: usize = 4 << 10;
 #[derive(Default)]
 pub(crate) struct Keeping {
     statement: OnceCell<Option<Statement>>,
+    /// with the schema of this generation it is kept
+    kept: Cell<Option<u64>>,
     executions: Cell<u32>,
     /// with the schema of this generation it was refused
     refused: Cell<Option<u64>>,
@@ -73,10 +75,8 @@ impl Statement {
         if text.len() > TEXT_BYTES_MAX {
             return None;
         }
-        let list: Vec<String> = types.iter().map(SqlType::to_string).collect();
-        let list = if list.is_empty() { String::new() } else { format!(" ({})", list.join(", ")) };
-        let source = format!("PREPARE statement{list} AS {text}");
-        Some(Self { name: statement_name(&text, &types), source, is_argument })
+        let (name, source) = (statement_name(&text, &types), statement_source(&text, &types));
+        Some(Self { name, source, is_argument })
     }
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn run(
     let Some(statement) = keeping.statement.get_or_init(|| Statement::of(prepared)) else {
         return Ok(None);
     };
-    if !is_kept(session, statement) && !keep(session, prepared, statement)? {
+    if !is_kept(session, (keeping, statement)) && !keep(session, prepared, statement)? {
         return Ok(None);
     }
     let bound = prepared.bound(values)?.into_iter().zip(&statement.is_argument);
@@ -113,7 +113,9 @@ pub(crate) fn run(
             Ok(Some(rows.named(columns)))
         }
         // It went before the call ran.
-        Err(Error::Sql(error)) if &error.sqlstate == b"42883" && !is_kept(session, statement) => {
+        Err(Error::Sql(error))
+            if &error.sqlstate == b"42883" && !is_kept(session, (keeping, statement)) =>
+        {
             Ok(None)
         }
         Err(Error::Sql(mut error)) => {
@@ -124,8 +126,16 @@ pub(crate) fn run(
     }
 }
 
-fn is_kept(session: &Session, statement: &Statement) -> bool {
-    session.inner().schema.current().procedure_named(&statement.name).is_some()
+fn is_kept(session: &Session, (keeping, statement): (&Keeping, &Statement)) -> bool {
+    // In this order: a schema that is newer than its number is only looked into again.
+    let schema = &session.inner().schema;
+    let generation = schema.generation();
+    if keeping.kept.get() == Some(generation) {
+        return true;
+    }
+    let is_there = schema.current().procedure_named(&statement.name).is_some();
+    keeping.kept.set(is_there.then_some(generation));
+    is_there
 }
 
 /// Keeps a statement, if it is sent often enough and nothing is in the way; whether it is kept.
@@ -139,13 +149,11 @@ fn keep(session: &Session, prepared: &Prepared, statement: &Statement) -> Result
     }
     inner.refuse_unlogged()?;
     let kept = {
-        let definition = apart(|| parse_script(&statement.source));
+        let definition = apart(|| parse_one(&statement.source));
         let quiet = inner.quiet_unless(Purpose::DEFINITION, Some(session.interrupt()))?;
         let (mut sources, mut alone) = (inner.sources.lock(), inner.alone.lock());
-        definition.and_then(|statements| match statements.as_slice() {
-            [one] => Ok(execute_quietly(&quiet, &mut sources, &mut alone, one, clock::now_us())),
-            _ => Err(SqlError::new(b"XX000", "a statement's definition is not one statement")),
-        })
+        let now_us = clock::now_us();
+        definition.map(|one| execute_quietly(&quiet, &mut sources, &mut alone, &one, now_us))
     };
     match kept.map_err(Error::from).and_then(|reply| session.settle(reply)) {
         Ok(_) => Ok(true),

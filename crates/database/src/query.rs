@@ -201,13 +201,9 @@ impl Reads<'_, '_> {
         let Around { inner, schema, session, .. } = self.around;
         let identity = session.identity();
         let sources = LazyCell::new(|| inner.sources.lock());
-        let procedures = schema.procedures.iter().enumerate().filter_map(|(id, compiled)| {
-            let procedure = &compiled.as_ref()?.procedure;
-            if procedure.is_statement() {
-                return None;
-            }
-            Some((id as u32, procedure, sources.text(hotrow_base::ids::ProcedureId(id as u32))))
-        });
+        let procedures = schema
+            .named_procedures()
+            .map(|(id, compiled)| (id.0, &compiled.procedure, sources.text(id)));
         let setting = |name: &str| session.settings().get(&canonical(name)).ok();
         let settings = session.settings().all().into_iter();
         let settings = settings.map(|[name, value, description]| (name, value, description));

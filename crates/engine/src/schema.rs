@@ -369,8 +369,7 @@ impl Schema {
     /// The same where granules are these.
     fn routing_under(&self, granules: &Granules) -> Routing {
         // Statements go where procedures have put the rows.
-        let procedures = self.procedures.iter().flatten().map(|compiled| &compiled.procedure);
-        let procedures = procedures.filter(|procedure| !procedure.is_statement());
+        let procedures = self.named_procedures().map(|(_, compiled)| &compiled.procedure);
         Routing::infer(&self.catalog, granules, procedures)
     }
 
@@ -378,6 +377,14 @@ impl Schema {
     pub fn procedure_named(&self, name: &str) -> Option<(ProcedureId, &Arc<CompiledProcedure>)> {
         let id = *self.names.get(name)?;
         Some((id, self.procedure(id)?))
+    }
+
+    /// The procedures that somebody has created, in the order of their ids: all but statements
+    /// that are kept as procedures.
+    pub fn named_procedures(&self) -> impl Iterator<Item = (ProcedureId, &Arc<CompiledProcedure>)> {
+        let all = (0..).map(ProcedureId).zip(&self.procedures);
+        let there = all.filter_map(|(id, compiled)| Some((id, compiled.as_ref()?)));
+        there.filter(|(_, compiled)| !compiled.procedure.is_statement())
     }
 
     /// The procedures that touch a table.
