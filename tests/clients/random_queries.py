@@ -6,7 +6,8 @@
 
 Both servers get the tables of crates/database/tests/suite/queries/setup.sql, which they must not have otherwise.
 Statements are made of joins of every kind, with subqueries in every place where a value or a condition may stand,
-lists of keys, groups, windows, set operations, UPDATE and DELETE. A statement that Hotrow refuses is counted by its
+lists of keys, groups, windows, set operations, and changes: UPDATE [FROM], DELETE [USING], INSERT ... SELECT. Hotrow is asked
+each of them twice, as it is and inside a procedure. A statement that Hotrow refuses is counted by its
 code and PostgreSQL's, with the shortest one as an example; different rows are a bug, and end with status 1. CI does not
 run this: it needs a PostgreSQL server. What it has found stands in crates/database/tests/suite/queries.
 """
@@ -15,6 +16,7 @@ import random
 import re
 import sys
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import psycopg
@@ -93,7 +95,7 @@ class Maker:
         # An aggregate of nothing but outer columns would be the outer query's.
         argument = f"{self.column([own], 'int')} + {self.number(both, depth - 1)}"
         if self.may(10):
-            return f"length((SELECT string_agg({self.column([own], 'text')}, {self.text(both, 0)}) FROM {written}{where}))"
+            return f"length((SELECT string_agg({self.column([own], 'text')}, {self.text(scope, 0)}) FROM {written}{where}))"
         return f"(SELECT {self.any('max', 'min', 'count', 'sum')}({argument}) FROM {written}{where})"
 
     def condition(self, scope, depth):
@@ -177,6 +179,8 @@ class Maker:
         return f"{part()} {self.any('UNION', 'EXCEPT', 'INTERSECT')}{all_or_not} {part()}"
 
     def change(self):
+        if self.may(40):
+            return self.change_by_query()
         table = self.any(*TABLES)
         scope = [(table, table)]
         where = " AND ".join(self.condition(scope, 2) for _ in range(self.any(1, 1, 2)))
@@ -186,17 +190,83 @@ class Maker:
         return f"DELETE FROM {table} WHERE {where} RETURNING *"
 
 
-def rows_of(server, statement):
-    """Its rows as sorted lines, or its error's code."""
+    def change_by_query(self):
+        """A change of rows that a query gives, one for each row that is changed."""
+        table = self.any(*TABLES)
+        column = "a" if table == "t3" else "b"
+        written, scope = self.joined(1)
+        key = KEYS[table][0]
+        if self.may(30):
+            order = ", ".join(f"{name}.{column}" for name, table in scope for column in KEYS[table])
+            values = f"100 + row_number() OVER (ORDER BY {order}), {self.number(scope, 1)}, {self.number(scope, 1)}"
+            columns = {"t1": "a, b, d", "t2": "a, k, b", "t3": "x, a, g"}[table]
+            return f"INSERT INTO {table} ({columns}) SELECT {values} FROM {written} RETURNING *"
+        grouped = f"(SELECT {self.column(scope, 'int')} AS at, max({self.number(scope, 1)}) AS most FROM {written} GROUP BY 1) g"
+        where = f"g.at = {table}.{key} AND {self.condition([(table, table)], 1)}"
+        if self.may(60):
+            value = self.any("g.most", f"g.most + {table}.{column}", f"coalesce(g.most, {self.number([(table, table)], 1)})")
+            return f"UPDATE {table} SET {column} = {value} FROM {grouped} WHERE {where} RETURNING {table}.*"
+        return f"DELETE FROM {table} USING {grouped} WHERE {where} RETURNING {table}.*"
+
+
+def shown(value):
+    """A value, of which the digits that a procedure's numeric adds are left out."""
+    if isinstance(value, Decimal):
+        return format(value.normalize(), "f")
+    return "" if value is None else str(value)
+
+
+def asked(server, statement):
+    """The rows of a statement as sorted lines, or its error's code; and the types of its columns."""
     try:
-        found = server.execute(statement).fetchall()
+        found = server.execute(statement)
+        types = [psycopg.adapters.types[column.type_code].name for column in found.description]
+        return sorted("|".join(shown(value) for value in row) for row in found.fetchall()), types
+    except psycopg.Error as failed:
+        return f"error {failed.sqlstate}", None
+
+
+def asked_inside(server, statement, types):
+    """As `asked`, by a procedure."""
+    columns = ", ".join(f"r{at} {name}" for at, name in enumerate(types or ["text"]))
+    try:
+        server.execute("DROP FUNCTION IF EXISTS inside")
+        server.execute(
+            f"CREATE FUNCTION inside() RETURNS TABLE ({columns}) AS $$ BEGIN RETURN QUERY {statement}; END $$ LANGUAGE plpgsql"
+        )
     except psycopg.Error as failed:
         return f"error {failed.sqlstate}"
-    return sorted("|".join("" if value is None else str(value) for value in row) for row in found)
+    return asked(server, "SELECT * FROM inside()")[0]
+
+
+def undone(server, ask):
+    """What is asked in a transaction that is rolled back."""
+    server.execute("BEGIN")
+    found = ask()
+    server.execute("ROLLBACK")
+    return found
+
+
+def inside_of(server, statement, types, changes):
+    """What a procedure gives. Definitions are not undone, so a change is called in its own transaction."""
+    if not changes:
+        return asked_inside(server, statement, types)
+    body = f"{statement.rsplit(' RETURNING ', 1)[0]}; GET DIAGNOSTICS n = ROW_COUNT; RETURN n;"
+    try:
+        server.execute("DROP FUNCTION IF EXISTS inside")
+        server.execute(
+            "CREATE FUNCTION inside() RETURNS bigint AS $$ DECLARE n bigint; "
+            f"BEGIN {body} END $$ LANGUAGE plpgsql"
+        )
+    except psycopg.Error as failed:
+        return f"error {failed.sqlstate}"
+    found, _ = undone(server, lambda: asked(server, "SELECT inside()"))
+    return found
 
 
 def prepare(server):
     server.execute("SET statement_timeout = 20000")
+    server.execute("DROP FUNCTION IF EXISTS inside")
     script = SETUP.read_text()
     for table in reversed(re.findall(r"CREATE TABLE (\w+)", script)):
         server.execute(f"DROP TABLE IF EXISTS {table} CASCADE")
@@ -207,7 +277,7 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     seed, count = (int(text) for text in (sys.argv[3:] + ["1", "1000"][len(sys.argv) - 3:])[:2])
-    servers = [psycopg.connect(address, autocommit=True) for address in sys.argv[1:3]]
+    servers = [psycopg.connect(address, autocommit=True, prepare_threshold=None) for address in sys.argv[1:3]]
     for server in servers:
         prepare(server)
     maker, different, refused, examples = Maker(seed), 0, Counter(), {}
@@ -215,27 +285,25 @@ def main():
         maker.names = 0
         changes = maker.may(15)
         statement = maker.change() if changes else maker.query()
-        if changes:
-            statement_rows = []
-            for server in servers:
-                server.execute("BEGIN")
-                statement_rows.append(rows_of(server, statement))
-                server.execute("ROLLBACK")
-            theirs, ours = statement_rows
-        else:
-            theirs, ours = (rows_of(server, statement) for server in servers)
-        if theirs == ours:
-            continue
-        # Which rows a statement meets first, and so whether it fails, is each one's own affair.
-        if isinstance(ours, str) or isinstance(theirs, str):
-            kind = (theirs if isinstance(theirs, str) else "rows", ours if isinstance(ours, str) else "rows")
-            refused[kind] += 1
-            examples[kind] = min(examples.get(kind, statement), statement, key=len)
-            continue
-        different += 1
-        print(f"{statement}\n  PostgreSQL {len(theirs)}: {theirs[:SHOWN]}\n  Hotrow     {len(ours)}: {ours[:SHOWN]}")
-    for (theirs, ours), times in refused.items():
-        print(f"{times} times PostgreSQL said {theirs} and Hotrow {ours}: {examples[theirs, ours]}")
+        ask = undone if changes else lambda _, ask: ask()
+        (theirs, _), (ours, types) = (ask(server, lambda: asked(server, statement)) for server in servers)
+        inside = inside_of(servers[1], statement, types, changes)
+        if changes and not isinstance(inside, str) and not isinstance(theirs, str):
+            inside = theirs if inside == [str(len(theirs))] else inside
+        for where, found in (("", ours), (" in a procedure", inside)):
+            if theirs == found:
+                continue
+            # Which rows a statement meets first, and so whether it fails, is each one's own affair.
+            if isinstance(found, str) or isinstance(theirs, str):
+                kind = (theirs if isinstance(theirs, str) else "rows", found if isinstance(found, str) else "rows", where)
+                refused[kind] += 1
+                examples[kind] = min(examples.get(kind, statement), statement, key=len)
+                continue
+            different += 1
+            print(f"{statement}\n  PostgreSQL {len(theirs)}: {theirs[:SHOWN]}\n  Hotrow{where} {len(found)}: {found[:SHOWN]}")
+    for kind, times in refused.items():
+        theirs, found, where = kind
+        print(f"{times} times PostgreSQL said {theirs} and Hotrow{where} {found}: {examples[kind]}")
     print(f"{count} statements from seed {seed}: {different} with different rows")
     sys.exit(1 if different else 0)
 

@@ -279,17 +279,12 @@ fn refuse_broken_views(
     changes: &[CatalogChange],
 ) -> Result<(), SqlError> {
     let mut own = BTreeSet::new();
-    let mut names: Vec<String> = changed_names(&schema.catalog, catalog).collect();
     for change in changes {
-        match change {
-            CatalogChange::SetView(view) => {
-                own.insert(view.name.clone());
-                names.push(view.name.clone());
-            }
-            CatalogChange::DropView(name) => names.push(name.clone()),
-            _ => {}
+        if let CatalogChange::SetView(view) = change {
+            own.insert(view.name.clone());
         }
     }
+    let names = names_changed((&schema.catalog, catalog), changes);
     let concerned = &sources.mentions.views(names) | &own;
     match apart(|| broken_view(catalog, &Registered(schema), &concerned))? {
         None => Ok(()),
@@ -322,7 +317,7 @@ fn compile_again(
 ) -> Result<Trees, SqlError> {
     let mut trees = Trees::new();
     let mut failed = Vec::new();
-    for id in procedures_concerned(schema, sources, catalog) {
+    for id in procedures_concerned(schema, sources, catalog, changes) {
         let (Some(compiled), Some(source)) = (schema.procedure(id), sources.get(id)) else {
             continue;
         };
@@ -344,11 +339,21 @@ fn compile_again(
     if failed.is_empty() { Ok(trees) } else { Err(needed(schema, &failed, changes)) }
 }
 
+/// The names of tables and views that are not what they were.
+fn names_changed<'a>(
+    (before, next): (&'a Catalog, &'a Catalog),
+    changes: &'a [CatalogChange],
+) -> impl Iterator<Item = String> + 'a {
+    let views = changes.iter().filter_map(CatalogChange::view).map(str::to_owned);
+    changed_names(before, next).chain(views)
+}
+
 /// See I1.
 fn procedures_concerned(
     schema: &Schema,
     sources: &Sources,
     catalog: &Catalog,
+    changes: &[CatalogChange],
 ) -> BTreeSet<ProcedureId> {
     let mut tables: BTreeSet<TableId> = schema.catalog.tables_changed(catalog).collect();
     for table in tables.clone() {
@@ -360,8 +365,11 @@ fn procedures_concerned(
     }
     let mut concerned: BTreeSet<_> =
         tables.iter().flat_map(|&table| schema.users_of(table)).collect();
-    for name in changed_names(&schema.catalog, catalog) {
-        for mentioner in sources.mentions.of(&name) {
+    // A procedure that reads a view has the view's query in it, and those of views named there.
+    let names: Vec<String> = names_changed((&schema.catalog, catalog), changes).collect();
+    let views = sources.mentions.views(names.iter().cloned());
+    for name in names.iter().chain(&views) {
+        for mentioner in sources.mentions.of(name) {
             if let Mentioner::Procedure(id) = mentioner {
                 concerned.insert(*id);
             }
@@ -401,9 +409,10 @@ fn compile_statement(
     text: &str,
 ) -> Result<Procedure, SqlError> {
     apart(|| {
-        let (compiled, types) = compile_with_parameters(catalog, &(), &parse_one(text)?, types)?;
+        let statement = parse_one(text)?.in_one_program();
+        let (compiled, types) = compile_with_parameters(catalog, &(), &statement, types)?;
         let Compiled::Statement(mut procedure) = compiled else {
-            let message = "a statement that is kept is one access to one table";
+            let message = "a statement that is kept is one program";
             return Err(SqlError::new(b"0A000", message));
         };
         procedure.name = statement_name(text, &types);
@@ -439,6 +448,7 @@ fn needed(schema: &Schema, failed: &[(&str, SqlError)], changes: &[CatalogChange
     let dropped = changes.iter().find_map(|change| match change {
         CatalogChange::DropTable(id) => Some(format!("table \"{}\"", catalog.table(*id).name)),
         CatalogChange::DropIndex(id) => Some(format!("index \"{}\"", catalog.index(*id).name)),
+        CatalogChange::DropView(name) => Some(format!("view \"{name}\"")),
         _ => None,
     });
     let mut error = match dropped {

@@ -86,8 +86,10 @@ pub(crate) fn run(
     prepared: &Prepared,
     values: &[Value],
 ) -> Result<Option<Rows>, Error> {
-    if !matches!(&*prepared.work(), Work::Program(_)) {
-        return Ok(None);
+    match &*prepared.work() {
+        Work::Program(_) => {}
+        Work::Query(work) if !work.writes() && !work.draws() => {}
+        Work::Query(_) | Work::Change(_) | Work::Call { .. } => return Ok(None),
     }
     if prepared.is_of_script() {
         // One that draws numbers cannot be run otherwise, were it only once.

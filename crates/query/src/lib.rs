@@ -32,6 +32,7 @@ mod memory;
 mod order;
 mod pattern;
 mod plan;
+mod procedure;
 mod recursion;
 mod scalars;
 mod subquery;

@@ -345,7 +345,7 @@ impl Altered<'_> {
                 let hint = "create a table without it, and copy the rows";
                 return Err(unsupported(place, "dropping a primary key", hint));
             }
-            crate::compile::refuse_needed(catalog, index, place)?;
+            crate::drop::refuse_needed(catalog, index, place)?;
             self.changes.push(CatalogChange::DropIndex(index.id));
         } else if table.checks.iter().any(|check| check.name == name)
             || table.foreign_keys.iter().any(|key| key.name == name)

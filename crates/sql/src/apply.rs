@@ -95,11 +95,18 @@ pub enum CatalogChange {
 }
 
 impl CatalogChange {
-    /// Whether it is one of users or views, which no procedure has to do with.
+    /// Whether it is one of users, which no procedure has to do with.
     pub fn leaves_procedures(&self) -> bool {
-        let is_of_users = matches!(self, Self::SetUser { .. } | Self::DropUser(_));
-        let is_of_views = matches!(self, Self::SetView(_) | Self::DropView(_));
-        is_of_users || is_of_views || matches!(self, Self::Nothing(_))
+        matches!(self, Self::SetUser { .. } | Self::DropUser(_) | Self::Nothing(_))
+    }
+
+    /// The view that it makes, replaces or drops.
+    pub fn view(&self) -> Option<&str> {
+        match self {
+            Self::SetView(view) => Some(&view.name),
+            Self::DropView(name) => Some(name),
+            _ => None,
+        }
     }
 }
 

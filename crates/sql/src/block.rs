@@ -218,7 +218,7 @@ fn statement(cursor: &mut Cursor<'_>, depth: Depth) -> Result<Kind> {
         "return" => return_statement(cursor),
         "get" => get_diagnostics(cursor),
         "perform" => perform(cursor),
-        "select" | "insert" | "update" | "delete" => sql_statement(cursor),
+        "select" | "insert" | "update" | "delete" | "with" => sql_statement(cursor),
         _ => Err(refused(cursor)),
     }
 }
@@ -250,7 +250,6 @@ pub(crate) fn refused(cursor: &Cursor<'_>) -> hotrow_transaction::outcome::SqlEr
         ("fetch", "read rows with FOR r IN SELECT ... LOOP"),
         ("move", "read rows with FOR r IN SELECT ... LOOP"),
         ("close", "read rows with FOR r IN SELECT ... LOOP"),
-        ("with", "store the first query's result in variables, or write a FOR loop over it"),
         ("merge", "write INSERT ... ON CONFLICT DO NOTHING, IF NOT FOUND THEN UPDATE ..."),
         ("truncate", "write DELETE FROM table"),
         ("create", "tables and indexes are made outside of procedures"),

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use hotrow_base::stack::with_room;
 use hotrow_base::types::SqlType;
 use hotrow_query::Query;
-use hotrow_transaction::catalog::{Catalog, ForeignKey, Index};
+use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::outcome::{Notice, SqlError};
-use hotrow_transaction::program::{Place, Procedure, RowLocks};
+use hotrow_transaction::program::{Place, Procedure, RowLocks, Statement};
 use sqlparser::ast;
 
-use crate::apply::{CatalogChange, left_out};
+use crate::apply::CatalogChange;
 use crate::call::Argument;
 use crate::clauses::object_name;
+use crate::consume::Sink;
 use crate::copy::Copy;
 use crate::create::create_procedure;
+use crate::drop::drop_relations;
 use crate::error::{Advice, Result, error, place_in, unsupported};
 use crate::explain::explain;
 use crate::literals::Literals;
@@ -22,7 +24,7 @@ use crate::maintenance::{Maintenance, Truncation};
 use crate::parameters::parameters_named;
 use crate::relation::Change;
 use crate::scope::Compiler;
-use crate::sequence::{in_rounds, owned_by, refuse_drawn_from};
+use crate::sequence::in_rounds;
 use crate::setting::{Naming, Setting};
 use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
 use crate::transaction_control::TransactionControl;
@@ -162,6 +164,7 @@ fn compile_in_rounds<'c>(
         let mut compiler = Compiler::new(catalog);
         (compiler.numbers, compiler.is_own) = (numbers, statement.is_own);
         compiler.may_have_parts = statement.may_have_parts;
+        compiler.is_one_program = statement.is_one_program;
         compiler.procedures = Some(procedures);
         compiler.overrides = statement.is_own || statement.overrides;
         prepare(&mut compiler)?;
@@ -300,43 +303,41 @@ fn sql_statement(
         }
         ast::Statement::Query(query) => {
             if let Some((_, change)) = changed_by(query) {
-                let change = compiler.relational_change(change, query.with.as_ref())?;
-                return Ok(Compiled::Change(Box::new(change)));
+                return change_of_rows(compiler, change, query.with.as_ref());
             }
             if let Some((name, arguments, label)) = called_function(query, procedures, place) {
                 return call(compiler, procedures, (&name, label), &arguments, place);
             }
-            let given = compiler.given.clone();
+            let mark = compiler.mark();
             if compiler.goes_by_lists(statement) {
-                if let Ok(query) = compiler.relational(query) {
-                    return Ok(Compiled::Query(Arc::new(query)));
+                if let Ok(compiled) = query_of_rows(compiler, query) {
+                    return Ok(compiled);
                 }
-                compiler.restart(given.clone());
+                compiler.back_to(&mark);
             }
             match locking_access(compiler, query, statement) {
                 Err(refused) if is_for_queries(&refused) => {
-                    compiler.restart(given);
-                    let query = compiler.relational(query)?;
-                    Ok(Compiled::Query(Arc::new(query)))
+                    compiler.back_to(&mark);
+                    query_of_rows(compiler, query)
                 }
                 compiled => compiled,
             }
         }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
-            let given = compiler.given.clone();
+            let mark = compiler.mark();
             if compiler.may_have_parts && compiler.goes_by_lists(statement) {
                 if let Ok(change) = compiler.relational_change(statement, None) {
                     return Ok(Compiled::Change(Box::new(change)));
                 }
-                compiler.restart(given.clone());
+                compiler.back_to(&mark);
             }
             match ad_hoc(compiler, statement) {
                 Err(refused) if is_for_queries(&refused) => {
-                    compiler.restart(given);
-                    match compiler.relational_change(statement, None) {
+                    compiler.back_to(&mark);
+                    match change_of_rows(compiler, statement, None) {
                         // What no query can help with was told better before.
                         Err(other) if &other.sqlstate == b"0A000" => Err(refused),
-                        change => Ok(Compiled::Change(Box::new(change?))),
+                        compiled => compiled,
                     }
                 }
                 compiled => compiled,
@@ -418,9 +419,52 @@ fn locking_access(
     compiled
 }
 
+/// A query of any shape.
+fn query_of_rows(compiler: &mut Compiler<'_>, query: &ast::Query) -> Result<Compiled> {
+    if !compiler.is_one_program {
+        return Ok(Compiled::Query(Arc::new(compiler.relational(query)?)));
+    }
+    one_program(compiler, |compiler, body| {
+        let of = compiler.operators(query)?;
+        compiler.emit_operators_to(body, of, Sink::Result)
+    })
+}
+
+/// A change of rows that a query gives: in two parts where a transaction holds them together, else
+/// as one program.
+fn change_of_rows(
+    compiler: &mut Compiler<'_>,
+    change: &ast::Statement,
+    with: Option<&ast::With>,
+) -> Result<Compiled> {
+    if compiler.may_have_parts {
+        let mark = compiler.mark();
+        match compiler.relational_change(change, with) {
+            Err(refused) if &refused.sqlstate == b"0A000" => compiler.back_to(&mark),
+            compiled => return Ok(Compiled::Change(Box::new(compiled?))),
+        }
+    }
+    one_program(compiler, |compiler, body| match with {
+        Some(_) => compiler.change_of_rows(body, (change, with), None),
+        None => compiler.sql(change, None, body),
+    })
+}
+
+/// A single statement as a procedure has it.
+fn one_program(
+    compiler: &mut Compiler<'_>,
+    compile: impl FnOnce(&mut Compiler<'_>, &mut Vec<Statement>) -> Result<()>,
+) -> Result<Compiled> {
+    (compiler.ad_hoc, compiler.is_procedure) = (true, true);
+    let mut body = Vec::new();
+    compiler.with_what_comes_before(&mut body, compile)?;
+    let returns_set = !compiler.result.is_empty();
+    Ok(Compiled::Statement(Box::new(compiler.take_procedure("", body, returns_set))))
+}
+
 /// Whether a query that was refused as an access to one table may be one of another shape: it has
 /// clauses, functions, types or relations that procedures do not have.
-fn is_for_queries(refused: &SqlError) -> bool {
+pub(crate) fn is_for_queries(refused: &SqlError) -> bool {
     matches!(&refused.sqlstate, b"0A000" | b"42P01" | b"42883" | b"42704" | b"3F000")
 }
 
@@ -522,141 +566,4 @@ fn called_function(
         _ => None,
     });
     Some((name, arguments.collect::<Option<Vec<_>>>()?, label))
-}
-
-fn drop_relations(
-    compiler: &Compiler<'_>,
-    object_type: ast::ObjectType,
-    (if_exists, cascades): (bool, bool),
-    names: &[ast::ObjectName],
-) -> Result<Compiled> {
-    let catalog = compiler.catalog;
-    let mut changes = Vec::new();
-    for name in names {
-        let place = place_in(name, compiler.place);
-        let name = object_name(name, place)?;
-        match object_type {
-            ast::ObjectType::Table => match catalog.table_named(&name) {
-                Some(table) if table.sequence.is_some() => {
-                    return Err(error(b"42809", place, format!("\"{name}\" is not a table"))
-                        .hint("Use DROP SEQUENCE to remove a sequence."));
-                }
-                Some(table) => {
-                    let left = left_references(catalog, table.id, names, place);
-                    if let Some(key) = left.first().filter(|_| !cascades) {
-                        return Err(referenced(catalog, key, &name, place));
-                    }
-                    changes.extend(left.into_iter().flat_map(|key| cut_reference(catalog, key)));
-                    changes.push(CatalogChange::DropTable(table.id));
-                    changes.extend(owned_by(table).map(CatalogChange::DropTable));
-                }
-                None if catalog.view(&name).is_some() => {
-                    return Err(error(b"42809", place, format!("\"{name}\" is not a table"))
-                        .hint("Use DROP VIEW to remove a view."));
-                }
-                None if if_exists => changes.push(skipped("table", &name)),
-                None => {
-                    return Err(error(b"42P01", place, format!("table \"{name}\" does not exist")));
-                }
-            },
-            ast::ObjectType::Sequence if if_exists && catalog.table_named(&name).is_none() => {
-                changes.push(skipped("sequence", &name));
-            }
-            ast::ObjectType::Sequence => {
-                let sequence = compiler.sequence_named(&name, place)?.id;
-                refuse_drawn_from(catalog, sequence, place)?;
-                changes.push(CatalogChange::DropTable(sequence));
-            }
-            ast::ObjectType::Index => match catalog.index_named(&name) {
-                Some(index) if catalog.table(index.table).sequence.is_some() => {
-                    return Err(error(b"42809", place, format!("\"{name}\" is not an index")));
-                }
-                Some(index) if catalog.table(index.table).primary == Some(index.id) => {
-                    return Err(error(
-                        b"2BP01",
-                        place,
-                        format!("index \"{name}\" is a primary key and cannot be dropped"),
-                    ));
-                }
-                Some(index) => {
-                    refuse_needed(catalog, index, place)?;
-                    changes.push(CatalogChange::DropIndex(index.id));
-                }
-                None if if_exists => changes.push(skipped("index", &name)),
-                None => {
-                    return Err(error(b"42704", place, format!("index \"{name}\" does not exist")));
-                }
-            },
-            ast::ObjectType::View => changes.push(compiler.drop_view((&name, place), if_exists)?),
-            // What there is none of is not there.
-            ast::ObjectType::MaterializedView | ast::ObjectType::Type | ast::ObjectType::Schema
-                if if_exists =>
-            {
-                let kind = object_type.to_string().to_lowercase();
-                changes.push(skipped(&kind, &name));
-            }
-            other => {
-                return Err(unsupported(
-                    place,
-                    format!("DROP {other}"),
-                    "tables, views, indexes, sequences, functions and procedures can be dropped",
-                ));
-            }
-        }
-    }
-    if cascades {
-        changes.extend(compiler.views_lost(&changes)?);
-    }
-    Ok(Compiled::Catalog(changes))
-}
-
-fn skipped(kind: &str, name: &str) -> CatalogChange {
-    CatalogChange::Nothing(left_out(format!("{kind} \"{name}\" does not exist, skipping")))
-}
-
-/// Fails where a foreign key refers to what an index has.
-pub(crate) fn refuse_needed(catalog: &Catalog, index: &Index, place: Place) -> Result<()> {
-    let mut keys = catalog.tables().iter().flat_map(|t| &t.foreign_keys);
-    match keys.find(|key| key.parent_index == index.id) {
-        None => Ok(()),
-        Some(key) => Err(error(
-            b"2BP01",
-            place,
-            format!("foreign key \"{}\" needs index \"{}\"", key.name, index.name),
-        )),
-    }
-}
-
-/// Foreign keys of tables that stay, which refer to one that goes.
-fn left_references<'a>(
-    catalog: &'a Catalog,
-    id: hotrow_base::ids::TableId,
-    dropped: &[ast::ObjectName],
-    place: Place,
-) -> Vec<&'a ForeignKey> {
-    let goes_too = |child| {
-        let named = |name| object_name(name, place).ok();
-        dropped.iter().filter_map(named).any(|name| name == catalog.table(child).name)
-    };
-    let keys = catalog.tables().iter().flat_map(|t| &t.foreign_keys);
-    keys.filter(|key| key.parent == id && key.child != id && !goes_too(key.child)).collect()
-}
-
-/// CASCADE: a foreign key goes with the table that it refers to.
-fn cut_reference(catalog: &Catalog, key: &ForeignKey) -> [CatalogChange; 2] {
-    let child = &catalog.table(key.child).name;
-    let text = format!("drop cascades to constraint {} on table {child}", key.name);
-    let cut = CatalogChange::DropConstraint { table: key.child, name: key.name.clone() };
-    [cut, CatalogChange::Nothing(left_out(text))]
-}
-
-/// The error of a table that a foreign key refers to.
-fn referenced(catalog: &Catalog, key: &ForeignKey, name: &str, place: Place) -> SqlError {
-    error(b"2BP01", place, format!("cannot drop table {name} because other objects depend on it"))
-        .detail(format!(
-            "constraint {} on table {} depends on table {name}",
-            key.name,
-            catalog.table(key.child).name
-        ))
-        .hint("drop the other table first")
 }

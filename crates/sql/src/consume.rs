@@ -308,15 +308,24 @@ impl Compiler<'_> {
                 Ok(())
             }
             SelectedKind::Aggregated { source, aggregates } => {
-                let direct = match &sink {
-                    Sink::Slots { slots, .. } => self.fitted(slots, &columns)?,
-                    _ => Vec::new(),
-                };
-                let consume = Consume::Aggregate { aggregates, into: direct };
+                let (mut into, mut results) = (Vec::new(), Vec::new());
+                match &sink {
+                    Sink::Discard => {}
+                    Sink::Slots { slots, .. } => into = self.fitted(slots, &columns)?,
+                    // The aggregates' own slots are of no use once the access has ended.
+                    Sink::Result => {
+                        for (name, value) in columns {
+                            let slot = self.temporary("value", value.data_type())?;
+                            results.push((name, self.slot_expr(slot)));
+                            into.push((slot, value));
+                        }
+                    }
+                }
+                let consume = Consume::Aggregate { aggregates, into };
                 let access = source.access(Effect::Read(consume));
                 self.emit(out, StatementKind::Access(Box::new(access)));
                 if let Sink::Result = sink {
-                    self.emit_result_row(out, &columns)?;
+                    self.emit_result_row(out, &results)?;
                 }
                 Ok(())
             }
@@ -363,7 +372,7 @@ impl Compiler<'_> {
     }
 
     /// RAISE of STRICT without a row.
-    fn emit_no_rows(&self, out: &mut Vec<Statement>) {
+    pub(crate) fn emit_no_rows(&self, out: &mut Vec<Statement>) {
         let mut then = Vec::new();
         self.emit_raise(&mut then, b"P0002", "query returned no rows".to_owned(), None);
         let condition = crate::comparison::negated(self.slot_expr(FOUND));

@@ -10,9 +10,10 @@ use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_query::HostFunction;
 use hotrow_transaction::program::{CompareOp, Expr, ExprKind, Function, Place, SlotId};
-use sqlparser::ast::{self, AccessExpr, BinaryOperator, Subscript};
+use sqlparser::ast::{self, BinaryOperator};
 
 use crate::comparison::{bare, negated};
+use crate::compile::is_for_queries;
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, too_complex, unsupported};
 use crate::interval;
 use crate::parameters::parameter_number;
@@ -136,10 +137,38 @@ impl Compiler<'_> {
         if self.expressions.is_multiple_of(EXPRESSIONS_BETWEEN_LOOKS) {
             current::check()?;
         }
+        // The whole expression, so that its parts are computed when they are asked.
+        let is_whole = self.depth == 0 && self.may_compute_before();
+        let mark = is_whole.then(|| self.mark());
         self.depth += 1;
         let operand = deeper(|| self.operand_inner(written));
         self.depth -= 1;
-        operand.map_err(|_| exhausted(self.place))?.map_err(|e| e.or_at(self.place))
+        match (operand.map_err(|_| exhausted(self.place))?, mark) {
+            (Err(refused), Some(mark)) if is_for_queries(&refused) => {
+                self.back_to(&mark);
+                match self.computed_before(written) {
+                    Ok(value) => Ok(Operand::Typed(value)),
+                    Err(other) => {
+                        self.back_to(&mark);
+                        self.is_refused = true;
+                        // A function that programs know of has advice of its own.
+                        let is_told = matches!(bare(written), ast::Expr::Function(_))
+                            && [&refused, &other].iter().all(|e| &e.sqlstate == b"0A000");
+                        Err(if is_told { refused } else { other }.or_at(self.place))
+                    }
+                }
+            }
+            (operand, _) => operand.map_err(|e| e.or_at(self.place)),
+        }
+    }
+
+    /// Whether an expression stands alone in a statement of a procedure.
+    pub(crate) const fn may_compute_before(&self) -> bool {
+        self.is_procedure
+            && !self.is_refused
+            && self.row.is_none()
+            && self.reads.is_none()
+            && self.levels.is_empty()
     }
 
     fn operand_inner(&mut self, written: &ast::Expr) -> Result<Operand> {
@@ -414,63 +443,6 @@ impl Compiler<'_> {
         let expr = self.settle(operand, to, place)?;
         self.scalar_type(&expr, place)?;
         Ok(Operand::Typed(explicit_cast(expr, to, place)?))
-    }
-
-    fn element(&mut self, root: &ast::Expr, chain: &[AccessExpr], place: Place) -> Result<Expr> {
-        if self.is_relational()
-            && let Some(element) = self.relational_element(root, chain, place)?
-        {
-            return Ok(element);
-        }
-        let (array, subscript) = match chain {
-            [AccessExpr::Subscript(subscript)] => (self.array(root)?, subscript),
-            // procedure.parameter[i]
-            [AccessExpr::Dot(ast::Expr::Identifier(name)), AccessExpr::Subscript(subscript)] => {
-                let ast::Expr::Identifier(first) = root else {
-                    return Err(syntax(place, "this subscript has no array before it"));
-                };
-                let path = ast::Expr::CompoundIdentifier(vec![first.clone(), name.clone()]);
-                (self.array(&path)?, subscript)
-            }
-            _ => {
-                return Err(unsupported(
-                    place,
-                    "this chain of subscripts and fields",
-                    "arrays have one dimension: a[i]",
-                ));
-            }
-        };
-        let Subscript::Index { index } = subscript else {
-            return Err(unsupported(place, "an array slice", "loop over its elements"));
-        };
-        let index = self.value_for(index, DataType::Integer, Coercion::Assignment, || {
-            "array subscript".to_owned()
-        })?;
-        let (slot, element) = array;
-        Ok(scalar(ExprKind::Element(slot, Box::new(index)), element))
-    }
-
-    /// An expression that must name an array; its slot and the type of its elements.
-    pub(crate) fn array(&mut self, written: &ast::Expr) -> Result<(SlotId, DataType)> {
-        let place = place_in(written, self.place);
-        let expr = match written {
-            ast::Expr::Array(_) => {
-                return Err(unsupported(
-                    place,
-                    "an array constructor here",
-                    "pass the array as a parameter",
-                ));
-            }
-            other => self.expr(other)?,
-        };
-        match (expr.kind, expr.sql_type) {
-            (ExprKind::Slot(slot), SqlType::Array(element)) => Ok((slot, element)),
-            (_, other) => Err(error(
-                b"42804",
-                place,
-                format!("an array parameter is needed here, but expression is of type {other}"),
-            )),
-        }
     }
 
     fn unary(&mut self, op: ast::UnaryOperator, written: &ast::Expr) -> Result<Operand> {

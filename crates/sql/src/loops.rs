@@ -1,14 +1,24 @@
 //! Loops: over integers, arrays and the rows of a query.
 
 use hotrow_base::types::{DataType, SqlType};
-use hotrow_transaction::program::{Elements, Place, SlotId, Statement, StatementKind};
+use hotrow_transaction::program::{
+    Access, Elements, Expr, Place, RowSetId, SlotId, Statement, StatementKind,
+};
 use sqlparser::ast;
 
 use crate::error::{Advice, Result, error};
+use crate::operators::OperatorQuery;
 use crate::scope::{Compiler, Names, Variable};
 use crate::statement::as_query;
 use crate::syntax::{BlockStatement, ForRange, Target};
 use crate::typing::{Coercion, assign, integer};
+
+/// What a loop over rows goes through.
+enum LoopOf {
+    /// an access, its rows and the slots that they go to; none: one row, which is assigned
+    Access(Option<(RowSetId, Box<Access>, Vec<SlotId>)>),
+    Operators(Box<OperatorQuery>, Vec<SlotId>),
+}
 
 impl Compiler<'_> {
     pub(crate) fn for_range(
@@ -90,27 +100,53 @@ impl Compiler<'_> {
         place: Place,
         out: &mut Vec<Statement>,
     ) -> Result<()> {
-        let selected = self.select(as_query(query, place)?)?;
-        let columns: Vec<_> =
-            selected.columns.iter().map(|(n, e)| (n.clone(), e.data_type())).collect();
+        let query = as_query(query, place)?;
         self.names.push(Names::default());
-        let slots = match targets {
-            [target] if target.parts.len() == 1 => self.loop_variable(target, &columns)?,
-            _ => self.slots_of_targets(targets, &columns)?,
-        };
-        let Some((rows, query)) = self.loop_query(out, selected, &slots)? else {
-            // exactly one row: the body runs once, on the values just assigned
-            self.statements(body, out)?;
-            self.names.pop();
-            return Ok(());
-        };
+        let of = self.or_operators(
+            out,
+            |this, out| {
+                let selected = this.select(query)?;
+                let slots = this.slots_of_loop(targets, &selected.columns)?;
+                let of = this.loop_query(out, selected, &slots)?;
+                Ok(LoopOf::Access(of.map(|(rows, query)| (rows, Box::new(query), slots))))
+            },
+            |this, _| {
+                let of = this.operators(query)?;
+                let slots = this.slots_of_loop(targets, &of.columns)?;
+                Ok(LoopOf::Operators(Box::new(of), slots))
+            },
+        )?;
         let mut compiled = Vec::new();
-        self.loop_body(body, &mut compiled)?;
+        match of {
+            // Exactly one row: the body runs once, on the values just assigned.
+            LoopOf::Access(None) => self.statements(body, out)?,
+            LoopOf::Access(Some((rows, query, into))) => {
+                self.loop_body(body, &mut compiled)?;
+                self.place = place;
+                self.emit(out, StatementKind::ForQuery { rows, query, into, body: compiled });
+            }
+            LoopOf::Operators(of, slots) => {
+                let pairs = self.fitted(&slots, &of.columns)?;
+                self.emit_assigns(&mut compiled, pairs)?;
+                self.loop_body(body, &mut compiled)?;
+                self.place = place;
+                self.emit_operators(out, *of, compiled);
+            }
+        }
         self.names.pop();
-        self.place = place;
-        let query = Box::new(query);
-        self.emit(out, StatementKind::ForQuery { rows, query, into: slots, body: compiled });
         Ok(())
+    }
+
+    fn slots_of_loop(
+        &mut self,
+        targets: &[Target],
+        columns: &[(String, Expr)],
+    ) -> Result<Vec<SlotId>> {
+        let columns: Vec<_> = columns.iter().map(|(n, e)| (n.clone(), e.data_type())).collect();
+        match targets {
+            [target] if target.parts.len() == 1 => self.loop_variable(target, &columns),
+            _ => self.slots_of_targets(targets, &columns),
+        }
     }
 
     /// The slots of a loop's variable. A record that has another shape already is shadowed in the

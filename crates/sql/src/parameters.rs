@@ -9,7 +9,7 @@
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::outcome::SqlError;
-use hotrow_transaction::program::{Expr, FIRST_PARAMETER, Place};
+use hotrow_transaction::program::{Expr, Place};
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
@@ -63,24 +63,6 @@ impl Compiler<'_> {
             self.given.push(known);
         }
         Ok(())
-    }
-
-    /// Forgets what was compiled, and which types parameters got meanwhile.
-    pub(crate) fn restart(&mut self, given: Vec<Option<SqlType>>) {
-        let kept = self.parameters.len() + self.number_slots.len();
-        self.slots.truncate(FIRST_PARAMETER as usize + kept);
-        self.draws.clear();
-        self.origins.clear();
-        for (slot, known) in self.parameters.iter().zip(&given) {
-            let open = SqlType::Scalar(DataType::Text);
-            self.slots[slot.index()].sql_type = known.unwrap_or(open);
-        }
-        self.given = given;
-        (self.row, self.aggregates, self.depth, self.row_sets) = (None, None, 0, 0);
-        self.result.clear();
-        self.levels.clear();
-        self.fetches.clear();
-        (self.parts, self.expressions) = (0, 0);
     }
 
     /// Gives a parameter the type that is wanted of it, if it has none.

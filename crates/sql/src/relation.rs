@@ -39,6 +39,7 @@ use crate::error::{Advice, Result, error};
 use crate::scope::{Compiler, Row, RowColumn};
 
 pub use change::Change;
+pub(crate) use change::select_query;
 pub(crate) use locks::refuse_not_waiting;
 pub(crate) use system::short_name as short_type_name;
 pub use system::{

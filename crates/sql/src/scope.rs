@@ -17,8 +17,9 @@ use hotrow_transaction::program::{
 use hotrow_transaction::walk::reads_any;
 
 use crate::compile::ProcedureNames;
-use crate::error::{Advice, Result, error, too_complex};
+use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::literals::Literals;
+use crate::operators::ProcedureReads;
 use crate::view::is_view;
 
 /// Slots a procedure may have.
@@ -40,7 +41,7 @@ pub(crate) enum Variable {
 }
 
 /// The names of one block.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Names {
     /// a label that may qualify them: the procedure's name for its parameters
     pub(crate) label: Option<String>,
@@ -97,6 +98,18 @@ pub(crate) enum Returning {
     SetOfRows(Vec<SlotId>),
 }
 
+/// How far a compilation had come, to go back there and try another way.
+pub(crate) struct Mark {
+    slots: usize,
+    given: Vec<Option<SqlType>>,
+    draws: usize,
+    origins: usize,
+    row_sets: u16,
+    result: Vec<ResultColumn>,
+    before: usize,
+    depth: usize,
+}
+
 /// The state of one compilation.
 pub(crate) struct Compiler<'c> {
     pub(crate) catalog: &'c Catalog,
@@ -146,6 +159,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) ad_hoc: bool,
     /// see [`crate::syntax::ScriptStatement::in_parts`]
     pub(crate) may_have_parts: bool,
+    /// see [`crate::syntax::ScriptStatement::in_one_program`]
+    pub(crate) is_one_program: bool,
     /// of a query of any shape: what is in scope, the innermost SELECT last
     pub(crate) levels: Vec<crate::relation::Level>,
     /// levels around that of a view, which it does not see
@@ -154,6 +169,14 @@ pub(crate) struct Compiler<'c> {
     pub(crate) fetches: Vec<Procedure>,
     /// and how many parts it has so far
     pub(crate) parts: usize,
+    /// set while a query of a procedure is compiled to operators: its reads of one table
+    pub(crate) reads: Option<ProcedureReads>,
+    /// in a block of PL/pgSQL
+    pub(crate) is_procedure: bool,
+    /// in a procedure: what is to run right before the current statement
+    pub(crate) before: Vec<hotrow_transaction::program::Statement>,
+    /// an expression was refused that operators could not compute either
+    pub(crate) is_refused: bool,
 }
 
 impl<'c> Compiler<'c> {
@@ -195,11 +218,49 @@ impl<'c> Compiler<'c> {
             returning: Returning::Nothing,
             ad_hoc: false,
             may_have_parts: false,
+            is_one_program: false,
             levels: Vec::new(),
             levels_around: 0,
             fetches: Vec::new(),
             parts: 0,
+            reads: None,
+            is_procedure: false,
+            before: Vec::new(),
+            is_refused: false,
         }
+    }
+
+    /// How far it has come; between statements, or before the first.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            slots: self.slots.len(),
+            given: self.given.clone(),
+            draws: self.draws.len(),
+            origins: self.origins.len(),
+            row_sets: self.row_sets,
+            result: self.result.clone(),
+            before: self.before.len(),
+            depth: self.depth,
+        }
+    }
+
+    /// Forgets what was compiled since, and which types parameters got meanwhile.
+    pub(crate) fn back_to(&mut self, mark: &Mark) {
+        self.slots.truncate(mark.slots);
+        for (slot, known) in self.parameters.iter().zip(&mark.given) {
+            let open = SqlType::Scalar(DataType::Text);
+            self.slots[slot.index()].sql_type = known.unwrap_or(open);
+        }
+        self.given.clone_from(&mark.given);
+        self.draws.truncate(mark.draws);
+        self.origins.truncate(mark.origins);
+        self.before.truncate(mark.before);
+        self.result.clone_from(&mark.result);
+        (self.row_sets, self.depth) = (mark.row_sets, mark.depth);
+        (self.row, self.aggregates, self.reads) = (None, None, None);
+        self.levels.clear();
+        self.fetches.clear();
+        (self.parts, self.expressions) = (0, 0);
     }
 
     /// The procedure around a compiled body. There is one in a compilation.
@@ -319,24 +380,29 @@ impl<'c> Compiler<'c> {
     /// What a bare name stands for.
     pub(crate) fn name(&mut self, name: &str, place: Place) -> Result<Expr> {
         if let Some(column) = self.relation_column(name, place)? {
-            return Ok(column);
+            return match self.variable(name) {
+                Some(_) => Err(is_ambiguous(name, "the table's alias", place)),
+                None => Ok(column),
+            };
         }
         let column = self.row.as_ref().and_then(|row| row.column(name));
         let variable = self.variable(name).cloned();
         match (column, variable) {
             (Some(_), Some(_)) => {
                 let table = self.row.as_ref().map_or("", |row| row.name.as_str());
-                Err(error(b"42702", place, format!("column reference \"{name}\" is ambiguous"))
-                    .detail("It could refer to either a PL/pgSQL variable or a table column.")
-                    .hint(format!("write {table}.{name} for the column, or rename the variable")))
+                Err(is_ambiguous(name, table, place))
             }
             (Some(column), None) => self.bind_column(column),
             (None, Some(Variable::Scalar { slot, .. })) => Ok(self.slot_expr(slot)),
-            (None, Some(Variable::Record { .. })) => Err(crate::error::unsupported(
+            (None, Some(Variable::Record { .. })) => Err(unsupported(
                 place,
                 format!("record \"{name}\" as a value"),
                 format!("write its fields: {name}.column"),
             )),
+            (None, None) if name == "found" && self.is_relational() => {
+                let advice = "assign it to a variable before, and use that";
+                Err(unsupported(place, "FOUND in a query of this shape", advice))
+            }
             (None, None) if name == "found" => Ok(self.slot_expr(FOUND)),
             (None, None) => Err(self.unknown_column(name, place)),
         }
@@ -433,6 +499,12 @@ impl<'c> Compiler<'c> {
             bound: Vec::new(),
         }
     }
+}
+
+fn is_ambiguous(name: &str, table: &str, place: Place) -> hotrow_transaction::outcome::SqlError {
+    error(b"42702", place, format!("column reference \"{name}\" is ambiguous"))
+        .detail("It could refer to either a PL/pgSQL variable or a table column.")
+        .hint(format!("write {table}.{name} for the column, or rename the variable"))
 }
 
 /// Whether two names differ by one letter only (left out, added, changed) or by underscores.

@@ -168,6 +168,7 @@ pub(crate) fn read_statement(
         text,
         is_own: false,
         may_have_parts: false,
+        is_one_program: false,
         overrides,
         syntax: statement(&tokens, end, text_of)?,
         literals: None,

@@ -8,6 +8,7 @@ use hotrow_transaction::program::{
 };
 use sqlparser::ast;
 
+use crate::change::Receiver;
 use crate::comparison::negated;
 use crate::consume::Sink;
 use crate::error::{Advice, Result, error, exhausted, place_in, syntax, unsupported};
@@ -22,10 +23,11 @@ use crate::typing::{Coercion, assign, cast, constant, joined, scalar};
 impl Compiler<'_> {
     /// Compiles a block in a scope of its own.
     pub(crate) fn block(&mut self, block: &Block, out: &mut Vec<Statement>) -> Result<()> {
+        self.is_procedure = true;
         self.names.push(Names::default());
         for declaration in &block.declarations {
             self.place = declaration.place;
-            self.declaration(declaration, out)?;
+            self.with_what_comes_before(out, |this, out| this.declaration(declaration, out))?;
         }
         self.statements(&block.statements, out)?;
         self.names.pop();
@@ -39,12 +41,28 @@ impl Compiler<'_> {
     ) -> Result<()> {
         for statement in statements {
             self.place = statement.place;
-            let compiled = deeper(|| self.statement(statement, out));
+            let compiled = deeper(|| {
+                self.with_what_comes_before(out, |this, out| this.statement(statement, out))
+            });
             compiled
                 .map_err(|_| exhausted(statement.place))?
                 .map_err(|e| e.or_at(statement.place))?;
         }
         Ok(())
+    }
+
+    /// Compiles a statement, and puts what its expressions need computed right before it.
+    pub(crate) fn with_what_comes_before(
+        &mut self,
+        out: &mut Vec<Statement>,
+        compile: impl FnOnce(&mut Self, &mut Vec<Statement>) -> Result<()>,
+    ) -> Result<()> {
+        let (around, at) = (std::mem::take(&mut self.before), out.len());
+        self.is_refused = false;
+        let compiled = compile(self, out);
+        let before = std::mem::replace(&mut self.before, around);
+        out.splice(at..at, before);
+        compiled
     }
 
     fn declaration(&mut self, written: &Declaration, out: &mut Vec<Statement>) -> Result<()> {
@@ -152,9 +170,10 @@ impl Compiler<'_> {
                 for (condition, body) in arms {
                     self.place = place_in(condition, statement.place);
                     let condition = self.condition(condition, "IF")?;
+                    let before = std::mem::take(&mut self.before);
                     let mut then = Vec::new();
                     self.statements(body, &mut then)?;
-                    compiled.push((condition, then));
+                    compiled.push(Arm { before, condition, then });
                 }
                 self.statements(otherwise, &mut rest)?;
                 self.place = statement.place;
@@ -179,8 +198,8 @@ impl Compiler<'_> {
                 Ok(())
             }
             Kind::Perform(query) => {
-                let selected = self.select(as_query(query, self.place)?)?;
-                self.emit_selected(out, selected, Sink::Discard)
+                let query = as_query(query, self.place)?;
+                self.emit_query(out, query, |_, _| Ok(Sink::Discard))
             }
             Kind::Return(value) => self.return_statement(value.as_ref(), out),
             Kind::ReturnNext(value) => self.return_next(value.as_ref(), out),
@@ -192,8 +211,8 @@ impl Compiler<'_> {
                         "cannot use RETURN QUERY in a non-SETOF function",
                     ));
                 }
-                let selected = self.select(as_query(query, self.place)?)?;
-                self.emit_selected(out, selected, Sink::Result)
+                let query = as_query(query, self.place)?;
+                self.emit_query(out, query, |_, _| Ok(Sink::Result))
             }
             Kind::Raise(written) => self.raise(written, out),
             Kind::Assert(written) => {
@@ -264,14 +283,9 @@ impl Compiler<'_> {
     }
 
     /// IF ... ELSIF ... ELSE as nested IFs.
-    fn emit_arms(
-        &self,
-        out: &mut Vec<Statement>,
-        arms: Vec<(Expr, Vec<Statement>)>,
-        mut rest: Vec<Statement>,
-    ) {
-        for (condition, then) in arms.into_iter().rev() {
-            let mut nested = Vec::new();
+    fn emit_arms(&self, out: &mut Vec<Statement>, arms: Vec<Arm>, mut rest: Vec<Statement>) {
+        for Arm { before, condition, then } in arms.into_iter().rev() {
+            let mut nested = before;
             self.emit(&mut nested, StatementKind::If { condition, then, otherwise: rest });
             rest = nested;
         }
@@ -297,9 +311,10 @@ impl Compiler<'_> {
             }
             let condition = joined(conditions, ExprKind::Or)
                 .ok_or_else(|| syntax(statement.place, "WHEN needs a value"))?;
+            let before = std::mem::take(&mut self.before);
             let mut then = Vec::new();
             self.statements(body, &mut then)?;
-            compiled.push((condition, then));
+            compiled.push(Arm { before, condition, then });
         }
         let mut rest = Vec::new();
         match otherwise {
@@ -325,6 +340,43 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// A query, whose columns tell where its rows go.
+    fn emit_query(
+        &mut self,
+        out: &mut Vec<Statement>,
+        query: &ast::Query,
+        sink: impl Fn(&mut Self, &[(String, Expr)]) -> Result<Sink>,
+    ) -> Result<()> {
+        self.or_operators(
+            out,
+            |this, out| {
+                let selected = this.select(query)?;
+                let sink = sink(this, &selected.columns)?;
+                this.emit_selected(out, selected, sink)
+            },
+            |this, out| {
+                let of = this.operators(query)?;
+                let sink = sink(this, &of.columns)?;
+                this.emit_operators_to(out, of, sink)
+            },
+        )
+    }
+
+    /// INSERT, UPDATE or DELETE as accesses.
+    pub(crate) fn change_statement(
+        &mut self,
+        out: &mut Vec<Statement>,
+        statement: &ast::Statement,
+        into: Receiver<'_>,
+    ) -> Result<()> {
+        match statement {
+            ast::Statement::Insert(insert) => self.insert(out, insert, into),
+            ast::Statement::Update(update) => self.update(out, update, into),
+            ast::Statement::Delete(delete) => self.delete(out, delete, into),
+            _ => unreachable!("a change is one of these"),
+        }
+    }
+
     /// A statement of SQL inside a block.
     pub(crate) fn sql(
         &mut self,
@@ -334,7 +386,6 @@ impl Compiler<'_> {
     ) -> Result<()> {
         match statement {
             ast::Statement::Query(query) => {
-                let selected = self.select(query)?;
                 if into.is_none() && !self.ad_hoc {
                     return Err(syntax(self.place, "query has no destination for result data")
                         .hint(
@@ -342,15 +393,18 @@ impl Compiler<'_> {
                              RETURN QUERY SELECT",
                         ));
                 }
-                let sink = match into {
-                    None => Sink::Result,
-                    Some(_) => self.sink_of(into, &selected.columns)?,
-                };
-                self.emit_selected(out, selected, sink)
+                self.emit_query(out, query, |this, columns| match into {
+                    None => Ok(Sink::Result),
+                    Some(_) => this.sink_of(into, columns),
+                })
             }
-            ast::Statement::Insert(insert) => self.insert(out, insert, into),
-            ast::Statement::Update(update) => self.update(out, update, into),
-            ast::Statement::Delete(delete) => self.delete(out, delete, into),
+            ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
+                self.or_operators(
+                    out,
+                    |this, out| this.change_statement(out, statement, into),
+                    |this, out| this.change_of_rows(out, (statement, None), into),
+                )
+            }
             _ => Err(unsupported(
                 self.place,
                 "this statement",
@@ -358,6 +412,14 @@ impl Compiler<'_> {
             )),
         }
     }
+}
+
+/// An arm of IF.
+struct Arm {
+    /// runs where its condition is asked
+    before: Vec<Statement>,
+    condition: Expr,
+    then: Vec<Statement>,
 }
 
 pub(crate) fn as_query(statement: &ast::Statement, place: Place) -> Result<&ast::Query> {

@@ -29,6 +29,8 @@ pub struct ScriptStatement {
     pub(crate) overrides: bool,
     /// see [`ScriptStatement::in_parts`]
     pub(crate) may_have_parts: bool,
+    /// see [`ScriptStatement::in_one_program`]
+    pub(crate) is_one_program: bool,
     pub(crate) syntax: Syntax,
     /// of a text with a shape: those that may be parameters
     pub(crate) literals: Option<OpenLiterals>,
@@ -64,6 +66,13 @@ impl ScriptStatement {
     #[must_use]
     pub fn in_parts(mut self) -> Self {
         self.may_have_parts = true;
+        self
+    }
+
+    /// It becomes one program, whatever its shape: it is to be planned as a call is.
+    #[must_use]
+    pub fn in_one_program(mut self) -> Self {
+        self.is_one_program = true;
         self
     }
 

@@ -52,8 +52,9 @@ impl Compiler<'_> {
     }
 
     fn view(&mut self, name: String, written: &ast::CreateView, place: Place) -> Result<View> {
-        self.restart(Vec::new());
+        let mark = self.mark();
         let compiled = self.relational(&written.query)?;
+        self.back_to(&mark);
         if !compiled.parameters.is_empty() {
             return Err(error(b"42P02", place, "a view has no parameters".to_owned()));
         }

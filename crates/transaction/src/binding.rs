@@ -103,7 +103,7 @@ impl Binding {
             }
             StatementKind::ForEach { elements: Elements::Array(array), .. } => self.slot(*array),
             StatementKind::ForEach { elements: Elements::Keys(keys), .. } => self.is_list(keys),
-            StatementKind::ForQuery { .. } => false,
+            StatementKind::ForQuery { .. } | StatementKind::ForOperators(_) => false,
             _ => true,
         }
     }

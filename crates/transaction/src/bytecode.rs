@@ -18,11 +18,13 @@ pub use access::{
 };
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::types::{DataType, SqlType};
 
 use crate::access::Reads;
+use crate::operators::Operators;
 use crate::outcome::NoticeLevel;
 use crate::program::{ArithmeticOp, CompareOp, Function, Place, ResultColumn, RowLocks, RowSetId};
 
@@ -388,6 +390,11 @@ pub enum Op {
         level: NoticeLevel,
         raise: u16,
     },
+    /// has operators compute the rows of a loop, which set [`crate::frame::Frame`]'s count of
+    /// touched rows: operands `operators`
+    Operators {
+        number: u16,
+    },
     /// appends a row to the result: operands `row`
     ReturnRow {
         row: u16,
@@ -459,6 +466,34 @@ pub struct RowsCode {
     pub into: Box<[u16]>,
 }
 
+/// A loop over rows that operators compute.
+#[derive(Clone, Debug)]
+pub struct OperatorCode {
+    /// what computes them
+    pub operators: Arc<dyn Operators>,
+    /// slots and types of what the operators take
+    pub takes: Box<[(u16, SqlType)]>,
+    /// their reads, by number
+    pub reads: Box<[OperatorReadCode]>,
+    /// the loop
+    pub rows: RowsCode,
+    /// types of its columns
+    pub types: Box<[SqlType]>,
+}
+
+/// A read that operators ask for.
+#[derive(Clone, Debug)]
+pub struct OperatorReadCode {
+    /// slots and types of what it takes
+    pub parameters: Box<[(u16, SqlType)]>,
+    /// its code, an entry behind those of the program's parts
+    pub entry: u16,
+    /// where its rows are kept
+    pub rows: RowSetId,
+    /// types of their columns
+    pub columns: Box<[DataType]>,
+}
+
 /// A list of keys.
 #[derive(Clone, Debug)]
 pub struct ListCode {
@@ -527,7 +562,7 @@ pub struct Program {
     pub name: String,
     /// all instructions
     pub code: Vec<Op>,
-    /// entry points: the whole procedure, or its parts
+    /// entry points: the whole procedure, or its parts; then the reads of operators
     pub entries: Vec<Range<u32>>,
     /// initial slots (I2)
     pub image: Vec<Datum>,
@@ -559,6 +594,8 @@ pub struct Program {
     pub checks: Vec<CheckCode>,
     /// loops over row sets
     pub loops: Vec<RowsCode>,
+    /// loops over rows that operators compute
+    pub operators: Vec<OperatorCode>,
     /// lists of keys
     pub lists: Vec<ListCode>,
     /// returned rows

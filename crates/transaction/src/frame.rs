@@ -395,6 +395,16 @@ impl Machine {
         if bytes > most.min(HEAP_BYTES_MAX) { Err(Fault::RowsFull) } else { Ok(()) }
     }
 
+    /// Bytes that the rows of one query may take.
+    pub(crate) const fn rows_max(&self) -> usize {
+        self.rows_max.0
+    }
+
+    /// What may end the call early.
+    pub(crate) const fn interrupt(&self) -> Option<&Arc<Interrupt>> {
+        self.interrupt.as_ref()
+    }
+
     /// Takes one step off the budget.
     #[inline(always)]
     pub(crate) fn step(&mut self) -> Result<(), Fault> {

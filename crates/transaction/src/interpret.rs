@@ -23,6 +23,7 @@ mod fault;
 mod forgive;
 mod gather;
 mod keys;
+mod operators;
 mod order;
 mod point;
 mod pure;
@@ -180,6 +181,10 @@ pub(crate) fn run_here<A: RecordAccess, H: Hook>(
             }
             Op::TouchedByVisit => {
                 pure::set_touched(&mut frame.machine.slots, frame.touched);
+                continue;
+            }
+            Op::Operators { number } => {
+                operators::compute(program, number, pc - 1, frame, access, hook)?;
                 continue;
             }
             Op::RowsBegin { rows, to } => {

@@ -32,6 +32,7 @@ pub mod interpret;
 pub mod invocation;
 pub mod locks;
 pub mod lower;
+pub mod operators;
 pub mod outcome;
 pub mod plan;
 pub mod program;

@@ -74,6 +74,7 @@ fn lower_here(
     let mut constants = 0;
     loop {
         let mut lowerer = Lowerer::new(catalog, procedure, constants);
+        lowerer.parts = parts.len();
         for part in parts {
             lowerer.entry(part, ends_without_return);
         }
@@ -102,6 +103,10 @@ struct Lowerer<'a> {
     check_slots: Option<Vec<u16>>,
     /// bound slots that are loaded where they are read, with their loads' numbers, and the site
     deferred: (u16, Vec<SlotId>),
+    /// bodies that are entries of their own
+    parts: usize,
+    /// segments of operators' reads, which are the entries behind these
+    reads: Vec<usize>,
     failed: Option<SqlError>,
 }
 
@@ -141,6 +146,8 @@ impl<'a> Lowerer<'a> {
             not_null,
             check_slots: None,
             deferred: (0, Vec::new()),
+            parts: 1,
+            reads: Vec::new(),
             failed: None,
         }
     }
@@ -169,6 +176,7 @@ impl<'a> Lowerer<'a> {
         let constants = self.first_constant..self.first_constant + self.constant_datums.len();
         image[constants].copy_from_slice(&self.constant_datums);
         self.program.image = image;
+        self.segments.entries.append(&mut self.reads);
         self.segments.join(&mut self.program);
         Ok(self.program)
     }

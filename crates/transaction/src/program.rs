@@ -8,11 +8,14 @@
 //!              follow from [`FIRST_PARAMETER`], then local variables and temporaries
 //!              I3 loops are bounded: integer ranges, arrays, materialised query results
 
+use std::sync::Arc;
+
 use hotrow_base::ids::{ColumnId, IndexId, TableId};
 use hotrow_base::json::JsonFunction;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
+use crate::operators::Operators;
 use crate::outcome::NoticeLevel;
 
 /// A local variable, parameter or temporary of a procedure.
@@ -221,6 +224,8 @@ pub enum StatementKind {
         /// body
         body: Vec<Statement>,
     },
+    /// `FOR row IN query`, of a query that is more than one access
+    ForOperators(Box<OperatorLoop>),
     /// RAISE EXCEPTION: undoes the transaction
     Raise(Raise),
     /// RAISE NOTICE and the like: tells the client, and goes on
@@ -232,6 +237,53 @@ pub enum StatementKind {
     /// no SQL: a point where the interpreter calls its [`crate::interpret::Hook`] with this
     /// number. The planner's programs are procedures with marks in them.
     Mark(u32),
+}
+
+/// A query of any shape, and what is done with each of its rows.
+///
+/// Operators compute all rows before the first turn, from the rows of `reads`. They decide how
+/// often each read is made, and with which values: a join by key makes one for each row of its
+/// other side.
+///
+/// Consider `FOR r IN SELECT u.w FROM t JOIN u ON u.t = t.id WHERE t.id = p LOOP ...`, with read 0,
+/// `t` by the key `p`, and read 1, `u` by the prefix `s`, whose parameter `s` is:
+///
+/// 1. The operators ask for read 0, which gives a row with the id 7.
+/// 2. They ask for read 1 with 7: `s` is set, the access runs, and gives two rows.
+/// 3. They give two rows; the body runs twice.
+///
+/// Planning knows the granule of read 0 from `p`. That of read 1 depends on `s`, which only rows
+/// tell, so the slice keeps the loop with both reads and does 1 and 2 on trial: 7 tells it.
+#[derive(Clone, Debug)]
+pub struct OperatorLoop {
+    /// what computes the rows
+    pub operators: Arc<dyn Operators>,
+    /// what the operators take of the procedure's values
+    pub takes: Vec<SlotId>,
+    /// the reads that they ask for, by number
+    pub reads: Vec<OperatorRead>,
+    /// where the rows are kept
+    pub rows: RowSetId,
+    /// slots that receive the columns of each row, of these types
+    pub into: Vec<SlotId>,
+    /// what is done with each row
+    pub body: Vec<Statement>,
+    /// whether FOUND and the row count tell of its rows afterwards; a query that stands for an
+    /// expression leaves them alone
+    pub sets_found: bool,
+}
+
+/// A read that operators ask for.
+#[derive(Clone, Debug)]
+pub struct OperatorRead {
+    /// slots that receive the values which the operators give
+    pub parameters: Vec<SlotId>,
+    /// one statement: an access whose rows go to `rows`
+    pub body: Vec<Statement>,
+    /// where its rows are kept
+    pub rows: RowSetId,
+    /// types of their columns
+    pub columns: Vec<DataType>,
 }
 
 /// The values of a loop's variable, one turn each.

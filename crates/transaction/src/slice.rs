@@ -28,8 +28,8 @@ use crate::catalog::Catalog;
 use crate::granule::{Granules, LockMode, Space};
 use crate::locks;
 use crate::program::{
-    Elements, Expr, ExprKind, Insert, KeySlot, Path, Place, Procedure, RowLocks, Slot, SlotId,
-    Statement, StatementKind,
+    Elements, Expr, ExprKind, Insert, KeySlot, OperatorLoop, Path, Place, Procedure, RowLocks,
+    Slot, SlotId, Statement, StatementKind,
 };
 use crate::walk::{self, Site};
 use needs::Needs;
@@ -246,6 +246,7 @@ impl Cutter<'_> {
             | StatementKind::ForQuery { body, .. } => {
                 self.loop_statement(statement, body, control, out);
             }
+            StatementKind::ForOperators(of) => self.operators(statement, of, control, out),
             StatementKind::Return(_) if control.known => {
                 out.push(keep(StatementKind::Return(Vec::new())));
             }
@@ -301,6 +302,30 @@ impl Cutter<'_> {
             other => other,
         };
         out.push(Statement { kind, place: statement.place });
+    }
+
+    /// A loop over rows that operators compute: kept with its reads, or all marks without it.
+    fn operators(
+        &mut self,
+        statement: &Statement,
+        of: &OperatorLoop,
+        control: Control,
+        out: &mut Vec<Statement>,
+    ) {
+        let inner = control.under(false);
+        let mut kept = of.clone();
+        for read in &mut kept.reads {
+            read.body = self.block(&read.body, inner);
+        }
+        kept.body = self.block(&of.body, inner);
+        if self.needs.condition(statement) {
+            self.reads = true;
+            let kind = StatementKind::ForOperators(Box::new(kept));
+            out.push(Statement { kind, place: statement.place });
+            return;
+        }
+        kept.reads.into_iter().for_each(|read| out.extend(read.body));
+        out.append(&mut kept.body);
     }
 
     fn take_site(&mut self) -> u16 {

@@ -40,13 +40,16 @@ pub fn statements<'a>(body: &'a [Statement], visit: &mut impl FnMut(&'a Statemen
     }
 }
 
-/// The statement lists nested in a statement.
+/// The statement lists nested in a statement; of operators, their reads come first.
 pub fn blocks(statement: &Statement) -> Vec<&[Statement]> {
     match &statement.kind {
         StatementKind::If { then, otherwise, .. } => vec![then, otherwise],
         StatementKind::ForRange { body, .. }
         | StatementKind::ForEach { body, .. }
         | StatementKind::ForQuery { body, .. } => vec![body],
+        StatementKind::ForOperators(of) => {
+            of.reads.iter().map(|read| &read.body[..]).chain([&of.body[..]]).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -58,6 +61,9 @@ pub fn blocks_mut(statement: &mut Statement) -> Vec<&mut Vec<Statement>> {
         StatementKind::ForRange { body, .. }
         | StatementKind::ForEach { body, .. }
         | StatementKind::ForQuery { body, .. } => vec![body],
+        StatementKind::ForOperators(of) => {
+            of.reads.iter_mut().map(|read| &mut read.body).chain([&mut of.body]).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -283,6 +289,17 @@ pub fn defines(statement: &Statement, visit: &mut impl FnMut(SlotId)) {
             access_defines(query, visit);
             into.iter().copied().for_each(visit);
         }
+        StatementKind::ForOperators(of) => {
+            if of.sets_found {
+                visit(crate::program::FOUND);
+                visit(crate::program::ROW_COUNT);
+            }
+            of.reads
+                .iter()
+                .flat_map(|read| &read.parameters)
+                .chain(&of.into)
+                .for_each(|&s| visit(s));
+        }
         _ => {}
     }
 }
@@ -314,6 +331,7 @@ pub fn uses(statement: &Statement, visit: &mut impl FnMut(SlotId)) {
         StatementKind::ForEach { elements: Elements::Array(array), .. } => visit(*array),
         StatementKind::ForEach { elements, .. } => exprs(element_exprs(elements).iter().collect()),
         StatementKind::ForQuery { query, .. } => access_uses(query, visit),
+        StatementKind::ForOperators(of) => of.takes.iter().for_each(|&slot| visit(slot)),
         StatementKind::Raise(raise) | StatementKind::Notice(_, raise) => {
             exprs(raise.arguments.iter().chain(&raise.detail).chain(&raise.hint).collect());
         }

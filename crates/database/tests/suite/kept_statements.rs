@@ -211,3 +211,46 @@ fn kept_statements_are_there_again() {
         Ok(())
     });
 }
+
+/// Joins, and changes of rows that a query gives, are one program each where there are no
+/// transactions of several statements, and calls once they are sent again and again.
+#[test]
+fn statements_of_any_shape_are_calls() {
+    every_engine(|config| {
+        let is_interactive = is_interactive(&config);
+        let db = open(config);
+        let session = db.session();
+        session.execute(
+            "CREATE TABLE kind (id int PRIMARY KEY, name text NOT NULL, n int NOT NULL);
+             CREATE TABLE piece (id int PRIMARY KEY, kind int NOT NULL, w int NOT NULL);
+             INSERT INTO kind VALUES (1, 'a', 0), (2, 'b', 0), (3, 'c', 0);
+             INSERT INTO piece SELECT n, n % 3 + 1, 0 FROM generate_series(1, 30) n;
+             UPDATE kind SET n = (SELECT count(*) FROM piece WHERE piece.kind = kind.id);",
+        )?;
+        let named = "SELECT k.name, p.w FROM piece p JOIN kind k ON k.id = p.kind WHERE p.id = $1";
+        let named = session.prepare(named, &[])?;
+        let heavier =
+            "UPDATE piece p SET w = p.w + k.n FROM kind k WHERE k.id = p.kind AND p.id = $1";
+        let heavier = session.prepare(heavier, &[])?;
+        for round in 0..6 {
+            let done = session.execute_prepared(&heavier, &[Value::Int(7)])?;
+            assert_eq!(done.tag, "UPDATE 1");
+            let rows = session.execute_prepared(&named, &[Value::Int(7)])?.rows;
+            assert_eq!(rows.columns(), ["name", "w"]);
+            assert_eq!(rows.one::<(String, i32)>()?, ("b".to_owned(), 10 * (round + 1)));
+        }
+        let copied = session.execute(
+            "INSERT INTO piece SELECT p.id + 100, p.kind, k.n FROM piece p JOIN kind k ON k.id = \
+             p.kind WHERE k.name = 'c' RETURNING id",
+        )?;
+        assert_eq!((copied[0].tag.as_str(), copied[0].rows.len()), ("INSERT 0 10", 10));
+        let gone =
+            session.execute("DELETE FROM piece USING kind k WHERE k.id = kind AND k.id = 3")?;
+        assert_eq!(gone[0].tag, "DELETE 20");
+        if !is_interactive {
+            let committed = db.statistics().committed;
+            assert!(committed >= 6, "{committed} went to the engine");
+        }
+        Ok(())
+    });
+}

@@ -26,6 +26,7 @@ mod parked;
 mod parts;
 mod prepared;
 mod queries;
+mod queries_of_procedures;
 mod readme;
 mod reports;
 mod row_locks;

@@ -24,7 +24,7 @@ fn text(value: &Value) -> String {
 }
 
 /// The rows of a query as psql -A -t writes them.
-fn rows(session: &Session, query: &str) -> Vec<String> {
+pub fn rows(session: &Session, query: &str) -> Vec<String> {
     match session.execute(query) {
         Ok(results) => {
             let rows = results[0].rows.iter();
@@ -44,7 +44,7 @@ fn refused(session: &Session, query: &str) -> String {
 }
 
 /// Whether a line of what is expected is a SQLSTATE and a message.
-fn is_error(line: &str) -> bool {
+pub fn is_error(line: &str) -> bool {
     let code = line.as_bytes();
     code.get(5..7) == Some(b": ")
         && code[..5].iter().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())

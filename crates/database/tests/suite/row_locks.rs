@@ -180,9 +180,9 @@ fn what_cannot_be_locked_is_told() {
         ("SELECT DISTINCT kind FROM job FOR UPDATE", "0A000", "DISTINCT"),
         (
             "CREATE FUNCTION take() RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE i bigint; BEGIN
-             SELECT id INTO i FROM job LIMIT 1 FOR UPDATE SKIP LOCKED; RETURN i; END $$",
+             SELECT id INTO i FROM job LIMIT 1 FOR UPDATE NOWAIT; RETURN i; END $$",
             "0A000",
-            "SKIP LOCKED in a procedure",
+            "NOWAIT in a procedure",
         ),
         ("SELECT n FROM heap FOR UPDATE SKIP LOCKED", "0A000", "\"heap\""),
         ("SELECT j.id FROM job j, log FOR UPDATE OF job", "42P01", "\"job\" in FOR UPDATE"),

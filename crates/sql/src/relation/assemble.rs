@@ -106,7 +106,7 @@ fn take<T>(all: &mut Vec<T>, is_one: impl Fn(&T) -> bool) -> Vec<T> {
 
 impl Compiler<'_> {
     /// Values of expressions, as slots and a program.
-    pub(super) fn scalars(&mut self, exprs: &[Expr]) -> Result<Scalars> {
+    pub(crate) fn scalars(&mut self, exprs: &[Expr]) -> Result<Scalars> {
         let (mut values, mut computed) = (Vec::new(), Vec::new());
         for expr in exprs {
             match &expr.kind {
@@ -323,7 +323,10 @@ impl Compiler<'_> {
         conditions: &mut Vec<Expr>,
     ) -> Result<Plan> {
         let (equal, sides) = self.equalities(conditions, placed, &item.slots);
-        let keyed = self.keyed(&item.tree, &item.own, &equal, placed)?;
+        let mut keyed = self.keyed(&item.tree, &item.own, &equal, placed)?;
+        if let Some(right) = keyed.take_if(|_| self.reads.is_some()) {
+            return Ok(by_key(JoinKind::Inner, left, right));
+        }
         let right = self.assemble(item.tree, item.own)?;
         let lateral = !item.needs.is_empty();
         let equal = self.both(&sides)?;
@@ -369,11 +372,15 @@ impl Compiler<'_> {
             _ => take(&mut on, |condition| self.reads_only(condition, &rights)),
         };
         let (equal, sides) = self.equalities(&mut on, &lefts, &rights);
-        let keyed = match kind {
+        let mut keyed = match kind {
             JoinKind::Full => None,
             _ if on.is_empty() => self.keyed(&right, &own, &equal, &lefts)?,
             _ => None,
         };
+        if let Some(right) = keyed.take_if(|_| self.reads.is_some()) {
+            let left = self.assemble(left, conditions)?;
+            return self.filtered(by_key(kind, left, right), above);
+        }
         let lateral = !self.needs(&right).is_empty();
         // What reads nothing of the right side only decides about rows of the left one.
         let left = self.assemble(left, conditions)?;
@@ -425,6 +432,11 @@ impl Compiler<'_> {
         let RelationKind::Table(table) = relation.kind else { unreachable!("of tables only") };
         let row_locks = self.row_locks_of(relation);
         let row = relation.row(table);
+        if self.reads.is_some() {
+            let outputs = row.bound.iter().map(|(_, slot)| *slot).collect();
+            let (fetch, inputs) = self.procedure_read(row, conditions)?;
+            return Ok(Plan::Fetch { fetch, inputs, outputs });
+        }
         let chosen = choose(self.catalog, &row, conditions, &[]);
         let mut renumbering = Renumbering::new(&self.slots);
         let own: Vec<SlotId> = row.bound.iter().map(|(_, slot)| *slot).collect();
@@ -514,6 +526,13 @@ impl Compiler<'_> {
         let scalars = self.scalars(&new)?;
         Ok((Plan::Compute { input: Box::new(input), scalars, outputs }, slots))
     }
+}
+
+/// A join that finds its right rows by key, whatever the number of left ones: in a procedure a read
+/// of the whole table would have each call hold it.
+fn by_key(kind: JoinKind, left: Plan, right: Plan) -> Plan {
+    let (keyed, equal, condition) = (None, None, None);
+    Plan::Join(Box::new(Join { kind, left, right, lateral: true, keyed, equal, condition }))
 }
 
 fn path_exprs(path: &Path) -> Vec<&Expr> {

@@ -14,6 +14,7 @@ use sqlparser::ast::{self, SelectItem, SetExpr};
 use crate::change::{is_default, one_by_one};
 use crate::compile::{Compiled, ad_hoc};
 use crate::error::{Result, error, unsupported};
+use crate::operators::{ROW_NAME, row_field};
 use crate::scope::Compiler;
 use crate::sequence::in_rounds;
 use crate::syntax::ScriptStatement;
@@ -28,10 +29,10 @@ pub struct Change {
 }
 
 /// A statement by key.
-struct Applied {
-    statement: ast::Statement,
+pub(crate) struct Applied {
+    pub(crate) statement: ast::Statement,
     /// how many values are the row's key: each key once
-    key: usize,
+    pub(crate) key: usize,
 }
 
 impl Compiler<'_> {
@@ -43,13 +44,8 @@ impl Compiler<'_> {
         with: Option<&ast::With>,
     ) -> Result<Change> {
         let place = self.place;
-        let (query, applied) = match statement {
-            ast::Statement::Insert(insert) => self.insert_of_query((insert, with), place)?,
-            ast::Statement::Update(update) => self.update_of_query(update, place)?,
-            ast::Statement::Delete(delete) => self.delete_of_query(delete, place)?,
-            _ => return Err(unsupported(place, "this statement", "write SELECT, INSERT, UPDATE")),
-        };
-        let mut query = self.relational(&under(with, query))?;
+        let (query, applied) = self.split_change(statement, with)?;
+        let mut query = self.relational(&query)?;
         if applied.key > 0 {
             let on = query.outputs[..applied.key].to_vec();
             let input = Box::new(std::mem::replace(&mut query.plan, Plan::One));
@@ -78,8 +74,28 @@ impl Compiler<'_> {
         Ok(Change { query: Arc::new(query), apply: *apply })
     }
 
-    /// The placeholder of one of the row's values.
+    /// A change as a query for the rows that it is made for, and a change by key that is made for
+    /// each of them.
+    pub(crate) fn split_change(
+        &mut self,
+        statement: &ast::Statement,
+        with: Option<&ast::With>,
+    ) -> Result<(ast::Query, Applied)> {
+        let place = self.place;
+        let (query, applied) = match statement {
+            ast::Statement::Insert(insert) => self.insert_of_query((insert, with), place)?,
+            ast::Statement::Update(update) => self.update_of_query(update, place)?,
+            ast::Statement::Delete(delete) => self.delete_of_query(delete, place)?,
+            _ => return Err(unsupported(place, "this statement", "write SELECT, INSERT, UPDATE")),
+        };
+        Ok((under(with, query), applied))
+    }
+
+    /// What stands for one of the row's values: a placeholder, or in procedures a field.
     fn value_of_row(&self, at: usize) -> ast::Expr {
+        if self.is_procedure {
+            return column(ROW_NAME, &row_field(at));
+        }
         let name = format!("${}", self.given.len() + at + 1);
         ast::Expr::Value(ast::Value::Placeholder(name).into())
     }
@@ -108,9 +124,9 @@ impl Compiler<'_> {
             own = select.projection.iter_mut().map(take_untyped).collect();
         }
         // How many columns there are is known when it is compiled: that is done twice.
-        let given = self.given.clone();
+        let mark = self.mark();
         let width = self.relational(&under(with, query.clone()))?.outputs.len();
-        self.restart(given);
+        self.back_to(&mark);
         let value = |at: usize| match own.get(at) {
             Some(Some(own)) => own.clone(),
             _ => self.value_of_row(at),
@@ -226,7 +242,7 @@ fn template() -> ast::Query {
     }
 }
 
-fn select_query(
+pub(crate) fn select_query(
     items: Vec<SelectItem>,
     from: Vec<ast::TableWithJoins>,
     selection: Option<ast::Expr>,

@@ -385,6 +385,10 @@ impl Compiler<'_> {
         for (written, to) in written.iter().zip(parameters) {
             values.push(self.fixed_argument(written, to, place)?);
         }
+        if self.reads.is_some() {
+            let what = format!("a call of {name} in a query of a procedure");
+            return Err(unsupported(place, what, "write its statements here"));
+        }
         self.part()?;
         self.fetches.push(procedure.clone());
         Ok(Some((self.fetches.len() - 1, values)))

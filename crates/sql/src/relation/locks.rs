@@ -69,13 +69,14 @@ fn strongest<'c>(clauses: impl IntoIterator<Item = &'c Clause>) -> RowLocks {
     })
 }
 
-/// Fails where a procedure is not to wait for rows.
+/// Fails where a procedure is not to wait for rows. SKIP LOCKED may skip, and need not: a call
+/// finds no row that another call holds.
 pub(crate) fn refuse_not_waiting(query: &ast::Query, place: Place) -> Result<()> {
-    let what = match query.locks.iter().find_map(|lock| lock.nonblock.as_ref()) {
-        None => return Ok(()),
-        Some(ast::NonBlock::Nowait) => "NOWAIT in a procedure",
-        Some(ast::NonBlock::SkipLocked) => "SKIP LOCKED in a procedure",
-    };
+    let mut ways = query.locks.iter().filter_map(|lock| lock.nonblock.as_ref());
+    if !ways.any(|way| matches!(way, ast::NonBlock::Nowait)) {
+        return Ok(());
+    }
+    let what = "NOWAIT in a procedure";
     let hint = "leave it out: calls are planned, each waits for its turn, and none can be in the \
                 way of itself or of another one for long";
     Err(unsupported(place, what, hint))
@@ -143,6 +144,9 @@ impl Compiler<'_> {
 
     /// How the rows of a relation of the innermost level are held while they are read.
     pub(super) fn row_locks_of(&self, relation: &Relation) -> RowLocks {
+        if self.reads.is_some() {
+            return RowLocks::Shared; // a call holds what it is planned to touch
+        }
         let level = self.levels.last().expect("a query is being compiled");
         let is_for = |clause: &&Clause| match &clause.of {
             None => true,

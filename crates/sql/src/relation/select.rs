@@ -23,7 +23,9 @@ use super::expression::ident_name;
 use super::from::Tree;
 use super::group::{Asked, sort_key};
 use super::lists::{self, Compared, List};
-use super::{Bound, Common, Level, Relation, RelationColumn, RelationKind, locks};
+use super::{
+    Bound, Common, Level, Relation, RelationColumn, RelationKind, locks, refuse_not_waiting,
+};
 
 /// Queries one in the other.
 const QUERIES_MAX: usize = 64;
@@ -67,6 +69,9 @@ impl Compiler<'_> {
         let around = around(query, place)?;
         match &*query.body {
             SetExpr::Select(select) => {
+                if self.reads.is_some() && !self.ad_hoc {
+                    refuse_not_waiting(query, place)?;
+                }
                 self.level().locks = locks::clauses(query)?;
                 self.select_plan(select, &around)
             }

@@ -86,6 +86,9 @@ pub(super) fn cut(
     walk::statements(&normal.body, &mut |statement| {
         walk::defines(statement, &mut |slot| assigned[slot.index()] = true);
         walk::uses(statement, &mut |slot| reads_found |= slot == FOUND);
+        // Whose FOUND is what it was, unless something in it sets it.
+        reads_found |= matches!(&statement.kind,
+            StatementKind::ForOperators(of) if !of.sets_found);
     });
     let body = normal.body.clone();
     let cut = Cut {

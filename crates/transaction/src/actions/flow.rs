@@ -58,6 +58,15 @@ impl Flow {
             StatementKind::ForQuery { into, body, .. } => {
                 self.loop_body(into, body, certain);
             }
+            StatementKind::ForOperators(of) => {
+                for read in &of.reads {
+                    self.inside(&read.parameters, &read.body, certain);
+                }
+                self.inside(&of.into, &of.body, certain);
+                if of.sets_found {
+                    certain.extend([crate::program::FOUND, crate::program::ROW_COUNT]);
+                }
+            }
             _ => walk::defines(statement, &mut |slot| {
                 certain.insert(slot);
             }),
@@ -71,10 +80,14 @@ impl Flow {
         body: &[Statement],
         certain: &mut BTreeSet<SlotId>,
     ) {
+        self.inside(variables, body, certain);
+        certain.insert(crate::program::FOUND);
+    }
+
+    fn inside(&mut self, variables: &[SlotId], body: &[Statement], certain: &BTreeSet<SlotId>) {
         let mut inside = certain.clone();
         inside.extend(variables);
         self.block(body, &mut inside);
-        certain.insert(crate::program::FOUND);
     }
 }
 

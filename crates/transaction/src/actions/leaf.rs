@@ -64,6 +64,7 @@ pub(super) fn may_stop(procedure: &Procedure, statement: &Statement) -> bool {
         StatementKind::Access(access) => access_may_stop(access),
         StatementKind::ForQuery { query, .. } => access_may_stop(query),
         StatementKind::Insert(_)
+        | StatementKind::ForOperators(_)
         | StatementKind::ForRange { .. }
         | StatementKind::ForEach { .. }
         | StatementKind::Raise(_)

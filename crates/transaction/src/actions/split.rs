@@ -73,8 +73,11 @@ impl<'a> Splitter<'a> {
                 gives.insert(slot);
             });
             let mut inner = takes.clone();
-            if let StatementKind::ForQuery { into, .. } = &statement.kind {
-                inner.extend(into); // rows decide how often the body runs
+            match &statement.kind {
+                // Rows decide how often the body runs.
+                StatementKind::ForQuery { into, .. } => inner.extend(into),
+                StatementKind::ForOperators(of) => inner.extend(gives.iter().chain(&of.into)),
+                _ => {}
             }
             for nested in walk::blocks(statement) {
                 self.block(nested, &inner);

@@ -301,6 +301,7 @@ pub(super) fn eval(program: &Program, start: u32, machine: &mut Machine) -> Resu
         | Op::RowsBegin { .. }
         | Op::RowsNext { .. }
         | Op::ReturnRow { .. }
+        | Op::Operators { .. }
         | Op::Mark { .. } => unreachable!("code of one row is pure (I3)"),
     });
     Err(stop_machine(program, pc - 1, machine, fault))

@@ -1,12 +1,18 @@
 //! Statements: control flow, assignment, RAISE, RETURN.
 
+use std::sync::Arc;
+
 use hotrow_base::types::{DataType, SqlType};
 
 use super::Lowerer;
 use super::expr::is_same_datum;
-use crate::bytecode::{CompareKind, ListCode, ListSlots, Op, RaiseCode, ReturnCode, RowsCode};
+use crate::bytecode::{
+    CompareKind, ListCode, ListSlots, Op, OperatorCode, OperatorReadCode, RaiseCode, ReturnCode,
+    RowsCode,
+};
 use crate::program::{
-    Access, Elements, Expr, KeyList, ListOf, Raise, RowSetId, SlotId, Statement, StatementKind,
+    Access, Elements, Expr, KeyList, ListOf, OperatorLoop, Raise, RowSetId, SlotId, Statement,
+    StatementKind,
 };
 use crate::walk;
 
@@ -40,6 +46,7 @@ impl Lowerer<'_> {
             StatementKind::ForQuery { rows, query, into, body } => {
                 self.for_query(*rows, query, into, body);
             }
+            StatementKind::ForOperators(of) => self.for_operators(of),
             StatementKind::Raise(raise) => {
                 let raise = self.raise(raise);
                 self.emit(Op::Raise { raise });
@@ -129,9 +136,49 @@ impl Lowerer<'_> {
             .map(|&slot| self.slot_type(slot, SqlType::Scalar(DataType::Text)))
             .collect();
         self.query(query, Some(&types));
-        self.program.loops.push(RowsCode { rows, into: into.iter().map(|slot| slot.0).collect() });
+        let into = into.iter().map(|slot| slot.0).collect();
+        self.rows_loop(RowsCode { rows, into }, body, true);
+    }
+
+    fn for_operators(&mut self, of: &OperatorLoop) {
+        let text = SqlType::Scalar(DataType::Text);
+        let typed = |this: &Self, slots: &[SlotId]| -> Box<[(u16, SqlType)]> {
+            slots.iter().map(|&slot| (slot.0, this.slot_type(slot, text))).collect()
+        };
+        let mut reads = Vec::with_capacity(of.reads.len());
+        for read in &of.reads {
+            let segment = self.segments.open();
+            self.block(&read.body);
+            self.emit(Op::End);
+            self.segments.close();
+            self.reads.push(segment);
+            let entry = self.number(self.parts + self.reads.len() - 1);
+            let parameters = typed(self, &read.parameters);
+            let columns = read.columns.clone().into();
+            reads.push(OperatorReadCode { parameters, entry, rows: read.rows, columns });
+        }
+        let into = of.into.iter().map(|slot| slot.0).collect();
+        let rows = RowsCode { rows: of.rows, into };
+        self.program.operators.push(OperatorCode {
+            operators: Arc::clone(&of.operators),
+            takes: typed(self, &of.takes),
+            reads: reads.into(),
+            rows: rows.clone(),
+            types: of.into.iter().map(|&slot| self.slot_type(slot, text)).collect(),
+        });
+        let number = self.number(self.program.operators.len() - 1);
+        self.emit(Op::Operators { number });
+        if of.sets_found {
+            self.emit(Op::TouchedByVisit);
+        }
+        self.rows_loop(rows, &of.body, of.sets_found);
+    }
+
+    fn rows_loop(&mut self, rows: RowsCode, body: &[Statement], sets_found: bool) {
+        self.program.loops.push(rows);
         let rows = self.number(self.program.loops.len() - 1);
-        self.loop_body(body, |to| Op::RowsBegin { rows, to }, |to| Op::RowsNext { rows, to });
+        let begin = |to| Op::RowsBegin { rows, to };
+        self.looped(body, begin, |to| Op::RowsNext { rows, to }, sets_found);
     }
 
     /// A loop: `begin` jumps past it when there is no iteration, `next` back when there is one.
@@ -142,11 +189,24 @@ impl Lowerer<'_> {
         begin: impl FnOnce(u32) -> Op,
         next: impl FnOnce(u32) -> Op,
     ) {
+        self.looped(body, begin, next, true);
+    }
+
+    fn looped(
+        &mut self,
+        body: &[Statement],
+        begin: impl FnOnce(u32) -> Op,
+        next: impl FnOnce(u32) -> Op,
+        sets_found: bool,
+    ) {
         let (again, none, end) = (self.label(), self.label(), self.label());
         self.emit(begin(none.0));
         self.place(again);
         self.block(body);
         self.emit(next(again.0));
+        if !sets_found {
+            return self.place(none);
+        }
         self.emit(Op::SetFound { found: true });
         self.place(end);
         self.segments.open();

@@ -223,6 +223,7 @@ impl<'a> Definitions<'a> {
                 StatementKind::ForRange { .. }
                     | StatementKind::ForEach { .. }
                     | StatementKind::ForQuery { .. }
+                    | StatementKind::ForOperators(_)
             );
             let inside = if is_loop { 2 } else { runs };
             walk::defines(statement, &mut |slot| {

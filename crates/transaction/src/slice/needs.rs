@@ -179,7 +179,9 @@ impl Pass<'_> {
                 self.changed |= self.needs.reads.insert(site);
                 self.need_uses(statement);
             }
-            StatementKind::ForQuery { .. } => self.condition(statement, site),
+            StatementKind::ForQuery { .. } | StatementKind::ForOperators(_) => {
+                self.condition(statement, site);
+            }
             _ => self.need_uses(statement),
         }
     }
@@ -187,8 +189,13 @@ impl Pass<'_> {
     /// Keeps a statement's condition or bounds.
     fn condition(&mut self, statement: &Statement, site: u16) {
         self.changed |= self.needs.conditions.insert(std::ptr::from_ref(statement));
-        if matches!(statement.kind, StatementKind::ForQuery { .. }) {
-            self.changed |= self.needs.reads.insert(site);
+        let reads = match &statement.kind {
+            StatementKind::ForQuery { .. } => 1,
+            StatementKind::ForOperators(of) => of.reads.len() as u16, // a site each
+            _ => 0,
+        };
+        for read in site..site + reads {
+            self.changed |= self.needs.reads.insert(read);
         }
         self.need_uses(statement);
     }
@@ -261,7 +268,8 @@ impl FoundCopies<'_> {
                 StatementKind::Insert(_)
                 | StatementKind::ForRange { .. }
                 | StatementKind::ForEach { .. }
-                | StatementKind::ForQuery { .. } => LastFound::Unknown,
+                | StatementKind::ForQuery { .. }
+                | StatementKind::ForOperators(_) => LastFound::Unknown,
                 _ if self.site != before || has_loop(&block[at]) => LastFound::Unknown,
                 _ => last,
             };

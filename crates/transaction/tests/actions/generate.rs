@@ -1,6 +1,8 @@
 //! Random procedures: nested conditions and loops over a few tables, with keys from parameters,
 //! loop variables and values read.
 
+use std::sync::Arc;
+
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 use hotrow_transaction::constant::special_slots;
@@ -11,6 +13,7 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 
+use crate::operators::Pairs;
 use crate::world::*;
 
 const BOOL: DataType = DataType::Boolean;
@@ -248,7 +251,8 @@ impl<'a> Generator<'a> {
                     body,
                 }
             }
-            28 if !deep => self.for_query(depth),
+            28 if !deep && self.chance(60) => self.for_query(depth),
+            28 if !deep => self.for_operators(depth),
             29 => {
                 let values = vec![slot(self.pick()), self.number(&[])];
                 StatementKind::ReturnNext(values)
@@ -482,6 +486,55 @@ impl<'a> Generator<'a> {
     }
 }
 
+impl Generator<'_> {
+    /// A loop over pairs of rows, the second of which is found by a value of the first.
+    fn for_operators(&mut self, depth: usize) -> StatementKind {
+        let first = self.operator_read(Vec::new());
+        let key = self.fresh();
+        // Mostly nothing but the first row tells which the second one is.
+        let numbers = match self.chance(70) {
+            true => std::mem::replace(&mut self.numbers, vec![key]),
+            false => self.numbers.clone(),
+        };
+        let second = self.operator_read(vec![key]);
+        self.numbers = numbers;
+        let takes = vec![self.pick()];
+        let rows = RowSetId(self.procedure.row_sets);
+        self.procedure.row_sets += 1;
+        let into: Vec<_> = (0..3).map(|_| self.fresh()).collect();
+        self.numbers.extend(&into);
+        let body = self.block(depth + 1);
+        self.numbers.retain(|slot| !into.contains(slot));
+        let fails_at = if self.chance(20) { 3 } else { -1 };
+        StatementKind::ForOperators(Box::new(OperatorLoop {
+            operators: Arc::new(Pairs { fails_at }),
+            takes,
+            reads: vec![first, second],
+            rows,
+            into,
+            body,
+            sets_found: self.chance(70),
+        }))
+    }
+
+    fn operator_read(&mut self, parameters: Vec<SlotId>) -> OperatorRead {
+        let (table, path) = self.path();
+        let bind = self.bind(table);
+        let rows = RowSetId(self.procedure.row_sets);
+        self.procedure.row_sets += 1;
+        let columns: Vec<_> = bind.iter().take(2).map(|&(_, bound)| slot(bound)).collect();
+        let key = OrderKey { value: columns[0].clone(), descending: false, nulls_first: false };
+        let order_by = if matches!(path, Path::Whole) { vec![key] } else { Vec::new() };
+        let to = RowsTo::Loop(rows);
+        let (distinct, limit, offset) = (false, None, None);
+        let consume = Consume::Rows { to, columns, distinct, order_by, limit, offset };
+        let access = Access { table, path, bind, filter: None, effect: Effect::Read(consume) };
+        let kind = StatementKind::Access(Box::new(access));
+        let body = vec![Statement { kind, place: Place { line: self.line, column: 2 } }];
+        OperatorRead { parameters, body, rows, columns: vec![INT, INT] }
+    }
+}
+
 fn use_in(block: &mut Vec<Statement>, slots: &mut Vec<Slot>, random: &mut SmallRng) {
     for statement in std::mem::take(block) {
         if random.random_ratio(1, 3) {
@@ -491,7 +544,12 @@ fn use_in(block: &mut Vec<Statement>, slots: &mut Vec<Slot>, random: &mut SmallR
         }
         block.push(statement);
         let last = block.last_mut().expect("it has just come");
-        walk::blocks_mut(last).into_iter().for_each(|inner| use_in(inner, slots, random));
+        let reads = match &last.kind {
+            StatementKind::ForOperators(of) => of.reads.len(), // one statement each
+            _ => 0,
+        };
+        let inner = walk::blocks_mut(last).into_iter().skip(reads);
+        inner.for_each(|inner| use_in(inner, slots, random));
     }
 }
 

@@ -5,6 +5,7 @@ mod compare;
 mod flat;
 mod generate;
 mod noted;
+mod operators;
 mod programs;
 mod routing;
 mod unchanged;

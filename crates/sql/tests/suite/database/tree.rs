@@ -98,6 +98,18 @@ impl Printer<'_> {
                 self.line(depth, &text);
                 self.body(body, depth + 1);
             }
+            StatementKind::ForOperators(of) => {
+                let into: Vec<_> = of.into.iter().map(|s| self.slot(*s)).collect();
+                let takes: Vec<_> = of.takes.iter().map(|s| self.slot(*s)).collect();
+                let (into, takes) = (into.join(", "), takes.join(", "));
+                self.line(depth, &format!("for ({into}) in operators ({takes})"));
+                for read in &of.reads {
+                    let takes: Vec<_> = read.parameters.iter().map(|s| self.slot(*s)).collect();
+                    self.line(depth + 1, &format!("read ({})", takes.join(", ")));
+                    self.body(&read.body, depth + 2);
+                }
+                self.body(&of.body, depth + 1);
+            }
             StatementKind::Raise(raise) | StatementKind::Notice(_, raise) => {
                 let code = String::from_utf8_lossy(&raise.sqlstate).into_owned();
                 let level = match &statement.kind {

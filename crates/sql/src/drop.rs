@@ -1,0 +1,152 @@
+//! DROP of tables, indexes, sequences and views, and what they are needed by.
+
+use hotrow_base::ids::TableId;
+use hotrow_transaction::catalog::{Catalog, ForeignKey, Index};
+use hotrow_transaction::outcome::SqlError;
+use hotrow_transaction::program::Place;
+use sqlparser::ast;
+
+use crate::apply::{CatalogChange, left_out};
+use crate::clauses::object_name;
+use crate::compile::Compiled;
+use crate::error::{Advice, Result, error, place_in, unsupported};
+use crate::scope::Compiler;
+use crate::sequence::{owned_by, refuse_drawn_from};
+
+/// DROP of relations, in order; what is not there is told where IF EXISTS is said.
+pub(crate) fn drop_relations(
+    compiler: &Compiler<'_>,
+    object_type: ast::ObjectType,
+    (if_exists, cascades): (bool, bool),
+    names: &[ast::ObjectName],
+) -> Result<Compiled> {
+    let catalog = compiler.catalog;
+    let mut changes = Vec::new();
+    for name in names {
+        let place = place_in(name, compiler.place);
+        let name = object_name(name, place)?;
+        match object_type {
+            ast::ObjectType::Table => match catalog.table_named(&name) {
+                Some(table) if table.sequence.is_some() => {
+                    return Err(error(b"42809", place, format!("\"{name}\" is not a table"))
+                        .hint("Use DROP SEQUENCE to remove a sequence."));
+                }
+                Some(table) => {
+                    let left = left_references(catalog, table.id, names, place);
+                    if let Some(key) = left.first().filter(|_| !cascades) {
+                        return Err(referenced(catalog, key, &name, place));
+                    }
+                    changes.extend(left.into_iter().flat_map(|key| cut_reference(catalog, key)));
+                    changes.push(CatalogChange::DropTable(table.id));
+                    changes.extend(owned_by(table).map(CatalogChange::DropTable));
+                }
+                None if catalog.view(&name).is_some() => {
+                    return Err(error(b"42809", place, format!("\"{name}\" is not a table"))
+                        .hint("Use DROP VIEW to remove a view."));
+                }
+                None if if_exists => changes.push(skipped("table", &name)),
+                None => {
+                    return Err(error(b"42P01", place, format!("table \"{name}\" does not exist")));
+                }
+            },
+            ast::ObjectType::Sequence if if_exists && catalog.table_named(&name).is_none() => {
+                changes.push(skipped("sequence", &name));
+            }
+            ast::ObjectType::Sequence => {
+                let sequence = compiler.sequence_named(&name, place)?.id;
+                refuse_drawn_from(catalog, sequence, place)?;
+                changes.push(CatalogChange::DropTable(sequence));
+            }
+            ast::ObjectType::Index => match catalog.index_named(&name) {
+                Some(index) if catalog.table(index.table).sequence.is_some() => {
+                    return Err(error(b"42809", place, format!("\"{name}\" is not an index")));
+                }
+                Some(index) if catalog.table(index.table).primary == Some(index.id) => {
+                    return Err(error(
+                        b"2BP01",
+                        place,
+                        format!("index \"{name}\" is a primary key and cannot be dropped"),
+                    ));
+                }
+                Some(index) => {
+                    refuse_needed(catalog, index, place)?;
+                    changes.push(CatalogChange::DropIndex(index.id));
+                }
+                None if if_exists => changes.push(skipped("index", &name)),
+                None => {
+                    return Err(error(b"42704", place, format!("index \"{name}\" does not exist")));
+                }
+            },
+            ast::ObjectType::View => changes.push(compiler.drop_view((&name, place), if_exists)?),
+            // What there is none of is not there.
+            ast::ObjectType::MaterializedView | ast::ObjectType::Type | ast::ObjectType::Schema
+                if if_exists =>
+            {
+                let kind = object_type.to_string().to_lowercase();
+                changes.push(skipped(&kind, &name));
+            }
+            other => {
+                return Err(unsupported(
+                    place,
+                    format!("DROP {other}"),
+                    "tables, views, indexes, sequences, functions and procedures can be dropped",
+                ));
+            }
+        }
+    }
+    if cascades {
+        changes.extend(compiler.views_lost(&changes)?);
+    }
+    Ok(Compiled::Catalog(changes))
+}
+
+fn skipped(kind: &str, name: &str) -> CatalogChange {
+    CatalogChange::Nothing(left_out(format!("{kind} \"{name}\" does not exist, skipping")))
+}
+
+/// Fails where a foreign key refers to what an index has.
+pub(crate) fn refuse_needed(catalog: &Catalog, index: &Index, place: Place) -> Result<()> {
+    let mut keys = catalog.tables().iter().flat_map(|t| &t.foreign_keys);
+    match keys.find(|key| key.parent_index == index.id) {
+        None => Ok(()),
+        Some(key) => Err(error(
+            b"2BP01",
+            place,
+            format!("foreign key \"{}\" needs index \"{}\"", key.name, index.name),
+        )),
+    }
+}
+
+/// Foreign keys of tables that stay, which refer to one that goes.
+fn left_references<'a>(
+    catalog: &'a Catalog,
+    id: TableId,
+    dropped: &[ast::ObjectName],
+    place: Place,
+) -> Vec<&'a ForeignKey> {
+    let goes_too = |child| {
+        let named = |name| object_name(name, place).ok();
+        dropped.iter().filter_map(named).any(|name| name == catalog.table(child).name)
+    };
+    let keys = catalog.tables().iter().flat_map(|t| &t.foreign_keys);
+    keys.filter(|key| key.parent == id && key.child != id && !goes_too(key.child)).collect()
+}
+
+/// CASCADE: a foreign key goes with the table that it refers to.
+fn cut_reference(catalog: &Catalog, key: &ForeignKey) -> [CatalogChange; 2] {
+    let child = &catalog.table(key.child).name;
+    let text = format!("drop cascades to constraint {} on table {child}", key.name);
+    let cut = CatalogChange::DropConstraint { table: key.child, name: key.name.clone() };
+    [cut, CatalogChange::Nothing(left_out(text))]
+}
+
+/// The error of a table that a foreign key refers to.
+fn referenced(catalog: &Catalog, key: &ForeignKey, name: &str, place: Place) -> SqlError {
+    error(b"2BP01", place, format!("cannot drop table {name} because other objects depend on it"))
+        .detail(format!(
+            "constraint {} on table {} depends on table {name}",
+            key.name,
+            catalog.table(key.child).name
+        ))
+        .hint("drop the other table first")
+}

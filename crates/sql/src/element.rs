@@ -1,0 +1,80 @@
+//! Elements of arrays, and what arrays they are of.
+
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_transaction::program::{Expr, ExprKind, Place, SlotId};
+use sqlparser::ast::{self, AccessExpr, Subscript};
+
+use crate::error::{Result, error, place_in, syntax, unsupported};
+use crate::scope::Compiler;
+use crate::typing::{Coercion, scalar};
+
+impl Compiler<'_> {
+    pub(crate) fn element(
+        &mut self,
+        root: &ast::Expr,
+        chain: &[AccessExpr],
+        place: Place,
+    ) -> Result<Expr> {
+        if self.is_relational()
+            && let Some(element) = self.relational_element(root, chain, place)?
+        {
+            return Ok(element);
+        }
+        let (array, subscript) = match chain {
+            [AccessExpr::Subscript(subscript)] => (self.array(root)?, subscript),
+            // procedure.parameter[i]
+            [AccessExpr::Dot(ast::Expr::Identifier(name)), AccessExpr::Subscript(subscript)] => {
+                let ast::Expr::Identifier(first) = root else {
+                    return Err(syntax(place, "this subscript has no array before it"));
+                };
+                let path = ast::Expr::CompoundIdentifier(vec![first.clone(), name.clone()]);
+                (self.array(&path)?, subscript)
+            }
+            _ => {
+                return Err(unsupported(
+                    place,
+                    "this chain of subscripts and fields",
+                    "arrays have one dimension: a[i]",
+                ));
+            }
+        };
+        let Subscript::Index { index } = subscript else {
+            return Err(unsupported(place, "an array slice", "loop over its elements"));
+        };
+        let index = self.value_for(index, DataType::Integer, Coercion::Assignment, || {
+            "array subscript".to_owned()
+        })?;
+        let (slot, element) = array;
+        Ok(scalar(ExprKind::Element(slot, Box::new(index)), element))
+    }
+
+    /// An expression that must name an array; its slot and the type of its elements.
+    pub(crate) fn array(&mut self, written: &ast::Expr) -> Result<(SlotId, DataType)> {
+        let place = place_in(written, self.place);
+        let expr = match written {
+            ast::Expr::Array(_) if !self.may_compute_before() => {
+                return Err(unsupported(
+                    place,
+                    "an array constructor here",
+                    "pass the array as a parameter",
+                ));
+            }
+            ast::Expr::Value(value) if matches!(value.value, ast::Value::SingleQuotedString(_)) => {
+                return Err(unsupported(
+                    place,
+                    "a literal as an array here",
+                    "pass the array as a parameter, or write ARRAY[...]",
+                ));
+            }
+            other => self.expr(other)?,
+        };
+        match (expr.kind, expr.sql_type) {
+            (ExprKind::Slot(slot), SqlType::Array(element)) => Ok((slot, element)),
+            (_, other) => Err(error(
+                b"42804",
+                place,
+                format!("an array parameter is needed here, but expression is of type {other}"),
+            )),
+        }
+    }
+}

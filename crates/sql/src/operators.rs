@@ -1,0 +1,305 @@
+//! Statements of procedures that are more than accesses to one table: operators and their reads.
+//!
+//! Role         asked where a statement or an expression of a procedure was refused as accesses.
+//!              What `relation` makes of it becomes a loop over the operators' rows, whose reads of
+//!              tables are accesses of the procedure; a change becomes a change by key of each row
+//! Invariants   I1 a table is read in an order that its contents decide (`row_order`): a call that
+//!              is repeated from a log of calls gives the rows in the order in which it gave them
+//!              I2 nothing is asked that the call's own rows do not tell: no system catalog, no
+//!              function of the session
+
+use std::sync::Arc;
+
+use hotrow_base::types::DataType;
+use hotrow_query::{HostFunction, Plan, Query, Step, StepKind};
+use hotrow_transaction::program::{
+    CompareOp, Consume, Effect, Expr, ExprKind, OperatorLoop, OperatorRead, ROW_COUNT, RowsTo,
+    SlotId, Statement, StatementKind,
+};
+use hotrow_transaction::walk;
+use sqlparser::ast;
+
+use crate::change::Receiver;
+use crate::compile::is_for_queries;
+use crate::consume::Sink;
+use crate::error::{Result, error, unsupported};
+use crate::path::choose;
+use crate::query::Source;
+use crate::relation::select_query;
+use crate::scope::{Compiler, Names, Row, Variable};
+use crate::syntax::Target;
+use crate::typing::{bigint, scalar};
+
+/// What the row of a change is called where its values are put in. No user's name is like that.
+pub(crate) const ROW_NAME: &str = "\u{1}row";
+
+/// Reads of a query that is being compiled for a procedure.
+pub(crate) struct ProcedureReads {
+    /// slots of the procedure come before this one
+    outer: usize,
+    reads: Vec<OperatorRead>,
+}
+
+/// A query of a procedure, compiled to operators.
+pub(crate) struct OperatorQuery {
+    query: Query,
+    takes: Vec<SlotId>,
+    reads: Vec<OperatorRead>,
+    /// slots that receive its rows
+    into: Vec<SlotId>,
+    /// names and values of its columns
+    pub(crate) columns: Vec<(String, Expr)>,
+}
+
+impl Compiler<'_> {
+    /// Compiles something of a procedure as accesses or, where these cannot do it, as operators.
+    /// What the first attempt has left is taken back.
+    pub(crate) fn or_operators<T>(
+        &mut self,
+        out: &mut Vec<Statement>,
+        as_accesses: impl FnOnce(&mut Self, &mut Vec<Statement>) -> Result<T>,
+        as_operators: impl FnOnce(&mut Self, &mut Vec<Statement>) -> Result<T>,
+    ) -> Result<T> {
+        if !self.is_procedure || self.is_relational() {
+            return as_accesses(self, out);
+        }
+        let (mark, names, length) = (self.mark(), self.names.clone(), out.len());
+        match as_accesses(self, out) {
+            Err(refused) if is_for_queries(&refused) => {}
+            compiled => return compiled,
+        }
+        self.back_to(&mark);
+        self.names = names;
+        out.truncate(length);
+        let compiled = as_operators(self, out);
+        if compiled.is_err() {
+            self.back_to(&mark);
+        }
+        compiled
+    }
+
+    /// Compiles a query to operators whose reads are the procedure's.
+    pub(crate) fn operators(&mut self, query: &ast::Query) -> Result<OperatorQuery> {
+        let outer = self.slots.len();
+        self.reads = Some(ProcedureReads { outer, reads: Vec::new() });
+        let compiled = self.relational(query);
+        let reads = self.reads.take().map(|of| of.reads).unwrap_or_default();
+        let mut query = compiled?;
+        self.refuse_beside_rows(&query)?;
+        let mut takes = query.plan.free_slots_with(&query.outputs);
+        takes.retain(|slot| slot.index() < outer);
+        query.parameters.clone_from(&takes);
+        let (mut into, mut columns) = (Vec::new(), Vec::new());
+        for (column, output) in query.columns.iter().zip(&query.outputs) {
+            let slot =
+                self.slot(&format!("${}", column.name), self.slots[output.index()].sql_type)?;
+            into.push(slot);
+            columns.push((column.name.clone(), self.slot_expr(slot)));
+        }
+        if into.is_empty() {
+            return Err(unsupported(self.place, "a query without columns", "select something"));
+        }
+        query.slots.clone_from(&self.slots);
+        Ok(OperatorQuery { query, takes, reads, into, columns })
+    }
+
+    fn refuse_beside_rows(&self, query: &Query) -> Result<()> {
+        let mut refused = None;
+        let is_asked =
+            |step: &Step| matches!(step.kind, StepKind::Function(HostFunction::System(_)));
+        query.plan.walk(&mut |plan| match plan {
+            Plan::System { relation, .. } => {
+                refused = Some(format!("{relation} in a procedure"));
+            }
+            Plan::Extend { step, .. } if is_asked(step) => {
+                refused = Some("a function of the session in a procedure".to_owned());
+            }
+            Plan::Given { steps, .. } if steps.iter().any(is_asked) => {
+                refused = Some("a function of the session in a procedure".to_owned());
+            }
+            _ => {}
+        });
+        refused.map_or(Ok(()), |what| {
+            let advice = "ask it in a statement of its own, and give the procedure what it says";
+            Err(unsupported(self.place, what, advice))
+        })
+    }
+
+    /// A one-table read of a query that is compiled for a procedure; its place among the query's
+    /// reads, and what it takes of the rows around.
+    pub(crate) fn procedure_read(
+        &mut self,
+        row: Row,
+        conditions: Vec<Expr>,
+    ) -> Result<(usize, Vec<SlotId>)> {
+        let chosen = choose(self.catalog, &row, conditions, &[]);
+        let own: Vec<SlotId> = row.bound.iter().map(|(_, slot)| *slot).collect();
+        let values: Vec<Expr> = own.iter().map(|slot| self.slot_expr(*slot)).collect();
+        let columns = values.iter().map(Expr::data_type).collect();
+        let rows = self.row_set();
+        let source = Source { row, path: chosen.path, filter: chosen.filter };
+        let effect = Effect::Read(Consume::all_rows(RowsTo::Loop(rows), values));
+        let access = self.access(source, effect)?; // I1
+        let reads = self.reads.as_mut().expect("a query is compiled for a procedure");
+        let mut parameters = Vec::new();
+        walk::access_uses(&access, &mut |slot| {
+            if slot.index() >= reads.outer && !parameters.contains(&slot) {
+                parameters.push(slot);
+            }
+        });
+        let kind = StatementKind::Access(Box::new(access));
+        let body = vec![Statement { kind, place: self.place }];
+        reads.reads.push(OperatorRead { parameters: parameters.clone(), body, rows, columns });
+        Ok((reads.reads.len() - 1, parameters))
+    }
+
+    /// Appends the loop over a query's rows.
+    pub(crate) fn emit_operators(
+        &mut self,
+        out: &mut Vec<Statement>,
+        of: OperatorQuery,
+        body: Vec<Statement>,
+    ) {
+        self.emit_operator_loop(out, of, body, true);
+    }
+
+    fn emit_operator_loop(
+        &mut self,
+        out: &mut Vec<Statement>,
+        of: OperatorQuery,
+        body: Vec<Statement>,
+        sets_found: bool,
+    ) {
+        let OperatorQuery { query, takes, reads, into, .. } = of;
+        let (operators, rows) = (Arc::new(query), self.row_set());
+        let of = OperatorLoop { operators, takes, reads, rows, into, body, sets_found };
+        self.emit(out, StatementKind::ForOperators(Box::new(of)));
+    }
+
+    /// SELECT ... INTO, PERFORM and RETURN QUERY of a query of any shape.
+    pub(crate) fn emit_operators_to(
+        &mut self,
+        out: &mut Vec<Statement>,
+        mut of: OperatorQuery,
+        sink: Sink,
+    ) -> Result<()> {
+        let mut body = Vec::new();
+        match sink {
+            Sink::Discard => self.emit_operators(out, of, body),
+            Sink::Result => {
+                self.emit_result_row(&mut body, &of.columns)?;
+                self.emit_operators(out, of, body);
+            }
+            Sink::Slots { slots, strict } => {
+                let pairs = self.fitted(&slots, &of.columns)?;
+                self.emit_assigns(&mut body, pairs)?;
+                // Of STRICT a second row is an error.
+                let wanted = self.scalars(&[bigint(if strict { 2 } else { 1 })])?;
+                let input = Box::new(std::mem::replace(&mut of.query.plan, Plan::One));
+                of.query.plan = Plan::Limit { input, limit: Some(wanted), offset: None };
+                self.emit_nulls(out, &slots);
+                self.emit_operators(out, of, body);
+                if strict {
+                    self.emit_no_rows(out);
+                    self.emit_too_many_rows(out);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn emit_too_many_rows(&self, out: &mut Vec<Statement>) {
+        let mut then = Vec::new();
+        self.emit_raise(&mut then, b"P0003", "query returned more than one row".to_owned(), None);
+        let count = Box::new(self.slot_expr(ROW_COUNT));
+        let kind = ExprKind::Compare(CompareOp::Greater, count, Box::new(bigint(1)));
+        let condition = scalar(kind, DataType::Boolean);
+        self.emit(out, StatementKind::If { condition, then, otherwise: Vec::new() });
+    }
+
+    /// An expression of a procedure that programs cannot compute: a query of one row, run right
+    /// before the statement that the expression stands in. It is PL/pgSQL's own way: there, every
+    /// expression is a SELECT.
+    pub(crate) fn computed_before(&mut self, written: &ast::Expr) -> Result<Expr> {
+        let item = ast::SelectItem::UnnamedExpr(written.clone());
+        let of = self.operators(&select_query(vec![item], Vec::new(), None))?;
+        if !is_one_row(&of.query.plan) {
+            let advice = "write SELECT ... INTO, or FOR ... IN SELECT";
+            return Err(unsupported(self.place, "an expression that gives rows", advice));
+        }
+        let [(_, value)] = of.columns.as_slice() else {
+            return Err(error(b"42601", self.place, "an expression has one value"));
+        };
+        let value = value.clone();
+        let mut before = Vec::new();
+        self.emit_operator_loop(&mut before, of, Vec::new(), false);
+        self.before.append(&mut before);
+        Ok(value)
+    }
+
+    /// INSERT, UPDATE or DELETE of rows that a query gives: a loop over them with a change by key.
+    pub(crate) fn change_of_rows(
+        &mut self,
+        out: &mut Vec<Statement>,
+        (statement, with): (&ast::Statement, Option<&ast::With>),
+        into: Receiver<'_>,
+    ) -> Result<()> {
+        let (query, applied) = self.split_change(statement, with)?;
+        let mut of = self.operators(&query)?;
+        if applied.key > 0 {
+            let on = of.query.outputs[..applied.key].to_vec();
+            let input = Box::new(std::mem::replace(&mut of.query.plan, Plan::One));
+            of.query.plan = Plan::Distinct { input, on };
+        }
+        self.names.push(Names::default());
+        let fields = (0..).zip(&of.into).map(|(at, slot)| (row_field(at), *slot)).collect();
+        let row = Variable::Record { fields, open: false };
+        self.declare(ROW_NAME, row, self.place)?;
+        let mut body = Vec::new();
+        let changed = self.begin_count(out)?;
+        let compiled = self.with_what_comes_before(&mut body, |this, body| {
+            this.change_statement(body, &applied.statement, into)
+        });
+        self.names.pop();
+        compiled?;
+        let sum = self.row_sum(changed);
+        self.emit_assign(&mut body, changed, sum);
+        if let Some(into) = into {
+            let slots = into.targets.iter().flat_map(|target| self.target_slots(target));
+            let slots: Vec<SlotId> = slots.collect();
+            self.emit_nulls(out, &slots);
+        }
+        self.emit_operators(out, of, body);
+        self.end_count(out, changed);
+        if into.is_some() {
+            self.emit_too_many_rows(out);
+        }
+        Ok(())
+    }
+
+    /// The slots that a target of INTO stands for.
+    fn target_slots(&self, target: &Target) -> Vec<SlotId> {
+        match self.qualified_variable(&target.parts) {
+            Some(Variable::Record { fields, .. }) => fields.iter().map(|(_, slot)| *slot).collect(),
+            _ => self.target_slot(target).into_iter().collect(),
+        }
+    }
+}
+
+/// Whether a query without FROM gives one row, whatever there is.
+fn is_one_row(plan: &Plan) -> bool {
+    match plan {
+        Plan::One => true,
+        Plan::Compute { input, .. } | Plan::Given { input, .. } => is_one_row(input),
+        Plan::Extend { input, step } => {
+            !matches!(step.kind, StepKind::Expand(_) | StepKind::CallRows { .. })
+                && is_one_row(input)
+        }
+        _ => false,
+    }
+}
+
+/// What a value of the row of a change is called.
+pub(crate) fn row_field(at: usize) -> String {
+    format!("c{at}")
+}

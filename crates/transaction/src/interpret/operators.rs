@@ -1,0 +1,132 @@
+//! Queries of any shape: operators are called, and call back for the rows of tables.
+
+use hotrow_base::datum::Datum;
+use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
+
+use super::fault::stop_machine;
+use super::{Fault, Hook, forgive, run};
+use crate::access::RecordAccess;
+use crate::bytecode::{OperatorCode, OperatorReadCode, Program};
+use crate::frame::{Frame, Machine};
+use crate::operators::{Around, Unfinished};
+use crate::outcome::Stop;
+use crate::program::NOW;
+
+/// Computes the rows of a loop. Where errors are forgiven, what fails has none.
+#[inline(never)]
+pub(super) fn compute<A: RecordAccess, H: Hook>(
+    program: &Program,
+    number: u16,
+    at: usize,
+    frame: &mut Frame,
+    access: &mut A,
+    hook: &mut H,
+) -> Result<(), Stop> {
+    let code = &program.operators[usize::from(number)];
+    let computed = match rows((program, at), code, frame, access, hook) {
+        Ok(rows) => keep(code, rows, frame).map_err(|fault| {
+            stop_machine(program, at, &mut frame.machine, fault) // of memory
+        }),
+        Err(Unfinished::Stopped(stop)) => Err(stop),
+        Err(Unfinished::Failed(error)) => {
+            Err(stop_machine(program, at, &mut frame.machine, Fault::Error(error)))
+        }
+    };
+    match computed {
+        Err(stop) if H::FORGIVES && forgive::visit(stop, &mut frame.machine) => {
+            frame.row_sets[code.rows.rows.0 as usize].datums.clear();
+            frame.row_sets[code.rows.rows.0 as usize].begin();
+            frame.touched = 0;
+            Ok(())
+        }
+        computed => computed,
+    }
+}
+
+fn rows<A: RecordAccess, H: Hook>(
+    (program, at): (&Program, usize),
+    code: &OperatorCode,
+    frame: &mut Frame,
+    access: &mut A,
+    hook: &mut H,
+) -> Result<Vec<Value>, Unfinished> {
+    let takes = code.takes.iter();
+    let values: Vec<_> = takes.map(|&(slot, of)| frame.machine.value(slot, of)).collect();
+    let around = Around {
+        now_us: frame.slot(NOW).as_int(),
+        bytes_max: frame.machine.rows_max(),
+        interrupt: frame.machine.interrupt().cloned(),
+    };
+    code.operators.rows(&values, &around, &mut |number, values| {
+        let read = &code.reads[number];
+        let machine = &mut frame.machine;
+        machine.look().map_err(|fault| stop_machine(program, at, machine, fault))?;
+        let before = (machine.heap.len(), machine.elements.len());
+        let given = give(read, values, machine);
+        given.map_err(|fault| stop_machine(program, at, machine, fault))?;
+        run(program, usize::from(read.entry), frame, access, hook)?;
+        let rows = frame.row_sets[read.rows.0 as usize].datums.iter();
+        let (heap, columns) = (&frame.machine.heap, read.columns.iter().cycle());
+        let rows = rows.zip(columns).map(|(&datum, &of)| Value::from_datum(datum, of, heap));
+        let rows: Vec<_> = rows.collect();
+        // Nothing of the procedure sees what the read has left.
+        frame.machine.heap.truncate(before.0);
+        frame.machine.elements.truncate(before.1);
+        Ok(rows)
+    })
+}
+
+fn give(read: &OperatorReadCode, values: &[Value], machine: &mut Machine) -> Result<(), Fault> {
+    for (&(slot, of), value) in read.parameters.iter().zip(values) {
+        machine.slots[slot] = machine.keep_typed(value, of)?;
+    }
+    Ok(())
+}
+
+/// Puts the rows where the loop finds them.
+fn keep(code: &OperatorCode, rows: Vec<Value>, frame: &mut Frame) -> Result<(), Fault> {
+    let Frame { machine, row_sets, touched, .. } = frame;
+    let set = &mut row_sets[code.rows.rows.0 as usize];
+    set.datums.clear();
+    set.begin();
+    machine.room(&mut set.datums, rows.len())?;
+    for (value, &of) in rows.iter().zip(code.types.iter().cycle()) {
+        set.datums.push(machine.keep_typed(value, of)?);
+    }
+    *touched = (rows.len() / code.types.len().max(1)) as u64;
+    Ok(())
+}
+
+impl Machine {
+    /// The value of a slot.
+    fn value(&self, slot: u16, of: SqlType) -> Value {
+        let datum = self.slots[slot];
+        match of {
+            SqlType::Scalar(of) => Value::from_datum(datum, of, &self.heap),
+            SqlType::Array(_) if datum.is_null() => Value::Null,
+            SqlType::Array(of) => {
+                let elements = &self.elements[datum.as_range().range()];
+                let values = elements.iter().map(|&one| Value::from_datum(one, of, &self.heap));
+                Value::Array(values.collect())
+            }
+        }
+    }
+
+    /// Appends a value, which may be large or an array, to heap and elements.
+    fn keep_typed(&mut self, value: &Value, of: SqlType) -> Result<Datum, Fault> {
+        let of: DataType = match (of, value) {
+            (SqlType::Scalar(of), value) => return self.keep_value(value, of),
+            (SqlType::Array(_), Value::Null) => return Ok(Datum::NULL),
+            (SqlType::Array(of), _) => of,
+        };
+        let Value::Array(values) = value else { return self.keep_value(value, of) };
+        let start = self.elements.len() as u32;
+        for value in values {
+            let datum = self.keep_value(value, of)?;
+            self.pay(size_of::<Datum>())?;
+            self.elements.push(datum);
+        }
+        Ok(Datum::range(start, values.len() as u32))
+    }
+}
