@@ -14,7 +14,7 @@ impl Claim {
     }
 
     /// The series that it speaks of.
-    fn series(&self) -> Vec<&String> {
+    pub(super) fn series(&self) -> Vec<&String> {
         match &self.check {
             None => Vec::new(),
             Some(Check::Order { ranks, .. }) => ranks.iter().flatten().collect(),
@@ -29,7 +29,7 @@ impl Claim {
     }
 
     /// The sides of a ratio.
-    fn sides(&self) -> Vec<&Side> {
+    pub(super) fn sides(&self) -> Vec<&Side> {
         match &self.check {
             Some(Check::Ratio { of, to, .. }) => vec![of, to],
             _ => Vec::new(),

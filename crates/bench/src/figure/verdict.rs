@@ -664,3 +664,6 @@ impl<'a> Judge<'a> {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod claims_tests;

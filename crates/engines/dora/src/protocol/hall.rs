@@ -4,13 +4,13 @@
 //!              are asked for, what holds its locks is run to the end of its round
 //! States       of a call here: asks for locks -> holds them: runs the round -> waits for later
 //!              rounds -> ended, and its locks let go.
-//!              Of a dataset: here; or elsewhere, whither it is known; or on its way here, and who
-//!              asks for something in it is kept until then
+//!              Of a dataset: as [`Held`] has it
 //! Invariants   as [`super`]
 
 use std::collections::VecDeque;
 
 use hotrow_base::sync::rendezvous::{Parcel, Share, Shares};
+use hotrow_flow::datasets::held::{Held, Place};
 use hotrow_flow::deadlock::reports::Reports;
 use hotrow_flow::lock_space::Requester;
 use hotrow_flow::lock_space::whole::Visitor;
@@ -98,25 +98,21 @@ impl<B> Visitor for Asker<B> {
     }
 }
 
+/// Who waited for something here at the last look.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Waiting {
+    age: u64,
+    dataset: u16,
+    /// what its locks are called there, if they have entered their queues
+    grant: u32,
+}
+
 /// What is to be done here.
 enum Work<B> {
     Ask(Shares<Flow<B>>, u32),
     Lock(Shares<Flow<B>>, u32),
     Turn(Shares<Flow<B>>),
     Run(Share<Flow<B>>, u32),
-}
-
-/// Where a dataset is.
-#[derive(Default)]
-enum Place<B> {
-    /// nobody has asked for it yet
-    #[default]
-    Unknown,
-    Here(Box<Dataset<B>>),
-    /// moved to another hall
-    Gone(Address),
-    /// calls that were planned when it had moved here have come before it
-    Coming(Vec<Asker<B>>),
 }
 
 /// See the module.
@@ -127,18 +123,15 @@ pub struct Hall<S: Store> {
     looks: Option<Looks>,
     /// here, if this hall looks for them
     reports: Reports,
-    /// the layout's
-    layout: u64,
-    /// by number
-    places: Vec<Place<S::Body>>,
-    /// by number: how often something in it was asked for
-    asked: Vec<u64>,
+    datasets: Held<Dataset<S::Body>, Asker<S::Body>>,
     /// in order
     incoming: VecDeque<Work<S::Body>>,
     /// they hold what they have waited for, in the order in which they came to it
     granted: VecDeque<Asker<S::Body>>,
     /// those who have just been granted what they have waited for; empty between two calls
     going_on: Vec<Asker<S::Body>>,
+    /// by age; some may stand here more than once
+    waiting: Vec<Waiting>,
     /// it will look at who waits
     is_to_look: bool,
     /// it has reported that somebody waits
@@ -157,12 +150,11 @@ impl<S: Store> Hall<S> {
             store,
             looks,
             reports: Reports::default(),
-            layout: 0,
-            places: Vec::new(),
-            asked: Vec::new(),
+            datasets: Held::default(),
             incoming,
             granted,
             going_on: Vec::new(),
+            waiting: Vec::new(),
             is_to_look: false,
             has_reported: false,
             starts: Vec::new(),
@@ -176,25 +168,21 @@ impl<S: Store> Hall<S> {
     /// stands before the definition, which all who come later follow anyway.
     pub fn begin_anew(&mut self, layout: u64) -> &mut S {
         debug_assert!(self.is_idle(), "definitions come between calls");
-        self.layout = layout;
-        self.places.clear();
-        self.asked.clear();
+        self.datasets.begin_anew(layout);
         &mut self.store
     }
 
     /// Whether nothing is here that has not ended.
     pub fn is_idle(&self) -> bool {
-        let is_free = |place: &Place<_>| match place {
-            Place::Here(dataset) => dataset.is_empty(),
-            Place::Coming(askers) => askers.is_empty(),
-            Place::Unknown | Place::Gone(_) => true,
-        };
-        self.incoming.is_empty() && self.granted.is_empty() && self.places.iter().all(is_free)
+        let Self { datasets, incoming, granted, .. } = self;
+        let are_free =
+            datasets.awaits_none() && datasets.all().all(|(_, dataset)| dataset.is_empty());
+        incoming.is_empty() && granted.is_empty() && are_free
     }
 
     /// How often something was asked for in each dataset.
     pub fn asked(&self) -> &[u64] {
-        &self.asked
+        self.datasets.asked()
     }
 
     /// What is to be done here and has not begun.
@@ -222,10 +210,15 @@ impl<S: Store> Hall<S> {
                     ports.send(hall, Message::GiveWay(age));
                 }
             }
-            Message::GiveWay(age) => self.withdraw(|asker| asker.flow.age == age, ports),
-            Message::Yield(layout, dataset, to) => self.give_away(layout, dataset, to, ports),
+            Message::GiveWay(age) => {
+                let first = self.waiting.partition_point(|waiting| waiting.age < age);
+                let last = self.waiting.partition_point(|waiting| waiting.age <= age);
+                (first..last).for_each(|at| self.withdraw(self.waiting[at]));
+                self.deal_out(ports);
+            }
+            Message::Yield(layout, number, to) => self.give_away((layout, number), to, ports),
             Message::Move(layout, number, dataset) => {
-                self.take_over(layout, number, dataset, ports);
+                self.take_over((layout, number), dataset, ports);
             }
             Message::Ended(_) | Message::Back(_) => unreachable!("homes are told ends"),
         }
@@ -316,14 +309,14 @@ impl<S: Store> Hall<S> {
         }
         let mut follows = Position::default();
         for (number, visit) in flow.visits.iter().enumerate() {
-            let place = self.places.get(usize::from(visit.dataset));
-            let Some(Place::Here(dataset)) = place.filter(|_| !visit.whole) else { return false };
+            let dataset = self.datasets.get(visit.dataset).filter(|_| !visit.whole);
+            let Some(dataset) = dataset else { return false };
             let Some(met) = dataset.pass(flow.locks_of(number)) else { return false };
             follows = met.max(follows);
         }
         for visit in &flow.visits {
             ports.spend(Section::Lock);
-            self.asked[usize::from(visit.dataset)] += 1;
+            self.datasets.note_asked(visit.dataset);
             visit.set_grant(PASSED);
         }
         self.store.meet(flow, 0, follows);
@@ -338,14 +331,6 @@ impl<S: Store> Hall<S> {
         } // else it is granted one day
     }
 
-    /// Makes room for what is known of datasets up to this one.
-    fn make_room(&mut self, dataset: usize) {
-        if self.places.len() <= dataset {
-            self.places.resize_with(dataset + 1, Place::default);
-            self.asked.resize(dataset + 1, 0);
-        }
-    }
-
     /// Asks for what a call locks of one dataset; gives it back if it holds that, or gives way.
     fn ask(
         &mut self,
@@ -356,18 +341,9 @@ impl<S: Store> Hall<S> {
             return Some(asker);
         }
         ports.spend(Section::Lock);
-        let number = usize::from(asker.flow.visits[asker.visit].dataset);
-        self.make_room(number);
-        let Self { own, store, places, asked, .. } = self;
-        asked[number] += 1;
-        let place = &mut places[number];
-        if let Place::Unknown = place {
-            *place = match store.first_hall(number as u16) == *own {
-                true => Place::Here(Box::default()),
-                false => Place::Coming(Vec::new()),
-            };
-        }
-        match place {
+        let dataset = asker.flow.visits[asker.visit].dataset;
+        let Self { own, store, datasets, .. } = self;
+        match datasets.ask(dataset, || store.first_hall(dataset) == *own) {
             Place::Here(dataset) => {
                 let asked = dataset.ask(asker);
                 if asked.is_none() {
@@ -581,7 +557,7 @@ impl<S: Store> Hall<S> {
             if visit.hall != self.own || visit.grant() == NOT_HELD {
                 continue;
             }
-            match &mut self.places[usize::from(visit.dataset)] {
+            match self.datasets.known(visit.dataset) {
                 Place::Gone(to) => ports.send(*to, Message::Leave(flow.another(), number)),
                 Place::Here(dataset) => {
                     Self::let_go(&flow, number as usize, dataset, &mut self.going_on);
@@ -618,7 +594,7 @@ impl<S: Store> Hall<S> {
         ports: &mut impl Outside<S::Body>,
     ) {
         let dataset = flow.visits[visit].dataset;
-        match &mut self.places[usize::from(dataset)] {
+        match self.datasets.known(dataset) {
             Place::Gone(to) => return ports.send(*to, Message::Leave(flow, visit as u32)),
             Place::Here(dataset) => {
                 Self::let_go(&flow, visit, dataset, &mut self.going_on);
@@ -659,13 +635,24 @@ impl<S: Store> Hall<S> {
     pub fn wake(&mut self, ports: &mut impl Outside<S::Body>) {
         self.is_to_look = false;
         let Some(Looks { detector, .. }) = self.looks else { return };
-        self.withdraw(|asker| asker.flow.gives_way(), ports);
-        let mut waits = Vec::new();
-        for place in &self.places {
-            if let Place::Here(dataset) = place {
-                dataset.visit_waits(&mut |waiter, other| waits.push((waiter, other)));
-            }
+        let Self { datasets, waiting, .. } = self;
+        let (mut waits, mut leaving) = (Vec::new(), Vec::new());
+        waiting.clear();
+        for (number, dataset) in datasets.all() {
+            dataset.visit_waits(&mut |waiter, other| {
+                let own = Waiting { age: waiter.age(), dataset: number, grant: waiter.grant() };
+                match waiter.flow.gives_way() {
+                    true => leaving.push(own),
+                    false => {
+                        waits.push((own.age, other));
+                        waiting.push(own);
+                    }
+                }
+            });
         }
+        waiting.sort_unstable();
+        leaving.drain(..).for_each(|own| self.withdraw(own));
+        self.deal_out(ports);
         let is_waiting = !waits.is_empty();
         if is_waiting || self.has_reported {
             ports.send(detector, Message::Waits(self.own, waits));
@@ -676,67 +663,47 @@ impl<S: Store> Hall<S> {
         }
     }
 
-    /// Those who wait here, as asked, give way.
-    fn withdraw(
-        &mut self,
-        is_such: impl Fn(&Asker<S::Body>) -> bool,
-        ports: &mut impl Outside<S::Body>,
-    ) {
-        for place in &mut self.places {
-            let Place::Here(dataset) = place else { continue };
-            while let Some(asker) = dataset.withdraw(&is_such, &mut self.going_on) {
-                asker.flow.give_way();
-                asker.flow.visits[asker.visit].set_grant(NOT_HELD);
-                self.going_on.push(asker);
-            }
+    /// One that waited here at the last look gives way, if it still does.
+    fn withdraw(&mut self, Waiting { age, dataset, grant }: Waiting) {
+        let Self { datasets, going_on, .. } = self;
+        let dataset = datasets.get_mut(dataset); // else it has moved
+        if let Some(asker) = dataset.and_then(|here| here.withdraw(age, grant, going_on)) {
+            asker.flow.give_way();
+            asker.flow.visits[asker.visit].set_grant(NOT_HELD);
+            going_on.push(asker);
         }
-        self.deal_out(ports);
     }
 
-    /// Moves a dataset to another hall, if it is here.
+    /// Moves a dataset of a layout to another hall, if it is here.
     fn give_away(
         &mut self,
-        layout: u64,
-        number: u16,
+        (layout, number): (u64, u16),
         to: Address,
         ports: &mut impl Outside<S::Body>,
     ) {
-        if layout != self.layout || to == self.own {
-            return; // it was meant for one that is not there any more
+        let Self { own, store, datasets, .. } = self;
+        if to == *own {
+            return; // it would go nowhere
         }
-        let at = usize::from(number);
-        self.make_room(at);
-        let place = &mut self.places[at];
-        let dataset = match std::mem::replace(place, Place::Gone(to)) {
-            Place::Here(dataset) => dataset,
-            Place::Unknown if self.store.first_hall(number) == self.own => Box::default(),
-            other => return *place = other,
-        };
-        self.store.note_move(number, to);
-        ports.send(to, Message::Move(layout, number, dataset));
+        let is_first = || store.first_hall(number) == *own;
+        if let Some(dataset) = datasets.give_away((layout, number), to, is_first) {
+            store.note_move(number, to);
+            ports.send(to, Message::Move(layout, number, dataset));
+        }
     }
 
-    /// Has a dataset from now on.
+    /// Has a dataset of a layout from now on.
     fn take_over(
         &mut self,
-        layout: u64,
-        number: u16,
+        which: (u64, u16),
         dataset: Box<Dataset<S::Body>>,
         ports: &mut impl Outside<S::Body>,
     ) {
-        if layout != self.layout {
-            return; // as above; it is empty
+        self.look_later(ports); // somebody may wait in it
+        for asker in self.datasets.take_over(which, dataset) {
+            let held = self.ask(asker, ports);
+            self.going_on.extend(held);
         }
-        let at = usize::from(number);
-        self.make_room(at);
-        let before = std::mem::replace(&mut self.places[at], Place::Here(dataset));
-        self.look_later(ports);
-        if let Place::Coming(askers) = before {
-            for asker in askers {
-                let held = self.ask(asker, ports);
-                self.going_on.extend(held);
-            }
-            self.deal_out(ports);
-        }
+        self.deal_out(ports);
     }
 }
