@@ -48,13 +48,18 @@ pub(crate) fn bind_all(
 ) -> Result<(), SqlError> {
     arguments.clear();
     let (wanted, count) = (procedure.given().len(), given.count());
-    if wanted != count {
+    if !procedure.takes(count) {
         let name = &procedure.name;
         let noun = if wanted == 1 { "argument" } else { "arguments" };
+        let least = wanted - procedure.defaults.len();
+        let wanted =
+            if least == wanted { format!("{wanted}") } else { format!("{least} to {wanted}") };
         let message = format!("{name} takes {wanted} {noun}, not {count}");
         return Err(advised(b"42883", message, signature_hint(procedure)));
     }
-    given.bind_each(&mut Binder { procedure, next: 0, arguments })
+    let mut binder = Binder { procedure, next: 0, arguments };
+    given.bind_each(&mut binder)?;
+    (count..wanted).filter_map(|at| procedure.default_of(at)).try_for_each(|v| binder.value(v))
 }
 
 /// `it is buy(item bigint, quantity integer)`

@@ -48,14 +48,17 @@ impl Compiler<'_> {
             return written.iter().map(argument).collect();
         };
         let parameters = procedure.given();
-        if written.len() != parameters.len() {
+        let refused = || {
             let types: Vec<_> = parameters.iter().map(|p| p.sql_type.to_string()).collect();
-            return Err(error(
-                b"42883",
-                place,
-                format!("{name} takes {} arguments, not {}", parameters.len(), written.len()),
-            )
-            .hint(format!("it is {name}({})", types.join(", "))));
+            let (wanted, given) = (parameters.len(), written.len());
+            let message = match procedure.defaults.len() {
+                0 => format!("{name} takes {wanted} arguments, not {given}"),
+                n => format!("{name} takes {} to {wanted} arguments, not {given}", wanted - n),
+            };
+            error(b"42883", place, message).hint(format!("it is {name}({})", types.join(", ")))
+        };
+        if !procedure.takes(written.len()) {
+            return Err(refused());
         }
         let mut values: Vec<Option<Argument>> = vec![None; parameters.len()];
         for (i, argument) in written.iter().enumerate() {
@@ -82,8 +85,21 @@ impl Compiler<'_> {
             values[at] =
                 Some(self.argument_or_parameter(&argument.value, sql_type, argument.place)?);
         }
-        let null = || Argument::Known(Value::Null);
-        Ok(values.into_iter().map(|value| value.unwrap_or_else(null)).collect())
+        let given = values.into_iter().enumerate().map(|(at, value)| {
+            let default = || procedure.default_of(at).cloned().map(Argument::Known);
+            value.or_else(default).ok_or_else(refused)
+        });
+        given.collect()
+    }
+
+    /// What a parameter is where it is not given.
+    pub(crate) fn default_argument(
+        &mut self,
+        written: &ast::Expr,
+        sql_type: SqlType,
+        place: Place,
+    ) -> Result<Value> {
+        self.argument(written, Some(sql_type), place)
     }
 
     fn argument_or_parameter(

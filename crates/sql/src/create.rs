@@ -6,7 +6,7 @@ use sqlparser::ast;
 
 use crate::clauses::object_name;
 use crate::compile::{Compiled, ProcedureNames};
-use crate::error::{Advice, Result, error, syntax, unsupported};
+use crate::error::{Advice, Result, error, place_in, syntax, unsupported};
 use crate::scope::{Compiler, Names, Returning, Variable};
 use crate::syntax::{Mode, Returns, Routine, ScriptStatement};
 
@@ -66,6 +66,19 @@ pub(crate) fn parameters(compiler: &mut Compiler<'_>, routine: &Routine) -> Resu
         let slot = compiler.slot(&parameter.name, sql_type)?;
         if parameter.mode != Mode::Out {
             compiler.parameters.push(slot);
+            match &parameter.default {
+                Some(written) => {
+                    let place = place_in(written, parameter.place);
+                    let value = compiler.default_argument(written, sql_type, place)?;
+                    compiler.defaults.push(value);
+                }
+                None if !compiler.defaults.is_empty() => {
+                    let message =
+                        "input parameters after one with a default value must also have defaults";
+                    return Err(error(b"42P13", parameter.place, message));
+                }
+                None => {}
+            }
         }
         if parameter.mode != Mode::In {
             outs.push((position, parameter.name.clone(), slot));

@@ -6,7 +6,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use crate::block::{parse_body, type_name};
 use crate::error::{Advice, Result, error, place_of, syntax, unsupported};
 use crate::syntax::{Block, Mode, Parameter, Returns, Routine};
-use crate::token::{Cursor, is_word, tokenize};
+use crate::token::{Cursor, is_word, parse_expression, tokenize};
 
 /// Parses what follows CREATE [OR REPLACE].
 pub(crate) fn routine(cursor: &mut Cursor<'_>, or_replace: bool) -> Result<Routine> {
@@ -173,15 +173,18 @@ fn parameter(mut cursor: Cursor<'_>) -> Result<Parameter> {
     }
     let tokens = cursor
         .take_until(|_, t| matches!(t, Token::Eq | Token::Assignment) || is_word(t, "default"));
-    if !cursor.at_end() {
-        return Err(unsupported(
-            cursor.place(),
-            "a default for a parameter",
-            "pass every argument, or NULL and COALESCE(parameter, default)",
-        ));
-    }
     let type_name = type_name(cursor.inside(tokens), type_place)?;
-    Ok(Parameter { mode, name, place, type_name })
+    let mut default = None;
+    if !cursor.at_end() {
+        cursor.bump(); // = or := or DEFAULT
+        if mode == Mode::Out {
+            let message = "only input parameters can have default values";
+            return Err(error(b"42P13", place, message));
+        }
+        let end = cursor.place();
+        default = Some(parse_expression(cursor.rest(), end)?);
+    }
+    Ok(Parameter { mode, name, place, type_name, default })
 }
 
 /// What follows RETURNS.

@@ -9,6 +9,7 @@ use hotrow_base::ids::{ColumnId, TableId};
 use hotrow_base::interrupt::current;
 use hotrow_base::memory::Charge;
 use hotrow_base::types::{DataType, SqlType};
+use hotrow_base::value::Value;
 use hotrow_transaction::catalog::Catalog;
 use hotrow_transaction::program::{
     Aggregate, Expr, ExprKind, FOUND, Place, Procedure, ResultColumn, RowLocks, RowSetId, Slot,
@@ -118,6 +119,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) parameters: Vec<SlotId>,
     /// literals that are parameters
     pub(crate) literals: Literals,
+    /// of a routine's last parameters
+    pub(crate) defaults: Vec<Value>,
     /// per parameter of a statement: its type, once it is known
     pub(crate) given: Vec<Option<SqlType>>,
     /// how many numbers there is room for, behind the parameters
@@ -195,6 +198,7 @@ impl<'c> Compiler<'c> {
             names: vec![Names::default()],
             parameters: Vec::new(),
             literals: Literals::default(),
+            defaults: Vec::new(),
             given: Vec::new(),
             numbers: 0,
             number_slots: Vec::new(),
@@ -273,6 +277,7 @@ impl<'c> Compiler<'c> {
         Procedure {
             name: name.to_owned(),
             parameters: (self.parameters.len() + self.number_slots.len()) as u16,
+            defaults: std::mem::take(&mut self.defaults),
             draws: std::mem::take(&mut self.draws),
             slots: std::mem::take(&mut self.slots),
             body,

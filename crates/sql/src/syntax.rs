@@ -189,6 +189,7 @@ pub(crate) struct Parameter {
     pub(crate) name: String,
     pub(crate) place: Place,
     pub(crate) type_name: TypeName,
+    pub(crate) default: Option<ast::Expr>,
 }
 
 /// What follows RETURNS.

@@ -152,6 +152,7 @@ fn procedure(kind: &str) -> Procedure {
     Procedure {
         name: "count".into(),
         parameters: 1,
+        defaults: Vec::new(),
         draws: Vec::new(),
         slots,
         body: vec![statement(each)],

@@ -23,6 +23,7 @@ pub fn evaluate(expr: &Expr, now_us: i64) -> Result<Value, SqlError> {
     let procedure = Procedure {
         name: "constant".into(),
         parameters: 0,
+        defaults: Vec::new(),
         draws: Vec::new(),
         slots: special_slots(),
         body,

@@ -82,6 +82,8 @@ pub struct Procedure {
     pub name: String,
     /// how many of `slots`, from [`FIRST_PARAMETER`], are parameters
     pub parameters: u16,
+    /// what the last of the [given](Procedure::given) ones are where a caller leaves them out
+    pub defaults: Vec<Value>,
     /// sequences whose next numbers are the last parameters' values: they are drawn before the call
     /// is planned, so that it knows the keys it will insert, and a repetition finds the same
     pub draws: Vec<TableId>,
@@ -137,6 +139,18 @@ impl Procedure {
     pub fn given(&self) -> &[Slot] {
         let given = self.parameters as usize - self.draws.len();
         &self.parameters()[..given]
+    }
+
+    /// What parameter `at` of the given ones is where a caller leaves it out; none: it may not.
+    pub fn default_of(&self, at: usize) -> Option<&Value> {
+        let first = self.given().len() - self.defaults.len();
+        self.defaults.get(at.checked_sub(first)?)
+    }
+
+    /// Whether a caller may give so many arguments.
+    pub fn takes(&self, count: usize) -> bool {
+        let most = self.given().len();
+        (most - self.defaults.len()..=most).contains(&count)
     }
 
     /// Whether it is a single statement that is sent again and again, and kept so that it is

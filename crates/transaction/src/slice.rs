@@ -146,6 +146,7 @@ impl Slice {
         let procedure = Procedure {
             name: procedure.name.clone(),
             parameters: procedure.parameters,
+            defaults: Vec::new(),
             draws: procedure.draws.clone(),
             slots,
             body,

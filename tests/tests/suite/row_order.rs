@@ -24,6 +24,32 @@ CREATE PROCEDURE empty(i bigint) LANGUAGE plpgsql AS $$ BEGIN
   DELETE FROM tree WHERE id = i;
   DELETE FROM hashed WHERE id = i;
 END $$;
+CREATE FUNCTION joined() RETURNS TABLE (a bigint, b bigint) LANGUAGE plpgsql AS $$ BEGIN
+  RETURN QUERY SELECT h.id, t.id FROM hashed h JOIN tree t ON t.g = h.g LIMIT 17;
+END $$;
+CREATE FUNCTION by_key() RETURNS TABLE (a bigint, b double precision) LANGUAGE plpgsql AS $$ BEGIN
+  RETURN QUERY SELECT h.u, k.f FROM keyless k LEFT JOIN hashed h ON h.id = k.id OFFSET 3;
+END $$;
+CREATE FUNCTION listed() RETURNS TABLE (g bigint, ids text) LANGUAGE plpgsql AS $$ BEGIN
+  RETURN QUERY SELECT h.g, string_agg(h.id::text, ',') FROM hashed h GROUP BY h.g
+    UNION ALL SELECT k.id, string_agg(k.g::text, '') FROM keyless k GROUP BY k.id;
+END $$;
+CREATE FUNCTION first_ones() RETURNS TABLE (g bigint, id bigint, n bigint) LANGUAGE plpgsql AS $$
+DECLARE r record; BEGIN
+  FOR r IN SELECT DISTINCT ON (h.g) h.g, h.id, row_number() OVER (PARTITION BY h.u % 3) AS n
+           FROM hashed h WHERE EXISTS (SELECT 1 FROM keyless k WHERE k.g = h.g) LOOP
+    g := r.g; id := r.id; n := r.n; RETURN NEXT;
+  END LOOP;
+END $$;
+CREATE FUNCTION any_one() RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE v bigint; BEGIN
+  SELECT k.id * 100 + h.id INTO v FROM keyless k, hashed h WHERE k.g = h.g;
+  RETURN v + (SELECT x.id FROM hashed x WHERE x.g = 3 LIMIT 1);
+END $$;
+CREATE PROCEDURE copy_some() LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO tree SELECT 1000 + h.id, h.g, 1000 + h.u FROM hashed h, keyless k
+    WHERE k.g = h.g LIMIT 9 ON CONFLICT DO NOTHING;
+  UPDATE tree SET g = k.id FROM keyless k WHERE k.g = tree.g AND tree.id < 20;
+END $$;
 CREATE PROCEDURE forget() LANGUAGE plpgsql AS $$ BEGIN DELETE FROM keyless; END $$;
 ";
 
@@ -40,6 +66,13 @@ const QUESTIONS: &[&str] = &[
     "SELECT * FROM keyless",
     "SELECT f FROM keyless WHERE g = 1 LIMIT 1",
     "SELECT sum(f), avg(f) FROM keyless",
+    "SELECT * FROM joined()",
+    "SELECT * FROM by_key()",
+    "SELECT * FROM listed()",
+    "SELECT * FROM first_ones()",
+    "SELECT any_one()",
+    "CALL copy_some()",
+    "SELECT * FROM tree",
     "UPDATE keyless SET g = 0 WHERE g = 3 RETURNING id, f",
     // Upwards each value meets the next one; downwards it has made room.
     "UPDATE tree SET u = u + 1",

@@ -12,6 +12,7 @@ fn procedure(types: &[SqlType]) -> Procedure {
     Procedure {
         name: "f".into(),
         parameters: types.len() as u16,
+        defaults: Vec::new(),
         draws: Vec::new(),
         slots: fixed.chain(own).collect(),
         body: Vec::new(),

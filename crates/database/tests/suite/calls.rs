@@ -221,3 +221,30 @@ fn eight_sessions_conserve_money() {
         Ok(())
     });
 }
+
+#[test]
+fn parameters_have_defaults() -> Result<(), Error> {
+    let db = open(hotrow::Config::default().threads(1));
+    let session = db.session();
+    session.execute(
+        "CREATE FUNCTION say(a int, b text DEFAULT 'x' || 'y', c int[] = '{1,2}') RETURNS text
+         LANGUAGE plpgsql AS $$ BEGIN RETURN a || b || cardinality(c); END $$",
+    )?;
+    let one = |statement: &str| -> Result<String, Error> {
+        session.execute(statement)?.remove(0).rows.one::<String>()
+    };
+    assert_eq!(session.call("say", (1,))?.one::<String>()?, "1xy2");
+    assert_eq!(session.call("say", (1, "z"))?.one::<String>()?, "1z2");
+    assert_eq!(one("SELECT say(2)")?, "2xy2");
+    assert_eq!(one("SELECT say(2, c => ARRAY[7])")?, "2xy1");
+    assert_eq!(one("SELECT say(c => NULL, a => 3, b => 'q') IS NULL AS it")?, "true");
+    let error = session.call("say", ()).expect_err("it needs one");
+    assert_eq!(error.sqlstate(), Some("42883"));
+    assert!(error.to_string().contains("takes 1 to 3 arguments, not 0"), "{error}");
+    let replaced = "CREATE OR REPLACE FUNCTION say(a int, b text, c int[] = '{}') RETURNS text
+        LANGUAGE plpgsql AS $$ BEGIN RETURN a || b || cardinality(c); END $$";
+    session.execute(replaced)?;
+    assert_eq!(session.call("say", (1,)).expect_err("b has none").sqlstate(), Some("42883"));
+    assert_eq!(one("SELECT say(1, 'b')")?, "1b0");
+    Ok(())
+}

@@ -97,6 +97,7 @@ fn procedure(statements: Vec<StatementKind>) -> Procedure {
     Procedure {
         name: "test".into(),
         parameters: 1,
+        defaults: Vec::new(),
         draws: Vec::new(),
         slots,
         body: statements.into_iter().map(|kind| Statement { kind, place }).collect(),

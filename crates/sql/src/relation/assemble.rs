@@ -133,6 +133,7 @@ impl Compiler<'_> {
         let procedure = Procedure {
             name: String::new(),
             parameters: inputs.len() as u16,
+            defaults: Vec::new(),
             draws: Vec::new(),
             slots,
             body: vec![Statement { kind, place: self.place }],
@@ -484,6 +485,7 @@ impl Compiler<'_> {
         self.fetches.push(Procedure {
             name: String::new(),
             parameters: parameters as u16,
+            defaults: Vec::new(),
             draws: Vec::new(),
             slots,
             body: vec![Statement { kind, place: self.place }],

@@ -373,7 +373,7 @@ impl Compiler<'_> {
             return Ok(None);
         };
         let parameters: Vec<_> = procedure.given().iter().map(|slot| slot.sql_type).collect();
-        if parameters.len() != written.len() {
+        if !procedure.takes(written.len()) {
             let types: Vec<_> = parameters.iter().map(SqlType::to_string).collect();
             let (wanted, given) = (parameters.len(), written.len());
             let message = format!("{name} takes {wanted} arguments, not {given}");
@@ -384,6 +384,13 @@ impl Compiler<'_> {
         let mut values = Vec::new();
         for (written, to) in written.iter().zip(parameters) {
             values.push(self.fixed_argument(written, to, place)?);
+        }
+        for at in written.len()..procedure.given().len() {
+            let (of, default) = (procedure.given()[at].sql_type, procedure.default_of(at));
+            let SqlType::Scalar(of) = of else {
+                return Err(unsupported(place, "the default of an array here", "pass the array"));
+            };
+            values.push(constant(default.cloned().unwrap_or_default(), of));
         }
         if self.reads.is_some() {
             let what = format!("a call of {name} in a query of a procedure");

@@ -158,7 +158,15 @@ fn scripts_and_definitions() {
         ("CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS ''", "0A000", 1, 29),
         ("CREATE FUNCTION f() RETURNS int STRICT LANGUAGE plpgsql AS ''", "0A000", 1, 33),
         ("CREATE FUNCTION f(int) RETURNS int LANGUAGE plpgsql AS ''", "0A000", 1, 19),
-        ("CREATE FUNCTION f(n int DEFAULT 1) RETURNS int LANGUAGE plpgsql AS ''", "0A000", 1, 25),
+        (
+            "CREATE PROCEDURE f(n int DEFAULT 1, m int) LANGUAGE plpgsql AS 'BEGIN END'",
+            "42P13",
+            1,
+            37,
+        ),
+        ("CREATE PROCEDURE f(n int DEFAULT 'x') LANGUAGE plpgsql AS 'BEGIN END'", "22P02", 1, 34),
+        ("CREATE PROCEDURE f(n int = now()) LANGUAGE plpgsql AS 'BEGIN END'", "42804", 1, 28),
+        ("CREATE PROCEDURE f(OUT n int = 1) LANGUAGE plpgsql AS 'BEGIN END'", "42P13", 1, 24),
         ("CREATE PROCEDURE f(n int, n int) LANGUAGE plpgsql AS 'BEGIN END'", "42P13", 1, 27),
         ("CALL f(now())", "0A000", 1, 8),
     ];
@@ -181,6 +189,17 @@ fn calls_are_typed() {
     database.run("CALL p(1, ARRAY[1, 2], '2026-11-21')");
     database.run("CALL p(1, '{1,2}', NULL)");
     database.run("CALL p(c => NULL, a => -1, b => NULL)");
+    database.run(
+        "CREATE PROCEDURE d(a int, b int = 2 + 3, c text DEFAULT 'x', e int[] := '{1,2}')
+         LANGUAGE plpgsql AS $$ BEGIN END $$",
+    );
+    database
+        .run("CALL d(1); CALL d(1, 2, 'y'); CALL d(1, e => ARRAY[3]); CALL d(c => NULL, a => 1)");
+    for script in ["CALL d()", "CALL d(b => 1)", "CALL d(1, 2, 'y', NULL, 5)"] {
+        let problem = database.error(script);
+        assert_eq!(problem.code(), "42883", "{script}");
+        assert!(problem.message.contains("takes 1 to 4 arguments"), "{}", problem.message);
+    }
     for (script, code) in [
         ("CALL p(1)", "42883"),
         ("CALL p(1, 2, NULL)", "42804"),

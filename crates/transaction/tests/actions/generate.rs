@@ -60,6 +60,7 @@ impl<'a> Generator<'a> {
         let procedure = Procedure {
             name: "generated".into(),
             parameters: 0,
+            defaults: Vec::new(),
             draws: Vec::new(),
             slots: special_slots(),
             body: Vec::new(),

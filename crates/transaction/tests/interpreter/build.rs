@@ -91,6 +91,7 @@ impl Build {
             procedure: Procedure {
                 name: "test".into(),
                 parameters: 0,
+                defaults: Vec::new(),
                 draws: Vec::new(),
                 slots: special_slots(),
                 body: Vec::new(),

@@ -222,6 +222,7 @@ fn deletes(primary: IndexId) -> Procedure {
     Procedure {
         name: "deletes".into(),
         parameters: 0,
+        defaults: Vec::new(),
         draws: Vec::new(),
         slots: special_slots(),
         body: vec![Statement { kind: delete, place: Place { line: 1, column: 1 } }],

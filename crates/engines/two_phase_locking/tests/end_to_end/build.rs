@@ -70,6 +70,7 @@ impl Build {
             procedure: Procedure {
                 name: name.into(),
                 parameters: 0,
+                defaults: Vec::new(),
                 draws: Vec::new(),
                 slots: special_slots(),
                 body: Vec::new(),
