@@ -26,7 +26,7 @@ use crate::relation::Change;
 use crate::scope::Compiler;
 use crate::sequence::in_rounds;
 use crate::setting::{Naming, Setting};
-use crate::syntax::{Block, CallArgument, ScriptStatement, Syntax};
+use crate::syntax::{Block, CallArgument, Programs, ScriptStatement, Syntax};
 use crate::transaction_control::TransactionControl;
 
 /// What a statement asks for.
@@ -163,8 +163,7 @@ fn compile_in_rounds<'c>(
     let compile_once = |numbers| -> Result<_> {
         let mut compiler = Compiler::new(catalog);
         (compiler.numbers, compiler.is_own) = (numbers, statement.is_own);
-        compiler.may_have_parts = statement.may_have_parts;
-        compiler.is_one_program = statement.is_one_program;
+        compiler.programs = statement.programs;
         compiler.procedures = Some(procedures);
         compiler.overrides = statement.is_own || statement.overrides;
         prepare(&mut compiler)?;
@@ -325,7 +324,7 @@ fn sql_statement(
         }
         ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
             let mark = compiler.mark();
-            if compiler.may_have_parts && compiler.goes_by_lists(statement) {
+            if compiler.programs == Programs::Several && compiler.goes_by_lists(statement) {
                 if let Ok(change) = compiler.relational_change(statement, None) {
                     return Ok(Compiled::Change(Box::new(change)));
                 }
@@ -421,7 +420,7 @@ fn locking_access(
 
 /// A query of any shape.
 fn query_of_rows(compiler: &mut Compiler<'_>, query: &ast::Query) -> Result<Compiled> {
-    if !compiler.is_one_program {
+    if compiler.programs != Programs::One {
         return Ok(Compiled::Query(Arc::new(compiler.relational(query)?)));
     }
     one_program(compiler, |compiler, body| {
@@ -430,24 +429,40 @@ fn query_of_rows(compiler: &mut Compiler<'_>, query: &ast::Query) -> Result<Comp
     })
 }
 
-/// A change of rows that a query gives: in two parts where a transaction holds them together, else
-/// as one program.
+/// A change of rows that a query gives: as one program, or in two parts that a transaction holds
+/// together. Where both may be, what comes second is for what the first cannot do.
 fn change_of_rows(
     compiler: &mut Compiler<'_>,
     change: &ast::Statement,
     with: Option<&ast::With>,
 ) -> Result<Compiled> {
-    if compiler.may_have_parts {
-        let mark = compiler.mark();
-        match compiler.relational_change(change, with) {
-            Err(refused) if &refused.sqlstate == b"0A000" => compiler.back_to(&mark),
-            compiled => return Ok(Compiled::Change(Box::new(compiled?))),
+    let in_parts = |compiler: &mut Compiler<'_>| {
+        let change = compiler.relational_change(change, with)?;
+        Ok(Compiled::Change(Box::new(change)))
+    };
+    let as_one = |compiler: &mut Compiler<'_>| {
+        one_program(compiler, |compiler, body| match with {
+            Some(_) => compiler.change_of_rows(body, (change, with), None),
+            None => compiler.sql(change, None, body),
+        })
+    };
+    let mark = compiler.mark();
+    let first = match compiler.programs {
+        Programs::Several => in_parts(compiler),
+        _ => as_one(compiler),
+    };
+    match (first, compiler.programs) {
+        (Err(refused), Programs::Several) if &refused.sqlstate == b"0A000" => {
+            compiler.back_to(&mark);
+            as_one(compiler)
         }
+        (Err(refused), Programs::IfNeedBe) if &refused.sqlstate == b"0A000" => {
+            compiler.back_to(&mark);
+            (compiler.ad_hoc, compiler.is_procedure) = (false, false);
+            in_parts(compiler)
+        }
+        (compiled, _) => compiled,
     }
-    one_program(compiler, |compiler, body| match with {
-        Some(_) => compiler.change_of_rows(body, (change, with), None),
-        None => compiler.sql(change, None, body),
-    })
 }
 
 /// A single statement as a procedure has it.

@@ -21,6 +21,7 @@ use crate::compile::ProcedureNames;
 use crate::error::{Advice, Result, error, too_complex, unsupported};
 use crate::literals::Literals;
 use crate::operators::ProcedureReads;
+use crate::syntax::Programs;
 use crate::view::is_view;
 
 /// Slots a procedure may have.
@@ -160,10 +161,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) returning: Returning,
     /// a statement outside of procedures: whole-table work is nobody's surprise there
     pub(crate) ad_hoc: bool,
-    /// see [`crate::syntax::ScriptStatement::in_parts`]
-    pub(crate) may_have_parts: bool,
-    /// see [`crate::syntax::ScriptStatement::in_one_program`]
-    pub(crate) is_one_program: bool,
+    /// into how many programs the statement may be compiled
+    pub(crate) programs: Programs,
     /// of a query of any shape: what is in scope, the innermost SELECT last
     pub(crate) levels: Vec<crate::relation::Level>,
     /// levels around that of a view, which it does not see
@@ -221,8 +220,7 @@ impl<'c> Compiler<'c> {
             result: Vec::new(),
             returning: Returning::Nothing,
             ad_hoc: false,
-            may_have_parts: false,
-            is_one_program: false,
+            programs: Programs::default(),
             levels: Vec::new(),
             levels_around: 0,
             fetches: Vec::new(),

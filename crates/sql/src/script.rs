@@ -15,7 +15,7 @@ use crate::maintenance::maintenance;
 use crate::routine::{anonymous, routine};
 use crate::sequence::in_parsers_order;
 use crate::setting::{naming, setting};
-use crate::syntax::{CallArgument, ScriptStatement, Syntax};
+use crate::syntax::{CallArgument, Programs, ScriptStatement, Syntax};
 use crate::token::{Cursor, folded, is_word, parse_expression, parse_statement, tokenize};
 use crate::transaction_control::transaction_control;
 use crate::user::user;
@@ -167,8 +167,7 @@ pub(crate) fn read_statement(
         place,
         text,
         is_own: false,
-        may_have_parts: false,
-        is_one_program: false,
+        programs: Programs::default(),
         overrides,
         syntax: statement(&tokens, end, text_of)?,
         literals: None,

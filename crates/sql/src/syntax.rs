@@ -16,6 +16,20 @@ use crate::setting::{Naming, Setting};
 use crate::transaction_control::TransactionControl;
 use crate::user::UserSyntax;
 
+/// Into how many programs a statement may be compiled. Several are held together by a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Programs {
+    /// a change is one; a query may be operators and their reads
+    #[default]
+    OneChange,
+    /// one, whatever its shape
+    One,
+    /// see [`ScriptStatement::in_parts_if_need_be`]
+    IfNeedBe,
+    /// see [`ScriptStatement::in_parts`]
+    Several,
+}
+
 /// A statement of a script, parsed but not yet looked up in a catalog.
 #[derive(Debug)]
 pub struct ScriptStatement {
@@ -27,10 +41,8 @@ pub struct ScriptStatement {
     pub(crate) is_own: bool,
     /// OVERRIDING SYSTEM VALUE
     pub(crate) overrides: bool,
-    /// see [`ScriptStatement::in_parts`]
-    pub(crate) may_have_parts: bool,
-    /// see [`ScriptStatement::in_one_program`]
-    pub(crate) is_one_program: bool,
+    /// into how many programs it may be compiled
+    pub(crate) programs: Programs,
     pub(crate) syntax: Syntax,
     /// of a text with a shape: those that may be parameters
     pub(crate) literals: Option<OpenLiterals>,
@@ -65,14 +77,21 @@ impl ScriptStatement {
     /// faster; what can be done by one is done by one otherwise.
     #[must_use]
     pub fn in_parts(mut self) -> Self {
-        self.may_have_parts = true;
+        self.programs = Programs::Several;
+        self
+    }
+
+    /// It becomes several programs where one cannot do it.
+    #[must_use]
+    pub fn in_parts_if_need_be(mut self) -> Self {
+        self.programs = Programs::IfNeedBe;
         self
     }
 
     /// It becomes one program, whatever its shape: it is to be planned as a call is.
     #[must_use]
     pub fn in_one_program(mut self) -> Self {
-        self.is_one_program = true;
+        self.programs = Programs::One;
         self
     }
 
