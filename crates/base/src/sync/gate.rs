@@ -29,6 +29,8 @@ use super::latch::{RawLatch, RawLatchGuard};
 use super::spin::SpinWait;
 use crate::clock::Ticks;
 use crossbeam_utils::CachePadded;
+use std::mem;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A thread's word is odd while it is inside, and counts on at each step.
@@ -51,6 +53,12 @@ pub struct Closed<'a> {
     gate: &'a Gate,
     _turn: RawLatchGuard<'a>,
 }
+
+/// Keeps the gate closed, as [`Closed`] does, for whoever cannot borrow it: a session's transaction
+/// that closes it in one call and opens it in a later one.
+#[derive(Debug)]
+#[must_use = "dropping the guard opens the gate"]
+pub struct KeptClosed(Arc<Gate>);
 
 /// Threads that were inside at some moment, and how many steps they had taken.
 #[derive(Debug)]
@@ -171,8 +179,24 @@ impl Open<'_> {
     }
 }
 
+impl Closed<'_> {
+    /// The same, borrowing nothing. `gate` is the one that is closed.
+    pub fn keep(self, gate: &Arc<Gate>) -> KeptClosed {
+        assert!(std::ptr::eq(self.gate, &raw const **gate), "it is the gate that is closed");
+        mem::forget(self); // with its turn: the drop of what is kept does what theirs would have
+        KeptClosed(Arc::clone(gate))
+    }
+}
+
 impl Drop for Closed<'_> {
     fn drop(&mut self) {
         self.gate.closed.store(OPEN, Ordering::Release); // G2
+    }
+}
+
+impl Drop for KeptClosed {
+    fn drop(&mut self) {
+        self.0.closed.store(OPEN, Ordering::Release); // G2
+        self.0.turn.unlock(); // behind it, as the guard of a turn goes behind `Closed` (I2)
     }
 }

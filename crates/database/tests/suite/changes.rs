@@ -35,12 +35,13 @@ fn check(session: &Session, steps: &[(&str, &str)]) {
     }
 }
 
-/// Calls `test` with each engine that has transactions of several statements.
+/// Calls `test` with each engine.
 fn interactive(test: impl Fn(&Session)) {
     let mut engines = 0;
-    for entry in hotrow::engines().iter().filter(|entry| entry.interactive) {
+    for entry in hotrow::engines() {
         engines += 1;
-        let config = Config::default().engine(entry.name).threads(2).memory_bytes(256 << 20);
+        let config = Config::default().engine(entry.name).threads(entry.threads_near(2));
+        let config = config.memory_bytes(256 << 20);
         let db = Database::open_in_memory(config).expect("the configuration is right");
         let session = db.session();
         session.execute(SETUP).expect("the script is right");
@@ -191,9 +192,9 @@ fn on_conflict_updates_the_row_that_is_there_on_every_engine() {
 }
 
 #[test]
-fn an_engine_without_transactions_says_what_to_do() -> Result<(), Error> {
+fn what_takes_parts_runs_where_statements_are_calls() -> Result<(), Error> {
     let mut engines = 0;
-    for entry in hotrow::engines().iter().filter(|entry| !entry.interactive) {
+    for entry in hotrow::engines().iter().filter(|entry| !entry.locks_as_it_goes) {
         let config = Config::default().engine(entry.name).threads(2).memory_bytes(256 << 20);
         if !entry.runs_with(2) {
             continue;
@@ -202,8 +203,15 @@ fn an_engine_without_transactions_says_what_to_do() -> Result<(), Error> {
         let db = Database::open_in_memory(config)?;
         let session = db.session();
         session.execute(SETUP)?;
-        assert_eq!(said(&session, "INSERT INTO two SELECT 5, 'e', 5"), "0A000");
-        assert_eq!(said(&session, "SELECT count(*) FROM two a, two b"), "SELECT 1 4");
+        assert_eq!(said(&session, "INSERT INTO two SELECT 5, 'e', 5"), "INSERT 0 1");
+        assert_eq!(said(&session, "INSERT INTO two SELECT 5, 'e', 5"), "23505");
+        let none = Database::open_in_memory(
+            Config::default().engine(entry.name).threads(2).open_transactions_max(0),
+        )?;
+        let session_of_none = none.session();
+        session_of_none.execute(SETUP)?;
+        assert_eq!(said(&session_of_none, "INSERT INTO two SELECT 5, 'e', 5"), "0A000");
+        assert_eq!(said(&session, "SELECT count(*) FROM two a, two b"), "SELECT 1 9");
     }
     assert!(engines > 0);
     Ok(())
