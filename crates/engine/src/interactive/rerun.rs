@@ -5,10 +5,11 @@
 //!              statements so far are kept in a [list], with a hash of what each gave its client
 //! States       of a statement: waits for a quiet point -> those before it that changed something
 //!              are repeated -> it runs, and its answer is taken -> all is undone, the quiet point
-//!              over: between two statements the transaction is a list and nothing else. Of COMMIT:
-//!              waits for a quiet point -> all statements run in their order, those that were taken
-//!              back and those that failed included -> each gave what its client had seen: the
-//!              changes stay. Or one did not: all is undone, and the transaction fails with 40001
+//!              over: between two statements the transaction is a list and nothing else; but see
+//!              I6. Of COMMIT: waits for a quiet point -> all statements run in their order, those
+//!              that were taken back and those that failed included -> each gave what its client
+//!              had seen: the changes stay. Or one did not: all is undone, and the transaction
+//!              fails with 40001
 //! Invariants   I1 what commits is what a client would have seen that sent all of its statements
 //!              at the quiet point of COMMIT: it knows of the rows what it was shown, and is shown
 //!              that again. So transactions stand in the order of their quiet points, and blind
@@ -21,8 +22,13 @@
 //!              not kept, and not asked for again
 //!              I5 programs are kept from one statement to the next. A definition that touches a
 //!              table of theirs ends the transaction; procedures are taken as they are then
+//!              I6 who is alone repeats nothing: behind a statement its transaction lingers, with
+//!              the gate closed and its changes in place, until it comes back, or anybody else is
+//!              about to wait for the gate: who takes the changes back and opens it, on his own
+//!              thread. If that has never happened, COMMIT has nothing to repeat either
 //! Concurrency  all touch records as [`QUIET_WORKER`](crate::schema::QUIET_WORKER), at quiet points
-//!              only, which exclude each other
+//!              only, which exclude each other; `lingering` -> whoever takes it out has the quiet
+//!              point that is in it
 //! Source       validation by running again instead of by versions: Aria and Calvin repeat whole
 //!              procedures so; we differ: the procedure is what a client has said, and its control
 //!              flow is the client's, so that what it has seen stands for it
@@ -33,14 +39,16 @@ mod transaction;
 
 use std::hash::RandomState;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::sync::Latch;
+use hotrow_base::sync::gate::Lingerer;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::outcome::SqlError;
 
+use self::moment::Moment;
 use self::transaction::Rerun;
 use super::housekeeping::shut_down;
 use super::slots::too_many;
@@ -71,9 +79,13 @@ pub struct Reruns {
     committer: Committer,
     options: RerunOptions,
     open: AtomicUsize,
+    /// begun so far: their numbers
+    begun: AtomicU64,
     closed: AtomicBool,
-    /// of transactions that have ended
+    /// of nobody just now
     buffers: Latch<Vec<Buffers>>,
+    /// the transaction that keeps its quiet point (I6)
+    lingering: Latch<Option<Lingering>>,
     /// what answers are hashed with: nobody can make two that look alike
     hashes: RandomState,
 }
@@ -85,18 +97,31 @@ struct Buffers {
     frame: Frame,
 }
 
+/// A transaction that keeps its quiet point between two statements.
+struct Lingering {
+    /// its number
+    of: u64,
+    moment: Moment,
+    buffers: Buffers,
+}
+
 impl Reruns {
     /// Transactions on an engine that runs on this ground.
     pub fn new(ground: &Ground, options: RerunOptions) -> Arc<Self> {
-        Arc::new(Self {
+        let reruns = Arc::new(Self {
             schema: Arc::clone(&ground.schema),
             committer: Committer::new(&ground.journal, QUIET_WORKER),
             options,
             open: AtomicUsize::new(0),
+            begun: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             buffers: Latch::new(Vec::new()),
+            lingering: Latch::new(None),
             hashes: RandomState::new(),
-        })
+        });
+        let lingerer: Arc<dyn Lingerer> = reruns.clone();
+        ground.schema.gate().set_lingerer(Arc::downgrade(&lingerer));
+        reruns
     }
 
     fn is_closed(&self) -> bool {
@@ -118,8 +143,31 @@ impl Reruns {
     fn give_back(&self, mut buffers: Buffers) {
         buffers.scratch.charge_to(None);
         buffers.frame.set_interrupt(None);
-        self.buffers.lock().push(buffers); // as many as were ever open at a time
-        self.open.fetch_sub(1, Ordering::Relaxed); // a count, which orders nothing
+        self.buffers.lock().push(buffers); // as many as were ever in use at a time
+    }
+
+    /// Lets a transaction keep its quiet point, until it comes back or somebody wants to pass.
+    fn linger(&self, of: u64, moment: Moment, buffers: Buffers) {
+        *self.lingering.lock() = Some(Lingering { of, moment, buffers });
+        if self.schema.gate().is_wanted() {
+            self.go();
+        }
+    }
+
+    /// What a transaction has kept, if it still has it.
+    fn come_back(&self, of: u64) -> Option<(Moment, Buffers)> {
+        let mut lingering = self.lingering.lock();
+        let kept = lingering.take_if(|lingering| lingering.of == of)?;
+        Some((kept.moment, kept.buffers))
+    }
+}
+
+impl Lingerer for Reruns {
+    fn go(&self) {
+        let Some(kept) = self.lingering.lock().take() else { return };
+        let Lingering { moment, mut buffers, .. } = kept;
+        moment.end(&mut buffers.scratch);
+        self.give_back(buffers);
     }
 }
 
@@ -135,7 +183,8 @@ impl Interactive for Reruns {
         let more = |open: usize| (open < most).then_some(open + 1);
         let counted = self.open.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         counted.map_err(|_| too_many(most))?;
-        Ok(Box::new(Rerun::new(self, interrupt)))
+        let number = self.begun.fetch_add(1, Ordering::Relaxed); // a name, which orders nothing
+        Ok(Box::new(Rerun::new(self, number, interrupt)))
     }
 
     fn places(&self) -> (usize, usize) {
@@ -144,5 +193,6 @@ impl Interactive for Reruns {
 
     fn close(&self) {
         self.closed.store(true, Ordering::Relaxed); // see `is_closed`
+        self.go();
     }
 }

@@ -1,6 +1,7 @@
 //! One transaction that is run again: the session's side.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
@@ -21,13 +22,15 @@ use crate::statistics::CallTime;
 /// See the module.
 pub(super) struct Rerun {
     shared: Arc<Reruns>,
+    number: u64,
     interrupt: Arc<Interrupt>,
     list: List,
     /// with which the programs of the list can be run; none: it has none yet
     schema: Option<Arc<Schema>>,
-    /// none: given back
+    /// with `moment`
     buffers: Option<Buffers>,
-    /// the quiet point that it has; between statements only where it holds one
+    /// the quiet point that it has; between two statements only where it holds one, or else
+    /// it is what [`Reruns`] has of it
     moment: Option<Moment>,
     /// how many it has had
     moments: u32,
@@ -43,14 +46,14 @@ pub(super) struct Rerun {
 }
 
 impl Rerun {
-    pub(super) fn new(shared: Arc<Reruns>, interrupt: &Arc<Interrupt>) -> Self {
-        let buffers = Some(shared.take_buffers(interrupt));
+    pub(super) fn new(shared: Arc<Reruns>, number: u64, interrupt: &Arc<Interrupt>) -> Self {
         Self {
             shared,
+            number,
             interrupt: Arc::clone(interrupt),
             list: List::new(interrupt),
             schema: None,
-            buffers,
+            buffers: None,
             moment: None,
             moments: 0,
             holds: false,
@@ -91,6 +94,7 @@ impl Rerun {
 
     /// Waits for a quiet point, unless there is one in hand.
     fn enter(&mut self) -> Result<(), Failure> {
+        self.come_back();
         if self.moment.is_some() {
             return Ok(());
         }
@@ -107,6 +111,7 @@ impl Rerun {
         let mut moment = Moment::new(quiet.keep(), self.moments, of);
         moment.covers_all = self.list.has_run_nothing();
         self.moment = Some(moment);
+        self.buffers = Some(self.shared.take_buffers(&self.interrupt));
         self.seen = self.shared.committer.seen_alone().epoch;
         self.time.wait += Ticks::now().ticks_since(began);
         if self.shared.is_closed() {
@@ -142,22 +147,42 @@ impl Rerun {
         repeated.map_err(|halt| match halt {
             Halt::Overtaken => (0, Failure::Ended(self.end(overtaken()))),
             Halt::Failed(at, error) => {
+                self.leave();
                 (at.saturating_sub(self.deferred_from), Failure::Statement(error))
             }
         })
     }
 
-    /// Ends the quiet point in hand; what was done there is taken back.
-    fn leave(&mut self) {
-        if let (Some(moment), Some(buffers)) = (self.moment.take(), &mut self.buffers) {
-            moment.end(&mut buffers.scratch);
+    /// Takes up what it has kept between two statements, if nobody has taken that back.
+    fn come_back(&mut self) {
+        if self.moment.is_none()
+            && let Some((moment, buffers)) = self.shared.come_back(self.number)
+        {
+            (self.moment, self.buffers) = (Some(moment), Some(buffers));
         }
     }
 
-    /// As [`Rerun::leave`], unless the statement has more parts.
-    fn leave_unless_held(&mut self) {
+    /// Ends the quiet point in hand; what was done there is taken back.
+    fn leave(&mut self) {
+        self.come_back();
+        if let (Some(moment), Some(mut buffers)) = (self.moment.take(), self.buffers.take()) {
+            moment.end(&mut buffers.scratch);
+            self.shared.give_back(buffers);
+        }
+    }
+
+    /// Keeps the quiet point in hand for as long as nobody else wants to go on (I6).
+    fn linger(&mut self) {
+        if let (Some(moment), Some(mut buffers)) = (self.moment.take(), self.buffers.take()) {
+            buffers.scratch.end_statement();
+            self.shared.linger(self.number, moment, buffers);
+        }
+    }
+
+    /// As [`Rerun::linger`], unless the statement has more parts.
+    fn linger_unless_held(&mut self) {
         if !self.holds {
-            self.leave();
+            self.linger();
         }
         self.idle_since = Ticks::now();
     }
@@ -234,7 +259,7 @@ impl InteractiveTransaction for Rerun {
         self.time = CallTime::default();
         let began = Ticks::now();
         let ran = self.run(statement, invocation, frame);
-        self.leave_unless_held();
+        self.linger_unless_held();
         let taken = Ticks::now().ticks_since(began);
         self.time.execute = taken.saturating_sub(self.time.wait);
         ran
@@ -247,10 +272,11 @@ impl InteractiveTransaction for Rerun {
 
     fn let_go(&mut self) {
         self.holds = false;
-        self.leave();
+        self.linger();
     }
 
     fn defer(&mut self) -> bool {
+        self.leave(); // what is noted is not in place
         (self.defers, self.deferred_from) = (true, self.list.entries().len());
         // What is noted is compiled for this one, or for a later one: then I5 ends it.
         self.schema.get_or_insert_with(|| self.shared.schema.current());
@@ -262,7 +288,7 @@ impl InteractiveTransaction for Rerun {
         self.go_on().map_err(|error| (0, Failure::Ended(error)))?;
         self.enter().map_err(|failure| (0, failure))?;
         let settled = self.get_ready();
-        self.leave_unless_held();
+        self.linger_unless_held();
         settled
     }
 
@@ -287,6 +313,7 @@ impl InteractiveTransaction for Rerun {
 
     fn commit(&mut self) -> Result<u64, Box<SqlError>> {
         self.go_on()?;
+        self.come_back();
         let committed = match &self.moment {
             _ if self.list.is_one_look() => Ok(self.seen),
             Some(moment) if moment.covers_all && moment.is_ready => {
@@ -334,9 +361,7 @@ impl InteractiveTransaction for Rerun {
 impl Drop for Rerun {
     fn drop(&mut self) {
         self.leave();
-        if let Some(buffers) = self.buffers.take() {
-            self.shared.give_back(buffers);
-        }
+        self.shared.open.fetch_sub(1, Ordering::Relaxed); // a count, which orders nothing
     }
 }
 
