@@ -32,7 +32,7 @@ const LISTENER: EngineEntry = EngineEntry {
     variants: &[],
     threads_min: 1,
     threads_max: None,
-    interactive: false,
+    locks_as_it_goes: false,
     experiments: &[],
 };
 

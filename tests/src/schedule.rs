@@ -158,17 +158,21 @@ fn answer(session: &Session, statement: &str) -> Answer {
 }
 
 /// What is wrong with what was seen and left, if anything: `left` is the database after the
-/// schedule, `fresh` makes one as it was before. `look` is a query of everything.
+/// schedule, `fresh` makes one as it was before. `look` is a query of everything. Statements may
+/// fail with 40001 and the like, and with these `codes`.
 pub fn judge(
     steps: &[Step],
-    ran: &Ran,
+    (ran, codes): (&Ran, &[&str]),
     left: &Database,
     fresh: impl Fn() -> Database,
     look: &str,
 ) -> Option<String> {
     for (at, answer) in ran.answers.iter().enumerate() {
         match answer {
-            Err(code) if !["40001", "40P01", "25P02"].contains(&code.as_str()) => {
+            Err(code)
+                if !["40001", "40P01", "25P02"].contains(&code.as_str())
+                    && !codes.contains(&code.as_str()) =>
+            {
                 return Some(format!("{} failed with {code}", steps[at].statement));
             }
             // Whom it conflicts with may have been refused, or ended by the older one.

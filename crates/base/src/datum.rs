@@ -19,7 +19,7 @@ use crate::temporal::Interval;
 /// | texts, bytea, uuid, json | start (low 32 bits) and length (high 32) in a heap | 0 |
 /// | interval | microseconds | months (high 32 bits) and days (low) |
 /// | array | start and count in an element list | 0 |
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(C, align(16))]
 pub struct Datum {
     lo: u64,

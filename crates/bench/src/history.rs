@@ -78,8 +78,7 @@ pub struct HistoryOptions {
     pub operations_max: usize,
     /// keys in use at a time: the fewer, the more conflicts
     pub hot_keys: u64,
-    /// percent of the transactions that are typed: BEGIN, a call for each operation, COMMIT. The
-    /// engine must take them
+    /// percent of the transactions that are typed: BEGIN, a call for each operation, COMMIT
     pub typed_percent: u32,
     /// of what clients do; when it happens is up to the threads
     pub seed: u64,
@@ -120,14 +119,8 @@ impl HistoryOptions {
 ///
 /// # Errors
 ///
-/// Settings or thread counts that the engine refuses, and typed transactions where it takes none.
-/// Calls that fail are part of the history.
+/// Settings or thread counts that the engine refuses. Calls that fail are part of the history.
 pub fn record_history(variant: &Variant, options: &HistoryOptions) -> Result<History, BenchError> {
-    if options.typed_percent > 0 && !variant.entry.interactive {
-        let name = variant.entry.name;
-        let message = format!("{name} takes no transactions that are typed; leave out --typed");
-        return Err(BenchError::Selection(message));
-    }
     let mut config = Config::default().engine(variant.entry.name).threads(options.threads);
     config.settings.clone_from(&variant.settings);
     let db = Database::open_in_memory(config)?;

@@ -9,6 +9,7 @@ use hotrow_base::ids::WorkerId;
 use hotrow_base::memory::machine_bytes;
 use hotrow_base::thread::available_cores;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, InteractiveOptions};
+use hotrow_engine::interactive::RerunOptions;
 use hotrow_engine::journal::LogEntries;
 use hotrow_engine::schema::SPLIT_MAX;
 use hotrow_log::log::LogOptions;
@@ -412,9 +413,9 @@ impl Config {
         self.threads.unwrap_or_else(usual)
     }
 
-    /// Interactive transactions that `entry` can have open.
+    /// Interactive transactions that `entry` itself can have open.
     pub(crate) fn sessions_for(&self, entry: &EngineEntry) -> usize {
-        if entry.interactive { self.open_transactions_max } else { 0 }
+        if entry.locks_as_it_goes { self.open_transactions_max } else { 0 }
     }
 
     pub(crate) fn engine_options(&self, threads: usize, sessions: usize) -> EngineOptions {
@@ -432,6 +433,17 @@ impl Config {
                 awaited_time_out: self.idle_while_awaited,
                 changes_max: self.changes_max,
             },
+        }
+    }
+
+    /// How transactions run where the engine has none of its own.
+    pub(crate) fn rerun_options(&self) -> RerunOptions {
+        RerunOptions {
+            open_max: self.open_transactions_max,
+            idle_time_out: self.idle_in_transaction,
+            changes_max: self.changes_max,
+            step_budget: self.step_budget,
+            rows_max: self.result_bytes_max,
         }
     }
 

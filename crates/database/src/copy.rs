@@ -55,6 +55,8 @@ pub struct CopyIn {
     line: u64,
     rows: u64,
     is_own: bool,
+    /// where rows are only noted until all have come: the line of each
+    lines: Option<Vec<u64>>,
     place: Place,
     /// the statement lasts as long as this: it can be cancelled while its client is silent
     _running: Running,
@@ -199,6 +201,7 @@ impl CopyIn {
         };
         let (cells, values) = (Cells::default(), Vec::new());
         let (line, rows) = (0, 0);
+        let lines = session.talk().defer().then(Vec::new);
         Ok(Self {
             insert,
             table,
@@ -210,6 +213,7 @@ impl CopyIn {
             line,
             rows,
             is_own,
+            lines,
             place,
             _running: running,
         })
@@ -272,6 +276,13 @@ impl CopyIn {
         };
         if let Err(error) = ended {
             return Err(self.failed(session, error));
+        }
+        if let Some(lines) = self.lines.take() {
+            let settled = session.talk().settle_changes(self.is_own);
+            if let Err((number, error)) = settled {
+                self.line = lines.get(number).copied().unwrap_or(self.line);
+                return Err(self.failed(session, self.at_line(*error, None).into()));
+            }
         }
         if self.is_own {
             session.talk().commit_own(session)?;
@@ -363,6 +374,9 @@ impl CopyIn {
             })?;
         }
         self.rows += 1;
+        if let Some(lines) = &mut self.lines {
+            lines.push(self.line);
+        }
         Ok(())
     }
 

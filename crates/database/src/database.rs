@@ -49,7 +49,7 @@ use crate::client::{ClientQueue, Ends};
 use crate::config::{Config, Durability};
 use crate::data_directory::DataDirectory;
 use crate::definition::{self, Sources};
-use crate::engine_table::{engine_named, engines};
+use crate::engine_table::engine_named;
 use crate::error::{Error, advised};
 use crate::numbers::Sequences;
 use crate::once::Outcomes;
@@ -101,8 +101,10 @@ pub(crate) struct Inner {
     /// the way to the engine; none: calls run alone
     clients: Option<Arc<ClientQueue>>,
     engine: Latch<Option<Box<dyn RunningEngine>>>,
-    /// the way to the engine's interactive transactions, if it has them
+    /// the way to interactive transactions, if some may be open
     pub(crate) interactive: Option<Arc<dyn Interactive>>,
+    /// they are the engine's own, whose statements hold what they touch
+    pub(crate) locks_as_it_goes: bool,
     /// books of the engine that was stopped
     last_books: Latch<Statistics>,
     /// engines that run, those of [`Database::start_engine`] included
@@ -404,6 +406,7 @@ impl Inner {
             clients: None,
             engine: Latch::new(None),
             interactive: None,
+            locks_as_it_goes: false,
             last_books: Latch::new(Statistics::default()),
             running: Arc::new(AtomicUsize::new(0)),
             closed: AtomicBool::new(false),
@@ -529,23 +532,12 @@ impl Inner {
         if self.closed.load(Ordering::Relaxed) { Err(Error::Closed) } else { Ok(()) }
     }
 
-    /// The error of BEGIN on an engine that runs whole calls only.
+    /// The error of BEGIN in a database that was opened for calls only.
     pub(crate) fn no_transactions(&self) -> SqlError {
-        if engines().iter().any(|entry| entry.interactive && entry.name == self.config.engine) {
-            let message = "the database was opened for no transactions of several statements";
-            let hint = "Open it with open_transactions_max above 0.";
-            return advised(b"0A000", message.to_owned(), hint);
-        }
-        let name = &self.config.engine;
-        let message = format!("engine {name} has no transactions of several statements");
-        let able = engines().iter().filter(|entry| entry.interactive).map(|entry| entry.name);
-        let able: Vec<_> = able.collect();
-        let able = able.join(", ");
-        let hint = format!(
-            "Write a procedure: a call is atomic. Or open the database with an engine that has \
-             them: {able}."
-        );
-        advised(b"0A000", message, hint)
+        let message = "the database was opened for no transactions of several statements";
+        let hint = "Open it with open_transactions_max above 0, or write a procedure: a call is \
+                    atomic.";
+        advised(b"0A000", message.to_owned(), hint)
     }
 
     fn shutdown(&self) {

@@ -6,6 +6,7 @@
 //!              the same parameters and to return the same columns
 
 use std::cell::{Ref, RefCell};
+use std::sync::Arc;
 
 use hotrow_base::datum::Datum;
 use hotrow_base::ids::TableId;
@@ -115,15 +116,18 @@ fn is_work(compiled: &Compiled) -> bool {
 pub(crate) struct StatementProgram {
     /// its parameters and columns; its body is gone
     pub(crate) procedure: Procedure,
-    pub(crate) program: Program,
+    pub(crate) program: Arc<Program>,
     /// how it uses tables
     pub(crate) uses: Vec<(TableId, TableUse)>,
 }
 
 /// A statement that may be done in parts, where there are transactions to hold them together.
 pub(crate) fn in_parts(session: &Session, statement: ScriptStatement) -> ScriptStatement {
-    match session.inner().interactive {
-        Some(_) => statement.in_parts(),
+    let inner = session.inner();
+    match inner.interactive {
+        Some(_) if inner.locks_as_it_goes => statement.in_parts(),
+        // One program can be kept, and is run once; parts make a transaction.
+        Some(_) => statement.in_parts_if_need_be(),
         None => statement,
     }
 }
@@ -507,6 +511,15 @@ impl Prepared {
 }
 
 impl Work {
+    /// Whether the parts of it that read do nothing else, such as drawing numbers.
+    pub(crate) fn reads_tables_only(&self) -> bool {
+        match self {
+            Self::Query(work) => !work.draws() && !work.reads().is_empty(),
+            Self::Change(work) => !work.rows.draws() && !work.rows.reads().is_empty(),
+            Self::Call { .. } | Self::Program(_) => false,
+        }
+    }
+
     fn of(schema: &Schema, compiled: Compiled) -> Result<Self, SqlError> {
         match compiled {
             Compiled::Call { name, arguments, label } => {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotrow_base::clock;
+use hotrow_base::datum::Datum;
 use hotrow_base::memory::Charge;
 use hotrow_base::panics;
 use hotrow_base::types::SqlType;
@@ -17,7 +18,7 @@ use hotrow_engine::schema::Schema;
 use hotrow_query::{Advisory, AdvisoryStep, Fetched, Ground, Limits, Query, Row, SystemFunction};
 use hotrow_sql::{Change, SystemContext, sequence_named, system_function, system_rows};
 use hotrow_transaction::catalog::Catalog;
-use hotrow_transaction::invocation::Invocation;
+use hotrow_transaction::invocation::{Arguments, Invocation};
 use hotrow_transaction::lower;
 use hotrow_transaction::outcome::{SqlError, apart};
 use hotrow_transaction::program::Procedure;
@@ -84,23 +85,32 @@ impl ChangeWork {
     }
 }
 
-/// Runs a change; none when it must be compiled again. What it has done by then is the caller's
-/// to undo.
-pub(crate) fn change(
+/// Draws the numbers that a change takes for so many rows, row after row.
+pub(crate) fn draw(work: &ChangeWork, rows: usize, session: &Session) -> Result<Vec<Datum>, Error> {
+    let mut drawn = Arguments::default();
+    for _ in 0..rows {
+        session.draw_for(&work.apply.procedure, &mut drawn)?;
+    }
+    Ok(drawn.datums)
+}
+
+/// Executes a change for each of its rows, with values for its parameters and the numbers that it
+/// draws; none when it must be compiled again. What it has done by then is the caller's to undo.
+pub(crate) fn apply(
     work: &ChangeWork,
-    values: &[Value],
+    (values, rows, drawn): (&[Value], &Rows, &[Datum]),
     around: &Around<'_>,
     execute: Execute<'_>,
 ) -> Result<Option<Rows>, Error> {
-    let Some(rows) = run(&work.rows, values, around, execute)? else { return Ok(None) };
     let mut invocation = Invocation { now_us: around.now_us, ..Invocation::default() };
     let columns = work.apply.procedure.result.iter().map(|column| column.name.clone()).collect();
     let (mut returned, mut touched) = (Vec::new(), 0);
     let mut charge = Charge::new(around.session.interrupt().memory());
+    let mut numbers = drawn.chunks_exact(work.apply.procedure.draws.len().max(1));
     for row in rows.iter() {
         let values: Vec<&Value> = values.iter().chain(row).collect();
         bind_all(&work.apply.procedure, &*values, &mut invocation.arguments)?;
-        around.session.draw_for(&work.apply.procedure, &mut invocation.arguments)?;
+        invocation.arguments.datums.extend_from_slice(numbers.next().unwrap_or_default());
         let Some(changed) = execute(&work.apply, &invocation)? else { return Ok(None) };
         touched += changed.touched();
         charge.add(changed.bytes()).map_err(SqlError::from)?;
@@ -112,7 +122,7 @@ pub(crate) fn change(
 impl StatementProgram {
     /// Lowers a statement for a schema.
     pub(crate) fn of(schema: &Schema, mut procedure: Procedure) -> Result<Self, SqlError> {
-        let program = lower::lower(&schema.catalog, &procedure)?;
+        let program = Arc::new(lower::lower(&schema.catalog, &procedure)?);
         let uses = schema.granules.uses_of(&schema.catalog, &procedure);
         procedure.body = Vec::new();
         Ok(Self { procedure, program, uses })

@@ -213,8 +213,8 @@ impl Parts for Report<'_> {
         let Some(Taken { schema, snapshot, .. }) = &mut self.taken else {
             return Err(SqlError::new(b"53200", "there is no room for a snapshot").into());
         };
-        frame.begin(part.program, invocation);
-        let ended = interpret::run(part.program, 0, frame, snapshot, &mut NoHook);
+        frame.begin(part.program(), invocation);
+        let ended = interpret::run(part.program(), 0, frame, snapshot, &mut NoHook);
         ended.map(Some).map_err(|stop| error_of(stop, schema, frame).into())
     }
 }

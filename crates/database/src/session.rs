@@ -195,7 +195,7 @@ impl Session {
         let _running = self.interrupt.begin();
         let _entered = self.enter();
         // On other engines single statements are known by their texts.
-        let has_shapes = self.inner.interactive.is_some();
+        let has_shapes = self.inner.locks_as_it_goes;
         let read = || {
             panics::point::reach("parse");
             let known = has_shapes.then(|| self.shapes.borrow_mut().find(self, script)).flatten();

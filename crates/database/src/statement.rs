@@ -398,24 +398,22 @@ fn run_beside_others(
     values: &[Value],
 ) -> Result<Rows, Error> {
     let inner = session.inner();
-    let Some(interactive) = &inner.interactive else {
+    // The log has texts of statements that run alone, and a text does not tell such things.
+    let is_by_text = !prepared.has_parts()
+        && !prepared.draws()
+        && !values.iter().any(|value| matches!(value, Value::Array(_)));
+    if !inner.locks_as_it_goes {
         if let Some(rows) = kept::run(session, prepared, values)? {
             return Ok(rows);
         }
-        if prepared.has_parts() {
-            return Err(inner.no_transactions().into());
+        if is_by_text {
+            let quiet = inner.quiet_unless(Purpose::ALONE, Some(session.interrupt()))?;
+            return execute_alone(session, quiet, prepared, values);
         }
-        if prepared.draws() {
-            let message = "this engine's statements draw no numbers of sequences".to_owned();
-            let hint = "Give the column a value, or write a procedure that inserts the row.";
-            return Err(advised(b"0A000", message, hint).into());
-        }
-        let quiet = inner.quiet_unless(Purpose::ALONE, Some(session.interrupt()))?;
-        return execute_alone(session, quiet, prepared, values);
-    };
+    }
+    let Some(interactive) = &inner.interactive else { return Err(inner.no_transactions().into()) };
     // Alone, while there are no transactions of several statements to be beside of.
-    let is_by_text = !prepared.has_parts() && !prepared.draws();
-    if !inner.schema.current().interactive && is_by_text {
+    if inner.locks_as_it_goes && !inner.schema.current().interactive && is_by_text {
         let quiet = inner.quiet_unless(Purpose::ALONE, Some(session.interrupt()))?;
         if !quiet.schema().interactive {
             return execute_alone(session, quiet, prepared, values);

@@ -11,8 +11,7 @@ use hotrow_base::ids::{ProcedureId, TableId};
 use hotrow_base::interrupt::Interrupt;
 use hotrow_base::thread;
 use hotrow_base::value::Value;
-use hotrow_engine::interactive::{Failure, Interactive, InteractiveTransaction, Statement};
-use hotrow_engine::waits::Party;
+use hotrow_engine::interactive::{Failure, Interactive, InteractiveTransaction, Runs, Statement};
 use hotrow_sql::{TransactionAccess, TransactionControl};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
@@ -233,7 +232,7 @@ impl Talk {
 
     /// Begins a batch's transaction, if it has none yet and the engine has such.
     pub(crate) fn join_batch(&mut self, inner: &Inner, session: &Session) -> Result<(), Error> {
-        if self.in_batch && inner.interactive.is_some() {
+        if self.in_batch && inner.locks_as_it_goes {
             self.begin_unless_open(inner, session)?;
         }
         Ok(())
@@ -317,6 +316,21 @@ impl Talk {
         session.settle(Reply::seen(answer, seen))
     }
 
+    /// Has changes that follow only noted, where the open transaction can; whether it does.
+    pub(crate) fn defer(&mut self) -> bool {
+        self.open.as_mut().is_some_and(OpenTransaction::defer)
+    }
+
+    /// Runs the changes that were noted. `is_last`: COMMIT comes next. The number of the change
+    /// that fails comes with its error.
+    pub(crate) fn settle_changes(&mut self, is_last: bool) -> Result<(), (usize, Box<SqlError>)> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        if is_last {
+            open.hold();
+        }
+        open.settle()
+    }
+
     /// Runs a call in the open transaction, if there is one.
     pub(crate) fn call(
         &mut self,
@@ -357,6 +371,7 @@ impl Talk {
                 durable_in = transaction.commit()?;
                 Ok(rows)
             });
+            transaction.let_go(); // before anything is waited for
             match committed {
                 Ok(rows) => {
                     self.books.commits.increment();
@@ -414,6 +429,21 @@ pub(crate) trait Parts {
 
     /// It has ended: what was done since it began stays, or is taken back.
     fn end(&mut self, _began: usize, _ended: &Result<Option<Rows>, Error>) {}
+
+    /// The part that comes is the last one, and nothing that waits for others comes behind it.
+    fn is_last_part(&mut self) {}
+
+    /// Has parts that follow see one state, which is theirs in any case where rows are locked.
+    /// Whether everybody else waits until the statement ends.
+    fn hold(&mut self) -> bool {
+        false
+    }
+
+    /// The parts that see one state have run.
+    fn let_go(&mut self) {}
+
+    /// Something comes in between that may wait for others.
+    fn let_others_go_on(&mut self) {}
 }
 
 impl Parts for OpenTransaction {
@@ -432,6 +462,18 @@ impl Parts for OpenTransaction {
 
     fn end(&mut self, began: usize, ended: &Result<Option<Rows>, Error>) {
         self.end_part(began, matches!(ended, Ok(Some(_))));
+    }
+
+    fn hold(&mut self) -> bool {
+        Self::hold(self)
+    }
+
+    fn let_go(&mut self) {
+        Self::let_go(self);
+    }
+
+    fn let_others_go_on(&mut self) {
+        Self::let_go(self);
     }
 }
 
@@ -455,6 +497,19 @@ impl Parts for Box<dyn InteractiveTransaction> {
             self.begin_again();
         }
     }
+
+    fn is_last_part(&mut self) {
+        (**self).hold();
+    }
+
+    /// Up to its COMMIT, which needs nothing done again then.
+    fn hold(&mut self) -> bool {
+        (**self).hold()
+    }
+
+    fn let_others_go_on(&mut self) {
+        (**self).let_go();
+    }
 }
 
 /// Runs what a statement does in a transaction.
@@ -472,25 +527,48 @@ pub(crate) fn run_in(
         if let Work::Program(work) = work {
             bind_all(&work.procedure, values, &mut invocation.arguments)?;
             session.draw_for(&work.procedure, &mut invocation.arguments)?;
+            transaction.is_last_part();
             let done = transaction.execute(work.as_of(generation), &invocation, frame)?;
             return Ok(done.map(|()| Rows::of_program(frame, &work.program)));
         }
         let values = prepared.bound(values)?;
-        let around = Around { inner, schema, session, now_us, is_alone: false };
         let began = match work {
             Work::Change(_) => Some(transaction.begin()?),
             Work::Query(work) if work.writes() => Some(transaction.begin()?),
             _ => None,
         };
-        let mut execute = |part: &StatementProgram, invocation: &Invocation| {
-            let done = transaction.execute(part.as_of(generation), invocation, frame)?;
-            Ok(done.map(|()| Rows::of_program(frame, &part.program)))
+        // Numbers are drawn in transactions of their own.
+        let is_alone = work.reads_tables_only() && transaction.hold();
+        let around = Around { inner, schema, session, now_us, is_alone };
+        let rows = {
+            let mut execute = |part: &StatementProgram, invocation: &Invocation| {
+                let done = transaction.execute(part.as_of(generation), invocation, frame)?;
+                Ok(done.map(|()| Rows::of_program(frame, &part.program)))
+            };
+            match work {
+                Work::Query(work) => query::run(work, &values, &around, &mut execute),
+                Work::Change(work) => query::run(&work.rows, &values, &around, &mut execute),
+                Work::Call { .. } | Work::Program(_) => Ok(None),
+            }
         };
-        let rows = match work {
-            Work::Query(work) => query::run(work, &values, &around, &mut execute),
-            Work::Change(work) => query::change(work, &values, &around, &mut execute),
-            Work::Call { .. } | Work::Program(_) => Ok(None),
+        let rows = match (work, rows) {
+            (Work::Change(work), Ok(Some(rows))) => {
+                if !work.apply.procedure.draws.is_empty() {
+                    transaction.let_others_go_on();
+                }
+                query::draw(work, rows.len(), session).and_then(|drawn| {
+                    transaction.hold();
+                    let mut execute = |part: &StatementProgram, invocation: &Invocation| {
+                        let done =
+                            transaction.execute(part.as_of(generation), invocation, frame)?;
+                        Ok(done.map(|()| Rows::of_program(frame, &part.program)))
+                    };
+                    query::apply(work, (&values, &rows, &drawn), &around, &mut execute)
+                })
+            }
+            (_, rows) => rows,
         };
+        transaction.let_go();
         if let Some(began) = began {
             transaction.end(began, &rows);
         }
@@ -501,7 +579,7 @@ pub(crate) fn run_in(
 impl StatementProgram {
     /// As a statement of a schema.
     fn as_of(&self, generation: u64) -> Statement<'_> {
-        Statement { program: &self.program, uses: &self.uses, generation, call: None }
+        Statement { runs: Runs::Program(&self.program), uses: &self.uses, generation }
     }
 }
 
@@ -518,11 +596,10 @@ fn call_inside(
         let compiled = schema.procedure(called).ok_or_else(unknown_procedure)?;
         let uses = schema.granules.uses_of(&schema.catalog, &compiled.procedure);
         *writes = uses.iter().any(|(_, usage)| usage.is_written());
-        let program = &compiled.program;
-        let call = Some((&compiled.plan, Party::Procedure(called)));
-        let statement = Statement { program, uses: &uses, generation, call };
+        let runs = Runs::Call(called, compiled);
+        let statement = Statement { runs, uses: &uses, generation };
         if open.execute(statement, invocation, frame)?.is_some() {
-            return Ok(Rows::of_program(frame, program));
+            return Ok(Rows::of_program(frame, &compiled.program));
         }
     }
     Err(changing().into())

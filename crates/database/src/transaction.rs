@@ -25,6 +25,7 @@ use hotrow_transaction::program::Place;
 use hotrow_transaction::program::RowLocks;
 
 use crate::error::advised;
+use crate::prepared::changing;
 use crate::savepoints::SavepointNames;
 
 /// Whether a session is in a transaction of several statements.
@@ -196,7 +197,7 @@ impl OpenTransaction {
         invocation: &Invocation,
         frame: &mut Frame,
     ) -> Result<Option<()>, Box<SqlError>> {
-        if self.is_read_only && statement.program.row_locks != RowLocks::Shared {
+        if self.is_read_only && statement.program().row_locks != RowLocks::Shared {
             let message = "cannot execute SELECT FOR UPDATE in a read-only transaction".to_owned();
             return Err(Box::new(advised(b"25006", message, "Begin it without READ ONLY.")));
         }
@@ -216,6 +217,30 @@ impl OpenTransaction {
             Err(Failure::Statement(error)) => Err(error),
             Err(Failure::Ended(error)) => Err(self.over(error)),
         }
+    }
+
+    /// See [`InteractiveTransaction::hold`].
+    pub(crate) fn hold(&mut self) -> bool {
+        self.engine.hold()
+    }
+
+    /// See [`InteractiveTransaction::let_go`].
+    pub(crate) fn let_go(&mut self) {
+        self.engine.let_go();
+    }
+
+    /// See [`InteractiveTransaction::defer`].
+    pub(crate) fn defer(&mut self) -> bool {
+        self.engine.defer()
+    }
+
+    /// Runs what was noted; the number of the change that fails comes with its error.
+    pub(crate) fn settle(&mut self) -> Result<(), (usize, Box<SqlError>)> {
+        self.engine.settle().map_err(|(at, failure)| match failure {
+            Failure::Statement(error) => (at, error),
+            Failure::Ended(error) => (at, self.over(error)),
+            Failure::Outdated => (at, Box::new(changing())),
+        })
     }
 
     /// Where the time of the last statement went.

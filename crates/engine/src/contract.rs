@@ -37,7 +37,7 @@ pub struct EngineOptions {
     pub in_flight: usize,
     /// the engine's own settings, by name; an unknown one is refused
     pub settings: BTreeMap<String, String>,
-    /// interactive transactions, for an engine that has them
+    /// interactive transactions, for an engine that has its own
     pub interactive: InteractiveOptions,
 }
 
@@ -112,7 +112,7 @@ pub trait RunningEngine: Send + Sync {
     /// Its books, summed over its threads.
     fn statistics(&self) -> Statistics;
 
-    /// The way to its interactive transactions, if it has them and some may be open.
+    /// The way to its own interactive transactions, if it locks as it goes and some may be open.
     fn interactive(&self) -> Option<Arc<dyn Interactive>> {
         None
     }
@@ -160,8 +160,9 @@ pub struct EngineEntry {
     pub threads_min: usize,
     /// the most threads it can use; none: any number
     pub threads_max: Option<usize>,
-    /// whether it runs interactive transactions
-    pub interactive: bool,
+    /// whether it has interactive transactions of its own, whose statements hold what they touch;
+    /// elsewhere they are run again when they commit ([`crate::interactive::Reruns`])
+    pub locks_as_it_goes: bool,
     /// measurements of parts of it
     pub experiments: &'static [Experiment],
 }

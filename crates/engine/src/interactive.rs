@@ -29,17 +29,18 @@
 
 mod ahead;
 mod housekeeping;
+mod rerun;
 mod slots;
 mod transaction;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use hotrow_base::ids::TableId;
+use hotrow_base::ids::{ProcedureId, TableId};
 use hotrow_base::interrupt::Interrupt;
 use hotrow_log::position::Position;
 use hotrow_transaction::bytecode::Program;
-use hotrow_transaction::compiled::PlanProgram;
+use hotrow_transaction::compiled::{CompiledProcedure, PlanProgram};
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::granule::TableUse;
 use hotrow_transaction::invocation::Invocation;
@@ -50,6 +51,7 @@ use crate::protection::Protection;
 use crate::statistics::{CallTime, Stopwatch};
 use crate::waits::Party;
 
+pub use rerun::{RerunOptions, Reruns};
 pub use slots::Slots;
 
 /// An engine's interactive transactions.
@@ -72,13 +74,38 @@ pub trait Interactive: Send + Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct Statement<'a> {
     /// what to run
-    pub program: &'a Program,
+    pub runs: Runs<'a>,
     /// how it uses tables
     pub uses: &'a [(TableId, TableUse)],
     /// the generation of the schema it was compiled for
     pub generation: u64,
-    /// of a call: how it is planned, and what it is to those who wait for it
-    pub call: Option<(&'a PlanProgram, Party)>,
+}
+
+/// What a statement runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Runs<'a> {
+    /// a program of its own
+    Program(&'a Arc<Program>),
+    /// a procedure
+    Call(ProcedureId, &'a CompiledProcedure),
+}
+
+impl<'a> Statement<'a> {
+    /// What to run.
+    pub fn program(&self) -> &'a Program {
+        match self.runs {
+            Runs::Program(program) => program,
+            Runs::Call(_, procedure) => &procedure.program,
+        }
+    }
+
+    /// Of a call: how it is planned, and what it is to those who wait for it.
+    fn call(&self) -> Option<(&'a PlanProgram, Party)> {
+        match self.runs {
+            Runs::Program(_) => None,
+            Runs::Call(id, procedure) => Some((&procedure.plan, Party::Procedure(id))),
+        }
+    }
 }
 
 /// Why a statement did nothing.
@@ -106,6 +133,31 @@ pub trait InteractiveTransaction: Send {
         invocation: &Invocation,
         frame: &mut Frame,
     ) -> Result<(), Failure>;
+
+    /// Has the statements from here to [`InteractiveTransaction::let_go`] see one state, where each
+    /// would else see that of its moment: they are parts of one. Whether everybody else waits
+    /// until then, so that none of them may wait for anybody.
+    fn hold(&mut self) -> bool {
+        false
+    }
+
+    /// See [`InteractiveTransaction::hold`].
+    fn let_go(&mut self) {}
+
+    /// Has changes that follow only noted, up to [`InteractiveTransaction::settle`], where what
+    /// they give is of no interest; whether it does.
+    fn defer(&mut self) -> bool {
+        false
+    }
+
+    /// Runs what was noted.
+    ///
+    /// # Errors
+    ///
+    /// As of [`InteractiveTransaction::execute`], with the number of the change that failed.
+    fn settle(&mut self) -> Result<(), (usize, Failure)> {
+        Ok(())
+    }
 
     /// Makes a savepoint behind those there are; they are numbered from 0.
     ///

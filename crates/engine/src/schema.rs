@@ -39,7 +39,7 @@ pub use self::adopt::Trees;
 pub use self::parts::SPLIT_MAX;
 pub(crate) use self::parts::{Part, Parts, SplitBy};
 pub(crate) use self::path::{AccessPath, indexed_columns};
-pub use self::quiet::{Bystanders, Clearance, Purpose, Quiet};
+pub use self::quiet::{Bystanders, Clearance, KeptQuiet, Purpose, Quiet};
 pub use self::rebuild::{ColumnFrom, Rebuilt};
 use crate::accesses::AccessTrace;
 use crate::checkpoint::SavedRows;
@@ -523,7 +523,7 @@ fn max_key_bytes(index: &Index) -> usize {
 
 /// The current schema and the gate around its changes.
 pub struct SharedSchema {
-    gate: Gate,
+    gate: Arc<Gate>,
     generation: AtomicU64,
     current: Latch<Arc<Schema>>,
     /// interactive transactions of the engine that runs
@@ -540,7 +540,7 @@ impl SharedSchema {
     /// Shares a schema among the workers `0..workers`.
     pub fn new(schema: Schema, workers: usize) -> Self {
         Self {
-            gate: Gate::new(workers),
+            gate: Arc::new(Gate::new(workers)),
             generation: AtomicU64::new(0),
             current: Latch::new(Arc::new(schema)),
             bystanders: Latch::new(None),

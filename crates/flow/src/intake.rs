@@ -131,6 +131,7 @@ impl Intake {
             self.kept_out_since = None;
             return;
         }
+        self.gate().ask_to_go(); // who lingers is gone by the next try
         let since = *self.kept_out_since.get_or_insert_with(Ticks::now);
         if since.elapsed() > KEPT_OUT_MAX {
             self.gate().enter(thread);

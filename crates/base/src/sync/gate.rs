@@ -10,6 +10,9 @@
 //!                  briefly to be found so
 //!              I3  who has waited for those inside in vain can tell, with the gate open again,
 //!                  when each of them has left: a thread's word counts its steps in and out
+//!              I4  who keeps the gate closed without a need ([`Lingerer`]) keeps nobody waiting:
+//!                  who is about to wait for the turn is counted in `wanted` and then asks him to
+//!                  go, and he looks at `wanted` when he can be asked
 //! Concurrency  `inside[i]` -> written by thread i alone; `closed` -> written by the closer, who
 //!              holds `turn`.
 //!
@@ -18,6 +21,8 @@
 //!    other, so a thread that the closer missed turns back.
 //!  - G2  `leave` stores **Release**, the closer loads **Acquire**: what was done inside is seen by
 //!    the closer. Opening stores Release, `enter` loads Acquire: the reverse.
+//!  - G3  who waits counts itself in `wanted` and then asks; who lingers makes himself known and
+//!    then loads `wanted`; both pass a **SeqCst fence** in between, as in G1.
 
 #[cfg(all(test, loom))]
 mod loom_tests;
@@ -25,10 +30,13 @@ mod loom_tests;
 mod tests;
 
 use super::facade::atomic::{AtomicU32, Ordering, fence};
-use super::latch::{RawLatch, RawLatchGuard};
+use super::latch::{Latch, RawLatch, RawLatchGuard};
 use super::spin::SpinWait;
 use crate::clock::Ticks;
 use crossbeam_utils::CachePadded;
+use std::fmt;
+use std::mem;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// A thread's word is odd while it is inside, and counts on at each step.
@@ -37,11 +45,21 @@ const OPEN: u32 = 0;
 const CLOSED: u32 = 1;
 
 /// See the module.
-#[derive(Debug)]
 pub struct Gate {
     inside: Box<[CachePadded<AtomicU32>]>,
     closed: CachePadded<AtomicU32>,
     turn: RawLatch,
+    /// threads that wait for the turn
+    wanted: AtomicU32,
+    lingerer: Latch<Option<Weak<dyn Lingerer>>>,
+}
+
+/// Whoever may keep the gate closed without a need for it, because it spares work if nobody else
+/// wants to pass.
+pub trait Lingerer: Send + Sync {
+    /// Opens the gate, if this is what keeps it closed and there is no need for it just now. Called
+    /// by whoever wants to pass, on its own thread.
+    fn go(&self);
 }
 
 /// Keeps the gate closed.
@@ -51,6 +69,12 @@ pub struct Closed<'a> {
     gate: &'a Gate,
     _turn: RawLatchGuard<'a>,
 }
+
+/// Keeps the gate closed, as [`Closed`] does, for whoever cannot borrow it: a session's transaction
+/// that closes it in one call and opens it in a later one.
+#[derive(Debug)]
+#[must_use = "dropping the guard opens the gate"]
+pub struct KeptClosed(Arc<Gate>);
 
 /// Threads that were inside at some moment, and how many steps they had taken.
 #[derive(Debug)]
@@ -71,6 +95,8 @@ impl Gate {
             inside: (0..threads).map(|_| CachePadded::new(AtomicU32::new(0))).collect(),
             closed: CachePadded::new(AtomicU32::new(OPEN)),
             turn: RawLatch::new(),
+            wanted: AtomicU32::new(0),
+            lingerer: Latch::new(None),
         }
     }
 
@@ -126,7 +152,7 @@ impl Gate {
 
     /// Closes the gate and waits until nobody is inside, while `goes_on` says so.
     fn close_while(&self, mut goes_on: impl FnMut() -> bool) -> Option<Closed<'_>> {
-        let turn = self.turn.lock();
+        let turn = self.take_turn();
         self.closed.store(CLOSED, Ordering::Relaxed); // ordered by the fence: G1
         fence(Ordering::SeqCst); // G1
         let closed = Closed { gate: self, _turn: turn }; // opens it again when it is dropped
@@ -140,6 +166,39 @@ impl Gate {
             }
         }
         Some(closed)
+    }
+
+    fn take_turn(&self) -> RawLatchGuard<'_> {
+        if let Some(turn) = self.turn.try_lock() {
+            return turn;
+        }
+        self.wanted.fetch_add(1, Ordering::Relaxed); // ordered by the fence: G3
+        fence(Ordering::SeqCst); // G3
+        self.ask_to_go();
+        let turn = self.turn.lock();
+        self.wanted.fetch_sub(1, Ordering::Relaxed); // a count
+        turn
+    }
+
+    /// Makes known who may linger, in the place of whoever could before.
+    pub fn set_lingerer(&self, lingerer: Weak<dyn Lingerer>) {
+        *self.lingerer.lock() = Some(lingerer);
+    }
+
+    /// Asks whoever lingers to open the gate: for who comes back to find it open.
+    #[cold]
+    pub fn ask_to_go(&self) {
+        let lingerer = self.lingerer.lock().as_ref().and_then(Weak::upgrade);
+        if let Some(lingerer) = lingerer {
+            lingerer.go();
+        }
+    }
+
+    /// Whether somebody waits for the turn. Asked by who lingers, behind the moment from which on
+    /// it can be asked to go (I4).
+    pub fn is_wanted(&self) -> bool {
+        fence(Ordering::SeqCst); // G3
+        self.wanted.load(Ordering::Relaxed) > 0
     }
 
     /// Who is inside just now.
@@ -159,7 +218,7 @@ impl Gate {
     /// Waits while the gate is closed, and keeps it open.
     #[cold]
     pub fn keep_open(&self) -> Open<'_> {
-        Open { gate: self, _turn: self.turn.lock() } // I2
+        Open { gate: self, _turn: self.take_turn() } // I2
     }
 }
 
@@ -171,8 +230,30 @@ impl Open<'_> {
     }
 }
 
+impl Closed<'_> {
+    /// The same, borrowing nothing. `gate` is the one that is closed.
+    pub fn keep(self, gate: &Arc<Gate>) -> KeptClosed {
+        assert!(std::ptr::eq(self.gate, &raw const **gate), "it is the gate that is closed");
+        mem::forget(self); // with its turn: the drop of what is kept does what theirs would have
+        KeptClosed(Arc::clone(gate))
+    }
+}
+
 impl Drop for Closed<'_> {
     fn drop(&mut self) {
         self.gate.closed.store(OPEN, Ordering::Release); // G2
+    }
+}
+
+impl Drop for KeptClosed {
+    fn drop(&mut self) {
+        self.0.closed.store(OPEN, Ordering::Release); // G2
+        self.0.turn.unlock(); // behind it, as the guard of a turn goes behind `Closed` (I2)
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").field("closed", &self.closed).finish_non_exhaustive()
     }
 }

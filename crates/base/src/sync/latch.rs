@@ -103,7 +103,7 @@ impl RawLatch {
     }
 
     #[inline]
-    fn unlock(&self) {
+    pub(super) fn unlock(&self) {
         // Release: partner of every Acquire above.
         if self.word.swap(FREE, Ordering::Release) == SLEPT_ON {
             self.word.wake_one();

@@ -12,6 +12,7 @@ use std::time::Duration;
 use hotrow_base::ids::WorkerId;
 use hotrow_base::sync::Latch;
 use hotrow_engine::contract::{EngineEntry, EngineOptions, InteractiveOptions};
+use hotrow_engine::interactive::Reruns;
 use hotrow_engine::statistics::Statistics;
 
 use super::{Database, Inner, Started};
@@ -93,7 +94,7 @@ impl Database {
     /// [`Error::InUse`], as for [`Database::serve`].
     pub fn rest(&mut self) -> Result<Statistics, Error> {
         let inner = Arc::get_mut(&mut self.inner).ok_or(Error::InUse)?;
-        inner.interactive = None;
+        (inner.interactive, inner.locks_as_it_goes) = (None, false);
         if let Some(clients) = inner.clients.take() {
             clients.drain();
         }
@@ -114,7 +115,12 @@ impl Inner {
         let ends = workers.map(|worker| self.ends(worker)).collect();
         let (queue, sources) = ClientQueue::new(self.config.queue_capacity, ends);
         let engine = (entry.start)(self.ground(), options, sources)?;
-        self.interactive = engine.interactive();
+        self.interactive = match self.config.open_transactions_max {
+            0 => None,
+            _ if entry.locks_as_it_goes => engine.interactive(),
+            _ => Some(Reruns::new(&self.ground(), self.config.rerun_options())),
+        };
+        self.locks_as_it_goes = entry.locks_as_it_goes;
         self.clients = Some(queue);
         self.threads = options.threads;
         self.engine = Latch::new(Some(Box::new(Started::new(engine, &self.running))));

@@ -40,10 +40,11 @@ fn check(session: &Session, script: &str) {
     assert!(checked > 0 && wrong.is_empty(), "{wrong}");
 }
 
-/// Calls `test` with each engine that has transactions of several statements.
+/// As [`everywhere`], in one variant each.
 fn interactive(script: &str) {
-    for entry in hotrow::engines().iter().filter(|entry| entry.interactive) {
-        let db = open(Config::default().engine(entry.name).threads(2).memory_bytes(256 << 20));
+    for entry in hotrow::engines() {
+        let config = Config::default().engine(entry.name).threads(entry.threads_near(2));
+        let db = open(config.memory_bytes(256 << 20));
         check(&db.session(), script);
     }
 }

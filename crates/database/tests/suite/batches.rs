@@ -3,7 +3,7 @@
 use hotrow::{Config, Database, Error, Session, TransactionState};
 
 fn engines() -> impl Iterator<Item = Database> {
-    let engines = hotrow::engines().iter().filter(|entry| entry.interactive);
+    let engines = hotrow::engines().iter().filter(|entry| entry.locks_as_it_goes);
     engines.map(|entry| {
         let threads = entry.threads_near(2);
         let config = Config::default().engine(entry.name).threads(threads).memory_bytes(256 << 20);

@@ -6,7 +6,7 @@ use hotrow::{Config, Database, Error, Session};
 const COPY: &str = "COPY t FROM STDIN (FORMAT binary)";
 
 fn database() -> Database {
-    let entry = hotrow::engines().iter().find(|entry| entry.interactive);
+    let entry = hotrow::engines().iter().find(|entry| entry.locks_as_it_goes);
     let entry = entry.expect("there is such an engine");
     let config = Config::default().engine(entry.name).threads(entry.threads_near(2));
     let db = Database::open_in_memory(config.memory_bytes(64 << 20)).expect("a configuration");

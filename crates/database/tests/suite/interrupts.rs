@@ -17,8 +17,8 @@ BEGIN FOR i IN 1..times LOOP sum := sum + i % 7; END LOOP; RETURN sum; END $$;
 /// What a test waits for at most.
 const LONG: Duration = Duration::from_secs(30);
 
-fn interactive_engines(test: impl Fn(Config) -> Result<(), Error>) {
-    for entry in hotrow::engines().iter().filter(|entry| entry.interactive) {
+fn locking_engines(test: impl Fn(Config) -> Result<(), Error>) {
+    for entry in hotrow::engines().iter().filter(|entry| entry.locks_as_it_goes) {
         let config = Config::default().engine(entry.name).threads(1).memory_bytes(256 << 20);
         test(config).unwrap_or_else(|error| panic!("{}: {error}", entry.name));
     }
@@ -62,7 +62,7 @@ fn cancelled<T: Send>(canceller: &Canceller, body: impl FnOnce() -> T + Send) ->
 
 #[test]
 fn whatever_computes_is_cancelled_and_its_time_is_limited() {
-    interactive_engines(|config| {
+    locking_engines(|config| {
         let (_db, session) = with_table(config.step_budget(u64::MAX));
         let long = [
             "SELECT pg_sleep(3600)",
@@ -97,7 +97,7 @@ fn whatever_computes_is_cancelled_and_its_time_is_limited() {
 
 #[test]
 fn a_wait_for_a_lock_is_cancelled_and_its_time_is_limited() {
-    interactive_engines(|config| {
+    locking_engines(|config| {
         let (db, holder) = with_table(config);
         let other = db.session();
         holder.execute("BEGIN; UPDATE t SET n = 11 WHERE id = 1")?;
@@ -125,7 +125,7 @@ fn a_wait_for_a_lock_is_cancelled_and_its_time_is_limited() {
 
 #[test]
 fn a_call_is_withdrawn_as_long_as_it_waits_for_a_thread() {
-    interactive_engines(|config| {
+    locking_engines(|config| {
         let (db, holder) = with_table(config);
         // Makes the row one that transactions use, so that what follows needs no quiet point.
         holder.execute("BEGIN; UPDATE t SET n = 10 WHERE id = 1")?;
@@ -155,7 +155,7 @@ fn a_call_is_withdrawn_as_long_as_it_waits_for_a_thread() {
 
 #[test]
 fn limits_end_with_their_transaction_and_with_what_discards_them() {
-    interactive_engines(|config| {
+    locking_engines(|config| {
         let (_db, session) = with_table(config);
         let sleeps = |session: &Session| said(session, "SELECT pg_sleep(0.05)");
         assert_eq!(said(&session, "BEGIN; SET LOCAL statement_timeout = 5"), "SET");
@@ -178,7 +178,7 @@ fn limits_end_with_their_transaction_and_with_what_discards_them() {
 
 #[test]
 fn a_copy_is_cancelled_while_its_client_is_silent() {
-    interactive_engines(|config| {
+    locking_engines(|config| {
         let (_db, session) = with_table(config);
         let copy = session.prepare("COPY t FROM STDIN", &[])?;
         let hotrow::Outcome::CopyIn(mut rows) = session.perform(&copy, &[])? else {
@@ -223,7 +223,7 @@ fn sessions_cancel_each_other_by_number() -> Result<(), Error> {
 
 #[test]
 fn the_shorter_limit_of_silence_holds() {
-    interactive_engines(|config| {
+    locking_engines(|config| {
         let (db, session) = with_table(config.idle_in_transaction(Some(LONG)));
         session.execute("SET idle_in_transaction_session_timeout = '20ms'; BEGIN")?;
         assert_eq!(session.idle_limit(), Some(Duration::from_millis(20)));

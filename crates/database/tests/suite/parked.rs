@@ -7,7 +7,7 @@ use std::time::Duration;
 use hotrow::{Config, Database, Session};
 
 use crate::every_engine::open;
-use crate::transactions::{every_interactive_engine, integers, said};
+use crate::transactions::{every_locking_engine, integers, said};
 
 /// More than there are threads, and than calls in a turn of each.
 const WAITERS: usize = 40;
@@ -80,7 +80,7 @@ fn wait_for_waiters(db: &Database, calls: usize) {
 
 #[test]
 fn calls_of_other_rows_pass_those_that_wait_for_an_open_transaction() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let (db, holder) = with_tables(config);
         let (other, begun) = (db.session(), AtomicUsize::new(0));
         holder.execute("BEGIN; UPDATE t SET n = n + 100 WHERE id = 1")?;
@@ -102,7 +102,7 @@ fn calls_of_other_rows_pass_those_that_wait_for_an_open_transaction() {
 
 #[test]
 fn who_waits_for_an_open_transaction_ends_at_its_limits() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let (db, holder) = with_tables(config);
         holder.execute("BEGIN; UPDATE t SET n = n + 100 WHERE id = 1")?;
         let begun = AtomicUsize::new(0);
@@ -120,7 +120,7 @@ fn who_waits_for_an_open_transaction_ends_at_its_limits() {
 
 #[test]
 fn who_waits_for_an_open_transaction_can_be_cancelled() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let (db, holder) = with_tables(config);
         holder.execute("BEGIN; UPDATE t SET n = n + 100 WHERE id = 1")?;
         let waiter = db.session();
@@ -140,7 +140,7 @@ fn who_waits_for_an_open_transaction_can_be_cancelled() {
 
 #[test]
 fn a_definition_comes_while_calls_wait_for_an_open_transaction() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let (db, holder) = with_tables(config);
         let (other, begun) = (db.session(), AtomicUsize::new(0));
         holder.execute("BEGIN; UPDATE t SET n = n + 100 WHERE id = 1")?;
@@ -159,7 +159,7 @@ fn a_definition_comes_while_calls_wait_for_an_open_transaction() {
 
 #[test]
 fn a_procedure_dropped_while_its_call_waits_is_unknown() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let (db, holder) = with_tables(config);
         let (other, begun) = (db.session(), AtomicUsize::new(0));
         holder.execute("BEGIN; UPDATE t SET n = n + 100 WHERE id = 1")?;
@@ -175,7 +175,7 @@ fn a_procedure_dropped_while_its_call_waits_is_unknown() {
 
 #[test]
 fn the_order_of_locks_holds_for_who_comes_back() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let (db, holder) = with_tables(config);
         holder.execute("BEGIN; UPDATE t SET n = n WHERE id IN (1, 11)")?;
         // All pairs, both ways round: who is granted one of two rows ahead of its turn must not
@@ -214,7 +214,7 @@ fn the_order_of_locks_holds_for_who_comes_back() {
 
 #[test]
 fn a_whole_table_is_waited_for_outside_too() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let (db, holder) = with_tables(config);
         let other = db.session();
         // Both uses are known to planned calls from here on.
@@ -256,7 +256,7 @@ fn a_whole_table_is_waited_for_outside_too() {
 
 #[test]
 fn a_database_that_ends_ends_those_who_wait() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let (db, holder) = with_tables(config);
         let begun = AtomicUsize::new(0);
         holder.execute("BEGIN; UPDATE t SET n = n + 100 WHERE id = 1")?;
@@ -302,7 +302,7 @@ fn calls_come_before_transactions_that_came_later() {
 
 #[test]
 fn who_is_silent_while_others_wait_is_ended_whatever_he_says_now_and_then() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let config = config.idle_in_transaction(None);
         let (db, holder) = with_tables(config.idle_while_awaited(Some(Duration::from_millis(60))));
         holder.execute("BEGIN; UPDATE t SET n = n + 100 WHERE id = 1")?;
@@ -336,7 +336,7 @@ impl<F: Fn()> Drop for AtEnd<F> {
 
 #[test]
 fn one_slow_statement_keeps_nobody_out_for_whom_a_definition_waits() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let (db, definer) = with_tables(config.step_budget(1 << 50));
         let (slow, other) = (db.session(), db.session());
         // From here on statements are transactions beside calls.

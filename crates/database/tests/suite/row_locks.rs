@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::every_engine::{every_engine, open};
-use crate::transactions::{every_interactive_engine, integers, interactive_engines, said};
+use crate::transactions::{every_locking_engine, integers, locking_engines, said};
 use hotrow::{Session, Value};
 
 const JOBS: &str = "
@@ -28,7 +28,7 @@ fn refused(session: &Session, statement: &str) -> (String, String) {
 #[test]
 fn rows_read_for_update_are_changed_without_deadlocks() {
     const ROUNDS: i64 = 40;
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let policy = config.settings.get("acquisition").cloned().unwrap_or_default();
         let db = open(config);
         db.session().execute(JOBS)?;
@@ -70,7 +70,7 @@ fn rows_read_for_update_are_changed_without_deadlocks() {
 
 #[test]
 fn who_does_not_wait_fails_at_once_and_who_skips_gets_others() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let db = open(config);
         let (one, two) = (db.session(), db.session());
         one.execute(JOBS)?;
@@ -118,7 +118,7 @@ fn a_queue_of_jobs_gives_each_to_one_worker() {
              ORDER BY id LIMIT 3 FOR UPDATE SKIP LOCKED)
          UPDATE job SET done_by = $ FROM next WHERE job.id = next.id RETURNING job.id",
     ];
-    interactive_engines(|config| {
+    locking_engines(|config| {
         for take in taking {
             let db = open(config.clone());
             db.session().execute(JOBS)?;
@@ -218,7 +218,7 @@ fn without_transactions_nobody_else_holds_anything() {
 
 #[test]
 fn rows_of_lists_are_found_and_held_one_by_one() {
-    interactive_engines(|config| {
+    locking_engines(|config| {
         let db = open(config);
         let (one, two) = (db.session(), db.session());
         one.execute(JOBS)?;
@@ -251,7 +251,7 @@ fn rows_of_lists_are_found_and_held_one_by_one() {
 
 #[test]
 fn changes_stand_behind_names_for_queries() {
-    interactive_engines(|config| {
+    locking_engines(|config| {
         let session = open(config).session();
         session.execute(JOBS)?;
         let delete = "WITH old AS (SELECT id FROM job WHERE kind = 'odd')

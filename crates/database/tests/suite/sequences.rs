@@ -34,8 +34,7 @@ fn code(session: &Session, statement: &str) -> String {
 }
 
 fn interactive() -> impl Iterator<Item = Config> {
-    let engines = hotrow::engines().iter().filter(|entry| entry.interactive);
-    engines.map(|entry| {
+    hotrow::engines().iter().map(|entry| {
         Config::default().engine(entry.name).threads(entry.threads_near(2)).memory_bytes(256 << 20)
     })
 }
@@ -139,7 +138,7 @@ fn statements_draw_what_they_are_not_given() -> Result<(), Error> {
 
 #[test]
 fn single_statements_draw_where_there_are_no_transactions() -> Result<(), Error> {
-    let entry = hotrow::engines().iter().find(|entry| !entry.interactive);
+    let entry = hotrow::engines().iter().find(|entry| !entry.locks_as_it_goes);
     let entry = entry.expect("some engine has no transactions of several statements");
     let directory = Directory::new("sequences-alone");
     let config = Config::default().engine(entry.name).threads(entry.threads_near(2));

@@ -12,7 +12,8 @@ const SCRIPTS: [&str; 4] = [
 ];
 
 fn database() -> Database {
-    let engine = hotrow::engines().iter().find(|entry| entry.interactive).expect("there is one");
+    let engine =
+        hotrow::engines().iter().find(|entry| entry.locks_as_it_goes).expect("there is one");
     open(Config::default().engine(engine.name).threads(1).memory_bytes(256 << 20))
 }
 

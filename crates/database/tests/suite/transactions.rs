@@ -2,6 +2,7 @@
 
 mod bystanders;
 mod first_calls;
+mod rerun;
 mod spans;
 mod two_sessions;
 
@@ -10,22 +11,36 @@ use std::time::Duration;
 use crate::every_engine::{every_engine, open};
 use hotrow::{Config, Database, Error, Session, TransactionState};
 
-/// Calls `test` once per engine that has interactive transactions, and variant.
-pub fn every_interactive_engine(test: impl Fn(Config) -> Result<(), Error>) {
-    let able = |config: &Config| {
-        let named = |entry: &&hotrow::EngineEntry| entry.name == config.engine;
-        hotrow::engines().iter().find(named).is_some_and(|entry| entry.interactive)
-            && config.threads == Some(2)
-    };
+fn entry_of(config: &Config) -> &'static hotrow::EngineEntry {
+    let named = |entry: &&hotrow::EngineEntry| entry.name == config.engine;
+    hotrow::engines().iter().find(named).expect("it is in the table")
+}
+
+/// Calls `test` once per engine and variant.
+pub fn every_transacting_engine(test: impl Fn(Config) -> Result<(), Error>) {
+    let able = |config: &Config| config.threads == Some(entry_of(config).threads_near(2));
     every_engine(|config| if able(&config) { test(config) } else { Ok(()) });
 }
 
-/// As [`every_interactive_engine`], in one variant each: for what waits for seconds.
-pub fn interactive_engines(test: impl Fn(Config) -> Result<(), Error>) {
-    for entry in hotrow::engines().iter().filter(|entry| entry.interactive) {
-        let config = Config::default().engine(entry.name).threads(2).memory_bytes(256 << 20);
+/// As [`every_transacting_engine`], in one variant each: for what waits for seconds.
+pub fn transacting_engines(test: impl Fn(Config) -> Result<(), Error>) {
+    for entry in hotrow::engines() {
+        let config = Config::default().engine(entry.name).threads(entry.threads_near(2));
+        let config = config.memory_bytes(256 << 20);
         test(config).unwrap_or_else(|error| panic!("{}: {error}", entry.name));
     }
+}
+
+/// As [`every_transacting_engine`], where statements hold what they touch, and others wait for it.
+pub fn every_locking_engine(test: impl Fn(Config) -> Result<(), Error>) {
+    let able = |config: &Config| entry_of(config).locks_as_it_goes;
+    every_transacting_engine(|config| if able(&config) { test(config) } else { Ok(()) });
+}
+
+/// As [`every_locking_engine`], in one variant each.
+pub fn locking_engines(test: impl Fn(Config) -> Result<(), Error>) {
+    let able = |config: &Config| entry_of(config).locks_as_it_goes;
+    transacting_engines(|config| if able(&config) { test(config) } else { Ok(()) });
 }
 
 /// The code of an error, or the last tag.
@@ -56,17 +71,13 @@ pub(crate) fn with_table(config: Config) -> (Database, Session) {
 }
 
 #[test]
-fn an_engine_without_them_says_what_to_do() {
-    every_engine(|config| {
-        let entry = hotrow::engines().iter().find(|entry| entry.name == config.engine);
-        if entry.is_some_and(|entry| entry.interactive) {
-            return Ok(());
-        }
-        let session = open(config).session();
+fn a_database_that_is_opened_for_none_says_what_to_do() {
+    transacting_engines(|config| {
+        let session = open(config.open_transactions_max(0)).session();
         let error = session.execute("BEGIN").expect_err("it has none");
         assert_eq!(error.sqlstate(), Some("0A000"));
         let hint = error.as_sql().and_then(|error| error.hint.clone()).unwrap_or_default();
-        assert!(hint.contains("procedure") && hint.contains("engine"), "{hint}");
+        assert!(hint.contains("procedure") && hint.contains("open_transactions_max"), "{hint}");
         assert_eq!(session.transaction_state(), TransactionState::Idle);
         Ok(())
     });
@@ -74,7 +85,7 @@ fn an_engine_without_them_says_what_to_do() {
 
 #[test]
 fn what_is_committed_is_there_and_what_is_rolled_back_is_not() {
-    every_interactive_engine(|config| {
+    every_transacting_engine(|config| {
         let (db, session) = with_table(config);
         let other = db.session();
         session.execute("BEGIN; UPDATE t SET n = n + 1; INSERT INTO t VALUES (3, 30)")?;
@@ -94,7 +105,7 @@ fn what_is_committed_is_there_and_what_is_rolled_back_is_not() {
 
 #[test]
 fn states_and_codes_are_those_of_postgresql() {
-    every_interactive_engine(|config| {
+    every_transacting_engine(|config| {
         let (_db, session) = with_table(config);
         let warned = |script: &str| {
             let results = session.execute(script).expect("a warning only");
@@ -146,7 +157,7 @@ fn states_and_codes_are_those_of_postgresql() {
 
 #[test]
 fn savepoints_take_back_every_kind_of_change() {
-    every_interactive_engine(|config| {
+    every_transacting_engine(|config| {
         let db = open(config);
         let session = db.session();
         session.execute(
@@ -214,7 +225,7 @@ fn savepoints_take_back_every_kind_of_change() {
 
 #[test]
 fn calls_run_inside() {
-    every_interactive_engine(|config| {
+    every_transacting_engine(|config| {
         let (db, session) = with_table(config);
         session.execute(
             "CREATE FUNCTION bump(which bigint) RETURNS bigint AS $$
@@ -244,7 +255,7 @@ fn calls_run_inside() {
 
 #[test]
 fn now_stands_still_inside() {
-    interactive_engines(|config| {
+    transacting_engines(|config| {
         let (_db, session) = with_table(config);
         session.execute("CREATE TABLE times (id bigint PRIMARY KEY, at timestamptz NOT NULL)")?;
         session.execute("BEGIN; INSERT INTO times VALUES (1, now())")?;
@@ -266,11 +277,11 @@ fn now_stands_still_inside() {
 
 #[test]
 fn idle_ones_are_ended() {
-    every_interactive_engine(|config| {
+    every_transacting_engine(|config| {
         let span = Duration::from_millis(20);
         let (db, session) = with_table(config.idle_in_transaction(Some(span)));
         session.execute("BEGIN; UPDATE t SET n = 0 WHERE id = 1")?;
-        // It gets through when the other one is ended, and not before.
+        // It gets through when the other one is ended, and not before, where that holds the row.
         let other = db.session();
         loop {
             match said(&other, "UPDATE t SET n = n + 1 WHERE id = 1").as_str() {
@@ -278,6 +289,7 @@ fn idle_ones_are_ended() {
                 code => assert!(code.starts_with("40"), "{code}"),
             }
         }
+        std::thread::sleep(span);
         assert_eq!(said(&session, "SELECT n FROM t"), "25P03");
         assert_eq!(said(&session, "SELECT n FROM t"), "25P02");
         assert_eq!(said(&session, "ROLLBACK"), "ROLLBACK");
@@ -292,14 +304,17 @@ fn idle_ones_are_ended() {
 
 #[test]
 fn there_are_so_many_at_a_time() {
-    interactive_engines(|config| {
+    transacting_engines(|config| {
+        let locks = entry_of(&config).locks_as_it_goes;
         let (db, session) = with_table(config.open_transactions_max(2));
         let (one, two, three) = (db.session(), db.session(), db.session());
         one.execute("BEGIN")?;
         two.execute("BEGIN; SELECT n FROM t")?;
         assert_eq!(said(&three, "BEGIN"), "53300");
         assert_eq!(three.transaction_state(), TransactionState::Idle);
-        assert_eq!(said(&session, "SELECT n FROM t WHERE id = 1"), "53300", "no place for it");
+        // There it is a transaction beside them, elsewhere a call.
+        let alone = if locks { "53300" } else { "SELECT 1" };
+        assert_eq!(said(&session, "SELECT n FROM t WHERE id = 1"), alone);
         drop(one);
         assert_eq!(said(&three, "BEGIN"), "BEGIN");
         two.execute("ROLLBACK")?;
@@ -313,17 +328,8 @@ fn there_are_so_many_at_a_time() {
 }
 
 #[test]
-fn none_at_all_can_be_asked_for() {
-    interactive_engines(|config| {
-        let (_db, session) = with_table(config.open_transactions_max(0));
-        assert_eq!(said(&session, "BEGIN"), "0A000");
-        Ok(())
-    });
-}
-
-#[test]
 fn definitions_end_them_and_checkpoints_end_those_that_have_changed_something() {
-    interactive_engines(|config| {
+    locking_engines(|config| {
         let (db, session) = with_table(config);
         let other = db.session();
         // What holds nothing stays.
@@ -352,7 +358,7 @@ fn definitions_end_them_and_checkpoints_end_those_that_have_changed_something() 
 
 #[test]
 fn a_definition_waits_for_those_that_end_soon() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let (db, session) = with_table(config);
         session.execute("BEGIN; UPDATE t SET n = 0 WHERE id = 1")?;
         std::thread::scope(|scope| {
@@ -369,7 +375,7 @@ fn a_definition_waits_for_those_that_end_soon() {
 
 #[test]
 fn the_end_of_the_database_ends_them() {
-    every_interactive_engine(|config| {
+    every_transacting_engine(|config| {
         let (db, session) = with_table(config);
         session.execute("BEGIN; UPDATE t SET n = 0")?;
         db.shutdown();

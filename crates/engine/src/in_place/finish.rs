@@ -63,6 +63,16 @@ impl<P: Protection> InPlace<'_, P> {
         Ok(committer.append_values(commit, |out| self.scratch.encode_values(self.schema, out)))
     }
 
+    /// As [`InPlace::commit_values`], for what runs at a quiet point.
+    ///
+    /// # Errors
+    ///
+    /// As [`Committer::commit`].
+    pub fn commit_values_alone(&mut self, committer: &Committer) -> Result<Commit, Stop> {
+        let commit = committer.commit_alone(self.effect())?;
+        Ok(committer.append_values(commit, |out| self.scratch.encode_values(self.schema, out)))
+    }
+
     #[inline]
     fn effect_of(&self, invocation: &Invocation) -> Effect {
         Effect::of_call(self.write_hash(), invocation)

@@ -88,10 +88,10 @@ impl<L: Locks> Inside<'_, L> {
     ) -> Result<(), Stop> {
         let Work { locks, scratch, .. } = &mut *self.work;
         let _pin = self.schema.memory.epochs().pin(scratch.worker());
-        frame.begin(statement.program, invocation);
+        frame.begin(statement.program(), invocation);
         let mut access = InPlace::resume(&self.schema, scratch, locks.ahead());
         let before = access.savepoint();
-        let ran = interpret::run(statement.program, 0, frame, &mut access, &mut NoHook);
+        let ran = interpret::run(statement.program(), 0, frame, &mut access, &mut NoHook);
         if ran.is_err() {
             access.take_back(before);
         }

@@ -160,14 +160,14 @@ fn look_after<L: Locks>(slots: &Weak<Slots<L>>, news: &News) {
     }
 }
 
-fn ended_for(why: Purpose) -> SqlError {
+pub(super) fn ended_for(why: Purpose) -> SqlError {
     let message = format!("the transaction was rolled back, because {} came", why.what);
     let mut error = SqlError::new(b"40001", message);
     error.hint = Some("Repeat the transaction.".to_owned());
     error
 }
 
-fn idle_for(time_out: Duration) -> SqlError {
+pub(super) fn idle_for(time_out: Duration) -> SqlError {
     let message = format!("the transaction was rolled back after {time_out:?} without a statement");
     let mut error = SqlError::new(b"25P03", message);
     let hint =

@@ -299,7 +299,7 @@ fn in_the_way() -> SqlError {
     error
 }
 
-fn too_many(most: usize) -> SqlError {
+pub(super) fn too_many(most: usize) -> SqlError {
     let message = format!("too many open transactions: all {most} places are taken");
     let mut error = SqlError::new(b"53300", message);
     error.hint = Some("Try again when one has ended, or configure more places.".to_owned());

@@ -202,7 +202,7 @@ impl<L: Locks> Inside<'_, L> {
         watch.switch(Activity::Execute);
         let began = watch.read();
         let is_first = self.work.phase() == Phase::Empty;
-        let ran = match statement.call {
+        let ran = match statement.call() {
             Some(call) if is_first && self.work.locks.plans() && attempts < PLANS_MAX => {
                 self.run_ahead(statement, call, invocation, frame)
             }
@@ -223,7 +223,7 @@ impl<L: Locks> Inside<'_, L> {
         (invocation, is_first): (&Invocation, bool),
         frame: &mut Frame,
     ) -> Result<Ran, Failure> {
-        let program = statement.program;
+        let program = statement.program();
         if program.row_locks == RowLocks::Free && self.look(program, invocation, frame)? {
             return Ok(Ran::Done);
         }
@@ -337,7 +337,7 @@ impl<L: Locks> Work<L> {
     }
 }
 
-fn too_large(most: usize) -> SqlError {
+pub(super) fn too_large(most: usize) -> SqlError {
     let message = format!("the transaction has made more than {most} changes");
     let mut error = SqlError::new(b"54000", message);
     error.hint = Some("Commit, and do the rest in other transactions.".to_owned());

@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use hotrow_base::clock::Ticks;
-use hotrow_base::sync::gate::Closed;
+use hotrow_base::sync::gate::{Closed, KeptClosed};
 use hotrow_base::thread;
 
 use super::{QUIET_WORKER, Schema, SharedSchema};
@@ -185,7 +185,7 @@ impl SharedSchema {
                 if let Some(bystanders) = bystanders {
                     bystanders.end_rest(&self.current(), why);
                 }
-                return Some(Quiet { _closed: closed, shared: self });
+                return Some(Quiet { closed: Some(closed), shared: self });
             }
             if let Some(bystanders) = bystanders
                 && pace.tries > TRIES_BEFORE_ENDING
@@ -219,7 +219,7 @@ impl SharedSchema {
         let mut try_for = |tries: u32| {
             let span = pace.next();
             if let Some(closed) = self.gate.close_within(span) {
-                return ControlFlow::Break(Some(Quiet { _closed: closed, shared: self }));
+                return ControlFlow::Break(Some(Quiet { closed: Some(closed), shared: self }));
             }
             if missed(tries + 1).is_break() {
                 return ControlFlow::Break(None);
@@ -265,9 +265,14 @@ impl SharedSchema {
 
 /// A quiet point: nothing runs while it lives.
 pub struct Quiet<'a> {
-    _closed: Closed<'a>,
+    /// none: it is kept by another guard
+    closed: Option<Closed<'a>>,
     shared: &'a SharedSchema,
 }
+
+/// A quiet point that goes on when the call that made it has returned, and puts no other schema in
+/// force.
+pub struct KeptQuiet(#[allow(dead_code, reason = "what counts is that it is there")] KeptClosed);
 
 impl Quiet<'_> {
     /// The schema in force.
@@ -286,6 +291,12 @@ impl Quiet<'_> {
         if let Some(bystanders) = self.shared.bystanders() {
             bystanders.keep_prior_rows(&self.schema());
         }
+    }
+
+    /// The same quiet point, borrowing nothing. No other schema was put in force at it.
+    pub fn keep(mut self) -> KeptQuiet {
+        let closed = self.closed.take().expect("only this takes it, and the quiet point with it");
+        KeptQuiet(closed.keep(&self.shared.gate))
     }
 
     /// Puts another schema in force. Whoever looks at it from outside the gate may tell of it when

@@ -67,7 +67,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     ],
     threads_min: 2,
     threads_max: None,
-    interactive: false,
+    locks_as_it_goes: false,
     experiments: &[],
 };
 

@@ -85,7 +85,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     ],
     threads_min: 1,
     threads_max: None,
-    interactive: false,
+    locks_as_it_goes: false,
     experiments: &[],
 };
 

@@ -39,7 +39,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     variants: &[&[("plan", "off")], &[("plan", "on")]],
     threads_min: 1,
     threads_max: Some(1),
-    interactive: false,
+    locks_as_it_goes: false,
     experiments: &[],
 };
 

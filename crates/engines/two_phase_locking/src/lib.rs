@@ -91,7 +91,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     ],
     threads_min: 1,
     threads_max: None,
-    interactive: true,
+    locks_as_it_goes: true,
     experiments: &[experiment::INTENTS],
 };
 

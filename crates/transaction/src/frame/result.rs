@@ -1,5 +1,6 @@
 //! Results of a call: as API values (allocates: only for clients), and moved between frames.
 
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
 
 use hotrow_base::datum::Datum;
@@ -100,6 +101,31 @@ impl Frame {
     /// [`Frame::heap`].
     pub fn result_datums(&self) -> &[Datum] {
         &self.result
+    }
+
+    /// A hash of all that the call tells its client: its rows, how many it touched, what it said.
+    /// The order of rows is no part of it, for contents decide it where it is shown; where it is
+    /// not, it may be that of records, and differ when the call is repeated.
+    pub fn hash_of_answer(&self, program: &Program, hashes: &impl BuildHasher) -> u64 {
+        let hash_of_row = |row: &[Datum]| {
+            let mut hasher = hashes.build_hasher();
+            for (datum, column) in row.iter().zip(&program.result) {
+                match column.data_type.is_bytes() && !datum.is_null() {
+                    true => self.machine.heap[datum.as_range().range()].hash(&mut hasher),
+                    false => datum.hash(&mut hasher),
+                }
+            }
+            hasher.finish()
+        };
+        let rows = self.result.chunks_exact(program.result.len().max(1));
+        let sum = rows.map(hash_of_row).fold(0, u64::wrapping_add);
+        let mut hasher = hashes.build_hasher();
+        (sum, self.result_rows, self.machine.slots[ROW_COUNT.0]).hash(&mut hasher);
+        for Notice { level, said } in self.notices() {
+            (level.name(), said.code(), &said.message).hash(&mut hasher);
+            (&said.detail, &said.hint).hash(&mut hasher);
+        }
+        hasher.finish()
     }
 
     /// How many rows the call returned.

@@ -59,7 +59,7 @@ pub const ENTRY: EngineEntry = EngineEntry {
     variants: &[],
     threads_min: 1,
     threads_max: None,
-    interactive: false,
+    locks_as_it_goes: false,
     experiments: &[],
 };
 

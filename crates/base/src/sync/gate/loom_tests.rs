@@ -64,3 +64,37 @@ fn who_gives_up_closing_leaves_the_gate_open() {
         assert_eq!(room.count.with(|count| unsafe { *count }), expected);
     });
 }
+
+struct Lingers(Latch<Option<KeptClosed>>);
+
+impl Lingerer for Lingers {
+    fn go(&self) {
+        drop(self.0.lock().take());
+    }
+}
+
+/// Who lingers has no need to open the gate again: whoever wants to pass has it opened (I4).
+#[test]
+fn who_lingers_keeps_nobody_waiting() {
+    facade::model(|| {
+        let gate = std::sync::Arc::new(Gate::new(1));
+        let lingers = std::sync::Arc::new(Lingers(Latch::new(None)));
+        let lingerer: std::sync::Arc<dyn Lingerer> = lingers.clone();
+        gate.set_lingerer(std::sync::Arc::downgrade(&lingerer));
+        let passer = {
+            let gate = std::sync::Arc::clone(&gate);
+            thread::spawn(move || {
+                gate.enter(0);
+                gate.leave(0);
+            })
+        };
+        let closed = gate.close().keep(&gate);
+        *lingers.0.lock() = Some(closed);
+        if gate.is_wanted() {
+            lingers.go();
+        }
+        passer.join().expect("it does not panic");
+        drop(lingers.0.lock().take());
+        assert!(!gate.wants_quiet());
+    });
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hotrow::{Database, Session};
 
-use super::{interactive_engines, said};
+use super::{locking_engines, said};
 use crate::every_engine::open;
 
 const TABLES: &str = "
@@ -45,7 +45,7 @@ fn wait<'scope>(
 
 #[test]
 fn who_waits_behind_somebody_that_waits_for_a_table_is_left_alone() {
-    interactive_engines(|config| {
+    locking_engines(|config| {
         let db = open(config);
         db.session().execute(TABLES)?;
         let reader = begun(&db, "SELECT sum(n) FROM b");
@@ -65,7 +65,7 @@ fn who_waits_behind_somebody_that_waits_for_a_table_is_left_alone() {
 
 #[test]
 fn who_closes_a_circle_through_a_table_is_undone() {
-    interactive_engines(|config| {
+    locking_engines(|config| {
         let db = open(config);
         db.session().execute(TABLES)?;
         let older = begun(&db, BUMP);

@@ -4,7 +4,7 @@ use std::thread;
 
 use hotrow::Error;
 
-use super::{every_interactive_engine, integers, said, with_table};
+use super::{every_locking_engine, integers, said, with_table};
 
 const TRANSFER: &str = "
 CREATE FUNCTION move_one(a bigint, b bigint) RETURNS bigint AS $$
@@ -19,7 +19,7 @@ END $$ LANGUAGE plpgsql;
 
 #[test]
 fn a_first_call_is_part_of_its_transaction() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let (db, session) = with_table(config);
         session.execute(TRANSFER)?;
         session.execute("BEGIN; SELECT move_one(1, 2); ROLLBACK")?;
@@ -39,7 +39,7 @@ fn a_first_call_is_part_of_its_transaction() {
 
 #[test]
 fn a_first_call_that_fails_leaves_nothing() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let (_db, session) = with_table(config);
         session.execute(TRANSFER)?;
         session.execute("UPDATE t SET n = 0 WHERE id = 1")?;
@@ -59,7 +59,7 @@ fn a_first_call_that_fails_leaves_nothing() {
 fn first_calls_of_many_sessions_are_never_refused() {
     const SESSIONS: usize = 6;
     const CALLS: usize = 60;
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         // Who has its answer and stays open can be in the way of older ones: where calls lock as
         // they go, a policy may end it then, which its COMMIT tells. Where they are planned,
         // nothing ever does.
@@ -109,7 +109,7 @@ fn of_those_that_want_a_table_behind_a_first_call_somebody_gets_through() {
     const TIMES: usize = 15;
     /// In vain, of one step.
     const TRIES_MAX: usize = 3000;
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let (db, session) = with_table(config);
         session.execute(TRANSFER)?;
         session.execute("UPDATE t SET n = 1000")?;

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread;
 
-use super::{every_interactive_engine, integers, said};
+use super::{every_transacting_engine, integers, said};
 use crate::every_engine::open;
 use hotrow::{Database, Session};
 
@@ -71,12 +71,14 @@ fn count_twice(session: &Session, random: &mut Random, rows: &AtomicI64) -> Resu
     let number = NUMBERS + random.below(3);
     let put = format!("INSERT INTO spot VALUES (2, {number}, 9) ON CONFLICT DO NOTHING");
     let added = i64::from(say(&put)? == "INSERT 0 1");
-    assert_eq!(count()?, first, "a phantom in {span}");
+    // Where statements hold nothing, what two of them saw is compared when the transaction commits.
+    let second = count()?;
     if random.below(4) == 0 {
         say("ROLLBACK")?;
         return Ok(());
     }
     say("COMMIT")?;
+    assert_eq!(second, first, "a phantom in {span}");
     rows.fetch_add(added, Ordering::Relaxed);
     Ok(())
 }
@@ -104,7 +106,7 @@ fn run(db: &Database) -> i64 {
 
 #[test]
 fn spans_stay_as_they_were_counted() {
-    every_interactive_engine(|config| {
+    every_transacting_engine(|config| {
         let db = open(config);
         let session = db.session();
         session.execute(TABLES).expect("the script is right");

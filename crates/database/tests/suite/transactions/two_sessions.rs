@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::{every_interactive_engine, integers, interactive_engines, said};
+use super::{every_locking_engine, integers, locking_engines, said};
 use crate::every_engine::open;
 use hotrow::{Config, Database, Session};
 
@@ -46,7 +46,7 @@ fn is_conflict(code: &str) -> bool {
 
 #[test]
 fn of_two_that_wait_for_each_other_one_goes_on() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let policy = config.settings.get("acquisition").cloned().unwrap_or_default();
         let db = bank(config);
         let both = Barrier::new(2);
@@ -79,7 +79,7 @@ fn of_two_that_wait_for_each_other_one_goes_on() {
 
 #[test]
 fn a_call_waits_for_a_transaction_and_is_never_refused() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let db = bank(config);
         let session = db.session();
         session.execute("BEGIN; UPDATE account SET cents = 0 WHERE id = 1")?;
@@ -223,7 +223,7 @@ fn check(session: &Session, moved: u64) {
 
 #[test]
 fn transfers_of_sessions_and_calls_conserve_money() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let db = bank(config);
         let moved = transfers(&db, Beside::Nothing, 0);
         assert!(moved > 0, "none got through");
@@ -234,7 +234,7 @@ fn transfers_of_sessions_and_calls_conserve_money() {
 
 #[test]
 fn definitions_come_between() {
-    interactive_engines(|config| {
+    locking_engines(|config| {
         let db = bank(config);
         let moved = transfers(&db, Beside::Definitions, 0);
         assert!(moved > 0, "none got through");
@@ -245,7 +245,7 @@ fn definitions_come_between() {
 
 #[test]
 fn checkpoints_and_recovery_know_nothing_of_what_is_open() {
-    interactive_engines(|config| {
+    locking_engines(|config| {
         let directory = crate::scratch::Directory::new("transactions");
         let path = &directory.0;
         let mut moved = 0;
@@ -286,7 +286,7 @@ fn copy_files(from: &std::path::Path, to: &std::path::Path) {
 
 #[test]
 fn a_transaction_larger_than_a_log_file_is_there_again() {
-    interactive_engines(|config| {
+    locking_engines(|config| {
         let config = config.log_file_bytes(1 << 16);
         let directory = crate::scratch::Directory::new("large");
         let name = "x".repeat(1000);
@@ -312,7 +312,7 @@ fn a_transaction_larger_than_a_log_file_is_there_again() {
 
 #[test]
 fn who_only_opens_holds_nobody_up() {
-    interactive_engines(|config| {
+    locking_engines(|config| {
         let db = bank(config);
         let open = db.session();
         open.execute("BEGIN")?;
@@ -333,7 +333,7 @@ fn who_only_opens_holds_nobody_up() {
 
 #[test]
 fn who_waits_for_a_row_makes_way_for_who_reads_a_table() {
-    every_interactive_engine(|config| {
+    every_locking_engine(|config| {
         let db = bank(config);
         let holder = db.session();
         holder.execute("BEGIN; UPDATE account SET cents = 0 WHERE id = 1")?;
