@@ -1,6 +1,7 @@
 //! Queries of any shape: operators are called, and call back for the rows of tables.
 
 use hotrow_base::datum::Datum;
+use hotrow_base::panics;
 use hotrow_base::types::{DataType, SqlType};
 use hotrow_base::value::Value;
 
@@ -10,7 +11,7 @@ use crate::access::RecordAccess;
 use crate::bytecode::{OperatorCode, OperatorReadCode, Program};
 use crate::frame::{Frame, Machine};
 use crate::operators::{Around, Unfinished};
-use crate::outcome::Stop;
+use crate::outcome::{Stop, apart};
 use crate::program::NOW;
 
 /// Computes the rows of a loop. Where errors are forgiven, what fails has none.
@@ -58,7 +59,8 @@ fn rows<A: RecordAccess, H: Hook>(
         bytes_max: frame.machine.rows_max(),
         interrupt: frame.machine.interrupt().cloned(),
     };
-    code.operators.rows(&values, &around, &mut |number, values| {
+    let mut read = |number: usize, values: &[Value]| {
+        let _guard = panics::guard(); // rows of the engine
         let read = &code.reads[number];
         let machine = &mut frame.machine;
         machine.look().map_err(|fault| stop_machine(program, at, machine, fault))?;
@@ -74,6 +76,11 @@ fn rows<A: RecordAccess, H: Hook>(
         frame.machine.heap.truncate(before.0);
         frame.machine.elements.truncate(before.1);
         Ok(rows)
+    };
+    // Operators hold nothing that others see.
+    apart(|| {
+        panics::point::reach("operators");
+        code.operators.rows(&values, &around, &mut read)
     })
 }
 
