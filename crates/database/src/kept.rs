@@ -1,4 +1,4 @@
-//! Single statements as calls, on engines without open transactions.
+//! Single statements as calls, on engines whose statements do not lock what they touch.
 //!
 //! Role         what is sent again and again, with parameters or with other literals each time, is
 //!              kept as a procedure without a name: planned and run as calls are, beside them,

@@ -400,7 +400,7 @@ impl Session {
     /// [`Session::end_batch`], as PostgreSQL has it for a script, and for what comes up to a Sync.
     /// A definition in it ends that transaction, and what follows is the next one; a call is
     /// planned, and a transaction of its own, unless a statement has come before it. On engines
-    /// without transactions of several statements each stays one of its own.
+    /// whose transactions are run again when they commit, each stays one of its own.
     pub fn begin_batch(&self) {
         let _guard = panics::guard();
         if self.transaction_state() == TransactionState::Idle {

@@ -230,7 +230,8 @@ impl Talk {
         }
     }
 
-    /// Begins a batch's transaction, if it has none yet and the engine has such.
+    /// Begins a batch's transaction, if it has none yet and statements lock what they touch. Where
+    /// transactions are run again, each statement of a long batch would repeat those before it.
     pub(crate) fn join_batch(&mut self, inner: &Inner, session: &Session) -> Result<(), Error> {
         if self.in_batch && inner.locks_as_it_goes {
             self.begin_unless_open(inner, session)?;

@@ -341,7 +341,7 @@ pub trait Runner: Send {
     /// After an attempt that ended with [`Conflict::Parked`]: the lock that it met. Who waits for
     /// one lock is in one line.
     fn parked_at(&self) -> u64 {
-        unreachable!("only an engine with open transactions parks calls")
+        unreachable!("only an engine whose sessions hold locks parks calls")
     }
 
     /// Whether the first who is in line for a lock may try again.

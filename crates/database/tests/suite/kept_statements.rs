@@ -1,4 +1,4 @@
-//! Single statements that are sent again and again: on engines without open transactions they are
+//! Single statements that are sent again and again: on engines that do not lock as they go they are
 //! planned and run as calls are.
 
 use crate::every_engine::{every_engine, open};

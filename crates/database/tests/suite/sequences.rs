@@ -139,7 +139,7 @@ fn statements_draw_what_they_are_not_given() -> Result<(), Error> {
 #[test]
 fn single_statements_draw_where_there_are_no_transactions() -> Result<(), Error> {
     let entry = hotrow::engines().iter().find(|entry| !entry.locks_as_it_goes);
-    let entry = entry.expect("some engine has no transactions of several statements");
+    let entry = entry.expect("on some engine statements are calls");
     let directory = Directory::new("sequences-alone");
     let config = Config::default().engine(entry.name).threads(entry.threads_near(2));
     let config = config.memory_bytes(256 << 20);

@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::thread;
 
-use super::{entry_of, integers, said, transacting_engines, with_table};
+use super::{entry_of, every_transacting_engine, integers, said, transacting_engines, with_table};
 use crate::scratch::Directory;
 use hotrow::{Config, Database, Error, Session, TransactionState, Value};
 
@@ -99,6 +99,53 @@ fn blind_changes_of_one_row_never_fail_each_other() {
         });
         let sum = SESSIONS as i64 * EACH;
         assert_eq!(integers(&session, "SELECT n FROM t ORDER BY id"), [10 + sum, 20 - sum]);
+        Ok(())
+    });
+}
+
+#[test]
+fn nobody_waits_for_a_session_that_thinks() {
+    every_transacting_engine(|config| {
+        if entry_of(&config).locks_as_it_goes {
+            return Ok(());
+        }
+        let (db, one) = with_table(config);
+        let two = db.session();
+        run(
+            &one,
+            "CREATE TABLE o (id serial PRIMARY KEY, of bigint NOT NULL);
+             CREATE PROCEDURE bump(x bigint) AS $$
+             BEGIN UPDATE t SET n = n + 1 WHERE id = x; END $$ LANGUAGE plpgsql",
+        );
+        // Whatever wants to go on has the changes taken back that stand in place.
+        let call = || two.call("bump", (1_i64,)).map(drop);
+        let single = || two.execute("UPDATE t SET n = n + 1 WHERE id = 1").map(drop);
+        let typed = || two.execute("BEGIN; UPDATE t SET n = n + 1 WHERE id = 1; COMMIT").map(drop);
+        let defined =
+            || two.execute("CREATE TABLE u (id bigint PRIMARY KEY); DROP TABLE u").map(drop);
+        let scanned = || db.scan("t", |_| ());
+        let others: [&dyn Fn() -> Result<(), Error>; 5] =
+            [&call, &single, &typed, &defined, &scanned];
+        for other in others {
+            run(&one, "BEGIN; UPDATE t SET n = n + 1 WHERE id = 1");
+            assert_eq!(integers(&one, "SELECT n FROM t WHERE id = 2"), [20]);
+            other()?;
+            run(&one, "UPDATE t SET n = n + 1 WHERE id = 1");
+            other()?;
+            run(&one, "COMMIT");
+            run(&one, "BEGIN; UPDATE t SET n = 0 WHERE id = 1");
+            other()?;
+            run(&one, "ROLLBACK");
+        }
+        // 2 of its own each time, and 3 of each of three others.
+        assert_eq!(integers(&two, "SELECT n FROM t ORDER BY id"), [10 + 10 + 9, 20]);
+        // So has the session itself, when the next block of numbers has to be stored.
+        run(&one, "BEGIN");
+        for _ in 0..100 {
+            run(&one, "INSERT INTO o (of) VALUES (1)");
+        }
+        run(&one, "COMMIT");
+        assert_eq!(integers(&two, "SELECT max(id)::bigint FROM o"), [100]);
         Ok(())
     });
 }
