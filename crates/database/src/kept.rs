@@ -92,7 +92,7 @@ pub(crate) fn run(
         Work::Query(_) | Work::Change(_) | Work::Call { .. } => return Ok(None),
     }
     if prepared.is_of_script() {
-        // One that draws numbers cannot be run otherwise, were it only once.
+        // One that draws numbers is a transaction otherwise, which is run twice.
         let shaped = prepared.draws().then(|| shapes::prepare(session, &prepared.statement().text));
         return match shaped.flatten() {
             Some((shaped, values)) => run(session, &shaped, &values),
@@ -159,8 +159,7 @@ fn keep(session: &Session, prepared: &Prepared, statement: &Statement) -> Result
     };
     match kept.map_err(Error::from).and_then(|reply| session.settle(reply)) {
         Ok(_) => Ok(true),
-        // What it cannot be run without is told.
-        Err(Error::Sql(error)) if !error.is_refusal() && !prepared.draws() => {
+        Err(Error::Sql(error)) if !error.is_refusal() => {
             tracing::debug!(%error, statement = &statement.name[1..], "a statement is not kept");
             keeping.refused.set(Some(inner.schema.generation()));
             Ok(false)

@@ -257,9 +257,11 @@ impl Compiler<'_> {
         self.declare(ROW_NAME, row, self.place)?;
         let mut body = Vec::new();
         let changed = self.begin_count(out)?;
+        self.loops += 1; // it is not known how many numbers of a sequence it would take
         let compiled = self.with_what_comes_before(&mut body, |this, body| {
             this.change_statement(body, &applied.statement, into)
         });
+        self.loops -= 1;
         self.names.pop();
         compiled?;
         let sum = self.row_sum(changed);

@@ -387,10 +387,19 @@ impl Compiler<'_> {
         }
         for at in written.len()..procedure.given().len() {
             let (of, default) = (procedure.given()[at].sql_type, procedure.default_of(at));
-            let SqlType::Scalar(of) = of else {
-                return Err(unsupported(place, "the default of an array here", "pass the array"));
-            };
-            values.push(constant(default.cloned().unwrap_or_default(), of));
+            let default = default.cloned().unwrap_or_default();
+            values.push(match of {
+                SqlType::Scalar(of) => constant(default, of),
+                SqlType::Array(of) => {
+                    let Value::Array(elements) = default else {
+                        let advice = "pass an array, or NULL::text[]";
+                        return Err(unsupported(place, "a default of NULL for an array", advice));
+                    };
+                    let elements = elements.into_iter().map(|value| constant(value, of));
+                    let elements: Vec<_> = elements.collect();
+                    self.host(HostFunction::ArrayOf, &elements, SqlType::Array(of))?
+                }
+            });
         }
         if self.reads.is_some() {
             let what = format!("a call of {name} in a query of a procedure");
