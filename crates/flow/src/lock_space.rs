@@ -237,9 +237,10 @@ impl<W: Requester> LockSpace<W> {
         }
     }
 
-    /// Who waits for what is called `grant` here, if somebody does.
-    pub fn waiter(&self, grant: u32) -> Option<&W> {
-        self.grants.get(grant)?.waiter.as_ref() // none has one that was given back
+    /// What the locks of one that waits are called, if one is such.
+    pub fn find_waiter(&self, is_such: impl Fn(&W) -> bool) -> Option<u32> {
+        let waiter = |grant: &u32| self.grants[*grant].waiter.as_ref().is_some_and(&is_such);
+        (0..self.grants.places()).find(waiter) // none has a waiter that was given back
     }
 
     /// Tells what the locks of all are called who hold or await some; some more than once.

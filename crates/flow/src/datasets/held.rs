@@ -63,10 +63,18 @@ impl<D: Default, A> Held<D, A> {
         !self.places.iter().any(is_kept)
     }
 
-    /// All that are here, by number.
-    pub fn all(&self) -> impl Iterator<Item = (u16, &D)> {
-        (0..).zip(&self.places).filter_map(|(number, place)| match place {
-            Place::Here(dataset) => Some((number, &**dataset)),
+    /// All that are here.
+    pub fn all(&self) -> impl Iterator<Item = &D> {
+        self.places.iter().filter_map(|place| match place {
+            Place::Here(dataset) => Some(&**dataset),
+            _ => None,
+        })
+    }
+
+    /// As [`Held::all`].
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut D> {
+        self.places.iter_mut().filter_map(|place| match place {
+            Place::Here(dataset) => Some(&mut **dataset),
             _ => None,
         })
     }
@@ -74,14 +82,6 @@ impl<D: Default, A> Held<D, A> {
     /// A dataset, if it is known to be here.
     pub fn get(&self, dataset: u16) -> Option<&D> {
         match self.places.get(usize::from(dataset)) {
-            Some(Place::Here(dataset)) => Some(dataset),
-            _ => None,
-        }
-    }
-
-    /// As [`Held::get`], to change it.
-    pub fn get_mut(&mut self, dataset: u16) -> Option<&mut D> {
-        match self.places.get_mut(usize::from(dataset)) {
             Some(Place::Here(dataset)) => Some(dataset),
             _ => None,
         }
@@ -186,7 +186,7 @@ mod tests {
         assert!(matches!(one.ask(5, || true), Place::Gone(9)), "I1");
         assert_eq!(one.give_away((LAYOUT, 5), 9, || true), None, "only once");
         assert_eq!(other.take_over((LAYOUT, 5), content), ['a']);
-        assert_eq!((other.all().collect::<Vec<_>>(), other.awaits_none()), (vec![(5, &7)], true));
+        assert_eq!((other.all().collect::<Vec<_>>(), other.awaits_none()), (vec![&7], true));
         let back = other.give_away((LAYOUT, 5), 8, || false).expect("it is here");
         assert_eq!(one.take_over((LAYOUT, 5), back), []);
         assert_eq!(ask(&mut one, 5, false).copied(), Some(7));

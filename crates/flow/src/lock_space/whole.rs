@@ -134,112 +134,36 @@ impl<V: Visitor> WholeSpace<V> {
         }
     }
 
-    /// Gives back one of this age that waits here, whose locks, if they have entered their queues,
-    /// are called `grant`, unless it holds them by now: it holds nothing here then. Those who hold
-    /// all they want from now on are added to `granted`.
-    pub fn withdraw(&mut self, age: u64, grant: u32, granted: &mut Vec<V>) -> Option<V> {
-        let is_such = |waiter: &V| waiter.age() == age;
-        let withdrawn = match self.space.waiter(grant).is_some_and(is_such) {
-            true => Some(self.space.withdraw(grant, granted)),
-            false => self.behind.remove(self.behind.iter().position(is_such)?),
+    /// Gives back one of those who wait, as asked, if there is one: it holds nothing here. Those
+    /// who hold all they want from now on are added to `granted`.
+    pub fn withdraw(&mut self, is_such: impl Fn(&V) -> bool, granted: &mut Vec<V>) -> Option<V> {
+        let withdrawn = match self.behind.iter().position(&is_such) {
+            Some(at) => self.behind.remove(at),
+            None => {
+                let grant = self.space.find_waiter(&is_such)?;
+                Some(self.space.withdraw(grant, granted))
+            }
         };
         self.let_in(granted);
         withdrawn
     }
 
-    /// Tells who waits here, and for whom, by age: all that stand right before it.
-    pub fn visit_waits(&self, visit: &mut impl FnMut(&V, u64)) {
+    /// Tells who waits here, and for whom: all that stand right before it.
+    pub fn visit_waits(&self, visit: &mut impl FnMut(u64, u64)) {
         let ages = &self.ages;
-        self.space.visit_waits(|waiter, grant| visit(waiter, ages[grant as usize]));
+        self.space.visit_waits(|waiter, grant| visit(waiter.age(), ages[grant as usize]));
         let Some(first) = self.behind.front() else { return };
         match self.taken_by {
-            Some(age) => visit(first, age),
-            None => self.space.visit_grants(|grant| visit(first, ages[grant as usize])),
+            Some(age) => visit(first.age(), age),
+            None => self.space.visit_grants(|grant| visit(first.age(), ages[grant as usize])),
         }
         for (before, waiter) in self.behind.iter().zip(self.behind.iter().skip(1)) {
-            visit(waiter, before.age());
+            visit(waiter.age(), before.age());
         }
     }
 
     /// Whether nobody holds or waits for anything.
     pub fn is_empty(&self) -> bool {
         self.taken_by.is_none() && self.behind.is_empty() && self.space.is_empty()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use hotrow_transaction::granule::{LOCK_ID_STEP, LockMode};
-
-    use super::*;
-
-    /// One that wants a lock exclusively or, without one, all there is.
-    #[derive(Debug)]
-    struct Asker {
-        age: u64,
-        lock: Option<u64>,
-        grant: u32,
-    }
-
-    impl Requester for Asker {
-        fn wanted(&self) -> impl Iterator<Item = LockRequest> + Clone {
-            self.lock
-                .map(|lock| LockRequest::new(lock * LOCK_ID_STEP, LockMode::Exclusive))
-                .into_iter()
-        }
-
-        fn enter(&mut self, grant: u32) {
-            self.grant = grant;
-        }
-
-        fn meet(&mut self, _: Position) {}
-
-        fn wait(&mut self, _: u64) {}
-
-        fn hold(&mut self) {}
-    }
-
-    impl Visitor for Asker {
-        fn wants_whole(&self) -> bool {
-            self.lock.is_none()
-        }
-
-        fn grant(&self) -> u32 {
-            self.grant
-        }
-
-        fn age(&self) -> u64 {
-            self.age
-        }
-    }
-
-    fn ages(askers: &[Asker]) -> Vec<u64> {
-        askers.iter().map(|asker| asker.age).collect()
-    }
-
-    #[test]
-    fn who_waits_is_withdrawn_by_its_age_wherever_it_stands() {
-        let mut space = WholeSpace::default();
-        let asker = |age, lock| Asker { age, lock, grant: NONE };
-        let first = space.ask(asker(1, Some(7))).expect("nobody has it");
-        for (age, lock) in [(2, Some(7)), (3, Some(7)), (4, None), (5, Some(8))] {
-            assert!(space.ask(asker(age, lock)).is_none(), "somebody is before {age}");
-        }
-        let mut waiting = Vec::new();
-        space.visit_waits(&mut |waiter, other| waiting.push((waiter.age, other, waiter.grant)));
-        let grant_of = |age| waiting.iter().find(|(own, ..)| *own == age).expect("it waits").2;
-        let mut granted = Vec::new();
-        assert!(space.withdraw(1, first.grant, &mut granted).is_none(), "it holds what it wants");
-        assert!(space.withdraw(6, grant_of(2), &mut granted).is_none(), "that is another's");
-        assert_eq!(space.withdraw(2, grant_of(2), &mut granted).map(|back| back.age), Some(2));
-        assert!(space.withdraw(2, grant_of(2), &mut granted).is_none(), "only once");
-        space.release(first.grant, Position::default(), &mut granted);
-        assert_eq!(ages(&granted), [3], "the fourth wants all");
-        assert!(space.withdraw(3, grant_of(3), &mut granted).is_none(), "it has it by now");
-        assert_eq!(space.withdraw(4, grant_of(4), &mut granted).map(|back| back.age), Some(4));
-        assert_eq!(ages(&granted), [3, 5]);
-        let mut none = Vec::new();
-        granted.iter().for_each(|own| space.release(own.grant, Position::default(), &mut none));
-        assert!(space.is_empty() && none.is_empty());
     }
 }

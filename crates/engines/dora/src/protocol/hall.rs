@@ -98,15 +98,6 @@ impl<B> Visitor for Asker<B> {
     }
 }
 
-/// Who waited for something here at the last look.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Waiting {
-    age: u64,
-    dataset: u16,
-    /// what its locks are called there, if they have entered their queues
-    grant: u32,
-}
-
 /// What is to be done here.
 enum Work<B> {
     Ask(Shares<Flow<B>>, u32),
@@ -130,8 +121,6 @@ pub struct Hall<S: Store> {
     granted: VecDeque<Asker<S::Body>>,
     /// those who have just been granted what they have waited for; empty between two calls
     going_on: Vec<Asker<S::Body>>,
-    /// by age; some may stand here more than once
-    waiting: Vec<Waiting>,
     /// it will look at who waits
     is_to_look: bool,
     /// it has reported that somebody waits
@@ -154,7 +143,6 @@ impl<S: Store> Hall<S> {
             incoming,
             granted,
             going_on: Vec::new(),
-            waiting: Vec::new(),
             is_to_look: false,
             has_reported: false,
             starts: Vec::new(),
@@ -175,8 +163,7 @@ impl<S: Store> Hall<S> {
     /// Whether nothing is here that has not ended.
     pub fn is_idle(&self) -> bool {
         let Self { datasets, incoming, granted, .. } = self;
-        let are_free =
-            datasets.awaits_none() && datasets.all().all(|(_, dataset)| dataset.is_empty());
+        let are_free = datasets.awaits_none() && datasets.all().all(Dataset::is_empty);
         incoming.is_empty() && granted.is_empty() && are_free
     }
 
@@ -210,12 +197,7 @@ impl<S: Store> Hall<S> {
                     ports.send(hall, Message::GiveWay(age));
                 }
             }
-            Message::GiveWay(age) => {
-                let first = self.waiting.partition_point(|waiting| waiting.age < age);
-                let last = self.waiting.partition_point(|waiting| waiting.age <= age);
-                (first..last).for_each(|at| self.withdraw(self.waiting[at]));
-                self.deal_out(ports);
-            }
+            Message::GiveWay(age) => self.withdraw(|asker| asker.flow.age == age, ports),
             Message::Yield(layout, number, to) => self.give_away((layout, number), to, ports),
             Message::Move(layout, number, dataset) => {
                 self.take_over((layout, number), dataset, ports);
@@ -635,24 +617,11 @@ impl<S: Store> Hall<S> {
     pub fn wake(&mut self, ports: &mut impl Outside<S::Body>) {
         self.is_to_look = false;
         let Some(Looks { detector, .. }) = self.looks else { return };
-        let Self { datasets, waiting, .. } = self;
-        let (mut waits, mut leaving) = (Vec::new(), Vec::new());
-        waiting.clear();
-        for (number, dataset) in datasets.all() {
-            dataset.visit_waits(&mut |waiter, other| {
-                let own = Waiting { age: waiter.age(), dataset: number, grant: waiter.grant() };
-                match waiter.flow.gives_way() {
-                    true => leaving.push(own),
-                    false => {
-                        waits.push((own.age, other));
-                        waiting.push(own);
-                    }
-                }
-            });
+        self.withdraw(|asker| asker.flow.gives_way(), ports);
+        let mut waits = Vec::new();
+        for dataset in self.datasets.all() {
+            dataset.visit_waits(&mut |waiter, other| waits.push((waiter, other)));
         }
-        waiting.sort_unstable();
-        leaving.drain(..).for_each(|own| self.withdraw(own));
-        self.deal_out(ports);
         let is_waiting = !waits.is_empty();
         if is_waiting || self.has_reported {
             ports.send(detector, Message::Waits(self.own, waits));
@@ -663,15 +632,20 @@ impl<S: Store> Hall<S> {
         }
     }
 
-    /// One that waited here at the last look gives way, if it still does.
-    fn withdraw(&mut self, Waiting { age, dataset, grant }: Waiting) {
-        let Self { datasets, going_on, .. } = self;
-        let dataset = datasets.get_mut(dataset); // else it has moved
-        if let Some(asker) = dataset.and_then(|here| here.withdraw(age, grant, going_on)) {
-            asker.flow.give_way();
-            asker.flow.visits[asker.visit].set_grant(NOT_HELD);
-            going_on.push(asker);
+    /// Those who wait here, as asked, give way.
+    fn withdraw(
+        &mut self,
+        is_such: impl Fn(&Asker<S::Body>) -> bool,
+        ports: &mut impl Outside<S::Body>,
+    ) {
+        for dataset in self.datasets.all_mut() {
+            while let Some(asker) = dataset.withdraw(&is_such, &mut self.going_on) {
+                asker.flow.give_way();
+                asker.flow.visits[asker.visit].set_grant(NOT_HELD);
+                self.going_on.push(asker);
+            }
         }
+        self.deal_out(ports);
     }
 
     /// Moves a dataset of a layout to another hall, if it is here.
