@@ -110,6 +110,7 @@ impl ClientCalls {
 
     /// Fetches a call whose procedure exists, to be run under `schema`, one of so many that are
     /// left of a turn. Called inside the gate.
+    #[inline(always)]
     pub fn fetch(&mut self, left: &mut usize, schema: &Schema) -> Option<ClientCall> {
         while *left > 0 {
             let new = || Box::new(Call::new(self.roster.step_budget));

@@ -193,7 +193,10 @@ impl SharedCall {
     pub fn lay_whole(&mut self, owners: impl Iterator<Item = (u16, u32)>) {
         self.participants.clear();
         self.participants.extend(owners);
-        self.batch.clear();
+        // Its lists are many, and of most calls that are whole, empty already.
+        if !self.batch.calls().is_empty() {
+            self.batch.clear();
+        }
         self.make_room();
     }
 

@@ -7,7 +7,7 @@ use hotrow_base::value::Value;
 use hotrow_transaction::operators::{Around, Operators, ReadRows, Unfinished};
 use hotrow_transaction::outcome::SqlError;
 
-use crate::{Fetched, Ground, Limits, Query, Row, SystemFunction, run};
+use crate::{Fetched, Ground, Limits, Query, Row, STEPS_BETWEEN_LOOKS, SystemFunction, run};
 
 impl Operators for Query {
     fn rows(
@@ -17,7 +17,8 @@ impl Operators for Query {
         read: &mut ReadRows<'_>,
     ) -> Result<Vec<Value>, Unfinished> {
         let limits = Limits { bytes_max: around.bytes_max, interrupt: around.interrupt.clone() };
-        let fetched = run(self, values, around.now_us, limits, &mut Reads { read, around })?;
+        let ground = &mut Reads { read, around, steps: 0 };
+        let fetched = run(self, values, around.now_us, limits, ground)?;
         Ok(fetched.values)
     }
 }
@@ -26,6 +27,8 @@ impl Operators for Query {
 struct Reads<'r, 'f> {
     read: &'r mut ReadRows<'f>,
     around: &'r Around,
+    /// so far, at least
+    steps: u64,
 }
 
 impl fmt::Debug for Reads<'_, '_> {
@@ -58,6 +61,10 @@ impl Ground for Reads<'_, '_> {
     }
 
     fn go_on(&mut self) -> Result<(), Unfinished> {
+        self.steps += STEPS_BETWEEN_LOOKS as u64;
+        if self.steps > self.around.steps {
+            return Err(Unfinished::TooManySteps);
+        }
         let interrupt = self.around.interrupt.as_ref();
         interrupt.map_or(Ok(()), |interrupt| interrupt.check()).map_err(SqlError::from)?;
         Ok(())

@@ -9,7 +9,7 @@ use crate::compiled::CompiledProcedure;
 use crate::granule::{Granules, LockMode, Space};
 use crate::locks::{self, LockTemplate};
 use crate::plan::Plan;
-use crate::program::{Effect, Path, Statement};
+use crate::program::{Effect, Path, Statement, StatementKind};
 use crate::routing::{self, Routing};
 use crate::slice::Knowledge;
 use crate::walk::{self, Site};
@@ -28,10 +28,13 @@ pub fn explain(
     let plural = if sites.len() == 1 { "" } else { "es" };
     let _ = writeln!(text, "Procedure {}: {} access{plural}", procedure.name, sites.len());
     let routed = routing::explain_site(catalog, granules, routing, procedure);
+    let asked = asked_by_operators(&procedure.body);
     let facts = sites.iter().zip(&compiled.knowledge).zip(&routed);
     for (number, (((site, statement), knowledge), routed)) in facts.enumerate() {
         let place = statement.place;
-        let _ = writeln!(text, "{:>3}. {}  (line {})", number + 1, head(catalog, site), place.line);
+        let head = head(catalog, site);
+        let asked = if asked[number] { ", when operators ask" } else { "" };
+        let _ = writeln!(text, "{:>3}. {head}{asked}  (line {})", number + 1, place.line);
         let locks = locks::site_locks(catalog, granules, site);
         for lock in &locks.given {
             let _ = writeln!(text, "       lock {}", lock_text(catalog, granules, lock));
@@ -53,6 +56,20 @@ pub fn explain(
     let reach = routing::explain_procedure(catalog, granules, routing, procedure);
     let _ = writeln!(text, "{reach}");
     text
+}
+
+/// Per site, whether it is a read that operators ask for.
+fn asked_by_operators(body: &[Statement]) -> Vec<bool> {
+    let (mut sites, mut reads) = (Vec::new(), 0);
+    walk::statements(body, &mut |statement| {
+        if let StatementKind::ForOperators(of) = &statement.kind {
+            reads = of.reads.len(); // a site each, which come next
+        } else if walk::own_site(statement).is_some() {
+            sites.push(reads > 0);
+            reads = reads.saturating_sub(1);
+        }
+    });
+    sites
 }
 
 /// Of each written table, the columns that nobody writes.

@@ -440,6 +440,11 @@ impl Machine {
         Ok(())
     }
 
+    /// How many steps are left.
+    pub(crate) const fn steps(&self) -> u64 {
+        self.steps_left + self.steps_behind
+    }
+
     /// Whether the budget has steps left.
     pub(crate) fn has_steps(&self) -> bool {
         self.steps_left > 0 || self.steps_behind > 0

@@ -43,6 +43,8 @@ pub struct Around {
     pub now_us: i64,
     /// bytes that the rows of one operator may take
     pub bytes_max: usize,
+    /// rows that operators may look at, all together; those that reads visit count by themselves
+    pub steps: u64,
     /// may end the call early, and pays for what operators hold; none: nobody
     pub interrupt: Option<Arc<Interrupt>>,
 }
@@ -52,6 +54,8 @@ pub struct Around {
 pub enum Unfinished {
     /// a read stopped
     Stopped(Stop),
+    /// operators have looked at more rows than they may
+    TooManySteps,
     /// an operator failed
     Failed(Box<SqlError>),
 }

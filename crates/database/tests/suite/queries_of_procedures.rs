@@ -236,3 +236,21 @@ fn calls_with_queries_are_serializable() {
         Ok(())
     });
 }
+
+#[test]
+fn operators_are_bounded_as_loops_are() {
+    let db = open(Config::default().threads(1).step_budget(200_000));
+    let session = db.session();
+    session
+        .execute(
+            "CREATE FUNCTION pairs(n int) RETURNS bigint AS $$ DECLARE c bigint; BEGIN
+                 SELECT count(*) INTO c FROM generate_series(1, n) a, generate_series(1, n) b
+                     WHERE a.a <> b.b;
+                 RETURN c; END $$ LANGUAGE plpgsql",
+        )
+        .expect("it compiles");
+    assert_eq!(rows(&session, "SELECT pairs(100)"), ["9900"]);
+    let told = rows(&session, "SELECT pairs(3000)").remove(0);
+    assert_eq!(told, "54000: step budget exceeded");
+    assert_eq!(rows(&session, "SELECT pairs(10)"), ["90"]);
+}

@@ -30,6 +30,9 @@ pub(super) fn compute<A: RecordAccess, H: Hook>(
             stop_machine(program, at, &mut frame.machine, fault) // of memory
         }),
         Err(Unfinished::Stopped(stop)) => Err(stop),
+        Err(Unfinished::TooManySteps) => {
+            Err(stop_machine(program, at, &mut frame.machine, Fault::StepBudget))
+        }
         Err(Unfinished::Failed(error)) => {
             Err(stop_machine(program, at, &mut frame.machine, Fault::Error(error)))
         }
@@ -57,6 +60,7 @@ fn rows<A: RecordAccess, H: Hook>(
     let around = Around {
         now_us: frame.slot(NOW).as_int(),
         bytes_max: frame.machine.rows_max(),
+        steps: frame.machine.steps(),
         interrupt: frame.machine.interrupt().cloned(),
     };
     let mut read = |number: usize, values: &[Value]| {
