@@ -14,7 +14,7 @@
 //!              4.1.2 (actions, phases)
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 use std::ops::Range;
 

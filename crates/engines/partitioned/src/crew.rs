@@ -11,9 +11,9 @@ use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::WorkerBooks;
 use hotrow_flow::node::Address;
 use hotrow_flow::roster::Roster;
-use hotrow_flow::world::{PerSchema, World};
+use hotrow_flow::world::World;
 
-use crate::call::{Multi, Single};
+use crate::call::{Multi, Parcel};
 use crate::choice::Chooser;
 use crate::model::{self, Costs};
 use crate::options::{Scheme, Settings};
@@ -29,7 +29,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const LOCK_OVERHEAD: f64 = 0.33;
 
 /// What threads tell each other.
-pub type Told = Message<Single, Multi>;
+pub type Told = Message<Parcel, Multi>;
 
 /// The addresses of homes, partitions and coordinators, and the threads that host them.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +105,7 @@ pub enum Role {
 /// See the module.
 pub struct Crew {
     /// what all engines share whose threads host nodes
-    pub roster: Arc<Roster>,
+    pub roster: Roster,
     /// the engine's settings
     pub settings: Settings,
     /// who sits where
@@ -114,7 +114,8 @@ pub struct Crew {
     choice: Option<Choice>,
     /// by thread: what its nodes have seen
     observed: Box<[Latch<Observed>]>,
-    world: PerSchema<World>,
+    /// what was made of the schema in force
+    world: Latch<Option<Arc<World>>>,
 }
 
 /// The scheme of the moment, and what its choice is made by.
@@ -140,12 +141,12 @@ impl Crew {
             changes: AtomicU64::new(0),
         });
         Self {
-            roster: Arc::new(roster),
+            roster,
             settings,
             seats: Seats { threads, partitions, coordinators },
             choice,
             observed: (0..threads).map(|_| Latch::default()).collect(),
-            world: PerSchema::default(),
+            world: Latch::default(),
         }
     }
 
@@ -211,9 +212,16 @@ impl Crew {
         Some(format!("scheme={}: {}", chooser.scheme().name(), chooser.reason()))
     }
 
-    /// What is made of a schema.
+    /// What is made of a schema; the first who asks makes it.
     pub fn world(&self, schema: &Arc<Schema>) -> Arc<World> {
-        self.world.get(schema, |_| World::new(Arc::clone(schema), self.settings.partitions))
+        let mut known = self.world.lock();
+        match &*known {
+            Some(world) if Arc::ptr_eq(&world.schema, schema) => Arc::clone(world),
+            _ => {
+                let world = Arc::new(World::new(Arc::clone(schema), self.settings.partitions));
+                Arc::clone(known.insert(world))
+            }
+        }
     }
 }
 

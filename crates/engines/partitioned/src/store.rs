@@ -28,8 +28,9 @@ use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Conflict, Stop};
 use hotrow_transaction::plan::{Granule, Plan};
+use hotrow_transaction::program::ROW_COUNT;
 
-use crate::call::{Bounds, How, Multi, Single};
+use crate::call::{Bounds, How, Multi, Parcel, Single};
 use crate::protocol::locking::LockingStore;
 use crate::protocol::{Store, Vote};
 
@@ -114,7 +115,7 @@ fn check_bounds(partition: u16, world: &World, scratch: &mut Scratch, call: &mut
 }
 
 impl Store for Rows {
-    type Single = Single;
+    type Single = Parcel;
     type Multi = Multi;
     type Part = Part;
 
@@ -122,13 +123,13 @@ impl Store for Rows {
         Part { changes: self.runner.begin(), begun: None }
     }
 
-    fn run_single(&mut self, single: &mut Single, part: &mut Part) -> Vote {
+    fn run_single(&mut self, single: &mut Parcel, part: &mut Part) -> Vote {
         let Self { world, runner, .. } = self;
-        let Single { call, bounds, .. } = single;
+        let Single { call, bounds, .. } = &mut **single;
         if *bounds == Bounds::None {
             check_bounds(self.partition, world, runner.scratch(), call);
         }
-        let Call { invocation, procedure, frame, plan, .. } = &mut **call;
+        let Call { invocation, procedure, frame, plan, .. } = call;
         let program = &procedure.as_deref().expect("only procedures that exist are run").program;
         let schema = &world.schema;
         let mut ran = runner.run(schema, &mut part.changes, |scratch, _| {
@@ -159,8 +160,13 @@ impl Store for Rows {
                     // All others stand still.
                     let program = &multi.procedure().program;
                     let call = (program, &multi.invocation, &mut *frame);
-                    let ran = run_whole(schema, scratch, (bounds, &multi.plan), call);
-                    outcome.take_whole(ran, round, program, frame);
+                    match run_whole(schema, scratch, (bounds, &multi.plan), call) {
+                        Ok(()) => {
+                            outcome.touched = frame.slot(ROW_COUNT).as_int();
+                            outcome.returned.keep(0, program, frame);
+                        }
+                        Err(stop) => outcome.fail((0, 1), stop, frame),
+                    }
                 }
                 How::AsWhole(_) => {}
                 How::InParts => {
@@ -177,12 +183,12 @@ impl Store for Rows {
 
     fn commit_single(
         &mut self,
-        single: &mut Single,
+        single: &mut Parcel,
         part: &Part,
         met: Position,
     ) -> Option<Position> {
         panics::point::reach("commit");
-        let Single { call, .. } = single;
+        let Single { call, .. } = &mut **single;
         let effect = Effect::of_call(part.changes.hash, &call.invocation);
         let stay = &mut *self.stay.borrow_mut();
         let begun = part.begun.unwrap_or_default();
@@ -220,8 +226,8 @@ fn vote(ran: Result<(), Stop>) -> Vote {
 }
 
 impl LockingStore for Rows {
-    fn locks_of_single(&mut self, single: &mut Single, locks: &mut Vec<LockRequest>) {
-        let Single { call, bounds, .. } = single;
+    fn locks_of_single(&mut self, single: &mut Parcel, locks: &mut Vec<LockRequest>) {
+        let Single { call, bounds, .. } = &mut **single;
         if *bounds == Bounds::None {
             // Not planned before it came: most calls run where nobody else does.
             call.plan_ahead(&self.world.schema, self.runner.scratch());
