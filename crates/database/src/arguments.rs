@@ -51,10 +51,7 @@ pub(crate) fn bind_all(
     if !procedure.takes(count) {
         let name = &procedure.name;
         let noun = if wanted == 1 { "argument" } else { "arguments" };
-        let least = wanted - procedure.defaults.len();
-        let wanted =
-            if least == wanted { format!("{wanted}") } else { format!("{least} to {wanted}") };
-        let message = format!("{name} takes {wanted} {noun}, not {count}");
+        let message = format!("{name} takes {} {noun}, not {count}", procedure.counts());
         return Err(advised(b"42883", message, signature_hint(procedure)));
     }
     let mut binder = Binder { procedure, next: 0, arguments };

@@ -529,8 +529,7 @@ pub(crate) fn run_in(
             bind_all(&work.procedure, values, &mut invocation.arguments)?;
             session.draw_for(&work.procedure, &mut invocation.arguments)?;
             transaction.is_last_part();
-            let done = transaction.execute(work.as_of(generation), &invocation, frame)?;
-            return Ok(done.map(|()| Rows::of_program(frame, &work.program)));
+            return execute_part(transaction, (work, generation), &invocation, frame);
         }
         let values = prepared.bound(values)?;
         let began = match work {
@@ -543,8 +542,7 @@ pub(crate) fn run_in(
         let around = Around { inner, schema, session, now_us, is_alone };
         let rows = {
             let mut execute = |part: &StatementProgram, invocation: &Invocation| {
-                let done = transaction.execute(part.as_of(generation), invocation, frame)?;
-                Ok(done.map(|()| Rows::of_program(frame, &part.program)))
+                execute_part(transaction, (part, generation), invocation, frame)
             };
             match work {
                 Work::Query(work) => query::run(work, &values, &around, &mut execute),
@@ -560,9 +558,7 @@ pub(crate) fn run_in(
                 query::draw(work, rows.len(), session).and_then(|drawn| {
                     transaction.hold();
                     let mut execute = |part: &StatementProgram, invocation: &Invocation| {
-                        let done =
-                            transaction.execute(part.as_of(generation), invocation, frame)?;
-                        Ok(done.map(|()| Rows::of_program(frame, &part.program)))
+                        execute_part(transaction, (part, generation), invocation, frame)
                     };
                     query::apply(work, (&values, &rows, &drawn), &around, &mut execute)
                 })
@@ -575,6 +571,17 @@ pub(crate) fn run_in(
         }
         rows
     })
+}
+
+/// Executes a part of a statement; its rows. None: the schema is another one.
+fn execute_part(
+    transaction: &mut impl Parts,
+    (part, generation): (&StatementProgram, u64),
+    invocation: &Invocation,
+    frame: &mut Frame,
+) -> Result<Option<Rows>, Error> {
+    let done = transaction.execute(part.as_of(generation), invocation, frame)?;
+    Ok(done.map(|()| Rows::of_program(frame, &part.program)))
 }
 
 impl StatementProgram {

@@ -40,10 +40,13 @@ pub(crate) struct Held {
 impl Limits {
     /// Nothing, yet.
     pub(crate) fn held(&self) -> Held {
-        let account = self.interrupt.as_ref().map(|interrupt| interrupt.memory());
-        let charge = account.map_or_else(Charge::default, Charge::new);
-        Held { charge, bytes_max: self.bytes_max }
+        Held { charge: charge_of(self.interrupt.as_ref()), bytes_max: self.bytes_max }
     }
+}
+
+/// A charge of nothing, to the account of whoever may be interrupted so; none: to nobody.
+pub(crate) fn charge_of(interrupt: Option<&Arc<Interrupt>>) -> Charge {
+    interrupt.map_or_else(Charge::default, |interrupt| Charge::new(interrupt.memory()))
 }
 
 impl Held {

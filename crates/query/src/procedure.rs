@@ -1,12 +1,10 @@
 //! Queries inside procedures: the rows of tables come from the procedure's own reads.
 
-use std::fmt;
-
-use hotrow_base::memory::Charge;
 use hotrow_base::value::Value;
 use hotrow_transaction::operators::{Around, Operators, ReadRows, Unfinished};
 use hotrow_transaction::outcome::SqlError;
 
+use crate::memory::charge_of;
 use crate::{Fetched, Ground, Limits, Query, Row, STEPS_BETWEEN_LOOKS, SystemFunction, run};
 
 impl Operators for Query {
@@ -31,19 +29,12 @@ struct Reads<'r, 'f> {
     steps: u64,
 }
 
-impl fmt::Debug for Reads<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reads").field("around", self.around).finish_non_exhaustive()
-    }
-}
-
 impl Ground for Reads<'_, '_> {
     type Error = Unfinished;
 
     fn fetch(&mut self, fetch: usize, values: &[Value]) -> Result<Fetched, Unfinished> {
         let values = (self.read)(fetch, values).map_err(Unfinished::Stopped)?;
-        let account = self.around.interrupt.as_ref().map(|interrupt| interrupt.memory());
-        let mut charge = account.map_or_else(Charge::default, Charge::new);
+        let mut charge = charge_of(self.around.interrupt.as_ref());
         charge.add(values.len() * size_of::<Value>()).map_err(SqlError::from)?;
         Ok(Fetched { values, charge })
     }

@@ -48,15 +48,7 @@ impl Compiler<'_> {
             return written.iter().map(argument).collect();
         };
         let parameters = procedure.given();
-        let refused = || {
-            let types: Vec<_> = parameters.iter().map(|p| p.sql_type.to_string()).collect();
-            let (wanted, given) = (parameters.len(), written.len());
-            let message = match procedure.defaults.len() {
-                0 => format!("{name} takes {wanted} arguments, not {given}"),
-                n => format!("{name} takes {} to {wanted} arguments, not {given}", wanted - n),
-            };
-            error(b"42883", place, message).hint(format!("it is {name}({})", types.join(", ")))
-        };
+        let refused = || other_count(procedure, name, written.len(), place);
         if !procedure.takes(written.len()) {
             return Err(refused());
         }
@@ -192,6 +184,18 @@ impl Compiler<'_> {
         }
         evaluate(&expr, 0).map_err(|error| SqlError { place, ..error })
     }
+}
+
+/// The error of a call that gives so many arguments, and may not.
+pub(crate) fn other_count(
+    procedure: &Procedure,
+    name: &str,
+    given: usize,
+    place: Place,
+) -> SqlError {
+    let types: Vec<_> = procedure.given().iter().map(|p| p.sql_type.to_string()).collect();
+    let message = format!("{name} takes {} arguments, not {given}", procedure.counts());
+    error(b"42883", place, message).hint(format!("it is {name}({})", types.join(", ")))
 }
 
 /// `{1,2,3}`, `{"a b",NULL}`

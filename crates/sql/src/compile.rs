@@ -458,7 +458,6 @@ fn change_of_rows(
         }
         (Err(refused), Programs::IfNeedBe) if &refused.sqlstate == b"0A000" => {
             compiler.back_to(&mark);
-            (compiler.ad_hoc, compiler.is_procedure) = (false, false);
             in_parts(compiler)
         }
         (compiled, _) => compiled,
@@ -473,8 +472,13 @@ fn one_program(
     (compiler.ad_hoc, compiler.is_procedure) = (true, true);
     let mut body = Vec::new();
     compiler.with_what_comes_before(&mut body, compile)?;
+    Ok(statement_of(compiler, body))
+}
+
+/// What was compiled, as a statement that gives the rows of its result.
+fn statement_of(compiler: &mut Compiler<'_>, body: Vec<Statement>) -> Compiled {
     let returns_set = !compiler.result.is_empty();
-    Ok(Compiled::Statement(Box::new(compiler.take_procedure("", body, returns_set))))
+    Compiled::Statement(Box::new(compiler.take_procedure("", body, returns_set)))
 }
 
 /// Whether a query that was refused as an access to one table may be one of another shape: it has
@@ -487,8 +491,7 @@ pub(crate) fn ad_hoc(compiler: &mut Compiler<'_>, statement: &ast::Statement) ->
     compiler.ad_hoc = true;
     let mut body = Vec::new();
     compiler.sql(statement, None, &mut body)?;
-    let returns_set = !compiler.result.is_empty();
-    Ok(Compiled::Statement(Box::new(compiler.take_procedure("", body, returns_set))))
+    Ok(statement_of(compiler, body))
 }
 
 fn anonymous(compiler: &mut Compiler<'_>, block: &Block) -> Result<Compiled> {

@@ -246,11 +246,7 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let (query, applied) = self.split_change(statement, with)?;
         let mut of = self.operators(&query)?;
-        if applied.key > 0 {
-            let on = of.query.outputs[..applied.key].to_vec();
-            let input = Box::new(std::mem::replace(&mut of.query.plan, Plan::One));
-            of.query.plan = Plan::Distinct { input, on };
-        }
+        applied.take_each_once(&mut of.query);
         self.names.push(Names::default());
         let fields = (0..).zip(&of.into).map(|(at, slot)| (row_field(at), *slot)).collect();
         let row = Variable::Record { fields, open: false };

@@ -107,9 +107,11 @@ pub(crate) struct Mark {
     draws: usize,
     origins: usize,
     row_sets: u16,
-    result: Vec<ResultColumn>,
+    result: usize,
     before: usize,
     depth: usize,
+    ad_hoc: bool,
+    is_procedure: bool,
 }
 
 /// The state of one compilation.
@@ -240,9 +242,11 @@ impl<'c> Compiler<'c> {
             draws: self.draws.len(),
             origins: self.origins.len(),
             row_sets: self.row_sets,
-            result: self.result.clone(),
+            result: self.result.len(),
             before: self.before.len(),
             depth: self.depth,
+            ad_hoc: self.ad_hoc,
+            is_procedure: self.is_procedure,
         }
     }
 
@@ -257,7 +261,8 @@ impl<'c> Compiler<'c> {
         self.draws.truncate(mark.draws);
         self.origins.truncate(mark.origins);
         self.before.truncate(mark.before);
-        self.result.clone_from(&mark.result);
+        self.result.truncate(mark.result);
+        (self.ad_hoc, self.is_procedure) = (mark.ad_hoc, mark.is_procedure);
         (self.row_sets, self.depth) = (mark.row_sets, mark.depth);
         (self.row, self.aggregates, self.reads) = (None, None, None);
         self.levels.clear();

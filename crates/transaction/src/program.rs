@@ -147,6 +147,15 @@ impl Procedure {
         self.defaults.get(at.checked_sub(first)?)
     }
 
+    /// How many arguments a caller may give, for people: `3`, or `1 to 3`.
+    pub fn counts(&self) -> String {
+        let most = self.given().len();
+        match self.defaults.len() {
+            0 => most.to_string(),
+            defaults => format!("{} to {most}", most - defaults),
+        }
+    }
+
     /// Whether a caller may give so many arguments.
     pub fn takes(&self, count: usize) -> bool {
         let most = self.given().len();

@@ -32,7 +32,18 @@ pub struct Change {
 pub(crate) struct Applied {
     pub(crate) statement: ast::Statement,
     /// how many values are the row's key: each key once
-    pub(crate) key: usize,
+    key: usize,
+}
+
+impl Applied {
+    /// Has a query give each key once, with the values that come with it first.
+    pub(crate) fn take_each_once(&self, query: &mut Query) {
+        if self.key > 0 {
+            let on = query.outputs[..self.key].to_vec();
+            let input = Box::new(std::mem::replace(&mut query.plan, Plan::One));
+            query.plan = Plan::Distinct { input, on };
+        }
+    }
 }
 
 impl Compiler<'_> {
@@ -46,11 +57,7 @@ impl Compiler<'_> {
         let place = self.place;
         let (query, applied) = self.split_change(statement, with)?;
         let mut query = self.relational(&query)?;
-        if applied.key > 0 {
-            let on = query.outputs[..applied.key].to_vec();
-            let input = Box::new(std::mem::replace(&mut query.plan, Plan::One));
-            query.plan = Plan::Distinct { input, on };
-        }
+        applied.take_each_once(&mut query);
         let mut types = self.given.clone();
         types.extend(query.outputs.iter().map(|slot| Some(query.slots[slot.index()].sql_type)));
         let (compiler, apply) = in_rounds(|numbers| {

@@ -372,18 +372,12 @@ impl Compiler<'_> {
         let Some(procedure) = self.procedures.and_then(|all| all.procedure(name)) else {
             return Ok(None);
         };
-        let parameters: Vec<_> = procedure.given().iter().map(|slot| slot.sql_type).collect();
         if !procedure.takes(written.len()) {
-            let types: Vec<_> = parameters.iter().map(SqlType::to_string).collect();
-            let (wanted, given) = (parameters.len(), written.len());
-            let message = format!("{name} takes {wanted} arguments, not {given}");
-            return Err(
-                error(b"42883", place, message).hint(format!("it is {name}({})", types.join(", ")))
-            );
+            return Err(crate::call::other_count(procedure, name, written.len(), place));
         }
         let mut values = Vec::new();
-        for (written, to) in written.iter().zip(parameters) {
-            values.push(self.fixed_argument(written, to, place)?);
+        for (written, parameter) in written.iter().zip(procedure.given()) {
+            values.push(self.fixed_argument(written, parameter.sql_type, place)?);
         }
         for at in written.len()..procedure.given().len() {
             let (of, default) = (procedure.given()[at].sql_type, procedure.default_of(at));

@@ -463,23 +463,8 @@ impl<'a> Generator<'a> {
     }
 
     fn for_query(&mut self, depth: usize) -> StatementKind {
-        let (table, path) = self.path();
-        let bind = self.bind(table);
-        let rows = RowSetId(self.procedure.row_sets);
-        self.procedure.row_sets += 1;
-        let columns: Vec<_> = bind.iter().take(2).map(|&(_, bound)| slot(bound)).collect();
-        let key = OrderKey { value: columns[0].clone(), descending: false, nulls_first: false };
-        let order_by = if matches!(path, Path::Whole) { vec![key] } else { Vec::new() };
-        let into: Vec<_> = columns.iter().map(|_| self.fresh()).collect();
-        let consume = Consume::Rows {
-            to: RowsTo::Loop(rows),
-            columns,
-            distinct: false,
-            order_by,
-            limit: None,
-            offset: None,
-        };
-        let query = Access { table, path, bind, filter: None, effect: Effect::Read(consume) };
+        let (rows, query) = self.read_rows();
+        let into = vec![self.fresh(), self.fresh()];
         self.numbers.extend(&into);
         let body = self.block(depth + 1);
         self.numbers.retain(|slot| !into.contains(slot));
@@ -518,7 +503,8 @@ impl Generator<'_> {
         }))
     }
 
-    fn operator_read(&mut self, parameters: Vec<SlotId>) -> OperatorRead {
+    /// An access whose rows, of two columns, go to a row set of their own.
+    fn read_rows(&mut self) -> (RowSetId, Access) {
         let (table, path) = self.path();
         let bind = self.bind(table);
         let rows = RowSetId(self.procedure.row_sets);
@@ -529,7 +515,12 @@ impl Generator<'_> {
         let to = RowsTo::Loop(rows);
         let (distinct, limit, offset) = (false, None, None);
         let consume = Consume::Rows { to, columns, distinct, order_by, limit, offset };
-        let access = Access { table, path, bind, filter: None, effect: Effect::Read(consume) };
+        let effect = Effect::Read(consume);
+        (rows, Access { table, path, bind, filter: None, effect })
+    }
+
+    fn operator_read(&mut self, parameters: Vec<SlotId>) -> OperatorRead {
+        let (rows, access) = self.read_rows();
         let kind = StatementKind::Access(Box::new(access));
         let body = vec![Statement { kind, place: Place { line: self.line, column: 2 } }];
         OperatorRead { parameters, body, rows, columns: vec![INT, INT] }
