@@ -32,6 +32,17 @@ pub struct Looks {
     pub every: u64,
 }
 
+/// How far a hall is with its next report of who waits.
+#[derive(Clone, Copy)]
+enum Looking {
+    /// nobody has come to wait since the last one
+    Not,
+    /// it reports before long
+    Soon,
+    /// it has reported at this moment, and the detector has not looked at that yet
+    Reported(u64),
+}
+
 impl Looks {
     /// Nanoseconds between reports where calls ask round by round: circles come about whenever two
     /// ask in opposite orders.
@@ -39,6 +50,10 @@ impl Looks {
     /// And where they ask in one round: only a dataset that has moved, or a call that runs hall by
     /// hall among others that do not, makes one.
     pub const RARELY: u64 = 1_000_000;
+    /// How many times as long as the detector took to answer a hall waits before it reports again.
+    /// The answer waits behind all other reports, so looking takes at most a fifth of the
+    /// detector's time, however many halls there are and however long each look takes.
+    pub const PAUSES_PER_ANSWER: u64 = 4;
 }
 
 /// A visit of a call: asks for what it locks of a dataset.
@@ -139,9 +154,8 @@ pub struct Hall<S: Store> {
     granted: VecDeque<Asker<S::Body>>,
     /// those who have just been granted what they have waited for; empty between two calls
     going_on: Vec<Asker<S::Body>>,
-    /// it will look at who waits
-    is_to_look: bool,
-    /// it has reported that somebody waits
+    looking: Looking,
+    /// in its last report somebody waited
     has_reported: bool,
     starts: Vec<Start>,
     group: Vec<(Address, Message<S::Body>)>,
@@ -163,7 +177,7 @@ impl<S: Store> Hall<S> {
             incoming,
             granted,
             going_on: Vec::new(),
-            is_to_look: false,
+            looking: Looking::Not,
             has_reported: false,
             starts: Vec::new(),
             group: Vec::new(),
@@ -221,6 +235,16 @@ impl<S: Store> Hall<S> {
                 for (hall, age) in self.reports.take(hall, waits) {
                     ports.send(hall, Message::GiveWay(age));
                 }
+                ports.send(hall, Message::Looked);
+            }
+            Message::Looked => {
+                let Looking::Reported(at) = self.looking else {
+                    unreachable!("it has one report on its way at most")
+                };
+                let took = ports.now() - at;
+                self.looking = Looking::Not;
+                // Somebody may have come since it reported; if nobody waits then, that is the last.
+                self.look_after(took.saturating_mul(Looks::PAUSES_PER_ANSWER), ports);
             }
             Message::GiveWay(age) => self.withdraw(|asker| asker.flow.age == age, ports),
             Message::Yield(layout, dataset, to) => self.give_away(layout, dataset, to, ports),
@@ -648,17 +672,23 @@ impl<S: Store> Hall<S> {
 
     /// Has a look at who waits before long, if there may be circles.
     fn look_later(&mut self, ports: &mut impl Outside<S::Body>) {
-        if let Some(Looks { every, .. }) = self.looks
-            && !std::mem::replace(&mut self.is_to_look, true)
-        {
-            ports.wake_at(ports.now() + every);
+        self.look_after(0, ports);
+    }
+
+    /// As [`Hall::look_later`], but not before `pause` nanoseconds are over.
+    fn look_after(&mut self, pause: u64, ports: &mut impl Outside<S::Body>) {
+        if let (Some(Looks { every, .. }), Looking::Not) = (self.looks, self.looking) {
+            self.looking = Looking::Soon;
+            ports.wake_at(ports.now() + every.max(pause));
         }
     }
 
     /// Tells who waits here for whom, and lets those give way who do elsewhere.
     pub fn wake(&mut self, ports: &mut impl Outside<S::Body>) {
-        self.is_to_look = false;
-        let Some(Looks { detector, .. }) = self.looks else { return };
+        let (Some(Looks { detector, .. }), Looking::Soon) = (self.looks, self.looking) else {
+            return;
+        };
+        self.looking = Looking::Not;
         self.withdraw(|asker| asker.flow.gives_way(), ports);
         let mut waits = Vec::new();
         for place in &self.places {
@@ -668,12 +698,10 @@ impl<S: Store> Hall<S> {
         }
         let is_waiting = !waits.is_empty();
         if is_waiting || self.has_reported {
+            self.looking = Looking::Reported(ports.now());
             ports.send(detector, Message::Waits(self.own, waits));
         }
         self.has_reported = is_waiting;
-        if is_waiting {
-            self.look_later(ports);
-        }
     }
 
     /// Those who wait here, as asked, give way.

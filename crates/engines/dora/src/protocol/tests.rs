@@ -1,7 +1,7 @@
 //! The protocol in virtual time: thousands of orders of events, each of which must be as if calls
 //! had run one by one, in the order of their positions.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
@@ -447,18 +447,32 @@ impl Node for Member {
 }
 
 /// Delays that reorder what different nodes send, and work of any length.
-struct Any(SmallRng);
+struct Any {
+    random: SmallRng,
+    /// nanoseconds that a report of who waits is on its way at least
+    report_takes: u64,
+    /// reports sent
+    reports: Rc<Cell<u64>>,
+}
 
 impl Costs<Member> for Any {
-    fn delay(&mut self, _: Address, _: Address, _: &Message<Toy>) -> u64 {
-        match self.0.random_range(0..10) {
-            0 => self.0.random_range(0..2_000),
-            _ => self.0.random_range(0..100),
-        }
+    fn delay(&mut self, _: Address, _: Address, message: &Message<Toy>) -> u64 {
+        let at_least = match message {
+            Message::Waits(..) => {
+                self.reports.set(self.reports.get() + 1);
+                self.report_takes
+            }
+            _ => 0,
+        };
+        at_least
+            + match self.random.random_range(0..10) {
+                0 => self.random.random_range(0..2_000),
+                _ => self.random.random_range(0..100),
+            }
     }
 
     fn spend(&mut self, _: &Section) -> u64 {
-        self.0.random_range(0..60)
+        self.random.random_range(0..60)
     }
 }
 
@@ -468,11 +482,22 @@ struct Ran {
     failed: u64,
     gave_way: u64,
     waits: u64,
+    reports: u64,
     over: u64,
 }
 
 /// Runs a seed to its end; or what is wrong.
 fn run(seed: u64, mode: Mode, fault: Option<Fault>) -> Result<Ran, String> {
+    run_reporting(seed, mode, fault, 0)
+}
+
+/// As [`run`], where reports of who waits take so many nanoseconds at least.
+fn run_reporting(
+    seed: u64,
+    mode: Mode,
+    fault: Option<Fault>,
+    report_takes: u64,
+) -> Result<Ran, String> {
     let map = (0..DATASETS).map(|dataset| dataset % HALLS).collect();
     let world = Rc::new(RefCell::new(World { map, ..World::default() }));
     let looks = mode.has_circles() && fault != Some(Fault::NobodyLooks);
@@ -495,7 +520,10 @@ fn run(seed: u64, mode: Mode, fault: Option<Fault>) -> Result<Ran, String> {
         again: Vec::new(),
     };
     let nodes = (0..HALLS).map(hall).chain([Member::Home(Box::new(home))]).collect();
-    let mut time = VirtualTime::new(nodes, Any(SmallRng::seed_from_u64(!seed)));
+    let reports = Rc::new(Cell::new(0));
+    let random = SmallRng::seed_from_u64(!seed);
+    let costs = Any { random, report_takes, reports: Rc::clone(&reports) };
+    let mut time = VirtualTime::new(nodes, costs);
     time.wake_all();
     time.run_until(10_000_000_000);
     let Member::Home(home) = time.node(HALLS) else { unreachable!("it is the last") };
@@ -511,7 +539,8 @@ fn run(seed: u64, mode: Mode, fault: Option<Fault>) -> Result<Ran, String> {
     }
     let world = world.borrow();
     let (waits, over) = (world.waits, time.now());
-    check(&world).map(|()| Ran { failed: home.undone, gave_way: home.gave_way, waits, over })
+    let (failed, gave_way, reports) = (home.undone, home.gave_way, reports.get());
+    check(&world).map(|()| Ran { failed, gave_way, waits, reports, over })
 }
 
 /// Whether all is as if what has committed had run in the order of positions.
@@ -567,6 +596,20 @@ fn any_order_of_events_is_as_if_calls_ran_one_by_one() {
         assert!(sum.failed > some && sum.waits > some, "{mode:?}: {sum:?}");
         assert_eq!(sum.gave_way > 0, mode.has_circles(), "{mode:?}: {sum:?}");
     }
+}
+
+#[test]
+fn reports_never_pile_up_before_a_slow_detector() {
+    const REPORT_TAKES: u64 = 20 * Looks::BY_ROUND;
+    let mut gave_way = 0;
+    for seed in 0..100 {
+        let ran = run_reporting(seed, BY_PHASE, None, REPORT_TAKES).expect("all get through");
+        // The first comes after a hall's own time, and of the last the answer is not waited for.
+        let of_each = ran.over / (REPORT_TAKES * (1 + Looks::PAUSES_PER_ANSWER)) + 2;
+        assert!(ran.reports <= of_each * u64::from(HALLS), "{ran:?}");
+        gave_way += ran.gave_way;
+    }
+    assert!(gave_way > 0, "nobody waited in a circle");
 }
 
 #[test]
