@@ -8,9 +8,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use crossbeam_utils::CachePadded;
 use hotrow_base::counters::PerWorker;
 use hotrow_base::ids::WorkerId;
-use hotrow_base::sync::Spin;
+use hotrow_base::sync::{Latch, Spin};
 use hotrow_base::thread::Team;
 use hotrow_engine::contract::{EngineOptions, Ground};
 use hotrow_engine::crew::{Crew, RunningCrew};
@@ -18,6 +19,7 @@ use hotrow_engine::journal::Committer;
 use hotrow_engine::schema::Memory;
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::WorkerBooks;
+use hotrow_engine::waits::{self, Awaited, WaitBook, Waited};
 
 use crate::exchange::Exchange;
 use crate::mesh::Link;
@@ -35,6 +37,8 @@ pub struct Roster {
     pub committers: Vec<Committer>,
     /// by thread
     pub books: PerWorker<WorkerBooks>,
+    /// by thread: what was waited for there
+    waits: Box<[CachePadded<Latch<WaitBook>>]>,
     /// that of all schemas
     pub memory: Arc<Memory>,
     stopping: AtomicBool,
@@ -55,6 +59,7 @@ impl Roster {
             step_budget: options.step_budget,
             in_flight,
             books: PerWorker::with_defaults(threads),
+            waits: (0..threads).map(|_| CachePadded::new(Latch::new(WaitBook::new()))).collect(),
             stopping: AtomicBool::new(false),
             homes: AtomicUsize::new(threads),
         }
@@ -68,6 +73,16 @@ impl Roster {
     /// A thread's books.
     pub fn books_of(&self, thread: u16) -> &WorkerBooks {
         self.books.of(thread.into())
+    }
+
+    /// Notes that somebody has waited for something at a thread, so many nanoseconds.
+    pub fn note_wait(&self, thread: u16, awaited: Awaited, nanos: u64) {
+        self.waits[usize::from(thread)].lock().note(awaited, nanos);
+    }
+
+    /// What was waited for, at all threads together.
+    pub fn waits(&self) -> Vec<(Awaited, Waited)> {
+        waits::sum(self.waits.iter().map(|book| book.lock().clone()))
     }
 
     /// Whether the log and a checkpoint have room for what further calls change, whoever runs

@@ -14,7 +14,7 @@
 //!              4.1.2 (actions, phases)
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::ops::Range;
 

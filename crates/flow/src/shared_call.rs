@@ -19,6 +19,7 @@ use hotrow_engine::protection::{Ahead, Within};
 use hotrow_engine::schema::Schema;
 use hotrow_log::position::Position;
 use hotrow_transaction::actions::{ActionProgram, Batch, CallRun};
+use hotrow_transaction::bytecode::Program;
 use hotrow_transaction::compiled::CompiledProcedure;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::invocation::Invocation;
@@ -100,6 +101,24 @@ impl Outcome {
         self.fault = Some((Fault::of(instance, stop, frame), round));
     }
 
+    /// Takes what a call that was run as a whole, in this frame, has left, or why it has failed in
+    /// this round; the call is one instance then.
+    pub fn take_whole(
+        &mut self,
+        ran: Result<(), Stop>,
+        round: u32,
+        program: &Program,
+        frame: &mut Frame,
+    ) {
+        match ran {
+            Ok(()) => {
+                self.touched = frame.slot(ROW_COUNT).as_int();
+                self.returned.keep(0, program, frame);
+            }
+            Err(stop) => self.fail((0, round), stop, frame),
+        }
+    }
+
     /// Takes what a part has changed so far.
     pub fn take_changes(&mut self, part: &Part) {
         self.changed = part.hash;
@@ -169,8 +188,34 @@ impl SharedCall {
         true
     }
 
+    /// Has it run as a whole; its owners, ascending, each with the last round in which there is
+    /// something to do there.
+    pub fn lay_whole(&mut self, owners: impl Iterator<Item = (u16, u32)>) {
+        self.participants.clear();
+        self.participants.extend(owners);
+        // Its lists are many, and of most calls that are whole, empty already.
+        if !self.batch.calls().is_empty() {
+            self.batch.clear();
+        }
+        self.make_room();
+    }
+
+    /// Takes in those of these owners, ascending, who have no action of it: they hold something for
+    /// it all the same.
+    pub fn add_participants(&mut self, owners: &[u16]) {
+        if self.participants.len() == owners.len() {
+            return; // nobody else has actions
+        }
+        for (at, &owner) in owners.iter().enumerate() {
+            if self.participants.get(at).is_none_or(|&(known, _)| known != owner) {
+                self.participants.insert(at, (owner, 0));
+            }
+        }
+        self.make_room();
+    }
+
     /// Makes room for what its doers will do, whom `participants` lists.
-    pub fn make_room(&mut self) {
+    fn make_room(&mut self) {
         let doers = self.participants.len() + 1;
         if self.outcomes.len() < doers {
             self.outcomes.resize_with(doers, Latch::default);

@@ -14,6 +14,7 @@
 use crossbeam_utils::CachePadded;
 use hotrow_base::ids::TableId;
 use hotrow_base::sync::Latch;
+use hotrow_engine::in_place::Scratch;
 use hotrow_log::position::Position;
 use hotrow_transaction::granule::{self, LockMode, LockRequest, Space};
 
@@ -65,6 +66,14 @@ impl Default for SlotLocks {
 }
 
 impl SlotLocks {
+    /// Locks the slots of rows that a call has put somewhere, or taken away, behind its first
+    /// changes; how many more it has then.
+    pub fn lock_since(&self, changes: usize, scratch: &Scratch, held: &mut Vec<HeldSlot>) -> usize {
+        let before = held.len();
+        scratch.slots_since(changes).for_each(|(table, row)| self.lock(table, row.bits(), held));
+        held.len() - before
+    }
+
     /// Locks the slot of a row of a table, if it is not among those `held`, which it then is.
     ///
     /// # Panics

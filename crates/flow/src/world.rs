@@ -4,9 +4,11 @@
 //!              has of a procedure is made when that is called for the first time: a definition
 //!              costs nothing for procedures that it does not concern
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hotrow_base::ids::{PartitionId, ProcedureId};
+use hotrow_base::sync::Latch;
 use hotrow_engine::owners::Owners;
 use hotrow_engine::schema::Schema;
 use hotrow_transaction::actions::ActionProgram;
@@ -68,5 +70,35 @@ impl World {
 
     fn compiled(&self, procedure: ProcedureId) -> &CompiledProcedure {
         self.schema.procedure(procedure).expect("only known ones are run")
+    }
+}
+
+/// What threads make of the schema in force, and share: the first who asks makes it.
+pub struct PerSchema<T> {
+    /// of which schema, and what
+    made: Latch<Option<(Arc<Schema>, Arc<T>)>>,
+    /// schemas so far
+    count: AtomicU64,
+}
+
+impl<T> Default for PerSchema<T> {
+    fn default() -> Self {
+        Self { made: Latch::default(), count: AtomicU64::new(0) }
+    }
+}
+
+impl<T> PerSchema<T> {
+    /// What is made of a schema; `make` is told a number that it has given to no other.
+    pub fn get(&self, schema: &Arc<Schema>, make: impl FnOnce(u64) -> T) -> Arc<T> {
+        let mut known = self.made.lock();
+        match &*known {
+            Some((of, made)) if Arc::ptr_eq(of, schema) => Arc::clone(made),
+            _ => {
+                let number = self.count.fetch_add(1, Ordering::Relaxed); // under the latch
+                let made = Arc::new(make(number + 1));
+                *known = Some((Arc::clone(schema), Arc::clone(&made)));
+                made
+            }
+        }
     }
 }

@@ -10,14 +10,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use hotrow_base::pool::NONE;
 use hotrow_base::sync::Latch;
-use hotrow_engine::worker::Call;
+use hotrow_flow::client_calls::ClientCall;
 use hotrow_flow::part::Part;
 use hotrow_flow::shared_call::SharedCall;
 use hotrow_flow::slots::HeldSlot;
 use hotrow_transaction::plan::Plan;
-
-/// A client's call: boxed, since it goes to where it is run.
-pub type Desk = Box<Call>;
 
 /// How a call is run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -52,7 +49,7 @@ pub struct Body {
     /// the call
     pub call: SharedCall,
     /// the client's call, with the frame that it is run in, if it has one hall only
-    pub desk: Latch<Option<Desk>>,
+    pub client: Latch<Option<ClientCall>>,
     /// by doer: what it has changed
     pub parts: Vec<Latch<Option<Part>>>,
     /// by doer: slots that it has locked

@@ -3,19 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crossbeam_utils::CachePadded;
 use hotrow_base::counters::{Counter, PerWorker};
 use hotrow_base::sync::Latch;
 use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::WorkerBooks;
-use hotrow_engine::waits::{self, Awaited, WaitBook, Waited};
+use hotrow_engine::waits::{Awaited, Waited};
+use hotrow_flow::datasets::Layout;
+use hotrow_flow::datasets::balance::Loads;
 use hotrow_flow::node::Address;
 use hotrow_flow::roster::Roster;
 use hotrow_flow::slots::SlotLocks;
+use hotrow_flow::world::PerSchema;
 use hotrow_transaction::compiled::CompiledProcedure;
 
 use crate::call::Body;
-use crate::layout::Layout;
 use crate::options::{Locks, Settings};
 use crate::plans::Plans;
 use crate::protocol::hall::Looks;
@@ -27,25 +28,21 @@ pub type Told = Message<Body>;
 /// See the module.
 pub struct Crew {
     /// what all engines share whose threads host nodes
-    pub roster: Roster,
+    pub roster: Arc<Roster>,
     /// the engine's settings
     pub settings: Settings,
-    /// what was made of the schema in force, and how many layouts there have been
-    layout: Latch<(Option<Arc<Layout>>, u64)>,
-    /// by thread: what was waited for in its hall
-    waits: Box<[CachePadded<Latch<WaitBook>>]>,
+    layout: PerSchema<Layout>,
     /// by thread: the procedures that its home has run in sequence, and the share that aborts
     sequential: Box<[Latch<Vec<Sequential>>]>,
-    /// by thread
-    loads: Box<[Latch<Load>]>,
+    /// what halls were asked for
+    pub loads: Loads,
     /// by thread
     pub tallies: PerWorker<Tally>,
     /// where slots are locked
     pub slots: Option<SlotLocks>,
-    /// datasets that have moved since the engine began
-    moved: Counter,
-    /// by hall: requests in the last round of moves
-    shares: Latch<Vec<u64>>,
+    /// datasets that have moved since the engine began, and by hall: requests before the last round
+    /// of moves
+    moved: Latch<(u64, Vec<u64>)>,
 }
 
 /// What a thread tells of its queue, and of how its calls were run. One writer.
@@ -71,15 +68,6 @@ pub enum Kind {
     Whole,
 }
 
-/// What a hall has been asked for.
-#[derive(Default)]
-struct Load {
-    /// the number of its layout
-    layout: u64,
-    /// by dataset: how often something in it was asked for, since the layout was made
-    asked: Vec<u64>,
-}
-
 /// A procedure that is run in sequence, the share of its calls that abort, and the call since which
 /// it is so.
 pub type Sequential = (Option<Arc<CompiledProcedure>>, f64, u64);
@@ -88,58 +76,23 @@ impl Crew {
     /// That of an engine's threads.
     pub fn new(settings: Settings, roster: Roster) -> Self {
         let sequential = (0..roster.threads()).map(|_| Latch::default()).collect();
-        let book = |_| CachePadded::new(Latch::new(WaitBook::new()));
-        let waits = (0..roster.threads()).map(book).collect();
-        let loads = (0..roster.threads()).map(|_| Latch::default()).collect();
         Self {
             tallies: PerWorker::with_defaults(roster.threads().into()),
-            roster,
+            loads: Loads::new(roster.threads()),
+            roster: Arc::new(roster),
             settings,
-            layout: Latch::default(),
-            waits,
+            layout: PerSchema::default(),
             sequential,
-            loads,
             slots: settings.locks_slots.then(SlotLocks::default),
-            moved: Counter::default(),
-            shares: Latch::default(),
+            moved: Latch::default(),
         }
     }
 
-    /// Notes that somebody has waited in a thread's hall, so many nanoseconds.
-    pub fn note_wait(&self, thread: u16, awaited: Awaited, nanos: u64) {
-        self.waits[usize::from(thread)].lock().note(awaited, nanos);
-    }
-
-    /// Takes note of how often something was asked for in each dataset of a layout, in a thread's
-    /// hall.
-    pub fn note_load(&self, thread: u16, layout: u64, asked: &[u64]) {
-        let load = &mut *self.loads[usize::from(thread)].lock();
-        load.layout = layout;
-        load.asked.clear();
-        load.asked.extend_from_slice(asked);
-    }
-
-    /// How often something was asked for in each dataset of a layout, in all halls together.
-    pub fn asked(&self, layout: u64) -> Vec<u64> {
-        let mut sum = Vec::new();
-        for load in &self.loads {
-            let load = load.lock();
-            if load.layout == layout {
-                sum.resize(sum.len().max(load.asked.len()), 0);
-                sum.iter_mut().zip(&load.asked).for_each(|(sum, asked)| *sum += asked);
-            }
-        }
-        sum
-    }
-
-    /// Counts datasets that are told to move. Of one thread.
-    pub fn note_moves(&self, datasets: u64) {
-        self.moved.add(datasets);
-    }
-
-    /// Takes note of how the last requests were spread over halls, before datasets were moved.
-    pub fn note_shares(&self, shares: Vec<u64>) {
-        *self.shares.lock() = shares;
+    /// Takes note of how the last requests were spread over halls, and of how many datasets are
+    /// told to move because of that.
+    pub fn note_moves(&self, shares: Vec<u64>, datasets: usize) {
+        let (moved, last) = &mut *self.moved.lock();
+        (*moved, *last) = (*moved + datasets as u64, shares);
     }
 
     /// Takes note of what a thread's home has run in sequence.
@@ -174,19 +127,17 @@ impl Crew {
         (0..threads).chain(0..threads).collect()
     }
 
-    /// What is made of a schema; the first who asks makes it.
+    /// The halls of all threads.
+    pub fn halls(&self) -> Vec<Address> {
+        (0..self.roster.threads()).map(|thread| self.hall(thread)).collect()
+    }
+
+    /// The datasets of a schema.
     pub fn layout(&self, schema: &Arc<Schema>) -> Arc<Layout> {
-        let (known, count) = &mut *self.layout.lock();
-        match known {
-            Some(layout) if Arc::ptr_eq(&layout.world.schema, schema) => Arc::clone(layout),
-            _ => {
-                *count += 1;
-                let Settings { executors, spread, .. } = self.settings;
-                let halls: Vec<_> = (0..self.roster.threads()).map(|own| self.hall(own)).collect();
-                let layout = Layout::new(*count, Arc::clone(schema), (executors, spread), &halls);
-                Arc::clone(known.insert(Arc::new(layout)))
-            }
-        }
+        let Settings { executors, spread, .. } = self.settings;
+        self.layout.get(schema, |number| {
+            Layout::new(number, Arc::clone(schema), (executors, spread), &self.halls())
+        })
     }
 }
 
@@ -200,14 +151,13 @@ impl hotrow_engine::crew::Crew for Crew {
     }
 
     fn waits(&self) -> Vec<(Awaited, Waited)> {
-        waits::sum(self.waits.iter().map(|book| book.lock().clone()))
+        self.roster.waits()
     }
 
     fn choice(&self) -> Option<String> {
         let mut told = vec![self.calls()];
         if self.settings.rebalances {
-            let (each, moved) = (self.settings.executors, self.moved.get());
-            let shares = self.shares.lock();
+            let (each, (moved, shares)) = (self.settings.executors, &*self.moved.lock());
             let all = shares.iter().sum::<u64>().max(1);
             let shares = shares.iter().map(|share| format!("{} %", share * 100 / all));
             let shares = shares.collect::<Vec<_>>().join(", ");

@@ -1,7 +1,7 @@
 //! The home of calls: a thread's side towards its source.
 //!
-//! Role         fetches calls, plans each, and sends it to the first hall that it visits; is told
-//!              how it has ended, and tells the source
+//! Role         has each call that is fetched planned, and sends it to the first hall that it
+//!              visits; is told how it has ended, and has that told to the source
 //!
 //! ```text
 //!   a call   fetched ─planned─▶ one hall: as a whole, kept inside its footprint
@@ -10,66 +10,47 @@
 //!              └─ guessed wrong ─▶ planned again ── too often ─▶ alone, everywhere
 //! ```
 //!
-//! Invariants   I1 a call fetched is finished, whatever happens
-//!              I2 of a call in parts that has failed, the error that is told is that of the part
-//!              that is first in the procedure. Where it is not known whether something before
-//!              would have failed, the call is run again, as a whole
+//! Invariants   those of [`ClientCalls`]
 
 use std::sync::Arc;
 
 use hotrow_base::sync::rendezvous::{Parcel, Share};
-use hotrow_engine::in_place::Scratch;
-use hotrow_engine::journal::Committer;
-use hotrow_engine::reconnaissance::TrialReads;
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::{LockKind, Stopwatch};
-use hotrow_engine::worker::{Call, Next, keep_same};
-use hotrow_flow::away::Away;
+use hotrow_engine::worker::{Call, keep_same};
+use hotrow_flow::client_calls::{ClientCall, ClientCalls, Left};
+use hotrow_flow::datasets::View;
 use hotrow_flow::exchange::Exchange;
-use hotrow_flow::host;
 use hotrow_flow::intake::Intake;
 use hotrow_flow::node::Address;
-use hotrow_flow::reply::Gathered;
-use hotrow_log::position::Position;
-use hotrow_transaction::actions::{ActionPlanner, Batch, Wanted};
 use hotrow_transaction::outcome::{Conflict, Stop};
 use hotrow_transaction::routing::Lies;
 
-use crate::call::{Body, Bounds, Desk, How};
+use crate::call::{Body, Bounds, How};
 use crate::crew::{Crew, Kind, Told};
-use crate::layout::{self, View};
 use crate::options::Locks;
 use crate::plans::PlanChooser;
 use crate::protocol::{self, Enqueue, Message, Outcome, Start, send_starts};
-
-/// Calls fetched in a turn.
-const FETCHES_PER_TURN: usize = 4;
+use crate::visits::VisitLister;
 
 type Flow = protocol::Flow<Body>;
+
+/// A client's call, and its age.
+type Aged = (ClientCall, u64);
 
 /// See the module.
 pub struct Home {
     crew: Arc<Crew>,
     number: u16,
-    committer: Committer,
-    intake: Intake,
-    /// the clients' calls that are not on their way
-    free: Vec<Desk>,
-    /// of several halls: they wait here, by slot
-    away: Away<Desk>,
+    /// those of several halls are away while they run
+    calls: ClientCalls,
     /// for calls to come
     unused: Vec<Parcel<Flow>>,
     /// flows that are in others' hands
     out: usize,
-    planner: ActionPlanner,
-    /// the call that is being planned
-    batch: Batch,
-    /// for trial reads
-    scratch: Scratch,
     /// of planning again
     watch: Stopwatch,
-    visits: layout::Places,
-    rounds: layout::Rounds,
+    visits: VisitLister,
     starts: Vec<Start>,
     group: Vec<(Address, Told)>,
     /// calls may wait in circles
@@ -77,45 +58,32 @@ pub struct Home {
     /// the youngest of its calls
     last_age: u64,
     plans: PlanChooser,
-    /// of a call whose rows are put together
-    gathered: Gathered,
 }
 
 impl Home {
     /// That of thread `number`.
     pub fn new(crew: Arc<Crew>, number: u16, source: Box<dyn CallSource>) -> Self {
-        let committer = crew.roster.committers[usize::from(number)].clone();
-        let (schema, worker) = (&crew.roster.ground.schema, committer.worker());
-        let intake = Intake::new(schema, worker, source, crew.roster.in_flight);
         let plans = PlanChooser::new(crew.settings.plans);
         let has_circles = crew.looks().is_some();
         Self {
-            scratch: Scratch::new(worker),
+            calls: ClientCalls::new(Arc::clone(&crew.roster), number, source),
             crew,
             number,
-            committer,
-            intake,
-            free: Vec::new(),
-            away: Away::default(),
             unused: Vec::new(),
             out: 0,
-            planner: ActionPlanner::default(),
-            batch: Batch::default(),
             watch: Stopwatch::default(),
-            visits: layout::Places::new(),
-            rounds: layout::Rounds::new(),
+            visits: VisitLister::default(),
             starts: Vec::new(),
             group: Vec::new(),
             has_circles,
             last_age: 0,
             plans,
-            gathered: Gathered::default(),
         }
     }
 
     /// Its side towards its source.
     pub fn intake(&mut self) -> &mut Intake {
-        &mut self.intake
+        self.calls.intake()
     }
 
     /// Whether nobody works on its calls any more.
@@ -123,33 +91,17 @@ impl Home {
         self.out == 0
     }
 
-    /// Fetches calls, and sends them off; how many. Called inside the gate.
-    pub fn fetch(&mut self, view: &View, exchange: &mut Exchange<Told>) -> usize {
-        if !host::may_fetch(&self.crew.roster, &self.intake) {
-            return 0;
+    /// Fetches calls, and sends them off; whether there were any. Called inside the gate.
+    pub fn fetch(&mut self, view: &View, exchange: &mut Exchange<Told>) -> bool {
+        let fetches = self.calls.fetches();
+        let mut left = fetches;
+        while !exchange.has_late()
+            && let Some(call) = self.calls.fetch(&mut left, &view.world.schema)
+        {
+            let age = self.new_age(exchange);
+            self.send_planned((call, age), false, view, exchange);
         }
-        for fetched in 0..FETCHES_PER_TURN {
-            let step_budget = self.crew.roster.step_budget;
-            let mut desk = self.free.pop().unwrap_or_else(|| Desk::new(Call::new(step_budget)));
-            if exchange.has_late() || !self.intake.fetch(&mut desk, &view.world.schema) {
-                self.free.push(desk);
-                return fetched;
-            }
-            match desk.procedure {
-                Some(_) => {
-                    let age = self.new_age(exchange);
-                    self.send_planned((desk, age), false, view, exchange);
-                }
-                None => {
-                    desk.finish_unknown(
-                        self.intake.source(),
-                        self.crew.roster.books_of(self.number),
-                    );
-                    self.take_in(desk);
-                }
-            }
-        }
-        FETCHES_PER_TURN
+        left < fetches
     }
 
     /// That of a call that comes now: unlike any other's. Where nobody asks who is older, no clock
@@ -169,12 +121,12 @@ impl Home {
     }
 
     /// The hall that a call will be in, as far as its parameters tell.
-    fn hall_of(&self, desk: &Call, view: &View) -> Option<Address> {
+    fn hall_of(&self, call: &Call, view: &View) -> Option<Address> {
         if self.crew.roster.threads() == 1 {
             return Some(self.crew.hall(0));
         }
-        match view.world.place(&desk.invocation) {
-            Lies::In(range) => view.hall_of_range(range.0),
+        match view.world.place(&call.invocation) {
+            Lies::In(range) => view.executor_of_range(range.0),
             Lies::Anywhere | Lies::Unknown => None,
         }
     }
@@ -182,90 +134,92 @@ impl Home {
     /// Plans a call, and sends it off.
     fn send_planned(
         &mut self,
-        (mut desk, age): (Desk, u64),
+        (mut client, age): Aged,
         as_whole: bool,
         view: &View,
         exchange: &mut Exchange<Told>,
     ) {
-        let schema = &view.world.schema;
-        let own = self.crew.hall(self.number);
         let mut flow = self.new_flow(view);
-        let hall = self.hall_of(&desk, view);
-        let Self { planner, batch, scratch, visits, rounds, watch, crew, .. } = self;
-        if let Some(hall) = hall {
-            let planned = match desk.attempts {
-                0 => {
-                    desk.plan_ahead(schema, scratch);
-                    Ok(())
-                }
-                _ => desk.plan_again(schema, scratch, watch),
-            };
-            if let Err(stop) = planned {
+        let planned = match self.hall_of(&client, view) {
+            Some(hall) => self.plan_whole(&mut client, hall, view, &mut flow),
+            None => self.plan_parts(&mut client, as_whole, view, &mut flow),
+        };
+        match planned {
+            Ok(()) => self.send(flow, (client, age), exchange),
+            Err(stop) => {
                 self.unused.push(flow);
-                return self.end((desk, age), Err(stop), view, exchange);
-            }
-            view.visit_planned(&desk.plan, hall, &mut flow, visits);
-            std::mem::swap(&mut flow.body.plan, &mut desk.plan);
-            flow.body.how = How::AsWhole(Bounds::Plan);
-        } else {
-            let Call { invocation, frame, .. } = &mut *desk;
-            let call = (view.world.program(invocation.procedure), &*invocation);
-            let mut access = TrialReads::new(schema, scratch);
-            batch.clear();
-            if let Err(stop) = planner.add(batch, Wanted::Actions, call, frame, &mut access) {
-                self.unused.push(flow);
-                return self.end((desk, age), Err(stop), view, exchange);
-            }
-            view.visit_planned(&batch.plan, own, &mut flow, visits);
-            let concern = |_: &_, plan: &_, used: &_| view.hall_of(plan, used);
-            let several = flow.halls.len() > 1 && !as_whole;
-            if several && flow.body.call.lay_out(batch, 1, concern) {
-                flow.body.how = How::InParts;
-                if crew.settings.locks == Locks::Phase {
-                    view.visit_in_rounds(&mut flow, (visits, rounds));
-                }
-            } else {
-                std::mem::swap(&mut flow.body.plan, &mut batch.plan);
-                flow.body.how = How::AsWhole(Bounds::Footprint);
+                self.end((client, age), Err(stop), view, exchange);
             }
         }
-        self.send(flow, (desk, age), exchange);
+    }
+
+    /// Plans a call that is run as a whole in this hall.
+    fn plan_whole(
+        &mut self,
+        client: &mut Call,
+        hall: Address,
+        view: &View,
+        flow: &mut Flow,
+    ) -> Result<(), Stop> {
+        let (schema, scratch) = (&view.world.schema, self.calls.scratch());
+        match client.attempts {
+            0 => client.plan_ahead(schema, scratch),
+            _ => client.plan_again(schema, scratch, &mut self.watch)?,
+        }
+        self.visits.list(view, &client.plan, hall, flow);
+        std::mem::swap(&mut flow.body.plan, &mut client.plan);
+        flow.body.how = How::AsWhole(Bounds::Plan);
+        Ok(())
+    }
+
+    /// Plans a call that may be of several halls.
+    fn plan_parts(
+        &mut self,
+        client: &mut Call,
+        as_whole: bool,
+        view: &View,
+        flow: &mut Flow,
+    ) -> Result<(), Stop> {
+        self.calls.plan_actions(client, &view.world)?;
+        let batch = &mut self.calls.batch;
+        self.visits.list(view, &batch.plan, self.crew.hall(self.number), flow);
+        let concern = |_: &_, plan: &_, used: &_| view.executor_of(plan, used);
+        let several = flow.halls.len() > 1 && !as_whole;
+        if several && flow.body.call.lay_out(batch, 1, concern) {
+            flow.body.how = How::InParts;
+            if self.crew.settings.locks == Locks::Phase {
+                self.visits.list_in_rounds(flow);
+            }
+        } else {
+            std::mem::swap(&mut flow.body.plan, &mut batch.plan);
+            flow.body.how = How::AsWhole(Bounds::Footprint);
+        }
+        Ok(())
     }
 
     /// Has a call run with all there is to itself.
-    fn send_alone(&mut self, desk: (Desk, u64), view: &View, exchange: &mut Exchange<Told>) {
-        self.crew.roster.books_of(self.number).exclusive.increment();
+    fn send_alone(&mut self, client: Aged, view: &View, exchange: &mut Exchange<Told>) {
         let mut flow = self.new_flow(view);
-        view.visit_all(self.crew.hall(self.number), &mut flow, &mut self.visits);
+        self.visits.list_all(view, self.crew.hall(self.number), &mut flow);
         flow.body.how = How::AsWhole(Bounds::None);
-        self.send(flow, desk, exchange);
+        self.send(flow, client, exchange);
     }
 
     /// Sends a call off to the datasets that it visits.
     fn send(
         &mut self,
         mut flow: Parcel<Flow>,
-        (mut desk, age): (Desk, u64),
+        (mut client, age): Aged,
         exchange: &mut Exchange<Told>,
     ) {
         let Flow { halls, is_sequential, leader, visits, body, .. } = &mut *flow;
         *leader = 0;
         let Body { call, how, .. } = body;
-        std::mem::swap(&mut call.invocation, &mut desk.invocation);
-        keep_same(&mut call.procedure, desk.procedure.as_ref());
-        if *how != How::InParts {
-            call.batch.clear();
-            call.participants.clear();
-            call.participants.extend(halls.iter().map(|&hall| (hall, 0)));
-            call.make_room();
-        } else if call.participants.len() < halls.len() {
-            // A hall where a table is taken as a whole may have nothing to run.
-            for (at, &hall) in halls.iter().enumerate() {
-                if call.participants.get(at).is_none_or(|&(known, _)| known != hall) {
-                    call.participants.insert(at, (hall, 0));
-                }
-            }
-            call.make_room();
+        std::mem::swap(&mut call.invocation, &mut client.invocation);
+        keep_same(&mut call.procedure, client.procedure.as_ref());
+        match *how {
+            How::InParts => call.add_participants(halls),
+            How::AsWhole(_) => call.lay_whole(halls.iter().map(|&hall| (hall, 0))),
         }
         let (count, first) = (halls.len(), halls[0]);
         *is_sequential = count > 1 && self.plans.is_sequential(call.invocation.procedure);
@@ -283,13 +237,13 @@ impl Home {
         self.crew.tallies.of(self.number.into()).sent[kind as usize].increment();
         body.begin(count);
         match count {
-            1 => *body.desk.lock() = Some(desk),
-            _ => body.slot = self.away.keep(desk),
+            1 => *body.client.lock() = Some(client),
+            _ => body.slot = self.calls.away.keep(client),
         }
         (flow.age, flow.enqueue) = (age, self.crew.settings.enqueue);
         if !flow.visits.is_empty() {
             let whole = flow.visits.iter().filter(|visit| visit.whole).count();
-            let locks = &self.crew.roster.books_of(self.number).locks;
+            let locks = &self.calls.books().locks;
             locks[LockKind::Local as usize].add((flow.locks.len() + whole) as u64);
         }
         flow.begin();
@@ -328,101 +282,80 @@ impl Home {
 
     /// A call has ended.
     fn take_end(&mut self, flow: Share<Flow>, view: &View, exchange: &mut Exchange<Told>) {
-        let body = &flow.body;
-        let own = body.desk.lock().take();
-        let has_own_desk = own.is_some();
-        let mut desk = own.unwrap_or_else(|| self.away.call_back(body.slot));
-        let call = &body.call;
-        let age = flow.age;
+        let (body, age) = (&flow.body, flow.age);
+        let (call, procedure) = (&body.call, body.call.invocation.procedure);
+        let back = body.client.lock().take();
+        let was_along = back.is_some(); // it was run in its client's frame
+        let mut client = back.unwrap_or_else(|| self.calls.away.call_back(body.slot));
         let (ended, doubt) = match flow.outcome {
             Outcome::Committed(position) => {
-                if !has_own_desk {
-                    call.gather(&mut self.gathered, &mut desk.frame);
+                match was_along {
+                    true => self.calls.note_commit(&mut client, call, position),
+                    false => self.calls.take_result(&mut client, call, position),
                 }
-                self.trace(body, &mut desk, position);
                 (Ok(()), false)
             }
             Outcome::Undone => {
                 let mut fault =
                     call.take_first_fault().expect("it was undone because it has failed");
-                // It may be run again.
-                desk.invocation.clone_from(&call.invocation);
                 let stop = fault.0.stop;
-                if body.how == How::InParts {
-                    let books = self.crew.roster.books_of(self.number);
-                    books.in_vain.add(call.ran().saturating_sub(1).into());
-                    if let Some(leaf) = call.batch.leaf(fault.0.instance) {
-                        self.plans.note_leaf(call.invocation.procedure, leaf);
-                    }
-                }
-                let doubt = if has_own_desk {
-                    fault.0.tell(&mut desk.frame);
+                self.note_fault(body, fault.0.instance);
+                let doubt = if was_along {
+                    client.invocation.clone_from(&call.invocation);
+                    fault.0.tell(&mut client.frame);
                     false
                 } else {
                     // Who has asked for locks may have yielded, and not come to his turn.
                     let was_asked = |hall| call.outcome(call.doer(hall)).lock().ran > 0;
-                    call.gather_fault(fault, was_asked, &mut self.gathered, &mut desk.frame)
+                    self.calls.take_fault(&mut client, call, fault, was_asked)
                 };
                 (Err(stop), doubt)
             }
             Outcome::GaveWay => {
-                desk.invocation.clone_from(&call.invocation);
+                client.invocation.clone_from(&call.invocation);
                 (Err(Stop::Conflict(Conflict::Victim)), false)
             }
         };
-        if !has_own_desk {
-            let has_aborted = matches!(ended, Err(Stop::Error | Stop::OutOfMemory));
-            if self.plans.note(call.invocation.procedure, has_aborted) {
-                let schema = &view.world.schema;
-                let sequential = self.plans.sequential();
-                let named = sequential
-                    .map(|(id, aborts, since)| (schema.procedure(id).cloned(), aborts, since));
-                self.crew.note_plans(self.number, named.collect());
-            }
+        let has_aborted = matches!(ended, Err(Stop::Error | Stop::OutOfMemory));
+        if !was_along && self.plans.note(procedure, has_aborted) {
+            let schema = &view.world.schema;
+            let sequential = self.plans.sequential();
+            let named = sequential
+                .map(|(id, aborts, since)| (schema.procedure(id).cloned(), aborts, since));
+            self.crew.note_plans(self.number, named.collect());
         }
         if let Some(flow) = flow.finish() {
             self.take_back(flow);
         }
         match doubt {
-            true => self.send_planned((desk, age), true, view, exchange), // I2
-            false => self.end((desk, age), ended, view, exchange),
+            true => self.send_planned((client, age), true, view, exchange),
+            false => self.end((client, age), ended, view, exchange),
         }
     }
 
-    fn trace(&self, body: &Body, desk: &mut Call, position: Position) {
-        desk.durable_in = position.epoch;
-        let Body { call, .. } = body;
-        self.committer.trace(position, &call.invocation, call.procedure(), &desk.frame);
+    /// Notes where a call has failed, and what was run in vain beside that.
+    fn note_fault(&mut self, body: &Body, instance: u32) {
+        let call = &body.call;
+        if body.how == How::InParts {
+            self.calls.books().in_vain.add(call.ran().saturating_sub(1).into());
+            if let Some(leaf) = call.batch.leaf(instance) {
+                self.plans.note_leaf(call.invocation.procedure, leaf);
+            }
+        }
     }
 
-    /// Tells the end of a call, or has it run again.
+    /// An attempt has ended; the call may have to run again.
     fn end(
         &mut self,
-        (mut desk, age): (Desk, u64),
+        (client, age): Aged,
         ended: Result<(), Stop>,
         view: &View,
         exchange: &mut Exchange<Told>,
     ) {
-        let books = self.crew.roster.books_of(self.number);
-        match desk.after(ended, &view.world.schema, &self.committer, books) {
-            Next::End(end) => {
-                if end.is_err() {
-                    desk.durable_in = self.committer.entered();
-                }
-                desk.finish(end, self.intake.source(), books);
-                self.take_in(desk);
-            }
-            Next::Alone => self.send_alone((desk, age), view, exchange),
-            Next::Again(_) => {
-                desk.attempts += 1;
-                self.send_planned((desk, age), false, view, exchange);
-            }
+        match self.calls.end(client, ended, &view.world.schema) {
+            Left::Nothing => {}
+            Left::Again(client) => self.send_planned((client, age), false, view, exchange),
+            Left::Alone(client) => self.send_alone((client, age), view, exchange),
         }
-    }
-
-    /// A client's call is not on its way any more.
-    fn take_in(&mut self, desk: Desk) {
-        self.free.push(desk);
-        self.intake.note_end();
     }
 }

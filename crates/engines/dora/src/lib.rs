@@ -12,14 +12,15 @@
 //! ```
 //!
 //! Role         each table's rows fall into ranges, and those of one range of one table are a
-//!              *dataset* ([`layout`]). A thread has some of them; it is the executor of each: the
-//!              only one who touches it. Its protocol ([`protocol`]) knows no thread and no row.
-//!              Here are what halls do with rows ([`store`]), the threads that host them
-//!              ([`thread`]), and where calls come from and go to ([`home`])
+//!              *dataset* ([`hotrow_flow::datasets`]). A thread has some of them; it is the
+//!              executor of each: the only one who touches it. Its protocol ([`protocol`]) knows no
+//!              thread and no row. Here are what a call visits ([`visits`]), what halls do with
+//!              rows ([`store`]), the threads that host them ([`thread`]), and where calls come
+//!              from and go to ([`home`])
 //! Invariants   I1 a call touches a granule only while it holds the granule's lock in its dataset,
 //!              in the hall that has it; or, if it runs as a whole, in that where its first round
 //!              ended, while it holds all its locks
-//! Source       dora.txt 4. We differ: see [`protocol`] and [`layout`].
+//! Source       dora.txt 4. We differ: see [`protocol`] and [`hotrow_flow::datasets`]
 //!
 //! What of the paper's means the storage makes unnecessary, and why:
 //!
@@ -39,16 +40,15 @@
 
 #![forbid(unsafe_code)]
 
-pub mod balance;
 pub mod call;
 pub mod crew;
 pub mod home;
-pub mod layout;
 pub mod options;
 pub mod plans;
 pub mod protocol;
 pub mod store;
 pub mod thread;
+pub mod visits;
 
 use std::sync::Arc;
 

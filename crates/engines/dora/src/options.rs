@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use hotrow_engine::contract::{EngineOptions, OptionError};
 use hotrow_engine::settings::{Choices, Known, choose, number};
+use hotrow_flow::datasets::Spread;
 
 use crate::NAME;
-use crate::layout::Spread;
 use crate::plans::Plans;
 use crate::protocol::Enqueue;
 

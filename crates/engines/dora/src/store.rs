@@ -13,6 +13,7 @@ use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::LockKind;
 use hotrow_engine::waits::{Awaited, Party};
 use hotrow_flow::clerk::Clerk;
+use hotrow_flow::datasets::Layout;
 use hotrow_flow::node::Address;
 use hotrow_flow::part::PartRunner;
 use hotrow_flow::slots::HeldSlot;
@@ -20,11 +21,9 @@ use hotrow_log::position::Position;
 use hotrow_transaction::frame::Frame;
 use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::outcome::Stop;
-use hotrow_transaction::program::ROW_COUNT;
 
 use crate::call::{Body, Bounds, How};
 use crate::crew::Crew;
-use crate::layout::Layout;
 use crate::protocol::{Flow, Outcome, Store};
 
 /// See the module.
@@ -64,21 +63,16 @@ impl Rows {
         let schema = &layout.world.schema;
         let outcome = &mut *body.call.outcome(doer).lock();
         let mut part = runner.begin();
-        let mut desk = body.desk.lock();
+        let mut client = body.client.lock();
         // All have met, or there is nobody else: it ends next.
         let ran = runner.run_to_end(schema, &mut part, |scratch, frame| {
-            let has_desk = desk.is_some();
-            let frame = desk.as_mut().map_or(frame, |desk| &mut desk.frame);
+            let is_along = client.is_some();
+            let frame = client.as_mut().map_or(frame, |client| &mut client.frame);
             let ran = run_program(schema, scratch, body, frame);
             lock_slots((crew, *thread), &body.slots[doer], scratch, 0);
             match ran {
-                Ok(()) if has_desk => {}
-                Ok(()) => {
-                    outcome.touched = frame.slot(ROW_COUNT).as_int();
-                    let program = &body.call.procedure().program;
-                    outcome.returned.keep(0, program, frame);
-                }
-                Err(stop) => outcome.fail((0, 0), stop, frame),
+                Ok(()) if is_along => {} // its client has what it returns
+                ran => outcome.take_whole(ran, 0, &body.call.procedure().program, frame),
             }
             ran
         });
@@ -131,7 +125,11 @@ impl Store for Rows {
 
     fn note_wait(&mut self, flow: &Flow<Body>, lock: u64, nanos: u64) {
         let waiter = Party::Procedure(flow.body.call.invocation.procedure);
-        self.crew.note_wait(self.thread, Awaited { lock, waiter, holder: Party::Unknown }, nanos);
+        self.crew.roster.note_wait(
+            self.thread,
+            Awaited { lock, waiter, holder: Party::Unknown },
+            nanos,
+        );
     }
 
     fn meet(&mut self, flow: &Flow<Body>, doer: usize, met: Position) {
@@ -186,7 +184,7 @@ impl Store for Rows {
     }
 
     fn first_hall(&self, dataset: u16) -> Address {
-        self.layout.first_hall(dataset)
+        self.layout.first_executor(dataset)
     }
 
     fn note_move(&mut self, dataset: u16, to: Address) {
@@ -203,11 +201,8 @@ fn lock_slots(
     changes: usize,
 ) {
     let Some(slots) = &crew.slots else { return };
-    let held = &mut *held.lock();
-    let before = held.len();
-    scratch.slots_since(changes).for_each(|(table, row)| slots.lock(table, row.bits(), held));
-    let locks = &crew.roster.books_of(thread).locks;
-    locks[LockKind::Row as usize].add((held.len() - before) as u64);
+    let locked = slots.lock_since(changes, scratch, &mut held.lock());
+    crew.roster.books_of(thread).locks[LockKind::Row as usize].add(locked as u64);
 }
 
 fn run_program(

@@ -14,15 +14,15 @@ use hotrow_base::ids::WorkerId;
 use hotrow_engine::schema::{KnownSchema, Memory};
 use hotrow_engine::source::CallSource;
 use hotrow_engine::statistics::{Activity, Stopwatch};
+use hotrow_flow::datasets::View;
+use hotrow_flow::datasets::balance::{self, Move, ResourceManager, load_of};
 use hotrow_flow::exchange::Exchange;
 use hotrow_flow::host::Member;
 use hotrow_flow::intake::Intake;
 use hotrow_flow::node::Address;
 
-use crate::balance::{self, Item, Move};
 use crate::crew::{Crew, Told};
 use crate::home::Home;
-use crate::layout::View;
 use crate::protocol::Message;
 use crate::protocol::hall::Hall;
 use crate::store::Rows;
@@ -52,8 +52,8 @@ pub struct Thread {
     watch: Stopwatch,
     tells_at: Ticks,
     moves_at: Ticks,
-    /// the manager's: the layout, and what had been asked for in it when it looked last
-    asked_before: (u64, Vec<u64>),
+    /// the manager's
+    resources: ResourceManager,
 }
 
 impl Thread {
@@ -84,7 +84,7 @@ impl Thread {
             watch: Stopwatch::default(),
             tells_at: Ticks::now(),
             moves_at: Ticks::now(),
-            asked_before: Default::default(),
+            resources: ResourceManager::default(),
         }
     }
 
@@ -94,7 +94,7 @@ impl Thread {
             return;
         }
         self.tells_at = Ticks::from_now(TELLS_EVERY);
-        self.crew.note_load(self.number, self.view.number, self.hall.asked());
+        self.crew.loads.note(self.number, self.view.number, self.hall.asked());
         if self.number == MANAGER && self.moves_at.has_passed() {
             self.moves_at = Ticks::from_now(MOVES_EVERY);
             self.move_datasets();
@@ -102,30 +102,15 @@ impl Thread {
     }
 
     fn move_datasets(&mut self) {
-        let layout = self.view.number;
-        let asked = self.crew.asked(layout);
-        let (of, before) = std::mem::replace(&mut self.asked_before, (layout, asked.clone()));
-        if of != layout {
-            return; // counted from now on
-        }
-        let count = |all: &[u64], dataset: u16| all.get(usize::from(dataset)).copied().unwrap_or(0);
-        let load = |dataset: u16| count(&asked, dataset) - count(&before, dataset);
-        let items = self.view.places().map(|(datasets, hall)| {
-            let load = datasets.clone().map(load).sum();
-            Item { datasets, hall, load }
-        });
-        let halls: Vec<_> =
-            (0..self.crew.roster.threads()).map(|own| self.crew.hall(own)).collect();
-        let items: Vec<_> = items.collect();
-        let share = |&hall: &Address| {
-            let there = items.iter().filter(|item| item.hall == hall);
-            there.map(|item| item.load).sum()
-        };
-        self.crew.note_shares(halls.iter().map(share).collect());
-        for Move { datasets, from, to } in balance::moves(items, &halls) {
-            self.crew.note_moves(datasets.len() as u64);
+        let Self { crew, view, .. } = self;
+        let Some(items) = self.resources.look(view, &crew.loads) else { return };
+        let halls = crew.halls();
+        let shares = halls.iter().map(|&hall| load_of(hall, &items)).collect();
+        let moves = balance::moves(items, &halls);
+        crew.note_moves(shares, moves.iter().map(|moved| moved.datasets.len()).sum());
+        for Move { datasets, from, to } in moves {
             for dataset in datasets {
-                self.exchange.send(from, Message::Yield(layout, dataset, to));
+                self.exchange.send(from, Message::Yield(view.number, dataset, to));
             }
         }
         self.exchange.publish();
@@ -188,7 +173,7 @@ impl Member for Thread {
         if self.home.intake().is_inside() {
             self.watch.switch(Activity::Plan);
             self.view.look_again();
-            has_moved |= self.home.fetch(&self.view, &mut self.exchange) > 0;
+            has_moved |= self.home.fetch(&self.view, &mut self.exchange);
             self.deliver();
         }
         self.watch.switch(Activity::Wait);

@@ -8,8 +8,8 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use hotrow_engine::worker::Call;
 use hotrow_flow::clerk::Clerk;
+use hotrow_flow::client_calls::ClientCall;
 use hotrow_flow::node::Address;
 use hotrow_flow::shared_call::SharedCall;
 use hotrow_log::position::Position;
@@ -30,10 +30,10 @@ pub enum Bounds {
     Footprint,
 }
 
-/// A call of one partition.
+/// A call of one partition, as it goes from thread to thread.
 pub struct Single {
     /// the call; if it is bounded, with its plan
-    pub call: Call,
+    pub call: ClientCall,
     /// to whom its end is told
     pub home: Address,
     /// how it is kept inside
@@ -42,10 +42,7 @@ pub struct Single {
     pub ended: Result<(), Stop>,
 }
 
-/// A call of one partition, as it goes from thread to thread.
-pub type Parcel = Box<Single>;
-
-impl SingleCall for Parcel {
+impl SingleCall for Single {
     fn home(&self) -> Address {
         self.home
     }
@@ -100,12 +97,9 @@ impl Shared {
 
     /// Has it run as a whole, in these partitions.
     pub fn take_whole(&mut self, bounds: Bounds, partitions: &PartitionSet) {
-        let call = &mut self.call;
-        call.participants.clear();
-        call.participants.extend(partitions.iter().map(|partition| (partition.0, 0)));
-        call.participants[0].1 = 1; // when all others stand still
-        call.batch.clear();
-        call.make_room();
+        // The first runs it, when all others stand still.
+        let last_rounds = std::iter::once(1).chain(std::iter::repeat(0));
+        self.call.lay_whole(partitions.iter().map(|partition| partition.0).zip(last_rounds));
         self.how = How::AsWhole(bounds);
     }
 }

@@ -11,9 +11,9 @@ use hotrow_engine::schema::Schema;
 use hotrow_engine::statistics::WorkerBooks;
 use hotrow_flow::node::Address;
 use hotrow_flow::roster::Roster;
-use hotrow_flow::world::World;
+use hotrow_flow::world::{PerSchema, World};
 
-use crate::call::{Multi, Parcel};
+use crate::call::{Multi, Single};
 use crate::choice::Chooser;
 use crate::model::{self, Costs};
 use crate::options::{Scheme, Settings};
@@ -29,7 +29,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const LOCK_OVERHEAD: f64 = 0.33;
 
 /// What threads tell each other.
-pub type Told = Message<Parcel, Multi>;
+pub type Told = Message<Single, Multi>;
 
 /// The addresses of homes, partitions and coordinators, and the threads that host them.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +105,7 @@ pub enum Role {
 /// See the module.
 pub struct Crew {
     /// what all engines share whose threads host nodes
-    pub roster: Roster,
+    pub roster: Arc<Roster>,
     /// the engine's settings
     pub settings: Settings,
     /// who sits where
@@ -114,8 +114,7 @@ pub struct Crew {
     choice: Option<Choice>,
     /// by thread: what its nodes have seen
     observed: Box<[Latch<Observed>]>,
-    /// what was made of the schema in force
-    world: Latch<Option<Arc<World>>>,
+    world: PerSchema<World>,
 }
 
 /// The scheme of the moment, and what its choice is made by.
@@ -141,12 +140,12 @@ impl Crew {
             changes: AtomicU64::new(0),
         });
         Self {
-            roster,
+            roster: Arc::new(roster),
             settings,
             seats: Seats { threads, partitions, coordinators },
             choice,
             observed: (0..threads).map(|_| Latch::default()).collect(),
-            world: Latch::default(),
+            world: PerSchema::default(),
         }
     }
 
@@ -212,16 +211,9 @@ impl Crew {
         Some(format!("scheme={}: {}", chooser.scheme().name(), chooser.reason()))
     }
 
-    /// What is made of a schema; the first who asks makes it.
+    /// What is made of a schema.
     pub fn world(&self, schema: &Arc<Schema>) -> Arc<World> {
-        let mut known = self.world.lock();
-        match &*known {
-            Some(world) if Arc::ptr_eq(&world.schema, schema) => Arc::clone(world),
-            _ => {
-                let world = Arc::new(World::new(Arc::clone(schema), self.settings.partitions));
-                Arc::clone(known.insert(world))
-            }
-        }
+        self.world.get(schema, |_| World::new(Arc::clone(schema), self.settings.partitions))
     }
 }
 

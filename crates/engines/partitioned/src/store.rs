@@ -28,9 +28,8 @@ use hotrow_transaction::interpret::{self, NoHook};
 use hotrow_transaction::invocation::Invocation;
 use hotrow_transaction::outcome::{Conflict, Stop};
 use hotrow_transaction::plan::{Granule, Plan};
-use hotrow_transaction::program::ROW_COUNT;
 
-use crate::call::{Bounds, How, Multi, Parcel, Single};
+use crate::call::{Bounds, How, Multi, Single};
 use crate::protocol::locking::LockingStore;
 use crate::protocol::{Store, Vote};
 
@@ -115,7 +114,7 @@ fn check_bounds(partition: u16, world: &World, scratch: &mut Scratch, call: &mut
 }
 
 impl Store for Rows {
-    type Single = Parcel;
+    type Single = Single;
     type Multi = Multi;
     type Part = Part;
 
@@ -123,13 +122,13 @@ impl Store for Rows {
         Part { changes: self.runner.begin(), begun: None }
     }
 
-    fn run_single(&mut self, single: &mut Parcel, part: &mut Part) -> Vote {
+    fn run_single(&mut self, single: &mut Single, part: &mut Part) -> Vote {
         let Self { world, runner, .. } = self;
-        let Single { call, bounds, .. } = &mut **single;
+        let Single { call, bounds, .. } = single;
         if *bounds == Bounds::None {
             check_bounds(self.partition, world, runner.scratch(), call);
         }
-        let Call { invocation, procedure, frame, plan, .. } = call;
+        let Call { invocation, procedure, frame, plan, .. } = &mut **call;
         let program = &procedure.as_deref().expect("only procedures that exist are run").program;
         let schema = &world.schema;
         let mut ran = runner.run(schema, &mut part.changes, |scratch, _| {
@@ -160,13 +159,8 @@ impl Store for Rows {
                     // All others stand still.
                     let program = &multi.procedure().program;
                     let call = (program, &multi.invocation, &mut *frame);
-                    match run_whole(schema, scratch, (bounds, &multi.plan), call) {
-                        Ok(()) => {
-                            outcome.touched = frame.slot(ROW_COUNT).as_int();
-                            outcome.returned.keep(0, program, frame);
-                        }
-                        Err(stop) => outcome.fail((0, 1), stop, frame),
-                    }
+                    let ran = run_whole(schema, scratch, (bounds, &multi.plan), call);
+                    outcome.take_whole(ran, round, program, frame);
                 }
                 How::AsWhole(_) => {}
                 How::InParts => {
@@ -183,12 +177,12 @@ impl Store for Rows {
 
     fn commit_single(
         &mut self,
-        single: &mut Parcel,
+        single: &mut Single,
         part: &Part,
         met: Position,
     ) -> Option<Position> {
         panics::point::reach("commit");
-        let Single { call, .. } = &mut **single;
+        let Single { call, .. } = single;
         let effect = Effect::of_call(part.changes.hash, &call.invocation);
         let stay = &mut *self.stay.borrow_mut();
         let begun = part.begun.unwrap_or_default();
@@ -226,8 +220,8 @@ fn vote(ran: Result<(), Stop>) -> Vote {
 }
 
 impl LockingStore for Rows {
-    fn locks_of_single(&mut self, single: &mut Parcel, locks: &mut Vec<LockRequest>) {
-        let Single { call, bounds, .. } = &mut **single;
+    fn locks_of_single(&mut self, single: &mut Single, locks: &mut Vec<LockRequest>) {
+        let Single { call, bounds, .. } = single;
         if *bounds == Bounds::None {
             // Not planned before it came: most calls run where nobody else does.
             call.plan_ahead(&self.world.schema, self.runner.scratch());

@@ -24,7 +24,7 @@ use hotrow_flow::intake::Intake;
 use hotrow_flow::node::Address;
 use hotrow_flow::world::World;
 
-use crate::call::{Multi, Parcel};
+use crate::call::{Multi, Single};
 use crate::crew::{Crew, Role, Told};
 use crate::home::Home;
 use crate::options::Scheme;
@@ -176,7 +176,7 @@ impl Thread {
         }
     }
 
-    fn set_batch_alarm(ports: &mut impl Outside<Parcel, Multi>) {
+    fn set_batch_alarm(ports: &mut impl Outside<Single, Multi>) {
         let next = ports.now() + BATCH;
         ports.wake_at(next);
     }
@@ -242,7 +242,7 @@ impl Member for Thread {
         // Not one that has come inside since the schema was looked at (I2).
         if self.home.intake().is_inside() {
             self.watch.switch(Activity::Plan);
-            has_moved |= self.home.fetch(&self.world, &mut self.exchange) > 0;
+            has_moved |= self.home.fetch(&self.world, &mut self.exchange);
             self.deliver();
         }
         self.watch.switch(Activity::Wait);

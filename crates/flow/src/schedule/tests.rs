@@ -18,7 +18,7 @@ use hotrow_workloads::workload_named;
 use super::Schedule;
 use crate::world::World;
 
-fn tpcc() -> Schema {
+pub(crate) fn tpcc() -> Schema {
     let workload = workload_named("tpcc").expect("the name is listed");
     let (mut catalog, mut procedures) = <(Catalog, BTreeMap<String, Procedure>)>::default();
     for text in [workload.schema_sql(), workload.procedures_sql()] {
@@ -61,15 +61,21 @@ fn new_order(schema: &Schema, supply: &[i32]) -> Invocation {
     invocation
 }
 
-/// The last rounds of a New-Order in two partitions; none: it lies in one.
-fn rounds(schema: Schema, supply: &[i32]) -> Option<Vec<(u16, u32)>> {
-    let world = World::new(Arc::new(schema), 2);
+/// A New-Order, planned as actions.
+pub(crate) fn planned(world: &World, supply: &[i32]) -> Batch {
     let invocation = new_order(&world.schema, supply);
     let procedure: ProcedureId = invocation.procedure;
     let (mut planner, mut batch) = (ActionPlanner::default(), Batch::default());
     let call = (world.program(procedure), &invocation);
     let planned = planner.add(&mut batch, Wanted::Actions, call, &mut Frame::new(), &mut NoRows);
     planned.expect("it plans");
+    batch
+}
+
+/// The last rounds of a New-Order in two partitions; none: it lies in one.
+fn rounds(schema: Schema, supply: &[i32]) -> Option<Vec<(u16, u32)>> {
+    let world = World::new(Arc::new(schema), 2);
+    let batch = planned(&world, supply);
     let (mut schedule, mut participants) = (Schedule::default(), Vec::new());
     let is_made = schedule.make(
         &batch,

@@ -4,13 +4,13 @@
 //!              are asked for, what holds its locks is run to the end of its round
 //! States       of a call here: asks for locks -> holds them: runs the round -> waits for later
 //!              rounds -> ended, and its locks let go.
-//!              Of a dataset: here; or elsewhere, whither it is known; or on its way here, and who
-//!              asks for something in it is kept until then
+//!              Of a dataset: as [`Held`] has it
 //! Invariants   as [`super`]
 
 use std::collections::VecDeque;
 
 use hotrow_base::sync::rendezvous::{Parcel, Share, Shares};
+use hotrow_flow::datasets::held::{Held, Place};
 use hotrow_flow::deadlock::reports::Reports;
 use hotrow_flow::lock_space::Requester;
 use hotrow_flow::lock_space::whole::Visitor;
@@ -121,19 +121,6 @@ enum Work<B> {
     Run(Share<Flow<B>>, u32),
 }
 
-/// Where a dataset is.
-#[derive(Default)]
-enum Place<B> {
-    /// nobody has asked for it yet
-    #[default]
-    Unknown,
-    Here(Box<Dataset<B>>),
-    /// moved to another hall
-    Gone(Address),
-    /// calls that were planned when it had moved here have come before it
-    Coming(Vec<Asker<B>>),
-}
-
 /// See the module.
 pub struct Hall<S: Store> {
     own: Address,
@@ -142,12 +129,7 @@ pub struct Hall<S: Store> {
     looks: Option<Looks>,
     /// here, if this hall looks for them
     reports: Reports,
-    /// the layout's
-    layout: u64,
-    /// by number
-    places: Vec<Place<S::Body>>,
-    /// by number: how often something in it was asked for
-    asked: Vec<u64>,
+    datasets: Held<Dataset<S::Body>, Asker<S::Body>>,
     /// in order
     incoming: VecDeque<Work<S::Body>>,
     /// they hold what they have waited for, in the order in which they came to it
@@ -171,9 +153,7 @@ impl<S: Store> Hall<S> {
             store,
             looks,
             reports: Reports::default(),
-            layout: 0,
-            places: Vec::new(),
-            asked: Vec::new(),
+            datasets: Held::default(),
             incoming,
             granted,
             going_on: Vec::new(),
@@ -190,25 +170,20 @@ impl<S: Store> Hall<S> {
     /// stands before the definition, which all who come later follow anyway.
     pub fn begin_anew(&mut self, layout: u64) -> &mut S {
         debug_assert!(self.is_idle(), "definitions come between calls");
-        self.layout = layout;
-        self.places.clear();
-        self.asked.clear();
+        self.datasets.begin_anew(layout);
         &mut self.store
     }
 
     /// Whether nothing is here that has not ended.
     pub fn is_idle(&self) -> bool {
-        let is_free = |place: &Place<_>| match place {
-            Place::Here(dataset) => dataset.is_empty(),
-            Place::Coming(askers) => askers.is_empty(),
-            Place::Unknown | Place::Gone(_) => true,
-        };
-        self.incoming.is_empty() && self.granted.is_empty() && self.places.iter().all(is_free)
+        let Self { datasets, incoming, granted, .. } = self;
+        let are_free = datasets.awaits_none() && datasets.all().all(Dataset::is_empty);
+        incoming.is_empty() && granted.is_empty() && are_free
     }
 
     /// How often something was asked for in each dataset.
     pub fn asked(&self) -> &[u64] {
-        &self.asked
+        self.datasets.asked()
     }
 
     /// What is to be done here and has not begun.
@@ -247,9 +222,9 @@ impl<S: Store> Hall<S> {
                 self.look_after(took.saturating_mul(Looks::PAUSES_PER_ANSWER), ports);
             }
             Message::GiveWay(age) => self.withdraw(|asker| asker.flow.age == age, ports),
-            Message::Yield(layout, dataset, to) => self.give_away(layout, dataset, to, ports),
+            Message::Yield(layout, number, to) => self.give_away((layout, number), to, ports),
             Message::Move(layout, number, dataset) => {
-                self.take_over(layout, number, dataset, ports);
+                self.take_over((layout, number), dataset, ports);
             }
             Message::Ended(_) | Message::Back(_) => unreachable!("homes are told ends"),
         }
@@ -340,14 +315,14 @@ impl<S: Store> Hall<S> {
         }
         let mut follows = Position::default();
         for (number, visit) in flow.visits.iter().enumerate() {
-            let place = self.places.get(usize::from(visit.dataset));
-            let Some(Place::Here(dataset)) = place.filter(|_| !visit.whole) else { return false };
+            let dataset = self.datasets.get(visit.dataset).filter(|_| !visit.whole);
+            let Some(dataset) = dataset else { return false };
             let Some(met) = dataset.pass(flow.locks_of(number)) else { return false };
             follows = met.max(follows);
         }
         for visit in &flow.visits {
             ports.spend(Section::Lock);
-            self.asked[usize::from(visit.dataset)] += 1;
+            self.datasets.note_asked(visit.dataset);
             visit.set_grant(PASSED);
         }
         self.store.meet(flow, 0, follows);
@@ -362,14 +337,6 @@ impl<S: Store> Hall<S> {
         } // else it is granted one day
     }
 
-    /// Makes room for what is known of datasets up to this one.
-    fn make_room(&mut self, dataset: usize) {
-        if self.places.len() <= dataset {
-            self.places.resize_with(dataset + 1, Place::default);
-            self.asked.resize(dataset + 1, 0);
-        }
-    }
-
     /// Asks for what a call locks of one dataset; gives it back if it holds that, or gives way.
     fn ask(
         &mut self,
@@ -380,18 +347,9 @@ impl<S: Store> Hall<S> {
             return Some(asker);
         }
         ports.spend(Section::Lock);
-        let number = usize::from(asker.flow.visits[asker.visit].dataset);
-        self.make_room(number);
-        let Self { own, store, places, asked, .. } = self;
-        asked[number] += 1;
-        let place = &mut places[number];
-        if let Place::Unknown = place {
-            *place = match store.first_hall(number as u16) == *own {
-                true => Place::Here(Box::default()),
-                false => Place::Coming(Vec::new()),
-            };
-        }
-        match place {
+        let dataset = asker.flow.visits[asker.visit].dataset;
+        let Self { own, store, datasets, .. } = self;
+        match datasets.ask(dataset, || store.first_hall(dataset) == *own) {
             Place::Here(dataset) => {
                 let asked = dataset.ask(asker);
                 if asked.is_none() {
@@ -605,7 +563,7 @@ impl<S: Store> Hall<S> {
             if visit.hall != self.own || visit.grant() == NOT_HELD {
                 continue;
             }
-            match &mut self.places[usize::from(visit.dataset)] {
+            match self.datasets.known(visit.dataset) {
                 Place::Gone(to) => ports.send(*to, Message::Leave(flow.another(), number)),
                 Place::Here(dataset) => {
                     Self::let_go(&flow, number as usize, dataset, &mut self.going_on);
@@ -642,7 +600,7 @@ impl<S: Store> Hall<S> {
         ports: &mut impl Outside<S::Body>,
     ) {
         let dataset = flow.visits[visit].dataset;
-        match &mut self.places[usize::from(dataset)] {
+        match self.datasets.known(dataset) {
             Place::Gone(to) => return ports.send(*to, Message::Leave(flow, visit as u32)),
             Place::Here(dataset) => {
                 Self::let_go(&flow, visit, dataset, &mut self.going_on);
@@ -691,10 +649,8 @@ impl<S: Store> Hall<S> {
         self.looking = Looking::Not;
         self.withdraw(|asker| asker.flow.gives_way(), ports);
         let mut waits = Vec::new();
-        for place in &self.places {
-            if let Place::Here(dataset) = place {
-                dataset.visit_waits(&mut |waiter, other| waits.push((waiter, other)));
-            }
+        for dataset in self.datasets.all() {
+            dataset.visit_waits(&mut |waiter, other| waits.push((waiter, other)));
         }
         let is_waiting = !waits.is_empty();
         if is_waiting || self.has_reported {
@@ -710,8 +666,7 @@ impl<S: Store> Hall<S> {
         is_such: impl Fn(&Asker<S::Body>) -> bool,
         ports: &mut impl Outside<S::Body>,
     ) {
-        for place in &mut self.places {
-            let Place::Here(dataset) = place else { continue };
+        for dataset in self.datasets.all_mut() {
             while let Some(asker) = dataset.withdraw(&is_such, &mut self.going_on) {
                 asker.flow.give_way();
                 asker.flow.visits[asker.visit].set_grant(NOT_HELD);
@@ -721,50 +676,36 @@ impl<S: Store> Hall<S> {
         self.deal_out(ports);
     }
 
-    /// Moves a dataset to another hall, if it is here.
+    /// Moves a dataset of a layout to another hall, if it is here.
     fn give_away(
         &mut self,
-        layout: u64,
-        number: u16,
+        (layout, number): (u64, u16),
         to: Address,
         ports: &mut impl Outside<S::Body>,
     ) {
-        if layout != self.layout || to == self.own {
-            return; // it was meant for one that is not there any more
+        let Self { own, store, datasets, .. } = self;
+        if to == *own {
+            return; // it would go nowhere
         }
-        let at = usize::from(number);
-        self.make_room(at);
-        let place = &mut self.places[at];
-        let dataset = match std::mem::replace(place, Place::Gone(to)) {
-            Place::Here(dataset) => dataset,
-            Place::Unknown if self.store.first_hall(number) == self.own => Box::default(),
-            other => return *place = other,
-        };
-        self.store.note_move(number, to);
-        ports.send(to, Message::Move(layout, number, dataset));
+        let is_first = || store.first_hall(number) == *own;
+        if let Some(dataset) = datasets.give_away((layout, number), to, is_first) {
+            store.note_move(number, to);
+            ports.send(to, Message::Move(layout, number, dataset));
+        }
     }
 
-    /// Has a dataset from now on.
+    /// Has a dataset of a layout from now on.
     fn take_over(
         &mut self,
-        layout: u64,
-        number: u16,
+        which: (u64, u16),
         dataset: Box<Dataset<S::Body>>,
         ports: &mut impl Outside<S::Body>,
     ) {
-        if layout != self.layout {
-            return; // as above; it is empty
+        self.look_later(ports); // somebody may wait in it
+        for asker in self.datasets.take_over(which, dataset) {
+            let held = self.ask(asker, ports);
+            self.going_on.extend(held);
         }
-        let at = usize::from(number);
-        self.make_room(at);
-        let before = std::mem::replace(&mut self.places[at], Place::Here(dataset));
-        self.look_later(ports);
-        if let Place::Coming(askers) = before {
-            for asker in askers {
-                let held = self.ask(asker, ports);
-                self.going_on.extend(held);
-            }
-            self.deal_out(ports);
-        }
+        self.deal_out(ports);
     }
 }
