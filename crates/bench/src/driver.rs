@@ -468,6 +468,12 @@ fn procedure_ids(
     workload.procedures().iter().map(id).collect()
 }
 
+/// The part of its time in which each thread that has done anything was busy.
+fn busy_by_thread(part: &Statistics, seconds: f64) -> Vec<f64> {
+    let busy = part.busy_nanos.iter().filter(|&&nanos| nanos > 0);
+    busy.map(|&nanos| nanos as f64 / 1e9 / seconds.max(1e-9)).collect()
+}
+
 /// Waits for the books of all sources; adds them up by step.
 fn collect(
     done: &Receiver<Vec<SourceBooks>>,
@@ -552,6 +558,7 @@ impl Measured {
             latency_us: LatencyReport::of_nanos(&books.latency_ns()),
             time_breakdown: TimeBreakdown::of_execution(part),
             lock_threads: TimeBreakdown::of_lock_threads(part),
+            busy_by_thread: busy_by_thread(part, seconds),
             checks: Vec::new(),
             memory: MemorySummary::default(),
             durability: self.durability.clone(),

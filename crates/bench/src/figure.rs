@@ -295,6 +295,10 @@ pub enum Metric {
     /// percent of their time in which they had nothing to do
     #[serde(rename = "idle")]
     Idle,
+    /// by how many percent the thread that was busy least was so for less time than the one that
+    /// was busy most
+    #[serde(rename = "busy apart")]
+    BusyApart,
     /// percent of the time of lock threads in which they had something to do
     #[serde(rename = "lock threads")]
     LockThreads,
@@ -343,6 +347,11 @@ impl Metric {
             Self::Waiting => 100.0 * run.time_breakdown.wait,
             Self::Logging => 100.0 * run.time_breakdown.log,
             Self::Idle => 100.0 * run.time_breakdown.idle,
+            Self::BusyApart => {
+                let most = run.busy_by_thread.iter().copied().fold(f64::NAN, f64::max);
+                let least = run.busy_by_thread.iter().copied().fold(f64::NAN, f64::min);
+                100.0 * (most - least) / most
+            }
             Self::LockThreads => {
                 run.lock_threads.map_or(f64::NAN, |time| 100.0 * (1.0 - time.idle))
             }
@@ -387,6 +396,7 @@ impl fmt::Display for Metric {
             Self::Waiting => "percent of time waiting",
             Self::Logging => "percent of time logging",
             Self::Idle => "percent of time idle",
+            Self::BusyApart => "percent by which threads' busy times differ",
             Self::LockThreads => "percent of lock threads' time busy",
             Self::Seconds => "seconds",
             Self::Model => "calls per second that the model expects",

@@ -84,6 +84,10 @@ pub struct RunReport {
     /// what lock threads spent theirs on; none where no thread locks for others
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock_threads: Option<TimeBreakdown>,
+    /// the part of its time in which each thread neither waited nor idled; of a server over the
+    /// wire nothing, since it does not tell its threads apart
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub busy_by_thread: Vec<f64>,
     /// what must hold, and whether it does
     pub checks: Vec<CheckReport>,
     /// what the data takes, after the run
@@ -407,6 +411,9 @@ pub(crate) fn difference(later: &Statistics, earlier: &Statistics) -> Statistics
         *sum -= before;
     }
     for (sum, before) in between.lock_thread_nanos.iter_mut().zip(&earlier.lock_thread_nanos) {
+        *sum -= before;
+    }
+    for (sum, before) in between.busy_nanos.iter_mut().zip(&earlier.busy_nanos) {
         *sum -= before;
     }
     between

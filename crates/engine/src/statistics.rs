@@ -157,6 +157,8 @@ pub struct Statistics {
     pub nanos: [u64; 6],
     /// those of `nanos` that are of lock threads
     pub lock_thread_nanos: [u64; 6],
+    /// nanoseconds in which a thread neither waited nor idled, by worker
+    pub busy_nanos: Vec<u64>,
 }
 
 impl Statistics {
@@ -188,6 +190,9 @@ impl Statistics {
         for (sum, one) in self.lock_thread_nanos.iter_mut().zip(&books.lock_thread_nanos) {
             *sum += one.get();
         }
+        let is_busy = |activity: &Activity| !matches!(activity, Activity::Wait | Activity::Idle);
+        let busy = Activity::ALL.into_iter().filter(is_busy);
+        self.busy_nanos.push(busy.map(|activity| books.nanos[activity as usize].get()).sum());
     }
 
     /// Nanoseconds by [`Activity`] of the threads that run calls: all but lock threads.
